@@ -1,0 +1,31 @@
+// The house: imports go down, never up; rooms on one floor never import each other.
+const floors = [["kernel"], ["events"], ["router"], ["daemons"], ["work", "cluster", "sync"], ["pipeline"], ["adapters", "workloads", "surfaces"], ["app"]];
+const any = (rooms) => `^src/(${rooms.join("|")})/`;
+module.exports = {
+  forbidden: [
+    { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+    ...floors.slice(0, -1).map((rooms, i) => ({
+      name: `no-upward-from-${rooms.join("-")}`,
+      severity: "error",
+      from: { path: any(rooms) },
+      to: { path: any(floors.slice(i + 1).flat()) },
+    })),
+    ...floors
+      .filter((floor) => floor.length > 1)
+      .flatMap((floor) =>
+        floor.map((room) => ({
+          name: `siblings-of-${room}-speak-in-events`,
+          severity: "error",
+          from: { path: any([room]) },
+          to: { path: any(floor.filter((other) => other !== room)) },
+        })),
+      ),
+    {
+      name: "no-dev-dependencies-in-src",
+      severity: "error",
+      from: { path: "^src/", pathNot: "\\.(test|contract)\\.ts$" },
+      to: { dependencyTypes: ["npm-dev"] },
+    },
+  ],
+  options: { tsPreCompilationDeps: true, tsConfig: { fileName: "tsconfig.json" }, doNotFollow: { path: "node_modules" } },
+};

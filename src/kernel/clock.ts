@@ -1,0 +1,117 @@
+/** Time as an argument. Production reads the system; the simulator owns a clock that only it moves. */
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch, for what people and other machines read. */
+  now(): number;
+  /** Milliseconds that never go back, for durations and deadlines. */
+  monotonic(): number;
+  /** Calls `run` once after `delayMs`. A pending timer does not keep the process alive. */
+  after(delayMs: number, run: () => void): Timer;
+}
+
+export const systemClock = (): Clock => ({
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, run) {
+    const handle = setTimeout(run, Math.min(delayMs, 0x7fff_ffff));
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+});
+
+/** Resolves after `delayMs`, or rejects as soon as the signal aborts. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const stop = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    });
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+export interface VirtualClock extends Clock {
+  /** Runs the next due timer; false when none is left. */
+  step(): boolean;
+  /** How many timers wait. */
+  pending(): number;
+}
+
+/** A clock for simulation: time jumps to the next timer, and equal times keep their order of creation. */
+export function virtualClock(startMs = 1_700_000_000_000): VirtualClock {
+  let nowMs = 0;
+  let created = 0;
+  const queue: { at: number; order: number; run: () => void; live: boolean }[] = [];
+  const before = (i: number, j: number) => {
+    const x = queue[i]!;
+    const y = queue[j]!;
+    return x.at < y.at || (x.at === y.at && x.order < y.order);
+  };
+  const swap = (i: number, j: number) => {
+    const kept = queue[i]!;
+    queue[i] = queue[j]!;
+    queue[j] = kept;
+  };
+  const push = (entry: (typeof queue)[number]) => {
+    queue.push(entry);
+    let i = queue.length - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!before(i, parent)) return;
+      swap(i, parent);
+      i = parent;
+    }
+  };
+  const pop = () => {
+    const top = queue[0];
+    const last = queue.pop();
+    if (top === undefined || last === undefined || queue.length === 0) return top;
+    queue[0] = last;
+    let i = 0;
+    for (;;) {
+      const left = 2 * i + 1;
+      const right = left + 1;
+      let least = i;
+      if (left < queue.length && before(left, least)) least = left;
+      if (right < queue.length && before(right, least)) least = right;
+      if (least === i) return top;
+      swap(i, least);
+      i = least;
+    }
+  };
+  return {
+    now: () => startMs + nowMs,
+    monotonic: () => nowMs,
+    after(delayMs, run) {
+      created += 1;
+      const entry = { at: nowMs + Math.max(0, delayMs), order: created, run, live: true };
+      push(entry);
+      return {
+        cancel() {
+          entry.live = false;
+        },
+      };
+    },
+    step() {
+      for (;;) {
+        const next = pop();
+        if (next === undefined) return false;
+        if (!next.live) continue;
+        next.live = false;
+        nowMs = Math.max(nowMs, next.at);
+        next.run();
+        return true;
+      }
+    },
+    pending: () => queue.filter((entry) => entry.live).length,
+  };
+}

@@ -1,0 +1,36 @@
+import { pino } from "pino";
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** What the rooms log through: a message and fields. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  child(fields: LogFields): Log;
+  readonly level: string;
+}
+
+export const LOG_LEVELS = ["DEBUG", "INFO", "WARN", "ERROR", "SILENT"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const wrap = (inner: pino.Logger): Log => ({
+  debug: (message, fields = {}) => inner.debug(fields, message),
+  info: (message, fields = {}) => inner.info(fields, message),
+  warn: (message, fields = {}) => inner.warn(fields, message),
+  error: (message, fields = {}) => inner.error(fields, message),
+  child: (fields) => wrap(inner.child(fields)),
+  get level() {
+    return inner.level;
+  },
+});
+
+/** JSON lines on the given stream (standard error by default: standard output belongs to commands). */
+export const createLog = (level: LogLevel, stream: pino.DestinationStream = pino.destination(2)): Log =>
+  wrap(pino({ level: level.toLowerCase(), base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream));
+
+export const silentLog = (): Log => {
+  const log: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log, level: "silent" };
+  return log;
+};

@@ -1,0 +1,43 @@
+/** "Did you mean ...?": the known names nearest to a mistyped one. */
+
+const distance = (a: string, b: string, limit: number): number => {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    let best = i;
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      const value = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + cost);
+      row.push(value);
+      if (value < best) best = value;
+    }
+    if (best > limit) return limit + 1;
+    previous = row;
+  }
+  return previous[b.length]!;
+};
+
+/** At most three names, nearest first; names that share a long run of words count as near. */
+export function suggest(wrong: string, known: Iterable<string>, most = 3): string[] {
+  const needle = wrong.slice(0, 100).toUpperCase();
+  const limit = Math.max(2, Math.floor(needle.length / 3));
+  const scored: { name: string; score: number }[] = [];
+  for (const name of known) {
+    const other = name.toUpperCase();
+    if (other === needle) return [name];
+    const d = distance(needle, other, limit);
+    if (d <= limit) scored.push({ name, score: d });
+    else if (needle.length >= 4 && (other.includes(needle) || needle.includes(other)))
+      scored.push({ name, score: limit + 1 });
+  }
+  return scored
+    .sort((x, y) => x.score - y.score || (x.name < y.name ? -1 : 1))
+    .slice(0, most)
+    .map(({ name }) => name);
+}
+
+export const didYouMean = (wrong: string, known: Iterable<string>): string => {
+  const names = suggest(wrong, known);
+  return names.length === 0 ? "" : ` Did you mean ${names.join(" or ")}?`;
+};
