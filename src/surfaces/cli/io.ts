@@ -1,0 +1,51 @@
+import { isOperatingError, messageOf } from "../../kernel/index.ts";
+
+/** What a command may touch of the outside. Tests give it a recorder; the program gives it the terminal. */
+export interface CliIo {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly stdin: NodeJS.ReadableStream;
+  readonly isTerminal: boolean;
+  readonly columns: number;
+  /** Aborts on SIGINT and SIGTERM: long commands end cleanly. */
+  readonly signal: AbortSignal;
+}
+
+/** Exit codes are part of the interface and never change their meaning. */
+export const EXIT = {
+  ok: 0,
+  /** The command ran, and its answer is "no": an audit that fails, a check that does not hold. */
+  negative: 1,
+  /** The command line itself is wrong. */
+  usage: 2,
+  /** What was asked for does not exist. */
+  notFound: 3,
+  /** The system is not there or cannot serve now; trying later may help. */
+  unavailable: 4,
+  /** Anything else went wrong. */
+  failed: 5,
+} as const;
+
+const codeOf = (thrown: unknown): number => {
+  if (!isOperatingError(thrown)) return EXIT.failed;
+  if (thrown.code.endsWith("_NOT_FOUND") || thrown.code.startsWith("UNKNOWN_")) return EXIT.notFound;
+  if (thrown.code.startsWith("USAGE") || thrown.code.startsWith("INVALID_")) return EXIT.usage;
+  return thrown.retryable ? EXIT.unavailable : EXIT.failed;
+};
+
+/** Tells a person (or, under --json, a program) what went wrong and what to do next; gives the exit code. */
+export function reportFailure(thrown: unknown, io: Pick<CliIo, "err">, json: boolean): number {
+  const exitCode = codeOf(thrown);
+  const known = isOperatingError(thrown);
+  if (json) {
+    const error = { code: known ? thrown.code : "INTERNAL", message: messageOf(thrown), hint: known ? thrown.hint : undefined };
+    io.err(`${JSON.stringify({ error })}\n`);
+  } else {
+    io.err(`error: ${messageOf(thrown)}\n`);
+    if (known && thrown.hint) io.err(`  ${thrown.hint}\n`);
+    if (!known && thrown instanceof Error && thrown.stack) io.err(`${thrown.stack}\n`);
+  }
+  return exitCode;
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+/** The tiers of `npm test`; the long and cruel ones live in `npm run soak`. */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "unit", include: ["src/**/*.test.ts", "test/unit/**/*.test.ts"] } },
+      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], testTimeout: 300_000 } },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
