@@ -1,0 +1,109 @@
+import { z } from "zod";
+
+/** How far an event travels and what is promised about it; the delivery contract explains each. */
+export type EventClass = "durable" | "volatile" | "process";
+
+export type PayloadShape = Readonly<Record<string, z.ZodType>>;
+
+/** Rewrites a payload of version `n` into one of version `n + 1`. Keys are the versions they start from. */
+export type Upcasters = Readonly<Record<number, (payload: Record<string, unknown>) => Record<string, unknown>>>;
+
+/** What one writes down for an event. Everything else about it is derived from this. */
+export interface RowSpec<S extends PayloadShape> {
+  /** What it tells, in one sentence that a user understands. */
+  readonly about: string;
+  readonly class: EventClass;
+  /** Deliveries to one consumer keep their order among events with the same value of this field. */
+  readonly orderKey: NoInfer<keyof S & string> | null;
+  /** Suppress a repeat within the window: by the whole content, or by these fields. Absent: never. */
+  readonly dedup?: "content" | readonly NoInfer<keyof S & string>[];
+  readonly payload: S;
+  /** The value on the wire where it is not the lower-case name. */
+  readonly wire?: string;
+  /** Older spellings that still resolve, with a deprecation. */
+  readonly legacy?: readonly string[];
+  /** The name of its twin on the stage bus. */
+  readonly stage?: string;
+  /** Payload version, 1 unless said. */
+  readonly version?: number;
+  readonly upcasters?: Upcasters;
+  /** The pipeline cannot run without a subscriber of this one. */
+  readonly critical?: true;
+  /** No part of the system emits it yet: its payload may still change, and outside publishers may leave fields out. */
+  readonly provisional?: true;
+}
+
+/** A row of the catalog: the spec with its defaults filled in and its schemas built. */
+export interface EventRow<S extends PayloadShape = PayloadShape> {
+  readonly name: string;
+  readonly category: string;
+  readonly wire: string;
+  readonly about: string;
+  readonly class: EventClass;
+  readonly orderKey: string | null;
+  readonly dedup: "none" | "content" | readonly string[];
+  readonly legacy: readonly string[];
+  readonly stage: string | null;
+  readonly version: number;
+  readonly upcasters: Upcasters;
+  readonly critical: boolean;
+  readonly provisional: boolean;
+  /** For what our own units emit: every field known, none missing. */
+  readonly payload: z.ZodObject<S, z.core.$strict>;
+  /** For what arrives from outside: unknown fields are kept. */
+  readonly tolerant: z.ZodType<Record<string, unknown>>;
+}
+
+export type Rows = Readonly<Record<string, EventRow>>;
+
+const nameShape = /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/;
+const wireShape = /^[a-z][a-z0-9]*([_.-][a-z0-9]+)*$/;
+
+/**
+ * Declares events of one category. A row is data: types, validation, storage, docs and the audit all read it.
+ * A wrong row (a bad name, a missing upcaster) is a programmer's error and throws where it is declared.
+ */
+export function defineEvents<const S extends Record<string, PayloadShape>>(
+  category: string,
+  rows: { readonly [N in keyof S]: RowSpec<S[N]> },
+): { readonly [N in keyof S]: EventRow<S[N]> } {
+  const built: Record<string, EventRow> = {};
+  for (const name of Object.keys(rows)) built[name] = buildRow(category, name, rows[name as keyof S]!);
+  return Object.freeze(built) as { readonly [N in keyof S]: EventRow<S[N]> };
+}
+
+function buildRow<S extends PayloadShape>(category: string, name: string, spec: RowSpec<S>): EventRow<S> {
+  const fault = (what: string) => new Error(`event ${name}: ${what}`);
+  if (!nameShape.test(name)) throw fault("a name is upper snake case, like MODEL_PROMOTED");
+  const wire = spec.wire ?? name.toLowerCase();
+  if (!wireShape.test(wire)) throw fault(`wire value '${wire}' must be lower case`);
+  const version = spec.version ?? 1;
+  for (let from = 1; from < version; from += 1)
+    if (spec.upcasters?.[from] === undefined) throw fault(`version ${version} needs an upcaster from ${from}`);
+  for (const field of [spec.orderKey, ...(Array.isArray(spec.dedup) ? spec.dedup : [])])
+    if (field !== null && !(field in spec.payload)) throw fault(`'${field}' is no field of its payload`);
+  const shape = spec.payload as PayloadShape;
+  const loose = z.looseObject(shape);
+  return {
+    name,
+    category,
+    wire,
+    about: spec.about,
+    class: spec.class,
+    orderKey: spec.orderKey,
+    dedup: spec.dedup ?? "none",
+    legacy: spec.legacy ?? [],
+    stage: spec.stage ?? null,
+    version,
+    upcasters: spec.upcasters ?? {},
+    critical: spec.critical ?? false,
+    provisional: spec.provisional ?? false,
+    payload: z.strictObject(shape) as unknown as z.ZodObject<S, z.core.$strict>,
+    tolerant: (spec.provisional ? loose.partial() : loose) as z.ZodType<Record<string, unknown>>,
+  };
+}
+
+/** What one hands to an emitter. */
+export type PayloadInput<Row> = Row extends EventRow<infer S> ? z.input<z.ZodObject<S, z.core.$strict>> : never;
+/** What a handler receives. */
+export type PayloadOutput<Row> = Row extends EventRow<infer S> ? z.output<z.ZodObject<S, z.core.$strict>> : never;
