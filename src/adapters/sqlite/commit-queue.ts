@@ -1,0 +1,100 @@
+import { type Clock, OperatingError } from "../../kernel/index.ts";
+import type { Operation, StoreFault } from "../../router/index.ts";
+import { isStoreFault } from "./faults.ts";
+import type { Outcome } from "./writer.ts";
+
+interface Waiting {
+  readonly operations: readonly Operation[];
+  readonly resolve: (results: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const MOST_IN_BATCH = 1_000;
+const MOST_WAITING = 200_000;
+/** Two: while the writer flushes one batch the next is already on its way. */
+const MOST_IN_FLIGHT = 2;
+
+/**
+ * Gathers commits into batches: the first goes at once, and what arrives while the writer is busy goes together.
+ * `send` hands a batch to the writer; its answer comes back through `settle`.
+ */
+export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly Operation[])[]) => void) {
+  let waiting: Waiting[] = [];
+  const inFlight: Waiting[][] = [];
+  const whenDrained: (() => void)[] = [];
+  let scheduled = false;
+  let closed: OperatingError | undefined;
+  let fault: StoreFault | null = null;
+  const listeners = new Set<(fault: StoreFault | null) => void>();
+
+  const setFault = (next: StoreFault | null) => {
+    if (fault?.code === next?.code) return;
+    fault = next;
+    for (const listen of listeners) listen(fault);
+  };
+  const flush = () => {
+    scheduled = false;
+    while (waiting.length > 0 && inFlight.length < MOST_IN_FLIGHT) {
+      const batch = waiting.slice(0, MOST_IN_BATCH);
+      waiting = waiting.slice(MOST_IN_BATCH);
+      inFlight.push(batch);
+      send(batch.map(({ operations }) => operations));
+    }
+  };
+  return {
+    commit(operations: readonly Operation[]): Promise<never> {
+      if (closed !== undefined) return Promise.reject(closed);
+      if (waiting.length >= MOST_WAITING)
+        return Promise.reject(
+          new OperatingError("STORE_BUSY", `more than ${MOST_WAITING} commits wait for the disk`, {
+            retryable: true,
+            hint: "Publish more slowly, or await each publish.",
+          }),
+        );
+      return new Promise((resolve, reject) => {
+        waiting.push({ operations, resolve, reject });
+        if (!scheduled && inFlight.length < MOST_IN_FLIGHT) {
+          scheduled = true;
+          queueMicrotask(flush);
+        }
+      });
+    },
+    settle(outcomes: readonly Outcome[]): void {
+      const batch = inFlight.shift() ?? [];
+      flush();
+      let failed: unknown;
+      for (const [i, { resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[i]!;
+        if (outcome.ok) resolve(outcome.results as never);
+        else {
+          reject(outcome.error);
+          failed = outcome.error;
+        }
+      }
+      if (waiting.length === 0 && inFlight.length === 0) for (const resolve of whenDrained.splice(0)) resolve();
+      setFault(isStoreFault(failed) ? { code: failed.code, message: failed.message, since: clock.now() } : null);
+    },
+    /** Refuses what waits and what comes. */
+    close(reason: OperatingError): void {
+      closed ??= reason;
+      const left = [...inFlight.flat(), ...waiting];
+      inFlight.length = 0;
+      waiting = [];
+      for (const { reject } of left) reject(closed);
+    },
+    /** Resolves once nothing waits. */
+    drained: () =>
+      new Promise<void>((resolve) => {
+        if (waiting.length === 0 && inFlight.length === 0) resolve();
+        else whenDrained.push(resolve);
+      }),
+    get fault() {
+      return fault;
+    },
+    onFault: (listen: (fault: StoreFault | null) => void) => {
+      listeners.add(listen);
+    },
+  };
+}
+
+export type CommitQueue = ReturnType<typeof createCommitQueue>;

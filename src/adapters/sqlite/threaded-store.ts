@@ -1,0 +1,87 @@
+import { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+import { type Clock, messageOf, OperatingError } from "../../kernel/index.ts";
+import { type Operation, probeStore, type Store } from "../../router/index.ts";
+import { createCommitQueue } from "./commit-queue.ts";
+import { translateFault } from "./faults.ts";
+import { type FromThread, fromPortable, type PortableOutcome, type ThreadOptions, type ToThread } from "./writer.thread.ts";
+import { type Outcome, statementCache } from "./writer.ts";
+
+export interface ThreadedStoreOptions extends ThreadOptions {
+  readonly clock: Clock;
+  /** How often a faulty disk is tried again while nobody publishes. */
+  readonly probeEveryMs?: number;
+}
+
+const outcomeOf = (outcome: PortableOutcome): Outcome =>
+  outcome.ok ? outcome : { ok: false, error: fromPortable(outcome.error) };
+
+/** The production store: the writer on a thread of its own, reads on a read-only connection of the caller's. */
+export async function threadedStore(options: ThreadedStoreOptions): Promise<Store> {
+  const { clock, path, modulesUrl } = options;
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const thread = new Worker(new URL(`./writer.thread.${extension}`, import.meta.url), {
+    workerData: { path, modulesUrl } satisfies ThreadOptions,
+  });
+  const send = (message: ToThread) => thread.postMessage(message);
+  const queue = createCommitQueue(clock, (batch: readonly (readonly Operation[])[]) => send({ type: "apply", batch }));
+  const exited = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
+
+  await new Promise<void>((resolve, reject) => {
+    thread.on("message", (message: FromThread) => {
+      if (message.type === "ready") resolve();
+      else if (message.type === "failed") reject(fromPortable(message.error));
+      else for (const batch of message.batches) queue.settle(batch.map(outcomeOf));
+    });
+    thread.on("error", (error) => {
+      reject(error);
+      queue.close(new OperatingError("STORE_GONE", `the writer's thread died: ${messageOf(error)}`, { cause: error }));
+    });
+  });
+
+  let reader: DatabaseSync;
+  try {
+    reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  } catch (thrown) {
+    send({ type: "close" });
+    throw translateFault(thrown);
+  }
+  const prepare = statementCache(reader);
+
+  const probeEveryMs = options.probeEveryMs ?? 1_000;
+  const probe = () => {
+    if (queue.fault === null) return;
+    // The answer, good or bad, sets the fault; nobody else waits for it.
+    const again = () => clock.after(probeEveryMs, probe);
+    queue.commit([probeStore({ at: clock.now() })]).then(again, again);
+  };
+  queue.onFault((fault) => {
+    if (fault !== null) clock.after(probeEveryMs, probe);
+  });
+
+  let closing: Promise<void> | undefined;
+  return {
+    commit: (operations) => queue.commit(operations),
+    read(sql, ...params) {
+      try {
+        return prepare(sql).all(...params) as never;
+      } catch (thrown) {
+        throw translateFault(thrown);
+      }
+    },
+    get fault() {
+      return queue.fault;
+    },
+    onFault: queue.onFault,
+    close() {
+      closing ??= (async () => {
+        await queue.drained();
+        send({ type: "close" });
+        await exited;
+        queue.close(new OperatingError("STORE_CLOSED", "the store is closed"));
+        if (reader.isOpen) reader.close();
+      })();
+      return closing;
+    },
+  };
+}

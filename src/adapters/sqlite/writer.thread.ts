@@ -1,0 +1,80 @@
+/** The writer's thread: drains what waits at its port, applies it in one transaction, answers. */
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { isOperatingError, messageOf, OperatingError } from "../../kernel/index.ts";
+import type { Operation, StoreModule } from "../../router/index.ts";
+import { type Outcome, openWriter, type SqliteWriter } from "./writer.ts";
+
+export interface ThreadOptions {
+  readonly path: string;
+  /** A module whose `storeModules` lists the rooms' tables and operations. */
+  readonly modulesUrl: string;
+}
+
+/** Errors cross the port as data: a clone would lose their class and code. */
+export interface PortableError {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly hint: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export type PortableOutcome = { ok: true; results: readonly unknown[] } | { ok: false; error: PortableError };
+export type FromThread =
+  | { type: "ready" }
+  | { type: "failed"; error: PortableError }
+  | { type: "settled"; batches: PortableOutcome[][] };
+export type ToThread = { type: "apply"; batch: readonly (readonly Operation[])[] } | { type: "close" };
+
+const portable = (thrown: unknown): PortableError =>
+  isOperatingError(thrown)
+    ? { code: thrown.code, message: thrown.message, retryable: thrown.retryable, hint: thrown.hint, details: thrown.details }
+    : {
+        code: "STORE_OPERATION_FAILED",
+        message: thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown),
+        retryable: false,
+        hint: undefined,
+        details: {},
+      };
+
+export const fromPortable = (error: PortableError): OperatingError =>
+  new OperatingError(error.code, error.message, {
+    retryable: error.retryable,
+    details: error.details,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  });
+
+const portableOutcome = (outcome: Outcome): PortableOutcome =>
+  outcome.ok ? outcome : { ok: false, error: portable(outcome.error) };
+
+async function serve(port: NonNullable<typeof parentPort>): Promise<void> {
+  const { path, modulesUrl } = workerData as ThreadOptions;
+  let writer: SqliteWriter;
+  try {
+    const { storeModules } = (await import(modulesUrl)) as { storeModules: readonly StoreModule[] };
+    writer = openWriter(path, storeModules);
+  } catch (thrown) {
+    port.postMessage({ type: "failed", error: portable(thrown) } satisfies FromThread);
+    port.close();
+    return;
+  }
+  port.postMessage({ type: "ready" } satisfies FromThread);
+  port.on("message", (first: ToThread) => {
+    const messages = [first];
+    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
+      messages.push(next.message as ToThread);
+    const batches = messages.flatMap((message) => (message.type === "apply" ? [message.batch] : []));
+    if (batches.length > 0) {
+      const outcomes = writer.apply(batches.flat()).map(portableOutcome);
+      let taken = 0;
+      const settled = batches.map((batch) => outcomes.slice(taken, (taken += batch.length)));
+      port.postMessage({ type: "settled", batches: settled } satisfies FromThread);
+    }
+    if (messages.some(({ type }) => type === "close")) {
+      writer.close();
+      port.close();
+    }
+  });
+}
+
+if (parentPort !== null) await serve(parentPort);

@@ -1,0 +1,4 @@
+import { journalModule, type StoreModule, stateModule } from "../router/index.ts";
+
+/** The rooms' tables and operations, in the order their migrations run. The writer's thread imports this list. */
+export const storeModules: readonly StoreModule[] = [journalModule, stateModule];

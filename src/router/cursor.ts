@@ -1,0 +1,524 @@
+import { type BackoffPolicy, type Breaker, backoffMs, type Clock, type Random, type Timer } from "../kernel/index.ts";
+import type { AnyEvent } from "./event.ts";
+import { type Acked, ackDeliveries, buryDelivery, failDelivery, type Mark, parkDeliveries } from "./journal/deliveries.ts";
+import { dueDeliveries, eventsAfter, laneDeliveries, waitingLanes } from "./journal/queries.ts";
+import type { StoredEvent } from "./journal/append.ts";
+import { createLane, type Delivery, isOrdered, type Lane, laneOf } from "./lanes.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import type { Operation, Store } from "./store.port.ts";
+
+export interface RetryPolicy {
+  readonly maxAttempts: number;
+  readonly backoff: BackoffPolicy;
+}
+
+export interface CursorOptions {
+  readonly consumer: string;
+  readonly handlerVersion: string;
+  readonly lowWater: number;
+  /** Start of each wanted event type; '*' for all. */
+  readonly wants: (event: AnyEvent) => boolean;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly retry: RetryPolicy;
+  /** How many deliveries may be in memory at once. */
+  readonly window: number;
+  readonly fromStored: (stored: StoredEvent) => AnyEvent;
+  /** Something may be ready to run. */
+  readonly onReady: () => void;
+  /** One or more deliveries ended (done or dead). */
+  readonly onEnded: (seqs: readonly number[]) => void;
+  /** The breaker of the handler of this event type; undefined when it has none. */
+  readonly breakerOf?: (eventType: string) => Breaker | undefined;
+}
+
+export interface Death {
+  readonly error: string;
+  readonly fingerprint: string;
+  /** What is committed together with the dead letter: the router's own word about it. */
+  readonly also: (attempts: number) => readonly Operation[];
+}
+
+const PAGE = 64;
+/** So many rows of state 'done' wait behind one slow handler before the mark is moved past it. */
+const MOST_DONE_ABOVE = 256;
+
+/**
+ * The position of one durable consumer in the journal, and what is on its way to it: fetches what is owed, keeps the order
+ * within each key, parks what must wait, and moves the low-water mark. It runs no handler; a runner or a session takes
+ * deliveries from it and says how they ended.
+ */
+export class Cursor {
+  readonly consumer: string;
+  readonly #o: CursorOptions;
+  readonly #progress: Progress;
+  readonly #lanes = new Map<string, Lane>();
+  /** The lanes that wait for a time. */
+  readonly #waiting = new Set<Lane>();
+  readonly #ready: Delivery[] = [];
+  /** Above the mark and already ended or waiting in the store: not to be fetched again. */
+  readonly #skip: Set<number>;
+  #head: number;
+  #timer: Timer | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #pulling = false;
+  #stopped = false;
+  #persistedMark: number;
+  #toPark: Delivery[] = [];
+  #inFlight = 0;
+
+  constructor(options: CursorOptions) {
+    this.consumer = options.consumer;
+    this.#o = options;
+    this.#progress = createProgress(options.lowWater);
+    this.#persistedMark = options.lowWater;
+    this.#head = options.lowWater;
+    const above = options.store.read<{ seq: number; state: string }>(
+      `SELECT seq, state FROM deliveries WHERE consumer = ? AND seq > ?
+       UNION ALL SELECT seq, 'dead' FROM dead_letters WHERE consumer = ? AND seq > ? AND status <> 'retrying'`,
+      this.consumer,
+      options.lowWater,
+      this.consumer,
+      options.lowWater,
+    );
+    this.#skip = new Set(above.map(({ seq }) => seq));
+    const done = above.filter(({ state }) => state === "done").map(({ seq }) => seq);
+    this.#progress.end(done, options.lowWater, true);
+    for (const { lane, next_at } of waitingLanes(options.store, this.consumer)) {
+      const held = this.#lane(lane);
+      held.held = true;
+      this.#wakeLaneAt(held, next_at);
+    }
+  }
+
+  /** Begins to fetch, up to the given head of the journal. */
+  start(head: number): void {
+    this.#head = Math.max(this.#head, head);
+    this.#schedule();
+    this.#pull();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#ready.length = 0;
+  }
+
+  get idle(): boolean {
+    return this.#progress.outstanding === 0 && this.#ready.length === 0 && this.#inFlight === 0 && !this.#behind;
+  }
+
+  get lag(): number {
+    return this.#head - this.#progress.markWithout(new Set());
+  }
+
+  get scanned(): number {
+    return this.#progress.scanned;
+  }
+
+  get #behind(): boolean {
+    return this.#progress.scanned < this.#head;
+  }
+
+  /** Events that were just committed, in order and without gaps. */
+  offer(events: readonly AnyEvent[]): void {
+    if (this.#stopped) return;
+    const first = events[0]!.seq!;
+    const last = events.at(-1)!.seq!;
+    if (this.#progress.scanned === first - 1 && this.#room > events.length) {
+      this.#head = Math.max(this.#head, last);
+      for (const event of events) this.#consider(event);
+      this.#persistParked();
+      if (this.#ready.length > 0) this.#o.onReady();
+    } else {
+      this.#head = Math.max(this.#head, last);
+      this.#pull();
+    }
+  }
+
+  /** The next delivery that may run now. */
+  take(): Delivery | undefined {
+    for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
+      const breaker = this.#o.breakerOf?.(next.event.eventType);
+      if (breaker === undefined || breaker.admit()) {
+        this.#inFlight += 1;
+        next.taken = true;
+        return next;
+      }
+      this.#holdFor(next, breaker.waitMs());
+    }
+    this.#pull();
+    return undefined;
+  }
+
+  /**
+   * A run of deliveries for somebody who works through them in order: what is ready, and what follows it on the same key.
+   */
+  takeBatch(most: number): Delivery[] {
+    const batch: Delivery[] = [];
+    while (batch.length < most) {
+      const head = this.take();
+      if (head === undefined) break;
+      batch.push(head);
+      const lane = this.#lanes.get(head.lane);
+      if (lane === undefined || !lane.ordered) continue;
+      for (const next of lane.queue) {
+        if (batch.length >= most) break;
+        if (next.taken) continue;
+        this.#inFlight += 1;
+        next.taken = true;
+        batch.push(next);
+      }
+    }
+    return batch.sort((a, b) => a.seq - b.seq);
+  }
+
+  /** They succeeded: `operations` and the acks are committed together. Rejects, with nothing changed, if that fails. */
+  async complete(
+    done: readonly Delivery[],
+    operations: readonly Operation[],
+    isDeadLetter: (delivery: Delivery) => boolean = (delivery) => delivery.hasRow,
+  ): Promise<readonly unknown[]> {
+    const seqs = new Set(done.map(({ seq }) => seq));
+    const mark = this.#mark(seqs);
+    const acked: Acked[] = done.map((d) => ({ seq: d.seq, lane: d.lane, hasRow: d.hasRow, deadLetter: isDeadLetter(d) }));
+    const ack = ackDeliveries({ mark, done: acked, at: this.#o.clock.now() });
+    const results = await this.#o.store.commit([...operations, ack]);
+    this.#ended(done, mark, true);
+    return results.slice(0, -1);
+  }
+
+  /** One failed. Another try later, or, when the tries are spent, a dead letter. Resolves to how it went on. */
+  async fail(
+    failed: Delivery,
+    death: Death,
+    onDead: (results: readonly unknown[]) => void = () => {},
+  ): Promise<"retrying" | "dead"> {
+    const { clock, retry, random, store } = this.#o;
+    const attempts = failed.attempts + 1;
+    const at = clock.now();
+    if (attempts >= retry.maxAttempts) {
+      const mark = this.#mark(new Set([failed.seq]));
+      const [, ...results] = await store.commit([
+        buryDelivery({
+          mark,
+          seq: failed.seq,
+          lane: failed.lane,
+          eventId: failed.event.eventId,
+          eventType: failed.event.eventType,
+          attempts,
+          at,
+          error: death.error,
+          fingerprint: death.fingerprint,
+          handlerVersion: this.#o.handlerVersion,
+        }),
+        ...death.also(attempts),
+      ]);
+      this.#ended([failed], mark, false);
+      onDead(results);
+      return "dead";
+    }
+    const nextAt = at + backoffMs(retry.backoff, attempts, random);
+    await this.#setAside(failed, { attempts, nextAt, error: death.error });
+    return "retrying";
+  }
+
+  /** Nobody finished them: they run again, and no try is spent. */
+  release(given: readonly Delivery[]): void {
+    this.#inFlight -= given.length;
+    if (this.#stopped) return;
+    for (const delivery of given) {
+      delivery.taken = false;
+      // On an ordered key the first runs and brings the others after it; a revoked one is in the store by now.
+      if (!isOrdered(delivery.lane) || this.#lanes.get(delivery.lane)?.queue[0] === delivery) this.#ready.push(delivery);
+    }
+    this.#ready.sort((a, b) => a.seq - b.seq);
+    if (this.#ready.length > 0) this.#o.onReady();
+  }
+
+  /** Writes the mark down when it has moved over events that this consumer does not want. */
+  flushMark(): Operation | undefined {
+    const mark = this.#mark(new Set());
+    if (mark.lowWater <= this.#persistedMark && !mark.sweepDone) return undefined;
+    return parkDeliveries({ mark, parked: [] });
+  }
+
+  markFlushed(operation: Operation): void {
+    const { mark } = operation.args as { mark: Mark };
+    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
+    this.#progress.end([], mark.lowWater, false);
+  }
+
+  /** Rows were put into the store from outside (a dead letter sent back): look at these lanes now. */
+  wake(lanes: Iterable<string>): void {
+    for (const id of lanes) {
+      const lane = this.#lane(id);
+      lane.held = true;
+      if (lane.queue.length === 0) this.#wakeLaneAt(lane, 0);
+    }
+    this.#schedule();
+  }
+
+  get #room(): number {
+    return this.#o.window - this.#progress.outstanding;
+  }
+
+  #lane(id: string): Lane {
+    let lane = this.#lanes.get(id);
+    if (lane === undefined) {
+      lane = createLane(id);
+      this.#lanes.set(id, lane);
+    }
+    return lane;
+  }
+
+  #wakeLaneAt(lane: Lane, at: number): void {
+    lane.wakeAt = at;
+    this.#waiting.add(lane);
+  }
+
+  #mark(without: ReadonlySet<number>): Mark {
+    const lowWater = this.#progress.markWithout(without);
+    return { consumer: this.consumer, lowWater, sweepDone: this.#progress.needsSweep(lowWater) };
+  }
+
+  /** Looks at one event and takes it up if it is owed. */
+  #consider(event: AnyEvent): void {
+    const seq = event.seq!;
+    this.#progress.scanTo(seq);
+    if (this.#skip.delete(seq) || !this.#o.wants(event)) return;
+    this.#progress.begin(seq);
+    const delivery: Delivery = { event, seq, lane: laneOf(event), attempts: 0, hasRow: false, taken: false };
+    if (!isOrdered(delivery.lane)) {
+      this.#ready.push(delivery);
+      return;
+    }
+    const lane = this.#lane(delivery.lane);
+    if (lane.held) {
+      lane.parking += 1;
+      this.#toPark.push(delivery);
+      return;
+    }
+    lane.queue.push(delivery);
+    if (lane.queue.length === 1) this.#ready.push(delivery);
+  }
+
+  /** Reads on in the journal while there is room. */
+  #pull(): void {
+    if (this.#pulling || this.#stopped) return;
+    this.#pulling = true;
+    try {
+      while (this.#behind && this.#room > 0) {
+        const page = eventsAfter(this.#o.store, this.#progress.scanned, Math.min(this.#room, 256));
+        for (const stored of page) this.#consider(this.#o.fromStored(stored));
+        if (page.length === 0) this.#progress.scanTo(this.#head);
+      }
+    } finally {
+      this.#pulling = false;
+    }
+    this.#persistParked();
+    this.#spill();
+    if (this.#ready.length > 0) this.#o.onReady();
+  }
+
+  /** What came behind a held lane goes into the store, many with one commit. */
+  #persistParked(): void {
+    if (this.#toPark.length === 0) return;
+    const parked = this.#toPark;
+    this.#toPark = [];
+    const settle = () => {
+      for (const { lane } of parked) this.#lane(lane).parking -= 1;
+      for (const id of new Set(parked.map(({ lane }) => lane))) this.#laneIdle(this.#lane(id));
+      this.#schedule();
+      this.#pull();
+    };
+    this.#park(parked).then(settle, () => {
+      // The disk refuses: they stay outstanding in memory, and go into the store when it works again.
+      if (this.#stopped) return;
+      this.#o.clock.after(1_000, () => {
+        this.#toPark.push(...parked);
+        this.#persistParked();
+      });
+    });
+  }
+
+  async #park(parked: readonly Delivery[]): Promise<void> {
+    const seqs = new Set(parked.map(({ seq }) => seq));
+    const mark = this.#mark(seqs);
+    await this.#o.store.commit([parkDeliveries({ mark, parked: parked.map(({ seq, lane }) => ({ seq, lane })) })]);
+    for (const delivery of parked) delivery.hasRow = true;
+    this.#progress.end(seqs, mark.lowWater, false);
+    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
+  }
+
+  /** A slow handler holds the mark back: write its delivery down as an exception, so that the mark can pass it. */
+  #spill(): void {
+    if (this.#progress.doneAbove < MOST_DONE_ABOVE) return;
+    const slow = new Set(this.#progress.list());
+    const parked: { seq: number; lane: string; delivery: Delivery }[] = [];
+    for (const lane of this.#lanes.values())
+      for (const delivery of lane.queue)
+        if (slow.has(delivery.seq)) parked.push({ seq: delivery.seq, lane: lane.id, delivery });
+    if (parked.length !== slow.size) return;
+    // Refused by the disk: the next pull tries again.
+    this.#park(parked.map(({ delivery }) => delivery)).catch(() => undefined);
+  }
+
+  /** Puts a delivery and all behind it on its key into the store until `nextAt`. */
+  async #setAside(head: Delivery, row: { attempts: number; nextAt: number; error: string }): Promise<void> {
+    const lane = this.#lane(head.lane);
+    const behind = lane.ordered ? lane.queue.filter((d) => d !== head && !d.hasRow) : [];
+    const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
+    const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
+    lane.held = true;
+    await this.#o.store.commit([
+      failDelivery({
+        mark,
+        seq: head.seq,
+        lane: head.lane,
+        attempts: row.attempts,
+        nextAt: row.nextAt,
+        at: this.#o.clock.now(),
+        error: row.error,
+        parked: behind.map(({ seq, lane: id }) => ({ seq, lane: id })),
+      }),
+    ]);
+    this.#inFlight -= 1;
+    this.#progress.end(
+      inMemory.map(({ seq }) => seq),
+      mark.lowWater,
+      false,
+    );
+    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
+    if (lane.ordered) {
+      lane.queue.length = 0;
+      lane.loaded = 0;
+    } else if (head.hasRow) lane.loaded -= 1;
+    this.#wakeLaneAt(lane, Math.min(lane.wakeAt ?? Number.POSITIVE_INFINITY, row.nextAt));
+    this.#schedule();
+    this.#pull();
+  }
+
+  /** The breaker is open: wait for it without spending a try. */
+  #holdFor(delivery: Delivery, waitMs: number): void {
+    this.#inFlight += 1;
+    const row = {
+      attempts: delivery.attempts,
+      nextAt: this.#o.clock.now() + Math.max(waitMs, 1),
+      error: "waiting: the handler's breaker is open",
+    };
+    this.#setAside(delivery, row).catch(() => {
+      this.#o.clock.after(1_000, () => this.release([delivery]));
+    });
+  }
+
+  #ended(deliveries: readonly Delivery[], mark: Mark, asDone: boolean): void {
+    this.#inFlight -= deliveries.length;
+    this.#progress.end(
+      deliveries.map(({ seq }) => seq),
+      mark.lowWater,
+      asDone,
+    );
+    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
+    for (const delivery of deliveries) {
+      const lane = this.#lanes.get(delivery.lane);
+      if (lane === undefined) continue;
+      if (delivery.hasRow && lane.loaded > 0) lane.loaded -= 1;
+      if (lane.ordered) {
+        const at = lane.queue.indexOf(delivery);
+        if (at >= 0) lane.queue.splice(at, 1);
+        const next = lane.queue[0];
+        if (at === 0 && next !== undefined && !next.taken) this.#ready.push(next);
+      }
+      this.#laneIdle(lane);
+    }
+    this.#o.onEnded(deliveries.map(({ seq }) => seq));
+    this.#schedule();
+    this.#pull();
+    if (this.#ready.length > 0) this.#o.onReady();
+  }
+
+  /** Nothing of this lane is in memory any more: look into the store, or forget the lane. */
+  #laneIdle(lane: Lane): void {
+    if (lane.queue.length > 0 || lane.parking > 0 || lane.loaded > 0) return;
+    if (lane.held) this.#wakeLaneAt(lane, lane.wakeAt ?? 0);
+    else this.#lanes.delete(lane.id);
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const { wakeAt } of this.#waiting) if (wakeAt !== undefined && wakeAt < soonest) soonest = wakeAt;
+    if (soonest >= this.#timerAt && this.#timer !== undefined) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerAt = soonest;
+    if (soonest === Number.POSITIVE_INFINITY) return;
+    this.#timer = this.#o.clock.after(Math.max(0, soonest - this.#o.clock.now()), () => {
+      this.#timer = undefined;
+      this.#timerAt = Number.POSITIVE_INFINITY;
+      this.#wakeDue();
+    });
+  }
+
+  #wakeDue(): void {
+    if (this.#stopped) return;
+    const now = this.#o.clock.now();
+    for (const lane of [...this.#waiting])
+      if (lane.wakeAt !== undefined && lane.wakeAt <= now) {
+        if (this.#ready.length > this.#o.window) {
+          // Enough is in memory; this lane's turn comes when some of it is done.
+          this.#wakeLaneAt(lane, now + 50);
+          continue;
+        }
+        lane.wakeAt = undefined;
+        this.#waiting.delete(lane);
+        if (lane.ordered) this.#loadOrdered(lane, now);
+        else this.#loadUnordered(lane, now);
+      }
+    this.#schedule();
+    if (this.#ready.length > 0) this.#o.onReady();
+  }
+
+  #fromRow(row: { seq: number; attempts: number; lane: string } & StoredEvent): Delivery {
+    return { event: this.#o.fromStored(row), seq: row.seq, lane: row.lane, attempts: row.attempts, hasRow: true, taken: false };
+  }
+
+  #loadOrdered(lane: Lane, now: number): void {
+    if (lane.queue.length > 0 || lane.parking > 0) return;
+    const rows = laneDeliveries(this.#o.store, this.consumer, lane.id, PAGE);
+    const first = rows[0];
+    if (first === undefined) {
+      lane.held = false;
+      this.#laneIdle(lane);
+      return;
+    }
+    if (first.next_at > now) {
+      this.#wakeLaneAt(lane, first.next_at);
+      return;
+    }
+    for (const row of rows) {
+      if (row.next_at > now) break;
+      lane.queue.push(this.#fromRow(row));
+    }
+    lane.loaded = lane.queue.length;
+    this.#ready.push(lane.queue[0]!);
+  }
+
+  #loadUnordered(lane: Lane, now: number): void {
+    if (lane.loaded > 0) return;
+    const rows = dueDeliveries(this.#o.store, this.consumer, lane.id, now, PAGE);
+    if (rows.length > 0) {
+      lane.loaded = rows.length;
+      for (const row of rows) this.#ready.push(this.#fromRow(row));
+      return;
+    }
+    const left = waitingLanes(this.#o.store, this.consumer).find(({ lane: id }) => id === lane.id);
+    if (left === undefined) {
+      lane.held = false;
+      this.#laneIdle(lane);
+    } else this.#wakeLaneAt(lane, left.next_at);
+  }
+}

@@ -1,0 +1,117 @@
+import { type Clock, OperatingError } from "../kernel/index.ts";
+import {
+  countDeadLetters,
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetterGroup,
+  type DeadLetterStatus,
+  discardDeadLetters,
+  groupDeadLetters,
+  listDeadLetters,
+  retryDeadLetters,
+  sweepDeadLetters,
+} from "./journal/dead-letters.ts";
+import type { Store } from "./store.port.ts";
+
+export interface DeadLetterAction {
+  readonly filter?: DeadLetterFilter;
+  /** At most so many letters; 100 unless said. */
+  readonly maxEvents?: number;
+  /** Who asks; kept on record. */
+  readonly actor?: string;
+  readonly dryRun?: boolean;
+}
+
+export interface RetryAction extends DeadLetterAction {
+  /** Letters a second; unlimited unless said. */
+  readonly perSecond?: number;
+}
+
+export interface DeadLetterQueueOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** A letter that is sent back has one try. */
+  readonly maxAttempts: number;
+  /** Tells a consumer of this process that letters wait for it again. */
+  readonly onReturned: (consumer: string, lanes: readonly string[]) => void;
+  readonly sleep: (delayMs: number) => Promise<void>;
+}
+
+/**
+ * Deliveries whose tries are spent. A letter belongs to one event and one consumer, goes back to that consumer alone, and
+ * is never deleted unresolved: it ends recovered (the retry succeeded) or discarded (somebody said so, on record).
+ */
+export interface DeadLetterQueue {
+  getPendingEvents(limit?: number, filter?: DeadLetterFilter): DeadLetter[];
+  getPendingCount(): number;
+  counts(): Record<DeadLetterStatus, number>;
+  list(filter: DeadLetterFilter, limit?: number): DeadLetter[];
+  /** Letters with one cause together, most first. */
+  getErrorSummary(limit?: number, filter?: DeadLetterFilter): DeadLetterGroup[];
+  /** One letter, by its number or its event's id (then at every consumer that failed on it). */
+  retryEvent(id: number | string, action?: DeadLetterAction): Promise<DeadLetter[]>;
+  retryAll(action?: RetryAction): Promise<DeadLetter[]>;
+  discard(action: DeadLetterAction & { filter: DeadLetterFilter }): Promise<DeadLetter[]>;
+  /** Forgets what was resolved longer ago than this. Unresolved letters stay. */
+  cleanup(olderThanHours: number): Promise<number>;
+}
+
+export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLetterQueue {
+  const { store, clock, maxAttempts } = options;
+  const common = (action: DeadLetterAction, most: number) => ({
+    filter: action.filter ?? {},
+    most,
+    actor: action.actor ?? "unknown",
+    at: clock.now(),
+  });
+  const sendBack = async (action: DeadLetterAction, most: number): Promise<DeadLetter[]> => {
+    const [letters] = await store.commit([retryDeadLetters({ ...common(action, most), attempts: maxAttempts - 1 })]);
+    const lanes = new Map<string, string[]>();
+    for (const letter of letters) lanes.set(letter.consumer, [...(lanes.get(letter.consumer) ?? []), letter.lane]);
+    for (const [consumer, of] of lanes) options.onReturned(consumer, of);
+    return letters;
+  };
+  const pending = (filter: DeadLetterFilter | undefined, limit: number) =>
+    listDeadLetters(store, { ...filter, status: "pending" }, limit);
+  return {
+    getPendingEvents: (limit = 100, filter) => pending(filter, limit),
+    getPendingCount: () => countDeadLetters(store).pending,
+    counts: () => countDeadLetters(store),
+    list: (filter, limit = 100) => listDeadLetters(store, filter, limit),
+    getErrorSummary: (limit = 20, filter) => groupDeadLetters(store, { ...filter, status: "pending" }, limit),
+    async retryEvent(id, action = {}) {
+      const filter: DeadLetterFilter = typeof id === "number" ? { id } : { eventId: id };
+      const found = pending(filter, 100);
+      if (found.length === 0)
+        throw new OperatingError("DEAD_LETTER_NOT_FOUND", `no pending dead letter ${id}`, {
+          hint: "'ringrift dlq --pending' lists them.",
+        });
+      return action.dryRun ? found : sendBack({ ...action, filter }, 100);
+    },
+    async retryAll(action = {}) {
+      const most = action.maxEvents ?? 100;
+      if (action.dryRun) return pending(action.filter, most);
+      if (action.perSecond === undefined) return sendBack(action, most);
+      const sent: DeadLetter[] = [];
+      while (sent.length < most) {
+        const next = await sendBack(action, Math.min(most - sent.length, Math.max(1, Math.floor(action.perSecond))));
+        if (next.length === 0) break;
+        sent.push(...next);
+        await options.sleep(Math.max(1_000, (1_000 * next.length) / action.perSecond));
+      }
+      return sent;
+    },
+    async discard(action) {
+      const most = action.maxEvents ?? 100;
+      if (action.dryRun) return pending(action.filter, most);
+      const [letters] = await store.commit([discardDeadLetters(common(action, most))]);
+      return letters;
+    },
+    async cleanup(olderThanHours) {
+      const [{ deleted }] = await store.commit([
+        sweepDeadLetters({ resolvedBefore: clock.now() - olderThanHours * 3_600_000 }),
+      ]);
+      return deleted;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { type Catalog, type EventSource, type RouterEvent, upcast } from "../events/index.ts";
+import type { EventRecord, StoredEvent } from "./journal/append.ts";
+
+/** An event of any name, as the router's inside sees it. */
+export type AnyEvent = RouterEvent<string, Readonly<Record<string, unknown>>>;
+
+/** The views over the one journal, as bits. Everything is seen through the router itself. */
+export const VIEW = { dataBus: 1, stageBus: 2, crossProcess: 4, router: 8 } as const;
+export type ViewName = keyof typeof VIEW;
+
+export const viewBits = (views: AnyEvent["views"]): number =>
+  VIEW.router |
+  (views.dataBus ? VIEW.dataBus : 0) |
+  (views.stageBus ? VIEW.stageBus : 0) |
+  (views.crossProcess ? VIEW.crossProcess : 0);
+
+export const toRecord = (event: AnyEvent, payloadText: string): EventRecord => ({
+  event_id: event.eventId,
+  event_type: event.eventType,
+  order_key: event.orderKey,
+  payload: payloadText,
+  payload_version: event.payloadVersion,
+  timestamp: event.timestamp,
+  source: event.source,
+  origin: event.origin,
+  node_id: event.nodeId,
+  trace_id: event.traceId,
+  correlation_id: event.correlationId,
+  parent_event_id: event.parentEventId,
+  content_hash: event.contentHash,
+  views: viewBits(event.views),
+});
+
+/** A stored event in today's form: older payload versions are lifted, unknown fields kept. */
+export function fromStored(catalog: Catalog, stored: StoredEvent): AnyEvent {
+  const row = catalog.row(stored.event_type);
+  const raw = JSON.parse(stored.payload) as Record<string, unknown>;
+  const lifted = row === undefined ? { payload: raw, version: stored.payload_version } : upcast(row, raw, stored.payload_version);
+  return Object.freeze({
+    eventType: stored.event_type,
+    payload: lifted.payload,
+    timestamp: stored.timestamp,
+    source: stored.source,
+    origin: stored.origin as EventSource,
+    eventId: stored.event_id,
+    traceId: stored.trace_id,
+    correlationId: stored.correlation_id,
+    parentEventId: stored.parent_event_id,
+    contentHash: stored.content_hash,
+    seq: stored.seq,
+    payloadVersion: lifted.version,
+    eventClass: "durable" as const,
+    orderKey: stored.order_key,
+    views: {
+      dataBus: (stored.views & VIEW.dataBus) !== 0,
+      stageBus: (stored.views & VIEW.stageBus) !== 0,
+      crossProcess: (stored.views & VIEW.crossProcess) !== 0,
+    },
+    nodeId: stored.node_id,
+  });
+}

@@ -1,0 +1,167 @@
+import { defineOperation, type SqlValue, type Store, type Transaction } from "../store.port.ts";
+
+export type DeadLetterStatus = "pending" | "retrying" | "recovered" | "discarded";
+
+/** A letter with the event it is about, as it lies in the store. */
+export interface DeadLetter {
+  readonly id: number;
+  readonly consumer: string;
+  readonly seq: number;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly lane: string;
+  readonly error: string;
+  readonly fingerprint: string;
+  readonly attempts: number;
+  readonly first_failed_at: number;
+  readonly last_failed_at: number;
+  readonly handler_version: string;
+  readonly status: DeadLetterStatus;
+  readonly retry_count: number;
+  readonly resolved_at: number | null;
+  readonly resolved_by: string | null;
+}
+
+/** Which letters an action or a list is about. Everything given must hold. */
+export interface DeadLetterFilter {
+  readonly id?: number;
+  readonly eventId?: string;
+  readonly consumer?: string;
+  readonly eventType?: string;
+  readonly fingerprint?: string;
+  readonly status?: DeadLetterStatus;
+  /** Failed last before this time, in milliseconds since the epoch. */
+  readonly before?: number;
+}
+
+const columns: Readonly<Record<Exclude<keyof DeadLetterFilter, "before">, string>> = {
+  id: "id",
+  eventId: "event_id",
+  consumer: "consumer",
+  eventType: "event_type",
+  fingerprint: "fingerprint",
+  status: "status",
+};
+
+function where(filter: DeadLetterFilter): { sql: string; params: SqlValue[] } {
+  const parts = ["1 = 1"];
+  const params: SqlValue[] = [];
+  for (const [key, column] of Object.entries(columns)) {
+    const value = filter[key as keyof typeof columns];
+    if (value === undefined) continue;
+    parts.push(`${column} = ?`);
+    params.push(value);
+  }
+  if (filter.before !== undefined) {
+    parts.push("last_failed_at < ?");
+    params.push(filter.before);
+  }
+  return { sql: parts.join(" AND "), params };
+}
+
+export const listDeadLetters = (
+  reader: Pick<Store, "read"> | { read: Transaction["all"] },
+  filter: DeadLetterFilter,
+  limit: number,
+): DeadLetter[] => {
+  const { sql, params } = where(filter);
+  return reader.read<DeadLetter>(`SELECT * FROM dead_letters WHERE ${sql} ORDER BY last_failed_at, id LIMIT ?`, ...params, limit);
+};
+
+export interface DeadLetterGroup {
+  readonly consumer: string;
+  readonly event_type: string;
+  readonly fingerprint: string;
+  readonly letters: number;
+  readonly error: string;
+  readonly first_failed_at: number;
+  readonly last_failed_at: number;
+}
+
+/** Letters with one cause, most first. */
+export const groupDeadLetters = (store: Pick<Store, "read">, filter: DeadLetterFilter, limit: number): DeadLetterGroup[] => {
+  const { sql, params } = where(filter);
+  return store.read<DeadLetterGroup>(
+    `SELECT consumer, event_type, fingerprint, count(*) AS letters, max(error) AS error,
+       min(first_failed_at) AS first_failed_at, max(last_failed_at) AS last_failed_at
+     FROM dead_letters WHERE ${sql} GROUP BY consumer, event_type, fingerprint ORDER BY letters DESC, consumer LIMIT ?`,
+    ...params,
+    limit,
+  );
+};
+
+export const countDeadLetters = (store: Pick<Store, "read">): Record<DeadLetterStatus, number> => {
+  const counts = { pending: 0, retrying: 0, recovered: 0, discarded: 0 };
+  for (const { status, n } of store.read<{ status: DeadLetterStatus; n: number }>(
+    "SELECT status, count(*) AS n FROM dead_letters GROUP BY status",
+  ))
+    counts[status] = n;
+  return counts;
+};
+
+export interface DeadLetterActionArgs {
+  readonly filter: DeadLetterFilter;
+  readonly most: number;
+  readonly actor: string;
+  readonly at: number;
+}
+
+const select = (tx: Transaction, { filter, most }: DeadLetterActionArgs): DeadLetter[] =>
+  listDeadLetters({ read: tx.all }, { ...filter, status: "pending" }, most);
+
+const record = (tx: Transaction, action: string, args: DeadLetterActionArgs, affected: number): void => {
+  tx.run(
+    "INSERT INTO dead_letter_actions (at, actor, action, selection, affected) VALUES (?, ?, ?, ?, ?)",
+    args.at,
+    args.actor,
+    action,
+    JSON.stringify({ ...args.filter, most: args.most }),
+    affected,
+  );
+};
+
+/** Sends letters back to the consumer that failed, and to nobody else: each is parked there for one more try. */
+export const retryDeadLetters = defineOperation<DeadLetterActionArgs & { attempts: number }, DeadLetter[]>(
+  "journal.retry_dead",
+  (tx, args) => {
+    const letters = select(tx, args);
+    for (const { id } of letters) {
+      tx.run("UPDATE dead_letters SET status = 'retrying', retry_count = retry_count + 1 WHERE id = ?", id);
+      tx.run(
+        `INSERT INTO deliveries (consumer, seq, state, lane, attempts, next_at, first_failed_at, error)
+         SELECT consumer, seq, 'retrying', lane, ?, ?, first_failed_at, error FROM dead_letters WHERE id = ?
+         ON CONFLICT (consumer, seq) DO NOTHING`,
+        args.attempts,
+        args.at,
+        id,
+      );
+    }
+    record(tx, "retry", args, letters.length);
+    return letters;
+  },
+);
+
+/** Gives letters up for good, by somebody's decision and on record. */
+export const discardDeadLetters = defineOperation<DeadLetterActionArgs, DeadLetter[]>("journal.discard_dead", (tx, args) => {
+  const letters = select(tx, args);
+  for (const { id } of letters)
+    tx.run(
+      "UPDATE dead_letters SET status = 'discarded', resolved_at = ?, resolved_by = ? WHERE id = ?",
+      args.at,
+      args.actor,
+      id,
+    );
+  record(tx, "discard", args, letters.length);
+  return letters;
+});
+
+/** Forgets letters that were resolved long ago. Unresolved ones are never deleted. */
+export const sweepDeadLetters = defineOperation<{ resolvedBefore: number }, { deleted: number }>(
+  "journal.sweep_dead",
+  (tx, { resolvedBefore }) => ({
+    deleted: tx.run(
+      "DELETE FROM dead_letters WHERE status IN ('recovered', 'discarded') AND resolved_at < ?",
+      resolvedBefore,
+    ).changes,
+  }),
+);

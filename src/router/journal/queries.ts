@@ -1,0 +1,145 @@
+import type { SqlValue, Store } from "../store.port.ts";
+import type { StoredEvent } from "./append.ts";
+
+type Reader = Pick<Store, "read">;
+
+export const headSeq = (store: Reader): number =>
+  store.read<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")[0]!.seq;
+
+export const eventsAfter = (store: Reader, seq: number, limit: number): StoredEvent[] =>
+  store.read<StoredEvent>("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", seq, limit);
+
+export const eventById = (store: Reader, eventId: string): StoredEvent | undefined =>
+  store.read<StoredEvent>("SELECT * FROM events WHERE event_id = ?", eventId)[0];
+
+export const eventsOfTrace = (store: Reader, traceId: string, limit: number): StoredEvent[] =>
+  store.read<StoredEvent>("SELECT * FROM events WHERE trace_id = ? ORDER BY seq LIMIT ?", traceId, limit);
+
+export interface HistoryFilter {
+  readonly eventType?: string;
+  readonly origin?: string;
+  readonly source?: string;
+  readonly orderKey?: string;
+  /** Unix seconds. */
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit?: number;
+}
+
+/** The newest events that fit, oldest first. */
+export function journalHistory(store: Reader, filter: HistoryFilter): StoredEvent[] {
+  const parts: string[] = [];
+  const params: SqlValue[] = [];
+  const add = (condition: string, value: SqlValue | undefined) => {
+    if (value === undefined) return;
+    parts.push(condition);
+    params.push(value);
+  };
+  add("event_type = ?", filter.eventType);
+  add("origin = ?", filter.origin);
+  add("source = ?", filter.source);
+  add("order_key = ?", filter.orderKey);
+  add("timestamp >= ?", filter.since);
+  add("timestamp < ?", filter.until);
+  const condition = parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`;
+  const limit = Math.min(filter.limit ?? 100, 10_000);
+  return store.read<StoredEvent>(`SELECT * FROM events ${condition} ORDER BY seq DESC LIMIT ?`, ...params, limit).reverse();
+}
+
+export interface DueDelivery extends StoredEvent {
+  readonly attempts: number;
+  readonly next_at: number;
+  readonly lane: string;
+}
+
+/** What waits in a lane, first come first served. */
+export const laneDeliveries = (store: Reader, consumer: string, lane: string, limit: number): DueDelivery[] =>
+  store.read<DueDelivery>(
+    `SELECT e.*, d.attempts, d.next_at, d.lane FROM deliveries d JOIN events e USING (seq)
+     WHERE d.consumer = ? AND d.lane = ? AND d.state IN ('parked', 'retrying') ORDER BY d.seq LIMIT ?`,
+    consumer,
+    lane,
+    limit,
+  );
+
+/** What waits in a lane without order and is due by now. */
+export const dueDeliveries = (store: Reader, consumer: string, lane: string, now: number, limit: number): DueDelivery[] =>
+  store.read<DueDelivery>(
+    `SELECT e.*, d.attempts, d.next_at, d.lane FROM deliveries d JOIN events e USING (seq)
+     WHERE d.consumer = ? AND d.lane = ? AND d.state IN ('parked', 'retrying') AND d.next_at <= ? ORDER BY d.seq LIMIT ?`,
+    consumer,
+    lane,
+    now,
+    limit,
+  );
+
+export interface LaneSummary {
+  readonly lane: string;
+  readonly waiting: number;
+  readonly next_at: number;
+}
+
+export const waitingLanes = (store: Reader, consumer: string): LaneSummary[] =>
+  store.read<LaneSummary>(
+    `SELECT lane, count(*) AS waiting, min(next_at) AS next_at FROM deliveries
+     WHERE consumer = ? AND state IN ('parked', 'retrying') GROUP BY lane`,
+    consumer,
+  );
+
+export type PairState = "done" | "parked" | "retrying" | "dead" | "expired" | "owed";
+
+export interface PairCount {
+  readonly consumer: string;
+  readonly state: PairState;
+  readonly pairs: number;
+}
+
+/**
+ * The contract in one query: every pair (event, consumer) that was ever owed, and the one state that it is in.
+ * `owed` means not handed over yet; it is no end, but nothing can be lost between it and an end.
+ */
+const PAIRS = `
+  SELECT DISTINCT s.consumer, e.seq, e.event_id, e.event_type, CASE
+      WHEN l.status IN ('pending', 'discarded') THEN 'dead'
+      WHEN d.state IS NOT NULL THEN d.state
+      WHEN x.consumer IS NOT NULL THEN 'expired'
+      WHEN e.seq <= c.low_water THEN 'done'
+      ELSE 'owed' END AS state
+  FROM subscriptions s
+  JOIN consumers c ON c.consumer = s.consumer
+  JOIN events e ON e.seq > s.start_seq AND (s.end_seq IS NULL OR e.seq <= s.end_seq)
+    AND s.event_type IN ('*', e.event_type) AND e.views & s.view <> 0
+    AND (c.deaf_to IS NULL OR e.source <> c.deaf_to)
+  LEFT JOIN deliveries d ON d.consumer = s.consumer AND d.seq = e.seq
+  LEFT JOIN dead_letters l ON l.consumer = s.consumer AND l.seq = e.seq
+  LEFT JOIN expirations x ON x.consumer = s.consumer AND e.seq > x.from_seq AND e.seq <= x.to_seq`;
+
+export const countPairs = (store: Reader): PairCount[] =>
+  store.read<PairCount>(`SELECT consumer, state, count(*) AS pairs FROM (${PAIRS}) GROUP BY consumer, state ORDER BY 1, 2`);
+
+export const pairsOfEvent = (store: Reader, seq: number): { consumer: string; state: PairState }[] =>
+  store.read<{ consumer: string; state: PairState }>(`SELECT consumer, state FROM (${PAIRS} WHERE e.seq = ?)`, seq);
+
+export interface ConsumerStatus {
+  readonly consumer: string;
+  readonly kind: string;
+  readonly low_water: number;
+  readonly handler_version: string;
+  readonly last_seen_at: number;
+  readonly expired_at: number | null;
+  readonly lag: number;
+  readonly parked: number;
+  readonly dead: number;
+  readonly event_types: string;
+}
+
+/** One line for each consumer; `lag` counts journal rows above its mark, wanted or not. */
+export const consumerStatus = (store: Reader): ConsumerStatus[] =>
+  store.read<ConsumerStatus>(
+    `SELECT c.consumer, c.kind, c.low_water, c.handler_version, c.last_seen_at, c.expired_at,
+       (SELECT coalesce(max(seq), 0) FROM events) - c.low_water AS lag,
+       (SELECT count(*) FROM deliveries d WHERE d.consumer = c.consumer AND d.state IN ('parked', 'retrying')) AS parked,
+       (SELECT count(*) FROM dead_letters l WHERE l.consumer = c.consumer AND l.status IN ('pending', 'retrying')) AS dead,
+       (SELECT coalesce(group_concat(event_type), '') FROM subscriptions s WHERE s.consumer = c.consumer AND s.end_seq IS NULL) AS event_types
+     FROM consumers c ORDER BY c.consumer`,
+  );

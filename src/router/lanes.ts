@@ -1,0 +1,49 @@
+import type { AnyEvent } from "./event.ts";
+
+/** One event on its way to one consumer. */
+export interface Delivery {
+  readonly event: AnyEvent;
+  readonly seq: number;
+  readonly lane: string;
+  /** Tries that failed so far. */
+  readonly attempts: number;
+  /** Whether the store holds an exception row for it (parked, retrying). */
+  hasRow: boolean;
+  /** Somebody works on it. */
+  taken: boolean;
+}
+
+/**
+ * Deliveries that must keep their order. An ordered lane (one order key) runs one at a time; an unordered one (events of
+ * one type that have no key) only gathers what waits in the store.
+ */
+export interface Lane {
+  readonly id: string;
+  readonly ordered: boolean;
+  /** In memory, in order; the first one is running or ready to. */
+  readonly queue: Delivery[];
+  /** The store holds rows of this lane, which come before anything new: newcomers of an ordered lane are parked too. */
+  held: boolean;
+  /** When the store should be looked at again; undefined while nothing waits for time. */
+  wakeAt: number | undefined;
+  /** Newcomers on their way into the store. */
+  parking: number;
+  /** Rows of the store that are in memory now. */
+  loaded: number;
+}
+
+/** Events with an order key share its lane; those without share one by type, which is only used to wait in. */
+export const laneOf = (event: AnyEvent): string =>
+  event.orderKey === null ? `t:${event.eventType}` : `k:${event.orderKey}`;
+
+export const isOrdered = (lane: string): boolean => lane.startsWith("k:");
+
+export const createLane = (id: string): Lane => ({
+  id,
+  ordered: isOrdered(id),
+  queue: [],
+  held: false,
+  wakeAt: undefined,
+  parking: 0,
+  loaded: 0,
+});

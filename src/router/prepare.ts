@@ -1,0 +1,131 @@
+import { type Catalog, contentHash, type EventRow, EventSource, liftLegacyKeys } from "../events/index.ts";
+import { canonicalJson, type Clock, type Ids, OperatingError } from "../kernel/index.ts";
+import type { z } from "zod";
+import { type AnyEvent, toRecord } from "./event.ts";
+import type { AppendArgs } from "./journal/append.ts";
+
+export interface PublishOptions {
+  /** The component that speaks. */
+  readonly source?: string;
+  readonly eventId?: string;
+  readonly traceId?: string;
+  readonly correlationId?: string;
+  /** The event that this one follows from; its trace and correlation are inherited. */
+  readonly parent?: Pick<AnyEvent, "eventId" | "traceId" | "correlationId">;
+  readonly parentEventId?: string;
+  readonly routeToDataBus?: boolean;
+  readonly routeToStageBus?: boolean;
+  readonly routeToCrossProcess?: boolean;
+  readonly origin?: EventSource;
+  /** When it happened, in Unix seconds; now unless said. */
+  readonly timestamp?: number;
+}
+
+export interface Prepared {
+  readonly event: AnyEvent;
+  readonly row: EventRow | undefined;
+  readonly payloadText: string;
+  /** Key of the content window, for rows that ask for it. */
+  readonly dedupKey: string | undefined;
+}
+
+/** `strict` for our own units, `tolerant` for everybody else. */
+export type Validation = "strict" | "tolerant";
+
+export interface PrepareContext {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly nodeId: string;
+  readonly strictNames: boolean;
+  readonly maxPayloadBytes: number;
+  /** Told of names and keys that should change. */
+  readonly onDeprecated: (kind: "name" | "key" | "unknown", what: string, instead: string) => void;
+}
+
+const describeIssues = (issues: readonly z.core.$ZodIssue[]): string =>
+  issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.length === 0 ? "payload" : path.join(".")}: ${message}`)
+    .join("; ");
+
+function validate(context: PrepareContext, row: EventRow, payload: unknown, how: Validation): Record<string, unknown> {
+  let candidate = payload;
+  if (how === "tolerant" && typeof payload === "object" && payload !== null) {
+    const lifted = liftLegacyKeys(row, payload as Record<string, unknown>);
+    candidate = lifted.payload;
+    for (const { from, to } of lifted.renamed) context.onDeprecated("key", `${row.name}.${from}`, to);
+  }
+  const parsed = how === "strict" ? row.payload.safeParse(candidate) : row.tolerant.safeParse(candidate);
+  if (parsed.success) return parsed.data as Record<string, unknown>;
+  throw new OperatingError("INVALID_PAYLOAD", `${row.name}: ${describeIssues(parsed.error.issues)}`, {
+    hint: `'ringrift events show ${row.name}' prints its fields.`,
+  });
+}
+
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Makes the event out of what a publisher said: name, checks, ids, trace, hash. Nothing is stored or delivered yet. */
+export function prepare(
+  context: PrepareContext,
+  spelling: string,
+  payload: unknown,
+  options: PublishOptions,
+  how: Validation,
+): Prepared {
+  const { catalog, clock, ids } = context;
+  const resolved = catalog.names.resolve(spelling);
+  if (resolved === undefined) {
+    if (context.strictNames || !/^[\w.:-]{1,200}$/.test(spelling)) throw catalog.names.unknown(spelling);
+    context.onDeprecated("unknown", spelling, catalog.names.suggest(spelling).join(", "));
+  } else if (resolved.spelling === "legacy") context.onDeprecated("name", spelling, resolved.name);
+  const name = resolved?.name ?? spelling;
+  const row = catalog.row(name);
+  if (row === undefined && !isPlainObject(payload))
+    throw new OperatingError("INVALID_PAYLOAD", `${name}: a payload is a JSON object`);
+  const checked = row === undefined ? (payload as Record<string, unknown>) : validate(context, row, payload, how);
+  const payloadText = canonicalJson(checked);
+  if (payloadText.length > context.maxPayloadBytes)
+    throw new OperatingError("PAYLOAD_TOO_LARGE", `${name}: ${payloadText.length} bytes; at most ${context.maxPayloadBytes} are allowed`, {
+      hint: "Store the data as an artifact and publish its hash.",
+    });
+  const hash = contentHash(name, payloadText);
+  const parent = options.parent;
+  const eventId = options.eventId ?? ids.uuid();
+  const keyValue = row === undefined || row.orderKey === null ? undefined : checked[row.orderKey];
+  const event: AnyEvent = Object.freeze({
+    eventType: name,
+    payload: checked,
+    timestamp: options.timestamp ?? clock.now() / 1_000,
+    source: options.source ?? "unknown",
+    origin: options.origin ?? EventSource.ROUTER,
+    eventId,
+    traceId: options.traceId ?? parent?.traceId ?? ids.traceId(),
+    correlationId: options.correlationId ?? parent?.correlationId ?? eventId,
+    parentEventId: options.parentEventId ?? parent?.eventId ?? null,
+    contentHash: hash,
+    seq: null,
+    payloadVersion: row?.version ?? 1,
+    eventClass: row?.class ?? "durable",
+    orderKey: keyValue === undefined || keyValue === null ? null : String(keyValue),
+    views: {
+      dataBus: options.routeToDataBus ?? true,
+      stageBus: (options.routeToStageBus ?? true) && row?.stage !== undefined && row.stage !== null,
+      crossProcess: options.routeToCrossProcess ?? true,
+    },
+    nodeId: context.nodeId,
+  });
+  return { event, row, payloadText, dedupKey: dedupKeyOf(row, event) };
+}
+
+function dedupKeyOf(row: EventRow | undefined, event: AnyEvent): string | undefined {
+  if (row === undefined || row.dedup === "none") return undefined;
+  if (row.dedup === "content") return `${row.name}:${event.contentHash}`;
+  return `${row.name}:${canonicalJson(row.dedup.map((field) => event.payload[field] ?? null))}`;
+}
+
+export const appendArgs = ({ event, payloadText, dedupKey }: Prepared, windowSeconds: number): AppendArgs => ({
+  event: toRecord(event, payloadText),
+  ...(dedupKey === undefined ? {} : { dedup: { key: dedupKey, windowSeconds } }),
+});

@@ -1,0 +1,197 @@
+import { isOperatingError, OperatingError, sleep, type Clock, type TimeLimits } from "../kernel/index.ts";
+import type { Cursor } from "./cursor.ts";
+import type { AnyEvent } from "./event.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { type AppendResult, appendEvent } from "./journal/append.ts";
+import type { Delivery } from "./lanes.ts";
+import { appendArgs, type Prepared } from "./prepare.ts";
+import type { Failure } from "./runner.ts";
+
+export interface SessionOptions {
+  readonly id: string;
+  readonly consumer: string;
+  readonly cursor: Cursor;
+  readonly clock: Clock;
+  readonly timeLimits: TimeLimits;
+  /** How long a delivery may be held without an answer. */
+  readonly leaseMs: number;
+  readonly windowSeconds: number;
+  readonly onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => void;
+  readonly publishPassing: (prepared: Prepared) => void;
+  readonly onFailure: (failure: Failure) => void;
+  readonly onDeath: (delivery: Delivery, failure: Failure, attempts: number) => Prepared | undefined;
+}
+
+interface Lease {
+  readonly delivery: Delivery;
+  readonly limit: { end(): void };
+}
+
+export interface AckOutcome {
+  readonly acked: readonly number[];
+  /** Not held by this session (any more): they were or will be delivered again. */
+  readonly refused: readonly number[];
+}
+
+/**
+ * One connection of an outside consumer: deliveries are leased to it and end by its ack, its nack or the time limit. A
+ * newer session of the same consumer replaces it.
+ */
+export class Session {
+  readonly id: string;
+  readonly consumer: string;
+  readonly #o: SessionOptions;
+  readonly #leases = new Map<number, Lease>();
+  #wakeUps: (() => void)[] = [];
+  #closed: OperatingError | undefined;
+
+  constructor(options: SessionOptions) {
+    this.id = options.id;
+    this.consumer = options.consumer;
+    this.#o = options;
+  }
+
+  get held(): number {
+    return this.#leases.size;
+  }
+
+  get closed(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  /** Deliveries to work on, in order; waits for some up to `waitMs`. */
+  async poll(most: number, waitMs: number, signal?: AbortSignal): Promise<{ event: AnyEvent; attempt: number }[]> {
+    this.#assertOpen();
+    let batch = this.#o.cursor.takeBatch(most);
+    if (batch.length === 0 && waitMs > 0) {
+      await this.#ready(waitMs, signal);
+      this.#assertOpen();
+      if (signal?.aborted) return [];
+      batch = this.#o.cursor.takeBatch(most);
+    }
+    for (const delivery of batch) this.#lease(delivery);
+    return batch.map(({ event, attempts }) => ({ event, attempt: attempts + 1 }));
+  }
+
+  /** Something may be ready: whoever waits looks again. */
+  wake(): void {
+    for (const resolve of this.#wakeUps.splice(0)) resolve();
+  }
+
+  /** Done, together with what the consumer says because of it. All or nothing for those that it still holds. */
+  async ack(seqs: readonly number[], emitted: readonly Prepared[] = []): Promise<AckOutcome> {
+    this.#assertOpen();
+    const held = seqs.flatMap((seq) => this.#leases.get(seq) ?? []);
+    const refused = seqs.filter((seq) => !this.#leases.has(seq));
+    // What it says belongs to what it did: if a delivery was taken from it, neither counts.
+    if (refused.length > 0 && emitted.length > 0) return { acked: [], refused: seqs };
+    if (held.length === 0) return { acked: [], refused };
+    for (const { delivery } of held) this.#drop(delivery.seq);
+    const durable = emitted.filter(({ event }) => event.eventClass === "durable");
+    const appends = durable.map((prepared) => appendEvent(appendArgs(prepared, this.#o.windowSeconds)));
+    try {
+      const results = (await this.#o.cursor.complete(
+        held.map(({ delivery }) => delivery),
+        appends,
+      )) as AppendResult[];
+      this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: results[i]! })));
+    } catch (thrown) {
+      for (const { delivery } of held) this.#lease(delivery);
+      throw thrown;
+    }
+    for (const prepared of emitted) if (prepared.event.eventClass !== "durable") this.#o.publishPassing(prepared);
+    return { acked: held.map(({ delivery }) => delivery.seq), refused };
+  }
+
+  /** It failed there: one try is spent, and what follows it on the same key is taken back. */
+  async nack(seq: number, error: string): Promise<"retrying" | "dead" | "refused"> {
+    this.#assertOpen();
+    const lease = this.#leases.get(seq);
+    if (lease === undefined) return "refused";
+    return this.#fail(lease.delivery, "failed", error);
+  }
+
+  /**
+   * Gives everything back. `died` says that the consumer vanished: what it was most likely working on, the oldest one,
+   * spends a try, so that an event which kills its consumer ends as a dead letter and not as an endless loop.
+   */
+  async close(reason: OperatingError, died: boolean): Promise<void> {
+    if (this.#closed !== undefined) return;
+    this.#closed = reason;
+    this.wake();
+    const left = [...this.#leases.values()].map(({ delivery }) => delivery).sort((a, b) => a.seq - b.seq);
+    const oldest = died ? left[0] : undefined;
+    if (oldest !== undefined) await this.#fail(oldest, "failed", `the consumer went away: ${reason.message}`);
+    const rest = left.filter(({ seq }) => this.#leases.has(seq));
+    for (const { seq } of rest) this.#drop(seq);
+    this.#o.cursor.release(rest);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw this.#closed;
+  }
+
+  #lease(delivery: Delivery): void {
+    const limit = this.#o.timeLimits.begin(this.#o.leaseMs, () => {
+      const lease = this.#leases.get(delivery.seq);
+      if (lease?.delivery !== delivery) return;
+      void this.#fail(delivery, "timeout", `no answer after ${this.#o.leaseMs / 1_000} s`);
+    });
+    this.#leases.set(delivery.seq, { delivery, limit });
+  }
+
+  #drop(seq: number): void {
+    this.#leases.get(seq)?.limit.end();
+    this.#leases.delete(seq);
+  }
+
+  /** Never rejects: while the disk refuses, it tries again. */
+  async #fail(delivery: Delivery, kind: "failed" | "timeout", error: string): Promise<"retrying" | "dead"> {
+    const behind = [...this.#leases.values()]
+      .map((lease) => lease.delivery)
+      .filter((other) => other.lane === delivery.lane && other.seq > delivery.seq && other.event.orderKey !== null);
+    this.#drop(delivery.seq);
+    for (const { seq } of behind) this.#drop(seq);
+    const { consumer } = this;
+    const failure: Failure = { consumer, event: delivery.event, kind, error, attempts: delivery.attempts + 1 };
+    this.#o.onFailure(failure);
+    let word: Prepared | undefined;
+    for (;;) {
+      try {
+        const outcome = await this.#o.cursor.fail(
+          delivery,
+          {
+            error,
+            fingerprint: fingerprintOf(error),
+            also: (attempts) => {
+              word ??= this.#o.onDeath(delivery, failure, attempts);
+              return word === undefined ? [] : [appendEvent(appendArgs(word, this.#o.windowSeconds))];
+            },
+          },
+          (results) => {
+            if (word !== undefined) this.#o.onCommitted([{ prepared: word, result: results[0] as AppendResult }]);
+          },
+        );
+        this.#o.cursor.release(behind);
+        return outcome;
+      } catch (thrown) {
+        if (isOperatingError(thrown) && (thrown.code === "STORE_CLOSED" || thrown.code === "STORE_GONE")) return "retrying";
+        await sleep(this.#o.clock, 1_000);
+      }
+    }
+  }
+
+  #ready(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        timer.cancel();
+        signal?.removeEventListener("abort", done);
+        this.#wakeUps = this.#wakeUps.filter((known) => known !== done);
+        resolve();
+      };
+      const timer = this.#o.clock.after(waitMs, done);
+      signal?.addEventListener("abort", done, { once: true });
+      this.#wakeUps.push(done);
+    });
+  }
+}

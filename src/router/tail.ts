@@ -1,0 +1,62 @@
+import type { AnyEvent } from "./event.ts";
+
+/**
+ * Puts committed events back into journal order. Commits of different callers may be noticed out of order, and an
+ * operation of some room may append events that nobody here has seen; such gaps are read from the journal.
+ */
+export interface Tail {
+  readonly seq: number;
+  add(events: readonly AnyEvent[]): void;
+}
+
+export function createTail(
+  head: number,
+  release: (events: readonly AnyEvent[]) => void,
+  readAfter: (seq: number, limit: number) => AnyEvent[],
+  later: (run: () => void) => void,
+): Tail {
+  let seq = head;
+  let early = new Map<number, AnyEvent>();
+  let checking = false;
+
+  const pass = (events: readonly AnyEvent[]) => {
+    seq = events.at(-1)!.seq!;
+    release(events);
+  };
+  const drainEarly = () => {
+    const run: AnyEvent[] = [];
+    for (let next = early.get(seq + 1 + run.length); next !== undefined; next = early.get(seq + 1 + run.length)) {
+      early.delete(next.seq!);
+      run.push(next);
+    }
+    if (run.length > 0) pass(run);
+  };
+  const fillGap = () => {
+    checking = false;
+    while (early.size > 0) {
+      const missing = readAfter(seq, 1_000);
+      if (missing.length === 0) break;
+      for (const event of missing) early.delete(event.seq!);
+      pass(missing);
+    }
+    early = new Map();
+  };
+  return {
+    get seq() {
+      return seq;
+    },
+    add(events) {
+      const fresh = events.filter((event) => event.seq !== null && event.seq > seq);
+      if (fresh.length === 0) return;
+      const contiguous = fresh.every((event, i) => event.seq === seq + 1 + i);
+      if (contiguous && early.size === 0) return pass(fresh);
+      for (const event of fresh) early.set(event.seq!, event);
+      drainEarly();
+      if (early.size > 0 && !checking) {
+        checking = true;
+        // A few turns give the other commits the time to be noticed; then the journal is asked.
+        later(fillGap);
+      }
+    },
+  };
+}

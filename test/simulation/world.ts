@@ -1,0 +1,283 @@
+/**
+ * A seeded world around the shipped router: SQLite in memory that survives crashes, a clock that only the world moves, a
+ * disk that answers late, crashes before and after the commit, handlers that are slow, fail and poison. One seed is one
+ * history.
+ */
+import { z } from "zod";
+import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
+import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
+import { storeModules } from "../../src/app/store-modules.ts";
+import { builtinRows, createCatalog, defineEvents } from "../../src/events/index.ts";
+import { type Clock, createIds, pick, type Random, seededRandom, silentLog, virtualClock } from "../../src/kernel/index.ts";
+import { countPairs, type DurableHandler, defineTable, EventRouter } from "../../src/router/index.ts";
+
+export type Plant = "none" | "ack-before-handler" | "dedup-everywhere" | "lost-wakeup";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly events?: number;
+  readonly plant?: Plant;
+}
+
+export interface WorldReport {
+  readonly trace: readonly string[];
+  /** Promises of the contract that did not hold. */
+  readonly violations: readonly string[];
+  readonly crashes: number;
+  readonly published: number;
+}
+
+const eventRows = (plant: Plant) => {
+  const dedup = plant === "dedup-everywhere" ? { dedup: "content" as const } : {};
+  return {
+    ...builtinRows,
+    ...defineEvents("simulation", {
+      WORK_DONE: { about: "Work.", class: "durable", orderKey: "key", payload: { key: z.string(), n: z.number() }, ...dedup },
+      WORK_FREE: { about: "Work without order.", class: "durable", orderKey: null, payload: { n: z.number() }, ...dedup },
+      WORK_ECHO: { about: "An answer.", class: "durable", orderKey: "key", payload: { key: z.string(), of: z.string() } },
+    }),
+  };
+};
+
+/** How often the effect of an event was counted, by consumer and event. */
+const effects = defineTable<{ n: number }>("effects");
+/** The last sequence number handled, by consumer and key. */
+const lastSeen = defineTable<{ seq: number }>("last_seen");
+
+const CONSUMERS = ["steady", "moody", "echoing"] as const;
+
+class Incarnation {
+  readonly router: EventRouter;
+  alive = true;
+
+  constructor(writer: SqliteWriter, clock: Clock, random: Random, plant: Plant, onCrash: (at: string) => void) {
+    const mine: Clock = {
+      now: clock.now,
+      monotonic: clock.monotonic,
+      after: (delayMs, run) => clock.after(delayMs, () => (this.alive ? run() : undefined)),
+    };
+    const store = inThreadStore(writer, {
+      clock: mine,
+      carry: (apply) => {
+        clock.after(pick(random, 8), () => {
+          if (!this.alive) return;
+          const luck = random.next();
+          if (luck < 0.004) return onCrash("before commit");
+          const answer = apply();
+          if (luck < 0.008) return onCrash("after commit, before reply");
+          clock.after(pick(random, 4), () => (this.alive ? answer() : undefined));
+        });
+      },
+    });
+    this.router = new EventRouter({
+      catalog: createCatalog(eventRows(plant)),
+      store,
+      clock: mine,
+      random,
+      log: silentLog(),
+      nodeId: "sim",
+      settings: { window: 12, concurrency: 4, handlerTimeoutMs: 2_000, breakerThreshold: 6, breakerOpenMs: 3_000 },
+    }) as unknown as EventRouter;
+  }
+}
+
+export async function simulate(options: WorldOptions): Promise<WorldReport> {
+  const { seed, plant = "none" } = options;
+  const random = seededRandom(seed);
+  const clock = virtualClock();
+  const ids = createIds(clock, random);
+  const writer = openWriter(":memory:", storeModules);
+  const trace: string[] = [];
+  const violations: string[] = [];
+  const say = (line: string) => void trace.push(`${clock.monotonic()} ${line}`);
+  const acked = new Map<string, number>();
+  const target = options.events ?? 30 + pick(random, 40);
+  const poison = new Set<number>();
+  for (let n = 0; n < target; n += 1) if (random.next() < 0.03) poison.add(n);
+  let crashes = 0;
+  let published = 0;
+  let faulty = true;
+  let incarnation: Incarnation;
+
+  const restart = (at: string) => {
+    if (!faulty) return;
+    crashes += 1;
+    say(`crash ${at}`);
+    incarnation.alive = false;
+    clock.after(5 + pick(random, 50), () => void boot());
+  };
+
+  const handlerFor = (consumer: string): DurableHandler => {
+    const world = () => incarnation;
+    return async (event, { rows, emit }) => {
+      const born = world();
+      const n = (event.payload as { n?: number }).n ?? -1;
+      const live = () => born.alive;
+      if (consumer === "moody" && random.next() < 0.15) throw new Error(`moody about ${event.seq}`);
+      if (poison.has(n) && consumer !== "steady") throw new Error("poison");
+      if (random.next() < 0.3) await new Promise<void>((resolve) => clock.after(pick(random, 60), resolve));
+      if (faulty && random.next() < 0.01) await new Promise<void>((resolve) => clock.after(5_000, resolve));
+      if (!live()) return new Promise<void>(() => {});
+      const key = `${consumer}/${event.eventId}`;
+      rows.put(effects, key, { n: (rows.get(effects, key)?.n ?? 0) + 1 });
+      if (event.orderKey !== null) {
+        const at = `${consumer}/${event.orderKey}`;
+        const last = rows.get(lastSeen, at)?.seq ?? 0;
+        if (last >= event.seq!) violations.push(`${consumer}: ${event.seq} of key ${event.orderKey} after ${last}`);
+        rows.put(lastSeen, at, { seq: event.seq! });
+      }
+      if (consumer === "echoing" && event.eventType === "WORK_DONE")
+        emit("WORK_ECHO", { key: event.orderKey ?? "", of: event.eventId });
+      say(`${consumer} handles ${event.seq}`);
+      return undefined;
+    };
+  };
+
+  /** The planted bug: the delivery is acked at once, and the handler's effect is written later, if at all. */
+  const ackFirst =
+    (handler: DurableHandler): DurableHandler =>
+    (event, context) => {
+      const born = incarnation;
+      clock.after(20, () => {
+        if (born.alive) void Promise.resolve(handler(event, context)).catch(() => undefined);
+      });
+    };
+
+  const boot = async () => {
+    incarnation = new Incarnation(writer, clock, random, plant, restart);
+    const mine = incarnation;
+    say("boot");
+    for (const consumer of CONSUMERS) {
+      const handler = plant === "ack-before-handler" ? ackFirst(handlerFor(consumer)) : handlerFor(consumer);
+      const handlers: Record<string, DurableHandler> = { WORK_DONE: handler, WORK_FREE: handler };
+      if (consumer === "steady") handlers["WORK_ECHO"] = handler;
+      await mine.router.consume({ consumer, handlers, start: "earliest", deafTo: consumer });
+      if (!mine.alive) return;
+    }
+    void runSession(mine);
+  };
+
+  /** A consumer of another process: polls, works in order, acks, sometimes nacks, sometimes vanishes and comes back. */
+  const runSession = async (mine: Incarnation) => {
+    while (mine.alive) {
+      const session = await mine.router.openSession({ consumer: "outside", eventTypes: ["WORK_DONE"], start: "earliest", leaseMs: 3_000 });
+      let open = true;
+      while (open && mine.alive) {
+        const batch = await session.poll(1 + pick(random, 6), 500);
+        const failedKeys = new Set<string>();
+        for (const { event } of batch) {
+          if (event.orderKey !== null && failedKeys.has(event.orderKey)) continue;
+          await new Promise<void>((resolve) => clock.after(pick(random, 10), resolve));
+          if (!mine.alive) return;
+          const luck = random.next();
+          if (luck < 0.06) {
+            failedKeys.add(event.orderKey ?? "");
+            await session.nack(event.seq!, "no");
+          } else if (luck < 0.08 && faulty) {
+            await mine.router.closeSession(session, true);
+            open = false;
+            break;
+          } else {
+            const echo = mine.router.prepare("WORK_ECHO", { key: "outside", of: event.eventId }, { parent: event, source: "outside" });
+            const { acked: done } = await session.ack([event.seq!], [echo]);
+            if (done.length > 0) say(`outside acks ${event.seq}`);
+          }
+        }
+      }
+    }
+  };
+
+  const publisher = async () => {
+    for (let n = 0; n < target; n += 1) {
+      await new Promise<void>((resolve) => clock.after(pick(random, 40), resolve));
+      const ordered = random.next() < 0.75;
+      // Contents repeat on purpose: two events may say the same and are still two.
+      const payload = ordered ? { key: `k${pick(random, 4)}`, n: n - (n % 2) } : { n: n - (n % 3) };
+      void deliverOnce(ordered ? "WORK_DONE" : "WORK_FREE", payload, ids.uuid());
+      published += 1;
+    }
+  };
+
+  /** Publishes until it is acknowledged; the event's id makes the repeats harmless. */
+  const deliverOnce = async (type: string, payload: Record<string, unknown>, eventId: string) => {
+    for (;;) {
+      const mine = incarnation;
+      const answer = mine.router.publish(type, payload, { eventId, source: "publisher" }).catch(() => undefined);
+      const lost = new Promise<"lost">((resolve) => clock.after(400, () => resolve("lost")));
+      const result = await Promise.race([answer, lost]);
+      if (result !== undefined && result !== "lost") {
+        if (result.suppressed === "content") violations.push(`${eventId} was taken for a repeat of ${result.eventId}`);
+        acked.set(result.eventId, result.seq ?? -1);
+        say(`acked ${result.seq}`);
+        return;
+      }
+      await new Promise<void>((resolve) => clock.after(50, resolve));
+    }
+  };
+
+  await boot();
+  const publishing = publisher();
+  void publishing;
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const open = () => countPairs(readerOf(writer)).filter(({ state }) => state === "owed" || state === "parked" || state === "retrying");
+  for (let steps = 0; steps < 60_000; steps += 1) {
+    await turn();
+    if (!clock.step()) break;
+    if (steps % 64 === 0 && acked.size === target) {
+      faulty = false;
+      if (open().length === 0) break;
+    }
+  }
+  check(writer, acked, target, violations, open());
+  incarnation!.alive = false;
+  writer.close();
+  return { trace, violations, crashes, published };
+}
+
+const readerOf = (writer: SqliteWriter) => ({
+  read: <T>(sql: string, ...params: (string | number | null)[]) => writer.db.prepare(sql).all(...params) as T[],
+});
+
+/** The oracle: the contract, judged from the database alone. */
+function check(
+  writer: SqliteWriter,
+  acked: ReadonlyMap<string, number>,
+  target: number,
+  violations: string[],
+  open: readonly { consumer: string; state: string; pairs: number }[],
+): void {
+  const all = <T>(sql: string) => writer.db.prepare(sql).all() as T[];
+  if (acked.size !== target) violations.push(`${target - acked.size} publishes were never acknowledged`);
+  for (const { consumer, state, pairs } of open) violations.push(`${consumer}: ${pairs} pairs stay ${state}`);
+  const journal = new Map(all<{ event_id: string; seq: number }>("SELECT event_id, seq FROM events").map((e) => [e.event_id, e.seq]));
+  for (const [eventId, seq] of acked) if (journal.get(eventId) !== seq) violations.push(`acknowledged event ${seq} is not in the journal`);
+
+  const counted = new Map(
+    all<{ key: string; value: string }>("SELECT key, value FROM state_rows WHERE table_name = 'effects'").map(({ key, value }) => [
+      key,
+      (JSON.parse(value) as { n: number }).n,
+    ]),
+  );
+  const dead = new Set(
+    all<{ consumer: string; event_id: string }>("SELECT consumer, event_id FROM dead_letters WHERE status = 'pending'").map(
+      (l) => `${l.consumer}/${l.event_id}`,
+    ),
+  );
+  const events = all<{ event_id: string; event_type: string; source: string; parent_event_id: string | null }>("SELECT * FROM events");
+  for (const consumer of CONSUMERS)
+    for (const event of events) {
+      const hears = ["WORK_DONE", "WORK_FREE", ...(consumer === "steady" ? ["WORK_ECHO"] : [])].includes(event.event_type);
+      if (!hears || event.source === consumer) continue;
+      const key = `${consumer}/${event.event_id}`;
+      const wanted = dead.has(key) ? 0 : 1;
+      if ((counted.get(key) ?? 0) !== wanted) violations.push(`${key}: ${wanted} effect expected, ${counted.get(key) ?? 0} found`);
+    }
+  for (const speaker of ["echoing", "outside"])
+    for (const event of events.filter((e) => e.event_type === "WORK_DONE")) {
+      const answers = events.filter((e) => e.parent_event_id === event.event_id && e.source === speaker && e.event_type === "WORK_ECHO").length;
+      const wanted = dead.has(`${speaker}/${event.event_id}`) ? 0 : 1;
+      if (answers !== wanted) violations.push(`${speaker} answered ${event.event_id} ${answers} times, ${wanted} expected`);
+    }
+  const verdict = all<{ integrity_check: string }>("PRAGMA integrity_check")[0]?.integrity_check;
+  if (verdict !== "ok") violations.push(`integrity: ${verdict}`);
+}
