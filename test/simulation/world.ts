@@ -50,22 +50,28 @@ class Incarnation {
   readonly router: EventRouter;
   alive = true;
 
-  constructor(writer: SqliteWriter, clock: Clock, random: Random, plant: Plant, onCrash: (at: string) => void) {
+  constructor(writer: SqliteWriter, clock: Clock, random: Random, plant: Plant, crash: (at: string) => boolean) {
     const mine: Clock = {
       now: clock.now,
       monotonic: clock.monotonic,
       after: (delayMs, run) => clock.after(delayMs, () => (this.alive ? run() : undefined)),
     };
+    // The port to the writer keeps its order: a batch arrives, and is answered, after the one before it.
+    let arrives = 0;
+    let answers = 0;
+    const inOrder = (after: number, delayMs: number) => Math.max(after, clock.monotonic() + delayMs);
     const store = inThreadStore(writer, {
       clock: mine,
       carry: (apply) => {
-        clock.after(pick(random, 8), () => {
+        arrives = inOrder(arrives, pick(random, 8));
+        clock.after(arrives - clock.monotonic(), () => {
           if (!this.alive) return;
           const luck = random.next();
-          if (luck < 0.004) return onCrash("before commit");
+          if (luck < 0.004 && crash("before commit")) return;
           const answer = apply();
-          if (luck < 0.008) return onCrash("after commit, before reply");
-          clock.after(pick(random, 4), () => (this.alive ? answer() : undefined));
+          if (luck >= 0.004 && luck < 0.008 && crash("after commit, before reply")) return;
+          answers = inOrder(answers, pick(random, 4));
+          clock.after(answers - clock.monotonic(), () => (this.alive ? answer() : undefined));
         });
       },
     });
@@ -99,20 +105,21 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   let faulty = true;
   let incarnation: Incarnation;
 
-  const restart = (at: string) => {
-    if (!faulty) return;
+  const restart = (at: string): boolean => {
+    if (!faulty) return false;
     crashes += 1;
     say(`crash ${at}`);
     incarnation.alive = false;
     clock.after(5 + pick(random, 50), () => void boot());
+    return true;
   };
 
   const handlerFor = (consumer: string): DurableHandler => {
     const world = () => incarnation;
-    return async (event, { rows, emit }) => {
+    return async (event, { rows, emit, signal }) => {
       const born = world();
       const n = (event.payload as { n?: number }).n ?? -1;
-      const live = () => born.alive;
+      const live = () => born.alive && !signal.aborted;
       if (consumer === "moody" && random.next() < 0.15) throw new Error(`moody about ${event.seq}`);
       if (poison.has(n) && consumer !== "steady") throw new Error("poison");
       if (random.next() < 0.3) await new Promise<void>((resolve) => clock.after(pick(random, 60), resolve));
@@ -215,7 +222,7 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
     }
   };
 
-  await boot();
+  void boot();
   const publishing = publisher();
   void publishing;
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
