@@ -49,8 +49,6 @@ export const attributes = {
       .regex(/^application\/([\w.-]+\+)?json\s*(;.*)?$/i, "must be JSON")
       .max(200),
   ).describe("always application/json"),
-  subject: unset(attribute(1_000)).describe("not used by us; accepted"),
-  dataschema: unset(attribute(1_000)).describe("not used by us; accepted"),
   traceparent: unset(z.string().max(500).regex(traceparent, "must be a W3C traceparent")).describe(
     "W3C trace context: the trace and this event's span in it",
   ),

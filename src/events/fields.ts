@@ -12,8 +12,8 @@ const id = <const B extends string>(about: string) =>
   z
     .string()
     .regex(/^\P{C}{1,200}$/u, "must be 1 to 200 printable characters")
-    .brand<B>()
-    .describe(about);
+    .describe(about)
+    .brand<B>();
 
 // Kinds of values.
 
@@ -74,6 +74,27 @@ export const artifactHash = z
 export const configKeys = list("configs", configKey);
 export const nodeIds = list("nodes", nodeId);
 export const artifactHashes = list("artifacts, each by its SHA-256", artifactHash);
+
+// The same as types, for what keeps or passes them on.
+
+export type NodeId = z.output<typeof nodeId>;
+export type ModelId = z.output<typeof modelId>;
+export type JobId = z.output<typeof jobId>;
+export type WorkId = z.output<typeof workId>;
+export type TaskId = z.output<typeof taskId>;
+export type RunId = z.output<typeof runId>;
+export type SyncId = z.output<typeof syncId>;
+export type BatchId = z.output<typeof batchId>;
+export type ClusterId = z.output<typeof clusterId>;
+export type ConsumerName = z.output<typeof consumerName>;
+export type EventId = z.output<typeof eventId>;
+export type CoordinatorName = z.output<typeof coordinatorName>;
+export type DaemonName = z.output<typeof daemonName>;
+export type Component = z.output<typeof component>;
+export type LockName = z.output<typeof lockName>;
+export type Scope = z.output<typeof scope>;
+export type Provider = z.output<typeof provider>;
+export type ArtifactHash = z.output<typeof artifactHash>;
 
 // What happened, and why.
 
