@@ -1,5 +1,14 @@
 // The house: imports go down, never up; rooms on one floor never import each other.
-const floors = [["kernel"], ["events"], ["router"], ["daemons"], ["work", "cluster", "sync"], ["pipeline"], ["adapters", "workloads", "surfaces"], ["app"]];
+const floors = [
+  ["kernel"],
+  ["events"],
+  ["router"],
+  ["daemons"],
+  ["work", "cluster", "sync"],
+  ["pipeline"],
+  ["adapters", "workloads", "surfaces"],
+  ["app"],
+];
 const any = (rooms) => `^src/(${rooms.join("|")})/`;
 module.exports = {
   forbidden: [
@@ -27,5 +36,9 @@ module.exports = {
       to: { dependencyTypes: ["npm-dev"] },
     },
   ],
-  options: { tsPreCompilationDeps: true, tsConfig: { fileName: "tsconfig.json" }, doNotFollow: { path: "node_modules" } },
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    doNotFollow: { path: "node_modules" },
+  },
 };

@@ -1,1 +1,62 @@
-export * from "./catalog.ts"; export * from "./envelope.ts"; export * from "./upcast.ts"; export * from "./legacy-keys.ts"; export * from "./row.ts"; export * from "./names.ts";
+/**
+ * events: the language that all rooms speak, as data.
+ *
+ * An event is a row: its name, what it tells, how far it travels, what keeps its order, when a repeat is the same event,
+ * and the shape of its payload. Everything else is derived from the rows: types, validation, storage, the wire, the
+ * reference pages and the audit. Nobody writes a mapping.
+ *
+ * It guarantees that
+ * - constant, wire value and legacy spelling of a name are one event, and one spelling never names two;
+ * - one key has one meaning and one kind over all payloads, and ids are branded, so that a node is never taken for a model;
+ * - what our units emit is checked strictly, and what comes from outside is read tolerantly, unknown fields kept;
+ * - a stored payload of an older version is brought up to date, and one of a newer version is kept as it is;
+ * - on the wire an event is a CloudEvent with W3C trace context, and reading it back gives the same event;
+ * - everything is bounded: size and depth of payloads, length of names, ids and lists.
+ *
+ * `defineEvents` adds events of your own, with the same typing, bridging and audit. This room keeps no state and does no
+ * work of its own; it knows the kernel only.
+ */
+export { boundedText, isJson, PAYLOAD_BYTES_MAX, PAYLOAD_DEPTH_MAX } from "./bounds.ts";
+export {
+  type BuiltinRows,
+  builtinRows,
+  type Catalog,
+  createCatalog,
+  type EventName,
+  type PayloadFor,
+  type PayloadOf,
+} from "./catalog.ts";
+export {
+  type Arrival,
+  CLOUD_EVENT_TYPE,
+  type CloudEvent,
+  fromCloudEvent,
+  spanIdOf,
+  toCloudEvent,
+} from "./cloud-event.ts";
+export {
+  type AnyRouterEvent,
+  contentHash,
+  contentHashOfText,
+  DataEventType,
+  EventSource,
+  type EventViews,
+  type RouterEvent,
+  type RouterEventOf,
+  type WireValue,
+} from "./envelope.ts";
+export * as fields from "./fields.ts";
+export { type Lift, legacyKeys, liftKeys } from "./legacy-keys.ts";
+export { canonicalForm, createNames, type EventNames, type Resolution, type Spelling } from "./names.ts";
+export {
+  defineEvents,
+  type EventClass,
+  type EventRow,
+  type PayloadInput,
+  type PayloadOutput,
+  type PayloadShape,
+  type RowSpec,
+  type Rows,
+  type Upcasters,
+} from "./row.ts";
+export { type Payload, type Upcast, upcast } from "./upcast.ts";

@@ -28,17 +28,19 @@ export const canonicalForm = (spelling: string): string =>
 export function createNames(rows: Rows): EventNames {
   const known = new Map<string, Resolution>();
   const stages = new Map<string, string[]>();
-  const add = (spelling: string, name: string, kind: Spelling) => {
-    const form = canonicalForm(spelling);
-    const taken = known.get(form);
+  const add = (key: string, name: string, spelling: Spelling) => {
+    const taken = known.get(key);
     if (taken !== undefined && taken.name !== name)
-      throw new Error(`'${spelling}' names both ${taken.name} and ${name}: one spelling, one event`);
-    if (taken === undefined) known.set(form, { name, spelling: kind });
+      throw new Error(`'${key}' names both ${taken.name} and ${name}: one spelling, one event`);
+    if (taken === undefined) known.set(key, { name, spelling });
   };
   for (const name of Object.keys(rows)) add(name, name, "name");
   for (const [name, row] of Object.entries(rows)) {
+    // A legacy constant may be the wire value in capitals (NEW_GAMES, new_games): exactly written it is the wire value,
+    // in any other way the legacy spelling.
     add(row.wire, name, "wire");
-    for (const spelling of row.legacy) add(spelling, name, "legacy");
+    for (const spelling of row.legacy) add(canonicalForm(spelling), name, "legacy");
+    add(canonicalForm(row.wire), name, "wire");
     if (row.stage !== null) stages.set(row.stage, [...(stages.get(row.stage) ?? []), name]);
   }
   return {

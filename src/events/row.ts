@@ -80,9 +80,13 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
   const version = spec.version ?? 1;
   for (let from = 1; from < version; from += 1)
     if (spec.upcasters?.[from] === undefined) throw fault(`version ${version} needs an upcaster from ${from}`);
-  for (const field of [spec.orderKey, ...(Array.isArray(spec.dedup) ? spec.dedup : [])])
-    if (field !== null && !(field in spec.payload)) throw fault(`'${field}' is no field of its payload`);
   const shape = spec.payload as PayloadShape;
+  if (Array.isArray(spec.dedup) && spec.dedup.length === 0) throw fault("dedup by no field would drop every repeat");
+  for (const field of [spec.orderKey, ...(Array.isArray(spec.dedup) ? spec.dedup : [])]) {
+    if (field === null) continue;
+    if (!Object.hasOwn(shape, field)) throw fault(`'${field}' is no field of its payload`);
+    if (shape[field]!.safeParse(undefined).success) throw fault(`'${field}' keeps order or dedup and must be required`);
+  }
   const loose = z.looseObject(shape);
   return {
     name,

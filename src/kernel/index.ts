@@ -12,7 +12,7 @@ export { assert, isOperatingError, messageOf, OperatingError, type OperatingErro
 export { createIds, type Ids } from "./ids.ts";
 export { createLog, LOG_LEVELS, type Log, type LogFields, type LogLevel, silentLog } from "./log.ts";
 export { pick, type Random, seededRandom, systemRandom } from "./random.ts";
-export { didYouMean, suggest } from "./suggest.ts";
 export { createRecent, type Recent } from "./recent.ts";
 export { createRing, type Ring } from "./ring.ts";
+export { didYouMean, suggest } from "./suggest.ts";
 export { createTimeLimits, type TimeLimits } from "./time-limits.ts";

@@ -18,7 +18,8 @@ export function createRing<T>(capacity: number): Ring<T> {
       return items.length;
     },
     newestFirst(visit) {
-      for (let i = 1; i <= items.length; i += 1) if (!visit(items[(next - i + items.length * 2) % items.length]!)) return;
+      for (let i = 1; i <= items.length; i += 1)
+        if (!visit(items[(next - i + items.length * 2) % items.length]!)) return;
     },
   };
 }

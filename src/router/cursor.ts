@@ -1,8 +1,15 @@
 import { type BackoffPolicy, type Breaker, backoffMs, type Clock, type Random, type Timer } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
-import { type Acked, ackDeliveries, buryDelivery, failDelivery, type Mark, parkDeliveries } from "./journal/deliveries.ts";
-import { dueDeliveries, eventsAfter, laneDeliveries, waitingLanes } from "./journal/queries.ts";
 import type { StoredEvent } from "./journal/append.ts";
+import {
+  type Acked,
+  ackDeliveries,
+  buryDelivery,
+  failDelivery,
+  type Mark,
+  parkDeliveries,
+} from "./journal/deliveries.ts";
+import { dueDeliveries, eventsAfter, laneDeliveries, waitingLanes } from "./journal/queries.ts";
 import { createLane, type Delivery, isOrdered, type Lane, laneOf } from "./lanes.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import type { Operation, Store } from "./store.port.ts";
@@ -183,7 +190,12 @@ export class Cursor {
   ): Promise<readonly unknown[]> {
     const seqs = new Set(done.map(({ seq }) => seq));
     const mark = this.#mark(seqs);
-    const acked: Acked[] = done.map((d) => ({ seq: d.seq, lane: d.lane, hasRow: d.hasRow, deadLetter: isDeadLetter(d) }));
+    const acked: Acked[] = done.map((d) => ({
+      seq: d.seq,
+      lane: d.lane,
+      hasRow: d.hasRow,
+      deadLetter: isDeadLetter(d),
+    }));
     const ack = ackDeliveries({ mark, done: acked, at: this.#o.clock.now() });
     const results = await this.#o.store.commit([...operations, ack]);
     this.#ended(done, mark, true);
@@ -232,7 +244,8 @@ export class Cursor {
     for (const delivery of given) {
       delivery.taken = false;
       // On an ordered key the first runs and brings the others after it; a revoked one is in the store by now.
-      if (!isOrdered(delivery.lane) || this.#lanes.get(delivery.lane)?.queue[0] === delivery) this.#ready.push(delivery);
+      if (!isOrdered(delivery.lane) || this.#lanes.get(delivery.lane)?.queue[0] === delivery)
+        this.#ready.push(delivery);
     }
     this.#ready.sort((a, b) => a.seq - b.seq);
     if (this.#ready.length > 0) this.#o.onReady();
@@ -483,7 +496,14 @@ export class Cursor {
   }
 
   #fromRow(row: { seq: number; attempts: number; lane: string } & StoredEvent): Delivery {
-    return { event: this.#o.fromStored(row), seq: row.seq, lane: row.lane, attempts: row.attempts, hasRow: true, taken: false };
+    return {
+      event: this.#o.fromStored(row),
+      seq: row.seq,
+      lane: row.lane,
+      attempts: row.attempts,
+      hasRow: true,
+      taken: false,
+    };
   }
 
   #loadOrdered(lane: Lane, now: number): void {

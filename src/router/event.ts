@@ -1,8 +1,8 @@
-import { type Catalog, type EventSource, type RouterEvent, upcast } from "../events/index.ts";
+import { type AnyRouterEvent, type Catalog, type EventSource, upcast } from "../events/index.ts";
 import type { EventRecord, StoredEvent } from "./journal/append.ts";
 
 /** An event of any name, as the router's inside sees it. */
-export type AnyEvent = RouterEvent<string, Readonly<Record<string, unknown>>>;
+export type AnyEvent = Omit<AnyRouterEvent, "payload"> & { readonly payload: Readonly<Record<string, unknown>> };
 
 /** The views over the one journal, as bits. Everything is seen through the router itself. */
 export const VIEW = { dataBus: 1, stageBus: 2, crossProcess: 4, router: 8 } as const;
@@ -35,7 +35,8 @@ export const toRecord = (event: AnyEvent, payloadText: string): EventRecord => (
 export function fromStored(catalog: Catalog, stored: StoredEvent): AnyEvent {
   const row = catalog.row(stored.event_type);
   const raw = JSON.parse(stored.payload) as Record<string, unknown>;
-  const lifted = row === undefined ? { payload: raw, version: stored.payload_version } : upcast(row, raw, stored.payload_version);
+  const lifted =
+    row === undefined ? { payload: raw, version: stored.payload_version } : upcast(row, raw, stored.payload_version);
   return Object.freeze({
     eventType: stored.event_type,
     payload: lifted.payload,

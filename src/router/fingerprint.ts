@@ -11,6 +11,7 @@ export function fingerprintOf(error: string): string {
     .replace(/'[^']*'|"[^"]*"|`[^`]*`/g, "'…'")
     .replace(/(?:\/[\w.@-]+)+/g, "/…")
     .replace(/0x[0-9a-f]+|\d+/gi, "#");
-  const thrownAt = /at (?:async )?([\w.$<>#]+) \(/.exec(lines.find((line) => line.trimStart().startsWith("at ")) ?? "")?.[1] ?? "";
+  const thrownAt =
+    /at (?:async )?([\w.$<>#]+) \(/.exec(lines.find((line) => line.trimStart().startsWith("at ")) ?? "")?.[1] ?? "";
   return hash("sha256", `${says}\n${thrownAt}`, "hex").slice(0, 12);
 }

@@ -6,7 +6,12 @@
  * kept per consumer and order key; a failing handler holds up nobody else; everything is bounded.
  */
 export { Cursor, type RetryPolicy } from "./cursor.ts";
-export { createDeadLetterQueue, type DeadLetterAction, type DeadLetterQueue, type RetryAction } from "./dead-letter-queue.ts";
+export {
+  createDeadLetterQueue,
+  type DeadLetterAction,
+  type DeadLetterQueue,
+  type RetryAction,
+} from "./dead-letter-queue.ts";
 export type { Handler } from "./ephemeral.ts";
 export { type AnyEvent, fromStored, VIEW, type ViewName } from "./event.ts";
 export { fingerprintOf } from "./fingerprint.ts";

@@ -1,6 +1,6 @@
-import { type Catalog, contentHash, type EventRow, EventSource, liftLegacyKeys } from "../events/index.ts";
-import { canonicalJson, type Clock, type Ids, OperatingError } from "../kernel/index.ts";
 import type { z } from "zod";
+import { boundedText, type Catalog, contentHashOfText, type EventRow, EventSource, liftKeys } from "../events/index.ts";
+import { type Clock, canonicalJson, type Ids, OperatingError } from "../kernel/index.ts";
 import { type AnyEvent, toRecord } from "./event.ts";
 import type { AppendArgs } from "./journal/append.ts";
 
@@ -38,7 +38,6 @@ export interface PrepareContext {
   readonly ids: Ids;
   readonly nodeId: string;
   readonly strictNames: boolean;
-  readonly maxPayloadBytes: number;
   /** Told of names and keys that should change. */
   readonly onDeprecated: (kind: "name" | "key" | "unknown", what: string, instead: string) => void;
 }
@@ -52,7 +51,7 @@ const describeIssues = (issues: readonly z.core.$ZodIssue[]): string =>
 function validate(context: PrepareContext, row: EventRow, payload: unknown, how: Validation): Record<string, unknown> {
   let candidate = payload;
   if (how === "tolerant" && typeof payload === "object" && payload !== null) {
-    const lifted = liftLegacyKeys(row, payload as Record<string, unknown>);
+    const lifted = liftKeys(row, payload as Record<string, unknown>);
     candidate = lifted.payload;
     for (const { from, to } of lifted.renamed) context.onDeprecated("key", `${row.name}.${from}`, to);
   }
@@ -85,12 +84,9 @@ export function prepare(
   if (row === undefined && !isPlainObject(payload))
     throw new OperatingError("INVALID_PAYLOAD", `${name}: a payload is a JSON object`);
   const checked = row === undefined ? (payload as Record<string, unknown>) : validate(context, row, payload, how);
-  const payloadText = canonicalJson(checked);
-  if (payloadText.length > context.maxPayloadBytes)
-    throw new OperatingError("PAYLOAD_TOO_LARGE", `${name}: ${payloadText.length} bytes; at most ${context.maxPayloadBytes} are allowed`, {
-      hint: "Store the data as an artifact and publish its hash.",
-    });
-  const hash = contentHash(name, payloadText);
+  // What a schema has checked field by field is JSON and small; anything else is walked through first.
+  const payloadText = how === "strict" ? canonicalJson(checked) : boundedText(checked, canonicalJson);
+  const hash = contentHashOfText(name, payloadText);
   const parent = options.parent;
   const eventId = options.eventId ?? ids.uuid();
   const keyValue = row === undefined || row.orderKey === null ? undefined : checked[row.orderKey];

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { builtinRows, defineEvents } from "../events/index.ts";
 import { routerOver } from "../../test/support/router.ts";
+import { builtinRows, defineEvents } from "../events/index.ts";
 import { countPairs, defineTable, type EventRouter } from "./index.ts";
 
 const rows = {
@@ -15,7 +15,13 @@ const rows = {
       legacy: ["GAME_OVER"],
       wire: "played",
     },
-    MODEL_MADE: { about: "A model was made.", class: "durable", orderKey: null, dedup: ["model"], payload: { model: z.string() } },
+    MODEL_MADE: {
+      about: "A model was made.",
+      class: "durable",
+      orderKey: null,
+      dedup: ["model"],
+      payload: { model: z.string() },
+    },
     TICK: { about: "A tick.", class: "process", orderKey: null, payload: { n: z.number() } },
   }),
 };
@@ -37,7 +43,13 @@ describe("publishing", () => {
   test("resolves to the committed event with its sequence number", async () => {
     const { router } = fresh();
     const event = await router.publish("GAME_PLAYED", { config_key: "hex8_2p", n: 1 }, { source: "me" });
-    expect(event).toMatchObject({ eventType: "GAME_PLAYED", seq: 1, orderKey: "hex8_2p", suppressed: null, source: "me" });
+    expect(event).toMatchObject({
+      eventType: "GAME_PLAYED",
+      seq: 1,
+      orderKey: "hex8_2p",
+      suppressed: null,
+      source: "me",
+    });
   });
 
   test("the constant, the wire value and a legacy spelling are one event", async () => {
@@ -69,7 +81,9 @@ describe("publishing", () => {
 
   test("a wrong payload and, under strict names, an unknown name are refused with what to do", async () => {
     const { router } = fresh({ strictNames: true });
-    await expect(router.publish("GAME_PLAYED", { config_key: 5 } as never)).rejects.toMatchObject({ code: "INVALID_PAYLOAD" });
+    await expect(router.publish("GAME_PLAYED", { config_key: 5 } as never)).rejects.toMatchObject({
+      code: "INVALID_PAYLOAD",
+    });
     await expect(router.publish("GAME_PLAYD", {})).rejects.toThrow("Did you mean GAME_PLAYED?");
   });
 });
@@ -93,7 +107,11 @@ describe("a durable consumer", () => {
       },
     });
     const events = [];
-    for (const [config_key, n] of [["a_2p", 1], ["a_2p", 2], ["b_2p", 3]] as const)
+    for (const [config_key, n] of [
+      ["a_2p", 1],
+      ["a_2p", 2],
+      ["b_2p", 3],
+    ] as const)
       events.push(await router.publish("GAME_PLAYED", { config_key, n }));
     await Promise.all(events.map((event) => router.settled(event)));
     expect(seen.filter((what) => what.startsWith("a_2p"))).toEqual(["a_2p/1", "a_2p/2"]);
@@ -123,7 +141,9 @@ describe("a durable consumer", () => {
     await router.settled(first);
     await router.settled(second);
     expect(good).toEqual([1, 2]);
-    expect(router.deadLetters.getPendingEvents()).toMatchObject([{ consumer: "broken", event_id: first.eventId, attempts: 5 }]);
+    expect(router.deadLetters.getPendingEvents()).toMatchObject([
+      { consumer: "broken", event_id: first.eventId, attempts: 5 },
+    ]);
     expect(words).toMatchObject([{ consumer: "broken", event_type: "GAME_PLAYED", attempts: 5 }]);
     expect(countPairs(store)).toEqual([
       { consumer: "broken", state: "dead", pairs: 1 },
@@ -235,7 +255,9 @@ describe("a durable consumer", () => {
     const event = await router.publish("GAME_PLAYED", { config_key: "a_2p", n: 1 });
     await router.settled(event);
     expect(aborted).toEqual([true, true]);
-    expect(router.history({ eventType: "HANDLER_TIMEOUT" })).toMatchObject([{ payload: { consumer: "slow", attempts: 2 } }]);
+    expect(router.history({ eventType: "HANDLER_TIMEOUT" })).toMatchObject([
+      { payload: { consumer: "slow", attempts: 2 } },
+    ]);
     expect(router.getStats().handler_timeouts).toEqual({ slow: 2 });
   });
 });

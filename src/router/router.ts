@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Catalog, EventName, PayloadFor, PayloadOf, RouterEvent, Rows } from "../events/index.ts";
+import type { Catalog, EventName, PayloadFor, RouterEvent, Rows } from "../events/index.ts";
 import {
   type Clock,
   createIds,
@@ -24,7 +24,14 @@ import { type AppendResult, appendEvent } from "./journal/append.ts";
 import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
 import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
 import type { Delivery } from "./lanes.ts";
-import { appendArgs, type PrepareContext, type Prepared, type PublishOptions, prepare, type Validation } from "./prepare.ts";
+import {
+  appendArgs,
+  type PrepareContext,
+  type Prepared,
+  type PublishOptions,
+  prepare,
+  type Validation,
+} from "./prepare.ts";
 import { type DurableHandler, type Failure, Runner } from "./runner.ts";
 import { Session } from "./session.ts";
 import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
@@ -44,9 +51,7 @@ export interface RouterOptions<R extends Rows> {
 }
 
 /** What `publish` resolves to: the event, and whether it repeated an earlier one. */
-export type Published<N extends string = string, P = Readonly<Record<string, unknown>>> = RouterEvent<N, P> & {
-  readonly suppressed: "event_id" | "content" | null;
-};
+export type Published = AnyEvent & { readonly suppressed: "event_id" | "content" | null };
 
 export interface ConsumeOptions {
   /** Stable name; its cursor is kept under it. */
@@ -133,7 +138,6 @@ export class EventRouter<R extends Rows = Rows> {
       ids: this.#ids,
       nodeId: options.nodeId,
       strictNames: this.settings.strictNames,
-      maxPayloadBytes: this.settings.maxPayloadBytes,
       onDeprecated: (kind, what, instead) => this.#deprecated(kind, what, instead),
     };
     this.#ephemeral = new EphemeralSubscribers({
@@ -164,8 +168,12 @@ export class EventRouter<R extends Rows = Rows> {
     eventType: N,
     payload: PayloadFor<N, R>,
     options?: PublishOptions,
-  ): Promise<Published<N, PayloadOf<N, R>>>;
-  async publish(eventType: string, payload: Readonly<Record<string, unknown>>, options?: PublishOptions): Promise<Published>;
+  ): Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
+  async publish(
+    eventType: string,
+    payload: Readonly<Record<string, unknown>>,
+    options?: PublishOptions,
+  ): Promise<Published>;
   async publish(eventType: string, payload: unknown, options: PublishOptions = {}): Promise<Published> {
     return this.publishPrepared(this.prepare(eventType, payload, options));
   }
@@ -213,7 +221,9 @@ export class EventRouter<R extends Rows = Rows> {
   async publishAll(all: readonly Prepared[]): Promise<Published[]> {
     if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
     const durable = all.filter(({ event }) => event.eventClass === "durable");
-    const operations: Operation<AppendResult>[] = durable.map((p) => appendEvent(appendArgs(p, this.settings.dedupWindowSeconds)));
+    const operations: Operation<AppendResult>[] = durable.map((p) =>
+      appendEvent(appendArgs(p, this.settings.dedupWindowSeconds)),
+    );
     const results = operations.length === 0 ? [] : await this.store.commit(operations);
     const published = new Map(this.#committedAll(durable.map((prepared, i) => ({ prepared, result: results[i]! }))));
     return all.map((prepared) => published.get(prepared) ?? this.#publishPassing(prepared));
@@ -222,14 +232,18 @@ export class EventRouter<R extends Rows = Rows> {
   /** Hears an event (any spelling, or `null` for all) while this process lives. Returns how to stop. */
   subscribe<N extends EventName<R>>(
     eventType: N,
-    handler: (event: RouterEvent<N, PayloadOf<N, R>>) => void | Promise<void>,
+    handler: (event: RouterEvent<N, R>) => void | Promise<void>,
     options?: { name?: string; view?: ViewName },
   ): () => void;
   subscribe(eventType: string | null, handler: Handler, options?: { name?: string; view?: ViewName }): () => void;
   subscribe(eventType: string | null, handler: unknown, options: { name?: string; view?: ViewName } = {}): () => void {
     const call = handler as Handler;
     const name = eventType === null ? null : this.#canonical(eventType);
-    this.#ephemeral.add(name, { handler: call, name: options.name ?? (call.name || "anonymous"), view: options.view ?? "router" });
+    this.#ephemeral.add(name, {
+      handler: call,
+      name: options.name ?? (call.name || "anonymous"),
+      view: options.view ?? "router",
+    });
     return () => {
       this.#ephemeral.remove(name, call);
     };
@@ -244,7 +258,9 @@ export class EventRouter<R extends Rows = Rows> {
    * Its handlers' writes, emissions and ack are committed together.
    */
   async consume(options: ConsumeOptions): Promise<{ stop(): Promise<void> }> {
-    const types = new Map(Object.entries(options.handlers).map(([spelling, handler]) => [this.#canonical(spelling), handler]));
+    const types = new Map(
+      Object.entries(options.handlers).map(([spelling, handler]) => [this.#canonical(spelling), handler]),
+    );
     const handlerOf = (type: string) => types.get(type) ?? types.get("*");
     const validation = options.validation ?? "tolerant";
     const source = options.deafTo ?? options.consumer;
@@ -339,7 +355,10 @@ export class EventRouter<R extends Rows = Rows> {
 
   /** Ends a session; its consumer keeps its place. */
   async closeSession(session: Session, died: boolean): Promise<void> {
-    await session.close(new OperatingError("SESSION_CLOSED", died ? "the connection was lost" : "closed by the consumer"), died);
+    await session.close(
+      new OperatingError("SESSION_CLOSED", died ? "the connection was lost" : "closed by the consumer"),
+      died,
+    );
     const registered = this.#consumers.get(session.consumer);
     if (registered?.session !== session) return;
     registered.cursor.stop();
@@ -362,7 +381,9 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   getSubscriptionCount(eventType: string): number {
-    return (this.listSubscribers()[this.#canonical(eventType)] ?? []).length + (this.listSubscribers()["*"] ?? []).length;
+    return (
+      (this.listSubscribers()[this.#canonical(eventType)] ?? []).length + (this.listSubscribers()["*"] ?? []).length
+    );
   }
 
   /** Who listens, by event; '*' for those that hear everything. */
@@ -406,7 +427,9 @@ export class EventRouter<R extends Rows = Rows> {
     const { seq } = event;
     if (seq === null) return;
     for (;;) {
-      const open = pairsOfEvent(this.store, seq).filter(({ state }) => state === "owed" || state === "parked" || state === "retrying");
+      const open = pairsOfEvent(this.store, seq).filter(
+        ({ state }) => state === "owed" || state === "parked" || state === "retrying",
+      );
       if (open.length === 0) return;
       await new Promise<void>((resolve) => {
         const list = this.#waiters.get(seq) ?? [];
@@ -419,7 +442,9 @@ export class EventRouter<R extends Rows = Rows> {
   getStats() {
     return {
       ...this.statistics.report(),
-      subscribers: Object.fromEntries(Object.entries(this.listSubscribers()).map(([type, names]) => [type, names.length])),
+      subscribers: Object.fromEntries(
+        Object.entries(this.listSubscribers()).map(([type, names]) => [type, names.length]),
+      ),
       journal_head: this.#tail.seq,
       degraded: this.store.fault !== null,
       fault: this.store.fault,
@@ -461,11 +486,17 @@ export class EventRouter<R extends Rows = Rows> {
     await Promise.all(
       ending.map(async ({ runner, session, cursor }) => {
         await runner?.stop(10_000);
-        await session?.close(new OperatingError("SESSION_CLOSED", "the main process stops", { retryable: true }), false);
+        await session?.close(
+          new OperatingError("SESSION_CLOSED", "the main process stops", { retryable: true }),
+          false,
+        );
         cursor.stop();
       }),
     );
-    if (this.store.fault === null) await this.flushMarks().catch((error: unknown) => this.#log.warn("marks were not written", { error: String(error) }));
+    if (this.store.fault === null)
+      await this.flushMarks().catch((error: unknown) =>
+        this.#log.warn("marks were not written", { error: String(error) }),
+      );
     this.#consumers.clear();
     this.#timeLimits.stop();
   }
@@ -526,7 +557,9 @@ export class EventRouter<R extends Rows = Rows> {
       lowWater: registered.lowWater,
       wants: (event) => {
         const start = starts.get(event.eventType) ?? starts.get("*");
-        return start !== undefined && event.seq! > start && (viewBits(event.views) & view) !== 0 && event.source !== deafTo;
+        return (
+          start !== undefined && event.seq! > start && (viewBits(event.views) & view) !== 0 && event.source !== deafTo
+        );
       },
       store: this.store,
       clock: this.#clock,
@@ -590,7 +623,10 @@ export class EventRouter<R extends Rows = Rows> {
       }
       if (result.suppressed === "content") this.statistics.contentDuplicates += 1;
       else this.statistics.duplicates += 1;
-      return [prepared, { ...prepared.event, eventId: result.event_id, seq: result.seq, suppressed: result.suppressed }];
+      return [
+        prepared,
+        { ...prepared.event, eventId: result.event_id, seq: result.seq, suppressed: result.suppressed },
+      ];
     });
     if (fresh.length > 0) this.#tail.add(fresh);
     return published;

@@ -1,4 +1,15 @@
-import { type Breaker, type BreakerPolicy, type Clock, createBreaker, isOperatingError, type Log, messageOf, OperatingError, sleep, type TimeLimits } from "../kernel/index.ts";
+import {
+  type Breaker,
+  type BreakerPolicy,
+  type Clock,
+  createBreaker,
+  isOperatingError,
+  type Log,
+  messageOf,
+  OperatingError,
+  sleep,
+  type TimeLimits,
+} from "../kernel/index.ts";
 import type { Cursor, Death } from "./cursor.ts";
 import type { AnyEvent } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -143,7 +154,8 @@ export class Runner {
       attempt: delivery.attempts + 1,
       signal: abort.signal,
       emit: (eventType, payload) => {
-        if (!open) throw new Error(`${this.#o.consumer} emits ${eventType} after its handler of ${event.eventType} has ended`);
+        if (!open)
+          throw new Error(`${this.#o.consumer} emits ${eventType} after its handler of ${event.eventType} has ended`);
         const prepared = this.#o.prepareEmission(eventType, payload, event);
         emitted.push(prepared);
         return prepared.event;

@@ -1,4 +1,4 @@
-import { isOperatingError, OperatingError, sleep, type Clock, type TimeLimits } from "../kernel/index.ts";
+import { type Clock, isOperatingError, type OperatingError, sleep, type TimeLimits } from "../kernel/index.ts";
 import type { Cursor } from "./cursor.ts";
 import type { AnyEvent } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -175,7 +175,8 @@ export class Session {
         this.#o.cursor.release(behind);
         return outcome;
       } catch (thrown) {
-        if (isOperatingError(thrown) && (thrown.code === "STORE_CLOSED" || thrown.code === "STORE_GONE")) return "retrying";
+        if (isOperatingError(thrown) && (thrown.code === "STORE_CLOSED" || thrown.code === "STORE_GONE"))
+          return "retrying";
         await sleep(this.#o.clock, 1_000);
       }
     }

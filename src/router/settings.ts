@@ -6,7 +6,6 @@ export interface RouterSettings {
   readonly strictNames: boolean;
   /** Window in which a repeated content is suppressed, for rows that ask for it. */
   readonly dedupWindowSeconds: number;
-  readonly maxPayloadBytes: number;
   /** Tries before a delivery becomes a dead letter. */
   readonly maxAttempts: number;
   readonly retryFirstMs: number;
@@ -32,7 +31,6 @@ export const defaultRouterSettings: RouterSettings = {
   handlerTimeoutMs: 600_000,
   strictNames: false,
   dedupWindowSeconds: 60,
-  maxPayloadBytes: 1_000_000,
   maxAttempts: 5,
   retryFirstMs: 1_000,
   retryMostMs: 60_000,

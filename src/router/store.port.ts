@@ -30,10 +30,7 @@ export interface OperationDefinition<A, R> {
   readonly run: (tx: Transaction, args: A) => R;
 }
 
-export function defineOperation<A, R>(
-  op: string,
-  run: (tx: Transaction, args: A) => R,
-): OperationDefinition<A, R> {
+export function defineOperation<A, R>(op: string, run: (tx: Transaction, args: A) => R): OperationDefinition<A, R> {
   return Object.assign((args: A): Operation<R> => ({ op, args }), { op, run });
 }
 

@@ -1,4 +1,12 @@
-import { context, isSpanContextValid, SpanKind, SpanStatusCode, type Tracer, trace, TraceFlags } from "@opentelemetry/api";
+import {
+  context,
+  isSpanContextValid,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import type { Log } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
 
@@ -15,7 +23,11 @@ export interface Tracing {
 
 /** A span id that all processes derive alike from the event's id. */
 const spanIdOf = (eventId: string): string => {
-  const hex = eventId.replace(/[^0-9a-f]/gi, "").toLowerCase().padStart(16, "0").slice(-16);
+  const hex = eventId
+    .replace(/[^0-9a-f]/gi, "")
+    .toLowerCase()
+    .padStart(16, "0")
+    .slice(-16);
   return /^0+$/.test(hex) ? "0000000000000001" : hex;
 };
 
@@ -39,8 +51,18 @@ export function createTracing(log: Log, enabled: boolean): Tracing {
   const loud = enabled || log.level === "debug";
   const say = enabled ? log.info : log.debug;
 
-  const inSpan = <T>(name: string, kind: SpanKind, event: AnyEvent, attributes: Record<string, string>, run: () => T): T => {
-    const span = tracer.startSpan(name, { kind, attributes: { ...attributesOf(event), ...attributes } }, contextOf(event));
+  const inSpan = <T>(
+    name: string,
+    kind: SpanKind,
+    event: AnyEvent,
+    attributes: Record<string, string>,
+    run: () => T,
+  ): T => {
+    const span = tracer.startSpan(
+      name,
+      { kind, attributes: { ...attributesOf(event), ...attributes } },
+      contextOf(event),
+    );
     if (!span.isRecording()) return run();
     const fail = (thrown: unknown) => {
       span.setStatus({ code: SpanStatusCode.ERROR, message: String(thrown) });

@@ -46,7 +46,11 @@ const SCAN = "SELECT key, value, version FROM state_rows WHERE table_name = ? OR
 /** Applies a write set if what was read is still so; refuses it with READ_CONFLICT otherwise. */
 const applyWriteSet = defineOperation<ApplyArgs, void>("state.apply", (tx, { reads, scans, changes }) => {
   for (const { table, key, version } of reads) {
-    const now = tx.get<{ version: number }>("SELECT version FROM state_rows WHERE table_name = ? AND key = ?", table, key);
+    const now = tx.get<{ version: number }>(
+      "SELECT version FROM state_rows WHERE table_name = ? AND key = ?",
+      table,
+      key,
+    );
     if ((now?.version ?? 0) !== version) throw conflict(`${table}/${key}`);
   }
   for (const { table, digest } of scans)

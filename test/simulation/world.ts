@@ -8,7 +8,15 @@ import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents } from "../../src/events/index.ts";
-import { type Clock, createIds, pick, type Random, seededRandom, silentLog, virtualClock } from "../../src/kernel/index.ts";
+import {
+  type Clock,
+  createIds,
+  pick,
+  type Random,
+  seededRandom,
+  silentLog,
+  virtualClock,
+} from "../../src/kernel/index.ts";
 import { countPairs, type DurableHandler, defineTable, EventRouter } from "../../src/router/index.ts";
 
 export type Plant = "none" | "ack-before-handler" | "dedup-everywhere" | "lost-wakeup";
@@ -32,9 +40,26 @@ const eventRows = (plant: Plant) => {
   return {
     ...builtinRows,
     ...defineEvents("simulation", {
-      WORK_DONE: { about: "Work.", class: "durable", orderKey: "key", payload: { key: z.string(), n: z.number() }, ...dedup },
-      WORK_FREE: { about: "Work without order.", class: "durable", orderKey: null, payload: { n: z.number() }, ...dedup },
-      WORK_ECHO: { about: "An answer.", class: "durable", orderKey: "key", payload: { key: z.string(), of: z.string() } },
+      WORK_DONE: {
+        about: "Work.",
+        class: "durable",
+        orderKey: "key",
+        payload: { key: z.string(), n: z.number() },
+        ...dedup,
+      },
+      WORK_FREE: {
+        about: "Work without order.",
+        class: "durable",
+        orderKey: null,
+        payload: { n: z.number() },
+        ...dedup,
+      },
+      WORK_ECHO: {
+        about: "An answer.",
+        class: "durable",
+        orderKey: "key",
+        payload: { key: z.string(), of: z.string() },
+      },
     }),
   };
 };
@@ -167,7 +192,12 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   /** A consumer of another process: polls, works in order, acks, sometimes nacks, sometimes vanishes and comes back. */
   const runSession = async (mine: Incarnation) => {
     while (mine.alive) {
-      const session = await mine.router.openSession({ consumer: "outside", eventTypes: ["WORK_DONE"], start: "earliest", leaseMs: 3_000 });
+      const session = await mine.router.openSession({
+        consumer: "outside",
+        eventTypes: ["WORK_DONE"],
+        start: "earliest",
+        leaseMs: 3_000,
+      });
       let open = true;
       while (open && mine.alive) {
         const batch = await session.poll(1 + pick(random, 6), 500);
@@ -185,7 +215,11 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
             open = false;
             break;
           } else {
-            const echo = mine.router.prepare("WORK_ECHO", { key: "outside", of: event.eventId }, { parent: event, source: "outside" });
+            const echo = mine.router.prepare(
+              "WORK_ECHO",
+              { key: "outside", of: event.eventId },
+              { parent: event, source: "outside" },
+            );
             const { acked: done } = await session.ack([event.seq!], [echo]);
             if (done.length > 0) say(`outside acks ${event.seq}`);
           }
@@ -226,7 +260,8 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   const publishing = publisher();
   void publishing;
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-  const open = () => countPairs(readerOf(writer)).filter(({ state }) => state === "owed" || state === "parked" || state === "retrying");
+  const open = () =>
+    countPairs(readerOf(writer)).filter(({ state }) => state === "owed" || state === "parked" || state === "retrying");
   for (let steps = 0; steps < 60_000; steps += 1) {
     await turn();
     if (!clock.step()) break;
@@ -256,34 +291,44 @@ function check(
   const all = <T>(sql: string) => writer.db.prepare(sql).all() as T[];
   if (acked.size !== target) violations.push(`${target - acked.size} publishes were never acknowledged`);
   for (const { consumer, state, pairs } of open) violations.push(`${consumer}: ${pairs} pairs stay ${state}`);
-  const journal = new Map(all<{ event_id: string; seq: number }>("SELECT event_id, seq FROM events").map((e) => [e.event_id, e.seq]));
-  for (const [eventId, seq] of acked) if (journal.get(eventId) !== seq) violations.push(`acknowledged event ${seq} is not in the journal`);
+  const journal = new Map(
+    all<{ event_id: string; seq: number }>("SELECT event_id, seq FROM events").map((e) => [e.event_id, e.seq]),
+  );
+  for (const [eventId, seq] of acked)
+    if (journal.get(eventId) !== seq) violations.push(`acknowledged event ${seq} is not in the journal`);
 
   const counted = new Map(
-    all<{ key: string; value: string }>("SELECT key, value FROM state_rows WHERE table_name = 'effects'").map(({ key, value }) => [
-      key,
-      (JSON.parse(value) as { n: number }).n,
-    ]),
-  );
-  const dead = new Set(
-    all<{ consumer: string; event_id: string }>("SELECT consumer, event_id FROM dead_letters WHERE status = 'pending'").map(
-      (l) => `${l.consumer}/${l.event_id}`,
+    all<{ key: string; value: string }>("SELECT key, value FROM state_rows WHERE table_name = 'effects'").map(
+      ({ key, value }) => [key, (JSON.parse(value) as { n: number }).n],
     ),
   );
-  const events = all<{ event_id: string; event_type: string; source: string; parent_event_id: string | null }>("SELECT * FROM events");
+  const dead = new Set(
+    all<{ consumer: string; event_id: string }>(
+      "SELECT consumer, event_id FROM dead_letters WHERE status = 'pending'",
+    ).map((l) => `${l.consumer}/${l.event_id}`),
+  );
+  const events = all<{ event_id: string; event_type: string; source: string; parent_event_id: string | null }>(
+    "SELECT * FROM events",
+  );
   for (const consumer of CONSUMERS)
     for (const event of events) {
-      const hears = ["WORK_DONE", "WORK_FREE", ...(consumer === "steady" ? ["WORK_ECHO"] : [])].includes(event.event_type);
+      const hears = ["WORK_DONE", "WORK_FREE", ...(consumer === "steady" ? ["WORK_ECHO"] : [])].includes(
+        event.event_type,
+      );
       if (!hears || event.source === consumer) continue;
       const key = `${consumer}/${event.event_id}`;
       const wanted = dead.has(key) ? 0 : 1;
-      if ((counted.get(key) ?? 0) !== wanted) violations.push(`${key}: ${wanted} effect expected, ${counted.get(key) ?? 0} found`);
+      if ((counted.get(key) ?? 0) !== wanted)
+        violations.push(`${key}: ${wanted} effect expected, ${counted.get(key) ?? 0} found`);
     }
   for (const speaker of ["echoing", "outside"])
     for (const event of events.filter((e) => e.event_type === "WORK_DONE")) {
-      const answers = events.filter((e) => e.parent_event_id === event.event_id && e.source === speaker && e.event_type === "WORK_ECHO").length;
+      const answers = events.filter(
+        (e) => e.parent_event_id === event.event_id && e.source === speaker && e.event_type === "WORK_ECHO",
+      ).length;
       const wanted = dead.has(`${speaker}/${event.event_id}`) ? 0 : 1;
-      if (answers !== wanted) violations.push(`${speaker} answered ${event.event_id} ${answers} times, ${wanted} expected`);
+      if (answers !== wanted)
+        violations.push(`${speaker} answered ${event.event_id} ${answers} times, ${wanted} expected`);
     }
   const verdict = all<{ integrity_check: string }>("PRAGMA integrity_check")[0]?.integrity_check;
   if (verdict !== "ok") violations.push(`integrity: ${verdict}`);

@@ -4,7 +4,13 @@ import { type Clock, messageOf, OperatingError } from "../../kernel/index.ts";
 import { type Operation, probeStore, type Store } from "../../router/index.ts";
 import { createCommitQueue } from "./commit-queue.ts";
 import { translateFault } from "./faults.ts";
-import { type FromThread, fromPortable, type PortableOutcome, type ThreadOptions, type ToThread } from "./writer.thread.ts";
+import {
+  type FromThread,
+  fromPortable,
+  type PortableOutcome,
+  type ThreadOptions,
+  type ToThread,
+} from "./writer.thread.ts";
 import { type Outcome, statementCache } from "./writer.ts";
 
 export interface ThreadedStoreOptions extends ThreadOptions {

@@ -28,7 +28,13 @@ export type ToThread = { type: "apply"; batch: readonly (readonly Operation[])[]
 
 const portable = (thrown: unknown): PortableError =>
   isOperatingError(thrown)
-    ? { code: thrown.code, message: thrown.message, retryable: thrown.retryable, hint: thrown.hint, details: thrown.details }
+    ? {
+        code: thrown.code,
+        message: thrown.message,
+        retryable: thrown.retryable,
+        hint: thrown.hint,
+        details: thrown.details,
+      }
     : {
         code: "STORE_OPERATION_FAILED",
         message: thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown),

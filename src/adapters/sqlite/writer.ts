@@ -65,9 +65,13 @@ function migrate(db: DatabaseSync, modules: readonly StoreModule[]): void {
     const reached = Number((seen.get(name) as { id: number | null }).id ?? 0);
     const newest = migrations.at(-1)?.id ?? 0;
     if (reached > newest)
-      throw new OperatingError("STORE_NEWER", `the database was written by a newer version (${name} ${reached} > ${newest})`, {
-        hint: "Install the newer version again, or use another data folder.",
-      });
+      throw new OperatingError(
+        "STORE_NEWER",
+        `the database was written by a newer version (${name} ${reached} > ${newest})`,
+        {
+          hint: "Install the newer version again, or use another data folder.",
+        },
+      );
     for (const [index, step] of migrations.entries()) {
       assert(step.id === index + 1, `migrations of ${name} are numbered 1, 2, 3 ...`);
       if (step.id <= reached) continue;

@@ -44,7 +44,10 @@ const seqOf = (tx: Transaction, eventId: string): number | null =>
 /** Finds the event that this one repeats, if the window still holds one; counts the repeat. */
 function findRepeat(tx: Transaction, { event, dedup }: AppendArgs): string | undefined {
   if (dedup === undefined) return undefined;
-  const first = tx.get<{ event_id: string; at: number }>("SELECT event_id, at FROM dedup WHERE dedup_key = ?", dedup.key);
+  const first = tx.get<{ event_id: string; at: number }>(
+    "SELECT event_id, at FROM dedup WHERE dedup_key = ?",
+    dedup.key,
+  );
   if (first === undefined || event.timestamp - first.at >= dedup.windowSeconds) {
     tx.run(
       `INSERT INTO dedup (dedup_key, event_id, at) VALUES (?, ?, ?)

@@ -61,7 +61,10 @@ export const registerConsumer = defineOperation<RegisterArgs, RegisteredConsumer
     );
   if (wasExpired) tx.run("UPDATE consumers SET low_water = max(low_water, ?) WHERE consumer = ?", start, consumer);
 
-  const lowWater = tx.get<{ low_water: number }>("SELECT low_water FROM consumers WHERE consumer = ?", consumer)!.low_water;
+  const lowWater = tx.get<{ low_water: number }>(
+    "SELECT low_water FROM consumers WHERE consumer = ?",
+    consumer,
+  )!.low_water;
   const active = tx.all<{ event_type: string; view: number }>(
     "SELECT event_type, view FROM subscriptions WHERE consumer = ? AND end_seq IS NULL",
     consumer,
@@ -134,27 +137,27 @@ export const touchConsumers = defineOperation<{ consumers: readonly string[]; at
 );
 
 /** Consumers that were away too long are owed nothing more; the caller says so loudly. */
-export const expireConsumers = defineOperation<{ silentSince: number; at: number }, { consumer: string; owed: number }[]>(
-  "journal.expire",
-  (tx, { silentSince, at }) => {
-    const head = tx.get<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")!.seq;
-    const gone = tx.all<{ consumer: string; low_water: number }>(
-      `SELECT consumer, low_water FROM consumers WHERE last_seen_at < ? AND expired_at IS NULL
+export const expireConsumers = defineOperation<
+  { silentSince: number; at: number },
+  { consumer: string; owed: number }[]
+>("journal.expire", (tx, { silentSince, at }) => {
+  const head = tx.get<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")!.seq;
+  const gone = tx.all<{ consumer: string; low_water: number }>(
+    `SELECT consumer, low_water FROM consumers WHERE last_seen_at < ? AND expired_at IS NULL
        AND EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = consumers.consumer AND s.end_seq IS NULL)`,
-      silentSince,
+    silentSince,
+  );
+  for (const { consumer, low_water } of gone) {
+    tx.run("UPDATE consumers SET expired_at = ? WHERE consumer = ?", at, consumer);
+    tx.run(
+      "INSERT OR REPLACE INTO expirations (consumer, from_seq, to_seq, at) VALUES (?, ?, ?, ?)",
+      consumer,
+      low_water,
+      head,
+      at,
     );
-    for (const { consumer, low_water } of gone) {
-      tx.run("UPDATE consumers SET expired_at = ? WHERE consumer = ?", at, consumer);
-      tx.run(
-        "INSERT OR REPLACE INTO expirations (consumer, from_seq, to_seq, at) VALUES (?, ?, ?, ?)",
-        consumer,
-        low_water,
-        head,
-        at,
-      );
-      tx.run("UPDATE deliveries SET state = 'expired' WHERE consumer = ? AND state IN ('parked', 'retrying')", consumer);
-      tx.run("UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND end_seq IS NULL", head, consumer);
-    }
-    return gone.map(({ consumer, low_water }) => ({ consumer, owed: head - low_water }));
-  },
-);
+    tx.run("UPDATE deliveries SET state = 'expired' WHERE consumer = ? AND state IN ('parked', 'retrying')", consumer);
+    tx.run("UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND end_seq IS NULL", head, consumer);
+  }
+  return gone.map(({ consumer, low_water }) => ({ consumer, owed: head - low_water }));
+});

@@ -65,7 +65,11 @@ export const listDeadLetters = (
   limit: number,
 ): DeadLetter[] => {
   const { sql, params } = where(filter);
-  return reader.read<DeadLetter>(`SELECT * FROM dead_letters WHERE ${sql} ORDER BY last_failed_at, id LIMIT ?`, ...params, limit);
+  return reader.read<DeadLetter>(
+    `SELECT * FROM dead_letters WHERE ${sql} ORDER BY last_failed_at, id LIMIT ?`,
+    ...params,
+    limit,
+  );
 };
 
 export interface DeadLetterGroup {
@@ -79,7 +83,11 @@ export interface DeadLetterGroup {
 }
 
 /** Letters with one cause, most first. */
-export const groupDeadLetters = (store: Pick<Store, "read">, filter: DeadLetterFilter, limit: number): DeadLetterGroup[] => {
+export const groupDeadLetters = (
+  store: Pick<Store, "read">,
+  filter: DeadLetterFilter,
+  limit: number,
+): DeadLetterGroup[] => {
   const { sql, params } = where(filter);
   return store.read<DeadLetterGroup>(
     `SELECT consumer, event_type, fingerprint, count(*) AS letters, max(error) AS error,
@@ -142,18 +150,21 @@ export const retryDeadLetters = defineOperation<DeadLetterActionArgs & { attempt
 );
 
 /** Gives letters up for good, by somebody's decision and on record. */
-export const discardDeadLetters = defineOperation<DeadLetterActionArgs, DeadLetter[]>("journal.discard_dead", (tx, args) => {
-  const letters = select(tx, args);
-  for (const { id } of letters)
-    tx.run(
-      "UPDATE dead_letters SET status = 'discarded', resolved_at = ?, resolved_by = ? WHERE id = ?",
-      args.at,
-      args.actor,
-      id,
-    );
-  record(tx, "discard", args, letters.length);
-  return letters;
-});
+export const discardDeadLetters = defineOperation<DeadLetterActionArgs, DeadLetter[]>(
+  "journal.discard_dead",
+  (tx, args) => {
+    const letters = select(tx, args);
+    for (const { id } of letters)
+      tx.run(
+        "UPDATE dead_letters SET status = 'discarded', resolved_at = ?, resolved_by = ? WHERE id = ?",
+        args.at,
+        args.actor,
+        id,
+      );
+    record(tx, "discard", args, letters.length);
+    return letters;
+  },
+);
 
 /** Forgets letters that were resolved long ago. Unresolved ones are never deleted. */
 export const sweepDeadLetters = defineOperation<{ resolvedBefore: number }, { deleted: number }>(

@@ -11,7 +11,8 @@ export interface Mark {
 
 const moveMark = (tx: Transaction, { consumer, lowWater, sweepDone }: Mark): void => {
   tx.run("UPDATE consumers SET low_water = ? WHERE consumer = ? AND low_water < ?", lowWater, consumer, lowWater);
-  if (sweepDone) tx.run("DELETE FROM deliveries WHERE consumer = ? AND seq <= ? AND state = 'done'", consumer, lowWater);
+  if (sweepDone)
+    tx.run("DELETE FROM deliveries WHERE consumer = ? AND seq <= ? AND state = 'done'", consumer, lowWater);
 };
 
 export interface Acked {

@@ -43,7 +43,9 @@ export function journalHistory(store: Reader, filter: HistoryFilter): StoredEven
   add("timestamp < ?", filter.until);
   const condition = parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`;
   const limit = Math.min(filter.limit ?? 100, 10_000);
-  return store.read<StoredEvent>(`SELECT * FROM events ${condition} ORDER BY seq DESC LIMIT ?`, ...params, limit).reverse();
+  return store
+    .read<StoredEvent>(`SELECT * FROM events ${condition} ORDER BY seq DESC LIMIT ?`, ...params, limit)
+    .reverse();
 }
 
 export interface DueDelivery extends StoredEvent {
@@ -63,7 +65,13 @@ export const laneDeliveries = (store: Reader, consumer: string, lane: string, li
   );
 
 /** What waits in a lane without order and is due by now. */
-export const dueDeliveries = (store: Reader, consumer: string, lane: string, now: number, limit: number): DueDelivery[] =>
+export const dueDeliveries = (
+  store: Reader,
+  consumer: string,
+  lane: string,
+  now: number,
+  limit: number,
+): DueDelivery[] =>
   store.read<DueDelivery>(
     `SELECT e.*, d.attempts, d.next_at, d.lane FROM deliveries d JOIN events e USING (seq)
      WHERE d.consumer = ? AND d.lane = ? AND d.state IN ('parked', 'retrying') AND d.next_at <= ? ORDER BY d.seq LIMIT ?`,
@@ -115,7 +123,9 @@ const PAIRS = `
   LEFT JOIN expirations x ON x.consumer = s.consumer AND e.seq > x.from_seq AND e.seq <= x.to_seq`;
 
 export const countPairs = (store: Reader): PairCount[] =>
-  store.read<PairCount>(`SELECT consumer, state, count(*) AS pairs FROM (${PAIRS}) GROUP BY consumer, state ORDER BY 1, 2`);
+  store.read<PairCount>(
+    `SELECT consumer, state, count(*) AS pairs FROM (${PAIRS}) GROUP BY consumer, state ORDER BY 1, 2`,
+  );
 
 export const pairsOfEvent = (store: Reader, seq: number): { consumer: string; state: PairState }[] =>
   store.read<{ consumer: string; state: PairState }>(`SELECT consumer, state FROM (${PAIRS} WHERE e.seq = ?)`, seq);

@@ -25,23 +25,23 @@ export const journalBytes = (store: Pick<Store, "read">): number => {
 };
 
 /** Deletes one chunk of events that may go and are too old, or, when `tooLarge`, the oldest that may go. */
-export const trimJournal = defineOperation<{ olderThan: number; tooLarge: boolean; chunk: number }, { deleted: number }>(
-  "journal.trim",
-  (tx, { olderThan, tooLarge, chunk }) => {
-    const deleted = tx.run(
-      `DELETE FROM events WHERE seq IN (
+export const trimJournal = defineOperation<
+  { olderThan: number; tooLarge: boolean; chunk: number },
+  { deleted: number }
+>("journal.trim", (tx, { olderThan, tooLarge, chunk }) => {
+  const deleted = tx.run(
+    `DELETE FROM events WHERE seq IN (
          SELECT seq FROM events WHERE ${REMOVABLE} AND (? OR timestamp < ?) ORDER BY seq LIMIT ?)`,
-      tooLarge ? 1 : 0,
-      olderThan,
-      chunk,
-    ).changes;
-    const oldest = tx.get<{ seq: number | null }>("SELECT min(seq) AS seq FROM events")?.seq ?? 0;
-    tx.run("DELETE FROM deliveries WHERE state IN ('done', 'expired') AND seq < ?", oldest);
-    tx.run("DELETE FROM subscriptions WHERE end_seq IS NOT NULL AND end_seq < ?", oldest);
-    tx.run("DELETE FROM expirations WHERE to_seq < ?", oldest);
-    return { deleted };
-  },
-);
+    tooLarge ? 1 : 0,
+    olderThan,
+    chunk,
+  ).changes;
+  const oldest = tx.get<{ seq: number | null }>("SELECT min(seq) AS seq FROM events")?.seq ?? 0;
+  tx.run("DELETE FROM deliveries WHERE state IN ('done', 'expired') AND seq < ?", oldest);
+  tx.run("DELETE FROM subscriptions WHERE end_seq IS NOT NULL AND end_seq < ?", oldest);
+  tx.run("DELETE FROM expirations WHERE to_seq < ?", oldest);
+  return { deleted };
+});
 
 export const trimDedup = defineOperation<{ before: number; chunk: number }, { deleted: number }>(
   "journal.trim_dedup",
@@ -55,11 +55,16 @@ export const trimDedup = defineOperation<{ before: number; chunk: number }, { de
 );
 
 /** Runs chunk after chunk until the policy holds or nothing more may go. */
-export async function enforceRetention(store: Store, policy: RetentionPolicy): Promise<{ deleted: number; bytes: number }> {
+export async function enforceRetention(
+  store: Store,
+  policy: RetentionPolicy,
+): Promise<{ deleted: number; bytes: number }> {
   let total = 0;
   for (;;) {
     const tooLarge = journalBytes(store) > policy.mostBytes;
-    const [{ deleted }] = await store.commit([trimJournal({ olderThan: policy.olderThan, tooLarge, chunk: policy.chunk })]);
+    const [{ deleted }] = await store.commit([
+      trimJournal({ olderThan: policy.olderThan, tooLarge, chunk: policy.chunk }),
+    ]);
     total += deleted;
     if (deleted < policy.chunk) return { deleted: total, bytes: journalBytes(store) };
   }

@@ -1,0 +1,95 @@
+import {
+  configKey,
+  elo,
+  eloPerDay,
+  games,
+  modelId,
+  numbers,
+  previousTier,
+  previousWeight,
+  reason,
+  tier,
+  trigger,
+  weight,
+  winRate,
+  word,
+} from "../fields.ts";
+import { defineEvents } from "../row.ts";
+
+/** What each config is worth playing, and how hard. */
+export const curriculum = defineEvents("curriculum", {
+  CURRICULUM_REBALANCED: {
+    about: "The weights of all configs were computed anew.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: {
+      config_key: configKey.describe("config whose change set it off"),
+      weights: numbers("curriculum weight, by config"),
+      reason,
+      previous_weights: numbers("curriculum weight before, by config").optional(),
+      trigger: trigger.optional(),
+    },
+  },
+  CURRICULUM_UPDATED: {
+    about: "The plan for one config changed.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: { config_key: configKey, weight, reason, tier: tier.optional(), trigger: trigger.optional() },
+  },
+  CURRICULUM_ADVANCED: {
+    about: "A config moved to a harder tier.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: {
+      config_key: configKey,
+      tier,
+      previous_tier: previousTier,
+      reason,
+      win_rate: winRate.optional(),
+      games: games.optional(),
+      elo: elo.optional(),
+    },
+  },
+  CURRICULUM_ADVANCEMENT_NEEDED: {
+    about: "A config stands still and should move to a harder tier.",
+    class: "durable",
+    orderKey: "config_key",
+    dedup: ["config_key"],
+    provisional: true,
+    payload: { config_key: configKey, reason, tier: tier.optional(), elo_per_day: eloPerDay.optional() },
+  },
+  WEIGHT_UPDATED: {
+    about: "The weight of one config changed, and this is why.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: { config_key: configKey, weight, previous_weight: previousWeight, reason, trigger: trigger.optional() },
+  },
+  OPPONENT_MASTERED: {
+    about: "A config beats an opponent reliably.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: {
+      config_key: configKey,
+      opponent: word("opponent: a baseline or a model"),
+      win_rate: winRate,
+      games,
+      model_id: modelId.optional(),
+    },
+  },
+  ARCHITECTURE_WEIGHTS_UPDATED: {
+    about: "The share of work for each network architecture was computed anew.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: {
+      config_key: configKey,
+      architecture_weights: numbers("share of the work, by architecture"),
+      reason: reason.optional(),
+    },
+  },
+});

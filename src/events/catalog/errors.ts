@@ -1,0 +1,102 @@
+import {
+  attempts,
+  component,
+  consumerName,
+  deadLetters,
+  details,
+  error,
+  errorCode,
+  eventId,
+  eventType,
+  eventTypes,
+  nodeId,
+  reason,
+  requestedBy,
+  severity,
+  text,
+  timeoutSeconds,
+  unixTime,
+  word,
+} from "../fields.ts";
+import { defineEvents } from "../row.ts";
+
+/** What the router says of the handlers it runs, and what becomes of the dead letters they leave. */
+export const errors = defineEvents("errors", {
+  ERROR: {
+    about: "A part of the system reports an error that it could not handle itself.",
+    class: "durable",
+    orderKey: "component",
+    dedup: "content",
+    payload: {
+      component,
+      error,
+      error_code: errorCode.optional(),
+      severity: severity.optional(),
+      node_id: nodeId.optional(),
+      event_type: eventType.optional(),
+      event_id: eventId.optional(),
+      details: details("what helps to understand it").optional(),
+    },
+  },
+  HANDLER_FAILED: {
+    about: "A handler threw on every try; the event is now a dead letter of that consumer.",
+    class: "durable",
+    orderKey: "consumer",
+    payload: {
+      consumer: consumerName,
+      event_type: eventType.describe("event that was being handled"),
+      event_id: eventId,
+      error: text("what the handler threw last"),
+      fingerprint: word("groups equal errors"),
+      attempts,
+    },
+  },
+  HANDLER_TIMEOUT: {
+    about: "A handler ran into its time limit on its last try; the event is now a dead letter of that consumer.",
+    class: "durable",
+    orderKey: "consumer",
+    payload: {
+      consumer: consumerName,
+      event_type: eventType.describe("event that was being handled"),
+      event_id: eventId,
+      timeout_seconds: timeoutSeconds,
+      attempts,
+    },
+  },
+  DLQ_STALE_EVENTS: {
+    about: "A consumer has dead letters that wait too long or are too many; somebody should look.",
+    class: "durable",
+    orderKey: "consumer",
+    dedup: ["consumer"],
+    payload: {
+      consumer: consumerName,
+      dead_letters: deadLetters.describe("dead letters that wait"),
+      oldest_at: unixTime("when the oldest of them died"),
+      event_types: eventTypes,
+    },
+  },
+  DLQ_EVENTS_REPLAYED: {
+    about: "Dead letters of a consumer were delivered again, and this time it succeeded.",
+    class: "durable",
+    orderKey: "consumer",
+    payload: {
+      consumer: consumerName,
+      dead_letters: deadLetters.describe("dead letters that were resolved"),
+      event_types: eventTypes,
+      requested_by: requestedBy.optional(),
+    },
+  },
+  DLQ_EVENTS_PURGED: {
+    about: "Dead letters of a consumer were discarded without ever being handled.",
+    class: "durable",
+    orderKey: "consumer",
+    payload: {
+      consumer: consumerName,
+      dead_letters: deadLetters.describe("dead letters that are gone"),
+      event_types: eventTypes,
+      reason,
+      requested_by: requestedBy.optional(),
+      oldest_at: unixTime("when the oldest of them died").optional(),
+    },
+  },
+});

@@ -1,0 +1,141 @@
+import {
+  action,
+  amount,
+  attempts,
+  component,
+  consecutiveFailures,
+  count,
+  downtimeSeconds,
+  durationSeconds,
+  error,
+  flag,
+  healthScore,
+  lastSuccessAt,
+  leaderNodeId,
+  message,
+  nodeId,
+  reason,
+  recoveryAction,
+  restarts,
+  severity,
+  silentSeconds,
+  word,
+} from "../fields.ts";
+import { defineEvents } from "../row.ts";
+
+const checkType = word("what was checked, as in ssh or gpu");
+const peers = count("peers that it reaches");
+
+/** Checks of nodes, and the steps taken when one fails. */
+export const healthRecovery = defineEvents("health_recovery", {
+  HEALTH_CHECK_PASSED: {
+    about: "A node passed a health check.",
+    class: "volatile",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId,
+      check_type: checkType,
+      latency_ms: amount("time to answer, in milliseconds").optional(),
+    },
+  },
+  HEALTH_CHECK_FAILED: {
+    about: "A node failed a health check.",
+    class: "durable",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId,
+      check_type: checkType,
+      reason,
+      consecutive_failures: consecutiveFailures,
+      last_success_at: lastSuccessAt.optional(),
+      error: error.optional(),
+    },
+  },
+  HEALTH_ALERT: {
+    about: "Something is not well and an operator should know.",
+    class: "durable",
+    orderKey: "component",
+    dedup: "content",
+    provisional: true,
+    payload: {
+      component,
+      severity,
+      message,
+      node_id: nodeId.optional(),
+      health_score: healthScore.optional(),
+      action: action.optional(),
+    },
+  },
+  RECOVERY_INITIATED: {
+    about: "An automatic repair of a node began.",
+    class: "durable",
+    orderKey: "node_id",
+    provisional: true,
+    payload: { node_id: nodeId, recovery_action: recoveryAction, reason, attempts },
+  },
+  RECOVERY_COMPLETED: {
+    about: "An automatic repair of a node worked.",
+    class: "durable",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId,
+      recovery_action: recoveryAction,
+      duration_seconds: durationSeconds,
+      attempts: attempts.optional(),
+    },
+  },
+  RECOVERY_FAILED: {
+    about: "An automatic repair of a node did not work.",
+    class: "durable",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId,
+      recovery_action: recoveryAction,
+      error,
+      attempts,
+      needs_operator: flag("whether the ladder is at its end and a human has to act"),
+      next_recovery_action: recoveryAction.describe("step that comes next").optional(),
+    },
+  },
+  P2P_RESTART_TRIGGERED: {
+    about: "A node restarts its own link to the cluster and should be given a moment.",
+    class: "durable",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId,
+      reason,
+      consecutive_failures: consecutiveFailures,
+      restarts: restarts.optional(),
+      silent_seconds: silentSeconds.optional(),
+    },
+  },
+  P2P_HEALTH_RECOVERED: {
+    about: "The link of a node to the cluster works again.",
+    class: "durable",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId,
+      downtime_seconds: downtimeSeconds,
+      peers: peers.optional(),
+      leader_node_id: leaderNodeId.optional(),
+    },
+  },
+  NETWORK_ISOLATION_DETECTED: {
+    about: "A node reaches far fewer peers than it should.",
+    class: "durable",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId,
+      peers,
+      expected_peers: count("peers that it should reach"),
+      silent_seconds: silentSeconds.optional(),
+    },
+  },
+});

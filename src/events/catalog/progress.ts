@@ -1,0 +1,43 @@
+import { action, configKey, eloPerDay, nodeId, numbers, pipelineStage, seconds, stalledSeconds } from "../fields.ts";
+import { defineEvents } from "../row.ts";
+
+/** Whether the loop moves, and the measurements that tell. */
+export const progress = defineEvents("progress", {
+  METRICS_UPDATED: {
+    about: "A node has new samples of its measurements.",
+    class: "volatile",
+    orderKey: "node_id",
+    provisional: true,
+    payload: {
+      node_id: nodeId.describe("node that measured"),
+      metrics: numbers("values, by measurement"),
+      config_key: configKey.optional(),
+    },
+  },
+  PROGRESS_STALL_DETECTED: {
+    about: "A stage of a config missed its deadline, or its strength no longer grows.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: {
+      config_key: configKey,
+      pipeline_stage: pipelineStage,
+      stalled_seconds: stalledSeconds,
+      deadline_seconds: seconds("time that was allowed"),
+      elo_per_day: eloPerDay.optional(),
+      action: action.optional(),
+    },
+  },
+  PROGRESS_RECOVERED: {
+    about: "A config that had stalled moves again.",
+    class: "durable",
+    orderKey: "config_key",
+    provisional: true,
+    payload: {
+      config_key: configKey,
+      pipeline_stage: pipelineStage,
+      stalled_seconds: stalledSeconds,
+      elo_per_day: eloPerDay.optional(),
+    },
+  },
+});
