@@ -1,7 +1,6 @@
 import { messageOf, type TimeLimits } from "../kernel/index.ts";
 import { type AnyEvent, VIEW, type ViewName } from "./event.ts";
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler may be sync or async.
 export type Handler = (event: AnyEvent) => void | Promise<void>;
 
 export interface EphemeralSubscriber {

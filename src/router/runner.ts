@@ -31,7 +31,6 @@ export interface HandlerContext {
   readonly signal: AbortSignal;
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler may be sync or async.
 export type DurableHandler = (event: AnyEvent, context: HandlerContext) => void | Promise<void>;
 
 export interface RunnerOptions {

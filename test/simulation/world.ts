@@ -182,7 +182,7 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
     for (const consumer of CONSUMERS) {
       const handler = plant === "ack-before-handler" ? ackFirst(handlerFor(consumer)) : handlerFor(consumer);
       const handlers: Record<string, DurableHandler> = { WORK_DONE: handler, WORK_FREE: handler };
-      if (consumer === "steady") handlers["WORK_ECHO"] = handler;
+      if (consumer === "steady") handlers.WORK_ECHO = handler;
       await mine.router.consume({ consumer, handlers, start: "earliest", deafTo: consumer });
       if (!mine.alive) return;
     }

@@ -73,7 +73,11 @@ async function serve(port: NonNullable<typeof parentPort>): Promise<void> {
     if (batches.length > 0) {
       const outcomes = writer.apply(batches.flat()).map(portableOutcome);
       let taken = 0;
-      const settled = batches.map((batch) => outcomes.slice(taken, (taken += batch.length)));
+      const settled = batches.map((batch) => {
+        const from = taken;
+        taken += batch.length;
+        return outcomes.slice(from, taken);
+      });
       port.postMessage({ type: "settled", batches: settled } satisfies FromThread);
     }
     if (messages.some(({ type }) => type === "close")) {
