@@ -4,7 +4,12 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "test/unit/**/*.test.ts"] } },
+      {
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/unit/**/*.test.ts", "test/support/**/*.test.ts"],
+        },
+      },
       { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], testTimeout: 300_000 } },
       {
         test: {
