@@ -48,8 +48,6 @@ export interface Death {
 }
 
 const PAGE = 64;
-/** So many rows of state 'done' wait behind one slow handler before the mark is moved past it. */
-const MOST_DONE_ABOVE = 256;
 
 /**
  * The position of one durable consumer in the journal, and what is on its way to it: fetches what is owed, keeps the order
@@ -73,6 +71,10 @@ export class Cursor {
   #stopped = false;
   #persistedMark: number;
   #toPark: Delivery[] = [];
+  /** Ready or being worked on: their rows in the store, if any, must not be loaded a second time. */
+  readonly #live = new Set<number>();
+  /** Outstanding ones, by sequence number. */
+  readonly #open = new Map<number, Delivery>();
   #inFlight = 0;
 
   constructor(options: CursorOptions) {
@@ -91,7 +93,7 @@ export class Cursor {
     );
     this.#skip = new Set(above.map(({ seq }) => seq));
     const done = above.filter(({ state }) => state === "done").map(({ seq }) => seq);
-    this.#progress.end(done, options.lowWater, true);
+    this.#endProgress(done, options.lowWater, true);
     for (const { lane, next_at } of waitingLanes(options.store, this.consumer)) {
       const held = this.#lane(lane);
       held.held = true;
@@ -190,6 +192,7 @@ export class Cursor {
   ): Promise<readonly unknown[]> {
     const seqs = new Set(done.map(({ seq }) => seq));
     const mark = this.#mark(seqs);
+    for (const delivery of done) delivery.ending = true;
     const acked: Acked[] = done.map((d) => ({
       seq: d.seq,
       lane: d.lane,
@@ -197,9 +200,20 @@ export class Cursor {
       deadLetter: isDeadLetter(d),
     }));
     const ack = ackDeliveries({ mark, done: acked, at: this.#o.clock.now() });
-    const results = await this.#o.store.commit([...operations, ack]);
+    let results: readonly unknown[];
+    try {
+      results = await this.#o.store.commit([...operations, ack]);
+    } catch (thrown) {
+      for (const delivery of done) delivery.ending = false;
+      throw thrown;
+    }
     this.#ended(done, mark, true);
     return results.slice(0, -1);
+  }
+
+  /** Whether one more failure makes it a dead letter. */
+  isLastTry(delivery: Delivery): boolean {
+    return delivery.attempts + 1 >= this.#o.retry.maxAttempts;
   }
 
   /** One failed. Another try later, or, when the tries are spent, a dead letter. Resolves to how it went on. */
@@ -211,7 +225,8 @@ export class Cursor {
     const { clock, retry, random, store } = this.#o;
     const attempts = failed.attempts + 1;
     const at = clock.now();
-    if (attempts >= retry.maxAttempts) {
+    failed.ending = true;
+    if (this.isLastTry(failed)) {
       const mark = this.#mark(new Set([failed.seq]));
       const [, ...results] = await store.commit([
         buryDelivery({
@@ -260,8 +275,7 @@ export class Cursor {
 
   markFlushed(operation: Operation): void {
     const { mark } = operation.args as { mark: Mark };
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
-    this.#progress.end([], mark.lowWater, false);
+    this.#endProgress([], mark.lowWater, false);
   }
 
   /** Rows were put into the store from outside (a dead letter sent back): look at these lanes now. */
@@ -292,6 +306,13 @@ export class Cursor {
     this.#waiting.add(lane);
   }
 
+  #endProgress(seqs: Iterable<number>, lowWater: number, asDone: boolean): void {
+    const ended = [...seqs];
+    for (const seq of ended) this.#open.delete(seq);
+    this.#progress.end(ended, lowWater, asDone);
+    this.#persistedMark = Math.max(this.#persistedMark, lowWater);
+  }
+
   #mark(without: ReadonlySet<number>): Mark {
     const lowWater = this.#progress.markWithout(without);
     return { consumer: this.consumer, lowWater, sweepDone: this.#progress.needsSweep(lowWater) };
@@ -303,7 +324,17 @@ export class Cursor {
     this.#progress.scanTo(seq);
     if (this.#skip.delete(seq) || !this.#o.wants(event)) return;
     this.#progress.begin(seq);
-    const delivery: Delivery = { event, seq, lane: laneOf(event), attempts: 0, hasRow: false, taken: false };
+    const delivery: Delivery = {
+      event,
+      seq,
+      lane: laneOf(event),
+      attempts: 0,
+      hasRow: false,
+      taken: false,
+      ending: false,
+    };
+    this.#open.set(seq, delivery);
+    this.#live.add(seq);
     if (!isOrdered(delivery.lane)) {
       this.#ready.push(delivery);
       return;
@@ -342,7 +373,10 @@ export class Cursor {
     const parked = this.#toPark;
     this.#toPark = [];
     const settle = () => {
-      for (const { lane } of parked) this.#lane(lane).parking -= 1;
+      for (const { seq, lane } of parked) {
+        this.#live.delete(seq);
+        this.#lane(lane).parking -= 1;
+      }
       for (const id of new Set(parked.map(({ lane }) => lane))) this.#laneIdle(this.#lane(id));
       this.#schedule();
       this.#pull();
@@ -360,23 +394,18 @@ export class Cursor {
   async #park(parked: readonly Delivery[]): Promise<void> {
     const seqs = new Set(parked.map(({ seq }) => seq));
     const mark = this.#mark(seqs);
-    await this.#o.store.commit([parkDeliveries({ mark, parked: parked.map(({ seq, lane }) => ({ seq, lane })) })]);
+    // From here on, also for an ack that is committed right after this: it has a row to remove.
     for (const delivery of parked) delivery.hasRow = true;
-    this.#progress.end(seqs, mark.lowWater, false);
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
+    await this.#o.store.commit([parkDeliveries({ mark, parked: parked.map(({ seq, lane }) => ({ seq, lane })) })]);
+    this.#endProgress(seqs, mark.lowWater, false);
   }
 
   /** A slow handler holds the mark back: write its delivery down as an exception, so that the mark can pass it. */
   #spill(): void {
-    if (this.#progress.doneAbove < MOST_DONE_ABOVE) return;
-    const slow = new Set(this.#progress.list());
-    const parked: { seq: number; lane: string; delivery: Delivery }[] = [];
-    for (const lane of this.#lanes.values())
-      for (const delivery of lane.queue)
-        if (slow.has(delivery.seq)) parked.push({ seq: delivery.seq, lane: lane.id, delivery });
-    if (parked.length !== slow.size) return;
+    if (this.#progress.doneAbove < this.#o.window / 2) return;
+    const slow = [...this.#open.values()].filter(({ ending, hasRow }) => !ending && !hasRow);
     // Refused by the disk: the next pull tries again.
-    this.#park(parked.map(({ delivery }) => delivery)).catch(() => undefined);
+    if (slow.length > 0) this.#park(slow).catch(() => undefined);
   }
 
   /** Puts a delivery and all behind it on its key into the store until `nextAt`. */
@@ -399,12 +428,12 @@ export class Cursor {
       }),
     ]);
     this.#inFlight -= 1;
-    this.#progress.end(
+    this.#endProgress(
       inMemory.map(({ seq }) => seq),
       mark.lowWater,
       false,
     );
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
+    for (const { seq } of lane.ordered ? lane.queue : [head]) this.#live.delete(seq);
     if (lane.ordered) {
       lane.queue.length = 0;
       lane.loaded = 0;
@@ -429,13 +458,13 @@ export class Cursor {
 
   #ended(deliveries: readonly Delivery[], mark: Mark, asDone: boolean): void {
     this.#inFlight -= deliveries.length;
-    this.#progress.end(
+    this.#endProgress(
       deliveries.map(({ seq }) => seq),
       mark.lowWater,
       asDone,
     );
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
     for (const delivery of deliveries) {
+      this.#live.delete(delivery.seq);
       const lane = this.#lanes.get(delivery.lane);
       if (lane === undefined) continue;
       if (delivery.hasRow && lane.loaded > 0) lane.loaded -= 1;
@@ -496,6 +525,7 @@ export class Cursor {
   }
 
   #fromRow(row: { seq: number; attempts: number; lane: string } & StoredEvent): Delivery {
+    this.#live.add(row.seq);
     return {
       event: this.#o.fromStored(row),
       seq: row.seq,
@@ -503,6 +533,7 @@ export class Cursor {
       attempts: row.attempts,
       hasRow: true,
       taken: false,
+      ending: false,
     };
   }
 
@@ -529,12 +560,14 @@ export class Cursor {
 
   #loadUnordered(lane: Lane, now: number): void {
     if (lane.loaded > 0) return;
-    const rows = dueDeliveries(this.#o.store, this.consumer, lane.id, now, PAGE);
+    const due = dueDeliveries(this.#o.store, this.consumer, lane.id, now, PAGE);
+    const rows = due.filter(({ seq }) => !this.#live.has(seq));
     if (rows.length > 0) {
       lane.loaded = rows.length;
       for (const row of rows) this.#ready.push(this.#fromRow(row));
       return;
     }
+    if (due.length > 0) return this.#wakeLaneAt(lane, now + 1_000);
     const left = waitingLanes(this.#o.store, this.consumer).find(({ lane: id }) => id === lane.id);
     if (left === undefined) {
       lane.held = false;

@@ -11,6 +11,8 @@ export interface Delivery {
   hasRow: boolean;
   /** Somebody works on it. */
   taken: boolean;
+  /** Its end is on its way to the disk. */
+  ending: boolean;
 }
 
 /**
