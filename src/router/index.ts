@@ -24,7 +24,14 @@ export { probeStore } from "./journal/probe.ts";
 export * from "./journal/queries.ts";
 export { enforceRetention, journalBytes, type RetentionPolicy, trimDedup } from "./journal/retention.ts";
 export type { Prepared, PublishOptions, Validation } from "./prepare.ts";
-export { type ConsumeOptions, EventRouter, type Published, type RouterOptions, type SessionRequest } from "./router.ts";
+export {
+  type ConsumeOptions,
+  type Emitters,
+  EventRouter,
+  type Published,
+  type RouterOptions,
+  type SessionRequest,
+} from "./router.ts";
 export type { DurableHandler, HandlerContext } from "./runner.ts";
 export { type AckOutcome, Session } from "./session.ts";
 export { defaultRouterSettings, type RouterSettings } from "./settings.ts";
@@ -43,4 +50,5 @@ export {
   type StoreModule,
   type Transaction,
 } from "./store.port.ts";
+export type { DataEvent, EventBus } from "./views.ts";
 export { createWriteSet, defineTable, type StateTable, stateModule, type WriteSet } from "./write-set.ts";

@@ -39,6 +39,7 @@ import { Statistics } from "./statistics.ts";
 import type { Operation, Store } from "./store.port.ts";
 import { createTail, type Tail } from "./tail.ts";
 import { createTracing, type Tracing } from "./tracing.ts";
+import { crossProcessOf, dataBusOf, type EventBus, stageBusOf } from "./views.ts";
 
 export interface RouterOptions<R extends Rows> {
   readonly catalog: Catalog<R>;
@@ -52,6 +53,13 @@ export interface RouterOptions<R extends Rows> {
 
 /** What `publish` resolves to: the event, and whether it repeated an earlier one. */
 export type Published = AnyEvent & { readonly suppressed: "event_id" | "content" | null };
+
+export type Emitters<R extends Rows> = {
+  readonly [N in EventName<R>]: (
+    payload: PayloadFor<N, R>,
+    options?: PublishOptions,
+  ) => Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
+};
 
 export interface ConsumeOptions {
   /** Stable name; its cursor is kept under it. */
@@ -97,6 +105,11 @@ const REPORTS = new Set(["HANDLER_FAILED", "HANDLER_TIMEOUT"]);
 export class EventRouter<R extends Rows = Rows> {
   readonly catalog: Catalog<R>;
   readonly deadLetters: DeadLetterQueue;
+  readonly dataBus: EventBus;
+  readonly stageBus: EventBus;
+  readonly crossProcess: EventBus;
+  /** A typed emitter for every event: `emit.MODEL_PROMOTED({ ... })`. Checked strictly. */
+  readonly emit: Emitters<R>;
   readonly statistics = new Statistics();
   readonly settings: RouterSettings;
   readonly nodeId: string;
@@ -153,6 +166,16 @@ export class EventRouter<R extends Rows = Rows> {
       onReturned: (consumer, lanes) => this.#consumers.get(consumer)?.cursor.wake(lanes),
       sleep: (delayMs) => sleep(options.clock, delayMs),
     });
+    this.dataBus = dataBusOf(this as unknown as EventRouter);
+    this.stageBus = stageBusOf(this as unknown as EventRouter);
+    this.crossProcess = crossProcessOf(this as unknown as EventRouter);
+    this.emit = Object.fromEntries(
+      Object.keys(options.catalog.rows).map((name) => [
+        name,
+        (payload: unknown, how: PublishOptions = {}) =>
+          this.publishPrepared(this.prepare(name, payload, how, "strict")),
+      ]),
+    ) as unknown as Emitters<R>;
     this.#tail = createTail(
       headSeq(options.store),
       (events) => this.#release(events),
