@@ -75,7 +75,7 @@ export function errorsIn(folder: string): ErrorUse[] {
 const distinct = (values: readonly string[]): string[] => [...new Set(values)].filter((value) => value !== "");
 
 /** Text of a program holds no markup. */
-const plain = (text: string): string => text.replaceAll(/[<_*]/g, "\\$&");
+const plain = (text: string): string => text.replaceAll(/[<*]/g, "\\$&");
 
 export function printErrors(uses: readonly ErrorUse[]): string {
   const codes = [...Map.groupBy(uses, ({ code }) => code)].sort(([a], [b]) => (a < b ? -1 : 1));
