@@ -172,7 +172,7 @@ export class EventRouter<R extends Rows = Rows> {
     this.emit = Object.fromEntries(
       Object.keys(options.catalog.rows).map((name) => [
         name,
-        (payload: unknown, how: PublishOptions = {}) =>
+        async (payload: unknown, how: PublishOptions = {}) =>
           this.publishPrepared(this.prepare(name, payload, how, "strict")),
       ]),
     ) as unknown as Emitters<R>;
