@@ -18,7 +18,7 @@ import {
 import { Cursor } from "./cursor.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, fromStored, VIEW, type ViewName, viewBits } from "./event.ts";
+import { type AnyEvent, fromStored, type Published, VIEW, type ViewName, viewBits } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
@@ -51,8 +51,6 @@ export interface RouterOptions<R extends Rows> {
   readonly settings?: Partial<RouterSettings>;
 }
 
-/** What `publish` resolves to: the event, and whether it repeated an earlier one. */
-export type Published = AnyEvent & { readonly suppressed: "event_id" | "content" | null };
 
 export type Emitters<R extends Rows> = {
   readonly [N in EventName<R>]: (
