@@ -28,7 +28,6 @@ export {
   type ConsumeOptions,
   type Emitters,
   EventRouter,
-  type Published,
   type RouterOptions,
   type SessionRequest,
 } from "./router.ts";

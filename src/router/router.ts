@@ -51,7 +51,6 @@ export interface RouterOptions<R extends Rows> {
   readonly settings?: Partial<RouterSettings>;
 }
 
-
 export type Emitters<R extends Rows> = {
   readonly [N in EventName<R>]: (
     payload: PayloadFor<N, R>,

@@ -4,7 +4,7 @@ import { owned } from "../support/process.ts";
 
 export async function run() {
   await using own = owned();
-  const books = await killRounds(own, Number(process.env["ROUNDS"] ?? 300), 1);
+  const books = await killRounds(own, Number(process.env.ROUNDS ?? 300), 1);
   if (books.faults.length > 0) throw new Error(books.faults.join("\n"));
   return books;
 }
