@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pick, type Random, seededRandom } from "../../src/kernel/index.ts";
 import type { Owned, Started } from "../support/process.ts";
 
-export const CRASH_POINTS = ["before-commit", "after-commit-before-reply", "after-handler-before-ack"] as const;
+const CRASH_POINTS = ["before-commit", "after-commit-before-reply", "after-handler-before-ack"] as const;
 
 const part = (name: string) => new URL(`./parts/${name}.ts`, import.meta.url);
 const OUTSIDE = "outside";
