@@ -13,7 +13,7 @@ export {
   type RetryAction,
 } from "./dead-letter-queue.ts";
 export type { Handler } from "./ephemeral.ts";
-export { type AnyEvent, fromStored, VIEW, type ViewName } from "./event.ts";
+export { type AnyEvent, fromStored, type Published, VIEW, type ViewName } from "./event.ts";
 export { fingerprintOf } from "./fingerprint.ts";
 export { type AppendResult, appendEvent, type EventRecord, type StoredEvent } from "./journal/append.ts";
 export { expireConsumers } from "./journal/consumers.ts";
@@ -28,7 +28,6 @@ export {
   type ConsumeOptions,
   type Emitters,
   EventRouter,
-  type Published,
   type RouterOptions,
   type SessionRequest,
 } from "./router.ts";

@@ -18,7 +18,7 @@ import {
 import { Cursor } from "./cursor.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, fromStored, VIEW, type ViewName, viewBits } from "./event.ts";
+import { type AnyEvent, fromStored, type Published, VIEW, type ViewName, viewBits } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
@@ -50,9 +50,6 @@ export interface RouterOptions<R extends Rows> {
   readonly nodeId: string;
   readonly settings?: Partial<RouterSettings>;
 }
-
-/** What `publish` resolves to: the event, and whether it repeated an earlier one. */
-export type Published = AnyEvent & { readonly suppressed: "event_id" | "content" | null };
 
 export type Emitters<R extends Rows> = {
   readonly [N in EventName<R>]: (
@@ -172,7 +169,7 @@ export class EventRouter<R extends Rows = Rows> {
     this.emit = Object.fromEntries(
       Object.keys(options.catalog.rows).map((name) => [
         name,
-        (payload: unknown, how: PublishOptions = {}) =>
+        async (payload: unknown, how: PublishOptions = {}) =>
           this.publishPrepared(this.prepare(name, payload, how, "strict")),
       ]),
     ) as unknown as Emitters<R>;

@@ -1,9 +1,8 @@
-import { EventSource } from "../events/index.ts";
+import { type Catalog, EventSource } from "../events/index.ts";
 import { OperatingError } from "../kernel/index.ts";
 import type { Handler } from "./ephemeral.ts";
-import type { ViewName } from "./event.ts";
+import type { Published, ViewName } from "./event.ts";
 import type { PublishOptions } from "./prepare.ts";
-import type { EventRouter, Published } from "./router.ts";
 
 /** An event as one hands it to a bus: name, payload and who says it. */
 export interface DataEvent {
@@ -20,10 +19,16 @@ export interface EventBus {
   unsubscribe(name: string | null, handler: Handler): boolean;
 }
 
-type AnyRouter = Pick<EventRouter, "publish" | "subscribe" | "unsubscribe" | "catalog">;
+/** What a bus needs of the router behind it. */
+export interface BusRouter {
+  readonly catalog: Catalog;
+  publish(eventType: string, payload: Readonly<Record<string, unknown>>, options?: PublishOptions): Promise<Published>;
+  subscribe(eventType: string | null, handler: Handler, options?: { view?: ViewName }): () => void;
+  unsubscribe(eventType: string | null, handler: Handler): boolean;
+}
 
 const busOver = (
-  router: AnyRouter,
+  router: BusRouter,
   view: ViewName,
   origin: EventSource,
   /** The event that a publisher means by a name of this bus. */
@@ -35,7 +40,7 @@ const busOver = (
     router.publish(toEvent(eventType), payload, { ...options, origin, ...(source === undefined ? {} : { source }) }),
   subscribe(name, handler) {
     const names = name === null ? [null] : toEvents(name);
-    const stops = names.map((one) => router.subscribe(one as string, handler, { view }));
+    const stops = names.map((one) => router.subscribe(one, handler, { view }));
     return () => {
       for (const stop of stops) stop();
     };
@@ -47,7 +52,7 @@ const busOver = (
 });
 
 /** The data bus shows every event unless its publisher says otherwise. */
-export const dataBusOf = (router: AnyRouter): EventBus =>
+export const dataBusOf = (router: BusRouter): EventBus =>
   busOver(
     router,
     "dataBus",
@@ -57,7 +62,7 @@ export const dataBusOf = (router: AnyRouter): EventBus =>
   );
 
 /** The stage bus shows the events that have a twin there, by the twin's name or by their own. */
-export function stageBusOf(router: AnyRouter): EventBus {
+export function stageBusOf(router: BusRouter): EventBus {
   const { names } = router.catalog;
   const toEvents = (name: string): readonly string[] => {
     const stage = names.ofStage(name);
@@ -74,7 +79,7 @@ export function stageBusOf(router: AnyRouter): EventBus {
 }
 
 /** What other processes see. */
-export const crossProcessOf = (router: AnyRouter): EventBus =>
+export const crossProcessOf = (router: BusRouter): EventBus =>
   busOver(
     router,
     "crossProcess",

@@ -96,5 +96,3 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
     },
   };
 }
-
-export type CommitQueue = ReturnType<typeof createCommitQueue>;

@@ -57,7 +57,6 @@ export interface ClientHandlerContext {
   emit(eventType: string, payload: Readonly<Record<string, unknown>>): void;
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler may be sync or async.
 export type ClientHandler = (event: AnyEvent, context: ClientHandlerContext) => void | Promise<void>;
 
 export interface SubscribeOptions {
