@@ -5,7 +5,12 @@ const unit = (name: string, layer: number, ...dependsOn: string[]) => ({ name, l
 const names = (units: readonly { name: string }[]) => units.map(({ name }) => name);
 
 test("lower layers start first, and dependencies before those who need them", () => {
-  expect(names(startOrder([unit("c", 2), unit("b", 1, "z"), unit("z", 1), unit("a", 1)]))).toEqual(["z", "b", "a", "c"]);
+  expect(names(startOrder([unit("c", 2), unit("b", 1, "z"), unit("z", 1), unit("a", 1)]))).toEqual([
+    "z",
+    "b",
+    "a",
+    "c",
+  ]);
 });
 
 test("a dependency that is not here is passed over", () => {

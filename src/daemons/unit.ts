@@ -130,8 +130,8 @@ export interface UnitSpec<
   readonly dependsOn?: readonly string[];
   readonly emits: readonly E[];
   readonly state?: State<T, C>;
-  readonly on?: Handlers<H, E, T, C, R>;
-  readonly loop?: Loop<E, T, C, R>;
+  readonly on?: Handlers<H, NoInfer<E>, T, C, R>;
+  readonly loop?: Loop<NoInfer<E>, T, C, R>;
   /** Its own judgement; the standard rule on failures holds besides, and the worse of the two counts. */
   readonly health?: (view: HealthView<C>) => UnitHealth;
   /** Time limit of a handler or tick; the router's unless set. */
@@ -165,7 +165,7 @@ export interface UnitLanguage<R extends Rows> {
     const E extends EventName<R> = never,
     T extends Tables = Record<never, never>,
     C = undefined,
-  >(spec: UnitSpec<N, H, E, T, C, R> & { readonly loop: Loop<E, T, C, R> }): Unit<N, H, E>;
+  >(spec: UnitSpec<N, H, E, T, C, R> & { readonly loop: Loop<NoInfer<E>, T, C, R> }): Unit<N, H, E>;
   definePart<const N extends string, const E extends EventName<R> = never>(spec: {
     readonly name: N;
     readonly placement?: Placement;
