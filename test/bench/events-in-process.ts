@@ -66,14 +66,15 @@ function publisherByHand(handlers: readonly ((event: HandEvent) => void | Promis
   let next = 0;
   // All limits are of one length: the running ones expire in the order they began, so one timer watches the oldest.
   let limits: { at: number; expire: (() => void) | undefined }[] = [];
-  let watched: NodeJS.Timeout | undefined;
+  let watching = false;
   const watch = () => {
     const now = performance.now();
     limits = limits.filter(({ at, expire }) => {
       if (expire !== undefined && at <= now) expire();
       return expire !== undefined && at > now;
     });
-    watched = limits.length === 0 ? undefined : setTimeout(watch, limits[0]!.at - now).unref();
+    watching = limits.length > 0;
+    if (watching) setTimeout(watch, limits[0]!.at - now).unref();
   };
   const limited = (running: Promise<void>) =>
     new Promise<void>((resolve, reject) => {
@@ -83,7 +84,8 @@ function publisherByHand(handlers: readonly ((event: HandEvent) => void | Promis
       };
       limits.push(limit);
       if (limits.length > 4_096) limits = limits.filter(({ expire }) => expire !== undefined);
-      watched ??= setTimeout(watch, timeoutMs).unref();
+      if (!watching) setTimeout(watch, timeoutMs).unref();
+      watching = true;
       const end = () => {
         limit.expire = undefined;
         resolve();

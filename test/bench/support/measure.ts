@@ -4,6 +4,8 @@ export interface Contender {
   readonly name: string;
   /** Does the thing `times` times and returns once all of it has ended. */
   readonly run: (times: number) => void | Promise<void>;
+  /** What is needed for one round and is no part of what is measured. */
+  readonly prepare?: (times: number) => void;
 }
 
 export interface Measured {
@@ -33,10 +35,14 @@ export interface Comparison {
 /** Lets all contenders warm up, then lets them take turns, each round in another order. */
 export async function compare(contenders: readonly Contender[], times: number, rounds: number): Promise<Comparison> {
   const costs = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
-  for (const { run } of contenders) await run(Math.max(1, times >> 1));
+  for (const { run, prepare } of contenders) {
+    prepare?.(times);
+    await run(times);
+  }
   for (let round = 0; round < rounds; round += 1)
     for (let turn = 0; turn < contenders.length; turn += 1) {
-      const { name, run } = contenders[(turn + round) % contenders.length]!;
+      const { name, run, prepare } = contenders[(turn + round) % contenders.length]!;
+      prepare?.(times);
       const begun = performance.now();
       await run(times);
       costs.get(name)!.push(((performance.now() - begun) * 1_000) / times);
