@@ -132,8 +132,9 @@ export class EventRouter<R extends Rows = Rows> {
   readonly #ephemeral: EphemeralSubscribers;
   readonly #consumers = new Map<string, Registered>();
   readonly #history: Ring<AnyEvent>;
-  readonly #seen: Recent<AnyEvent>;
-  readonly #contents: Recent<AnyEvent>;
+  /** What passed through lately: event ids, and the id of the first event with some content. */
+  readonly #seen: Recent<true>;
+  readonly #contents: Recent<string>;
   readonly #waiters = new Map<number, (() => void)[]>();
   readonly #tail: Tail;
   readonly #tracing: Tracing;
@@ -206,7 +207,10 @@ export class EventRouter<R extends Rows = Rows> {
     options?: PublishOptions,
   ): Promise<Published>;
   async publish(eventType: string, payload: unknown, options: PublishOptions = {}): Promise<Published> {
-    return this.publishPrepared(this.prepare(eventType, payload, options));
+    const prepared = this.prepare(eventType, payload, options);
+    return prepared.event.eventClass === "durable" || this.#stopped
+      ? this.publishPrepared(prepared)
+      : this.#publishPassing(prepared);
   }
 
   /** For contexts that cannot await: the event at once, and a promise of its commit. */
@@ -231,11 +235,14 @@ export class EventRouter<R extends Rows = Rows> {
   prepare(eventType: string, payload: unknown, options: PublishOptions = {}, how: Validation = "tolerant"): Prepared {
     const current = options.parent ?? this.#current.getStore();
     const traceId = options.traceId ?? (current === undefined ? this.#tracing.activeTraceId() : undefined);
-    const complete = {
-      ...options,
-      ...(current === undefined ? {} : { parent: current }),
-      ...(traceId === undefined ? {} : { traceId }),
-    };
+    const complete =
+      current === undefined && traceId === undefined
+        ? options
+        : {
+            ...options,
+            ...(current === undefined ? {} : { parent: current }),
+            ...(traceId === undefined ? {} : { traceId }),
+          };
     return prepare(this.#context, eventType, payload, complete, how);
   }
 
@@ -643,18 +650,17 @@ export class EventRouter<R extends Rows = Rows> {
   #publishPassing(prepared: Prepared): Published {
     const { event, dedupKey } = prepared;
     const now = this.#clock.now();
-    const same = this.#seen.get(event.eventId, now);
-    if (same !== undefined) {
+    if (this.#seen.get(event.eventId, now) !== undefined) {
       this.statistics.duplicates += 1;
-      return { ...same, suppressed: "event_id" };
+      return { ...event, suppressed: "event_id" };
     }
-    const repeated = dedupKey === undefined ? undefined : this.#contents.get(dedupKey, now);
-    if (repeated !== undefined) {
+    const first = dedupKey === undefined ? undefined : this.#contents.get(dedupKey, now);
+    if (first !== undefined) {
       this.statistics.contentDuplicates += 1;
-      return { ...repeated, suppressed: "content" };
+      return { ...event, eventId: first, suppressed: "content" };
     }
-    this.#seen.set(event.eventId, event, now);
-    if (dedupKey !== undefined) this.#contents.set(dedupKey, event, now);
+    this.#seen.set(event.eventId, true, now);
+    if (dedupKey !== undefined) this.#contents.set(dedupKey, event.eventId, now);
     this.#deliver(event);
     return { ...event, suppressed: null };
   }
