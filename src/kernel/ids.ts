@@ -35,7 +35,8 @@ export function createIds(clock: Clock, random: Random): Ids {
       const variant = 0x8000 | (r & 0x3fff);
       return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(counter, 3)}-${hex(variant, 4)}-${hex(r >>> 16, 4)}${hex(random.bits(), 8)}`;
     },
-    traceId: () => `${hex(random.bits() || 1, 8)}${hex(random.bits(), 8)}${hex(random.bits(), 8)}${hex(random.bits(), 8)}`,
+    traceId: () =>
+      `${hex(random.bits() || 1, 8)}${hex(random.bits(), 8)}${hex(random.bits(), 8)}${hex(random.bits(), 8)}`,
     spanId: () => `${hex(random.bits() || 1, 8)}${hex(random.bits(), 8)}`,
   };
 }

@@ -88,6 +88,7 @@ describe("Elo with an interval", () => {
       expect(halfWidth).toBeGreaterThan(1);
     }
     expect(estimateElo([0, 0, 0, 0, 30], pairs).elo.low).toBeGreaterThan(100);
+    expect(estimateElo([0, 0, 0, 0, 30], pairs).normalizedElo.low).toBeGreaterThan(100);
   });
 
   it("refuses bad counts and a confidence that is none", () => {

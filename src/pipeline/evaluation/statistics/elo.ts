@@ -69,6 +69,13 @@ function normalizedInterval(counts: readonly number[], blocks: BlockShape, z: nu
   return { estimate: elo(t), low: elo(t - reach), high: elo(t + reach) };
 }
 
+/** Normalized Elo of scores, with the noise of the counts and the prior together: for counts that show none alone. */
+function normalizedOfScores(scores: Interval, counts: readonly number[], blocks: BlockShape): Interval {
+  const deviation = Math.sqrt(momentsOf(smoothedCounts(counts, blocks), blocks.scores).variance);
+  const elo = (score: number) => normalizedEloOfT((score - blocks.reference) / deviation, blocks);
+  return { estimate: elo(scores.estimate), low: elo(scores.low), high: elo(scores.high) };
+}
+
 /** Elo of a fixed number of blocks. After a sequential test it is biased: `eloAfterStopping` is for that. */
 export function estimateElo(counts: readonly number[], blocks: BlockShape, confidence = 0.95): EloEstimate {
   checkBetween(confidence, 0, 1, "CONFIDENCE", "The confidence");
@@ -94,7 +101,9 @@ export function estimateElo(counts: readonly number[], blocks: BlockShape, confi
     confidence,
     elo,
     halfWidth: (elo.high - elo.low) / 2,
-    normalizedElo: normalizedInterval(normal ? counts : smoothedCounts(counts, blocks), blocks, z),
+    normalizedElo: normal
+      ? normalizedInterval(counts, blocks, z)
+      : normalizedOfScores({ estimate: score, low, high }, counts, blocks),
     superiority: 1 - posterior.below(blocks.reference),
     method: normal ? "normal" : "posterior",
   };

@@ -35,7 +35,8 @@ export {
   plackettLuce,
   type Rating,
 } from "./ladder.ts";
-export { type Match, MOST_SEATS } from "./match.ts";
+export type { Match } from "./match.ts";
+export { LEDGER_LIMITS, type LedgerLimits, readLedger } from "./match-ledger.ts";
 export {
   OPPONENT_POLICY,
   type OpponentPolicy,
@@ -71,6 +72,8 @@ export {
   SEVERITY_RULES,
   type Severity,
 } from "./severity.ts";
+export { type GateStudy, type SimulatedMatch, studyGate } from "./simulated-blocks.ts";
 export { logLikelihoodRatio, MOST_REDUNDANCY, type SprtDecision, type SprtResult, sprt } from "./sprt.ts";
-export { checkPlan, type EloModel, gatePlan, type SprtPlan } from "./sprt-plan.ts";
+export { capFor, checkPlan, type EloModel, gatePlan, type SprtPlan } from "./sprt-plan.ts";
+export { drawLadder, drawRatio } from "./text-figures.ts";
 export { eloVelocity, type RatedPoint, type Velocity } from "./velocity.ts";

@@ -1,7 +1,8 @@
 import type { Random } from "../../../kernel/index.ts";
 import { type BlockShape, cellOf, type GameResult } from "./block.ts";
+import { checkWithin } from "./checks.ts";
 import { type SprtDecision, sprt } from "./sprt.ts";
-import type { SprtPlan } from "./sprt-plan.ts";
+import { checkPlan, type SprtPlan } from "./sprt-plan.ts";
 
 /** Players of known strength, to see what the statistics make of them. */
 export interface SimulatedMatch {
@@ -72,29 +73,34 @@ export interface GateStudy {
   readonly promoted: number;
   readonly rejected: number;
   readonly inconclusive: number;
-  /** The mean number of games a gate took. */
   readonly games: number;
 }
 
-/** Shares of each verdict, and the mean cost, over many simulated gates. */
+const MOST_ELO = 2000;
+
+/** Runs many gates and counts how they ended and how many games they took. */
 export function studyGate(
   match: SimulatedMatch,
   plan: SprtPlan & { readonly capBlocks: number },
   runs: number,
   random: Random,
 ): GateStudy {
-  const tally = { promote: 0, reject: 0, inconclusive: 0, continue: 0 };
+  checkPlan(plan);
+  checkWithin(match.elo, -MOST_ELO, MOST_ELO, "SIMULATION", "The Elo difference");
+  checkWithin(match.seatElo, 0, MOST_ELO, "SIMULATION", "The gain of a seat");
+  checkWithin(match.drawShare, 0, 1, "SIMULATION", "The share of draws");
+  const ends = { promote: 0, reject: 0, inconclusive: 0, continue: 0 };
   let blocks = 0;
   for (let run = 0; run < runs; run += 1) {
     const gate = simulateGate(match, plan, random);
-    tally[gate.decision] += 1;
+    ends[gate.decision] += 1;
     blocks += gate.blocks;
   }
   return {
     runs,
-    promoted: tally.promote / runs,
-    rejected: tally.reject / runs,
-    inconclusive: tally.inconclusive / runs,
-    games: (blocks * match.blocks.gamesPerBlock) / runs,
+    promoted: ends.promote,
+    rejected: ends.reject,
+    inconclusive: ends.inconclusive,
+    games: blocks * match.blocks.gamesPerBlock,
   };
 }

@@ -19,8 +19,8 @@ export interface SprtPlan {
 const MOST_ELO = 2000;
 
 /** 400 blocks for [0, 50]; a finer difference needs more by the square. */
-const capFor = (upperElo: number, batchBlocks: number): number =>
-  Math.ceil((400 * (50 / upperElo) ** 2) / batchBlocks) * batchBlocks;
+export const capFor = ([h0, h1]: readonly [number, number], batchBlocks: number): number =>
+  Math.ceil((400 * (50 / (h1 - h0)) ** 2) / batchBlocks) * batchBlocks;
 
 /** The widest and the narrowest gate: it starts at [0, 50] and tightens towards [0, 20] as gains shrink. */
 const WIDEST_ELO = 50;
@@ -44,7 +44,7 @@ export function gatePlan(gains: readonly number[] = [], batchBlocks = 8): SprtPl
     alpha: 0.05,
     beta: 0.05,
     batchBlocks,
-    capBlocks: capFor(upper, batchBlocks),
+    capBlocks: capFor([0, upper], batchBlocks),
   };
 }
 
