@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -315,4 +315,30 @@ describe("stats simulate", () => {
   ])("refuses %j", async (args) => {
     expect((await run(["simulate", ...args])).exitCode).toBe(EXIT.usage);
   });
+});
+
+describe("the manual", () => {
+  const manual = readFileSync(new URL("../../../docs/30-statistics.md", import.meta.url), "utf8");
+  const examples = [...manual.matchAll(/^```console\n\$ ringrift stats ([^\n]*)\n(.*?)^```$/gms)];
+
+  it("has examples for every command", () => {
+    expect(new Set(examples.map(([, line]) => line!.split(" ")[0]))).toEqual(
+      new Set(["sprt", "elo", "ladder", "simulate"]),
+    );
+  });
+
+  it.each(examples.map(([, line, output]) => [line!, output!]))(
+    "prints what 'stats %s' prints",
+    async (line, output) => {
+      writeFileSync(join(folder, "matches.jsonl"), /^```json\n(.*?)^```$/ms.exec(manual)![1]!);
+      const { out } = await run(line.split(" "));
+      const trimmed = (text: string) =>
+        text
+          .split("\n")
+          .map((row) => row.trimEnd())
+          .join("\n")
+          .trim();
+      expect(trimmed(output)).toBe(trimmed(out));
+    },
+  );
 });

@@ -134,6 +134,16 @@ describe("the interval, over simulated matches", () => {
     expect(coverage(match, elo, count, 0.8, 12)).toBeLessThan(0.83);
   });
 
+  it.each([
+    [200, 16],
+    [500, 16],
+    [500, 30],
+    [700, 100],
+  ])("does not fail for lopsided matches (%i Elo, %i pairs)", (elo, count) => {
+    const covered = coverage({ blocks: pairs, elo, drawShare: 0, seatElo: 0 }, elo, count, 0.95, 13);
+    expect(covered).toBeGreaterThan(0.91);
+  });
+
   it("is narrower for pairs than for single games when openings favour a seat", () => {
     const tilted = { elo: 0, drawShare: 0, seatElo: 800 };
     const paired = estimateElo(simulateBlocks({ blocks: pairs, ...tilted }, 1000, seededRandom(5)), pairs);

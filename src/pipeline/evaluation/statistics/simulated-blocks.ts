@@ -16,7 +16,7 @@ export interface SimulatedMatch {
 }
 
 /** Plays one block: one opening, the candidate once in each seat. Returns its cell. */
-export function simulateBlock({ blocks, elo, drawShare, seatElo }: SimulatedMatch, random: Random): number {
+function simulateBlock({ blocks, elo, drawShare, seatElo }: SimulatedMatch, random: Random): number {
   const { players, gamesPerBlock } = blocks;
   const tilt = seatElo * (2 * random.next() - 1);
   const results: GameResult[] = [];
