@@ -79,20 +79,20 @@ export function fitStrengths(
     const { gradient, information } = slopesOf(choices, strengths, rowOf, free);
     const step = solve(factorise(information), gradient);
     const longest = step.reduce((most, part) => Math.max(most, Math.abs(part)), 0);
-    // This close, rounding alone decides whether a step gains.
-    if (longest < 1e-10) break;
     let length = Math.min(1, LONGEST_STEP / longest);
     for (;;) {
       const by = length;
       const next = strengths.map((part, player) => (rowOf[player]! < 0 ? part : part + by * step[rowOf[player]!]!));
       const reached = logLikelihoodOf(choices, next);
-      if (reached >= value || length < 1e-6) {
+      if (reached >= value || longest * length < 1e-6) {
         strengths = next;
         value = reached;
         break;
       }
       length /= 2;
     }
+    // Newton squares its error: after a step this small the next would be lost in rounding.
+    if (longest < 1e-6) break;
   }
   const inverse = free === 0 ? [] : invert(factorise(slopesOf(choices, strengths, rowOf, free).information));
   const entry = (i: number, j: number) => (i < 0 || j < 0 ? 0 : inverse[i]![j]!);

@@ -49,7 +49,7 @@ export interface Ladder {
 /** Half a virtual draw for each pair that met: ratings stay finite where one side won everything. */
 const PRIOR_DRAWS = 0.5;
 export const MOST_PLAYERS = 1000;
-const MOST_ANCHOR_ELO = 10_000;
+const MOST_ANCHOR_ELO = 5000;
 
 /** The Elo of each held player, by index. */
 function heldBy({ zero, anchors = {} }: LadderOptions, indexOf: ReadonlyMap<string, number>): Map<number, number> {

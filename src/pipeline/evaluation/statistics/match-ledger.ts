@@ -1,6 +1,7 @@
 import { messageOf, OperatingError } from "../../../kernel/index.ts";
+import { invalid } from "./checks.ts";
 import { MOST_PLAYERS } from "./ladder.ts";
-import type { Match } from "./match.ts";
+import { checkMatch, type Match } from "./match.ts";
 import { parseMatchLine } from "./match-lines.ts";
 
 /** What a ledger may ask of the reader's memory. */
@@ -65,21 +66,17 @@ export async function readLedger(
   const players = new Set<string>();
   for await (const { text, at } of linesOf(stream, name, limits)) {
     if (text === "") continue;
-    const refuse = (message: string, cause?: unknown) =>
-      new OperatingError("INVALID_MATCH_LINE", `${name}:${at}: ${message}`, { cause, hint: HINT });
-    let matches: Match[];
     try {
-      matches = parseMatchLine(text);
+      for (const match of parseMatchLine(text)) {
+        for (const player of match.players) players.add(player);
+        if (players.size > MOST_PLAYERS) throw invalid("MATCH", `more than ${MOST_PLAYERS} different players.`);
+        const key = JSON.stringify([match.players, "ranks" in match ? match.ranks : match.winner]);
+        const merged = { ...match, games: (match.games ?? 1) + (distinct.get(key)?.games ?? 0) };
+        checkMatch(merged);
+        distinct.set(key, merged);
+      }
     } catch (cause) {
-      throw refuse(messageOf(cause), cause);
-    }
-    for (const match of matches) {
-      for (const player of match.players) players.add(player);
-      if (players.size > MOST_PLAYERS) throw refuse(`more than ${MOST_PLAYERS} different players.`);
-      const key = JSON.stringify([match.players, "ranks" in match ? match.ranks : match.winner]);
-      const games = (match.games ?? 1) + (distinct.get(key)?.games ?? 0);
-      if (!Number.isSafeInteger(games)) throw refuse("more games than can be counted.");
-      distinct.set(key, { ...match, games });
+      throw new OperatingError("INVALID_MATCH_LINE", `${name}:${at}: ${messageOf(cause)}`, { cause, hint: HINT });
     }
   }
   return [...distinct.values()];

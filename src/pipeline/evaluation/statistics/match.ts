@@ -23,6 +23,8 @@ export interface Choice {
 }
 
 export const MOST_SEATS = 4;
+/** Far beyond any real ledger, and well within what sums of counts keep exactly. */
+const MOST_GAMES = 1e9;
 
 export function checkMatch(match: Match): void {
   const { players, games = 1 } = match;
@@ -33,6 +35,8 @@ export function checkMatch(match: Match): void {
   for (const player of players)
     if (typeof player !== "string" || player === "") throw invalid("MATCH", "A player's name cannot be empty.");
   checkCount(games, 1, "MATCH", "The number of games");
+  if (games > MOST_GAMES)
+    throw invalid("MATCH", `${games} games are more than the ${MOST_GAMES} that a match may count.`);
   if ("ranks" in match) {
     if (match.ranks.length !== players.length)
       throw invalid("MATCH", `${players.length} players need ${players.length} ranks, not ${match.ranks.length}.`);

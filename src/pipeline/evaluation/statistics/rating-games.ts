@@ -41,17 +41,23 @@ export interface RatingGame extends RatingDifference {
  */
 export function nextRatingGames(ladder: Ladder, most = 10): RatingGame[] {
   const elo = new Map(ladder.ratings.map((rating) => [rating.player, rating.elo.estimate]));
-  const games: RatingGame[] = [];
+  // Sorted, and never longer than asked for: a large ladder has half a million pairs.
+  const best: RatingGame[] = [];
   for (const { players, covariance } of ladder.groups) {
-    for (const [i, a] of players.entries()) {
+    const ratings = players.map((player) => elo.get(player)!);
+    for (let i = 0; i < players.length; i += 1) {
       for (let j = i + 1; j < players.length; j += 1) {
-        const b = players[j]!;
-        const difference = differenceOf(elo.get(a)! - elo.get(b)!, covariance, i, j);
+        const difference = differenceOf(ratings[i]! - ratings[j]!, covariance, i, j);
         const chance = 1 / (1 + Math.exp(-difference.elo / ELO_PER_NAT));
         const information = chance * (1 - chance) * (difference.standardError / ELO_PER_NAT) ** 2;
-        games.push({ players: [a, b], ...difference, gainPercent: (100 * information) / (1 + information) });
+        const gainPercent = (100 * information) / (1 + information);
+        const place = best.findIndex((game) => game.gainPercent < gainPercent);
+        if (place < 0 && best.length >= most) continue;
+        const game: RatingGame = { players: [players[i]!, players[j]!], ...difference, gainPercent };
+        best.splice(place < 0 ? best.length : place, 0, game);
+        if (best.length > most) best.pop();
       }
     }
   }
-  return games.sort((x, y) => y.gainPercent - x.gainPercent).slice(0, most);
+  return best;
 }

@@ -20,7 +20,8 @@ describe("a positive definite matrix", () => {
     }
   });
 
-  it("is told from one that is not", () => {
-    expect(() => factorise([Float64Array.of(1, 2), Float64Array.of(2, 1)])).toThrow("not positive definite");
+  it("that rounding has made singular still has a finite solution", () => {
+    const lower = factorise([Float64Array.of(1e20, -1e20), Float64Array.of(-1e20, 1e20)]);
+    expect([...solve(lower, [1, 1]), ...invert(lower).flatMap((row) => [...row])].every(Number.isFinite)).toBe(true);
   });
 });
