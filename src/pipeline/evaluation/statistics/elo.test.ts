@@ -125,7 +125,7 @@ describe("the interval, over simulated matches", () => {
     ["four players", winBlocks(4), -80, 60],
     ["single games", singleGames(), 30, 200],
   ];
-  it.each(cases)("covers the truth of %s at its stated rate (%#)", (_name, blocks, elo, count) => {
+  it.each(cases)("covers the truth of %s at its stated rate (%#)", { timeout: 60_000 }, (_name, blocks, elo, count) => {
     const match = { blocks, elo, drawShare: 0, seatElo: 0 };
     // 2000 runs know a coverage of 95 % to within 1.5 %, three standard deviations.
     expect(coverage(match, elo, count, 0.95, 11)).toBeGreaterThan(0.93);
@@ -139,7 +139,7 @@ describe("the interval, over simulated matches", () => {
     [500, 16],
     [500, 30],
     [700, 100],
-  ])("does not fail for lopsided matches (%i Elo, %i pairs)", (elo, count) => {
+  ])("does not fail for lopsided matches (%i Elo, %i pairs)", { timeout: 60_000 }, (elo, count) => {
     const covered = coverage({ blocks: pairs, elo, drawShare: 0, seatElo: 0 }, elo, count, 0.95, 13);
     expect(covered).toBeGreaterThan(0.91);
   });
@@ -155,7 +155,7 @@ describe("the interval, over simulated matches", () => {
     expect(paired.halfWidth).toBeLessThan(0.9 * loose.halfWidth);
   });
 
-  it("has a normalized twin that covers, too", () => {
+  it("has a normalized twin that covers, too", { timeout: 60_000 }, () => {
     const random = seededRandom(21);
     const match = { blocks: pairs, elo: 60, drawShare: 0, seatElo: 0 };
     const score = scoreOfElo(60);

@@ -242,42 +242,46 @@ describe("the errors of a ladder, over simulated matches", () => {
     ["e", 110],
   ]);
   const names = [...truth.keys()];
-  it.each([2, 3, 4])("cover the truth at their stated rate with %i players, by winner and by order", (seats) => {
-    const random = seededRandom(40 + seats);
-    const runs = 250;
-    const covered = { winner: 0, ranks: 0 };
-    const width = { winner: 0, ranks: 0 };
-    for (let run = 0; run < runs; run += 1) {
-      const byWinner: Match[] = [];
-      const byRank: Match[] = [];
-      for (let game = 0; game < 200; game += 1) {
-        const players = names.map((name) => ({ name, key: random.next() }));
-        const drawn = players
-          .sort((x, y) => x.key - y.key)
-          .slice(0, seats)
-          .map(({ name }) => name);
-        const order = drawOrder(drawn, truth, random);
-        byWinner.push({ players: drawn, winner: order[0]! });
-        byRank.push({ players: drawn, ranks: drawn.map((name) => 1 + order.indexOf(name)) });
-      }
-      for (const [kind, matches] of [
-        ["winner", byWinner],
-        ["ranks", byRank],
-      ] as const) {
-        for (const { player, elo } of plackettLuce(matches, { zero: "a" }).ratings) {
-          if (player === "a") continue;
-          if (elo.low <= truth.get(player)! && truth.get(player)! <= elo.high) covered[kind] += 1;
-          width[kind] += elo.high - elo.low;
+  it.each([2, 3, 4])(
+    "cover the truth at their stated rate with %i players, by winner and by order",
+    { timeout: 60_000 },
+    (seats) => {
+      const random = seededRandom(40 + seats);
+      const runs = 250;
+      const covered = { winner: 0, ranks: 0 };
+      const width = { winner: 0, ranks: 0 };
+      for (let run = 0; run < runs; run += 1) {
+        const byWinner: Match[] = [];
+        const byRank: Match[] = [];
+        for (let game = 0; game < 200; game += 1) {
+          const players = names.map((name) => ({ name, key: random.next() }));
+          const drawn = players
+            .sort((x, y) => x.key - y.key)
+            .slice(0, seats)
+            .map(({ name }) => name);
+          const order = drawOrder(drawn, truth, random);
+          byWinner.push({ players: drawn, winner: order[0]! });
+          byRank.push({ players: drawn, ranks: drawn.map((name) => 1 + order.indexOf(name)) });
+        }
+        for (const [kind, matches] of [
+          ["winner", byWinner],
+          ["ranks", byRank],
+        ] as const) {
+          for (const { player, elo } of plackettLuce(matches, { zero: "a" }).ratings) {
+            if (player === "a") continue;
+            if (elo.low <= truth.get(player)! && truth.get(player)! <= elo.high) covered[kind] += 1;
+            width[kind] += elo.high - elo.low;
+          }
         }
       }
-    }
-    // 1000 intervals that share games: allow twice the spread of independent ones.
-    for (const kind of ["winner", "ranks"] as const) {
-      expect(covered[kind] / (4 * runs)).toBeGreaterThan(0.925);
-      expect(covered[kind] / (4 * runs)).toBeLessThan(0.975);
-    }
-    // The order of all tells more than the winner alone; with two players it is the same.
-    if (seats > 2) expect(width.ranks).toBeLessThan(0.9 * width.winner);
-    else expect(width.ranks).toBeCloseTo(width.winner, 3);
-  });
+      // 1000 intervals that share games: allow twice the spread of independent ones.
+      for (const kind of ["winner", "ranks"] as const) {
+        expect(covered[kind] / (4 * runs)).toBeGreaterThan(0.925);
+        expect(covered[kind] / (4 * runs)).toBeLessThan(0.975);
+      }
+      // The order of all tells more than the winner alone; with two players it is the same.
+      if (seats > 2) expect(width.ranks).toBeLessThan(0.9 * width.winner);
+      else expect(width.ranks).toBeCloseTo(width.winner, 3);
+    },
+  );
 });

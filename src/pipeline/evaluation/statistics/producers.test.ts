@@ -86,7 +86,7 @@ describe("a producer", () => {
     ).toEqual([]);
   });
 
-  it("is rarely suspected in a fleet of honest ones", () => {
+  it("is rarely suspected in a fleet of honest ones", { timeout: 60_000 }, () => {
     const random = seededRandom(15);
     const runs = 400;
     let alarms = 0;

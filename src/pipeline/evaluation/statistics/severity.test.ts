@@ -45,7 +45,7 @@ describe("the severity of a regression", () => {
     expect(() => judgeRegression([1, 0, 0, 0, 0], pairs, ["sad" as Fault])).toThrow("A fault is one of");
   });
 
-  it("raises few false alarms between equal players, where point estimates raise many", () => {
+  it("raises few false alarms between equal players, where point estimates raise many", { timeout: 60_000 }, () => {
     const random = seededRandom(17);
     const runs = 3000;
     const tally = { none: 0, minor: 0, moderate: 0, severe: 0, critical: 0 };
