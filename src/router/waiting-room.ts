@@ -155,12 +155,20 @@ export class WaitingRoom {
     if (lane.loaded > 0) return;
     const due = dueDeliveries(this.#o.store, this.#o.consumer, lane.id, now, PAGE);
     const rows = due.filter(({ seq }) => !this.#live.has(seq));
-    if (rows.length > 0) return this.#o.onDue(this.#load(lane, rows));
-    if (due.length > 0) return this.#wakeAt(lane, now + LIVE_WAIT_MS);
+    if (rows.length > 0) this.#o.onDue(this.#load(lane, rows));
+    else if (due.length > 0) this.#wakeAt(lane, now + LIVE_WAIT_MS);
+    else this.#wakeLater(lane);
+  }
+
+  /** Nothing is due: wait for the next time, or, when nothing is left, let the lane go. */
+  #wakeLater(lane: Lane): void {
     const left = waitingLanes(this.#o.store, this.#o.consumer).find(({ lane: id }) => id === lane.id);
-    if (left !== undefined) return this.#wakeAt(lane, left.next_at);
+    if (left !== undefined) {
+      this.#wakeAt(lane, left.next_at);
+      return;
+    }
     lane.held = false;
-    return this.settle(lane);
+    this.settle(lane);
   }
 
   #load(lane: Lane, rows: readonly DueDelivery[]): Delivery[] {
