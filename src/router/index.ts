@@ -18,13 +18,20 @@ export { fingerprintOf } from "./fingerprint.ts";
 export { type AppendResult, appendEvent, type EventRecord, type StoredEvent } from "./journal/append.ts";
 export { expireConsumers } from "./journal/consumers.ts";
 export type { DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetterStatus } from "./journal/dead-letters.ts";
-export { countDeadLetters, groupDeadLetters, listDeadLetters } from "./journal/dead-letters.ts";
+export { countDeadLetters, groupDeadLetters, listDeadLetters, sweepDeadLetters } from "./journal/dead-letters.ts";
 export { journalModule } from "./journal/module.ts";
 export { probeStore } from "./journal/probe.ts";
 export * from "./journal/queries.ts";
 export { enforceRetention, journalBytes, type RetentionPolicy, trimDedup } from "./journal/retention.ts";
 export type { Prepared, PublishOptions, Validation } from "./prepare.ts";
-export { type ConsumeOptions, EventRouter, type Published, type RouterOptions, type SessionRequest } from "./router.ts";
+export {
+  type ConsumeOptions,
+  EventRouter,
+  type Published,
+  type RouterOptions,
+  type SessionRequest,
+  type TransactOptions,
+} from "./router.ts";
 export type { DurableHandler, HandlerContext } from "./runner.ts";
 export { type AckOutcome, Session } from "./session.ts";
 export { defaultRouterSettings, type RouterSettings } from "./settings.ts";

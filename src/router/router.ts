@@ -32,13 +32,14 @@ import {
   prepare,
   type Validation,
 } from "./prepare.ts";
-import { type DurableHandler, type Failure, Runner } from "./runner.ts";
+import { type DurableHandler, type Failure, type HandlerContext, Runner } from "./runner.ts";
 import { Session } from "./session.ts";
 import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
 import { Statistics } from "./statistics.ts";
 import type { Operation, Store } from "./store.port.ts";
 import { createTail, type Tail } from "./tail.ts";
 import { createTracing, type Tracing } from "./tracing.ts";
+import { transact } from "./transact.ts";
 
 export interface RouterOptions<R extends Rows> {
   readonly catalog: Catalog<R>;
@@ -66,6 +67,16 @@ export interface ConsumeOptions {
   /** What this source says is not delivered: a unit never hears itself. */
   readonly deafTo?: string;
   readonly validation?: Validation;
+}
+
+export interface TransactOptions {
+  /** Who speaks; the source of what is emitted. */
+  readonly source: string;
+  readonly validation?: Validation;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** The event that caused it, if one did; the parent of what is emitted. */
+  readonly parent?: AnyEvent;
 }
 
 export interface SessionRequest {
@@ -107,7 +118,7 @@ export class EventRouter<R extends Rows = Rows> {
   readonly #ids: Ids;
   readonly #timeLimits: TimeLimits;
   readonly #context: PrepareContext;
-  readonly #current = new AsyncLocalStorage<AnyEvent>();
+  readonly #current = new AsyncLocalStorage<AnyEvent | undefined>();
   readonly #ephemeral: EphemeralSubscribers;
   readonly #consumers = new Map<string, Registered>();
   readonly #history: Ring<AnyEvent>;
@@ -300,6 +311,25 @@ export class EventRouter<R extends Rows = Rows> {
         this.#consumers.delete(options.consumer);
       },
     };
+  }
+
+  /** Work that is no delivery, with a handler's promises: its rows and emissions are one commit, within its time limit. */
+  async transact(options: TransactOptions, body: (context: HandlerContext) => void | Promise<void>): Promise<void> {
+    if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
+    const { source, parent, validation = "tolerant" } = options;
+    const { onCommitted, publishPassing } = this.#consumerCallbacks();
+    const ports = {
+      store: this.store,
+      log: this.#log,
+      timeLimits: this.#timeLimits,
+      windowSeconds: this.settings.dedupWindowSeconds,
+      prepareEmission: (type: string, payload: unknown) => this.prepare(type, payload, { source }, validation),
+      onCommitted,
+      publishPassing,
+    };
+    const work = { source, timeoutMs: options.timeoutMs ?? this.settings.handlerTimeoutMs, signal: options.signal };
+    // Its cause is the one it names: a loop that was started by a handler is not that event's doing for ever after.
+    await this.#current.run(parent, () => transact(ports, work, body));
   }
 
   /** Opens a session for a consumer of another process. A newer session of the same name replaces the older one. */
