@@ -13,7 +13,7 @@ export {
   type RetryAction,
 } from "./dead-letter-queue.ts";
 export type { Handler } from "./ephemeral.ts";
-export { type AnyEvent, fromStored, VIEW, type ViewName } from "./event.ts";
+export { type AnyEvent, fromStored, type Published, VIEW, type ViewName } from "./event.ts";
 export { fingerprintOf } from "./fingerprint.ts";
 export { type AppendResult, appendEvent, type EventRecord, type StoredEvent } from "./journal/append.ts";
 export { expireConsumers } from "./journal/consumers.ts";
@@ -26,8 +26,8 @@ export { enforceRetention, journalBytes, type RetentionPolicy, trimDedup } from 
 export type { Prepared, PublishOptions, Validation } from "./prepare.ts";
 export {
   type ConsumeOptions,
+  type Emitters,
   EventRouter,
-  type Published,
   type RouterOptions,
   type SessionRequest,
   type TransactOptions,
@@ -50,4 +50,5 @@ export {
   type StoreModule,
   type Transaction,
 } from "./store.port.ts";
+export type { DataEvent, EventBus } from "./views.ts";
 export { createWriteSet, defineTable, type StateTable, stateModule, type WriteSet } from "./write-set.ts";

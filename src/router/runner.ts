@@ -125,8 +125,13 @@ export class Runner {
   async stop(graceMs: number): Promise<void> {
     this.#cursor.stop();
     if (this.#running > 0) {
-      const ended = new Promise<void>((resolve) => this.#idle.push(resolve));
-      await Promise.race([ended, sleep(this.#o.clock, graceMs)]);
+      await new Promise<void>((resolve) => {
+        const timer = this.#o.clock.after(graceMs, resolve, "hold");
+        this.#idle.push(() => {
+          timer.cancel();
+          resolve();
+        });
+      });
     }
     this.#stop.abort(new Error("the process stops"));
   }
