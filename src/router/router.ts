@@ -18,7 +18,7 @@ import {
 import { Cursor } from "./cursor.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, fromStored, VIEW, type ViewName, viewBits } from "./event.ts";
+import { type AnyEvent, fromStored, VIEW, type ViewName, viewBits, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
@@ -550,23 +550,27 @@ export class EventRouter<R extends Rows = Rows> {
     ]);
     if (registered.wasExpired)
       this.#log.warn("a consumer that had expired is back; it starts anew", { consumer, start: request.start });
-    const starts = new Map(
-      this.store
-        .read<{ event_type: string; start_seq: number }>(
-          "SELECT event_type, start_seq FROM subscriptions WHERE consumer = ? AND end_seq IS NULL",
-          consumer,
-        )
-        .map(({ event_type, start_seq }) => [event_type, start_seq]),
+    const subscriptions = Map.groupBy(
+      this.store.read<{ event_type: string; view: number; start_seq: number; end_seq: number }>(
+        `SELECT event_type, view, start_seq, coalesce(end_seq, 9e15) AS end_seq FROM subscriptions
+         WHERE consumer = ? AND coalesce(end_seq, 9e15) > ?`,
+        consumer,
+        registered.lowWater,
+      ),
+      ({ event_type }) => event_type,
     );
+    const wants = (event: AnyEvent, bits: number, type: string): boolean =>
+      subscriptions
+        .get(type)
+        ?.some((s) => event.seq! > s.start_seq && event.seq! <= s.end_seq && (bits & s.view) !== 0) ?? false;
     const cursor = new Cursor({
       consumer,
       handlerVersion: request.version,
       lowWater: registered.lowWater,
       wants: (event) => {
-        const start = starts.get(event.eventType) ?? starts.get("*");
-        return (
-          start !== undefined && event.seq! > start && (viewBits(event.views) & view) !== 0 && event.source !== deafTo
-        );
+        if (event.source === deafTo) return false;
+        const bits = viewBits(event.views);
+        return wants(event, bits, event.eventType) || wants(event, bits, "*");
       },
       store: this.store,
       clock: this.#clock,
@@ -648,7 +652,7 @@ export class EventRouter<R extends Rows = Rows> {
   #deliver(event: AnyEvent): void {
     this.#history.push(event);
     this.statistics.routed(event);
-    const reached = this.#ephemeral.deliver(event, viewBits(event.views));
+    const reached = whyUnreadable(event) === undefined ? this.#ephemeral.deliver(event, viewBits(event.views)) : 0;
     if (reached === 0 && !this.#heardByConsumer(event.eventType)) this.statistics.unheard(event);
     this.#tracing.delivered(event, () => this.listSubscribers()[event.eventType] ?? []);
   }
