@@ -30,6 +30,12 @@ module.exports = {
         })),
       ),
     {
+      name: "no-room-imports-the-front-door",
+      severity: "error",
+      from: { path: any(floors.flat()) },
+      to: { path: "^src/(index|client)\\.ts$" },
+    },
+    {
       name: "no-dev-dependencies-in-src",
       severity: "error",
       from: { path: "^src/", pathNot: "\\.(test|contract)\\.ts$" },

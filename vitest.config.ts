@@ -15,11 +15,13 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"],
+          exclude: ["test/e2e/package.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 60_000,
           fileParallelism: false,
         },
       },
+      { test: { name: "package", include: ["test/e2e/package.test.ts"], testTimeout: 180_000, hookTimeout: 180_000 } },
     ],
   },
 });

@@ -1,7 +1,9 @@
 /**
- * What `import ... from "ringrift-coordination"` gives: the language of events, the router that carries them, and of the
- * kernel what one needs to build and to test them.
+ * What `import ... from "ringrift-coordination"` gives: a running coordination, the language of events, the router
+ * that carries them, and of the kernel what one needs to build and to test them.
  */
+export { type BootstrapOptions, bootstrapCoordination, type Coordination } from "./app/bootstrap.ts";
+export * from "./app/settings.ts";
 export * from "./events/index.ts";
 export {
   type Clock,

@@ -7,7 +7,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { OperatingError, ROOT, reportAndExit } from "./parts/root.ts";
+import { OperatingError, ROOT, reportAndExit, scriptOf } from "./parts/root.ts";
 
 interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
@@ -25,8 +25,7 @@ const LOOKS_FOR_SOURCE = /new URL\(\s*["'`][^"'`]*\.ts["'`]\s*,\s*import\.meta\.
 function build(): string {
   const dist = join(ROOT, "dist");
   rmSync(dist, { recursive: true, force: true });
-  const compiler = join(ROOT, "node_modules", "typescript", "bin", "tsc");
-  const compiled = spawnSync(process.execPath, [compiler, "-p", join(ROOT, "tsconfig.build.json")], {
+  const compiled = spawnSync(process.execPath, [scriptOf("tsc"), "-p", join(ROOT, "tsconfig.build.json")], {
     stdio: "inherit",
   });
   if (compiled.status !== 0) throw new OperatingError("BUILD_TYPES", "the compiler found errors, listed above");

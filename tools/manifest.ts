@@ -6,8 +6,7 @@
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { OperatingError, ROOT, reportAndExit } from "./parts/root.ts";
+import { isProgram, OperatingError, ROOT, reportAndExit } from "./parts/root.ts";
 
 type Manifest = Record<string, unknown> & { optionalDependencies?: Record<string, string> };
 
@@ -49,7 +48,7 @@ export function strip(folder: string): void {
   renameSync(`${manifest}.stripped`, manifest);
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
+if (isProgram(import.meta.url))
   await reportAndExit(() => {
     const verb = process.argv[2];
     if (verb === "strip") strip(ROOT);

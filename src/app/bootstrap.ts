@@ -3,6 +3,15 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
+import {
+  type AuditReport,
+  auditBaseline,
+  auditWiring,
+  createUnitRuntime,
+  type Registry,
+  runtimeFacts,
+  type UnitRuntime,
+} from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import { type Clock, createLog, type Log, type Random, systemClock, systemRandom } from "../kernel/index.ts";
 import { consumerStatus, EventRouter, journalBytes, type Store } from "../router/index.ts";
@@ -15,6 +24,7 @@ import {
   TOKEN_FILE,
 } from "../surfaces/index.ts";
 import { guardDataDir } from "./guard.ts";
+import { liveRegistry } from "./registry.ts";
 import type { Settings } from "./settings.ts";
 import { readVersion } from "./version.ts";
 
@@ -34,8 +44,11 @@ export interface Coordination<R extends Rows> {
   readonly router: EventRouter<R>;
   readonly settings: Settings;
   readonly api: Listening;
+  readonly units: UnitRuntime;
   readonly startedAt: number;
   status(): Record<string, unknown>;
+  /** The wiring, judged from the declarations and from what was seen here. */
+  audit(): AuditReport;
   shutdown(): Promise<void>;
 }
 
@@ -96,17 +109,17 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     undo.push(() => router.stop());
     const startedAt = clock.now();
     const version = readVersion();
-    const status = () => statusOf(router as unknown as EventRouter, { clock, startedAt, version, settings });
-    const api = await serveApi(
-      createApi({
-        router: router as unknown as EventRouter,
-        clock,
-        token: readToken(settings.dataDir),
-        status,
-        audit: () => ({}),
-      }),
-      { socketPath: socketPathFor(settings.dataDir), port: settings.port },
-    );
+    const inner = router as unknown as EventRouter;
+    const registry: Registry = liveRegistry({ router: inner, store });
+    const units = createUnitRuntime({ registry, router: inner, clock, log });
+    undo.push(() => units.stop());
+    await units.start();
+    const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units) });
+    const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
+    const api = await serveApi(createApi({ router: inner, clock, token: readToken(settings.dataDir), status, audit }), {
+      socketPath: socketPathFor(settings.dataDir),
+      port: settings.port,
+    });
     undo.push(() => api.close());
     announce(settings.dataDir, {
       pid: process.pid,
@@ -117,12 +130,14 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       started_at: startedAt / 1_000,
     });
     undo.push(() => rmSync(join(settings.dataDir, ENDPOINT_FILE), { force: true }));
-    return { router, settings, api, startedAt, status, shutdown: unwind };
+    return { router, settings, api, units, startedAt, status, audit, shutdown: unwind };
   } catch (thrown) {
     await unwind();
     throw thrown;
   }
 }
+
+const unitsOf = (units: UnitRuntime) => ({ readiness: units.readiness(), units: units.status() });
 
 interface About {
   readonly clock: Clock;

@@ -89,7 +89,7 @@ export const settingRows = {
   ),
 } as const;
 
-const valueOf = <T>(environment: Environment, setting: SettingRow<T>): T | undefined => {
+const fromEnvironment = <T>(environment: Environment, setting: SettingRow<T>): T | undefined => {
   const text = environment[setting.variable];
   return text === undefined ? undefined : setting.read(text);
 };
@@ -113,18 +113,21 @@ export interface SettingOverrides {
 
 /** Arguments over environment over defaults. */
 export function readSettings(environment: Environment, cwd: string, given: SettingOverrides = {}): Settings {
-  const timeout = valueOf(environment, settingRows.handlerTimeout);
-  const strictNames = valueOf(environment, settingRows.strictNames);
-  const trace = valueOf(environment, settingRows.trace);
-  const dedupWindowSeconds = valueOf(environment, settingRows.dedupWindow);
+  const timeout = fromEnvironment(environment, settingRows.handlerTimeout);
+  const strictNames = fromEnvironment(environment, settingRows.strictNames);
+  const trace = fromEnvironment(environment, settingRows.trace);
+  const dedupWindowSeconds = fromEnvironment(environment, settingRows.dedupWindow);
   return {
     dataDir:
       given.dataDir === undefined
-        ? (valueOf(environment, settingRows.dataDir) ?? findDataDir(cwd))
+        ? (fromEnvironment(environment, settingRows.dataDir) ?? findDataDir(cwd))
         : resolve(cwd, given.dataDir),
-    nodeId: given.nodeId ?? valueOf(environment, settingRows.nodeId) ?? (hostname().replace(/[^\w.-]/g, "-") || "node"),
-    port: given.port ?? valueOf(environment, settingRows.port) ?? 8770,
-    logLevel: given.logLevel ?? valueOf(environment, settingRows.logLevel) ?? "INFO",
+    nodeId:
+      given.nodeId ??
+      fromEnvironment(environment, settingRows.nodeId) ??
+      (hostname().replace(/[^\w.-]/g, "-") || "node"),
+    port: given.port ?? fromEnvironment(environment, settingRows.port) ?? 8770,
+    logLevel: given.logLevel ?? fromEnvironment(environment, settingRows.logLevel) ?? "INFO",
     router: {
       ...defaultRouterSettings,
       ...(timeout === undefined ? {} : { handlerTimeoutMs: timeout * 1_000 }),

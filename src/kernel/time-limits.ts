@@ -2,8 +2,16 @@ import type { Clock, Timer } from "./clock.ts";
 
 interface Entry {
   readonly at: number;
-  readonly expire: () => void;
-  live: boolean;
+  /** Undefined once it has ended: what it would have touched may be forgotten. */
+  expire: (() => void) | undefined;
+}
+
+/** Limits of one duration, in the order they began; those before `front` have ended. */
+interface Line {
+  entries: Entry[];
+  front: number;
+  live: number;
+  timer: Timer | undefined;
 }
 
 /**
@@ -18,53 +26,58 @@ export interface TimeLimits {
 }
 
 export function createTimeLimits(clock: Clock): TimeLimits {
-  const lists = new Map<number, { entries: Entry[]; front: number; timer: Timer | undefined }>();
+  const lines = new Map<number, Line>();
   let size = 0;
 
-  const arm = (limitMs: number, list: { entries: Entry[]; front: number; timer: Timer | undefined }) => {
-    while (list.front < list.entries.length && !list.entries[list.front]!.live) list.front += 1;
-    if (list.front > 512 && list.front * 2 > list.entries.length) {
-      list.entries = list.entries.slice(list.front);
-      list.front = 0;
+  /** Passes over those that have ended; lets go of them before they are the most, also behind a slow one. */
+  const advance = (line: Line): Entry | undefined => {
+    while (line.front < line.entries.length && line.entries[line.front]!.expire === undefined) line.front += 1;
+    if (line.live === 0 || (line.entries.length > 1_024 && line.live * 2 < line.entries.length)) {
+      line.entries = line.live === 0 ? [] : line.entries.filter(({ expire }) => expire !== undefined);
+      line.front = 0;
     }
-    const first = list.entries[list.front];
-    if (first === undefined) {
-      list.entries = [];
-      list.front = 0;
-      return;
-    }
-    list.timer ??= clock.after(Math.max(0, first.at - clock.monotonic()), () => {
-      list.timer = undefined;
+    return line.entries[line.front];
+  };
+
+  const end = (line: Line, entry: Entry): void => {
+    entry.expire = undefined;
+    line.live -= 1;
+    size -= 1;
+  };
+
+  const arm = (line: Line): void => {
+    const first = advance(line);
+    if (first === undefined || line.timer !== undefined) return;
+    line.timer = clock.after(Math.max(0, first.at - clock.monotonic()), () => {
+      line.timer = undefined;
       const now = clock.monotonic();
-      for (;;) {
-        const entry = list.entries[list.front];
-        if (entry === undefined || (entry.live && entry.at > now)) break;
-        list.front += 1;
-        if (!entry.live) continue;
-        entry.live = false;
-        size -= 1;
-        entry.expire();
+      for (let next = advance(line); next !== undefined && next.at <= now; next = advance(line)) {
+        const { expire } = next;
+        end(line, next);
+        expire?.();
       }
-      arm(limitMs, list);
+      arm(line);
     });
   };
 
   return {
     begin(limitMs, expire) {
-      let list = lists.get(limitMs);
-      if (list === undefined) {
-        list = { entries: [], front: 0, timer: undefined };
-        lists.set(limitMs, list);
+      let line = lines.get(limitMs);
+      if (line === undefined) {
+        line = { entries: [], front: 0, live: 0, timer: undefined };
+        lines.set(limitMs, line);
       }
-      const entry: Entry = { at: clock.monotonic() + limitMs, expire, live: true };
-      list.entries.push(entry);
+      const of = line;
+      const entry: Entry = { at: clock.monotonic() + limitMs, expire };
+      of.entries.push(entry);
+      of.live += 1;
       size += 1;
-      if (list.timer === undefined || list.entries.length > 4096) arm(limitMs, list);
+      if (of.timer === undefined) arm(of);
       return {
         end() {
-          if (!entry.live) return;
-          entry.live = false;
-          size -= 1;
+          if (entry.expire === undefined) return;
+          end(of, entry);
+          advance(of);
         },
       };
     },
@@ -72,8 +85,8 @@ export function createTimeLimits(clock: Clock): TimeLimits {
       return size;
     },
     stop() {
-      for (const list of lists.values()) list.timer?.cancel();
-      lists.clear();
+      for (const line of lines.values()) line.timer?.cancel();
+      lines.clear();
       size = 0;
     },
   };

@@ -567,7 +567,10 @@ export class Cursor {
       for (const row of rows) this.#ready.push(this.#fromRow(row));
       return;
     }
-    if (due.length > 0) return this.#wakeLaneAt(lane, now + 1_000);
+    if (due.length > 0) {
+      this.#wakeLaneAt(lane, now + 1_000);
+      return;
+    }
     const left = waitingLanes(this.#o.store, this.consumer).find(({ lane: id }) => id === lane.id);
     if (left === undefined) {
       lane.held = false;

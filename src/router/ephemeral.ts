@@ -12,9 +12,16 @@ export interface EphemeralSubscriber {
 export interface EphemeralOptions {
   readonly timeLimits: TimeLimits;
   readonly timeoutMs: number;
-  /** Runs a handler as an effect of the event, so that what it publishes knows its cause. */
-  readonly within: (event: AnyEvent, run: () => void | Promise<void>) => void | Promise<void>;
+  /** Runs handlers as effects of the event, so that what they publish knows its cause. */
+  readonly within: (event: AnyEvent, run: () => void) => void;
   readonly onFailure: (event: AnyEvent, subscriber: string, kind: "failed" | "timeout", error: string) => void;
+}
+
+/** A handler that has begun. */
+interface Started {
+  readonly subscriber: EphemeralSubscriber;
+  readonly promise: Promise<void>;
+  ended: boolean;
 }
 
 /**
@@ -25,7 +32,8 @@ export class EphemeralSubscribers {
   readonly #o: EphemeralOptions;
   readonly #byType = new Map<string, EphemeralSubscriber[]>();
   #global: readonly EphemeralSubscriber[] = [];
-  readonly #running = new Map<string, Promise<void>>();
+  /** Events with handlers that have not ended, and who waits for their end. */
+  readonly #running = new Map<string, (() => void)[]>();
 
   constructor(options: EphemeralOptions) {
     this.#o = options;
@@ -57,30 +65,20 @@ export class EphemeralSubscribers {
     const some = this.#byType.get(event.eventType);
     if (some === undefined && this.#global.length === 0) return 0;
     let reached = 0;
-    let pending: Promise<void>[] | undefined;
-    for (const list of [this.#global, some])
-      if (list !== undefined)
-        for (const subscriber of list) {
-          if ((VIEW[subscriber.view] & bits) === 0) continue;
-          reached += 1;
-          const running = this.#call(subscriber, event);
-          if (running !== undefined) {
-            pending ??= [];
-            pending.push(running);
-          }
-        }
-    if (pending !== undefined) {
-      const all = (pending.length === 1 ? pending[0]! : Promise.all(pending)).then(() => {
-        this.#running.delete(event.eventId);
-      });
-      this.#running.set(event.eventId, all);
-    }
+    const started: Started[] = [];
+    // One context for all of them: each handler's promises inherit it.
+    this.#o.within(event, () => {
+      reached = this.#callAll(this.#global, event, bits, started);
+      if (some !== undefined) reached += this.#callAll(some, event, bits, started);
+    });
+    if (started.length > 0) this.#watch(event, started);
     return reached;
   }
 
   /** Resolves when the handlers that run for this event have ended. */
   settled(eventId: string): Promise<void> {
-    return this.#running.get(eventId) ?? Promise.resolve();
+    const waiting = this.#running.get(eventId);
+    return waiting === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve));
   }
 
   get running(): number {
@@ -93,32 +91,50 @@ export class EphemeralSubscribers {
     else this.#byType.set(eventType, list);
   }
 
-  #call(subscriber: EphemeralSubscriber, event: AnyEvent): Promise<void> | undefined {
-    const { timeLimits, timeoutMs, within, onFailure } = this.#o;
-    let result: void | Promise<void>;
-    try {
-      result = within(event, () => subscriber.handler(event));
-    } catch (thrown) {
-      onFailure(event, subscriber.name, "failed", messageOf(thrown));
-      return undefined;
+  #callAll(list: readonly EphemeralSubscriber[], event: AnyEvent, bits: number, started: Started[]): number {
+    let reached = 0;
+    for (const subscriber of list) {
+      if ((VIEW[subscriber.view] & bits) === 0) continue;
+      reached += 1;
+      try {
+        const promise = subscriber.handler(event);
+        if (promise instanceof Promise) started.push({ subscriber, promise, ended: false });
+      } catch (thrown) {
+        this.#o.onFailure(event, subscriber.name, "failed", messageOf(thrown));
+      }
     }
-    if (!(result instanceof Promise)) return undefined;
-    return new Promise<void>((resolve) => {
-      let open = true;
-      const limit = timeLimits.begin(timeoutMs, () => {
-        open = false;
-        onFailure(event, subscriber.name, "timeout", `no end after ${timeoutMs / 1_000} s`);
-        resolve();
-      });
-      const end = () => {
-        if (!open) return;
-        limit.end();
-        resolve();
-      };
-      result.then(end, (thrown: unknown) => {
-        if (open) onFailure(event, subscriber.name, "failed", messageOf(thrown));
-        end();
-      });
+    return reached;
+  }
+
+  /** They began together and have the same limit: one limit watches all of them. */
+  #watch(event: AnyEvent, started: readonly Started[]): void {
+    const { timeLimits, timeoutMs, onFailure } = this.#o;
+    const waiting: (() => void)[] = [];
+    let left = started.length;
+    const end = (one: Started) => {
+      if (one.ended) return;
+      one.ended = true;
+      left -= 1;
+      if (left > 0) return;
+      limit.end();
+      this.#running.delete(event.eventId);
+      for (const resolve of waiting) resolve();
+    };
+    const limit = timeLimits.begin(timeoutMs, () => {
+      for (const one of started) {
+        if (one.ended) continue;
+        onFailure(event, one.subscriber.name, "timeout", `no end after ${timeoutMs / 1_000} s`);
+        end(one);
+      }
     });
+    this.#running.set(event.eventId, waiting);
+    for (const one of started)
+      one.promise.then(
+        () => end(one),
+        (thrown: unknown) => {
+          if (!one.ended) onFailure(event, one.subscriber.name, "failed", messageOf(thrown));
+          end(one);
+        },
+      );
   }
 }

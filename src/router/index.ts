@@ -13,18 +13,25 @@ export {
   type RetryAction,
 } from "./dead-letter-queue.ts";
 export type { Handler } from "./ephemeral.ts";
-export { type AnyEvent, fromStored, VIEW, type ViewName } from "./event.ts";
+export { type AnyEvent, fromStored, type Published, VIEW, type ViewName } from "./event.ts";
 export { fingerprintOf } from "./fingerprint.ts";
 export { type AppendResult, appendEvent, type EventRecord, type StoredEvent } from "./journal/append.ts";
 export { expireConsumers } from "./journal/consumers.ts";
 export type { DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetterStatus } from "./journal/dead-letters.ts";
-export { countDeadLetters, groupDeadLetters, listDeadLetters } from "./journal/dead-letters.ts";
+export { countDeadLetters, groupDeadLetters, listDeadLetters, sweepDeadLetters } from "./journal/dead-letters.ts";
 export { journalModule } from "./journal/module.ts";
 export { probeStore } from "./journal/probe.ts";
 export * from "./journal/queries.ts";
 export { enforceRetention, journalBytes, type RetentionPolicy, trimDedup } from "./journal/retention.ts";
 export type { Prepared, PublishOptions, Validation } from "./prepare.ts";
-export { type ConsumeOptions, EventRouter, type Published, type RouterOptions, type SessionRequest } from "./router.ts";
+export {
+  type ConsumeOptions,
+  type Emitters,
+  EventRouter,
+  type RouterOptions,
+  type SessionRequest,
+  type TransactOptions,
+} from "./router.ts";
 export type { DurableHandler, HandlerContext } from "./runner.ts";
 export { type AckOutcome, Session } from "./session.ts";
 export { defaultRouterSettings, type RouterSettings } from "./settings.ts";
@@ -43,4 +50,5 @@ export {
   type StoreModule,
   type Transaction,
 } from "./store.port.ts";
+export type { DataEvent, EventBus } from "./views.ts";
 export { createWriteSet, defineTable, type StateTable, stateModule, type WriteSet } from "./write-set.ts";

@@ -48,10 +48,19 @@ const describeIssues = (issues: readonly z.core.$ZodIssue[]): string =>
     .map(({ path, message }) => `${path.length === 0 ? "payload" : path.join(".")}: ${message}`)
     .join("; ");
 
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const knowsAllKeys = (row: EventRow, payload: Record<string, unknown>): boolean => {
+  for (const key of Object.keys(payload)) if (!Object.hasOwn(row.payload.shape, key)) return false;
+  return true;
+};
+
 function validate(context: PrepareContext, row: EventRow, payload: unknown, how: Validation): Record<string, unknown> {
   let candidate = payload;
-  if (how === "tolerant" && typeof payload === "object" && payload !== null) {
-    const lifted = liftKeys(row, payload as Record<string, unknown>);
+  // Only a key that the row does not know can be an old spelling of one that it does.
+  if (how === "tolerant" && isPlainObject(payload) && !knowsAllKeys(row, payload)) {
+    const lifted = liftKeys(row, payload);
     candidate = lifted.payload;
     for (const { from, to } of lifted.renamed) context.onDeprecated("key", `${row.name}.${from}`, to);
   }
@@ -61,9 +70,6 @@ function validate(context: PrepareContext, row: EventRow, payload: unknown, how:
     hint: `'ringrift events show ${row.name}' prints its fields.`,
   });
 }
-
-const isPlainObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Makes the event out of what a publisher said: name, checks, ids, trace, hash. Nothing is stored or delivered yet. */
 export function prepare(

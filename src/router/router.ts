@@ -18,7 +18,7 @@ import {
 import { Cursor } from "./cursor.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, fromStored, VIEW, type ViewName, viewBits } from "./event.ts";
+import { type AnyEvent, fromStored, type Published, VIEW, type ViewName, viewBits } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
@@ -32,13 +32,15 @@ import {
   prepare,
   type Validation,
 } from "./prepare.ts";
-import { type DurableHandler, type Failure, Runner } from "./runner.ts";
+import { type DurableHandler, type Failure, type HandlerContext, Runner } from "./runner.ts";
 import { Session } from "./session.ts";
 import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
 import { Statistics } from "./statistics.ts";
 import type { Operation, Store } from "./store.port.ts";
 import { createTail, type Tail } from "./tail.ts";
 import { createTracing, type Tracing } from "./tracing.ts";
+import { transact } from "./transact.ts";
+import { crossProcessOf, dataBusOf, type EventBus, stageBusOf } from "./views.ts";
 
 export interface RouterOptions<R extends Rows> {
   readonly catalog: Catalog<R>;
@@ -50,8 +52,12 @@ export interface RouterOptions<R extends Rows> {
   readonly settings?: Partial<RouterSettings>;
 }
 
-/** What `publish` resolves to: the event, and whether it repeated an earlier one. */
-export type Published = AnyEvent & { readonly suppressed: "event_id" | "content" | null };
+export type Emitters<R extends Rows> = {
+  readonly [N in EventName<R>]: (
+    payload: PayloadFor<N, R>,
+    options?: PublishOptions,
+  ) => Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
+};
 
 export interface ConsumeOptions {
   /** Stable name; its cursor is kept under it. */
@@ -66,6 +72,16 @@ export interface ConsumeOptions {
   /** What this source says is not delivered: a unit never hears itself. */
   readonly deafTo?: string;
   readonly validation?: Validation;
+}
+
+export interface TransactOptions {
+  /** Who speaks; the source of what is emitted. */
+  readonly source: string;
+  readonly validation?: Validation;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** The event that caused it, if one did; the parent of what is emitted. */
+  readonly parent?: AnyEvent;
 }
 
 export interface SessionRequest {
@@ -97,6 +113,11 @@ const REPORTS = new Set(["HANDLER_FAILED", "HANDLER_TIMEOUT"]);
 export class EventRouter<R extends Rows = Rows> {
   readonly catalog: Catalog<R>;
   readonly deadLetters: DeadLetterQueue;
+  readonly dataBus: EventBus;
+  readonly stageBus: EventBus;
+  readonly crossProcess: EventBus;
+  /** A typed emitter for every event: `emit.MODEL_PROMOTED({ ... })`. Checked strictly. */
+  readonly emit: Emitters<R>;
   readonly statistics = new Statistics();
   readonly settings: RouterSettings;
   readonly nodeId: string;
@@ -111,8 +132,9 @@ export class EventRouter<R extends Rows = Rows> {
   readonly #ephemeral: EphemeralSubscribers;
   readonly #consumers = new Map<string, Registered>();
   readonly #history: Ring<AnyEvent>;
-  readonly #seen: Recent<AnyEvent>;
-  readonly #contents: Recent<AnyEvent>;
+  /** What passed through lately: event ids, and the id of the first event with some content. */
+  readonly #seen: Recent<true>;
+  readonly #contents: Recent<string>;
   readonly #waiters = new Map<number, (() => void)[]>();
   readonly #tail: Tail;
   readonly #tracing: Tracing;
@@ -153,6 +175,16 @@ export class EventRouter<R extends Rows = Rows> {
       onReturned: (consumer, lanes) => this.#consumers.get(consumer)?.cursor.wake(lanes),
       sleep: (delayMs) => sleep(options.clock, delayMs),
     });
+    this.dataBus = dataBusOf(this as unknown as EventRouter);
+    this.stageBus = stageBusOf(this as unknown as EventRouter);
+    this.crossProcess = crossProcessOf(this as unknown as EventRouter);
+    this.emit = Object.fromEntries(
+      Object.keys(options.catalog.rows).map((name) => [
+        name,
+        async (payload: unknown, how: PublishOptions = {}) =>
+          this.publishPrepared(this.prepare(name, payload, how, "strict")),
+      ]),
+    ) as unknown as Emitters<R>;
     this.#tail = createTail(
       headSeq(options.store),
       (events) => this.#release(events),
@@ -175,7 +207,10 @@ export class EventRouter<R extends Rows = Rows> {
     options?: PublishOptions,
   ): Promise<Published>;
   async publish(eventType: string, payload: unknown, options: PublishOptions = {}): Promise<Published> {
-    return this.publishPrepared(this.prepare(eventType, payload, options));
+    const prepared = this.prepare(eventType, payload, options);
+    return prepared.event.eventClass === "durable" || this.#stopped
+      ? this.publishPrepared(prepared)
+      : this.#publishPassing(prepared);
   }
 
   /** For contexts that cannot await: the event at once, and a promise of its commit. */
@@ -200,11 +235,14 @@ export class EventRouter<R extends Rows = Rows> {
   prepare(eventType: string, payload: unknown, options: PublishOptions = {}, how: Validation = "tolerant"): Prepared {
     const current = options.parent ?? this.#current.getStore();
     const traceId = options.traceId ?? (current === undefined ? this.#tracing.activeTraceId() : undefined);
-    const complete = {
-      ...options,
-      ...(current === undefined ? {} : { parent: current }),
-      ...(traceId === undefined ? {} : { traceId }),
-    };
+    const complete =
+      current === undefined && traceId === undefined
+        ? options
+        : {
+            ...options,
+            ...(current === undefined ? {} : { parent: current }),
+            ...(traceId === undefined ? {} : { traceId }),
+          };
     return prepare(this.#context, eventType, payload, complete, how);
   }
 
@@ -300,6 +338,25 @@ export class EventRouter<R extends Rows = Rows> {
         this.#consumers.delete(options.consumer);
       },
     };
+  }
+
+  /** Work that is no delivery, with a handler's promises: its rows and emissions are one commit, within its time limit. */
+  async transact(options: TransactOptions, body: (context: HandlerContext) => void | Promise<void>): Promise<void> {
+    if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
+    const { source, parent, validation = "tolerant" } = options;
+    const { onCommitted, publishPassing } = this.#consumerCallbacks();
+    const ports = {
+      store: this.store,
+      log: this.#log,
+      timeLimits: this.#timeLimits,
+      windowSeconds: this.settings.dedupWindowSeconds,
+      prepareEmission: (type: string, payload: unknown) =>
+        this.prepare(type, payload, parent === undefined ? { source } : { source, parent }, validation),
+      onCommitted,
+      publishPassing,
+    };
+    const work = { source, timeoutMs: options.timeoutMs ?? this.settings.handlerTimeoutMs, signal: options.signal };
+    await transact(ports, work, body);
   }
 
   /** Opens a session for a consumer of another process. A newer session of the same name replaces the older one. */
@@ -593,18 +650,17 @@ export class EventRouter<R extends Rows = Rows> {
   #publishPassing(prepared: Prepared): Published {
     const { event, dedupKey } = prepared;
     const now = this.#clock.now();
-    const same = this.#seen.get(event.eventId, now);
-    if (same !== undefined) {
+    if (this.#seen.get(event.eventId, now) !== undefined) {
       this.statistics.duplicates += 1;
-      return { ...same, suppressed: "event_id" };
+      return { ...event, suppressed: "event_id" };
     }
-    const repeated = dedupKey === undefined ? undefined : this.#contents.get(dedupKey, now);
-    if (repeated !== undefined) {
+    const first = dedupKey === undefined ? undefined : this.#contents.get(dedupKey, now);
+    if (first !== undefined) {
       this.statistics.contentDuplicates += 1;
-      return { ...repeated, suppressed: "content" };
+      return { ...event, eventId: first, suppressed: "content" };
     }
-    this.#seen.set(event.eventId, event, now);
-    if (dedupKey !== undefined) this.#contents.set(dedupKey, event, now);
+    this.#seen.set(event.eventId, true, now);
+    if (dedupKey !== undefined) this.#contents.set(dedupKey, event.eventId, now);
     this.#deliver(event);
     return { ...event, suppressed: null };
   }

@@ -5,7 +5,7 @@
  * and every command go through it. It validates every byte from outside, bounds every size, and writing over the port
  * needs the token of the data folder.
  */
-export { type Channel, type Endpoint, openChannel } from "./client/channel.ts";
+export type { Endpoint } from "./client/channel.ts";
 export {
   Client,
   type ClientHandler,
@@ -17,6 +17,6 @@ export {
   type SubscribeOptions,
   type Subscription,
 } from "./client/client.ts";
-export { ENDPOINT_FILE, type EndpointFile, findEndpoint, requireEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
+export { ENDPOINT_FILE, type EndpointFile, findEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
 export { type ApiOptions, createApi } from "./http/api.ts";
 export { type Listening, serveApi } from "./http/server.ts";

@@ -16,14 +16,14 @@ import { didYouMean, messageOf } from "../../src/kernel/index.ts";
 import { OperatingError, ROOT } from "./root.ts";
 import { type Outcome, runModule } from "./suite-module.ts";
 
-export interface Suite {
+interface Suite {
   readonly name: string;
   readonly folder: string;
   readonly reports: string;
   readonly about: string;
 }
 
-export interface Entry {
+interface Entry {
   readonly name: string;
   readonly file: string;
   readonly about: string;
@@ -40,7 +40,7 @@ const HAS_RUN = /^export (async )?(function\*? run\b|const run\b)|^export \{[^}]
 const ABOUT = /^export const about\s*=\s*(["'`])(.*?)\1/m;
 
 /** The modules of a folder that export `run`; others are their helpers. */
-export function entriesIn(folder: string): Entry[] {
+function entriesIn(folder: string): Entry[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((file) => file.endsWith(".ts") && !/\.(test|contract|d)\.ts$/.test(file))
@@ -51,7 +51,7 @@ export function entriesIn(folder: string): Entry[] {
 }
 
 /** `rounds=20` becomes `{ rounds: 20 }`: what reads as JSON is taken so, the rest as text. */
-export function settingsOf(pairs: readonly string[]): Record<string, unknown> {
+function settingsOf(pairs: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf("=");

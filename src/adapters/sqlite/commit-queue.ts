@@ -74,9 +74,10 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
       if (waiting.length === 0 && inFlight.length === 0) for (const resolve of whenDrained.splice(0)) resolve();
       setFault(isStoreFault(failed) ? { code: failed.code, message: failed.message, since: clock.now() } : null);
     },
-    /** Refuses what waits and what comes. */
+    /** Refuses what waits and what comes: for good, so a writer that is gone is a fault that stays. */
     close(reason: OperatingError): void {
       closed ??= reason;
+      if (reason.code === "STORE_GONE") setFault({ code: reason.code, message: reason.message, since: clock.now() });
       const left = [...inFlight.flat(), ...waiting];
       inFlight.length = 0;
       waiting = [];
@@ -96,5 +97,3 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
     },
   };
 }
-
-export type CommitQueue = ReturnType<typeof createCommitQueue>;

@@ -67,6 +67,8 @@ export function translateFault(thrown: unknown): unknown {
   });
 }
 
-/** Faults of the disk, as opposed to an operation that refused. */
+const faultCodes: ReadonlySet<string> = new Set(Object.values(known).map(({ code }) => code));
+
+/** Faults of the disk concern every commit; anything else (a broken constraint, a refusal) concerns its own alone. */
 export const isStoreFault = (error: unknown): error is OperatingError =>
-  isOperatingError(error) && error.code.startsWith("STORE_") && error.code !== "STORE_BUSY";
+  isOperatingError(error) && faultCodes.has(error.code);

@@ -156,6 +156,13 @@ export const expireConsumers = defineOperation<
       head,
       at,
     );
+    // A letter that was sent back and never taken is a letter again: it waits for somebody's decision.
+    tx.run(
+      `DELETE FROM deliveries WHERE consumer = ?
+         AND seq IN (SELECT seq FROM dead_letters l WHERE l.consumer = deliveries.consumer AND l.status = 'retrying')`,
+      consumer,
+    );
+    tx.run("UPDATE dead_letters SET status = 'pending' WHERE consumer = ? AND status = 'retrying'", consumer);
     tx.run("UPDATE deliveries SET state = 'expired' WHERE consumer = ? AND state IN ('parked', 'retrying')", consumer);
     tx.run("UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND end_seq IS NULL", head, consumer);
   }

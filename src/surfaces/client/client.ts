@@ -57,7 +57,6 @@ export interface ClientHandlerContext {
   emit(eventType: string, payload: Readonly<Record<string, unknown>>): void;
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler may be sync or async.
 export type ClientHandler = (event: AnyEvent, context: ClientHandlerContext) => void | Promise<void>;
 
 export interface SubscribeOptions {
@@ -210,7 +209,8 @@ export class Client {
   #onTheWire(eventType: string, payload: object, options: ClientPublishOptions): unknown {
     const eventId = options.eventId ?? this.#ids.uuid();
     const { parent } = options;
-    return toCloudEvent({
+    // The main process computes the hash itself.
+    const { contenthash: _, ...event } = toCloudEvent({
       eventType: this.#names.resolve(eventType)?.name ?? eventType,
       payload: payload as never,
       timestamp: this.#clock.now() / 1_000,
@@ -220,7 +220,7 @@ export class Client {
       traceId: parent?.traceId ?? this.#ids.traceId(),
       correlationId: options.correlationId ?? parent?.correlationId ?? eventId,
       parentEventId: parent?.eventId ?? null,
-      contentHash: "0".repeat(64),
+      contentHash: "",
       seq: null,
       payloadVersion: 1,
       eventClass: "durable",
@@ -232,6 +232,7 @@ export class Client {
       },
       nodeId: "local",
     });
+    return event;
   }
 
   /** One request after the other; what gathers meanwhile goes together. */

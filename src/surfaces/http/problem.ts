@@ -1,4 +1,4 @@
-import { isOperatingError, messageOf, OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, messageOf, type OperatingError } from "../../kernel/index.ts";
 
 /** RFC 9457: an error that a program can read. */
 export interface Problem {
@@ -48,10 +48,3 @@ export function problemOf(thrown: unknown): Problem {
     ...(thrown.hint === undefined ? {} : { hint: thrown.hint }),
   };
 }
-
-/** The error that a problem document speaks of, on the caller's side. */
-export const errorOfProblem = (problem: Partial<Problem>): OperatingError =>
-  new OperatingError(problem.code ?? "INTERNAL", problem.detail ?? "the server answered with an error", {
-    retryable: problem.retryable ?? false,
-    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
-  });

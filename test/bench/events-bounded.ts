@@ -1,0 +1,100 @@
+/** What must not grow: memory over millions of events, and the cost of an empty poll over a long journal. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { durablePayload, durableRouter, inFolder } from "./events-durable.ts";
+import { inProcessRouter, payloadOf } from "./events-in-process.ts";
+import { atMost, median } from "./support/measure.ts";
+import type { Section } from "./support/table.ts";
+
+/** Live bytes, after everything that can go has gone. */
+function liveBytes(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  collect();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+/**
+ * Publishes in ten parts and looks at the live memory after each. The first parts fill history, dedup windows and
+ * statistics to their bounds; what follows must add nothing.
+ */
+export async function flatMemory(events: number): Promise<Section> {
+  const router = inProcessRouter();
+  let heard = 0;
+  router.subscribe("SELFPLAY_TICK", () => {
+    heard += 1;
+  });
+  router.subscribe("SELFPLAY_TICK", async () => {
+    await undefined;
+    heard += 1;
+  });
+  const begun = performance.now();
+  const samples: number[] = [];
+  for (let part = 0; part < 10; part += 1) {
+    for (let n = 0; n < events / 10; n += 1) await router.publish("SELFPLAY_TICK", payloadOf(n));
+    await new Promise((resolve) => setImmediate(resolve));
+    samples.push(liveBytes() / 1_048_576);
+  }
+  const seconds = (performance.now() - begun) / 1_000;
+  await router.stop();
+  await router.store.close();
+  if (heard !== events * 2) throw new Error(`${heard} of ${events * 2} handlers ran`);
+  return {
+    title: `memory over ${events.toLocaleString("en-US")} events in the process`,
+    measured: [],
+    goals: [
+      // The windows turn over at their own pace: a megabyte either way is the noise of where they stand.
+      atMost("MiB grown from the first fifth to the end", Math.max(0, samples.at(-1)! - samples[1]!), 2),
+    ],
+    notes: { "MiB live after each tenth": samples.map((mib) => mib.toFixed(1)).join(" "), seconds },
+  };
+}
+
+/** The cost of a poll that finds nothing, before and after a session has acked many events. */
+export async function emptyPoll(events: number): Promise<Section> {
+  return inFolder(async (folder) => {
+    const router = await durableRouter(folder);
+    const session = await router.openSession({ consumer: "bench", eventTypes: ["GAMES_PLAYED"], start: "earliest" });
+    const pollCost = async () => {
+      const costs: number[] = [];
+      for (let round = 0; round < 21; round += 1) {
+        const begun = performance.now();
+        for (let n = 0; n < 20_000; n += 1)
+          if ((await session.poll(100, 0)).length > 0) throw new Error("the poll was not empty");
+        costs.push(((performance.now() - begun) * 1_000) / 20_000);
+      }
+      return median(costs);
+    };
+    await pollCost();
+    const before = await pollCost();
+    const begun = performance.now();
+    let acked = 0;
+    while (acked < events) {
+      const part = Math.min(5_000, events - acked);
+      await Promise.all(
+        Array.from({ length: part }, (_, n) => router.publish("GAMES_PLAYED", durablePayload(n), { source: "bench" })),
+      );
+      for (let left = part; left > 0; ) {
+        const batch = await session.poll(500, 1_000);
+        const done = await session.ack(batch.map(({ event }) => event.seq!));
+        left -= done.acked.length;
+        acked += done.acked.length;
+      }
+    }
+    const seconds = (performance.now() - begun) / 1_000;
+    const after = await pollCost();
+    await router.stop();
+    await router.store.close();
+    return {
+      title: `an empty poll after ${events.toLocaleString("en-US")} acked events`,
+      measured: [
+        { name: "at the beginning", costUs: before, perSecond: 1_000_000 / before },
+        { name: "at the end", costUs: after, perSecond: 1_000_000 / after },
+      ],
+      goals: [atMost("cost, times that at the beginning", after / before, 1.5)],
+      notes: { "events published, polled and acked a second": events / seconds },
+    };
+  });
+}

@@ -1,0 +1,84 @@
+/** Speed as ratios: the contenders of one run take turns, so that a busy machine slows all of them alike. */
+
+export interface Contender {
+  readonly name: string;
+  /** Does the thing `times` times and returns once all of it has ended. */
+  readonly run: (times: number) => void | Promise<void>;
+  /** What is needed for one round and is no part of what is measured. */
+  readonly prepare?: (times: number) => void;
+}
+
+export interface Measured {
+  readonly name: string;
+  /** Microseconds for one, the median over the rounds. */
+  readonly costUs: number;
+  readonly perSecond: number;
+}
+
+export const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+};
+
+export const percentile = (values: readonly number[], share: number): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
+};
+
+export interface Comparison {
+  readonly contenders: readonly Measured[];
+  /** How many times the cost of contender `b` contender `a` has: the median of the rounds' ratios. */
+  costRatio(a: string, b: string): number;
+}
+
+/** Lets all contenders warm up, then lets them take turns, each round in another order. */
+export async function compare(contenders: readonly Contender[], times: number, rounds: number): Promise<Comparison> {
+  const costs = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  for (const { run, prepare } of contenders) {
+    prepare?.(times);
+    await run(times);
+  }
+  for (let round = 0; round < rounds; round += 1)
+    for (let turn = 0; turn < contenders.length; turn += 1) {
+      const { name, run, prepare } = contenders[(turn + round) % contenders.length]!;
+      prepare?.(times);
+      const begun = performance.now();
+      await run(times);
+      costs.get(name)!.push(((performance.now() - begun) * 1_000) / times);
+    }
+  const costsOf = (name: string) => {
+    const found = costs.get(name);
+    if (found === undefined) throw new Error(`nobody measured is called ${name}`);
+    return found;
+  };
+  return {
+    contenders: contenders.map(({ name }) => {
+      const costUs = median(costsOf(name));
+      return { name, costUs, perSecond: 1_000_000 / costUs };
+    }),
+    costRatio: (a, b) => median(costsOf(a).map((cost, round) => cost / costsOf(b)[round]!)),
+  };
+}
+
+/** A measured figure beside what it should be. */
+export interface Goal {
+  readonly what: string;
+  readonly value: number;
+  readonly goal: { readonly atMost: number } | { readonly atLeast: number };
+  readonly met: boolean;
+}
+
+export const atMost = (what: string, value: number, most: number): Goal => ({
+  what,
+  value,
+  goal: { atMost: most },
+  met: value <= most,
+});
+
+export const atLeast = (what: string, value: number, least: number): Goal => ({
+  what,
+  value,
+  goal: { atLeast: least },
+  met: value >= least,
+});
