@@ -424,46 +424,44 @@ class _Channel:
 
 
 class _Lines:
-    """The lines of an endless answer. ``close`` may be called from another thread and ends them."""
+    """The lines of an endless answer. Whoever reads them closes them; ``end`` may be called from any thread."""
 
     def __init__(self, endpoint: _Endpoint, path: str, timeout: Optional[float]) -> None:
+        self._connection, headers = endpoint.open(timeout)
         try:
-            self._connection, headers = endpoint.open(timeout)
             self._connection.request("GET", path, headers=headers)
             # Kept apart: http.client forgets the socket when the answer ends.
             self._sock = self._connection.sock
             self._response = self._connection.getresponse()
             if self._response.status >= 400:
                 raise _error_of(self._response.status, self._response.read())
-        except RingRiftError:
-            self.close()
-            raise
         except (OSError, http.client.HTTPException) as cause:
-            self.close()
+            self._connection.close()
             raise _unreachable(cause) from cause
+        except BaseException:
+            self._connection.close()
+            raise
 
     def __iter__(self) -> Iterator[bytes]:
         rest = b""
-        while True:
-            try:
+        try:
+            while True:
                 part = self._response.read1(1 << 16)
-            except (OSError, http.client.HTTPException, ValueError) as cause:
-                raise _unreachable(cause) from cause
-            if not part:
-                return
-            *whole, rest = (rest + part).split(b"\n")
-            yield from whole
+                if not part:
+                    return
+                *whole, rest = (rest + part).split(b"\n")
+                yield from whole
+        except (OSError, http.client.HTTPException) as cause:
+            raise _unreachable(cause) from cause
+        finally:
+            self._connection.close()
 
-    def close(self) -> None:
-        sock = getattr(self, "_sock", None)
-        if sock is not None:
-            try:
-                sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # Closed already by the other side.
-        connection = getattr(self, "_connection", None)
-        if connection is not None:
-            connection.close()
+    def end(self) -> None:
+        """Hangs up: the reader, wherever it is, comes to the end of the answer."""
+        try:
+            self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # Closed already.
 
 
 # --- The client -------------------------------------------------------------------------------------------------------
@@ -633,18 +631,14 @@ class Client:
     ) -> Iterator[RouterEvent]:
         """What happens from now on, owed nothing: for looking, not for working. Ends when the main process does."""
         path = "/v1/stream?" + urllib.parse.urlencode([("event_type", name) for name in _names_of(event_types)])
-        lines = self._channel.lines(path, None)
-        try:
-            for line in lines:
-                if not line:
-                    continue
-                told = json.loads(line)
-                if "event" in told:
-                    yield RouterEvent(**_fields_from_wire(told["event"]))
-                elif on_missed is not None:
-                    on_missed(told.get("missed", 0))
-        finally:
-            lines.close()
+        for line in self._channel.lines(path, None):
+            if not line:
+                continue
+            told = json.loads(line)
+            if "event" in told:
+                yield RouterEvent(**_fields_from_wire(told["event"]))
+            elif on_missed is not None:
+                on_missed(told.get("missed", 0))
 
     def status(self) -> Json:
         """The state of the main process: subscriptions, counters, consumers and how far behind each is."""
@@ -916,7 +910,7 @@ class Subscription:
             raise
         finally:
             answers.close()
-            lines.close()
+            lines.end()
 
     def _handle(self, item: Json, answers: _Answers, failed_at: Dict[str, int]) -> None:
         emitted: List[Json] = []

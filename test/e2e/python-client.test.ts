@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { silentLog } from "../../src/kernel/index.ts";
-import { type AnyEvent, countPairs } from "../../src/router/index.ts";
+import { type AnyEvent, countPairs, type Store } from "../../src/router/index.ts";
 import { type Owned, owned, type Started } from "../support/process.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -85,6 +85,8 @@ const byKey = (lines: readonly string[]): Map<string, number[]> => {
   }
   return seen;
 };
+
+const pairsOfPython = (store: Store) => countPairs(store).filter(({ consumer }) => consumer === "py");
 
 /** At least once and in order: without what came again, each number follows its predecessor. */
 const withoutRepeats = (list: readonly number[]) => list.filter((n, i) => i === 0 || n > Math.max(...list.slice(0, i)));
@@ -208,7 +210,7 @@ print("stopped", subscription.handled, flush=True)
       expect(parents).toContain(parentEventId);
       expect(source).toBe("py");
     }
-    expect(countPairs(router.store)).toEqual([{ consumer: "py", state: "done", pairs: 1_000 }]);
+    expect(pairsOfPython(router.store)).toEqual([{ consumer: "py", state: "done", pairs: 1_000 }]);
   });
 
   test("an async handler works, and an emission that is refused fails its event and nobody else", async () => {
@@ -274,7 +276,7 @@ print(letters.get_pending_count(), letters.cleanup(older_than_hours=0))
     expect(printed.split("\n")).toEqual(["1 1 True", "True 1", "1", "0 1", ""]);
     await consumer.waitForLine(/^a_2p 2$/, { after });
     await consumer.stop();
-    expect(countPairs(router.store)).toEqual([{ consumer: "py", state: "done", pairs: 6 }]);
+    expect(pairsOfPython(router.store)).toEqual([{ consumer: "py", state: "done", pairs: 6 }]);
   });
 
   test("polls, acks with an emission, nacks, and gets back what it did not ack", async () => {
@@ -323,7 +325,7 @@ print("stopped", subscription.handled, flush=True)
     first.write("\n");
     await first.waitForLine(/^stopped \d$/);
     const stopped = Number(first.lines.at(-1)!.split(" ")[1]);
-    expect(first.lines).toHaveLength(stopped + 1);
+    expect(first.lines.slice(0, -1)).toEqual(Array.from({ length: stopped }, (_, n) => `a_2p ${n} 1`));
     const second = start(program, join(dataDir, "never"));
     if (stopped < 3) await second.waitForLine(new RegExp(`^a_2p ${stopped} 1$`));
   });
@@ -351,7 +353,7 @@ describe.skipIf(!hasPython)("kill -9", () => {
       expect(withoutRepeats(list)).toEqual(
         Array.from({ length: total / 3 }, (_, i) => 3 * i + Number(key.slice(1, 2))),
       );
-    expect(countPairs(router.store)).toEqual([{ consumer: "py", state: "done", pairs: total }]);
+    expect(pairsOfPython(router.store)).toEqual([{ consumer: "py", state: "done", pairs: total }]);
   });
 
   test("of the main process: a publisher and a consumer go on by themselves, nothing is lost or doubled", async () => {
