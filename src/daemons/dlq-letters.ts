@@ -39,7 +39,7 @@ export function dueLetters(
 }
 
 /** Letters of one consumer, summed up. */
-export interface LetterGroup {
+interface LetterGroup {
   readonly consumer: string;
   readonly letters: number;
   /** When the first of them failed first, in milliseconds since the epoch. */
@@ -63,7 +63,7 @@ export const pendingByConsumer = (store: Reader): LetterGroup[] => groups(store,
 export const discardedBefore = (store: Reader, resolvedBefore: number): LetterGroup[] =>
   groups(store, "status = 'discarded' AND resolved_at < ?", resolvedBefore);
 
-export interface RecoveredLetter {
+interface RecoveredLetter {
   readonly id: number;
   readonly consumer: string;
   readonly event_type: string;

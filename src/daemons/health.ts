@@ -15,8 +15,8 @@ export interface Outcomes {
 }
 
 /** The shares of failures above which a unit is degraded, and no longer does its work. */
-export const DEGRADED_SHARE = 0.2;
-export const STOPPED_SHARE = 0.5;
+const DEGRADED_SHARE = 0.2;
+const STOPPED_SHARE = 0.5;
 
 /** The standard rule: more than a fifth of the recent work failed, or more than half of it. */
 export function standardHealth({ succeeded, failed }: Outcomes): UnitHealth {

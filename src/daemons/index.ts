@@ -37,10 +37,18 @@ export { consumerOf, unitNameOf } from "./identity.ts";
 export type { UnitRouter } from "./live-unit.ts";
 export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";
 export { printAudit } from "./print-audit.ts";
-export { createRegistry, type Delegation, type Excuses, type Reasons, type Registry } from "./registry.ts";
+export {
+  createRegistry,
+  type Delegation,
+  type Excuses,
+  type Reasons,
+  type Registry,
+  type RegistryOptions,
+} from "./registry.ts";
 export { type RuntimeFacts, runtimeFacts } from "./runtime-facts.ts";
 export { startOrder } from "./start-order.ts";
 export {
+  type Behaviour,
   type Declaration,
   defineCoordinator,
   defineDaemon,
@@ -56,9 +64,11 @@ export {
   type Placement,
   type ReadRows,
   type State,
+  type Tables,
   type Unit,
   type UnitContext,
   type UnitLanguage,
+  type UnitSpec,
   unitsFor,
 } from "./unit.ts";
 export type { UnitStatus } from "./unit-ledger.ts";

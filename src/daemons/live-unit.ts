@@ -15,7 +15,7 @@ export interface UnitRouter
   subscribe(eventType: string | null, handler: Handler, options?: { name?: string }): () => void;
 }
 
-export interface LiveUnitOptions {
+interface LiveUnitOptions {
   readonly unit: Unit;
   /** Under what name it consumes and speaks. */
   readonly identity: string;
@@ -152,6 +152,7 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
               handlers: Object.fromEntries(owed.map((type) => [type, handle])),
               deafTo: identity,
               validation: "strict",
+              start: behaviour.start,
               version: behaviour.version,
               ...limits,
             });

@@ -2,7 +2,7 @@ import type { AuditedUnit, AuditReport } from "./audit.ts";
 import type { Finding, Severity } from "./audit-checks.ts";
 import type { Pattern } from "./unit.ts";
 
-export const AUDIT_COLUMNS = 100;
+const AUDIT_COLUMNS = 100;
 
 /** What the words of the registry mean, and what they mean here. */
 const PATTERN_MEANING: Readonly<Record<Pattern, string>> = {

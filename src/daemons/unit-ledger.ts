@@ -4,7 +4,7 @@ import { type HealthState, type Outcomes, standardHealth, type UnitHealth } from
 const REMEMBERED = 100;
 
 /** What a unit has done since it started, counted once each piece of work has ended. */
-export interface UnitLedger {
+interface UnitLedger {
   readonly handled: number;
   readonly failed: number;
   readonly ticks: number;

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../kernel/index.ts";
 
-export interface UnitLoopOptions {
+interface UnitLoopOptions {
   readonly clock: Clock;
   readonly everyMs: number;
   /**
@@ -10,7 +10,7 @@ export interface UnitLoopOptions {
   readonly tick: () => Promise<void>;
 }
 
-export interface UnitLoop {
+interface UnitLoop {
   /** Begins at once with the first tick. */
   start(): void;
   /** No tick begins after this; resolves when the one that runs is over. Twice is once. */

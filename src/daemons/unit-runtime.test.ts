@@ -34,6 +34,8 @@ afterEach(async () => {
 /** Starts a runtime while its world's clock runs. */
 const started = ({ driven }: World, runtime: UnitRuntime) => driven(runtime.start());
 
+const plain = { layer: 1, placement: "leader", emits: [] } as const;
+
 const answering = defineCoordinator({
   name: "answering",
   layer: 1,
@@ -75,6 +77,22 @@ describe("a unit with handlers", () => {
     await started(w, second);
     await w.pass(10);
     expect(second.status()).toMatchObject([{ handled_events: 1 }]);
+  });
+
+  test("may start with what was published before it was first seen", async () => {
+    const w = world();
+    await w.router.publish("ASKED", { who: "ann", n: 1 });
+    const late = { ...plain, name: "late", on: { ASKED() {} } } as const;
+    const runtime = w.runtime([
+      defineCoordinator(late),
+      defineCoordinator({ ...late, name: "early", start: "earliest" }),
+    ]);
+    await started(w, runtime);
+    await w.pass(10);
+    expect(runtime.status().map(({ name, handled_events }) => [name, handled_events])).toEqual([
+      ["late", 0],
+      ["early", 1],
+    ]);
   });
 
   test("never hears itself, and hears its sibling on another node", async () => {
@@ -278,6 +296,22 @@ describe("a daemon's loop", () => {
     expect(w.router.history({ eventType: "ERROR" })).toMatchObject([{ payload: { error_code: "HANDLER_TIME_LIMIT" } }]);
   });
 
+  test("is nobody's effect, also when a handler started it", async () => {
+    const w = world();
+    const daemon = defineDaemon({
+      name: "free",
+      layer: 1,
+      placement: "leader",
+      emits: ["ANSWERED"],
+      loop: { everyMs: 1_000, tick: ({ emit }) => void emit.ANSWERED({ who: "loop", n: 1 }) },
+    });
+    const runtime = w.runtime([daemon]);
+    w.router.subscribe("BLINKED", () => void runtime.start());
+    await w.router.publish("BLINKED", { n: 1 });
+    await w.pass(100);
+    expect(w.router.history({ eventType: "ANSWERED" })).toMatchObject([{ parentEventId: null }]);
+  });
+
   test("runs again when a row it read changed meanwhile", async () => {
     const w = world();
     let runs = 0;
@@ -402,8 +436,6 @@ describe("the runtime", () => {
     expect(registry.units[0]?.hears).toEqual(["ASKED"]);
   });
 });
-
-const plain = { layer: 1, placement: "leader", emits: [] } as const;
 
 /** The router's face to units, for a test that changes one method of it. */
 const pick = (router: EventRouter<typeof rows>) => ({

@@ -45,7 +45,7 @@ export interface UnitRuntime {
 }
 
 /** A subscription that fails is tried again after these waits. */
-export const SUBSCRIBE_RETRY_MS = [1_000, 2_000, 4_000] as const;
+const SUBSCRIBE_RETRY_MS = [1_000, 2_000, 4_000] as const;
 const HEARTBEAT_MS = 30_000;
 const STOP_GRACE_MS = 10_000;
 const SOURCE = "unit_runtime";

@@ -45,6 +45,7 @@ export interface Behaviour {
   rebuild(rows: ReadRows): unknown;
   health(view: HealthView): UnitHealth | undefined;
   readonly timeoutMs: number | undefined;
+  readonly start: "earliest" | "now";
   readonly version: string;
 }
 
@@ -136,6 +137,8 @@ export interface UnitSpec<
   readonly health?: (view: HealthView<C>) => UnitHealth;
   /** Time limit of a handler or tick; the router's unless set. */
   readonly timeoutMs?: number;
+  /** Where its subscriptions start when they are first seen; now unless set. */
+  readonly start?: "earliest" | "now";
   /** Shown with its dead letters, so that one knows which code failed. */
   readonly version?: string;
 }
@@ -206,6 +209,7 @@ function build(kind: Declaration["kind"], spec: AnySpec): Unit {
       rebuild: (rows) => spec.state?.cache?.(rows),
       health: (view) => spec.health?.(view),
       timeoutMs: spec.timeoutMs,
+      start: spec.start ?? "now",
       version: spec.version ?? "1",
     },
   };

@@ -3,7 +3,7 @@ import type { Registry } from "./registry.ts";
 import type { Part, Placement, Unit } from "./unit.ts";
 
 /** Who may say an event: a unit, a part, or somebody outside. */
-export interface Speaker {
+interface Speaker {
   readonly name: string;
   readonly placement: Placement | "outside";
 }

@@ -1,4 +1,4 @@
-import { type BackoffPolicy, type Breaker, backoffMs, type Clock, type Random, type Timer } from "../kernel/index.ts";
+import { type BackoffPolicy, type Breaker, backoffMs, type Clock, type Random } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
 import type { StoredEvent } from "./journal/append.ts";
 import {
@@ -9,10 +9,11 @@ import {
   type Mark,
   parkDeliveries,
 } from "./journal/deliveries.ts";
-import { dueDeliveries, eventsAfter, laneDeliveries, waitingLanes } from "./journal/queries.ts";
-import { createLane, type Delivery, isOrdered, type Lane, laneOf } from "./lanes.ts";
+import { eventsAfter } from "./journal/queries.ts";
+import { type Delivery, isOrdered, laneOf } from "./lanes.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import type { Operation, Store } from "./store.port.ts";
+import { WaitingRoom } from "./waiting-room.ts";
 
 export interface RetryPolicy {
   readonly maxAttempts: number;
@@ -47,8 +48,6 @@ export interface Death {
   readonly also: (attempts: number) => readonly Operation[];
 }
 
-const PAGE = 64;
-
 /**
  * The position of one durable consumer in the journal, and what is on its way to it: fetches what is owed, keeps the order
  * within each key, parks what must wait, and moves the low-water mark. It runs no handler; a runner or a session takes
@@ -58,21 +57,15 @@ export class Cursor {
   readonly consumer: string;
   readonly #o: CursorOptions;
   readonly #progress: Progress;
-  readonly #lanes = new Map<string, Lane>();
-  /** The lanes that wait for a time. */
-  readonly #waiting = new Set<Lane>();
+  readonly #room: WaitingRoom;
   readonly #ready: Delivery[] = [];
   /** Above the mark and already ended or waiting in the store: not to be fetched again. */
   readonly #skip: Set<number>;
   #head: number;
-  #timer: Timer | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
   #pulling = false;
   #stopped = false;
   #persistedMark: number;
   #toPark: Delivery[] = [];
-  /** Ready or being worked on: their rows in the store, if any, must not be loaded a second time. */
-  readonly #live = new Set<number>();
   /** Outstanding ones, by sequence number. */
   readonly #open = new Map<number, Delivery>();
   #inFlight = 0;
@@ -94,24 +87,29 @@ export class Cursor {
     this.#skip = new Set(above.map(({ seq }) => seq));
     const done = above.filter(({ state }) => state === "done").map(({ seq }) => seq);
     this.#endProgress(done, options.lowWater, true);
-    for (const { lane, next_at } of waitingLanes(options.store, this.consumer)) {
-      const held = this.#lane(lane);
-      held.held = true;
-      this.#wakeLaneAt(held, next_at);
-    }
+    this.#room = new WaitingRoom({
+      consumer: options.consumer,
+      store: options.store,
+      clock: options.clock,
+      fromStored: options.fromStored,
+      isFull: () => this.#ready.length > options.window,
+      onDue: (deliveries) => {
+        this.#ready.push(...deliveries);
+        options.onReady();
+      },
+    });
   }
 
   /** Begins to fetch, up to the given head of the journal. */
   start(head: number): void {
     this.#head = Math.max(this.#head, head);
-    this.#schedule();
+    this.#room.schedule();
     this.#pull();
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#room.stop();
     this.#ready.length = 0;
   }
 
@@ -136,7 +134,7 @@ export class Cursor {
     if (this.#stopped) return;
     const first = events[0]!.seq!;
     const last = events.at(-1)!.seq!;
-    if (this.#progress.scanned === first - 1 && this.#room > events.length) {
+    if (this.#progress.scanned === first - 1 && this.#places > events.length) {
       this.#head = Math.max(this.#head, last);
       for (const event of events) this.#consider(event);
       this.#persistParked();
@@ -171,7 +169,7 @@ export class Cursor {
       const head = this.take();
       if (head === undefined) break;
       batch.push(head);
-      const lane = this.#lanes.get(head.lane);
+      const lane = this.#room.find(head.lane);
       if (lane === undefined || !lane.ordered) continue;
       for (const next of lane.queue) {
         if (batch.length >= most) break;
@@ -259,7 +257,7 @@ export class Cursor {
     for (const delivery of given) {
       delivery.taken = false;
       // On an ordered key the first runs and brings the others after it; a revoked one is in the store by now.
-      if (!isOrdered(delivery.lane) || this.#lanes.get(delivery.lane)?.queue[0] === delivery)
+      if (!isOrdered(delivery.lane) || this.#room.find(delivery.lane)?.queue[0] === delivery)
         this.#ready.push(delivery);
     }
     this.#ready.sort((a, b) => a.seq - b.seq);
@@ -280,30 +278,11 @@ export class Cursor {
 
   /** Rows were put into the store from outside (a dead letter sent back): look at these lanes now. */
   wake(lanes: Iterable<string>): void {
-    for (const id of lanes) {
-      const lane = this.#lane(id);
-      lane.held = true;
-      if (lane.queue.length === 0) this.#wakeLaneAt(lane, 0);
-    }
-    this.#schedule();
+    this.#room.wake(lanes);
   }
 
-  get #room(): number {
+  get #places(): number {
     return this.#o.window - this.#progress.outstanding;
-  }
-
-  #lane(id: string): Lane {
-    let lane = this.#lanes.get(id);
-    if (lane === undefined) {
-      lane = createLane(id);
-      this.#lanes.set(id, lane);
-    }
-    return lane;
-  }
-
-  #wakeLaneAt(lane: Lane, at: number): void {
-    lane.wakeAt = at;
-    this.#waiting.add(lane);
   }
 
   #endProgress(seqs: Iterable<number>, lowWater: number, asDone: boolean): void {
@@ -329,17 +308,18 @@ export class Cursor {
       seq,
       lane: laneOf(event),
       attempts: 0,
+      loaded: false,
       hasRow: false,
       taken: false,
       ending: false,
     };
     this.#open.set(seq, delivery);
-    this.#live.add(seq);
+    this.#room.enter(seq);
     if (!isOrdered(delivery.lane)) {
       this.#ready.push(delivery);
       return;
     }
-    const lane = this.#lane(delivery.lane);
+    const lane = this.#room.lane(delivery.lane);
     if (lane.held) {
       lane.parking += 1;
       this.#toPark.push(delivery);
@@ -354,8 +334,8 @@ export class Cursor {
     if (this.#pulling || this.#stopped) return;
     this.#pulling = true;
     try {
-      while (this.#behind && this.#room > 0) {
-        const page = eventsAfter(this.#o.store, this.#progress.scanned, Math.min(this.#room, 256));
+      while (this.#behind && this.#places > 0) {
+        const page = eventsAfter(this.#o.store, this.#progress.scanned, Math.min(this.#places, 256));
         for (const stored of page) this.#consider(this.#o.fromStored(stored));
         if (page.length === 0) this.#progress.scanTo(this.#head);
       }
@@ -374,11 +354,11 @@ export class Cursor {
     this.#toPark = [];
     const settle = () => {
       for (const { seq, lane } of parked) {
-        this.#live.delete(seq);
-        this.#lane(lane).parking -= 1;
+        this.#room.leave(seq);
+        this.#room.lane(lane).parking -= 1;
       }
-      for (const id of new Set(parked.map(({ lane }) => lane))) this.#laneIdle(this.#lane(id));
-      this.#schedule();
+      for (const id of new Set(parked.map(({ lane }) => lane))) this.#room.settle(this.#room.lane(id));
+      this.#room.schedule();
       this.#pull();
     };
     this.#park(parked).then(settle, () => {
@@ -410,7 +390,7 @@ export class Cursor {
 
   /** Puts a delivery and all behind it on its key into the store until `nextAt`. */
   async #setAside(head: Delivery, row: { attempts: number; nextAt: number; error: string }): Promise<void> {
-    const lane = this.#lane(head.lane);
+    const lane = this.#room.lane(head.lane);
     const behind = lane.ordered ? lane.queue.filter((d) => d !== head && !d.hasRow) : [];
     const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
     const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
@@ -433,13 +413,13 @@ export class Cursor {
       mark.lowWater,
       false,
     );
-    for (const { seq } of lane.ordered ? lane.queue : [head]) this.#live.delete(seq);
+    for (const { seq } of lane.ordered ? lane.queue : [head]) this.#room.leave(seq);
     if (lane.ordered) {
       lane.queue.length = 0;
       lane.loaded = 0;
-    } else if (head.hasRow) lane.loaded -= 1;
-    this.#wakeLaneAt(lane, Math.min(lane.wakeAt ?? Number.POSITIVE_INFINITY, row.nextAt));
-    this.#schedule();
+    } else if (head.loaded) lane.loaded -= 1;
+    this.#room.holdUntil(lane, row.nextAt);
+    this.#room.schedule();
     this.#pull();
   }
 
@@ -464,117 +444,21 @@ export class Cursor {
       asDone,
     );
     for (const delivery of deliveries) {
-      this.#live.delete(delivery.seq);
-      const lane = this.#lanes.get(delivery.lane);
+      this.#room.leave(delivery.seq);
+      const lane = this.#room.find(delivery.lane);
       if (lane === undefined) continue;
-      if (delivery.hasRow && lane.loaded > 0) lane.loaded -= 1;
+      if (delivery.loaded) lane.loaded -= 1;
       if (lane.ordered) {
         const at = lane.queue.indexOf(delivery);
         if (at >= 0) lane.queue.splice(at, 1);
         const next = lane.queue[0];
         if (at === 0 && next !== undefined && !next.taken) this.#ready.push(next);
       }
-      this.#laneIdle(lane);
+      this.#room.settle(lane);
     }
     this.#o.onEnded(deliveries.map(({ seq }) => seq));
-    this.#schedule();
+    this.#room.schedule();
     this.#pull();
     if (this.#ready.length > 0) this.#o.onReady();
-  }
-
-  /** Nothing of this lane is in memory any more: look into the store, or forget the lane. */
-  #laneIdle(lane: Lane): void {
-    if (lane.queue.length > 0 || lane.parking > 0 || lane.loaded > 0) return;
-    if (lane.held) this.#wakeLaneAt(lane, lane.wakeAt ?? 0);
-    else this.#lanes.delete(lane.id);
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    let soonest = Number.POSITIVE_INFINITY;
-    for (const { wakeAt } of this.#waiting) if (wakeAt !== undefined && wakeAt < soonest) soonest = wakeAt;
-    if (soonest >= this.#timerAt && this.#timer !== undefined) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#timerAt = soonest;
-    if (soonest === Number.POSITIVE_INFINITY) return;
-    this.#timer = this.#o.clock.after(Math.max(0, soonest - this.#o.clock.now()), () => {
-      this.#timer = undefined;
-      this.#timerAt = Number.POSITIVE_INFINITY;
-      this.#wakeDue();
-    });
-  }
-
-  #wakeDue(): void {
-    if (this.#stopped) return;
-    const now = this.#o.clock.now();
-    for (const lane of [...this.#waiting])
-      if (lane.wakeAt !== undefined && lane.wakeAt <= now) {
-        if (this.#ready.length > this.#o.window) {
-          // Enough is in memory; this lane's turn comes when some of it is done.
-          this.#wakeLaneAt(lane, now + 50);
-          continue;
-        }
-        lane.wakeAt = undefined;
-        this.#waiting.delete(lane);
-        if (lane.ordered) this.#loadOrdered(lane, now);
-        else this.#loadUnordered(lane, now);
-      }
-    this.#schedule();
-    if (this.#ready.length > 0) this.#o.onReady();
-  }
-
-  #fromRow(row: { seq: number; attempts: number; lane: string } & StoredEvent): Delivery {
-    this.#live.add(row.seq);
-    return {
-      event: this.#o.fromStored(row),
-      seq: row.seq,
-      lane: row.lane,
-      attempts: row.attempts,
-      hasRow: true,
-      taken: false,
-      ending: false,
-    };
-  }
-
-  #loadOrdered(lane: Lane, now: number): void {
-    if (lane.queue.length > 0 || lane.parking > 0) return;
-    const rows = laneDeliveries(this.#o.store, this.consumer, lane.id, PAGE);
-    const first = rows[0];
-    if (first === undefined) {
-      lane.held = false;
-      this.#laneIdle(lane);
-      return;
-    }
-    if (first.next_at > now) {
-      this.#wakeLaneAt(lane, first.next_at);
-      return;
-    }
-    for (const row of rows) {
-      if (row.next_at > now) break;
-      lane.queue.push(this.#fromRow(row));
-    }
-    lane.loaded = lane.queue.length;
-    this.#ready.push(lane.queue[0]!);
-  }
-
-  #loadUnordered(lane: Lane, now: number): void {
-    if (lane.loaded > 0) return;
-    const due = dueDeliveries(this.#o.store, this.consumer, lane.id, now, PAGE);
-    const rows = due.filter(({ seq }) => !this.#live.has(seq));
-    if (rows.length > 0) {
-      lane.loaded = rows.length;
-      for (const row of rows) this.#ready.push(this.#fromRow(row));
-      return;
-    }
-    if (due.length > 0) {
-      this.#wakeLaneAt(lane, now + 1_000);
-      return;
-    }
-    const left = waitingLanes(this.#o.store, this.consumer).find(({ lane: id }) => id === lane.id);
-    if (left === undefined) {
-      lane.held = false;
-      this.#laneIdle(lane);
-    } else this.#wakeLaneAt(lane, left.next_at);
   }
 }

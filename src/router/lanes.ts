@@ -7,6 +7,8 @@ export interface Delivery {
   readonly lane: string;
   /** Tries that failed so far. */
   readonly attempts: number;
+  /** It came out of the store, where it had waited. */
+  readonly loaded: boolean;
   /** Whether the store holds an exception row for it (parked, retrying). */
   hasRow: boolean;
   /** Somebody works on it. */

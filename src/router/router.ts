@@ -128,7 +128,7 @@ export class EventRouter<R extends Rows = Rows> {
   readonly #ids: Ids;
   readonly #timeLimits: TimeLimits;
   readonly #context: PrepareContext;
-  readonly #current = new AsyncLocalStorage<AnyEvent>();
+  readonly #current = new AsyncLocalStorage<AnyEvent | undefined>();
   readonly #ephemeral: EphemeralSubscribers;
   readonly #consumers = new Map<string, Registered>();
   readonly #history: Ring<AnyEvent>;
@@ -350,13 +350,13 @@ export class EventRouter<R extends Rows = Rows> {
       log: this.#log,
       timeLimits: this.#timeLimits,
       windowSeconds: this.settings.dedupWindowSeconds,
-      prepareEmission: (type: string, payload: unknown) =>
-        this.prepare(type, payload, parent === undefined ? { source } : { source, parent }, validation),
+      prepareEmission: (type: string, payload: unknown) => this.prepare(type, payload, { source }, validation),
       onCommitted,
       publishPassing,
     };
     const work = { source, timeoutMs: options.timeoutMs ?? this.settings.handlerTimeoutMs, signal: options.signal };
-    await transact(ports, work, body);
+    // Its cause is the one it names: a loop that was started by a handler is not that event's doing for ever after.
+    await this.#current.run(parent, () => transact(ports, work, body));
   }
 
   /** Opens a session for a consumer of another process. A newer session of the same name replaces the older one. */
