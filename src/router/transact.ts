@@ -68,7 +68,11 @@ async function once(
   };
   try {
     const running = body(context);
-    if (running instanceof Promise) await limited(ports.timeLimits, work.timeoutMs, running, abort);
+    if (running instanceof Promise)
+      await limited(ports.timeLimits, work.timeoutMs, running, (error) => {
+        open = false;
+        abort.abort(error);
+      });
   } finally {
     open = false;
   }
@@ -87,11 +91,16 @@ async function commit(ports: TransactPorts, writes: readonly Operation[], emitte
   for (const prepared of emitted) if (prepared.event.eventClass !== "durable") ports.publishPassing(prepared);
 }
 
-function limited(limits: TimeLimits, timeoutMs: number, running: Promise<void>, abort: AbortController): Promise<void> {
+function limited(
+  limits: TimeLimits,
+  timeoutMs: number,
+  running: Promise<void>,
+  expire: (error: OperatingError) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const limit = limits.begin(timeoutMs, () => {
       const error = new OperatingError("HANDLER_TIME_LIMIT", `no end after ${timeoutMs / 1_000} s`);
-      abort.abort(error);
+      expire(error);
       reject(error);
     });
     const end = () => limit.end();

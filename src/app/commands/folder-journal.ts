@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { translateFault } from "../../adapters/sqlite/faults.ts";
 import { statementCache } from "../../adapters/sqlite/writer.ts";
+import { runtimeFacts } from "../../daemons/index.ts";
 import type { Catalog } from "../../events/index.ts";
 import { OperatingError } from "../../kernel/index.ts";
 import {
@@ -68,7 +69,7 @@ function checkVersion(reader: Reader): void {
 }
 
 /** The journal that a process left in its folder, read-only; undefined when there is none. */
-export function openFolderJournal(dataDir: string, catalog: Catalog): JournalView | undefined {
+export function openFolderJournal(dataDir: string, catalog: Catalog, nodeId: string): JournalView | undefined {
   const path = join(dataDir, "coordination.db");
   if (!existsSync(path)) return undefined;
   const reader = openReader(path);
@@ -102,12 +103,7 @@ export function openFolderJournal(dataDir: string, catalog: Catalog): JournalVie
       groups: groupDeadLetters(reader, { status: "pending" }, 100),
     }),
     consumers: async () => consumerStatus(reader),
-    async seen() {
-      const rows = reader.read<{ event_type: string; n: number }>(
-        "SELECT event_type, count(*) AS n FROM events GROUP BY event_type",
-      );
-      return Object.fromEntries(rows.map(({ event_type, n }) => [event_type, n]));
-    },
+    runtimeFacts: async () => runtimeFacts(reader, { nodeId }),
     close: () => reader.close(),
   };
 }

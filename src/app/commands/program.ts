@@ -5,6 +5,7 @@ import {
   type CliIo,
   createJournals,
   createPaint,
+  registerAudit,
   registerDlq,
   registerEvents,
   type Shell,
@@ -12,6 +13,7 @@ import {
 } from "../../surfaces/cli/index.ts";
 import { readSettings } from "../settings.ts";
 import { readVersion } from "../version.ts";
+import { auditDeclarations } from "./declarations.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { registerUp } from "./up.command.ts";
 
@@ -31,11 +33,11 @@ interface GlobalOptions {
 
 function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
   const options = () => program.opts<GlobalOptions>();
-  const dataDir = () => readSettings(io.env, io.cwd, { dataDir: options().dataDir }).dataDir;
+  const settings = () => readSettings(io.env, io.cwd, { dataDir: options().dataDir });
   const catalog = createCatalog(builtinRows);
   const journals = createJournals({
-    dataDir,
-    openFolder: (folder) => openFolderJournal(folder, catalog),
+    dataDir: () => settings().dataDir,
+    openFolder: (folder) => openFolderJournal(folder, catalog, settings().nodeId),
     clock: ports.clock,
     random: ports.random,
   });
@@ -100,5 +102,6 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerUp(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
+  registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
   return program;
 }

@@ -1,12 +1,15 @@
 /** How dead letters are shown. */
+import { dlqRetryDefaults } from "../../daemons/index.ts";
 import type { DeadLetter, DeadLetterGroup } from "../../router/index.ts";
 import type { DeadLetterSummary, EventNote } from "./journal-view.port.ts";
 import type { Shell } from "./shell.ts";
 import { type Cell, tableLines } from "./table.ts";
 import { ago, moment, number, plural, printable } from "./text.ts";
 
-/** Unresolved letters that call for a look, and those that call for it now. */
-export const ALERTS = { warning: 50, critical: 1_000 } as const;
+const [warning, critical] = dlqRetryDefaults.alertAt;
+
+/** Unresolved letters that call for a look, and those that call for it now: where `dlq_retry` tells operators too. */
+export const ALERTS = { warning: warning!, critical: critical! };
 
 export type DlqHealth = "ok" | "warning" | "critical";
 

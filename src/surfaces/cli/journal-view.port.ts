@@ -1,4 +1,5 @@
 /** What commands can see and do. The running process answers, or, for looking alone, what it left in its folder. */
+import type { RuntimeFacts } from "../../daemons/index.ts";
 import type {
   AnyEvent,
   ConsumerStatus,
@@ -46,8 +47,8 @@ export interface JournalView {
   deadLetters(filter: DeadLetterFilter, limit: number): Promise<DeadLetter[]>;
   deadLetterSummary(): Promise<DeadLetterSummary>;
   consumers(): Promise<ConsumerStatus[]>;
-  /** How often each event is in the journal; only those that are. */
-  seen(): Promise<Readonly<Record<string, number>>>;
+  /** What was seen of the wiring, for the audit. */
+  runtimeFacts(): Promise<RuntimeFacts>;
   close(): void;
 }
 

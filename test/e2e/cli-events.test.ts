@@ -1,0 +1,269 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { connect } from "../../src/surfaces/index.ts";
+import { type Owned, owned, type Started } from "../support/process.ts";
+
+interface World {
+  readonly own: Owned;
+  readonly dataDir: string;
+  /** Starts `ringrift` on the world's folder. */
+  readonly start: (...args: string[]) => Started;
+  /** Runs it to its end. */
+  readonly run: (...args: string[]) => Promise<{ code: number | null; out: string; err: string }>;
+  readonly up: () => Promise<Started>;
+}
+
+function world(): World {
+  const own = owned(onTestFinished);
+  const dataDir = join(own.folder(), "data");
+  const start = (...args: string[]) => own.startCli(["--data-dir", dataDir, ...args]);
+  return {
+    own,
+    dataDir,
+    start,
+    async run(...args) {
+      const started = start(...args);
+      started.endInput();
+      const { code } = await started.exited;
+      return { code, out: started.stdout(), err: started.stderr() };
+    },
+    async up() {
+      const main = start("up", "--port", "0");
+      await main.waitForLine(/^ready pid \d+ port \d+ socket /);
+      return main;
+    },
+  };
+}
+
+interface Wire {
+  readonly id: string;
+  readonly type: string;
+  readonly data: Record<string, unknown>;
+}
+
+const eventsOf = (text: string) => (JSON.parse(text) as { events: Wire[] }).events;
+
+describe("ringrift up", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("says when it is ready, and ends cleanly on %s", async (signal) => {
+    const { start, run } = world();
+    const main = start("up", "--port", "0", "--json");
+    const ready = JSON.parse((await main.waitForLine(/"ready"/)).text);
+    expect(ready).toMatchObject({ status: "ready", pid: main.pid, socket_path: expect.any(String) });
+    expect(ready.port).toBeGreaterThan(0);
+    main.kill(signal);
+    expect(await main.exited).toEqual({ code: 0, signal: null });
+    expect(main.stdout().trimEnd().split("\n").at(-1)).toBe('{"status":"stopped"}');
+    expect((await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "{}")).code).toBe(4);
+  });
+
+  test("is refused on a folder that is in use", async () => {
+    const { up, run } = world();
+    const main = await up();
+    const second = await run("up", "--port", "0");
+    expect(second).toMatchObject({ code: 5, out: "" });
+    expect(second.err).toMatch(new RegExp(`is in use by process ${main.pid}`));
+  });
+
+  test("under npm, it ends when its parent has died", async () => {
+    const { own, dataDir } = world();
+    const script = join(own.folder(), "npm.mjs");
+    const program = new URL("../../bin/ringrift.js", import.meta.url).pathname;
+    writeFileSync(
+      script,
+      `import { spawn } from "node:child_process";
+       const args = [${JSON.stringify(program)}, "--data-dir", ${JSON.stringify(dataDir)}, "up", "--port", "0"];
+       spawn(process.execPath, args, { stdio: "inherit", env: { ...process.env, npm_execpath: "npm" } });`,
+    );
+    const parent = own.startNode(script);
+    const { match } = await parent.waitForLine(/^ready pid (\d+)/);
+    expect(Number(match[1])).not.toBe(parent.pid);
+    parent.kill("SIGKILL");
+    await parent.waitForLine(/^stopped$/);
+  });
+});
+
+describe("ringrift events, with a running process", () => {
+  test("publishes JSON, words, a file and its input, under any spelling", async () => {
+    const { own, up, run, start } = world();
+    await up();
+    const json = await run("events", "publish", "selfplay_target_updated", '{"config_key":"hex8_2p"}', "--json");
+    expect(json).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(json.out)).toEqual({
+      event_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      event_type: "SELFPLAY_TARGET_UPDATED",
+      seq: 1,
+      suppressed: null,
+    });
+    const file = join(own.folder(), "payload.json");
+    writeFileSync(file, '{"config_key":"hex9_2p"}');
+    expect((await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "--file", file)).out).toMatch(
+      /^published .* journal 2\n$/,
+    );
+    const piped = start("events", "publish", "SELFPLAY_TARGET_UPDATED", "--file", "-", "--source", "me");
+    piped.write('{"config_key":');
+    piped.write('"hex10_2p"}');
+    piped.endInput();
+    expect(await piped.exited).toEqual({ code: 0, signal: null });
+    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex11_2p", "target_games=3", "reason=007");
+    const found = eventsOf((await run("events", "history", "--json")).out);
+    expect(found.map(({ data }) => data)).toEqual([
+      { config_key: "hex8_2p" },
+      { config_key: "hex9_2p" },
+      { config_key: "hex10_2p" },
+      { config_key: "hex11_2p", target_games: 3, reason: "007" },
+    ]);
+    expect(eventsOf((await run("events", "history", "--source", "me", "--json")).out)).toHaveLength(1);
+    expect(eventsOf((await run("events", "history", "--order-key", "hex9_2p", "--json")).out)).toHaveLength(1);
+    expect((await run("events", "history", "--until", "10m")).out).toBe("no events\n");
+    const table = (await run("events", "history", "--type", "selfplay.target.updated", "--limit", "2")).out.split("\n");
+    expect(table[0]).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} {2}[0-9a-f]{8} {2}SELFPLAY_TARGET_UPDATED +me +config_key=hex10_2p$/,
+    );
+    expect(table).toHaveLength(3);
+  });
+
+  test("refuses a bad payload and warns of an unknown name, with what was perhaps meant", async () => {
+    const { up, run } = world();
+    await up();
+    const bad = await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=no");
+    expect(bad).toMatchObject({ code: 2, out: "" });
+    expect(bad.err).toMatch(/SELFPLAY_TARGET_UPDATED: config_key: .*\n.*ringrift events show SELFPLAY_TARGET_UPDATED/);
+    const unknown = await run("events", "publish", "SELFPLAY_TARGT_UPDATED", "a=1");
+    expect(unknown).toMatchObject({ code: 0, out: expect.stringMatching(/^published SELFPLAY_TARGT_UPDATED/) });
+    expect(unknown.err).toMatch(/warning: .* Did you mean SELFPLAY_TARGET_UPDATED/);
+    const lost = await run("events", "trace", "01a1e1ad-7e4b-726b-9958-c8627e42757b", "--json");
+    expect(lost.code).toBe(3);
+    expect(JSON.parse(lost.err).error.code).toBe("EVENT_NOT_FOUND");
+  });
+
+  test("tails over a kill -9 of the main process without a gap", async () => {
+    const { up, run, start } = world();
+    const first = await up();
+    const tail = start("events", "tail", "--json", "TRAINING_STARTED", "selfplay-target-updated");
+    await tail.waitForLine(/^following TRAINING_STARTED, SELFPLAY_TARGET_UPDATED/);
+    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex8_2p");
+    await run("events", "publish", "MODEL_PROMOTED", "config_key=hex8_2p");
+    const before = await tail.waitForLine(/"SELFPLAY_TARGET_UPDATED"/);
+    await first.killNow();
+    await tail.waitForLine(/^the main process went away/);
+    await up();
+    // Published at once: whether the tail is back already or not, it has to come.
+    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex9_2p");
+    await tail.waitForLine(/hex9_2p/, { after: before.index });
+    expect(
+      tail
+        .stdout()
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line).type),
+    ).toEqual(["SELFPLAY_TARGET_UPDATED", "SELFPLAY_TARGET_UPDATED"]);
+    tail.kill("SIGINT");
+    expect(await tail.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test("tails from the start of the process, one line each, and ends after so many", async () => {
+    const { up, run, start } = world();
+    await up();
+    for (const key of ["hex8_2p", "hex9_2p"])
+      await run("events", "publish", "SELFPLAY_TARGET_UPDATED", `config_key=${key}`);
+    const tail = start("events", "tail", "--since-start", "--count", "3");
+    await tail.waitForLine(/config_key=hex9_2p$/);
+    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex10_2p");
+    expect(await tail.exited).toEqual({ code: 0, signal: null });
+    expect(tail.stdout().match(/config_key=\S+/g)).toEqual(
+      ["hex8_2p", "hex9_2p", "hex10_2p"].map((k) => `config_key=${k}`),
+    );
+  });
+
+  test("is quiet when its reader goes away", async () => {
+    const { own, up, run, dataDir } = world();
+    await up();
+    const script = join(own.folder(), "head.mjs");
+    const program = new URL("../../bin/ringrift.js", import.meta.url).pathname;
+    writeFileSync(
+      script,
+      `import { spawn } from "node:child_process";
+       const args = [${JSON.stringify(program)}, "--data-dir", ${JSON.stringify(dataDir)}, "events", "tail"];
+       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+       child.stderr.pipe(process.stderr);
+       child.stdout.once("data", () => { child.stdout.destroy(); console.log("closed"); });
+       child.on("exit", (code, signal) => console.log("ended", code, signal));`,
+    );
+    const head = own.startNode(script);
+    await head.waitForLine(/^following/);
+    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex8_2p");
+    await head.waitForLine(/^closed$/);
+    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex9_2p");
+    await head.waitForLine(/^ended 0 null$/);
+    expect(head.stderr()).toBe("following all events; Ctrl-C ends it\n");
+  });
+
+  test("traces causes and effects across processes, also when nothing runs any more", async () => {
+    const { up, run, dataDir } = world();
+    const main = await up();
+    const client = connect({ dataDir, source: "trainer" });
+    onTestFinished(() => client.close());
+    const done = Promise.withResolvers<void>();
+    const evaluator = client.subscribe(
+      { consumer: "evaluator", eventTypes: ["SELFPLAY_TARGET_UPDATED"], start: "earliest" },
+      (_, { emit }) => emit("EVALUATION_STARTED", { config_key: "hex8_2p" }),
+    );
+    const board = client.subscribe({ consumer: "board", eventTypes: ["EVALUATION_STARTED"], start: "earliest" }, () =>
+      done.resolve(),
+    );
+    const { event_id: cause } = await client.publish("SELFPLAY_TARGET_UPDATED", { config_key: "hex8_2p" } as never);
+    await done.promise;
+    await evaluator.stop();
+    await board.stop();
+    const lines = (await run("events", "trace", cause.slice(-8))).out.split("\n");
+    expect(lines[0]).toMatch(/^trace [0-9a-f]{32}$/);
+    expect(lines[1]).toMatch(/^2 events from 2 sources, /);
+    expect(lines[3]).toBe(`SELFPLAY_TARGET_UPDATED  trainer  +0 ms  ${cause.slice(-8)}  ◀ asked for`);
+    expect(lines[4]).toBe("│  ✓ evaluator done");
+    expect(lines[5]).toMatch(/^└─ EVALUATION_STARTED {2}evaluator {2}\+\d+(\.\d+)? m?s {2}[0-9a-f]{8}$/);
+    expect(lines[6]).toBe("      ✓ board done");
+
+    const online = JSON.parse((await run("events", "trace", cause, "--json")).out);
+    await main.stop();
+    const offline = JSON.parse((await run("events", "trace", cause, "--json")).out);
+    expect(online).toMatchObject({ from: "process", asked: cause });
+    expect(offline).toEqual({ ...online, from: "folder" });
+    expect(offline.events.map(({ depth }: { depth: number }) => depth)).toEqual([0, 1]);
+  });
+});
+
+describe("ringrift, when nothing runs", () => {
+  test("reads what a killed process left, and changes nothing", async () => {
+    const { up, run } = world();
+    const main = await up();
+    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex8_2p");
+    await main.killNow();
+    const history = await run("events", "history", "--json");
+    expect(history.code).toBe(0);
+    expect(JSON.parse(history.out)).toMatchObject({ from: "folder", events: [{ type: "SELFPLAY_TARGET_UPDATED" }] });
+    expect((await run("dlq")).out).toMatch(/^no dead letters\nhealth {2}ok/);
+    for (const args of [
+      ["events", "publish", "X", "{}"],
+      ["events", "tail"],
+      ["dlq", "--retry"],
+      ["dlq", "--purge"],
+    ])
+      expect(await run(...args), args.join(" ")).toMatchObject({ code: 4, err: expect.stringMatching(/ringrift up/) });
+  });
+
+  test("says what to do with a journal of another version, and with a file that is none", async () => {
+    const { up, run, dataDir } = world();
+    await (await up()).stop();
+    const { DatabaseSync } = await import("node:sqlite");
+    const db = new DatabaseSync(join(dataDir, "coordination.db"));
+    db.exec("INSERT INTO migrations (module, id, name) VALUES ('journal', 999, 'from the future')");
+    db.close();
+    expect(await run("events", "history")).toMatchObject({ code: 5, err: expect.stringMatching(/newer version/) });
+    writeFileSync(
+      join(dataDir, "coordination.db"),
+      "this is no database, but it is long enough to look like one\n".repeat(20),
+    );
+    expect(await run("events", "history")).toMatchObject({ code: 5, err: expect.stringMatching(/not a database/) });
+  });
+});
