@@ -1,0 +1,251 @@
+/**
+ * PUCT for any number of players: each node maximises the share of the seat that moves there, and a result is a share
+ * for every seat (MaxN). With two players this is the usual search.
+ *
+ * The tree is a pool of typed arrays that lives for a game. After a move the chosen child becomes the root, so its
+ * visits are kept; nothing is freed until the next game. No clock and no hidden randomness: the same state, network,
+ * config and seed give the same visits everywhere.
+ */
+import type { Random } from "../../../kernel/index.ts";
+import { type Game, OUTCOME, RUNNING, type State, scores, TURN } from "../games/game.ts";
+import { dirichlet } from "../numerics/samplers.ts";
+import type { Evaluator } from "./evaluator.ts";
+
+export interface SearchConfig {
+  /** Visits of the root that a search ends with; those inherited from the last move count. */
+  readonly simulations: number;
+  /** How much the prior weighs against the results so far. */
+  readonly exploration: number;
+  /** How far below its parent's value an unvisited move is assumed to be. */
+  readonly unvisitedReduction: number;
+  /** The share of the root's priors that noise replaces, where a search is given randomness. */
+  readonly noiseWeight: number;
+  /** The Dirichlet concentration summed over the legal moves. */
+  readonly noiseTotal: number;
+}
+
+export const DEFAULT_SEARCH: SearchConfig = {
+  simulations: 48,
+  exploration: 1.1,
+  unvisitedReduction: 0.1,
+  noiseWeight: 0.25,
+  noiseTotal: 10,
+};
+
+export interface Search {
+  /** The root's visits by move; moves that are not legal have none. */
+  readonly visits: Int32Array;
+  /** What each seat may expect at the root. */
+  readonly values: Float64Array;
+  /** Forgets the tree; call it before each game. */
+  reset(): void;
+  /** Searches from a state. Randomness turns on the root noise. */
+  run(state: State, random?: Random): void;
+  /** Tells the search which move was played, so that the next `run` may go on from there. */
+  advance(move: number): void;
+  /** The most visited move of the last `run`; among equals the one with the better result, then the lower number. */
+  best(): number;
+}
+
+interface Tree {
+  nodes: number;
+  edges: number;
+  firstEdge: Int32Array;
+  edgeCount: Int32Array;
+  turn: Int32Array;
+  outcome: Int32Array;
+  nodeVisits: Int32Array;
+  sums: Float64Array;
+  move: Int32Array;
+  prior: Float32Array;
+  edgeVisits: Int32Array;
+  edgeSum: Float64Array;
+  child: Int32Array;
+}
+
+const newTree = (nodes: number, edges: number, players: number): Tree => ({
+  nodes: 0,
+  edges: 0,
+  firstEdge: new Int32Array(nodes),
+  edgeCount: new Int32Array(nodes),
+  turn: new Int32Array(nodes),
+  outcome: new Int32Array(nodes),
+  nodeVisits: new Int32Array(nodes),
+  sums: new Float64Array(nodes * players),
+  move: new Int32Array(edges),
+  prior: new Float32Array(edges),
+  edgeVisits: new Int32Array(edges),
+  edgeSum: new Float64Array(edges),
+  child: new Int32Array(edges),
+});
+
+/** The same tree with room for at least so many nodes and edges. */
+const grownTree = (tree: Tree, nodes: number, edges: number, players: number): Tree => {
+  const larger = newTree(nodes, edges, players);
+  larger.nodes = tree.nodes;
+  larger.edges = tree.edges;
+  for (const key of ["firstEdge", "edgeCount", "turn", "outcome", "nodeVisits", "move", "edgeVisits", "child"] as const)
+    larger[key].set(tree[key]);
+  larger.sums.set(tree.sums);
+  larger.prior.set(tree.prior);
+  larger.edgeSum.set(tree.edgeSum);
+  return larger;
+};
+
+export function createSearch(game: Game, evaluator: Evaluator, config: SearchConfig): Search {
+  const { players } = game;
+  const { simulations, exploration, unvisitedReduction, noiseWeight, noiseTotal } = config;
+  const work = game.newState();
+  const moves = new Int32Array(game.moves);
+  const noise = new Float64Array(game.moves);
+  const leafValues = new Float64Array(players);
+  const pathNodes = new Int32Array(game.maxPlies + 1);
+  const pathEdges = new Int32Array(game.maxPlies + 1);
+  const visits = new Int32Array(game.moves);
+  const values = new Float64Array(players);
+  let tree = newTree(simulations * 4 + 8, (simulations * 4 + 8) * 12 + game.moves, players);
+  let root = -1;
+
+  /** Adds the state in `work` as a node and leaves its value in `leafValues`. */
+  const expand = (): number => {
+    if (tree.nodes === tree.firstEdge.length || tree.edges + game.moves > tree.move.length)
+      tree = grownTree(tree, tree.firstEdge.length * 2, tree.move.length * 2 + game.moves, players);
+    const node = tree.nodes;
+    tree.nodes += 1;
+    const outcome = work[OUTCOME]!;
+    tree.outcome[node] = outcome;
+    tree.turn[node] = work[TURN]!;
+    tree.nodeVisits[node] = 1;
+    tree.firstEdge[node] = tree.edges;
+    if (outcome !== RUNNING) {
+      tree.edgeCount[node] = 0;
+      scores(players, outcome, leafValues);
+    } else {
+      const count = game.legalMoves(work, moves);
+      evaluator.evaluate(work, moves, count, tree.prior, tree.edges, leafValues);
+      tree.edgeCount[node] = count;
+      for (let i = 0; i < count; i += 1) {
+        const edge = tree.edges + i;
+        tree.move[edge] = moves[i]!;
+        tree.edgeVisits[edge] = 0;
+        tree.edgeSum[edge] = 0;
+        tree.child[edge] = -1;
+      }
+      tree.edges += count;
+    }
+    for (let seat = 0; seat < players; seat += 1) tree.sums[node * players + seat] = leafValues[seat]!;
+    return node;
+  };
+
+  const select = (node: number): number => {
+    const { prior, edgeVisits, edgeSum } = tree;
+    const first = tree.firstEdge[node]!;
+    const end = first + tree.edgeCount[node]!;
+    const total = tree.nodeVisits[node]!;
+    const scale = exploration * Math.sqrt(total);
+    const unvisited = tree.sums[node * players + tree.turn[node]!]! / total - unvisitedReduction;
+    let best = first;
+    let bestScore = Number.NEGATIVE_INFINITY;
+    for (let edge = first; edge < end; edge += 1) {
+      const n = edgeVisits[edge]!;
+      const score = (n === 0 ? unvisited : edgeSum[edge]! / n) + (scale * prior[edge]!) / (1 + n);
+      if (score > bestScore) {
+        bestScore = score;
+        best = edge;
+      }
+    }
+    return best;
+  };
+
+  const simulate = (state: State): void => {
+    work.set(state);
+    let depth = 0;
+    let node = root;
+    for (;;) {
+      if (tree.edgeCount[node]! === 0) {
+        // A finished game that was reached before: its result stands.
+        scores(players, tree.outcome[node]!, leafValues);
+        tree.nodeVisits[node] = tree.nodeVisits[node]! + 1;
+        for (let seat = 0; seat < players; seat += 1)
+          tree.sums[node * players + seat] = tree.sums[node * players + seat]! + leafValues[seat]!;
+        break;
+      }
+      const edge = select(node);
+      pathNodes[depth] = node;
+      pathEdges[depth] = edge;
+      depth += 1;
+      game.play(work, tree.move[edge]!);
+      const child = tree.child[edge]!;
+      if (child < 0) {
+        const created = expand();
+        tree.child[edge] = created;
+        break;
+      }
+      node = child;
+    }
+    const { nodeVisits, sums, edgeVisits, edgeSum, turn } = tree;
+    for (let i = depth - 1; i >= 0; i -= 1) {
+      const at = pathNodes[i]!;
+      const edge = pathEdges[i]!;
+      nodeVisits[at] = nodeVisits[at]! + 1;
+      for (let seat = 0; seat < players; seat += 1)
+        sums[at * players + seat] = sums[at * players + seat]! + leafValues[seat]!;
+      edgeVisits[edge] = edgeVisits[edge]! + 1;
+      edgeSum[edge] = edgeSum[edge]! + leafValues[turn[at]!]!;
+    }
+  };
+
+  const addNoise = (random: Random): void => {
+    const first = tree.firstEdge[root]!;
+    const count = tree.edgeCount[root]!;
+    if (count < 2 || noiseWeight === 0) return;
+    dirichlet(random, noiseTotal / count, count, noise);
+    for (let i = 0; i < count; i += 1)
+      tree.prior[first + i] = (1 - noiseWeight) * tree.prior[first + i]! + noiseWeight * noise[i]!;
+  };
+
+  return {
+    visits,
+    values,
+
+    reset() {
+      tree.nodes = 0;
+      tree.edges = 0;
+      root = -1;
+    },
+
+    run(state, random) {
+      if (root < 0) {
+        tree.nodes = 0;
+        tree.edges = 0;
+        work.set(state);
+        root = expand();
+      }
+      if (random) addNoise(random);
+      while (tree.nodeVisits[root]! <= simulations) simulate(state);
+      visits.fill(0);
+      const first = tree.firstEdge[root]!;
+      for (let i = 0; i < tree.edgeCount[root]!; i += 1) visits[tree.move[first + i]!] = tree.edgeVisits[first + i]!;
+      for (let seat = 0; seat < players; seat += 1)
+        values[seat] = tree.sums[root * players + seat]! / tree.nodeVisits[root]!;
+    },
+
+    advance(move) {
+      if (root < 0) return;
+      const first = tree.firstEdge[root]!;
+      let next = -1;
+      for (let i = 0; i < tree.edgeCount[root]!; i += 1) if (tree.move[first + i]! === move) next = tree.child[first + i]!;
+      root = next;
+    },
+
+    best() {
+      const first = tree.firstEdge[root]!;
+      let best = first;
+      for (let edge = first + 1; edge < first + tree.edgeCount[root]!; edge += 1) {
+        const more = tree.edgeVisits[edge]! - tree.edgeVisits[best]!;
+        if (more > 0 || (more === 0 && tree.edgeSum[edge]! > tree.edgeSum[best]!)) best = edge;
+      }
+      return tree.move[best]!;
+    },
+  };
+}
