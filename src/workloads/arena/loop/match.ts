@@ -2,9 +2,9 @@
  * Matches in blocks: one opening, played once with the candidate in every seat. Luck of the opening and of the seat
  * falls on both sides alike, so a block is the unit that a test counts.
  */
-import { pick, seededRandom } from "../../../kernel/index.ts";
+import { assert, pick, seededRandom } from "../../../kernel/index.ts";
 import type { Player } from "../baselines/player.ts";
-import { fingerprint, type Game, isOver, OUTCOME, type State } from "../games/game.ts";
+import { fingerprint, type Game, isOver, OUTCOME, type State, TURN } from "../games/game.ts";
 import { mixSeed } from "../numerics/samplers.ts";
 
 /** Plays seeded random moves from the start; never ends in a finished game. */
@@ -39,32 +39,103 @@ export function distinctOpenings(game: Game, plies: number, seed: number, count:
   return seeds;
 }
 
-/** One game from an opening; answers the outcome. `seats` gives the player of each seat; no player sits twice. */
-export function playGame(game: Game, seats: readonly Player[], plies: number, seed: number): number {
+export interface PlayedGame {
+  readonly outcome: number;
+  /** Fingerprints of the positions after the opening, to tell how much a match repeats itself. */
+  readonly positions: readonly number[];
+}
+
+/** One game from an opening. `seats` gives the player of each seat; no player sits twice. */
+export function playGame(game: Game, seats: readonly Player[], plies: number, seed: number): PlayedGame {
   const state = game.newState();
   const moves = new Int32Array(game.moves);
   playOpening(game, plies, seed, state, moves);
   seats.forEach((player, seat) => {
     player.newGame(mixSeed(seed, seat + 1000));
   });
+  const positions: number[] = [];
   while (!isOver(state)) {
-    const move = seats[state[0]!]!.choose(state);
+    const move = seats[state[TURN]!]!.choose(state);
+    assert(game.isLegal(state, move), "a player chose an illegal move");
     game.play(state, move);
+    positions.push(fingerprint(game, state));
     for (const player of seats) player.played(move);
   }
-  return state[OUTCOME]!;
+  return { outcome: state[OUTCOME]!, positions };
+}
+
+export interface BlockResult {
+  /** The candidate's score in each game, by its seat: 1 for a win, 0 for a loss, its share for a draw. */
+  readonly scores: readonly number[];
+  readonly positions: readonly number[];
+}
+
+/** Plays one opening with the candidate in every seat; `opponents` are the players - 1 others. */
+export function playBlock(
+  game: Game,
+  candidate: Player,
+  opponents: readonly Player[],
+  plies: number,
+  seed: number,
+): BlockResult {
+  const games = Array.from({ length: game.players }, (_, seat) =>
+    playGame(
+      game,
+      Array.from({ length: game.players }, (_, s) => (s === seat ? candidate : opponents[s < seat ? s : s - 1]!)),
+      plies,
+      seed,
+    ),
+  );
+  const scoreOf = (outcome: number, seat: number) =>
+    outcome === game.players ? 1 / game.players : outcome === seat ? 1 : 0;
+  return {
+    scores: games.map(({ outcome }, seat) => scoreOf(outcome, seat)),
+    positions: games.flatMap(({ positions }) => positions),
+  };
 }
 
 /**
- * The candidate's scores in the games of one block, by its seat: 1 for a win, 0 for a loss, its share for a draw.
- * `opponents` are the players - 1 others.
+ * A match as counts of blocks by their total score, lowest first, in steps of 1 / players: for two players LL, LD,
+ * DD or WL, WD, WW. `redundancy` is the share of positions that were seen before in the match.
  */
-export function playBlock(game: Game, candidate: Player, opponents: readonly Player[], plies: number, seed: number): number[] {
-  return Array.from({ length: game.players }, (_, seat) => {
-    const seats = Array.from({ length: game.players }, (_, s) =>
-      s === seat ? candidate : opponents[s < seat ? s : s - 1]!,
-    );
-    const outcome = playGame(game, seats, plies, seed);
-    return outcome === game.players ? 1 / game.players : outcome === seat ? 1 : 0;
-  });
+export interface Tally {
+  readonly counts: number[];
+  readonly blocks: number;
+  readonly games: number;
+  readonly score: number;
+  readonly redundancy: number;
+  add(results: readonly BlockResult[]): void;
+}
+
+export function createTally(players: number): Tally {
+  const counts = new Array<number>(players * players + 1).fill(0);
+  const seen = new Set<number>();
+  let positions = 0;
+  let blocks = 0;
+  let total = 0;
+  return {
+    counts,
+    get blocks() {
+      return blocks;
+    },
+    get games() {
+      return blocks * players;
+    },
+    get score() {
+      return blocks === 0 ? 0 : total / (blocks * players);
+    },
+    get redundancy() {
+      return positions === 0 ? 0 : 1 - seen.size / positions;
+    },
+    add(results) {
+      for (const result of results) {
+        const sum = result.scores.reduce((a, b) => a + b, 0);
+        counts[Math.round(sum * players)]! += 1;
+        blocks += 1;
+        total += sum;
+        positions += result.positions.length;
+        for (const position of result.positions) seen.add(position);
+      }
+    },
+  };
 }

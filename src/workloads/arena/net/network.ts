@@ -21,7 +21,10 @@ export function createNetwork(shape: NetworkShape, random: Random): Network {
   return { layout, weights };
 }
 
-export const copyNetwork = (network: Network): Network => ({ layout: network.layout, weights: network.weights.slice() });
+export const copyNetwork = (network: Network): Network => ({
+  layout: network.layout,
+  weights: network.weights.slice(),
+});
 
 /** Scratch space and the forward pass; one for each user, since the activations are kept for the backward pass. */
 export interface Forward {

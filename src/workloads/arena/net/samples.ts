@@ -24,7 +24,10 @@ export interface Samples {
   readonly game: Uint32Array;
 }
 
-export const emptySamples = (game: Pick<Game, "configKey" | "cells" | "moves" | "players">, count: number): Samples => ({
+export const emptySamples = (
+  game: Pick<Game, "configKey" | "cells" | "moves" | "players">,
+  count: number,
+): Samples => ({
   configKey: game.configKey,
   count,
   cells: game.cells,
@@ -51,7 +54,10 @@ export function copySamples(from: Samples, start: number, count: number, into: S
   into.game.set(from.game.subarray(start, start + count), at);
 }
 
-export function joinSamples(parts: readonly Samples[], game: Pick<Game, "configKey" | "cells" | "moves" | "players">): Samples {
+export function joinSamples(
+  parts: readonly Samples[],
+  game: Pick<Game, "configKey" | "cells" | "moves" | "players">,
+): Samples {
   const all = emptySamples(
     game,
     parts.reduce((sum, part) => sum + part.count, 0),

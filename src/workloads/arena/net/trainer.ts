@@ -133,8 +133,7 @@ export function createTrainer(network: Network, symmetries: readonly Symmetry[],
     narrowDelta.fill(0);
     for (let m = 0; m < moves; m += 1)
       if (policyDelta[m]! !== 0) headBackward(policyDelta[m]!, policyBias + m, policyWeights + m * narrowSize);
-    for (let k = 0; k < players; k += 1)
-      headBackward(valueDelta[k]!, valueBias + k, valueWeights + k * narrowSize);
+    for (let k = 0; k < players; k += 1) headBackward(valueDelta[k]!, valueBias + k, valueWeights + k * narrowSize);
     for (let k = 0; k < narrowSize; k += 1) {
       if (narrow[k]! === 0) narrowDelta[k] = 0;
       else gradients[narrowBias + k] = gradients[narrowBias + k]! + narrowDelta[k]!;

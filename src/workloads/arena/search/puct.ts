@@ -234,7 +234,8 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
       if (root < 0) return;
       const first = tree.firstEdge[root]!;
       let next = -1;
-      for (let i = 0; i < tree.edgeCount[root]!; i += 1) if (tree.move[first + i]! === move) next = tree.child[first + i]!;
+      for (let i = 0; i < tree.edgeCount[root]!; i += 1)
+        if (tree.move[first + i]! === move) next = tree.child[first + i]!;
       root = next;
     },
 
