@@ -13,7 +13,7 @@ export function alphaBeta(game: Game, depth: number): Player {
   const lists = Array.from({ length: depth + 1 }, () => new Int32Array(game.moves));
   let random = seededRandom(0);
 
-  const valueOf = (state: State, left: number, seat: number, low: number, high: number): number => {
+  const worthOf = (state: State, left: number, seat: number, low: number, high: number): number => {
     const outcome = state[OUTCOME]!;
     // Sooner wins and later losses are better: the plies left tell which is which.
     if (outcome !== RUNNING) return outcome === seat ? WIN + left : outcome === game.players ? 0 : -WIN - left;
@@ -27,7 +27,7 @@ export function alphaBeta(game: Game, depth: number): Player {
     for (let i = 0; i < count && alpha < beta; i += 1) {
       next.set(state);
       game.play(next, moves[i]!);
-      const value = valueOf(next, left - 1, seat, alpha, beta);
+      const value = worthOf(next, left - 1, seat, alpha, beta);
       if (own && value > alpha) alpha = value;
       if (!own && value < beta) beta = value;
     }
@@ -55,7 +55,7 @@ export function alphaBeta(game: Game, depth: number): Player {
         const next = states[depth - 1]!;
         next.set(state);
         game.play(next, moves[i]!);
-        const value = valueOf(next, depth - 1, seat, alpha, Number.POSITIVE_INFINITY);
+        const value = worthOf(next, depth - 1, seat, alpha, Number.POSITIVE_INFINITY);
         if (value > alpha) {
           alpha = value;
           best = moves[i]!;

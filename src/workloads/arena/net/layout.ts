@@ -58,7 +58,7 @@ export function layoutOf(shape: NetworkShape): Layout {
   const tupleRows = new Int32Array(shape.tuples.length + 1);
   shape.tuples.forEach((tuple, i) => {
     tupleStarts[i + 1] = tupleStarts[i]! + tuple.length;
-    tupleRows[i + 1] = tupleRows[i]! + shape.codes ** tuple.length;
+    tupleRows[i + 1] = tupleRows[i]! + tuple.reduce((rows) => rows * shape.codes, 1);
   });
   const rows = tupleRows[shape.tuples.length]! + shape.cells + 1;
   const wideBias = rows * shape.wide;
