@@ -40,7 +40,11 @@ export function reportFailure(thrown: unknown, io: Pick<CliIo, "err">, json: boo
   const exitCode = codeOf(thrown);
   const known = isOperatingError(thrown);
   if (json) {
-    const error = { code: known ? thrown.code : "INTERNAL", message: messageOf(thrown), hint: known ? thrown.hint : undefined };
+    const error = {
+      code: known ? thrown.code : "INTERNAL",
+      message: messageOf(thrown),
+      hint: known ? thrown.hint : undefined,
+    };
     io.err(`${JSON.stringify({ error })}\n`);
   } else {
     io.err(`error: ${messageOf(thrown)}\n`);
