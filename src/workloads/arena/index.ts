@@ -19,6 +19,7 @@ export {
   type TableRequest,
 } from "./console/console.ts";
 export type { Table } from "./console/table.ts";
+export { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from "./files/checkpoint-file.ts";
 export { type EncodedFile, MOST_FILE_BYTES } from "./files/container.ts";
 export type { FileFault } from "./files/errors.ts";
 export { decodeGames, encodeGames, type GamesFile } from "./files/games-file.ts";
@@ -54,7 +55,14 @@ export { shapeOf } from "./net/layout.ts";
 export { createNetwork, type Network } from "./net/network.ts";
 export { createReplay, DEFAULT_REPLAY, type Replay, type ReplayConfig } from "./net/replay.ts";
 export { joinSamples, type Samples } from "./net/samples.ts";
-export { createTrainer, DEFAULT_TRAINER, type Losses, type Trainer, type TrainerConfig } from "./net/trainer.ts";
+export {
+  createTrainer,
+  DEFAULT_TRAINER,
+  type Losses,
+  type Momentum,
+  type Trainer,
+  type TrainerConfig,
+} from "./net/trainer.ts";
 export { mixSeed } from "./numerics/samplers.ts";
 export { networkEvaluator } from "./search/evaluator.ts";
 export { createSearch, DEFAULT_SEARCH, type Search, type SearchConfig } from "./search/puct.ts";

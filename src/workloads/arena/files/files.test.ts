@@ -3,13 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isOperatingError, seededRandom } from "../../../kernel/index.ts";
+import { isOperatingError, pick, seededRandom } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import { DEFAULT_SELF_PLAY, selfPlay } from "../loop/self-play.ts";
 import { shapeOf } from "../net/layout.ts";
-import { createNetwork } from "../net/network.ts";
+import { copyNetwork, createNetwork } from "../net/network.ts";
+import { createTrainer, DEFAULT_TRAINER, type Trainer } from "../net/trainer.ts";
 import { networkEvaluator } from "../search/evaluator.ts";
 import { createSearch, DEFAULT_SEARCH } from "../search/puct.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint-file.ts";
 import { type EncodedFile, encodeFile, hashOf } from "./container.ts";
 import { decodeGames, encodeGames } from "./games-file.ts";
 import { decodeModel, encodeModel } from "./model-file.ts";
@@ -21,10 +23,18 @@ const network = createNetwork(shapeOf(game, 8, 8), seededRandom(4));
 const search = createSearch(game, networkEvaluator(game, network), { ...DEFAULT_SEARCH, simulations: 8 });
 const played = selfPlay(game, search, DEFAULT_SELF_PLAY, [1, 2, 3]);
 
+const trainer = createTrainer(createNetwork(shapeOf(game, 8, 8), seededRandom(4)), game.symmetries, DEFAULT_TRAINER);
+const trainOn = (target: Trainer, seed: number) => {
+  const random = seededRandom(seed);
+  for (let i = 0; i < 3; i += 1) target.step(played.samples, () => pick(random, played.samples.count), random);
+};
+trainOn(trainer, 1);
+
 const kinds: readonly (readonly [string, EncodedFile, (bytes: Uint8Array) => unknown])[] = [
   ["games", encodeGames(game.configKey, played.games), decodeGames],
   ["samples", encodeSamples(played.samples), decodeSamples],
   ["model", encodeModel(network), (bytes) => decodeModel(bytes, game)],
+  ["checkpoint", encodeCheckpoint(trainer), (bytes) => decodeCheckpoint(bytes, game)],
 ];
 
 const faultOf = (act: () => unknown): string => {
@@ -56,6 +66,16 @@ describe("what goes into a file comes out of it", () => {
     expect(model.network.weights).toEqual(network.weights);
     expect(model.hash).toBe(file.hash);
     expect(encodeModel(model.network, model.origin).hash).toBe(file.hash);
+  });
+
+  it("checkpoints, so that training goes on as if it had never stopped", () => {
+    const { network: restored, momentum } = decodeCheckpoint(encodeCheckpoint(trainer).bytes, game);
+    const resumed = createTrainer(restored, game.symmetries, DEFAULT_TRAINER, momentum);
+    const forgetful = createTrainer(copyNetwork(restored), game.symmetries, DEFAULT_TRAINER);
+    for (const each of [trainer, resumed, forgetful]) trainOn(each, 2);
+    expect(resumed.network.weights).toEqual(trainer.network.weights);
+    expect(resumed.momentum).toEqual(trainer.momentum);
+    expect(forgetful.network.weights).not.toEqual(trainer.network.weights);
   });
 });
 

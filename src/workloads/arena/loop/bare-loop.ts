@@ -5,7 +5,7 @@
  * Everything but the number of rounds follows from the seed: games are seeded one by one, so it does not matter which
  * worker plays which, and the clock only decides when to stop.
  */
-import { seededRandom } from "../../../kernel/index.ts";
+import { OperatingError, seededRandom } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
 import { shapeOf } from "../net/layout.ts";
 import { createNetwork, type Network } from "../net/network.ts";
@@ -129,6 +129,10 @@ function trainRound(trainer: Trainer, replay: Replay, config: LoopConfig, newRow
     policy += losses.policy / steps;
     value += losses.value / steps;
   }
+  if (!Number.isFinite(policy + value))
+    throw new OperatingError("ARENA_TRAINING_DIVERGED", `The losses of round ${round} are no numbers.`, {
+      hint: "Lower the learning rate.",
+    });
   return { policy, value };
 }
 

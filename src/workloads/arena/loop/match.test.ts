@@ -54,6 +54,7 @@ describe("a tally", () => {
     tally.add([pair(1, 0.5, [5]), pair(1, 1, [6, 6])]);
     expect(tally.counts).toEqual([1, 1, 2, 1, 1]);
     expect([tally.blocks, tally.games, tally.score]).toEqual([6, 12, 0.5]);
+    expect([tally.wins, tally.draws, tally.losses]).toEqual([4, 4, 4]);
     expect(tally.redundancy).toBeCloseTo(2 / 8, 12);
   });
 

@@ -102,6 +102,11 @@ export interface Tally {
   readonly counts: number[];
   readonly blocks: number;
   readonly games: number;
+  /** Games that the candidate won, drew and lost. */
+  readonly wins: number;
+  readonly draws: number;
+  readonly losses: number;
+  /** Its mean score of a game, from 0 to 1; equals have 1 / players. */
   readonly score: number;
   readonly redundancy: number;
   add(results: readonly BlockResult[]): void;
@@ -112,6 +117,8 @@ export function createTally(players: number): Tally {
   const seen = new Set<number>();
   let positions = 0;
   let blocks = 0;
+  let wins = 0;
+  let losses = 0;
   let total = 0;
   return {
     counts,
@@ -120,6 +127,15 @@ export function createTally(players: number): Tally {
     },
     get games() {
       return blocks * players;
+    },
+    get wins() {
+      return wins;
+    },
+    get draws() {
+      return blocks * players - wins - losses;
+    },
+    get losses() {
+      return losses;
     },
     get score() {
       return blocks === 0 ? 0 : total / (blocks * players);
@@ -133,6 +149,10 @@ export function createTally(players: number): Tally {
         counts[Math.round(sum * players)]! += 1;
         blocks += 1;
         total += sum;
+        for (const score of result.scores) {
+          if (score === 1) wins += 1;
+          if (score === 0) losses += 1;
+        }
         positions += result.positions.length;
         for (const position of result.positions) seen.add(position);
       }

@@ -25,10 +25,17 @@ export interface Losses {
   readonly value: number;
 }
 
+/** What Adam remembers: with it and the network, training goes on elsewhere as if it had never stopped. */
+export interface Momentum {
+  readonly first: Float32Array;
+  readonly second: Float32Array;
+  readonly steps: number;
+}
+
 export interface Trainer {
   readonly network: Network;
-  /** Batches done so far. */
-  readonly steps: number;
+  /** Live views, with the batches done so far; copy them to keep them. */
+  readonly momentum: Momentum;
   /** One batch of rows drawn by `draw`, each seen through a random symmetry. */
   step(samples: Samples, draw: (i: number) => number, random: Random): Losses;
   /** The mean losses on a range of rows; changes nothing. */
@@ -41,7 +48,12 @@ const BETA1 = 0.9;
 const BETA2 = 0.999;
 const EPSILON = 1e-8;
 
-export function createTrainer(network: Network, symmetries: readonly Symmetry[], config: TrainerConfig): Trainer {
+export function createTrainer(
+  network: Network,
+  symmetries: readonly Symmetry[],
+  config: TrainerConfig,
+  resume?: Momentum,
+): Trainer {
   const { layout, weights } = network;
   const { shape, inputs } = layout;
   const { wide: wideSize, narrow: narrowSize, cells, moves, players } = shape;
@@ -51,8 +63,8 @@ export function createTrainer(network: Network, symmetries: readonly Symmetry[],
   const { rows, wide, narrow } = forward;
 
   const gradients = new Float32Array(layout.length);
-  const firstMoments = new Float32Array(layout.length);
-  const secondMoments = new Float32Array(layout.length);
+  const firstMoments = resume ? resume.first.slice() : new Float32Array(layout.length);
+  const secondMoments = resume ? resume.second.slice() : new Float32Array(layout.length);
   const touched = new Int32Array(config.batch * inputs);
   const stamps = new Int32Array(layout.rows);
 
@@ -62,10 +74,17 @@ export function createTrainer(network: Network, symmetries: readonly Symmetry[],
   const narrowDelta = new Float64Array(narrowSize);
   const wideDelta = new Float64Array(wideSize);
   const lossSums = new Float64Array(2);
-  let steps = 0;
   let touchedCount = 0;
-  let correction1 = 1;
-  let correction2 = 1;
+  // The powers of both betas, by one multiplication a step, so that a resumed trainer has the very same ones.
+  let steps = 0;
+  let power1 = 1;
+  let power2 = 1;
+  const count = (): void => {
+    steps += 1;
+    power1 *= BETA1;
+    power2 *= BETA2;
+  };
+  while (resume && steps < resume.steps) count();
 
   /** Runs one row forward through a symmetry; leaves the output errors and adds to the loss sums. */
   const judge = (samples: Samples, row: number, symmetry: Symmetry): void => {
@@ -166,6 +185,7 @@ export function createTrainer(network: Network, symmetries: readonly Symmetry[],
 
   /** One Adam update of a range; clears its gradients. */
   const update = (start: number, end: number, scale: number, rate: number): void => {
+    const correction = 1 - power2;
     for (let i = start; i < end; i += 1) {
       const gradient = gradients[i]! * scale;
       gradients[i] = 0;
@@ -173,14 +193,14 @@ export function createTrainer(network: Network, symmetries: readonly Symmetry[],
       const second = BETA2 * secondMoments[i]! + (1 - BETA2) * gradient * gradient;
       firstMoments[i] = first;
       secondMoments[i] = second;
-      weights[i] = weights[i]! - (rate * first) / (Math.sqrt(second / correction2) + EPSILON);
+      weights[i] = weights[i]! - (rate * first) / (Math.sqrt(second / correction) + EPSILON);
     }
   };
 
   return {
     network,
-    get steps() {
-      return steps;
+    get momentum() {
+      return { first: firstMoments, second: secondMoments, steps };
     },
 
     step(samples, draw, random) {
@@ -191,10 +211,8 @@ export function createTrainer(network: Network, symmetries: readonly Symmetry[],
         judge(samples, draw(i), symmetry);
         backward();
       }
-      steps += 1;
-      correction1 = steps === 1 ? 1 - BETA1 : 1 - (1 - correction1) * BETA1;
-      correction2 = steps === 1 ? 1 - BETA2 : 1 - (1 - correction2) * BETA2;
-      const rate = config.rate / correction1;
+      count();
+      const rate = config.rate / (1 - power1);
       const scale = 1 / config.batch;
       for (let i = 0; i < touchedCount; i += 1) update(touched[i]!, touched[i]! + wideSize, scale, rate);
       update(tableEnd, layout.length, scale, rate);

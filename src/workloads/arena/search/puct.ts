@@ -26,7 +26,7 @@ export interface SearchConfig {
 
 export const DEFAULT_SEARCH: SearchConfig = {
   simulations: 48,
-  exploration: 1.1,
+  exploration: 0.6,
   unvisitedReduction: 0.1,
   noiseWeight: 0.25,
   noiseTotal: 10,
