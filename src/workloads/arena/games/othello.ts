@@ -121,20 +121,10 @@ export function othello(size: 6 | 8): Game {
     symmetries,
     views,
 
-    newState() {
-      const state = new Int32Array(STATE_LENGTH);
-      game.reset(state);
-      return state;
-    },
+    newState: () => opening.slice(),
 
     reset(state) {
-      const position = new Uint8Array(cells);
-      const middle = size / 2;
-      position[(middle - 1) * size + middle] = 1;
-      position[middle * size + middle - 1] = 1;
-      position[(middle - 1) * size + middle - 1] = 2;
-      position[middle * size + middle] = 2;
-      game.setup(state, { cells: position, turn: 0, ply: 0, last: -1 });
+      state.set(opening);
     },
 
     setup(state, position: Position) {
@@ -264,5 +254,13 @@ export function othello(size: 6 | 8): Game {
     parseMove: (text) => parseCell(size, size, text),
     draw: (state) => drawGrid(game, state),
   };
+  const opening = new Int32Array(STATE_LENGTH);
+  const start = new Uint8Array(cells);
+  const middle = size / 2;
+  start[(middle - 1) * size + middle] = 1;
+  start[middle * size + middle - 1] = 1;
+  start[(middle - 1) * size + middle - 1] = 2;
+  start[middle * size + middle] = 2;
+  game.setup(opening, { cells: start, turn: 0, ply: 0, last: -1 });
   return game;
 }

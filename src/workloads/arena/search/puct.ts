@@ -2,6 +2,10 @@
  * PUCT for any number of players: each node maximises the share of the seat that moves there, and a result is a share
  * for every seat (MaxN). With two players this is the usual search.
  *
+ * Results that are certain are kept as such: a finished game is proven, and so is a position where the mover can reach
+ * a proven win, or where every move is proven. A proven position is never searched again, and a proven root ends the
+ * search, so endings are played exactly as soon as the budget reaches them.
+ *
  * The tree is a pool of typed arrays that lives for a game. After a move the chosen child becomes the root, so its
  * visits are kept; nothing is freed until the next game. No clock and no hidden randomness: the same state, network,
  * config and seed give the same visits everywhere.
@@ -12,7 +16,7 @@ import { dirichlet } from "../numerics/samplers.ts";
 import type { Evaluator } from "./evaluator.ts";
 
 export interface SearchConfig {
-  /** Visits of the root that a search ends with; those inherited from the last move count. */
+  /** Visits of the root that a search ends with, unless it is proven before; those inherited from the last move count. */
   readonly simulations: number;
   /** How much the prior weighs against the results so far. */
   readonly exploration: number;
@@ -33,7 +37,7 @@ export const DEFAULT_SEARCH: SearchConfig = {
 };
 
 export interface Search {
-  /** The root's visits by move; moves that are not legal have none. */
+  /** The root's visits by move; moves that are not legal have none, nor have others than the winning ones in a proven win. */
   readonly visits: Int32Array;
   /** What each seat may expect at the root. */
   readonly values: Float64Array;
@@ -43,7 +47,7 @@ export interface Search {
   run(state: State, random?: Random): void;
   /** Tells the search which move was played, so that the next `run` may go on from there. */
   advance(move: number): void;
-  /** The most visited move of the last `run`; among equals the one with the better result, then the lower number. */
+  /** The proven best move, or else the most visited; among equals the one with the better result, then the lower number. */
   best(): number;
 }
 
@@ -53,9 +57,11 @@ interface Tree {
   firstEdge: Int32Array;
   edgeCount: Int32Array;
   turn: Int32Array;
-  outcome: Int32Array;
   nodeVisits: Int32Array;
   sums: Float64Array;
+  /** 1 where the value is certain; then it stands in `exact`. */
+  proven: Uint8Array;
+  exact: Float64Array;
   move: Int32Array;
   prior: Float32Array;
   edgeVisits: Int32Array;
@@ -69,9 +75,10 @@ const newTree = (nodes: number, edges: number, players: number): Tree => ({
   firstEdge: new Int32Array(nodes),
   edgeCount: new Int32Array(nodes),
   turn: new Int32Array(nodes),
-  outcome: new Int32Array(nodes),
   nodeVisits: new Int32Array(nodes),
   sums: new Float64Array(nodes * players),
+  proven: new Uint8Array(nodes),
+  exact: new Float64Array(nodes * players),
   move: new Int32Array(edges),
   prior: new Float32Array(edges),
   edgeVisits: new Int32Array(edges),
@@ -84,9 +91,11 @@ const grownTree = (tree: Tree, nodes: number, edges: number, players: number): T
   const larger = newTree(nodes, edges, players);
   larger.nodes = tree.nodes;
   larger.edges = tree.edges;
-  for (const key of ["firstEdge", "edgeCount", "turn", "outcome", "nodeVisits", "move", "edgeVisits", "child"] as const)
+  for (const key of ["firstEdge", "edgeCount", "turn", "nodeVisits", "move", "edgeVisits", "child"] as const)
     larger[key].set(tree[key]);
   larger.sums.set(tree.sums);
+  larger.proven.set(tree.proven);
+  larger.exact.set(tree.exact);
   larger.prior.set(tree.prior);
   larger.edgeSum.set(tree.edgeSum);
   return larger;
@@ -113,13 +122,14 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
     const node = tree.nodes;
     tree.nodes += 1;
     const outcome = work[OUTCOME]!;
-    tree.outcome[node] = outcome;
+    tree.proven[node] = outcome === RUNNING ? 0 : 1;
     tree.turn[node] = work[TURN]!;
     tree.nodeVisits[node] = 1;
     tree.firstEdge[node] = tree.edges;
     if (outcome !== RUNNING) {
       tree.edgeCount[node] = 0;
       scores(players, outcome, leafValues);
+      tree.exact.set(leafValues, node * players);
     } else {
       const count = game.legalMoves(work, moves);
       evaluator.evaluate(work, moves, count, tree.prior, tree.edges, leafValues);
@@ -138,17 +148,22 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
   };
 
   const select = (node: number): number => {
-    const { prior, edgeVisits, edgeSum } = tree;
+    const { prior, edgeVisits, edgeSum, child, proven, exact } = tree;
     const first = tree.firstEdge[node]!;
     const end = first + tree.edgeCount[node]!;
     const total = tree.nodeVisits[node]!;
+    const mover = tree.turn[node]!;
     const scale = exploration * Math.sqrt(total);
-    const unvisited = tree.sums[node * players + tree.turn[node]!]! / total - unvisitedReduction;
+    const unvisited = tree.sums[node * players + mover]! / total - unvisitedReduction;
     let best = first;
     let bestScore = Number.NEGATIVE_INFINITY;
     for (let edge = first; edge < end; edge += 1) {
       const n = edgeVisits[edge]!;
-      const score = (n === 0 ? unvisited : edgeSum[edge]! / n) + (scale * prior[edge]!) / (1 + n);
+      let score: number;
+      if (n === 0) score = unvisited + scale * prior[edge]!;
+      // What is certain needs no exploring.
+      else if (proven[child[edge]!]! === 1) score = exact[child[edge]! * players + mover]!;
+      else score = edgeSum[edge]! / n + (scale * prior[edge]!) / (1 + n);
       if (score > bestScore) {
         bestScore = score;
         best = edge;
@@ -157,42 +172,76 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
     return best;
   };
 
+  /** Proves a node if the mover has a proven win there, or if all its moves are proven. */
+  const prove = (node: number): boolean => {
+    const { child, proven, exact } = tree;
+    const first = tree.firstEdge[node]!;
+    const end = first + tree.edgeCount[node]!;
+    const mover = tree.turn[node]!;
+    let best = -1;
+    let all = true;
+    for (let edge = first; edge < end; edge += 1) {
+      const next = child[edge]!;
+      if (next < 0 || proven[next]! === 0) all = false;
+      else if (best < 0 || exact[next * players + mover]! > exact[best * players + mover]!) best = next;
+    }
+    if (best < 0 || !(all || exact[best * players + mover]! === 1)) return false;
+    proven[node] = 1;
+    for (let seat = 0; seat < players; seat += 1) exact[node * players + seat] = exact[best * players + seat]!;
+    return true;
+  };
+
+  const recall = (node: number): void => {
+    for (let seat = 0; seat < players; seat += 1) leafValues[seat] = tree.exact[node * players + seat]!;
+  };
+
+  /** Goes down from the root to a new or a proven node, and carries its value back up. */
   const simulate = (state: State): void => {
     work.set(state);
     let depth = 0;
     let node = root;
     for (;;) {
-      if (tree.edgeCount[node]! === 0) {
-        // A finished game that was reached before: its result stands.
-        scores(players, tree.outcome[node]!, leafValues);
-        tree.nodeVisits[node] = tree.nodeVisits[node]! + 1;
-        for (let seat = 0; seat < players; seat += 1)
-          tree.sums[node * players + seat] = tree.sums[node * players + seat]! + leafValues[seat]!;
-        break;
-      }
       const edge = select(node);
       pathNodes[depth] = node;
       pathEdges[depth] = edge;
       depth += 1;
       game.play(work, tree.move[edge]!);
-      const child = tree.child[edge]!;
-      if (child < 0) {
-        const created = expand();
-        tree.child[edge] = created;
+      node = tree.child[edge]!;
+      if (node < 0) {
+        node = expand();
+        tree.child[edge] = node;
         break;
       }
-      node = child;
+      if (tree.proven[node]! === 1) {
+        recall(node);
+        tree.nodeVisits[node] = tree.nodeVisits[node]! + 1;
+        break;
+      }
     }
-    const { nodeVisits, sums, edgeVisits, edgeSum, turn } = tree;
+    const { nodeVisits, sums, edgeVisits, edgeSum, turn, proven } = tree;
+    let solving = proven[node]! === 1;
     for (let i = depth - 1; i >= 0; i -= 1) {
       const at = pathNodes[i]!;
       const edge = pathEdges[i]!;
       nodeVisits[at] = nodeVisits[at]! + 1;
-      for (let seat = 0; seat < players; seat += 1)
-        sums[at * players + seat] = sums[at * players + seat]! + leafValues[seat]!;
       edgeVisits[edge] = edgeVisits[edge]! + 1;
       edgeSum[edge] = edgeSum[edge]! + leafValues[turn[at]!]!;
+      solving = solving && prove(at);
+      if (solving) recall(at);
+      for (let seat = 0; seat < players; seat += 1)
+        sums[at * players + seat] = sums[at * players + seat]! + leafValues[seat]!;
     }
+  };
+
+  /** Whether an edge keeps what its node is proven to be worth. */
+  const keeps = (edge: number, node: number): boolean => {
+    const next = tree.child[edge]!;
+    const mover = tree.turn[node]!;
+    return (
+      next >= 0 &&
+      tree.proven[next]! === 1 &&
+      tree.exact[next * players + mover]! === tree.exact[node * players + mover]!
+    );
   };
 
   const addNoise = (random: Random): void => {
@@ -222,12 +271,17 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
         root = expand();
       }
       if (random) addNoise(random);
-      while (tree.nodeVisits[root]! <= simulations) simulate(state);
+      while (tree.nodeVisits[root]! <= simulations && tree.proven[root]! === 0) simulate(state);
+      const certain = tree.proven[root]! === 1;
+      const won = certain && tree.exact[root * players + tree.turn[root]!]! === 1;
       visits.fill(0);
       const first = tree.firstEdge[root]!;
-      for (let i = 0; i < tree.edgeCount[root]!; i += 1) visits[tree.move[first + i]!] = tree.edgeVisits[first + i]!;
-      for (let seat = 0; seat < players; seat += 1)
-        values[seat] = tree.sums[root * players + seat]! / tree.nodeVisits[root]!;
+      for (let edge = first; edge < first + tree.edgeCount[root]!; edge += 1)
+        if (!won || keeps(edge, root)) visits[tree.move[edge]!] = tree.edgeVisits[edge]!;
+      for (let seat = 0; seat < players; seat += 1) {
+        const at = root * players + seat;
+        values[seat] = certain ? tree.exact[at]! : tree.sums[at]! / tree.nodeVisits[root]!;
+      }
     },
 
     advance(move) {
@@ -240,11 +294,14 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
     },
 
     best() {
+      const { edgeVisits, edgeSum } = tree;
       const first = tree.firstEdge[root]!;
-      let best = first;
-      for (let edge = first + 1; edge < first + tree.edgeCount[root]!; edge += 1) {
-        const more = tree.edgeVisits[edge]! - tree.edgeVisits[best]!;
-        if (more > 0 || (more === 0 && tree.edgeSum[edge]! > tree.edgeSum[best]!)) best = edge;
+      const certain = tree.proven[root]! === 1;
+      let best = -1;
+      for (let edge = first; edge < first + tree.edgeCount[root]!; edge += 1) {
+        if (certain && !keeps(edge, root)) continue;
+        const more = best < 0 ? 1 : edgeVisits[edge]! - edgeVisits[best]!;
+        if (more > 0 || (more === 0 && edgeSum[edge]! > edgeSum[best]!)) best = edge;
       }
       return tree.move[best]!;
     },
