@@ -41,6 +41,7 @@ export {
   playMatch,
   type RoundReport,
 } from "./loop/bare-loop.ts";
+export { type LadderMatch, type LadderPlan, playLadder, rungsOf } from "./loop/ladder.ts";
 export { type BlockResult, createTally, distinctOpenings, playBlock, playGame, type Tally } from "./loop/match.ts";
 export { createPool, type Pool } from "./loop/pool.ts";
 export {
@@ -50,6 +51,7 @@ export {
   type SelfPlayResult,
   selfPlay,
 } from "./loop/self-play.ts";
+export { sprtGate } from "./loop/sprt-gate.ts";
 export { createPlayer, type MatchTask, type PlayerSpec, type SelfPlayTask, sharedCopy, specOf } from "./loop/tasks.ts";
 export { shapeOf } from "./net/layout.ts";
 export { createNetwork, type Network } from "./net/network.ts";

@@ -7,7 +7,7 @@
  */
 import { OperatingError, seededRandom } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
-import { shapeOf } from "../net/layout.ts";
+import { DEFAULT_NARROW, DEFAULT_WIDE, shapeOf } from "../net/layout.ts";
 import { createNetwork, type Network } from "../net/network.ts";
 import { createReplay, DEFAULT_REPLAY, type Replay, type ReplayConfig } from "../net/replay.ts";
 import { joinSamples, type Samples } from "../net/samples.ts";
@@ -43,11 +43,11 @@ export interface LoopConfig {
 
 export const DEFAULT_LOOP: LoopConfig = {
   seed: 1,
-  wide: 48,
-  narrow: 32,
+  wide: DEFAULT_WIDE,
+  narrow: DEFAULT_NARROW,
   gamesPerRound: 160,
-  samplesPerRow: 4,
-  search: DEFAULT_SEARCH,
+  samplesPerRow: 8,
+  search: { ...DEFAULT_SEARCH, simulations: 96 },
   selfPlay: DEFAULT_SELF_PLAY,
   trainer: DEFAULT_TRAINER,
   replay: DEFAULT_REPLAY,

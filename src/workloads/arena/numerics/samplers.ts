@@ -12,7 +12,7 @@ export function gaussian(random: Random): number {
 }
 
 /** A gamma variate by squeeze and rejection (Marsaglia and Tsang); shapes below 1 are boosted from shape + 1. */
-export function gamma(random: Random, shape: number): number {
+function gamma(random: Random, shape: number): number {
   if (shape < 1) return gamma(random, shape + 1) * exp(log(random.next() + 1e-300) / shape);
   const d = shape - 1 / 3;
   const c = 1 / Math.sqrt(9 * d);

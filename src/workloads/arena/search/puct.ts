@@ -114,6 +114,8 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
   const values = new Float64Array(players);
   let tree = newTree(simulations * 4 + 8, (simulations * 4 + 8) * 12 + game.moves, players);
   let root = -1;
+  /** The root whose priors are mixed with noise already: running it again must not mix them twice. */
+  let noisyRoot = -1;
 
   /** Adds the state in `work` as a node and leaves its value in `leafValues`. */
   const expand = (): number => {
@@ -247,7 +249,8 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
   const addNoise = (random: Random): void => {
     const first = tree.firstEdge[root]!;
     const count = tree.edgeCount[root]!;
-    if (count < 2 || noiseWeight === 0) return;
+    if (root === noisyRoot || count < 2 || noiseWeight === 0) return;
+    noisyRoot = root;
     dirichlet(random, noiseTotal / count, count, noise);
     for (let i = 0; i < count; i += 1)
       tree.prior[first + i] = (1 - noiseWeight) * tree.prior[first + i]! + noiseWeight * noise[i]!;
@@ -261,12 +264,14 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
       tree.nodes = 0;
       tree.edges = 0;
       root = -1;
+      noisyRoot = -1;
     },
 
     run(state, random) {
       if (root < 0) {
         tree.nodes = 0;
         tree.edges = 0;
+        noisyRoot = -1;
         work.set(state);
         root = expand();
       }
