@@ -14,6 +14,7 @@ import type { Random } from "../../../kernel/index.ts";
 import { type Game, OUTCOME, RUNNING, type State, scores, TURN } from "../games/game.ts";
 import { dirichlet } from "../numerics/samplers.ts";
 import type { Evaluator } from "./evaluator.ts";
+import { grownTree, newTree } from "./tree.ts";
 
 export interface SearchConfig {
   /** Visits of the root that a search ends with, unless it is proven before; those inherited from the last move count. */
@@ -50,56 +51,6 @@ export interface Search {
   /** The proven best move, or else the most visited; among equals the one with the better result, then the lower number. */
   best(): number;
 }
-
-interface Tree {
-  nodes: number;
-  edges: number;
-  firstEdge: Int32Array;
-  edgeCount: Int32Array;
-  turn: Int32Array;
-  nodeVisits: Int32Array;
-  sums: Float64Array;
-  /** 1 where the value is certain; then it stands in `exact`. */
-  proven: Uint8Array;
-  exact: Float64Array;
-  move: Int32Array;
-  prior: Float32Array;
-  edgeVisits: Int32Array;
-  edgeSum: Float64Array;
-  child: Int32Array;
-}
-
-const newTree = (nodes: number, edges: number, players: number): Tree => ({
-  nodes: 0,
-  edges: 0,
-  firstEdge: new Int32Array(nodes),
-  edgeCount: new Int32Array(nodes),
-  turn: new Int32Array(nodes),
-  nodeVisits: new Int32Array(nodes),
-  sums: new Float64Array(nodes * players),
-  proven: new Uint8Array(nodes),
-  exact: new Float64Array(nodes * players),
-  move: new Int32Array(edges),
-  prior: new Float32Array(edges),
-  edgeVisits: new Int32Array(edges),
-  edgeSum: new Float64Array(edges),
-  child: new Int32Array(edges),
-});
-
-/** The same tree with room for at least so many nodes and edges. */
-const grownTree = (tree: Tree, nodes: number, edges: number, players: number): Tree => {
-  const larger = newTree(nodes, edges, players);
-  larger.nodes = tree.nodes;
-  larger.edges = tree.edges;
-  for (const key of ["firstEdge", "edgeCount", "turn", "nodeVisits", "move", "edgeVisits", "child"] as const)
-    larger[key].set(tree[key]);
-  larger.sums.set(tree.sums);
-  larger.proven.set(tree.proven);
-  larger.exact.set(tree.exact);
-  larger.prior.set(tree.prior);
-  larger.edgeSum.set(tree.edgeSum);
-  return larger;
-};
 
 export function createSearch(game: Game, evaluator: Evaluator, config: SearchConfig): Search {
   const { players } = game;
