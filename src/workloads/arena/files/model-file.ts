@@ -24,6 +24,7 @@ export const describeShape = (shape: NetworkShape): { readonly [key: string]: Js
   moves: shape.moves,
   players: shape.players,
   tuples: shape.tuples,
+  shared_rows: shape.sharedRows ? Array.from(shape.sharedRows) : null,
   wide: shape.wide,
   narrow: shape.narrow,
 });

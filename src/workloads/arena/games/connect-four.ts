@@ -4,6 +4,34 @@ import { columnSymmetries, drawGrid, identityMoves, lineWindows } from "./grid.t
 
 const LINE = 4;
 
+/**
+ * A line that holds stones of two players is dead: nobody wins there any more, however it is filled. All dead contents
+ * share a row; a live one is told by its owner and by which cells are empty, playable or taken.
+ */
+function sharedRowsOf(players: number): Int32Array {
+  const codes = players + 2;
+  const DEAD = 0;
+  const FREE = 1;
+  const FREE_ROWS = 2 * 2 * 2 * 2;
+  const OWNED_ROWS = 3 * 3 * 3 * 3;
+  const rowOf = (content: readonly number[]): number => {
+    const owners = new Set(content.filter((code) => code >= 1 && code <= players));
+    if (owners.size > 1) return DEAD;
+    const digit = (code: number) => (code === 0 ? 0 : code === players + 1 ? 1 : 2);
+    const base = owners.size === 0 ? 2 : 3;
+    const pattern = content.reduce((number, code) => number * base + digit(code), 0);
+    const [owner = 0] = owners;
+    return owner === 0 ? FREE + pattern : FREE + FREE_ROWS + (owner - 1) * OWNED_ROWS + pattern;
+  };
+  const rows: number[] = [];
+  const extend = (content: readonly number[]): void => {
+    if (content.length === LINE) rows.push(rowOf(content));
+    else for (let code = 0; code < codes; code += 1) extend([...content, code]);
+  };
+  extend([]);
+  return Int32Array.from(rows);
+}
+
 export function connectFour(columns: number, rows: number, players: number): Game {
   const cells = rows * columns;
   // A border of empty cells around the board spares every bounds check: it never holds anybody's stone.
@@ -45,6 +73,7 @@ export function connectFour(columns: number, rows: number, players: number): Gam
     // Beyond the stones, the code `players + 1` marks the empty cell that a stone would fall into: threats depend on it.
     codes: players + 2,
     tuples: windows,
+    sharedRows: sharedRowsOf(players),
     symmetries: columnSymmetries(rows, columns),
     views: Array.from({ length: players }, () => identityMoves(columns)),
 

@@ -52,6 +52,11 @@ export interface Game {
   readonly codes: number;
   /** Groups of cells whose joint content the network looks up as one input. */
   readonly tuples: readonly (readonly number[])[];
+  /**
+   * Where contents of a tuple mean the same, the row that each stands for; indexed by the codes of the tuple read as one
+   * number, first cell first. Without it every content has a row of its own.
+   */
+  readonly sharedRows?: Int32Array;
   /** The identity first. Each commutes with every move. */
   readonly symmetries: readonly Symmetry[];
   /** For each seat, how board moves map to the policy of a network that always sees the board as the mover. */

@@ -225,6 +225,24 @@ describe("Connect Four", () => {
     expect(state[OUTCOME]).toBe(0);
   });
 
+  it("shares a network row among all contents of a line that nobody can win, and among no others", () => {
+    for (const players of [2, 3, 4]) {
+      const { sharedRows, codes } = createGame(
+        ["", "", "connect4_7x6_2p", "connect4_8x7_3p", "connect4_9x7_4p"][players]!,
+      );
+      const seen = new Map<number, string>();
+      sharedRows!.forEach((row, index) => {
+        const content = [3, 2, 1, 0].map((i) => Math.floor(index / codes ** i) % codes);
+        const dead = new Set(content.filter((code) => code >= 1 && code <= players)).size > 1;
+        expect(row === 0).toBe(dead);
+        if (!dead) {
+          expect(seen.has(row)).toBe(false);
+          seen.set(row, content.join(""));
+        }
+      });
+    }
+  });
+
   it("lets three and four players take turns", () => {
     for (const configKey of ["connect4_8x7_3p", "connect4_9x7_4p"]) {
       const game = createGame(configKey);

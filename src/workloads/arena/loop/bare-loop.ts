@@ -53,7 +53,7 @@ export const DEFAULT_LOOP: LoopConfig = {
   replay: DEFAULT_REPLAY,
   gateSearch: DEFAULT_SEARCH,
   gateBatchBlocks: 20,
-  gateOpeningPlies: 6,
+  gateOpeningPlies: 5,
 };
 
 export interface RoundReport {

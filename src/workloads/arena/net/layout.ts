@@ -14,6 +14,8 @@ export interface NetworkShape {
   readonly moves: number;
   readonly players: number;
   readonly tuples: readonly (readonly number[])[];
+  /** The row of each content of a tuple, where contents share rows. */
+  readonly sharedRows?: Int32Array;
   /** Widths of the two hidden layers, multiples of 8. */
   readonly wide: number;
   readonly narrow: number;
@@ -49,6 +51,7 @@ export const shapeOf = (game: Game, wide = DEFAULT_WIDE, narrow = DEFAULT_NARROW
   moves: game.moves,
   players: game.players,
   tuples: game.tuples,
+  ...(game.sharedRows ? { sharedRows: game.sharedRows } : {}),
   wide,
   narrow,
 });
@@ -56,9 +59,10 @@ export const shapeOf = (game: Game, wide = DEFAULT_WIDE, narrow = DEFAULT_NARROW
 export function layoutOf(shape: NetworkShape): Layout {
   const tupleStarts = new Int32Array(shape.tuples.length + 1);
   const tupleRows = new Int32Array(shape.tuples.length + 1);
+  const sharedCount = shape.sharedRows?.reduce((most, row) => Math.max(most, row + 1), 0);
   shape.tuples.forEach((tuple, i) => {
     tupleStarts[i + 1] = tupleStarts[i]! + tuple.length;
-    tupleRows[i + 1] = tupleRows[i]! + tuple.reduce((rows) => rows * shape.codes, 1);
+    tupleRows[i + 1] = tupleRows[i]! + (sharedCount ?? tuple.reduce((rows) => rows * shape.codes, 1));
   });
   const rows = tupleRows[shape.tuples.length]! + shape.cells + 1;
   const wideBias = rows * shape.wide;

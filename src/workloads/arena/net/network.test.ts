@@ -49,8 +49,8 @@ describe("a fresh network", () => {
     for (let k = 0; k < game.players; k += 1) expect(forward.valueLogit(k)).toBe(0);
   });
 
-  it("agrees with the same sums written the plain way", () => {
-    const game = createGame("connect4_7x6_2p");
+  it.each(["othello6_2p", "connect4_8x7_3p"])("agrees with the same sums written the plain way on %s", (configKey) => {
+    const game = createGame(configKey);
     const network = livelyNetwork(game, 16, 8);
     const { layout, weights } = network;
     const rows = randomRows(game, 20, 5);
@@ -60,7 +60,8 @@ describe("a fresh network", () => {
       const wide = Array.from({ length: 16 }, (_, j) => {
         let sum = weights[layout.wideBias + j]!;
         layout.shape.tuples.forEach((tuple, t) => {
-          const index = tuple.reduce((number, cell) => number * game.codes + codes[cell]!, 0);
+          const content = tuple.reduce((number, cell) => number * game.codes + codes[cell]!, 0);
+          const index = game.sharedRows?.[content] ?? content;
           sum += weights[(layout.tupleRows[t]! + index) * 16 + j]!;
         });
         const filled = codes.filter((code) => code !== 0).length;

@@ -45,7 +45,7 @@ export function createForward({ layout, weights }: Network): Forward {
   const { wideBias, narrowWeights, narrowBias, policyWeights, policyBias, valueWeights, valueBias } = layout;
   const wideSize = shape.wide;
   const narrowSize = shape.narrow;
-  const { cells, codes: base } = shape;
+  const { cells, codes: base, sharedRows: shared } = shape;
   const fillRows = tupleRows[inputs - 1]!;
   const rows = new Int32Array(inputs);
   const wide = new Float64Array(wideSize);
@@ -56,7 +56,7 @@ export function createForward({ layout, weights }: Network): Forward {
       const end = tupleStarts[t + 1]!;
       let index = 0;
       for (let i = tupleStarts[t]!; i < end; i += 1) index = index * base + codes[offset + tupleCells[i]!]!;
-      rows[t] = (tupleRows[t]! + index) * wideSize;
+      rows[t] = (tupleRows[t]! + (shared === undefined ? index : shared[index]!)) * wideSize;
     }
     let filled = 0;
     for (let i = 0; i < cells; i += 1) if (codes[offset + i]! !== 0) filled += 1;
