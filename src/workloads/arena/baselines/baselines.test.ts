@@ -1,7 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
 import { createTally, distinctOpenings, playBlock, playGame } from "../loop/match.ts";
 import { BASELINES, createBaseline } from "./catalog.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const scoreOf = (configKey: string, candidate: string, opponent: string, blocks: number) => {
   const game = createGame(configKey);

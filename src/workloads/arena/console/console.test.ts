@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
 import { encodeModel } from "../files/model-file.ts";
 import { writeOnce } from "../files/store.ts";
@@ -10,6 +10,9 @@ import { shapeOf } from "../net/layout.ts";
 import { createNetwork } from "../net/network.ts";
 import { createArenaConsole } from "./console.ts";
 import type { Table } from "./table.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const arena = createArenaConsole();
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { isOperatingError, pick, seededRandom } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import { DEFAULT_SELF_PLAY, selfPlay } from "../loop/self-play.ts";
@@ -17,6 +17,9 @@ import { decodeGames, encodeGames } from "./games-file.ts";
 import { decodeModel, encodeModel } from "./model-file.ts";
 import { decodeSamples, encodeSamples } from "./samples-file.ts";
 import { readWithin, writeOnce } from "./store.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const game = createGame("connect4_7x6_2p");
 const network = createNetwork(shapeOf(game, 8, 8), seededRandom(4));

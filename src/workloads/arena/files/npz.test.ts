@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { isOperatingError, seededRandom } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import { DEFAULT_SELF_PLAY, selfPlay } from "../loop/self-play.ts";
@@ -138,6 +138,9 @@ for name in z.namelist():
     with w.open(name, "w", force_zip64=True) as f:
         f.write(z.read(name))
 w.close()`;
+
+    // Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+    vi.setConfig({ testTimeout: 60_000 });
     python(script, path, theirs);
     expect(decodeNpz(readFileSync(theirs)).samples).toEqual(samples);
   });

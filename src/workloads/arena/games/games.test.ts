@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { pick, seededRandom } from "../../../kernel/index.ts";
 import { CONFIG_KEYS, createGame } from "./catalog.ts";
 import {
@@ -16,6 +16,9 @@ import {
   TURN,
   transform,
 } from "./game.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Everything a state shows; the private slots (such as the shape of a union-find) may differ between equal states. */
 const visible = (game: Game, state: State) => {

@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createGame } from "./catalog.ts";
 import { perft } from "./perft.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const counts = (configKey: string, depth: number) => {
   const game = createGame(configKey);

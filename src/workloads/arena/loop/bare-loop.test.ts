@@ -1,8 +1,11 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGame } from "../games/catalog.ts";
 import { bareLoop, DEFAULT_LOOP, type Gate, type LoopConfig, playMatch } from "./bare-loop.ts";
 import { createPool, type Pool } from "./pool.ts";
 import { sharedCopy, specOf } from "./tasks.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const pools: Pool[] = [];
 const poolOf = (configKey: string, workers: number) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import { shapeOf } from "../net/layout.ts";
@@ -7,6 +7,9 @@ import { DEFAULT_SEARCH } from "../search/puct.ts";
 import { playLadder, rungsOf } from "./ladder.ts";
 import { createPool } from "./pool.ts";
 import { sharedCopy } from "./tasks.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 describe("the rungs of a ladder", () => {
   it("are all champions when there are few, and dense at the start when there are many", () => {

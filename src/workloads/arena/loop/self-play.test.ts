@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
 import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
 import { isOver, OUTCOME, PLY, TURN } from "../games/game.ts";
@@ -7,6 +7,9 @@ import { createNetwork } from "../net/network.ts";
 import { networkEvaluator } from "../search/evaluator.ts";
 import { createSearch, DEFAULT_SEARCH } from "../search/puct.ts";
 import { DEFAULT_SELF_PLAY, selfPlay } from "./self-play.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const play = (configKey: string, seeds: readonly number[], changes = {}) => {
   const game = createGame(configKey);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { pick, seededRandom } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import type { Game } from "../games/game.ts";
@@ -6,6 +6,9 @@ import { shapeOf } from "./layout.ts";
 import { createForward, createNetwork, type Network } from "./network.ts";
 import { emptySamples, type Samples } from "./samples.ts";
 import { createTrainer, DEFAULT_TRAINER } from "./trainer.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Rows of random playouts with random targets: a policy on one legal move and a winner. */
 function randomRows(game: Game, count: number, seed: number): Samples {

@@ -1,9 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import { createReplay, windowRows } from "./replay.ts";
 import { emptySamples } from "./samples.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 describe("the replay window", () => {
   it("is everything at first, then the base and a share of the rest, and never more than the most", () => {

@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
 import { dirichlet, gaussian, mixSeed } from "./samplers.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const DRAWS = 20_000;
 const moments = (values: readonly number[]) => {

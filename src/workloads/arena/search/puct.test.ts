@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { pick, seededRandom } from "../../../kernel/index.ts";
 import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
 import { isOver, OUTCOME, PLY, type State, scores, TURN } from "../games/game.ts";
@@ -6,6 +6,9 @@ import { shapeOf } from "../net/layout.ts";
 import { createNetwork } from "../net/network.ts";
 import { type Evaluator, networkEvaluator } from "./evaluator.ts";
 import { createSearch, DEFAULT_SEARCH } from "./puct.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Knows nothing: every move alike, every seat alike. */
 const blank = (players: number): Evaluator => ({
