@@ -8,9 +8,13 @@ import {
   registerAudit,
   registerDlq,
   registerEvents,
+  registerGames,
+  registerPlay,
+  registerStats,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
+import { createArenaConsole } from "../../workloads/arena/index.ts";
 import { readSettings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { auditDeclarations } from "./declarations.ts";
@@ -103,5 +107,9 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
+  const arena = createArenaConsole();
+  registerGames(program, io, arena);
+  registerPlay(program, io, arena);
+  registerStats(program, io);
   return program;
 }
