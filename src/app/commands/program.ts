@@ -8,6 +8,7 @@ import {
   registerAudit,
   registerDlq,
   registerEvents,
+  registerStats,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
@@ -102,6 +103,7 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerUp(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
+  registerStats(program, io);
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
   return program;
 }
