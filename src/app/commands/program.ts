@@ -106,10 +106,10 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerUp(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
+  registerStats(program, io);
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
   const arena = createArenaConsole();
   registerGames(program, io, arena);
   registerPlay(program, io, arena);
-  registerStats(program, io);
   return program;
 }

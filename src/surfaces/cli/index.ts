@@ -6,7 +6,7 @@
  * It guarantees that standard output carries the answer and nothing else, that `--json` prints what a program can read,
  * that exit codes keep their meaning, and that text from outside cannot speak to the terminal.
  */
-export { type AuditPort, registerAudit } from "./audit.command.ts";
+export { registerAudit } from "./audit.command.ts";
 export { registerDlq } from "./dlq.command.ts";
 export { registerEvents } from "./events.command.ts";
 export { registerGames } from "./games.command.ts";
