@@ -148,7 +148,8 @@ describe("evidence", () => {
     passed: true,
     win_rates: { heuristic: 0.8 },
   };
-  const accepts = (name: EventName, payload: object) => builtinRows[name].payload.safeParse(payload).success;
+  const { row } = createCatalog(builtinRows);
+  const accepts = (name: EventName, payload: object) => row(name)?.payload.safeParse(payload).success;
 
   test("a training run without samples, with a loss of nothing or without a hash is not complete", () => {
     expect(accepts("TRAINING_COMPLETED", trained)).toBe(true);

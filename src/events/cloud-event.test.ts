@@ -94,6 +94,11 @@ describe("an event on the wire", () => {
     );
   });
 
+  test("can be written whatever its source is called, half a surrogate pair included", () => {
+    const { source } = toCloudEvent({ ...fromCloudEvent(sent), source: "a/\ud800 b" });
+    expect(source).toBe("/ringrift/node-1/a%2F%EF%BF%BD%20b");
+  });
+
   test("has one span for one event, in every process", () => {
     expect(spanIdOf("e-1")).toBe(spanIdOf("e-1"));
     expect(spanIdOf("e-1")).not.toBe(spanIdOf("e-2"));

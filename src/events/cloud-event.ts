@@ -25,7 +25,7 @@ const attribute = (most: number) =>
 /** Unset attributes may be absent or null; both mean the same. */
 const unset = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
-export const viewNames = ["data_bus", "stage_bus", "cross_process"] as const;
+const viewNames = ["data_bus", "stage_bus", "cross_process"] as const;
 const routing = new RegExp(`^(none|(${viewNames.join("|")})(,(${viewNames.join("|")})){0,2})$`);
 
 /** Version 00 is exact; later versions may append to it. Ids of all zeros mean "none" and are invalid. */

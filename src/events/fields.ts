@@ -48,7 +48,7 @@ export const configKey = z
 
 export const nodeId = id<"NodeId">("node of the cluster");
 export const modelId = id<"ModelId">("model, by content");
-export const jobId = id<"JobId">("queued job that does the work");
+export const jobId = id<"JobId">("one undertaking of the pipeline, as in a training run");
 export const workId = id<"WorkId">("item of the work queue");
 export const taskId = id<"TaskId">("running task");
 export const runId = id<"RunId">("run of a search or optimisation");

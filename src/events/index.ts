@@ -16,6 +16,7 @@
  * `defineEvents` adds events of your own, with the same typing, bridging and audit. This room keeps no state and does no
  * work of its own; it knows the kernel only.
  */
+export { type AsyncApiInfo, asyncApiDocument } from "./asyncapi.ts";
 export { boundedText, isJson, PAYLOAD_BYTES_MAX, PAYLOAD_DEPTH_MAX } from "./bounds.ts";
 export {
   type BuiltinRows,
@@ -46,8 +47,10 @@ export {
   type WireValue,
 } from "./envelope.ts";
 export * as fields from "./fields.ts";
+export { type FieldNote, fieldsOf, type JsonSchema, payloadSchemaOf } from "./json-schema.ts";
 export { type Lift, legacyKeys, liftKeys } from "./legacy-keys.ts";
 export { canonicalForm, createNames, type EventNames, type Resolution, type Spelling } from "./names.ts";
+export { printReference } from "./print-reference.ts";
 export {
   defineEvents,
   type EventClass,

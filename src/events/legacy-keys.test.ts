@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { builtinRows } from "./catalog.ts";
 import { legacyKeys, liftKeys } from "./legacy-keys.ts";
-import type { EventRow } from "./row.ts";
+import { defineEvents, type EventRow } from "./row.ts";
 
 const rows: readonly EventRow[] = Object.values(builtinRows);
 const everyKey = new Set(rows.flatMap((row) => Object.keys(row.payload.shape)));
@@ -43,6 +44,15 @@ describe("keys of the old system", () => {
   });
 
   test("a key that the event has, or a value that does not fit, is not touched", () => {
+    const { BOTH } = defineEvents("mine", {
+      BOTH: {
+        about: "Something broke and says so.",
+        class: "durable",
+        orderKey: null,
+        payload: { message: z.string(), error: z.string().optional() },
+      },
+    });
+    expect(liftKeys(BOTH, { message: "disk is full" }).renamed).toEqual([]);
     expect(liftKeys(builtinRows.HEALTH_ALERT, { message: "disk is full" }).renamed).toEqual([]);
     expect(liftKeys(builtinRows.ERROR, { message: "disk is full" }).payload).toEqual({ error: "disk is full" });
     const options = { config: { board: "hex8", players: 2 } };

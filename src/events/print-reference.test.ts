@@ -42,7 +42,7 @@ describe("the reference page", () => {
       | Field | Type | Required | Meaning |
       | --- | --- | --- | --- |
       | \`config_key\` | config key | yes | board and number of players, as in hex8_2p |
-      | \`job_id\` | id | yes | queued job that does the work |
+      | \`job_id\` | id | yes | one undertaking of the pipeline, as in a training run |
       | \`artifact_hash\` | SHA-256 | yes | the training file |
       | \`samples\` | integer, at least 1 | yes | training samples |
       | \`games\` | integer, at least 1 | yes | games in the file |

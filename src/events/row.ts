@@ -87,7 +87,12 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
     if (!Object.hasOwn(shape, field)) throw fault(`'${field}' is no field of its payload`);
     if (shape[field]!.safeParse(undefined).success) throw fault(`'${field}' keeps order or dedup and must be required`);
   }
-  const loose = z.looseObject(shape);
+  // Few processes read more than a few events from outside; building all of these would cost each start 50 ms.
+  let tolerant: z.ZodType<Record<string, unknown>> | undefined;
+  const build = () => {
+    const loose = z.looseObject(shape);
+    return (spec.provisional ? loose.partial() : loose) as z.ZodType<Record<string, unknown>>;
+  };
   return {
     name,
     category,
@@ -103,7 +108,10 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
     critical: spec.critical ?? false,
     provisional: spec.provisional ?? false,
     payload: z.strictObject(shape) as unknown as z.ZodObject<S, z.core.$strict>,
-    tolerant: (spec.provisional ? loose.partial() : loose) as z.ZodType<Record<string, unknown>>,
+    get tolerant() {
+      tolerant ??= build();
+      return tolerant;
+    },
   };
 }
 

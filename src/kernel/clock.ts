@@ -9,21 +9,21 @@ export interface Clock {
   now(): number;
   /** Milliseconds that never go back, for durations and deadlines. */
   monotonic(): number;
-  /** Calls `run` once after `delayMs`. A pending timer does not keep the process alive. */
-  after(delayMs: number, run: () => void): Timer;
+  /** Calls `run` once after `delayMs`. A pending timer does not keep the process alive, unless it is told to `hold` it. */
+  after(delayMs: number, run: () => void, hold?: "hold"): Timer;
 }
 
 export const systemClock = (): Clock => ({
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(delayMs, run) {
+  after(delayMs, run, hold) {
     const handle = setTimeout(run, Math.min(delayMs, 0x7fff_ffff));
-    handle.unref();
+    if (hold === undefined) handle.unref();
     return { cancel: () => clearTimeout(handle) };
   },
 });
 
-/** Resolves after `delayMs`, or rejects as soon as the signal aborts. */
+/** Resolves after `delayMs`, or rejects as soon as the signal aborts. Somebody waits, so the process stays alive. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -31,10 +31,14 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
       timer.cancel();
       reject(signal?.reason);
     };
-    const timer = clock.after(delayMs, () => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    });
+    const timer = clock.after(
+      delayMs,
+      () => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      },
+      "hold",
+    );
     signal?.addEventListener("abort", stop, { once: true });
   });
 }

@@ -1,4 +1,4 @@
-import { type BackoffPolicy, type Breaker, backoffMs, type Clock, type Random, type Timer } from "../kernel/index.ts";
+import { type BackoffPolicy, type Breaker, backoffMs, type Clock, type Random } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
 import type { StoredEvent } from "./journal/append.ts";
 import {
@@ -9,10 +9,11 @@ import {
   type Mark,
   parkDeliveries,
 } from "./journal/deliveries.ts";
-import { dueDeliveries, eventsAfter, laneDeliveries, waitingLanes } from "./journal/queries.ts";
-import { createLane, type Delivery, isOrdered, type Lane, laneOf } from "./lanes.ts";
+import { eventsAfter } from "./journal/queries.ts";
+import { type Delivery, isOrdered, laneOf } from "./lanes.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import type { Operation, Store } from "./store.port.ts";
+import { WaitingRoom } from "./waiting-room.ts";
 
 export interface RetryPolicy {
   readonly maxAttempts: number;
@@ -47,10 +48,6 @@ export interface Death {
   readonly also: (attempts: number) => readonly Operation[];
 }
 
-const PAGE = 64;
-/** So many rows of state 'done' wait behind one slow handler before the mark is moved past it. */
-const MOST_DONE_ABOVE = 256;
-
 /**
  * The position of one durable consumer in the journal, and what is on its way to it: fetches what is owed, keeps the order
  * within each key, parks what must wait, and moves the low-water mark. It runs no handler; a runner or a session takes
@@ -60,19 +57,17 @@ export class Cursor {
   readonly consumer: string;
   readonly #o: CursorOptions;
   readonly #progress: Progress;
-  readonly #lanes = new Map<string, Lane>();
-  /** The lanes that wait for a time. */
-  readonly #waiting = new Set<Lane>();
+  readonly #room: WaitingRoom;
   readonly #ready: Delivery[] = [];
   /** Above the mark and already ended or waiting in the store: not to be fetched again. */
   readonly #skip: Set<number>;
   #head: number;
-  #timer: Timer | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
   #pulling = false;
   #stopped = false;
   #persistedMark: number;
   #toPark: Delivery[] = [];
+  /** Outstanding ones, by sequence number. */
+  readonly #open = new Map<number, Delivery>();
   #inFlight = 0;
 
   constructor(options: CursorOptions) {
@@ -91,25 +86,30 @@ export class Cursor {
     );
     this.#skip = new Set(above.map(({ seq }) => seq));
     const done = above.filter(({ state }) => state === "done").map(({ seq }) => seq);
-    this.#progress.end(done, options.lowWater, true);
-    for (const { lane, next_at } of waitingLanes(options.store, this.consumer)) {
-      const held = this.#lane(lane);
-      held.held = true;
-      this.#wakeLaneAt(held, next_at);
-    }
+    this.#endProgress(done, options.lowWater, true);
+    this.#room = new WaitingRoom({
+      consumer: options.consumer,
+      store: options.store,
+      clock: options.clock,
+      fromStored: options.fromStored,
+      isFull: () => this.#ready.length > options.window,
+      onDue: (deliveries) => {
+        this.#ready.push(...deliveries);
+        options.onReady();
+      },
+    });
   }
 
   /** Begins to fetch, up to the given head of the journal. */
   start(head: number): void {
     this.#head = Math.max(this.#head, head);
-    this.#schedule();
+    this.#room.schedule();
     this.#pull();
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#room.stop();
     this.#ready.length = 0;
   }
 
@@ -134,7 +134,7 @@ export class Cursor {
     if (this.#stopped) return;
     const first = events[0]!.seq!;
     const last = events.at(-1)!.seq!;
-    if (this.#progress.scanned === first - 1 && this.#room > events.length) {
+    if (this.#progress.scanned === first - 1 && this.#places > events.length) {
       this.#head = Math.max(this.#head, last);
       for (const event of events) this.#consider(event);
       this.#persistParked();
@@ -169,7 +169,7 @@ export class Cursor {
       const head = this.take();
       if (head === undefined) break;
       batch.push(head);
-      const lane = this.#lanes.get(head.lane);
+      const lane = this.#room.find(head.lane);
       if (lane === undefined || !lane.ordered) continue;
       for (const next of lane.queue) {
         if (batch.length >= most) break;
@@ -190,6 +190,7 @@ export class Cursor {
   ): Promise<readonly unknown[]> {
     const seqs = new Set(done.map(({ seq }) => seq));
     const mark = this.#mark(seqs);
+    for (const delivery of done) delivery.ending = true;
     const acked: Acked[] = done.map((d) => ({
       seq: d.seq,
       lane: d.lane,
@@ -197,9 +198,20 @@ export class Cursor {
       deadLetter: isDeadLetter(d),
     }));
     const ack = ackDeliveries({ mark, done: acked, at: this.#o.clock.now() });
-    const results = await this.#o.store.commit([...operations, ack]);
+    let results: readonly unknown[];
+    try {
+      results = await this.#o.store.commit([...operations, ack]);
+    } catch (thrown) {
+      for (const delivery of done) delivery.ending = false;
+      throw thrown;
+    }
     this.#ended(done, mark, true);
     return results.slice(0, -1);
+  }
+
+  /** Whether one more failure makes it a dead letter. */
+  isLastTry(delivery: Delivery): boolean {
+    return delivery.attempts + 1 >= this.#o.retry.maxAttempts;
   }
 
   /** One failed. Another try later, or, when the tries are spent, a dead letter. Resolves to how it went on. */
@@ -211,7 +223,8 @@ export class Cursor {
     const { clock, retry, random, store } = this.#o;
     const attempts = failed.attempts + 1;
     const at = clock.now();
-    if (attempts >= retry.maxAttempts) {
+    failed.ending = true;
+    if (this.isLastTry(failed)) {
       const mark = this.#mark(new Set([failed.seq]));
       const [, ...results] = await store.commit([
         buryDelivery({
@@ -244,7 +257,7 @@ export class Cursor {
     for (const delivery of given) {
       delivery.taken = false;
       // On an ordered key the first runs and brings the others after it; a revoked one is in the store by now.
-      if (!isOrdered(delivery.lane) || this.#lanes.get(delivery.lane)?.queue[0] === delivery)
+      if (!isOrdered(delivery.lane) || this.#room.find(delivery.lane)?.queue[0] === delivery)
         this.#ready.push(delivery);
     }
     this.#ready.sort((a, b) => a.seq - b.seq);
@@ -260,36 +273,23 @@ export class Cursor {
 
   markFlushed(operation: Operation): void {
     const { mark } = operation.args as { mark: Mark };
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
-    this.#progress.end([], mark.lowWater, false);
+    this.#endProgress([], mark.lowWater, false);
   }
 
   /** Rows were put into the store from outside (a dead letter sent back): look at these lanes now. */
   wake(lanes: Iterable<string>): void {
-    for (const id of lanes) {
-      const lane = this.#lane(id);
-      lane.held = true;
-      if (lane.queue.length === 0) this.#wakeLaneAt(lane, 0);
-    }
-    this.#schedule();
+    this.#room.wake(lanes);
   }
 
-  get #room(): number {
+  get #places(): number {
     return this.#o.window - this.#progress.outstanding;
   }
 
-  #lane(id: string): Lane {
-    let lane = this.#lanes.get(id);
-    if (lane === undefined) {
-      lane = createLane(id);
-      this.#lanes.set(id, lane);
-    }
-    return lane;
-  }
-
-  #wakeLaneAt(lane: Lane, at: number): void {
-    lane.wakeAt = at;
-    this.#waiting.add(lane);
+  #endProgress(seqs: Iterable<number>, lowWater: number, asDone: boolean): void {
+    const ended = [...seqs];
+    for (const seq of ended) this.#open.delete(seq);
+    this.#progress.end(ended, lowWater, asDone);
+    this.#persistedMark = Math.max(this.#persistedMark, lowWater);
   }
 
   #mark(without: ReadonlySet<number>): Mark {
@@ -303,12 +303,23 @@ export class Cursor {
     this.#progress.scanTo(seq);
     if (this.#skip.delete(seq) || !this.#o.wants(event)) return;
     this.#progress.begin(seq);
-    const delivery: Delivery = { event, seq, lane: laneOf(event), attempts: 0, hasRow: false, taken: false };
+    const delivery: Delivery = {
+      event,
+      seq,
+      lane: laneOf(event),
+      attempts: 0,
+      loaded: false,
+      hasRow: false,
+      taken: false,
+      ending: false,
+    };
+    this.#open.set(seq, delivery);
+    this.#room.enter(seq);
     if (!isOrdered(delivery.lane)) {
       this.#ready.push(delivery);
       return;
     }
-    const lane = this.#lane(delivery.lane);
+    const lane = this.#room.lane(delivery.lane);
     if (lane.held) {
       lane.parking += 1;
       this.#toPark.push(delivery);
@@ -323,8 +334,8 @@ export class Cursor {
     if (this.#pulling || this.#stopped) return;
     this.#pulling = true;
     try {
-      while (this.#behind && this.#room > 0) {
-        const page = eventsAfter(this.#o.store, this.#progress.scanned, Math.min(this.#room, 256));
+      while (this.#behind && this.#places > 0) {
+        const page = eventsAfter(this.#o.store, this.#progress.scanned, Math.min(this.#places, 256));
         for (const stored of page) this.#consider(this.#o.fromStored(stored));
         if (page.length === 0) this.#progress.scanTo(this.#head);
       }
@@ -342,9 +353,12 @@ export class Cursor {
     const parked = this.#toPark;
     this.#toPark = [];
     const settle = () => {
-      for (const { lane } of parked) this.#lane(lane).parking -= 1;
-      for (const id of new Set(parked.map(({ lane }) => lane))) this.#laneIdle(this.#lane(id));
-      this.#schedule();
+      for (const { seq, lane } of parked) {
+        this.#room.leave(seq);
+        this.#room.lane(lane).parking -= 1;
+      }
+      for (const id of new Set(parked.map(({ lane }) => lane))) this.#room.settle(this.#room.lane(id));
+      this.#room.schedule();
       this.#pull();
     };
     this.#park(parked).then(settle, () => {
@@ -360,29 +374,25 @@ export class Cursor {
   async #park(parked: readonly Delivery[]): Promise<void> {
     const seqs = new Set(parked.map(({ seq }) => seq));
     const mark = this.#mark(seqs);
-    await this.#o.store.commit([parkDeliveries({ mark, parked: parked.map(({ seq, lane }) => ({ seq, lane })) })]);
+    // From here on, also for an ack that is committed right after this: it has a row to remove.
     for (const delivery of parked) delivery.hasRow = true;
-    this.#progress.end(seqs, mark.lowWater, false);
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
+    await this.#o.store.commit([parkDeliveries({ mark, parked: parked.map(({ seq, lane }) => ({ seq, lane })) })]);
+    this.#endProgress(seqs, mark.lowWater, false);
   }
 
   /** A slow handler holds the mark back: write its delivery down as an exception, so that the mark can pass it. */
   #spill(): void {
-    if (this.#progress.doneAbove < MOST_DONE_ABOVE) return;
-    const slow = new Set(this.#progress.list());
-    const parked: { seq: number; lane: string; delivery: Delivery }[] = [];
-    for (const lane of this.#lanes.values())
-      for (const delivery of lane.queue)
-        if (slow.has(delivery.seq)) parked.push({ seq: delivery.seq, lane: lane.id, delivery });
-    if (parked.length !== slow.size) return;
+    if (this.#progress.doneAbove < this.#o.window / 2) return;
+    const slow = [...this.#open.values()].filter(({ ending, hasRow }) => !ending && !hasRow);
     // Refused by the disk: the next pull tries again.
-    this.#park(parked.map(({ delivery }) => delivery)).catch(() => undefined);
+    if (slow.length > 0) this.#park(slow).catch(() => undefined);
   }
 
-  /** Puts a delivery and all behind it on its key into the store until `nextAt`. */
+  /** Puts a delivery and all behind it on its key into the store until `nextAt`; what is before it stays at work. */
   async #setAside(head: Delivery, row: { attempts: number; nextAt: number; error: string }): Promise<void> {
-    const lane = this.#lane(head.lane);
-    const behind = lane.ordered ? lane.queue.filter((d) => d !== head && !d.hasRow) : [];
+    const lane = this.#room.lane(head.lane);
+    const after = lane.ordered ? lane.queue.filter(({ seq, ending }) => seq > head.seq && !ending) : [];
+    const behind = after.filter(({ hasRow }) => !hasRow);
     const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
     const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
     lane.held = true;
@@ -399,18 +409,19 @@ export class Cursor {
       }),
     ]);
     this.#inFlight -= 1;
-    this.#progress.end(
+    this.#endProgress(
       inMemory.map(({ seq }) => seq),
       mark.lowWater,
       false,
     );
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
-    if (lane.ordered) {
-      lane.queue.length = 0;
-      lane.loaded = 0;
-    } else if (head.hasRow) lane.loaded -= 1;
-    this.#wakeLaneAt(lane, Math.min(lane.wakeAt ?? Number.POSITIVE_INFINITY, row.nextAt));
-    this.#schedule();
+    for (const delivery of [head, ...after]) {
+      this.#room.leave(delivery.seq);
+      if (delivery.loaded) lane.loaded -= 1;
+      const at = lane.queue.indexOf(delivery);
+      if (at >= 0) lane.queue.splice(at, 1);
+    }
+    this.#room.holdUntil(lane, row.nextAt);
+    this.#room.schedule();
     this.#pull();
   }
 
@@ -429,116 +440,27 @@ export class Cursor {
 
   #ended(deliveries: readonly Delivery[], mark: Mark, asDone: boolean): void {
     this.#inFlight -= deliveries.length;
-    this.#progress.end(
+    this.#endProgress(
       deliveries.map(({ seq }) => seq),
       mark.lowWater,
       asDone,
     );
-    this.#persistedMark = Math.max(this.#persistedMark, mark.lowWater);
     for (const delivery of deliveries) {
-      const lane = this.#lanes.get(delivery.lane);
+      this.#room.leave(delivery.seq);
+      const lane = this.#room.find(delivery.lane);
       if (lane === undefined) continue;
-      if (delivery.hasRow && lane.loaded > 0) lane.loaded -= 1;
+      if (delivery.loaded) lane.loaded -= 1;
       if (lane.ordered) {
         const at = lane.queue.indexOf(delivery);
         if (at >= 0) lane.queue.splice(at, 1);
         const next = lane.queue[0];
         if (at === 0 && next !== undefined && !next.taken) this.#ready.push(next);
       }
-      this.#laneIdle(lane);
+      this.#room.settle(lane);
     }
     this.#o.onEnded(deliveries.map(({ seq }) => seq));
-    this.#schedule();
+    this.#room.schedule();
     this.#pull();
     if (this.#ready.length > 0) this.#o.onReady();
-  }
-
-  /** Nothing of this lane is in memory any more: look into the store, or forget the lane. */
-  #laneIdle(lane: Lane): void {
-    if (lane.queue.length > 0 || lane.parking > 0 || lane.loaded > 0) return;
-    if (lane.held) this.#wakeLaneAt(lane, lane.wakeAt ?? 0);
-    else this.#lanes.delete(lane.id);
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    let soonest = Number.POSITIVE_INFINITY;
-    for (const { wakeAt } of this.#waiting) if (wakeAt !== undefined && wakeAt < soonest) soonest = wakeAt;
-    if (soonest >= this.#timerAt && this.#timer !== undefined) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#timerAt = soonest;
-    if (soonest === Number.POSITIVE_INFINITY) return;
-    this.#timer = this.#o.clock.after(Math.max(0, soonest - this.#o.clock.now()), () => {
-      this.#timer = undefined;
-      this.#timerAt = Number.POSITIVE_INFINITY;
-      this.#wakeDue();
-    });
-  }
-
-  #wakeDue(): void {
-    if (this.#stopped) return;
-    const now = this.#o.clock.now();
-    for (const lane of [...this.#waiting])
-      if (lane.wakeAt !== undefined && lane.wakeAt <= now) {
-        if (this.#ready.length > this.#o.window) {
-          // Enough is in memory; this lane's turn comes when some of it is done.
-          this.#wakeLaneAt(lane, now + 50);
-          continue;
-        }
-        lane.wakeAt = undefined;
-        this.#waiting.delete(lane);
-        if (lane.ordered) this.#loadOrdered(lane, now);
-        else this.#loadUnordered(lane, now);
-      }
-    this.#schedule();
-    if (this.#ready.length > 0) this.#o.onReady();
-  }
-
-  #fromRow(row: { seq: number; attempts: number; lane: string } & StoredEvent): Delivery {
-    return {
-      event: this.#o.fromStored(row),
-      seq: row.seq,
-      lane: row.lane,
-      attempts: row.attempts,
-      hasRow: true,
-      taken: false,
-    };
-  }
-
-  #loadOrdered(lane: Lane, now: number): void {
-    if (lane.queue.length > 0 || lane.parking > 0) return;
-    const rows = laneDeliveries(this.#o.store, this.consumer, lane.id, PAGE);
-    const first = rows[0];
-    if (first === undefined) {
-      lane.held = false;
-      this.#laneIdle(lane);
-      return;
-    }
-    if (first.next_at > now) {
-      this.#wakeLaneAt(lane, first.next_at);
-      return;
-    }
-    for (const row of rows) {
-      if (row.next_at > now) break;
-      lane.queue.push(this.#fromRow(row));
-    }
-    lane.loaded = lane.queue.length;
-    this.#ready.push(lane.queue[0]!);
-  }
-
-  #loadUnordered(lane: Lane, now: number): void {
-    if (lane.loaded > 0) return;
-    const rows = dueDeliveries(this.#o.store, this.consumer, lane.id, now, PAGE);
-    if (rows.length > 0) {
-      lane.loaded = rows.length;
-      for (const row of rows) this.#ready.push(this.#fromRow(row));
-      return;
-    }
-    const left = waitingLanes(this.#o.store, this.consumer).find(({ lane: id }) => id === lane.id);
-    if (left === undefined) {
-      lane.held = false;
-      this.#laneIdle(lane);
-    } else this.#wakeLaneAt(lane, left.next_at);
   }
 }

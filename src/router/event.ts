@@ -5,6 +5,9 @@ import type { EventRecord, StoredEvent } from "./journal/append.ts";
 /** An event of any name, as the router's inside sees it. */
 export type AnyEvent = Omit<AnyRouterEvent, "payload"> & { readonly payload: Readonly<Record<string, unknown>> };
 
+/** What `publish` resolves to: the event, and whether it repeated an earlier one. */
+export type Published = AnyEvent & { readonly suppressed: "event_id" | "content" | null };
+
 /** The views over the one journal, as bits. Everything is seen through the router itself. */
 export const VIEW = { dataBus: 1, stageBus: 2, crossProcess: 4, router: 8 } as const;
 export type ViewName = keyof typeof VIEW;

@@ -7,10 +7,14 @@ export interface Delivery {
   readonly lane: string;
   /** Tries that failed so far. */
   readonly attempts: number;
+  /** It came out of the store, where it had waited. */
+  readonly loaded: boolean;
   /** Whether the store holds an exception row for it (parked, retrying). */
   hasRow: boolean;
   /** Somebody works on it. */
   taken: boolean;
+  /** Its end is on its way to the disk. */
+  ending: boolean;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   sleep,
   type TimeLimits,
 } from "../kernel/index.ts";
+import { runAfterCommit } from "./after-commit.ts";
 import type { Cursor, Death } from "./cursor.ts";
 import { type AnyEvent, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -29,6 +30,8 @@ export interface HandlerContext {
   readonly attempt: number;
   /** Aborts at the time limit and when the process stops. */
   readonly signal: AbortSignal;
+  /** Runs once the write set, the emissions and the ack are on disk, and never if they are not. */
+  afterCommit(run: () => void): void;
 }
 
 export type DurableHandler = (event: AnyEvent, context: HandlerContext) => void | Promise<void>;
@@ -122,8 +125,13 @@ export class Runner {
   async stop(graceMs: number): Promise<void> {
     this.#cursor.stop();
     if (this.#running > 0) {
-      const ended = new Promise<void>((resolve) => this.#idle.push(resolve));
-      await Promise.race([ended, sleep(this.#o.clock, graceMs)]);
+      await new Promise<void>((resolve) => {
+        const timer = this.#o.clock.after(graceMs, resolve, "hold");
+        this.#idle.push(() => {
+          timer.cancel();
+          resolve();
+        });
+      });
     }
     this.#stop.abort(new Error("the process stops"));
   }
@@ -148,6 +156,7 @@ export class Runner {
     const handler = this.#o.handlerOf(event.eventType);
     const rows = createWriteSet(this.#o.store);
     const emitted: Prepared[] = [];
+    const after: (() => void)[] = [];
     let open = true;
     const abort = new AbortController();
     const context: HandlerContext = {
@@ -161,6 +170,7 @@ export class Runner {
         emitted.push(prepared);
         return prepared.event;
       },
+      afterCommit: (run) => void after.push(run),
     };
     try {
       if (handler !== undefined) {
@@ -174,7 +184,9 @@ export class Runner {
       return { kind, error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown) };
     }
     open = false;
-    return this.#commit(delivery, rows.operations(), emitted);
+    const outcome = await this.#commit(delivery, rows.operations(), emitted);
+    if (outcome.kind === "done") runAfterCommit(this.#o.log, this.#o.consumer, after);
+    return outcome;
   }
 
   #limited(running: Promise<void>, abort: AbortController): Promise<void> {

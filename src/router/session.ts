@@ -78,6 +78,12 @@ export class Session {
     return readable.map(({ event, attempts }) => ({ event, attempt: attempts + 1 }));
   }
 
+  /** Waits until some of what is held has ended. */
+  async room(waitMs: number, signal?: AbortSignal): Promise<undefined> {
+    await this.#ready(waitMs, signal);
+    return undefined;
+  }
+
   /** Something may be ready: whoever waits looks again. */
   wake(): void {
     for (const resolve of this.#wakeUps.splice(0)) resolve();
@@ -148,11 +154,14 @@ export class Session {
   #drop(seq: number): void {
     this.#leases.get(seq)?.limit.end();
     this.#leases.delete(seq);
+    this.wake();
   }
 
   /** Never rejects: while the disk refuses, it tries again. */
   async #fail(delivery: Delivery, kind: "failed" | "timeout", error: string): Promise<"retrying" | "dead"> {
-    const behind = [...this.#leases.values()]
+    // After the last try the key goes on: what follows stays where it is.
+    const held = this.#o.cursor.isLastTry(delivery) ? [] : [...this.#leases.values()];
+    const behind = held
       .map((lease) => lease.delivery)
       .filter((other) => other.lane === delivery.lane && other.seq > delivery.seq && other.event.orderKey !== null);
     this.#drop(delivery.seq);

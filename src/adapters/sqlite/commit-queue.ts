@@ -97,5 +97,3 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
     },
   };
 }
-
-export type CommitQueue = ReturnType<typeof createCommitQueue>;

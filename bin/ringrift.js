@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+// Runs the program on Node 24. Started by an older one, it looks for a Node 24 beside the package and hands over to it.
+// Plain JavaScript that any Node from 18 on can read.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const NEEDED = 24;
+const self = realpathSync(fileURLToPath(import.meta.url));
+const root = dirname(dirname(self));
+const majorOf = (version) => Number(/^v?(\d+)\./.exec(version)?.[1] ?? 0);
+
+/** The program: the sources in a checkout, what was built from them in an installed package. */
+const program = () => {
+  const source = join(root, "src", "app", "cli.ts");
+  return existsSync(source) ? source : join(root, "dist", "app", "cli.js");
+};
+
+/** node_modules/.bin/node of the package or of a folder above it, if it is new enough. */
+const newerNode = () => {
+  const places = [];
+  for (let folder = root; ; folder = dirname(folder)) {
+    places.push(join(folder, "node_modules", ".bin", "node"));
+    if (dirname(folder) === folder) break;
+  }
+  return places.find((place) => {
+    if (!existsSync(place)) return false;
+    const asked = spawnSync(place, ["--version"], { encoding: "utf8" });
+    return asked.status === 0 && majorOf(asked.stdout) >= NEEDED;
+  });
+};
+
+const handOver = (node) => {
+  const child = spawn(node, [self, ...process.argv.slice(2)], { stdio: "inherit" });
+  // A terminal sends Ctrl-C to both processes by itself; sent again, it would count as a second one.
+  const atTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"];
+  for (const signal of signals) {
+    process.on(signal, () => {
+      if (signal !== "SIGINT" || !atTerminal) child.kill(signal);
+    });
+  }
+  child.on("error", (error) => {
+    process.stderr.write(`error: could not start ${node}: ${error.message}\n`);
+    process.exit(5);
+  });
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code);
+    // Ended by a signal, it ends by the same one, so that the caller sees what happened.
+    for (const each of signals) process.removeAllListeners(each);
+    process.kill(process.pid, signal);
+  });
+};
+
+const explain = () => {
+  const linux = process.platform === "linux" && ["x64", "arm64"].includes(process.arch);
+  process.stderr.write(
+    [
+      `error: ringrift needs Node ${NEEDED} or newer; this is ${process.version}, and there is no newer one beside the package.`,
+      linux
+        ? `  Install one next to it with 'npm install node-linux-${process.arch}@${NEEDED}', or from https://nodejs.org.`
+        : "  The npm registry has no build of it for this platform: install one from https://nodejs.org, with brew or with nvm.",
+      "",
+    ].join("\n"),
+  );
+  process.exit(5);
+};
+
+if (majorOf(process.version) >= NEEDED) {
+  await import(pathToFileURL(program()).href);
+} else {
+  const node = newerNode();
+  if (node === undefined) explain();
+  else handOver(node);
+}

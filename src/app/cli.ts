@@ -1,0 +1,41 @@
+/** The program `ringrift`. Imported, it only offers itself; started, by itself or through bin/ringrift.js, it runs. */
+import { realpathSync } from "node:fs";
+import { userInfo } from "node:os";
+import { fileURLToPath } from "node:url";
+import { systemClock, systemRandom } from "../kernel/index.ts";
+import type { CliPorts } from "./commands/program.ts";
+import { runCli } from "./commands/run.ts";
+import { openTerminal } from "./commands/terminal.ts";
+
+export { type CliPorts, createProgram } from "./commands/program.ts";
+export { runCli } from "./commands/run.ts";
+
+const userName = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number without a name.
+    return `uid-${process.getuid?.() ?? "unknown"}`;
+  }
+};
+
+export const systemPorts = (): CliPorts => ({ clock: systemClock(), random: systemRandom(), actor: userName() });
+
+const wasStarted = (): boolean => {
+  const [, entry] = process.argv;
+  if (entry === undefined) return false;
+  const ours = [import.meta.url, new URL("../../bin/ringrift.js", import.meta.url).href].map((url) =>
+    fileURLToPath(url),
+  );
+  try {
+    return ours.includes(realpathSync(entry));
+  } catch {
+    return false;
+  }
+};
+
+if (wasStarted()) {
+  const terminal = openTerminal(process);
+  process.exitCode = await runCli(process.argv.slice(2), terminal.io, systemPorts());
+  terminal.release();
+}

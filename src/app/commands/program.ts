@@ -1,0 +1,104 @@
+import { Command } from "commander";
+import { builtinRows, createCatalog } from "../../events/index.ts";
+import type { Clock, Random } from "../../kernel/index.ts";
+import {
+  type CliIo,
+  createJournals,
+  createPaint,
+  registerDlq,
+  registerEvents,
+  type Shell,
+  wantsColor,
+} from "../../surfaces/cli/index.ts";
+import { readSettings } from "../settings.ts";
+import { readVersion } from "../version.ts";
+import { openFolderJournal } from "./folder-journal.ts";
+import { registerUp } from "./up.command.ts";
+
+/** What the program needs of the world beyond its terminal. */
+export interface CliPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Who runs it; kept on record with what is changed. */
+  readonly actor: string;
+}
+
+interface GlobalOptions {
+  readonly dataDir?: string;
+  readonly json?: boolean;
+  readonly color: boolean;
+}
+
+function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
+  const options = () => program.opts<GlobalOptions>();
+  const dataDir = () => readSettings(io.env, io.cwd, { dataDir: options().dataDir }).dataDir;
+  const catalog = createCatalog(builtinRows);
+  const journals = createJournals({
+    dataDir,
+    openFolder: (folder) => openFolderJournal(folder, catalog),
+    clock: ports.clock,
+    random: ports.random,
+  });
+  return {
+    io,
+    clock: ports.clock,
+    actor: ports.actor,
+    journals,
+    get json() {
+      return options().json === true;
+    },
+    get paint() {
+      return createPaint(wantsColor(io, options().color));
+    },
+    get width() {
+      return io.isTerminal ? io.columns : Number.POSITIVE_INFINITY;
+    },
+    say: (line = "") => io.out(`${line}\n`),
+    print: (value) => io.out(`${JSON.stringify(value)}\n`),
+    note: (line) => io.err(`${line}\n`),
+  };
+}
+
+/** Help and errors go where the answers go, and nothing ends the process from inside. */
+function settle(program: Command, io: CliIo, shell: () => Shell): void {
+  program
+    .exitOverride()
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: io.err,
+      // Errors are thrown, and said once by whoever runs the program.
+      outputError: () => {},
+      getOutHelpWidth: () => Math.min(io.columns, 120),
+      getErrHelpWidth: () => Math.min(io.columns, 120),
+      getOutHasColors: () => shell().paint.isColorSupported,
+      getErrHasColors: () => shell().paint.isColorSupported,
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: (title) => shell().paint.bold(title),
+    })
+    // A command that has an option of the same name as a global one is told of the global one.
+    .hook("preAction", (_, action) => {
+      if (shell().json && action.opts().json !== true) action.setOptionValue("json", true);
+    });
+}
+
+/** The whole command line, as a value: run it, or print its documentation from it. */
+export function createProgram(io: CliIo, ports: CliPorts): Command {
+  const program = new Command("ringrift");
+  const shell = shellOf(program, io, ports);
+  const catalog = createCatalog(builtinRows);
+  settle(program, io, () => shell);
+  program
+    .description("Coordination for self-play training clusters.")
+    .version(readVersion(), "-V, --version", "print the version")
+    .option("--data-dir <folder>", "data folder; RINGRIFT_DATA_DIR or the nearest .ringrift unless given")
+    .option("--json", "print JSON: one object, or one a line where the output goes on")
+    .option("--no-color", "no colours, not even on a terminal")
+    .helpOption("-h, --help", "print help")
+    .helpCommand("help [command]", "print help for a command");
+  registerUp(program, shell);
+  registerEvents(program, shell, catalog);
+  registerDlq(program, shell, catalog);
+  return program;
+}

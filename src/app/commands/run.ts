@@ -1,0 +1,34 @@
+import { CommanderError } from "commander";
+import { OperatingError } from "../../kernel/index.ts";
+import { type CliIo, EXIT, reportFailure } from "../../surfaces/cli/index.ts";
+import { type CliPorts, createProgram } from "./program.ts";
+
+const HELP = new Set(["commander.helpDisplayed", "commander.version"]);
+
+/** What is wrong with the command line, in our words: the suggestion is the hint. */
+function usageError(error: CommanderError): OperatingError {
+  const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
+  const suggestion = rest.join(" ").replace(/^\(|\)$/g, "");
+  return new OperatingError("USAGE", message, {
+    hint: suggestion === "" ? "'ringrift --help' shows what there is." : suggestion,
+  });
+}
+
+/** Runs one command line to its end; gives the exit code and never throws. */
+export async function runCli(args: readonly string[], io: CliIo, ports: CliPorts): Promise<number> {
+  const program = createProgram(io, ports);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return EXIT.ok;
+  } catch (thrown) {
+    // On its way out everything may fail that is being waited for: that is how a command is cut short.
+    if (io.signal.aborted && !(thrown instanceof OperatingError)) return EXIT.ok;
+    const json = program.opts<{ json?: boolean }>().json === true || args.includes("--json");
+    if (!(thrown instanceof CommanderError)) return reportFailure(thrown, io, json);
+    if (HELP.has(thrown.code)) return EXIT.ok;
+    if (thrown.code.startsWith("ringrift.")) return thrown.exitCode;
+    // A group without its command: its help has been printed already.
+    if (thrown.code === "commander.help") return EXIT.usage;
+    return reportFailure(usageError(thrown), io, json);
+  }
+}

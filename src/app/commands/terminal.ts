@@ -1,0 +1,63 @@
+import type { CliIo } from "../../surfaces/cli/index.ts";
+
+export interface Terminal {
+  readonly io: CliIo;
+  /** Lets go of the process: signals do again what they did before. */
+  release(): void;
+}
+
+const PARENT_EVERY_MS = 1_000;
+/** The exit code of a process that was ended by Ctrl-C, as shells count it. */
+const INTERRUPTED = 130;
+
+/** The terminal of this process. Signals, a reader that went away and a dead npm all abort the one signal. */
+export function openTerminal(process: NodeJS.Process): Terminal {
+  const { stdin, stdout, stderr, env } = process;
+  const ending = new AbortController();
+  const stop = () => {
+    // Whoever asks twice does not want to wait for a clean end.
+    if (ending.signal.aborted) process.exit(INTERRUPTED);
+    ending.abort();
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, stop);
+
+  let gone = false;
+  const lose = (error: NodeJS.ErrnoException) => {
+    // `ringrift events list | head`: nobody reads on, and that is no error.
+    if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+    gone = true;
+    ending.abort();
+  };
+  stdout.on("error", lose);
+  stderr.on("error", lose);
+
+  // npm and npx do not pass on how they end; a program that outlives them would run for ever.
+  const parent = process.ppid;
+  const underNpm = (env.npm_execpath ?? env.npm_lifecycle_event) !== undefined;
+  const watch = setInterval(() => {
+    if (underNpm && process.ppid !== parent) ending.abort();
+  }, PARENT_EVERY_MS);
+
+  const writeTo = (stream: NodeJS.WriteStream) => (text: string) => {
+    if (!gone) stream.write(text);
+  };
+  return {
+    io: {
+      out: writeTo(stdout),
+      err: writeTo(stderr),
+      env,
+      cwd: process.cwd(),
+      stdin,
+      isTerminal: stdout.isTTY === true,
+      get columns() {
+        return stdout.columns ?? 100;
+      },
+      signal: ending.signal,
+    },
+    release() {
+      clearInterval(watch);
+      for (const signal of signals) process.off(signal, stop);
+    },
+  };
+}

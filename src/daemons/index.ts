@@ -1,0 +1,75 @@
+/**
+ * daemons: units, their runtime, and the audit of their wiring.
+ *
+ * A unit is a coordinator (driven by events) or a daemon (has a loop). It reads in one order: name, layer, placement, what
+ * it emits, its state, what it handles, its loop, its health. What it hears is `keyof` its handlers, so the wiring is data
+ * that the compiler, the audit, the docs and the dashboard all read.
+ *
+ * It guarantees that
+ * - an unknown event, a wrong payload, an undeclared emission and a subscription that nobody feeds do not compile;
+ * - a handler's or tick's rows, emissions and ack are one commit, and what it emits is checked strictly;
+ * - a unit never hears itself; two ticks of one unit never overlap; a failing one is counted, told and never fatal;
+ * - what starts also stops, twice safely, and leaves no timer;
+ * - the audit fails on an orphan, a dead or unbridged subscription without a written reason, and on any tie that was
+ *   written down and is gone.
+ *
+ * This room's own units keep delivery itself in order: `event_router` (marks, retention, consumers that stay away) and
+ * `dlq_retry` (dead letters, back to their own consumer and to nobody else).
+ */
+export { type AuditedUnit, type AuditOptions, type AuditReport, type AuditTotals, auditWiring } from "./audit.ts";
+export { type AuditBaseline, auditBaseline, baselineOf } from "./audit-baseline.ts";
+export {
+  type CriticalOptions,
+  type CriticalReport,
+  type CriticalSubscription,
+  validateCriticalSubscriptions,
+} from "./critical.ts";
+export { type DlqRetryPorts, type DlqRetrySettings, dlqRetryDaemon, dlqRetryDefaults } from "./dlq-retry.daemon.ts";
+export {
+  type EventRouterDaemonPorts,
+  type EventRouterDaemonSettings,
+  eventRouterDaemon,
+  eventRouterDaemonDefaults,
+} from "./event-router.daemon.ts";
+export { type Finding, type FindingKind, SEVERITIES, type Severity } from "./finding.ts";
+export { HEALTH_STATES, type HealthState, standardHealth, type UnitHealth, worstHealth } from "./health.ts";
+export { consumerOf, unitNameOf } from "./identity.ts";
+export type { UnitRouter } from "./live-unit.ts";
+export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";
+export { printAudit } from "./print-audit.ts";
+export {
+  createRegistry,
+  type Delegation,
+  type Excuses,
+  type Reasons,
+  type Registry,
+  type RegistryOptions,
+} from "./registry.ts";
+export { type RuntimeFacts, runtimeFacts } from "./runtime-facts.ts";
+export { startOrder } from "./start-order.ts";
+export {
+  type Behaviour,
+  type Declaration,
+  defineCoordinator,
+  defineDaemon,
+  definePart,
+  type Emit,
+  type HealthView,
+  type Loop,
+  onEach,
+  PATTERNS,
+  type Part,
+  type Pattern,
+  PLACEMENTS,
+  type Placement,
+  type ReadRows,
+  type State,
+  type Tables,
+  type Unit,
+  type UnitContext,
+  type UnitLanguage,
+  type UnitSpec,
+  unitsFor,
+} from "./unit.ts";
+export type { UnitStatus } from "./unit-ledger.ts";
+export { createUnitRuntime, type Readiness, type UnitRuntime, type UnitRuntimeOptions } from "./unit-runtime.ts";

@@ -1,0 +1,190 @@
+import type { Rows } from "../events/index.ts";
+import { type Clock, isOperatingError, type Log, messageOf, sleep } from "../kernel/index.ts";
+import { type AnyEvent, createWriteSet, type EventRouter, type Handler, type HandlerContext } from "../router/index.ts";
+import { type UnitHealth, worstHealth } from "./health.ts";
+import type { ErasedContext, Unit } from "./unit.ts";
+import { createUnitLedger, type UnitStatus } from "./unit-ledger.ts";
+import { createUnitLoop } from "./unit-loop.ts";
+
+/** What units need of the router. */
+export interface UnitRouter
+  extends Pick<
+    EventRouter<Rows>,
+    "catalog" | "consume" | "transact" | "prepare" | "publishPrepared" | "listSubscribers" | "nodeId" | "store"
+  > {
+  subscribe(eventType: string | null, handler: Handler, options?: { name?: string }): () => void;
+}
+
+interface LiveUnitOptions {
+  readonly unit: Unit;
+  /** Under what name it consumes and speaks. */
+  readonly identity: string;
+  readonly router: UnitRouter;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The unit's loop failed; told once for each tick that did. */
+  readonly onTickError: (unit: Unit, thrown: unknown) => void;
+}
+
+/** One unit that runs: subscribed, ticking, counted. */
+export interface LiveUnit {
+  readonly unit: Unit;
+  /** Builds the cache and subscribes. Rejects with nothing left behind. */
+  subscribe(): Promise<void>;
+  startLoop(): void;
+  stop(graceMs: number): Promise<void>;
+  status(): UnitStatus;
+}
+
+export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
+  const { unit, identity, router, clock } = options;
+  const { behaviour } = unit;
+  const log = options.log.child({ unit: unit.name });
+  const ledger = createUnitLedger();
+  const stopping = new AbortController();
+  const limits = behaviour.timeoutMs === undefined ? {} : { timeoutMs: behaviour.timeoutMs };
+  let cache: unknown;
+  let leave: (() => Promise<void>) | undefined;
+  let hangsSince: number | undefined;
+
+  const contextOf = (given: HandlerContext): ErasedContext => ({
+    emit: Object.fromEntries(
+      unit.emits.map((name) => [name, (payload: Readonly<Record<string, unknown>>) => given.emit(name, payload)]),
+    ),
+    rows: given.rows,
+    tables: behaviour.tables,
+    cache,
+    now: clock.now(),
+    log,
+    signal: given.signal,
+    attempt: given.attempt,
+    afterCommit: given.afterCommit,
+  });
+
+  /** Runs a handler and counts how it ends: done when it is on disk, failed when it throws or runs out of time. */
+  const handle = (event: AnyEvent, given: HandlerContext): void | Promise<void> => {
+    let counted = false;
+    const fail = (thrown: unknown) => {
+      if (!counted) ledger.fail("event", messageOf(thrown));
+      counted = true;
+    };
+    given.signal.addEventListener("abort", () => fail(given.signal.reason), { once: true });
+    given.afterCommit(() => {
+      if (!counted) ledger.succeed("event", clock.now());
+      counted = true;
+    });
+    try {
+      const running = behaviour.handle(event, contextOf(given));
+      return running?.catch((thrown: unknown) => {
+        fail(thrown);
+        throw thrown;
+      });
+    } catch (thrown) {
+      fail(thrown);
+      throw thrown;
+    }
+  };
+
+  /** For what has no durable cursor: passing events, and units of which every process has one. */
+  const listen = (eventTypes: readonly string[]): (() => void) => {
+    const hear: Handler = (event) => {
+      if (event.source === identity) return undefined;
+      return router.transact({ source: identity, validation: "strict", parent: event, ...limits }, (given) =>
+        handle(event, given),
+      );
+    };
+    const ends = eventTypes.map((type) => router.subscribe(type, hear, { name: identity }));
+    return () => {
+      for (const end of ends) end();
+    };
+  };
+
+  const tick = async (): Promise<void> => {
+    const body: { running?: Promise<void> } = {};
+    try {
+      const work = { source: identity, validation: "strict", signal: stopping.signal, ...limits } as const;
+      await router.transact(work, (given) => {
+        const running = behaviour.tick(contextOf(given));
+        if (running instanceof Promise) body.running = running;
+        return running;
+      });
+      ledger.succeed("tick", clock.now());
+    } catch (thrown) {
+      if (stopping.signal.aborted) return;
+      ledger.fail("tick", messageOf(thrown));
+      options.onTickError(unit, thrown);
+      if (isOperatingError(thrown, "HANDLER_TIME_LIMIT")) hangsSince = clock.now();
+    }
+    // A tick that ran out of time may still be at work; its own fault, if it ends with one, has been told already.
+    await body.running?.catch(() => undefined);
+    hangsSince = undefined;
+  };
+  const loop = unit.everyMs === null ? undefined : createUnitLoop({ clock, everyMs: unit.everyMs, tick });
+
+  const ownHealth = (): UnitHealth[] => {
+    const judgements: UnitHealth[] = [ledger.health()];
+    if (hangsSince !== undefined)
+      judgements.push({ status: "stopped", message: "a tick ran into its time limit and has not ended" });
+    if (leave === undefined) judgements.push({ status: "stopped", message: "not subscribed" });
+    try {
+      const rows = createWriteSet(router.store);
+      const own = behaviour.health({ now: clock.now(), cache, rows, lastTickAt: ledger.lastTickAt });
+      if (own !== undefined) judgements.push(own);
+    } catch (thrown) {
+      judgements.push({ status: "degraded", message: `its health cannot be told: ${messageOf(thrown)}` });
+    }
+    return judgements;
+  };
+
+  return {
+    unit,
+    async subscribe() {
+      if (leave !== undefined) return;
+      cache = behaviour.rebuild(createWriteSet(router.store));
+      const isOwed = (type: string) =>
+        unit.placement !== "each-process" && (router.catalog.row(type)?.class ?? "durable") === "durable";
+      const owed = unit.hears.filter(isOwed);
+      const consumer =
+        owed.length === 0
+          ? undefined
+          : await router.consume({
+              consumer: identity,
+              handlers: Object.fromEntries(owed.map((type) => [type, handle])),
+              deafTo: identity,
+              validation: "strict",
+              start: behaviour.start,
+              version: behaviour.version,
+              ...limits,
+            });
+      const end = listen(unit.hears.filter((type) => !isOwed(type)));
+      leave = async () => {
+        end();
+        await consumer?.stop();
+      };
+    },
+    startLoop: () => loop?.start(),
+    async stop(graceMs) {
+      stopping.abort(new Error("the unit stops"));
+      const ended = Promise.all([loop?.stop(), leave?.()]);
+      const waiting = new AbortController();
+      await Promise.race([ended, sleep(clock, graceMs, waiting.signal)]).finally(() => waiting.abort());
+      leave = undefined;
+    },
+    status() {
+      const { status, message, details = {} } = worstHealth(ownHealth());
+      return {
+        name: unit.name,
+        status,
+        message,
+        details,
+        subscribed: leave !== undefined,
+        handled_events: ledger.handled,
+        failed_events: ledger.failed,
+        ticks: ledger.ticks,
+        tick_errors: ledger.tickErrors,
+        last_tick_at: ledger.lastTickAt,
+        last_error: ledger.lastError,
+      };
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { PayloadFor, Rows } from "../events/index.ts";
+import {
+  type Clock,
+  isOperatingError,
+  type Log,
+  messageOf,
+  OperatingError,
+  sleep,
+  type Timer,
+} from "../kernel/index.ts";
+import { type CriticalReport, validateCriticalSubscriptions } from "./critical.ts";
+import { consumerOf } from "./identity.ts";
+import { createLiveUnit, type LiveUnit, type UnitRouter } from "./live-unit.ts";
+import type { Registry } from "./registry.ts";
+import { startOrder } from "./start-order.ts";
+import { PLACEMENTS, type Placement, type Unit } from "./unit.ts";
+import type { UnitStatus } from "./unit-ledger.ts";
+
+export interface UnitRuntimeOptions {
+  readonly registry: Registry<Rows>;
+  readonly router: UnitRouter;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborting it stops the runtime. */
+  readonly signal?: AbortSignal;
+  /** The placements whose units run here; all of them unless said. */
+  readonly placements?: readonly Placement[];
+  readonly heartbeatMs?: number;
+  /** Names this process among those of the node. */
+  readonly process?: string;
+}
+
+export interface Readiness extends CriticalReport {
+  /** Units whose subscriptions could not be made. */
+  readonly unsubscribed: readonly string[];
+}
+
+/** The units of one process, running. Starting and stopping twice is doing it once. */
+export interface UnitRuntime {
+  /** Subscribes every unit, lowest layer first, and only then starts the loops: listeners before speakers. */
+  start(): Promise<Readiness>;
+  stop(): Promise<void>;
+  status(): UnitStatus[];
+  readiness(): Readiness;
+}
+
+/** A subscription that fails is tried again after these waits. */
+const SUBSCRIBE_RETRY_MS = [1_000, 2_000, 4_000] as const;
+const HEARTBEAT_MS = 30_000;
+const STOP_GRACE_MS = 10_000;
+const SOURCE = "unit_runtime";
+
+export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
+  const { registry, router, clock, log } = options;
+  const placements = options.placements ?? PLACEMENTS;
+  const { nodeId } = router;
+  const startedAt = clock.monotonic();
+  const stopping = new AbortController();
+  let heartbeat: Timer | undefined;
+  let starting: Promise<Readiness> | undefined;
+  let ending: Promise<void> | undefined;
+
+  /** Says something for the runtime itself. What cannot be said is logged: the runtime never fails on its own words. */
+  const say = (eventType: string, payload: Readonly<Record<string, unknown>>) => {
+    if (router.catalog.row(eventType) === undefined) return;
+    const told = (thrown: unknown) => log.error(`${eventType} was not published`, { error: messageOf(thrown) });
+    try {
+      router.publishPrepared(router.prepare(eventType, payload, { source: SOURCE }, "strict")).catch(told);
+    } catch (thrown) {
+      told(thrown);
+    }
+  };
+
+  const onTickError = (unit: Unit, thrown: unknown) => {
+    const error = messageOf(thrown).slice(0, 2_000);
+    log.error("the loop of a unit failed", { unit: unit.name, error });
+    say("ERROR", {
+      component: unit.name,
+      error,
+      error_code: isOperatingError(thrown) ? thrown.code : "TICK_FAILED",
+      severity: "error",
+      node_id: nodeId,
+    } satisfies PayloadFor<"ERROR">);
+  };
+
+  const units: LiveUnit[] = startOrder(registry.units.filter(({ placement }) => placements.includes(placement))).map(
+    (unit) =>
+      createLiveUnit({
+        unit,
+        identity: consumerOf(unit, nodeId, options.process),
+        router,
+        clock,
+        log,
+        onTickError,
+      }),
+  );
+
+  const subscribe = async (live: LiveUnit): Promise<void> => {
+    for (const delayMs of [...SUBSCRIBE_RETRY_MS, null]) {
+      try {
+        return await live.subscribe();
+      } catch (thrown) {
+        // Only what may pass by itself is worth a wait.
+        if (delayMs === null || !isOperatingError(thrown) || !thrown.retryable) throw thrown;
+        log.warn("a unit could not subscribe; trying again", {
+          unit: live.unit.name,
+          after_ms: delayMs,
+          error: thrown.message,
+        });
+        await sleep(clock, delayMs, stopping.signal);
+      }
+    }
+  };
+
+  const beat = () => {
+    for (const { name, status, message, handled_events, failed_events } of units.map((unit) => unit.status()))
+      say("COORDINATOR_HEARTBEAT", {
+        coordinator_name: name,
+        node_id: nodeId,
+        health: status,
+        handled_events,
+        failed_events,
+        ...(message === "" ? {} : { message: message.slice(0, 2_000) }),
+        uptime_seconds: (clock.monotonic() - startedAt) / 1_000,
+      } satisfies PayloadFor<"COORDINATOR_HEARTBEAT">);
+    heartbeat = clock.after(options.heartbeatMs ?? HEARTBEAT_MS, beat);
+  };
+
+  const readiness = (): Readiness => {
+    const subscribers = router.listSubscribers();
+    const report = validateCriticalSubscriptions({
+      registry,
+      nodeId,
+      process: options.process,
+      placements,
+      subscribers,
+    });
+    const unsubscribed = units.filter((unit) => !unit.status().subscribed).map(({ unit }) => unit.name);
+    return { ...report, ready: report.ready && unsubscribed.length === 0, unsubscribed };
+  };
+
+  const stop = () => {
+    ending ??= (async () => {
+      stopping.abort(new OperatingError("RUNTIME_STOPPED", "the units stop"));
+      heartbeat?.cancel();
+      await starting?.catch(() => undefined);
+      heartbeat?.cancel();
+      // Speakers before listeners: the highest layer first.
+      for (const unit of [...units].reverse()) await unit.stop(STOP_GRACE_MS);
+    })();
+    return ending;
+  };
+
+  return {
+    start() {
+      starting ??= (async () => {
+        stopping.signal.throwIfAborted();
+        options.signal?.throwIfAborted();
+        options.signal?.addEventListener("abort", () => void stop(), { once: true });
+        for (const live of units) {
+          try {
+            await subscribe(live);
+          } catch (thrown) {
+            stopping.signal.throwIfAborted();
+            // The others run; readiness and health say that this one does not.
+            log.error("a unit is not subscribed", { unit: live.unit.name, error: messageOf(thrown) });
+          }
+        }
+        stopping.signal.throwIfAborted();
+        for (const live of units) if (live.status().subscribed) live.startLoop();
+        beat();
+        return readiness();
+      })();
+      return starting;
+    },
+    stop,
+    status: () => units.map((unit) => unit.status()),
+    readiness,
+  };
+}

@@ -1,0 +1,23 @@
+/**
+ * What `import ... from "ringrift-coordination"` gives: a running coordination, the language of events, the router
+ * that carries them, and of the kernel what one needs to build and to test them.
+ */
+export { type BootstrapOptions, bootstrapCoordination, type Coordination } from "./app/bootstrap.ts";
+export * from "./app/settings.ts";
+export * from "./events/index.ts";
+export {
+  type Clock,
+  createLog,
+  isOperatingError,
+  type Log,
+  type LogLevel,
+  OperatingError,
+  type Random,
+  seededRandom,
+  silentLog,
+  systemClock,
+  systemRandom,
+  type VirtualClock,
+  virtualClock,
+} from "./kernel/index.ts";
+export * from "./router/index.ts";

@@ -1,0 +1,88 @@
+/** What commands can see and do. The running process answers, or, for looking alone, what it left in its folder. */
+import type {
+  AnyEvent,
+  ConsumerStatus,
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterStatus,
+  HistoryFilter,
+  PairState,
+} from "../../router/index.ts";
+import type { PublishedReceipt } from "../client/client.ts";
+
+export interface DeliveryNote {
+  readonly consumer: string;
+  readonly state: PairState;
+}
+
+/** An event, and how it stands with each consumer that is owed it. */
+export interface EventNote {
+  readonly event: AnyEvent;
+  readonly deliveries: readonly DeliveryNote[];
+}
+
+export interface TraceNote {
+  readonly trace_id: string;
+  readonly events: readonly EventNote[];
+}
+
+export interface DeadLetterSummary {
+  readonly counts: Readonly<Record<DeadLetterStatus, number>>;
+  /** Pending letters with one cause together, most first. */
+  readonly groups: readonly DeadLetterGroup[];
+}
+
+export interface JournalView {
+  /** Whether a running process answers, or its data folder is read. */
+  readonly from: "process" | "folder";
+  readonly dataDir: string;
+  /** The newest events that fit, oldest first. */
+  history(filter: HistoryFilter): Promise<AnyEvent[]>;
+  /** Throws EVENT_NOT_FOUND. */
+  event(eventId: string): Promise<EventNote>;
+  /** All events of the trace that this one belongs to. Throws EVENT_NOT_FOUND. */
+  trace(eventId: string): Promise<TraceNote>;
+  deadLetters(filter: DeadLetterFilter, limit: number): Promise<DeadLetter[]>;
+  deadLetterSummary(): Promise<DeadLetterSummary>;
+  consumers(): Promise<ConsumerStatus[]>;
+  /** How often each event is in the journal; only those that are. */
+  seen(): Promise<Readonly<Record<string, number>>>;
+  close(): void;
+}
+
+export interface DeadLetterSelection {
+  readonly filter: Omit<DeadLetterFilter, "status">;
+  readonly maxEvents: number;
+  readonly dryRun: boolean;
+  readonly actor: string;
+}
+
+/** What a running process can do beyond that. */
+export interface LiveJournal extends JournalView {
+  publish(eventType: string, payload: Readonly<Record<string, unknown>>, source: string): Promise<PublishedReceipt>;
+  /**
+   * What happens from now on, over restarts of the main process and without gaps in what is journaled; `sinceSeconds`
+   * begins earlier. Ends with the signal.
+   */
+  follow(options: FollowOptions): AsyncGenerator<Followed>;
+  retryDeadLetters(selection: DeadLetterSelection): Promise<DeadLetter[]>;
+  discardDeadLetters(selection: DeadLetterSelection): Promise<DeadLetter[]>;
+  /** Forgets what was resolved longer ago than this; says how many. */
+  cleanUpDeadLetters(olderThanHours: number): Promise<number>;
+  /** When the process started, in Unix seconds. */
+  readonly startedAt: number;
+}
+
+export interface FollowOptions {
+  readonly eventTypes: readonly string[];
+  readonly sinceSeconds?: number;
+  readonly signal: AbortSignal;
+}
+
+export type Followed =
+  | { readonly event: AnyEvent }
+  /** So many were left out because we read too slowly. */
+  | { readonly missed: number }
+  /** The stream is open, the main process went away, or it is back. */
+  | { readonly connection: "open" | "lost" | "back" };

@@ -1,0 +1,102 @@
+import { fromCloudEvent } from "../../events/index.ts";
+import type { Clock, Random } from "../../kernel/index.ts";
+import type { AnyEvent, ConsumerStatus, DeadLetter, DeadLetterFilter, HistoryFilter } from "../../router/index.ts";
+import { openChannel } from "../client/channel.ts";
+import { Client } from "../client/client.ts";
+import type { EndpointFile } from "../client/endpoint.ts";
+import { followJournal } from "./follow.ts";
+import type { DeadLetterSelection, DeadLetterSummary, EventNote, LiveJournal } from "./journal-view.port.ts";
+
+export interface LiveJournalOptions {
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A healthy process answers in milliseconds; one that hangs shall not hang its commands. */
+const PROBE_TIMEOUT_MS = 5_000;
+const PUBLISH_PATIENCE_MS = 5_000;
+
+type Wire<T> = Omit<T, "event"> & { readonly event: unknown };
+
+const eventOf = (json: unknown): AnyEvent => fromCloudEvent(json) as AnyEvent;
+const noteOf = ({ event, ...rest }: Wire<EventNote>): EventNote => ({ ...rest, event: eventOf(event) });
+
+const query = (given: Readonly<Record<string, string | number | undefined>>): string => {
+  const pairs = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]));
+  return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs as [string, string][])}`;
+};
+
+const wireFilter = (filter: DeadLetterFilter) => ({
+  id: filter.id,
+  event_id: filter.eventId,
+  consumer: filter.consumer,
+  event_type: filter.eventType,
+  fingerprint: filter.fingerprint,
+});
+
+const historyQuery = ({ eventType, orderKey, ...rest }: HistoryFilter) =>
+  query({ ...rest, event_type: eventType, order_key: orderKey });
+
+/** The journal of a running process, through its API. */
+export function openLiveJournal(
+  endpoint: EndpointFile,
+  { dataDir, clock, random }: LiveJournalOptions,
+): LiveJournal & { probe(): Promise<void> } {
+  const address = { socketPath: endpoint.socket_path };
+  const channel = openChannel(address);
+  const get = <T>(path: string) => channel.send<T>("GET", path);
+  const history = async (filter: HistoryFilter) =>
+    (await get<{ events: unknown[] }>(`/v1/events${historyQuery(filter)}`)).events.map(eventOf);
+  const act = async (what: "retry" | "discard", selection: DeadLetterSelection): Promise<DeadLetter[]> => {
+    const body = {
+      ...wireFilter(selection.filter),
+      max_events: selection.maxEvents,
+      dry_run: selection.dryRun,
+      actor: selection.actor,
+    };
+    return (await channel.send<{ dead_letters: DeadLetter[] }>("POST", `/v1/dead-letters/${what}`, body)).dead_letters;
+  };
+  return {
+    from: "process",
+    dataDir,
+    startedAt: endpoint.started_at,
+    async probe() {
+      await channel.send("GET", "/livez", undefined, { timeoutMs: PROBE_TIMEOUT_MS });
+    },
+    history,
+    event: async (eventId) => noteOf(await get<Wire<EventNote>>(`/v1/events/${encodeURIComponent(eventId)}`)),
+    async trace(eventId) {
+      const found = await get<{ trace_id: string; events: Wire<EventNote>[] }>(
+        `/v1/events/${encodeURIComponent(eventId)}/trace`,
+      );
+      return { trace_id: found.trace_id, events: found.events.map(noteOf) };
+    },
+    async deadLetters(filter, limit) {
+      const path = `/v1/dead-letters${query({ ...wireFilter(filter), status: filter.status, limit })}`;
+      return (await get<{ dead_letters: DeadLetter[] }>(path)).dead_letters;
+    },
+    deadLetterSummary: () => get<DeadLetterSummary>("/v1/dead-letters/summary"),
+    consumers: async () => (await get<{ consumers: ConsumerStatus[] }>("/v1/consumers")).consumers,
+    async seen() {
+      const status = await get<{ router: { events_routed: Record<string, number> } }>("/status");
+      return status.router.events_routed;
+    },
+    async publish(eventType, payload, source) {
+      const client = new Client({ endpoint: address, source, clock, random, patienceMs: PUBLISH_PATIENCE_MS });
+      try {
+        return await client.publish(eventType, payload);
+      } finally {
+        await client.close();
+      }
+    },
+    follow: (options) => followJournal({ ...options, dataDir, clock }),
+    retryDeadLetters: (selection) => act("retry", selection),
+    discardDeadLetters: (selection) => act("discard", selection),
+    async cleanUpDeadLetters(olderThanHours) {
+      const body = { older_than_hours: olderThanHours };
+      return (await channel.send<{ deleted: number }>("POST", "/v1/dead-letters/cleanup", body)).deleted;
+    },
+    close: () => channel.close(),
+  };
+}

@@ -1,0 +1,27 @@
+import { CommanderError } from "commander";
+import type { Clock } from "../../kernel/index.ts";
+import { type CliIo, EXIT } from "./io.ts";
+import type { Journals } from "./journals.ts";
+import type { Paint } from "./paint.ts";
+
+/** What a command works with. Options that hold for all commands are known once the command line is read. */
+export interface Shell {
+  readonly io: CliIo;
+  readonly clock: Clock;
+  readonly journals: Journals;
+  /** Who runs the command; kept on record with what is changed. */
+  readonly actor: string;
+  readonly json: boolean;
+  readonly paint: Paint;
+  /** Columns of the terminal; no limit where lines go into a pipe. */
+  readonly width: number;
+  /** One line for a person. */
+  say(line?: string): void;
+  /** One line of JSON for a program. */
+  print(value: unknown): void;
+  /** A word beside the answer; standard output stays clean. */
+  note(line: string): void;
+}
+
+/** Ends a command that ran well and whose answer is "no". */
+export const negative = (): CommanderError => new CommanderError(EXIT.negative, "ringrift.negative", "");

@@ -1,0 +1,69 @@
+/** How values on the command line are read; each says what it expected when it is given something else. */
+import { didYouMean, OperatingError } from "../../kernel/index.ts";
+
+const wrong = (option: string, text: string, expected: string) =>
+  new OperatingError("INVALID_OPTION", `${option} is ${expected}, not '${text}'`);
+
+export const wholeNumber =
+  (option: string, least: number, most: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most)
+      throw wrong(option, text, `a whole number from ${least} to ${most}`);
+    return value;
+  };
+
+export const decimal =
+  (option: string, least: number, most: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+(\.\d+)?$/.test(text) || value < least || value > most)
+      throw wrong(option, text, `a number from ${least} to ${most}`);
+    return value;
+  };
+
+export const oneOf =
+  <const T extends string>(option: string, values: readonly T[]) =>
+  (text: string): T => {
+    const found = values.find((value) => value === text.toLowerCase());
+    if (found === undefined)
+      throw new OperatingError("INVALID_OPTION", `${option}: there is no '${text}'.${didYouMean(text, values)}`, {
+        hint: `There are ${values.join(", ")}.`,
+      });
+    return found;
+  };
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+const inMs = (text: string): number | undefined => {
+  const read = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)$/.exec(text.trim());
+  return read === null ? undefined : Number(read[1]) * UNITS[read[2]!]!;
+};
+
+/** A length of time: 20s, 5m, 2h, 1d. */
+export const lengthOfTime =
+  (option: string) =>
+  (text: string): number => {
+    const ms = inMs(text);
+    if (ms === undefined) throw wrong(option, text, "a length of time such as 20s, 5m or 2h");
+    return ms;
+  };
+
+/** A point in time, in Unix seconds: so long ago (10m), a date and time (2026-01-31T12:00), or Unix seconds. */
+export const pointInTime =
+  (option: string, nowMs: () => number) =>
+  (text: string): number => {
+    const before = inMs(text);
+    if (before !== undefined) return (nowMs() - before) / 1_000;
+    if (/^\d{9,11}(\.\d+)?$/.test(text)) return Number(text);
+    const at = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$/.test(text) ? Date.parse(text.replace(" ", "T")) : Number.NaN;
+    if (Number.isNaN(at)) throw wrong(option, text, "10m (ago), 2026-01-31T12:00 or Unix seconds");
+    return at / 1_000;
+  };

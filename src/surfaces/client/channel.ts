@@ -1,0 +1,119 @@
+import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import { messageOf, OperatingError } from "../../kernel/index.ts";
+
+/** Where the main process listens: its Unix socket, or its port with the token. */
+export type Endpoint = { readonly socketPath: string } | { readonly port: number; readonly token: string };
+
+/** HTTP to the main process over connections that are kept. */
+export interface Channel {
+  send<T>(method: string, path: string, body?: unknown, options?: { timeoutMs?: number }): Promise<T>;
+  /** The lines of an endless answer; ends when the connection does. */
+  lines(path: string, signal: AbortSignal): AsyncGenerator<string>;
+  close(): void;
+}
+
+const unreachable = (cause: unknown) =>
+  new OperatingError("UNREACHABLE", `the main process does not answer: ${messageOf(cause)}`, {
+    cause,
+    retryable: true,
+    hint: "Is it running? 'ringrift up' starts it.",
+  });
+
+interface ProblemLike {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly retryable?: boolean;
+  readonly hint?: string;
+}
+
+const errorOf = (text: string, status: number): OperatingError => {
+  let problem: ProblemLike = {};
+  try {
+    problem = JSON.parse(text) as ProblemLike;
+  } catch {
+    // Not ours: the status tells all there is.
+  }
+  return new OperatingError(problem.code ?? "UNEXPECTED_ANSWER", problem.detail ?? `answer ${status}`, {
+    retryable: problem.retryable ?? status >= 500,
+    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+  });
+};
+
+const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > MOST_ANSWER_BYTES) throw new OperatingError("UNEXPECTED_ANSWER", "the answer is too large");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+export function openChannel(endpoint: Endpoint): Channel {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16, noDelay: true } as ConstructorParameters<typeof Agent>[0]);
+  const start = (method: string, path: string, body: string | undefined): ClientRequest =>
+    request({
+      agent,
+      method,
+      path,
+      ...("socketPath" in endpoint ? { socketPath: endpoint.socketPath } : { host: "127.0.0.1", port: endpoint.port }),
+      headers: {
+        ...("token" in endpoint ? { authorization: `Bearer ${endpoint.token}` } : {}),
+        ...(body === undefined
+          ? {}
+          : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+      },
+    });
+  const answerTo = (outgoing: ClientRequest, body: string | undefined, timeoutMs: number | undefined) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.once("response", resolve);
+      outgoing.once("error", (cause) => reject(unreachable(cause)));
+      if (timeoutMs !== undefined)
+        outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error("no answer in time")));
+      outgoing.end(body);
+    });
+  return {
+    async send<T>(method: string, path: string, body?: unknown, options: { timeoutMs?: number } = {}): Promise<T> {
+      const text = body === undefined ? undefined : JSON.stringify(body);
+      const answer = await answerTo(start(method, path, text), text, options.timeoutMs ?? 60_000);
+      let content: string;
+      try {
+        content = await textOf(answer);
+      } catch (cause) {
+        throw unreachable(cause);
+      }
+      const status = answer.statusCode ?? 500;
+      if (status >= 400) throw errorOf(content, status);
+      return JSON.parse(content) as T;
+    },
+    async *lines(path, signal) {
+      const outgoing = start("GET", path, undefined);
+      const abort = () => outgoing.destroy();
+      signal.addEventListener("abort", abort, { once: true });
+      try {
+        const answer = await answerTo(outgoing, undefined, undefined);
+        const status = answer.statusCode ?? 500;
+        if (status >= 400) throw errorOf(await textOf(answer), status);
+        answer.setEncoding("utf8");
+        let rest = "";
+        for await (const part of answer as AsyncIterable<string>) {
+          rest += part;
+          const lines = rest.split("\n");
+          rest = lines.pop() ?? "";
+          for (const line of lines) yield line;
+        }
+      } catch (thrown) {
+        if (!signal.aborted) throw thrown instanceof OperatingError ? thrown : unreachable(thrown);
+      } finally {
+        signal.removeEventListener("abort", abort);
+        outgoing.destroy();
+      }
+    },
+    close() {
+      agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,407 @@
+import {
+  builtinRows,
+  createCatalog,
+  type EventName,
+  fromCloudEvent,
+  type PayloadFor,
+  toCloudEvent,
+} from "../../events/index.ts";
+import {
+  backoffMs,
+  type Clock,
+  createIds,
+  isOperatingError,
+  messageOf,
+  type Random,
+  sleep,
+  systemClock,
+  systemRandom,
+} from "../../kernel/index.ts";
+import type { AnyEvent } from "../../router/index.ts";
+import { type Channel, type Endpoint, openChannel } from "./channel.ts";
+import { requireEndpoint } from "./endpoint.ts";
+
+export interface ClientOptions {
+  /** The data folder of the main process; its endpoint is looked up there, again after each restart. */
+  readonly dataDir?: string;
+  readonly endpoint?: Endpoint;
+  /** Who publishes; shown as the events' source. */
+  readonly source?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** How long a publish waits for a main process that does not answer; 60 s unless said. */
+  readonly patienceMs?: number;
+}
+
+export interface ClientPublishOptions {
+  readonly source?: string;
+  readonly eventId?: string;
+  readonly parent?: AnyEvent;
+  readonly correlationId?: string;
+  readonly routeToDataBus?: boolean;
+  readonly routeToStageBus?: boolean;
+  readonly routeToCrossProcess?: boolean;
+}
+
+export interface PublishedReceipt {
+  readonly event_id: string;
+  readonly event_type: string;
+  /** Place in the journal; null for events that are not journaled. */
+  readonly seq: number | null;
+  readonly suppressed: "event_id" | "content" | null;
+}
+
+export interface ClientHandlerContext {
+  readonly attempt: number;
+  /** Says something because of this event; committed together with its ack. */
+  emit(eventType: string, payload: Readonly<Record<string, unknown>>): void;
+}
+
+export type ClientHandler = (event: AnyEvent, context: ClientHandlerContext) => void | Promise<void>;
+
+export interface SubscribeOptions {
+  /** Stable name: who comes back under it reads on from where it was. */
+  readonly consumer: string;
+  readonly eventTypes?: readonly string[];
+  readonly start?: "earliest" | "now";
+  readonly version?: string;
+  readonly leaseSeconds?: number;
+  /** Unacknowledged events that may be on their way. */
+  readonly credit?: number;
+  /** Told of what goes wrong while it keeps trying. */
+  readonly onTrouble?: (error: unknown) => void;
+}
+
+export interface Subscription {
+  stop(): Promise<void>;
+  /** Resolves when it has stopped. */
+  readonly ended: Promise<void>;
+}
+
+interface Outgoing {
+  readonly json: unknown;
+  readonly resolve: (receipt: PublishedReceipt) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Delivered {
+  readonly attempt: number;
+  readonly event: AnyEvent;
+}
+
+const MOST_IN_REQUEST = 500;
+const RECONNECT = { firstMs: 50, mostMs: 2_000, jitter: 0.5 };
+
+/** A process beside the main one: publishes to its router and consumes from its journal. */
+export class Client {
+  readonly #o: ClientOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #ids;
+  readonly #names = createCatalog(builtinRows).names;
+  #channel: Channel | undefined;
+  #outbox: Outgoing[] = [];
+  #sending = false;
+  #closed = false;
+
+  constructor(options: ClientOptions) {
+    this.#o = options;
+    this.#clock = options.clock ?? systemClock();
+    this.#random = options.random ?? systemRandom();
+    this.#ids = createIds(this.#clock, this.#random);
+  }
+
+  /** Resolves once the event is committed. Repeats the same event, under the same id, over restarts of the main process. */
+  publish<N extends EventName>(
+    eventType: N,
+    payload: PayloadFor<N>,
+    options?: ClientPublishOptions,
+  ): Promise<PublishedReceipt>;
+  publish(
+    eventType: string,
+    payload: Readonly<Record<string, unknown>>,
+    options?: ClientPublishOptions,
+  ): Promise<PublishedReceipt>;
+  publish(eventType: string, payload: object, options: ClientPublishOptions = {}): Promise<PublishedReceipt> {
+    return new Promise((resolve, reject) => {
+      this.#outbox.push({ json: this.#onTheWire(eventType, payload, options), resolve, reject });
+      if (this.#sending) return;
+      this.#sending = true;
+      queueMicrotask(() => void this.#flush());
+    });
+  }
+
+  /** Consumes under a stable name until stopped, over restarts on both sides. Events come one after the other. */
+  subscribe(options: SubscribeOptions, handler: ClientHandler): Subscription {
+    const stop = new AbortController();
+    const ended = this.#consume(options, handler, stop.signal);
+    return {
+      ended,
+      async stop() {
+        stop.abort();
+        await ended;
+      },
+    };
+  }
+
+  /** What happens from now on, owed nothing: for looking, not for working. */
+  async *tail(
+    eventTypes: readonly string[],
+    signal: AbortSignal,
+  ): AsyncGenerator<{ event: AnyEvent } | { missed: number }> {
+    const query = eventTypes.map((type) => `event_type=${encodeURIComponent(type)}`).join("&");
+    for await (const line of this.#open().lines(`/v1/stream?${query}`, signal)) {
+      if (line === "") continue;
+      const read = JSON.parse(line) as { event?: unknown; missed?: number };
+      yield read.event === undefined ? { missed: read.missed ?? 0 } : { event: fromCloudEvent(read.event) as AnyEvent };
+    }
+  }
+
+  /** Takes up to `max` deliveries, waiting for some; for those who want to ack by hand. */
+  async openSession(options: SubscribeOptions) {
+    const opened = await this.request<{ session_id: string }>(
+      "POST",
+      sessionsPath(options.consumer),
+      sessionBody(options),
+    );
+    const base = `${sessionsPath(options.consumer)}/${opened.session_id}`;
+    return {
+      poll: async (max = 100, waitSeconds = 0): Promise<Delivered[]> => {
+        const { deliveries } = await this.request<{ deliveries: { attempt: number; event: unknown }[] }>(
+          "POST",
+          `${base}/poll`,
+          {
+            max,
+            wait_seconds: waitSeconds,
+          },
+        );
+        return deliveries.map(({ attempt, event }) => ({ attempt, event: fromCloudEvent(event) as AnyEvent }));
+      },
+      ack: (seqs: readonly number[]) =>
+        this.request<{ acked: number[]; refused: number[] }>("POST", `${base}/ack`, { seqs }),
+      nack: (seq: number, error: string) => this.request<{ outcome: string }>("POST", `${base}/nack`, { seq, error }),
+      close: () => this.request("DELETE", base),
+    };
+  }
+
+  /** Any route of the API. */
+  request<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return this.#open().send<T>(method, path, body);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#channel?.close();
+  }
+
+  #open(): Channel {
+    this.#channel ??= openChannel(
+      this.#o.endpoint ?? { socketPath: requireEndpoint(this.#o.dataDir ?? ".ringrift").socket_path },
+    );
+    return this.#channel;
+  }
+
+  #reconnect(): void {
+    this.#channel?.close();
+    this.#channel = undefined;
+  }
+
+  #onTheWire(eventType: string, payload: object, options: ClientPublishOptions): unknown {
+    const eventId = options.eventId ?? this.#ids.uuid();
+    const { parent } = options;
+    // The main process computes the hash itself.
+    const { contenthash: _, ...event } = toCloudEvent({
+      eventType: this.#names.resolve(eventType)?.name ?? eventType,
+      payload: payload as never,
+      timestamp: this.#clock.now() / 1_000,
+      source: options.source ?? this.#o.source ?? `process-${process.pid}`,
+      origin: "cross_process",
+      eventId,
+      traceId: parent?.traceId ?? this.#ids.traceId(),
+      correlationId: options.correlationId ?? parent?.correlationId ?? eventId,
+      parentEventId: parent?.eventId ?? null,
+      contentHash: "",
+      seq: null,
+      payloadVersion: 1,
+      eventClass: "durable",
+      orderKey: null,
+      views: {
+        dataBus: options.routeToDataBus ?? true,
+        stageBus: options.routeToStageBus ?? true,
+        crossProcess: options.routeToCrossProcess ?? true,
+      },
+      nodeId: "local",
+    });
+    return event;
+  }
+
+  /** One request after the other; what gathers meanwhile goes together. */
+  async #flush(): Promise<void> {
+    while (this.#outbox.length > 0) {
+      const batch = this.#outbox.slice(0, MOST_IN_REQUEST);
+      this.#outbox = this.#outbox.slice(MOST_IN_REQUEST);
+      try {
+        const { events } = await this.#patiently(() =>
+          this.request<{ events: PublishedReceipt[] }>(
+            "POST",
+            "/v1/events",
+            batch.length === 1 ? batch[0]!.json : batch.map(({ json }) => json),
+          ),
+        );
+        for (const [i, { resolve }] of batch.entries()) resolve(events[i]!);
+      } catch (thrown) {
+        if (batch.length === 1) batch[0]!.reject(thrown);
+        else await this.#oneByOne(batch);
+      }
+    }
+    this.#sending = false;
+  }
+
+  /** One bad event refuses its whole request: sent alone, only the bad one fails. */
+  async #oneByOne(batch: readonly Outgoing[]): Promise<void> {
+    for (const { json, resolve, reject } of batch)
+      try {
+        const { events } = await this.#patiently(() =>
+          this.request<{ events: PublishedReceipt[] }>("POST", "/v1/events", json),
+        );
+        resolve(events[0]!);
+      } catch (thrown) {
+        reject(thrown);
+      }
+  }
+
+  /** Tries again while the main process is away, as long as our patience lasts. */
+  async #patiently<T>(attempt: () => Promise<T>): Promise<T> {
+    const until = this.#clock.monotonic() + (this.#o.patienceMs ?? 60_000);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt();
+      } catch (thrown) {
+        const again = isOperatingError(thrown) && thrown.retryable && !this.#closed;
+        if (!again || this.#clock.monotonic() > until) throw thrown;
+        this.#reconnect();
+        await sleep(this.#clock, backoffMs(RECONNECT, tries, this.#random));
+      }
+    }
+  }
+
+  async #consume(options: SubscribeOptions, handler: ClientHandler, signal: AbortSignal): Promise<void> {
+    for (let tries = 1; !signal.aborted && !this.#closed; tries += 1) {
+      try {
+        const opened = await this.request<{ session_id: string }>(
+          "POST",
+          sessionsPath(options.consumer),
+          sessionBody(options),
+        );
+        tries = 1;
+        await this.#work(`${sessionsPath(options.consumer)}/${opened.session_id}`, options, handler, signal);
+      } catch (thrown) {
+        if (signal.aborted || this.#closed) return;
+        const fatal = isOperatingError(thrown) && !thrown.retryable && !/^SESSION_|^UNEXPECTED/.test(thrown.code);
+        if (fatal || isOperatingError(thrown, "SESSION_REPLACED")) throw thrown;
+        options.onTrouble?.(thrown);
+        this.#reconnect();
+        // A wait that is cut short by stop() ends the loop by itself.
+        await sleep(this.#clock, backoffMs(RECONNECT, tries, this.#random), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #work(base: string, options: SubscribeOptions, handler: ClientHandler, signal: AbortSignal): Promise<void> {
+    const channel = this.#open();
+    const answers = createAnswers((path, body) => channel.send("POST", `${base}/${path}`, body));
+    /** Keys whose event failed, and which one: the later ones were taken back and come again after it. */
+    const failedAt = new Map<string, number>();
+    const stream = new AbortController();
+    const end = () => stream.abort();
+    signal.addEventListener("abort", end, { once: true });
+    try {
+      for await (const line of channel.lines(`${base}/stream?credit=${options.credit ?? 256}`, stream.signal)) {
+        answers.check();
+        if (line === "") continue;
+        const { attempt, event: json } = JSON.parse(line) as { attempt: number; event: unknown };
+        const event = fromCloudEvent(json) as AnyEvent;
+        if (event.orderKey !== null && failedAt.has(event.orderKey)) {
+          if (failedAt.get(event.orderKey) !== event.seq) continue;
+          failedAt.delete(event.orderKey);
+        }
+        const emitted: unknown[] = [];
+        const emit = (eventType: string, payload: Readonly<Record<string, unknown>>) => {
+          emitted.push(this.#onTheWire(eventType, payload, { parent: event, source: options.consumer }));
+        };
+        try {
+          await handler(event, { attempt, emit });
+        } catch (thrown) {
+          const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown);
+          const outcome = await answers.nack(event.seq!, error);
+          if (outcome === "retrying" && event.orderKey !== null) failedAt.set(event.orderKey, event.seq!);
+          continue;
+        }
+        answers.ack(event.seq!, emitted);
+        if (signal.aborted) break;
+      }
+      await answers.drain();
+      if (signal.aborted) await channel.send("DELETE", base);
+      else throw new Error("the stream ended");
+    } finally {
+      signal.removeEventListener("abort", end);
+      stream.abort();
+    }
+  }
+}
+
+const sessionsPath = (consumer: string) => `/v1/consumers/${encodeURIComponent(consumer)}/sessions`;
+
+const sessionBody = (options: SubscribeOptions) => ({
+  event_types: options.eventTypes ?? [],
+  start: options.start ?? "now",
+  ...(options.version === undefined ? {} : { version: options.version }),
+  ...(options.leaseSeconds === undefined ? {} : { lease_seconds: options.leaseSeconds }),
+});
+
+/** Sends acks in order, many together while one request is under way; a failure shows at the next check. */
+function createAnswers(send: (path: string, body: unknown) => Promise<unknown>) {
+  let waiting: { seqs: number[]; emit: unknown[] }[] = [];
+  let sending: Promise<void> | undefined;
+  let failed: unknown;
+  const flush = async () => {
+    while (waiting.length > 0 && failed === undefined) {
+      const first = waiting[0]!;
+      const take = first.emit.length === 0 ? waiting.slice(0, leading(waiting)) : [first];
+      waiting = waiting.slice(take.length);
+      try {
+        await send("ack", { seqs: take.flatMap(({ seqs }) => seqs), emit: first.emit });
+      } catch (thrown) {
+        failed = thrown;
+      }
+    }
+    sending = undefined;
+  };
+  return {
+    ack(seq: number, emit: unknown[]) {
+      waiting.push({ seqs: [seq], emit });
+      sending ??= flush();
+    },
+    async nack(seq: number, error: string) {
+      await sending;
+      this.check();
+      const { outcome } = (await send("nack", { seq, error: error.slice(0, 10_000) })) as { outcome: string };
+      return outcome;
+    },
+    check() {
+      if (failed !== undefined) throw failed;
+    },
+    async drain() {
+      await sending;
+      this.check();
+    },
+  };
+}
+
+/** How many at the front say nothing and can be acked together. */
+const leading = (waiting: readonly { emit: unknown[] }[]): number => {
+  const first = waiting.findIndex(({ emit }) => emit.length > 0);
+  return Math.min(first === -1 ? waiting.length : first, 1_000);
+};
+
+export const connect = (options: ClientOptions): Client => new Client(options);

@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { messageOf, OperatingError } from "../../kernel/index.ts";
+
+/** What a main process writes into its data folder so that others find it. */
+export const endpointFile = z.object({
+  pid: z.int().min(1),
+  socket_path: z.string().min(1),
+  port: z.int().min(0).max(65_535),
+  node_id: z.string(),
+  version: z.string(),
+  started_at: z.number(),
+});
+export type EndpointFile = z.output<typeof endpointFile>;
+
+export const ENDPOINT_FILE = "endpoint.json";
+export const TOKEN_FILE = "token";
+
+/** The running main process of a data folder; undefined when there is none. */
+export function findEndpoint(dataDir: string): EndpointFile | undefined {
+  const path = join(dataDir, ENDPOINT_FILE);
+  if (!existsSync(path)) return undefined;
+  try {
+    const found = endpointFile.parse(JSON.parse(readFileSync(path, "utf8")));
+    process.kill(found.pid, 0);
+    return found;
+  } catch (thrown) {
+    // A file of a process that was killed, or half of one: nothing runs.
+    if ((thrown as { code?: string }).code === "EPERM")
+      throw new OperatingError("FORBIDDEN", `the main process belongs to another user (${messageOf(thrown)})`);
+    return undefined;
+  }
+}
+
+export function requireEndpoint(dataDir: string): EndpointFile {
+  const found = findEndpoint(dataDir);
+  if (found === undefined)
+    throw new OperatingError("NOT_RUNNING", `nothing runs on the data folder ${dataDir}`, {
+      retryable: true,
+      hint: "'ringrift up' starts it; RINGRIFT_DATA_DIR or --data-dir chooses the folder.",
+    });
+  return found;
+}

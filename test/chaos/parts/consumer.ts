@@ -1,0 +1,14 @@
+/** Consumes work from another process; its answer is committed together with its ack. Ends on SIGTERM. */
+import { connect } from "../../../src/surfaces/index.ts";
+
+const [dataDir = "", name = ""] = process.argv.slice(2);
+const client = connect({ dataDir });
+const subscription = client.subscribe(
+  { consumer: name, eventTypes: ["CHAOS_WORK"], start: "earliest" },
+  (event, { emit }) => {
+    emit("CHAOS_ECHO", { of: event.eventId, by: name });
+  },
+);
+process.once("SIGTERM", () => void subscription.stop().then(() => client.close()));
+process.stdout.write("ready\n");
+await subscription.ended;

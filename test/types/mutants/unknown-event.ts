@@ -1,0 +1,24 @@
+// Mutant: the handler hears a name that no event has.
+import { createRegistry } from "../../../src/daemons/registry.ts";
+import { defineCoordinator, definePart } from "../../../src/daemons/unit.ts";
+import { builtinRows, createCatalog } from "../../../src/events/index.ts";
+
+const watcher = defineCoordinator({
+  name: "watcher",
+  layer: 1,
+  placement: "leader",
+  emits: ["HOST_OFFLINE"],
+  on: {
+    MODEL_PROMOTION(_event, { emit }) {
+      emit.HOST_OFFLINE({ node_id: "gpu-7", reason: "silent" });
+    },
+  },
+});
+const promoter = definePart({ name: "promoter", emits: ["MODEL_PROMOTED"] });
+
+export const registry = createRegistry({
+  catalog: createCatalog(builtinRows),
+  units: [watcher],
+  parts: [promoter],
+  ingress: [],
+});

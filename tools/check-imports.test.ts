@@ -1,0 +1,61 @@
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { owned } from "../test/support/process.ts";
+import { checkImports } from "./check-imports.ts";
+import { ROOT } from "./parts/root.ts";
+
+/** A house of a few files, under the real rules. */
+function house(files: Readonly<Record<string, string>>): string {
+  const root = owned(onTestFinished).folder();
+  for (const file of ["package.json", "tsconfig.json"]) cpSync(join(ROOT, file), join(root, file));
+  symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
+  for (const [file, source] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, "src", file)), { recursive: true });
+    writeFileSync(join(root, "src", file), source);
+  }
+  return root;
+}
+
+const SOUND = {
+  "kernel/index.ts": `export interface Clock { nowMs(): number }`,
+  "events/index.ts": `import type { Clock } from "../kernel/index.ts"; export type Dated = Clock;`,
+  "app/cli.ts": `import "../events/index.ts"; import "../work/index.ts"; import "../sync/index.ts";`,
+  "work/index.ts": `export const work = 1;`,
+  "sync/index.ts": `export const sync = 1;`,
+};
+
+test("imports that go down are fine", () => {
+  expect(checkImports(house(SOUND), 5)).toEqual({ modules: 5, problems: [] });
+});
+
+test("an import up, of a sibling, in a circle, of the front door or of a tool that is not shipped is found", () => {
+  const { problems } = checkImports(
+    house({
+      ...SOUND,
+      "index.ts": `export * from "./kernel/index.ts";`,
+      "kernel/up.ts": `import "../app/cli.ts";`,
+      "kernel/up-for-a-type.ts": `import type { Dated } from "../events/index.ts"; export type Mine = Dated;`,
+      "work/aside.ts": `import "../sync/index.ts";`,
+      "work/circle.ts": `import "./circle.ts";`,
+      "work/front.ts": `import "../index.ts";`,
+      "work/tool.ts": `import "fast-check";`,
+    }),
+    5,
+  );
+  expect(problems.map((problem) => problem.replace(/-> .*node_modules/, "-> node_modules")).sort()).toEqual([
+    "no-cycles: src/work/circle.ts -> src/work/circle.ts",
+    "no-dev-dependencies-in-src: src/work/tool.ts -> node_modules/fast-check/lib/fast-check.js",
+    "no-room-imports-the-front-door: src/work/front.ts -> src/index.ts",
+    "no-upward-from-kernel: src/kernel/up-for-a-type.ts -> src/events/index.ts",
+    "no-upward-from-kernel: src/kernel/up.ts -> src/app/cli.ts",
+    "siblings-of-work-speak-in-events: src/work/aside.ts -> src/sync/index.ts",
+  ]);
+});
+
+test("a blind cruise and a room without a floor are found", () => {
+  expect(checkImports(house({ ...SOUND, "attic/index.ts": "export const box = 1;" }), 7).problems).toEqual([
+    "saw 6 modules, fewer than 7: is it blind?",
+    "src/attic has no floor in .dependency-cruiser.cjs",
+  ]);
+});

@@ -1,0 +1,111 @@
+/** The steps of `npm test`, as data, in the order in which they run. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, scriptOf } from "./root.ts";
+import { judgeTests, type TestReport, type Verdict } from "./test-report.ts";
+
+const MINUTE_MS = 60_000;
+
+export interface Step {
+  readonly name: string;
+  readonly about: string;
+  /** Arguments of the Node that runs us. `reportFile` is a file that the step may write for `judge`. */
+  readonly args: (reportFile: string) => readonly string[];
+  readonly timeoutMs: number;
+  /** Steps of the same group that follow each other run side by side. */
+  readonly group?: string;
+  /** Looks closer than the exit code does. Given the last line of output and the report, if there is one. */
+  readonly judge?: (reportFile: string, strict: boolean) => Verdict;
+}
+
+/** A tool of ours whose last line of output sums it up. */
+const tool = (file: string, ...args: string[]): Pick<Step, "args"> => ({
+  args: () => [join(ROOT, "tools", file), ...args],
+});
+
+const vitest = (project: string, folders: readonly string[]): Pick<Step, "args" | "judge"> => ({
+  args: (reportFile) => [
+    scriptOf("vitest"),
+    "run",
+    ...["--project", project],
+    ...["--reporter", "default", "--reporter", "json", `--outputFile.json=${reportFile}`],
+  ],
+  judge: (reportFile, strict) => {
+    if (!existsSync(reportFile)) return { summary: "", problems: ["vitest wrote no report"], warnings: [] };
+    const report = JSON.parse(readFileSync(reportFile, "utf8")) as TestReport;
+    return judgeTests(report, { root: ROOT, folders, strict });
+  },
+});
+
+export const steps: readonly Step[] = [
+  {
+    name: "types",
+    about: "the compiler, strict, over sources, tests, tools and examples",
+    args: () => [scriptOf("tsc"), "-p", ROOT, "--noEmit"],
+    timeoutMs: 5 * MINUTE_MS,
+    group: "static",
+  },
+  {
+    name: "lint",
+    about: "format and lint rules (biome)",
+    args: () => [scriptOf("biome"), "ci", "--colors=off", "--error-on-warnings", "."],
+    timeoutMs: MINUTE_MS,
+    group: "static",
+  },
+  {
+    name: "imports",
+    about: "imports go down, never up (dependency-cruiser)",
+    ...tool("check-imports.ts"),
+    timeoutMs: 2 * MINUTE_MS,
+    group: "static",
+  },
+  {
+    name: "dead-code",
+    about: "files, exports and dependencies that nobody uses (knip)",
+    args: () => [scriptOf("knip")],
+    timeoutMs: 2 * MINUTE_MS,
+    group: "static",
+  },
+  {
+    name: "unit",
+    about: "the tests beside the code",
+    ...vitest("unit", ["src", "tools", "test/support"]),
+    timeoutMs: 15 * MINUTE_MS,
+  },
+  {
+    name: "simulation",
+    about: "the delivery contract over thousands of seeds",
+    ...vitest("simulation", ["test/simulation"]),
+    timeoutMs: 15 * MINUTE_MS,
+  },
+  {
+    name: "e2e",
+    about: "real processes, and a short chaos run of kill -9",
+    ...vitest("e2e", ["test/e2e", "test/chaos"]),
+    timeoutMs: 20 * MINUTE_MS,
+  },
+  {
+    name: "docs-drift",
+    about: "the printed reference is what the code prints",
+    ...tool("print-docs.ts", "--check"),
+    timeoutMs: 2 * MINUTE_MS,
+  },
+  {
+    name: "docs-commands",
+    about: "every command, program and link in the docs works",
+    ...tool("check-docs.ts"),
+    timeoutMs: 15 * MINUTE_MS,
+  },
+  {
+    name: "examples",
+    about: "every program in examples runs to its end",
+    ...tool("run-examples.ts"),
+    timeoutMs: 10 * MINUTE_MS,
+  },
+  {
+    name: "package",
+    about: "the packed tarball, installed elsewhere: its bin, an import, its types",
+    ...vitest("package", ["test/e2e"]),
+    timeoutMs: 5 * MINUTE_MS,
+  },
+];

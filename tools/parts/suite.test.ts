@@ -1,0 +1,83 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { type Owned, owned } from "../../test/support/process.ts";
+
+let own: Owned;
+let root: string;
+
+const SUITE = { name: "soak", folder: "test/soak", reports: ".soak", about: "runs the long ones" };
+
+const module = (name: string, source: string) => writeFileSync(join(root, SUITE.folder, `${name}.ts`), source);
+
+/** The frame as a program over a folder of its own. */
+function suite(...args: string[]) {
+  const program = join(root, "suite.ts");
+  const at = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
+  writeFileSync(
+    program,
+    `import { runSuite } from ${at("./suite.ts")};
+     import { reportAndExit } from ${at("./root.ts")};
+     await reportAndExit(() => runSuite(${JSON.stringify(SUITE)}, process.argv.slice(2), ${JSON.stringify(root)}));`,
+  );
+  return own.startNode(program, args, { cwd: root });
+}
+
+beforeEach(() => {
+  own = owned(onTestFinished);
+  root = own.folder();
+  mkdirSync(join(root, SUITE.folder), { recursive: true });
+  module(
+    "holds",
+    `export const about = "always holds";\nexport const run = async (given: object) => ({ ok: true, given });`,
+  );
+  module("throws", `export function run(): void { throw new Error("lost an event"); }`);
+  module(
+    "refuses",
+    `export const run = () => ({ ok: false, lost: 3 });\nexport const print = (r: any) => "lost " + r.lost;`,
+  );
+  module("crashes", `export const run = () => process.kill(process.pid, "SIGKILL");`);
+  module("helper", `export const walk = 1;`);
+});
+
+test("--list tells the modules that export run and what they are about", async () => {
+  const child = suite("--list");
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  expect(
+    child
+      .stdout()
+      .split("\n")
+      .map((line) => line.trim().replace(/ +/, " ")),
+  ).toEqual(["crashes", "holds always holds", "refuses", "throws", ""]);
+});
+
+test("a named module runs with its options and its report is kept", async () => {
+  const child = suite("holds", "--set", "rounds=20", "--set", "name=x", "--json");
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  const report = JSON.parse(child.stdout());
+  expect(report.outcomes).toMatchObject([{ name: "holds", ok: true, result: { given: { rounds: 20, name: "x" } } }]);
+  expect(JSON.parse(readFileSync(join(root, ".soak", "latest.json"), "utf8"))).toEqual(report);
+});
+
+test("one that throws, refuses or crashes fails the run, and the others still run", async () => {
+  const child = suite("--json");
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  const { outcomes } = JSON.parse(child.stdout());
+  expect(outcomes.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok])).toEqual([
+    ["crashes", false],
+    ["holds", true],
+    ["refuses", false],
+    ["throws", false],
+  ]);
+  expect(outcomes[0].error).toBe("SIGKILL ended it");
+  expect(outcomes[2].printed).toBe("lost 3");
+  expect(outcomes[3].error).toContain("lost an event");
+  expect(child.stderr()).toContain("1 held, 3 failed crashes, refuses, throws");
+});
+
+test("an unknown name or option is refused with a suggestion", async () => {
+  const wrong = suite("hold");
+  expect(await wrong.exited).toEqual({ code: 2, signal: null });
+  expect(wrong.stderr()).toContain("Did you mean holds?");
+  expect(await suite("--lits").exited).toEqual({ code: 2, signal: null });
+});

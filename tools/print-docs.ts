@@ -1,0 +1,62 @@
+/**
+ * Prints `docs/reference/` from the code. With --check it writes nothing and fails when a page is not what the code prints,
+ * or when a file lies there that nobody prints.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { settingRows } from "../src/app/settings.ts";
+import { readVersion } from "../src/app/version.ts";
+import { asyncApiDocument, builtinRows, printReference } from "../src/events/index.ts";
+import { ROOT, reportAndExit } from "./parts/root.ts";
+import { shortDiff } from "./parts/short-diff.ts";
+import { errorsIn, printErrors } from "./reference/errors.ts";
+import { printSettings } from "./reference/settings.ts";
+
+interface Page {
+  readonly file: string;
+  readonly print: () => string;
+}
+
+/** A new page is a new row. */
+const pages: readonly Page[] = [
+  { file: "events.md", print: () => printReference(builtinRows) },
+  {
+    file: "asyncapi.json",
+    print: () => `${JSON.stringify(asyncApiDocument(builtinRows, { version: readVersion() }), null, 2)}\n`,
+  },
+  { file: "settings.md", print: () => printSettings(Object.values(settingRows)) },
+  { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
+];
+
+const folder = join(ROOT, "docs", "reference");
+
+function write(): number {
+  mkdirSync(folder, { recursive: true });
+  for (const { file, print } of pages) writeFileSync(join(folder, file), print());
+  process.stdout.write(`${pages.length} pages printed\n`);
+  return 0;
+}
+
+function check(): number {
+  const say = (text: string) => void process.stdout.write(`${text}\n`);
+  const stray = (existsSync(folder) ? readdirSync(folder) : []).filter(
+    (name) => !pages.some(({ file }) => file === name),
+  );
+  for (const name of stray)
+    say(`docs/reference/${name}: nobody prints it; delete it, or add it to tools/print-docs.ts`);
+  let wrong = stray.length;
+  for (const { file, print } of pages) {
+    const path = join(folder, file);
+    const printed = print();
+    const stored = existsSync(path) ? readFileSync(path, "utf8") : undefined;
+    if (stored === printed) continue;
+    wrong += 1;
+    if (stored === undefined) say(`docs/reference/${file}: missing`);
+    else say(`docs/reference/${file}: differs from what the code prints\n${shortDiff(stored, printed)}`);
+  }
+  if (wrong > 0) say("Print it again with 'npm run docs' and commit the result.");
+  say(`${pages.length} pages, ${wrong} wrong`);
+  return wrong === 0 ? 0 : 1;
+}
+
+await reportAndExit(() => (process.argv.includes("--check") ? check() : write()));

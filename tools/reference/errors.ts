@@ -1,0 +1,98 @@
+/** Finds every error of operation in the sources: its code, what it says, and what it tells the reader to do. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import ts from "typescript";
+import { page, table } from "./markdown.ts";
+
+export interface ErrorUse {
+  readonly code: string;
+  readonly says: string;
+  readonly hint: string;
+  readonly retryable: boolean;
+  readonly room: string;
+}
+
+const IS_CODE = /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/;
+
+/** The text of a string or template, with `...` where a value is put in; every literal of a choice between several. */
+function textsOf(node: ts.Expression | undefined): string[] {
+  if (node === undefined) return [];
+  if (ts.isStringLiteralLike(node)) return [node.text];
+  if (ts.isTemplateExpression(node))
+    return [node.head.text + node.templateSpans.map((span) => `...${span.literal.text}`).join("")];
+  if (ts.isParenthesizedExpression(node)) return textsOf(node.expression);
+  if (ts.isConditionalExpression(node)) return [...textsOf(node.whenTrue), ...textsOf(node.whenFalse)];
+  if (ts.isBinaryExpression(node)) {
+    const [left, right] = [textsOf(node.left), textsOf(node.right)];
+    if (node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return [...left, ...right];
+    return [`${left[0] ?? "..."}${right[0] ?? "..."}`];
+  }
+  return [];
+}
+
+const propertyOf = (node: ts.Expression | undefined, name: string): ts.Expression | undefined =>
+  node !== undefined && ts.isObjectLiteralExpression(node)
+    ? node.properties.filter(ts.isPropertyAssignment).find((each) => each.name.getText() === name)?.initializer
+    : undefined;
+
+const isTrue = (node: ts.Expression | undefined): boolean => node?.kind === ts.SyntaxKind.TrueKeyword;
+
+function usesIn(source: ts.SourceFile, room: string): ErrorUse[] {
+  const uses: ErrorUse[] = [];
+  const add = (codes: string[], says: string[], options: ts.Expression | undefined) => {
+    const rest = {
+      hint: textsOf(propertyOf(options, "hint"))[0] ?? "",
+      retryable: isTrue(propertyOf(options, "retryable")),
+    };
+    for (const code of codes.filter((each) => IS_CODE.test(each)))
+      uses.push({ code, says: says.join(" / "), room, ...rest });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isNewExpression(node) && node.expression.getText() === "OperatingError") {
+      const [code, message, options] = node.arguments ?? [];
+      add(textsOf(code), textsOf(message), options);
+    }
+    // A table of errors: rows with a code and what it says.
+    if (ts.isObjectLiteralExpression(node) && propertyOf(node, "says") !== undefined)
+      add(textsOf(propertyOf(node, "code")), textsOf(propertyOf(node, "says")), node);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return uses;
+}
+
+export function errorsIn(folder: string): ErrorUse[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !/\.(test|contract)\.ts$/.test(file))
+    .sort()
+    .flatMap((file) => {
+      const path = join(folder, file);
+      const source = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
+      return usesIn(source, dirname(relative(folder, path)).split("/")[0]!);
+    });
+}
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)].filter((value) => value !== "");
+
+/** Text of a program holds no markup. */
+const plain = (text: string): string => text.replaceAll(/[<*]/g, "\\$&");
+
+export function printErrors(uses: readonly ErrorUse[]): string {
+  const codes = [...Map.groupBy(uses, ({ code }) => code)].sort(([a], [b]) => (a < b ? -1 : 1));
+  return page(
+    "# Errors",
+    "Printed from the sources. An error of operation has a code that never changes its meaning, in a program as `code`, " +
+      "over HTTP in the problem document, and from a command with `--json`. Where several places raise it, all that they " +
+      "say is listed; `...` stands for a value.",
+    table(
+      ["Code", "What it says", "What to do", "Later again?", "Room"],
+      codes.map(([code, all]) => [
+        `\`${code}\``,
+        plain(distinct(all.map(({ says }) => says)).join("; ")),
+        plain(distinct(all.map(({ hint }) => hint)).join(" ")),
+        all.every(({ retryable }) => retryable) ? "yes" : all.some(({ retryable }) => retryable) ? "sometimes" : "no",
+        distinct(all.map(({ room }) => room)).join(", "),
+      ]),
+    ),
+  );
+}
