@@ -21,11 +21,6 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-export const percentile = (values: readonly number[], share: number): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
-};
-
 export interface Comparison {
   readonly contenders: readonly Measured[];
   /** How many times the cost of contender `b` contender `a` has: the median of the rounds' ratios. */
