@@ -27,8 +27,8 @@ export interface BenchReport {
 
 /** The parts in the order they run, each with its full and its quick size. The way between processes is `crossing.ts`. */
 const parts: readonly ((quick: boolean) => Promise<Section | readonly Section[]>)[] = [
-  (quick) => publishInProcess(quick ? 20_000 : 50_000, quick ? 5 : 15),
-  (quick) => publishDurably(quick ? 5_000 : 50_000, quick ? 50 : 500, quick ? 3 : 9),
+  (quick) => publishInProcess(quick ? 20_000 : 50_000, quick ? 9 : 15),
+  (quick) => publishDurably(quick ? 5_000 : 50_000, quick ? 50 : 500, quick ? 5 : 9),
   (quick) => flatMemory(quick ? 200_000 : 5_000_000),
   (quick) => emptyPoll(quick ? 10_000 : 1_000_000),
 ];
