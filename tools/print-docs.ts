@@ -9,6 +9,7 @@ import { readVersion } from "../src/app/version.ts";
 import { asyncApiDocument, builtinRows, printReference } from "../src/events/index.ts";
 import { ROOT, reportAndExit } from "./parts/root.ts";
 import { shortDiff } from "./parts/short-diff.ts";
+import { printAuditPage } from "./reference/audit.ts";
 import { errorsIn, printErrors } from "./reference/errors.ts";
 import { printSettings } from "./reference/settings.ts";
 
@@ -25,6 +26,7 @@ const pages: readonly Page[] = [
     print: () => `${JSON.stringify(asyncApiDocument(builtinRows, { version: readVersion() }), null, 2)}\n`,
   },
   { file: "settings.md", print: () => printSettings(Object.values(settingRows)) },
+  { file: "audit.md", print: printAuditPage },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];
 

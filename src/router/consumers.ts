@@ -328,21 +328,28 @@ export class Consumers {
       registerConsumer({ consumer, kind, wanted, start, handlerVersion, deafTo, at }),
     ]);
     if (registered.wasExpired) log.warn("a consumer that had expired is back; it starts anew", { consumer, start });
-    const active = store.read<{ event_type: string; start_seq: number }>(
-      "SELECT event_type, start_seq FROM subscriptions WHERE consumer = ? AND end_seq IS NULL",
-      consumer,
+    const subscriptions = Map.groupBy(
+      store.read<{ event_type: string; view: number; start_seq: number; end_seq: number }>(
+        `SELECT event_type, view, start_seq, coalesce(end_seq, 9e15) AS end_seq FROM subscriptions
+         WHERE consumer = ? AND coalesce(end_seq, 9e15) > ?`,
+        consumer,
+        registered.lowWater,
+      ),
+      ({ event_type }) => event_type,
     );
-    const starts = new Map(active.map(({ event_type, start_seq }) => [event_type, start_seq]));
+    const wants = (event: AnyEvent, bits: number, type: string): boolean =>
+      subscriptions
+        .get(type)
+        ?.some((s) => event.seq! > s.start_seq && event.seq! <= s.end_seq && (bits & s.view) !== 0) ?? false;
     const { maxAttempts, retryFirstMs, retryMostMs } = settings;
     return new Cursor({
       consumer,
       handlerVersion,
       lowWater: registered.lowWater,
       wants: (event) => {
-        const from = starts.get(event.eventType) ?? starts.get("*");
-        return (
-          from !== undefined && event.seq! > from && (viewBits(event.views) & view) !== 0 && event.source !== deafTo
-        );
+        if (event.source === deafTo) return false;
+        const bits = viewBits(event.views);
+        return wants(event, bits, event.eventType) || wants(event, bits, "*");
       },
       store,
       clock,

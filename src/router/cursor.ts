@@ -391,7 +391,9 @@ export class Cursor {
   /** Puts a delivery and all behind it on its key into the store until `nextAt`. */
   async #setAside(head: Delivery, row: { attempts: number; nextAt: number; error: string }): Promise<void> {
     const lane = this.#room.lane(head.lane);
-    const behind = lane.ordered ? lane.queue.filter((d) => d !== head && !d.hasRow) : [];
+    // What came before it on its key stays: somebody works on that still.
+    const gone = lane.ordered ? lane.queue.filter(({ seq }) => seq >= head.seq) : [head];
+    const behind = gone.filter((d) => d !== head && !d.hasRow);
     const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
     const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
     lane.held = true;
@@ -413,11 +415,11 @@ export class Cursor {
       mark.lowWater,
       false,
     );
-    for (const { seq } of lane.ordered ? lane.queue : [head]) this.#room.leave(seq);
-    if (lane.ordered) {
-      lane.queue.length = 0;
-      lane.loaded = 0;
-    } else if (head.loaded) lane.loaded -= 1;
+    for (const { seq, loaded } of gone) {
+      this.#room.leave(seq);
+      if (loaded) lane.loaded -= 1;
+    }
+    if (lane.ordered) lane.queue.splice(lane.queue.length - gone.length, gone.length);
     this.#room.holdUntil(lane, row.nextAt);
     this.#room.schedule();
     this.#pull();

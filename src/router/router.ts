@@ -18,7 +18,7 @@ import {
 import { type ConsumeOptions, Consumers, type SessionRequest } from "./consumers.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, fromStored, type Published, type ViewName, viewBits } from "./event.ts";
+import { type AnyEvent, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
@@ -490,7 +490,7 @@ export class EventRouter<R extends Rows = Rows> {
   #deliver(event: AnyEvent): void {
     this.#history.push(event);
     this.statistics.routed(event);
-    const reached = this.#ephemeral.deliver(event, viewBits(event.views));
+    const reached = whyUnreadable(event) === undefined ? this.#ephemeral.deliver(event, viewBits(event.views)) : 0;
     if (reached === 0 && !this.#consumers.hears(event.eventType)) this.statistics.unheard(event);
     this.#tracing.delivered(event, () => this.listSubscribers()[event.eventType] ?? []);
   }
