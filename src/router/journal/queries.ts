@@ -154,3 +154,20 @@ export const consumerStatus = (store: Reader): ConsumerStatus[] =>
        (SELECT coalesce(group_concat(event_type), '') FROM subscriptions s WHERE s.consumer = c.consumer AND s.end_seq IS NULL) AS event_types
      FROM consumers c ORDER BY c.consumer`,
   );
+
+export interface Suppression {
+  /** Event name and what was the same: its content's hash or the fields that the row names. */
+  readonly dedup_key: string;
+  /** The first one, which was delivered. */
+  readonly event_id: string;
+  readonly suppressed: number;
+  /** Unix seconds. */
+  readonly at: number;
+}
+
+/** Repeats that were suppressed and are still remembered, newest first. */
+export const suppressions = (store: Reader, limit: number): Suppression[] =>
+  store.read<Suppression>(
+    "SELECT dedup_key, event_id, suppressed, at FROM dedup WHERE suppressed > 0 ORDER BY at DESC LIMIT ?",
+    limit,
+  );
