@@ -51,14 +51,14 @@ async function killAgainAndAgain(stage: Stage, clock: Clock, signal: AbortSignal
 }
 
 /** Sees to dead letters as an operator would: repairs the cause, then sends the letter back. */
-async function seeToLetters({ main, scoreboard }: Stage, clock: Clock, signal: AbortSignal): Promise<void> {
+async function seeToLetters(stage: Stage, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await pause(clock, LOOK_EVERY_MS, signal);
-    for (const letter of main.router.deadLetters.getPendingEvents(10)) {
+    for (const letter of stage.pendingLetters()) {
       const age = clock.now() - letter.last_failed_at;
       if (age < LETTER_SHOWN_MS) continue;
-      scoreboard.tell({ type: "repair", eventId: letter.event_id });
-      await main.router.deadLetters.retryAll({ filter: { id: letter.id }, actor: "demo" });
+      stage.scoreboard.tell({ type: "repair", eventId: letter.event_id });
+      await stage.main.router.deadLetters.retryAll({ filter: { id: letter.id }, actor: "demo" });
     }
   }
 }
@@ -107,7 +107,7 @@ const screenOf = (shell: Shell): Screen => ({
 });
 
 /** Lets everything come to rest, asks each process for its last word, and does the sums. */
-async function settleAndProve(stage: Stage, clock: Clock, lettersBefore: number): Promise<Proof> {
+async function settleAndProve(stage: Stage, clock: Clock): Promise<Proof> {
   const { publisher, pipeline, scoreboard } = stage;
   const { count: acknowledged } = await publisher.stop(STOP_LIMIT_MS);
   if (!pipeline.alive) pipeline.start();
@@ -117,14 +117,13 @@ async function settleAndProve(stage: Stage, clock: Clock, lettersBefore: number)
   const { byType } = await scoreboard.stop(STOP_LIMIT_MS);
   await pipeline.stop(STOP_LIMIT_MS);
   const scoreboardReceived = Object.values(byType).reduce((sum, count) => sum + count, 0);
-  return proofOf(stage, { acknowledged, scoreboardReceived, elapsedMs, lettersBefore });
+  return proofOf(stage, { acknowledged, scoreboardReceived, elapsedMs });
 }
 
 /** Plays until the signal aborts or the time is over; nothing comes of it when it was ended before it began. */
 async function play(stage: Stage, shell: Shell, forMs: number | undefined): Promise<Proof | undefined> {
   const { clock, io } = shell;
-  const { publisher, pipeline, scoreboard, main } = stage;
-  const letters = Object.values(main.router.deadLetters.counts()).reduce((sum, count) => sum + count, 0);
+  const { publisher, pipeline, scoreboard } = stage;
   const time = new AbortController();
   const over = AbortSignal.any([io.signal, time.signal]);
   const resting = new AbortController();
@@ -143,7 +142,7 @@ async function play(stage: Stage, shell: Shell, forMs: number | undefined): Prom
     if (stage.crash !== undefined) throw stage.crash;
     time.abort();
     await beside[0];
-    return await settleAndProve(stage, clock, letters);
+    return await settleAndProve(stage, clock);
   } finally {
     time.abort();
     resting.abort();

@@ -30,11 +30,10 @@ export interface Claims {
   readonly acknowledged: number;
   readonly scoreboardReceived: number;
   readonly elapsedMs: number;
-  readonly lettersBefore: number;
 }
 
 export function proofOf(stage: Stage, claims: Claims): Proof {
-  const { store, deadLetters } = stage.main.router;
+  const { store } = stage.main.router;
   const one = (sql: string, ...params: (string | number)[]) => store.read<{ n: number }>(sql, ...params)[0]?.n ?? 0;
   const inJournal = one("SELECT count(*) AS n FROM events WHERE event_type = ? AND seq > ?", CAUSE, stage.startSeq);
   const effects = one("SELECT count(*) AS n FROM events WHERE event_type = ? AND seq > ?", EFFECT, stage.startSeq);
@@ -49,7 +48,7 @@ export function proofOf(stage: Stage, claims: Claims): Proof {
     const owed = Object.values(states).reduce((sum, count) => sum + count, 0);
     return { owed, done: states.done ?? 0 };
   };
-  const counts = deadLetters.counts();
+  const counts = stage.letterCounts();
   const proof = {
     seconds: claims.elapsedMs / 1_000,
     events_per_second: (inJournal + effects) / (claims.elapsedMs / 1_000),
@@ -62,7 +61,7 @@ export function proofOf(stage: Stage, claims: Claims): Proof {
     },
     scoreboard: { ...owedAndDone("scoreboard"), received: claims.scoreboardReceived },
     dead_letters: {
-      appeared: Object.values(counts).reduce((sum, count) => sum + count, 0) - claims.lettersBefore,
+      appeared: Object.values(counts).reduce((sum, count) => sum + count, 0),
       recovered: counts.recovered,
       left: counts.pending + counts.retrying,
     },

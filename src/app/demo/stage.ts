@@ -83,6 +83,9 @@ export interface Stage {
   behind(role: Standing["role"]): number;
   /** Whether every consumer is done with everything, and no letter is left. */
   settled(): boolean;
+  /** The stage's own dead letters. */
+  letterCounts(): Readonly<Record<DeadLetter["status"], number>>;
+  pendingLetters(): DeadLetter[];
   /** How many events of a type were committed since the stage was set. */
   committed(type: string): number;
   /** By consumer and state, since the stage was set. */
@@ -129,6 +132,21 @@ export function createStage(main: Main, clock: Clock, ratePerSecond: number): St
     );
     return Math.max(0, row?.n ?? 0);
   };
+  // A folder that was given may hold letters of others: they are not ours to touch.
+  const letterCounts = () => {
+    const counts = { pending: 0, retrying: 0, recovered: 0, discarded: 0 };
+    for (const { status, n } of store.read<{ status: keyof typeof counts; n: number }>(
+      "SELECT status, count(*) AS n FROM dead_letters WHERE consumer IN (?, ?) AND seq > ? GROUP BY status",
+      ...Object.keys(TYPES),
+      startSeq,
+    ))
+      counts[status] = n;
+    return counts;
+  };
+  const pendingLetters = () =>
+    Object.keys(TYPES)
+      .flatMap((consumer) => router.deadLetters.getPendingEvents(100, { consumer }))
+      .filter(({ seq }) => seq > startSeq);
   const standing = (of: Member): Standing => {
     const role = of.role as Standing["role"];
     const owed = TYPES[role].reduce((sum, type) => sum + committed(type), 0);
@@ -149,13 +167,15 @@ export function createStage(main: Main, clock: Clock, ratePerSecond: number): St
       startedAt = clock.monotonic();
     },
     behind: waiting,
+    letterCounts,
+    pendingLetters,
     snapshot: () => ({
       elapsedMs: clock.monotonic() - startedAt,
       published: committed(CAUSE),
       publisherPid: publisher.pid,
       standings: [standing(pipeline), standing(scoreboard)],
-      deadLetters: router.deadLetters.counts(),
-      newestLetter: router.deadLetters.getPendingEvents(1)[0],
+      deadLetters: letterCounts(),
+      newestLetter: pendingLetters()[0],
       last: router
         .history({ limit: 4 * LAST_EVENTS })
         .filter(({ eventType, seq }) => seq !== null && (eventType === CAUSE || eventType === EFFECT))
@@ -171,8 +191,10 @@ export function createStage(main: Main, clock: Clock, ratePerSecond: number): St
     }),
     settled() {
       const lag = router.consumerLag();
-      const { pending, retrying } = router.deadLetters.counts();
-      const parked = consumerStatus(store).reduce((sum, consumer) => sum + consumer.parked, 0);
+      const { pending, retrying } = letterCounts();
+      const parked = consumerStatus(store)
+        .filter(({ consumer }) => Object.hasOwn(TYPES, consumer))
+        .reduce((sum, consumer) => sum + consumer.parked, 0);
       return Object.keys(TYPES).every((role) => lag[role] === 0) && pending + retrying + parked === 0;
     },
     pairs() {
