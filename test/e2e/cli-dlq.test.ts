@@ -80,7 +80,7 @@ describe("ringrift dlq", () => {
   test("summarises, lists, groups, filters and shows", async () => {
     const { broken, run, json, publish, letters } = await world();
     expect((await run()).out).toBe("no dead letters\nhealth  ok (alerts at 50 and 1,000)\n");
-    expect((await run("--pending")).out).toBe("no dead letters\n");
+    expect((await run("--pending")).out).toBe("no pending dead letters\n");
     broken.add("hex8_2p").add("hex9_2p");
     await publish("hex8_2p", "hex10_2p", "hex9_2p");
     await letters(({ pending }) => pending === 2);

@@ -15,6 +15,7 @@ import {
   wantsColor,
 } from "../../surfaces/cli/index.ts";
 import { createArenaConsole } from "../../workloads/arena/index.ts";
+import { registerDemo } from "../demo/demo.command.ts";
 import { readSettings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { auditDeclarations } from "./declarations.ts";
@@ -103,6 +104,7 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
     .option("--no-color", "no colours, not even on a terminal")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command");
+  registerDemo(program, shell);
   registerUp(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);

@@ -4,7 +4,7 @@ import { bootstrapCoordination } from "../bootstrap.ts";
 import { readSettings } from "../settings.ts";
 
 /** Resolves when the signal aborts. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
+const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });

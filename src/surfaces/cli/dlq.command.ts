@@ -88,14 +88,14 @@ async function look(options: DlqOptions, filter: DeadLetterFilter, shell: Shell)
       if (shell.json) return shell.print({ from: view.from, dead_letters: letters });
       return sayAll(
         letterLines(letters, shell),
-        filterGiven(options) ? "no pending dead letter fits" : "no dead letters",
+        filterGiven(options) ? "no pending dead letter fits" : "no pending dead letters",
       );
     }
     const summary = await view.deadLetterSummary();
     if (mode === "group") {
       const groups = summary.groups.filter((group) => fits(group, filter)).slice(0, options.limit);
       if (shell.json) return shell.print({ from: view.from, groups });
-      return sayAll(groupLines(groups, shell), "no dead letters");
+      return sayAll(groupLines(groups, shell), "no pending dead letters");
     }
     if (shell.json)
       return shell.print({

@@ -23,5 +23,9 @@ const cells = (event: AnyEvent, shell: Shell): Cell[] => [
 export const eventLines = (events: readonly AnyEvent[], shell: Shell): string[] =>
   tableLines(
     events.map((event) => cells(event, shell)),
-    { width: shell.width, least: LEAST },
+    { width: shell.width },
   );
+
+/** One event of a stream, under the one before it. */
+export const eventLine = (event: AnyEvent, shell: Shell): string =>
+  tableLines([cells(event, shell)], { width: shell.width, least: LEAST })[0]!;

@@ -53,8 +53,10 @@ const stacked = (columns: readonly (readonly string[])[]): string[][] =>
 
 function fieldRows(row: EventRow, width: number): string[][] {
   const fields = fieldsOf(row);
-  const nameColumns = Math.max(...fields.map(({ name }) => name.length)) + 2;
-  const meaningColumns = Math.max(20, width - nameColumns - MOST_TYPE_COLUMNS - "REQUIRED".length - 6);
+  const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length));
+  const nameColumns = widest(fields.map(({ name }) => name)) + 2;
+  const typeColumns = Math.min(MOST_TYPE_COLUMNS, widest(fields.map(({ type }) => type)));
+  const meaningColumns = Math.max(20, width - nameColumns - typeColumns - "REQUIRED".length - 6);
   return fields.flatMap(({ name, type, required, meaning }) =>
     stacked([
       [`  ${name}`],

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Catalog } from "../../events/index.ts";
 import { onTheWire } from "../http/ingest.ts";
-import { eventLines } from "./event-line.ts";
+import { eventLine } from "./event-line.ts";
 import { canonicalName } from "./event-names.ts";
 import type { Followed } from "./journal-view.port.ts";
 import type { Shell } from "./shell.ts";
@@ -17,7 +17,7 @@ interface TailOptions {
 const tell = (followed: Followed, what: string, shell: Shell): boolean => {
   if ("event" in followed) {
     if (shell.json) shell.print(onTheWire(followed.event));
-    else for (const line of eventLines([followed.event], shell)) shell.say(line);
+    else shell.say(eventLine(followed.event, shell));
     return true;
   }
   if ("missed" in followed) shell.note(`${plural(followed.missed, "event")} left out: the reader is too slow`);

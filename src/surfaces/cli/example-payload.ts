@@ -22,7 +22,7 @@ function numberOf({ type, minimum, exclusiveMinimum, maximum }: JsonSchema): num
 }
 
 /** A value that the field accepts. */
-export function exampleOf(name: string, schema: JsonSchema): unknown {
+function exampleOf(name: string, schema: JsonSchema): unknown {
   if (schema.enum !== undefined) return schema.enum[0];
   switch (schema.type) {
     case "string":

@@ -48,16 +48,21 @@ export function moment(atMs: number, nowMs: number): string {
 /** The end of an event's id: long enough to name it, short enough to read. */
 export const shortId = (eventId: string): string => printable(eventId.slice(-8));
 
-const MOST_VALUE_CHARACTERS = 32;
+const MOST_VALUE_CHARACTERS = 24;
 
-/** A payload on one line, as `key=value` pairs; where lines are short, long values are cut. */
-export const payloadLine = (payload: Readonly<Record<string, unknown>>, width: number): string =>
-  Object.entries(payload)
-    .map(([key, value]) => {
-      const text = printable(typeof value === "string" ? value : JSON.stringify(value));
-      return `${printable(key)}=${Number.isFinite(width) ? shorten(text, MOST_VALUE_CHARACTERS) : text}`;
-    })
+/** A payload on one line, as `key=value` pairs; where lines are short, long values come last and are cut. */
+export function payloadLine(payload: Readonly<Record<string, unknown>>, width: number): string {
+  const pairs = Object.entries(payload).map(([key, value]) => ({
+    key: printable(key),
+    text: printable(typeof value === "string" ? value : JSON.stringify(value)),
+  }));
+  if (!Number.isFinite(width)) return pairs.map(({ key, text }) => `${key}=${text}`).join(" ");
+  const isLong = ({ text }: { text: string }) => Number(text.length > MOST_VALUE_CHARACTERS);
+  return pairs
+    .sort((a, b) => isLong(a) - isLong(b))
+    .map(({ key, text }) => `${key}=${shorten(text, MOST_VALUE_CHARACTERS)}`)
     .join(" ");
+}
 
 /** Groups pieces into lines of at most `width` characters, `gap` blanks between them; a longer piece stands alone. */
 export function wrap<T extends { readonly text: string }>(pieces: readonly T[], width: number, gap = 1): T[][] {
