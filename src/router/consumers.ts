@@ -328,6 +328,7 @@ export class Consumers {
       registerConsumer({ consumer, kind, wanted, start, handlerVersion, deafTo, at }),
     ]);
     if (registered.wasExpired) log.warn("a consumer that had expired is back; it starts anew", { consumer, start });
+    // Also those that have ended: what they still owe is delivered as long as the type is wanted in some way.
     const subscriptions = Map.groupBy(
       store.read<{ event_type: string; view: number; start_seq: number; end_seq: number }>(
         `SELECT event_type, view, start_seq, coalesce(end_seq, 9e15) AS end_seq FROM subscriptions
@@ -337,10 +338,8 @@ export class Consumers {
       ),
       ({ event_type }) => event_type,
     );
-    const wants = (event: AnyEvent, bits: number, type: string): boolean =>
-      subscriptions
-        .get(type)
-        ?.some((s) => event.seq! > s.start_seq && event.seq! <= s.end_seq && (bits & s.view) !== 0) ?? false;
+    const covers = (type: string, seq: number, bits: number): boolean =>
+      subscriptions.get(type)?.some((s) => seq > s.start_seq && seq <= s.end_seq && (bits & s.view) !== 0) ?? false;
     const { maxAttempts, retryFirstMs, retryMostMs } = settings;
     return new Cursor({
       consumer,
@@ -349,7 +348,7 @@ export class Consumers {
       wants: (event) => {
         if (event.source === deafTo) return false;
         const bits = viewBits(event.views);
-        return wants(event, bits, event.eventType) || wants(event, bits, "*");
+        return covers(event.eventType, event.seq!, bits) || covers("*", event.seq!, bits);
       },
       store,
       clock,

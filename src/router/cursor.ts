@@ -388,12 +388,11 @@ export class Cursor {
     if (slow.length > 0) this.#park(slow).catch(() => undefined);
   }
 
-  /** Puts a delivery and all behind it on its key into the store until `nextAt`. */
+  /** Puts a delivery and all behind it on its key into the store until `nextAt`; what is before it stays at work. */
   async #setAside(head: Delivery, row: { attempts: number; nextAt: number; error: string }): Promise<void> {
     const lane = this.#room.lane(head.lane);
-    // What came before it on its key stays: somebody works on that still.
-    const gone = lane.ordered ? lane.queue.filter(({ seq }) => seq >= head.seq) : [head];
-    const behind = gone.filter((d) => d !== head && !d.hasRow);
+    const after = lane.ordered ? lane.queue.filter(({ seq, ending }) => seq > head.seq && !ending) : [];
+    const behind = after.filter(({ hasRow }) => !hasRow);
     const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
     const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
     lane.held = true;
@@ -415,11 +414,12 @@ export class Cursor {
       mark.lowWater,
       false,
     );
-    for (const { seq, loaded } of gone) {
-      this.#room.leave(seq);
-      if (loaded) lane.loaded -= 1;
+    for (const delivery of [head, ...after]) {
+      this.#room.leave(delivery.seq);
+      if (delivery.loaded) lane.loaded -= 1;
+      const at = lane.queue.indexOf(delivery);
+      if (at >= 0) lane.queue.splice(at, 1);
     }
-    if (lane.ordered) lane.queue.splice(lane.queue.length - gone.length, gone.length);
     this.#room.holdUntil(lane, row.nextAt);
     this.#room.schedule();
     this.#pull();

@@ -103,7 +103,7 @@ export function openFolderJournal(dataDir: string, catalog: Catalog, nodeId: str
       groups: groupDeadLetters(reader, { status: "pending" }, 100),
     }),
     consumers: async () => consumerStatus(reader),
-    runtimeFacts: async () => runtimeFacts(reader, { nodeId }),
+    audit: async (judge) => judge(runtimeFacts(reader, { nodeId })),
     close: () => reader.close(),
   };
 }

@@ -8,9 +8,13 @@ import {
   registerAudit,
   registerDlq,
   registerEvents,
+  registerGames,
+  registerPlay,
+  registerStats,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
+import { createArenaConsole } from "../../workloads/arena/index.ts";
 import { readSettings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { auditDeclarations } from "./declarations.ts";
@@ -102,6 +106,10 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerUp(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
+  registerStats(program, io);
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
+  const arena = createArenaConsole();
+  registerGames(program, io, arena);
+  registerPlay(program, io, arena);
   return program;
 }

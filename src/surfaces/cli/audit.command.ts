@@ -1,12 +1,10 @@
 import type { Command } from "commander";
-import { type AuditReport, printAudit, type RuntimeFacts } from "../../daemons/index.ts";
+import { type AuditReport, printAudit } from "../../daemons/index.ts";
+import type { Judge } from "./journal-view.port.ts";
 import { negative, type Shell } from "./shell.ts";
 
-/** Judges the declarations of the code that runs here, with what was seen of them at run time where that is known. */
-export type AuditPort = (facts: RuntimeFacts | undefined) => Promise<AuditReport>;
-
 /** `ringrift audit`: exit code 1 when something has to be settled. */
-export function registerAudit(program: Command, shell: Shell, audit: AuditPort): void {
+export function registerAudit(program: Command, shell: Shell, judge: Judge): void {
   program
     .command("audit")
     .description(
@@ -17,7 +15,7 @@ export function registerAudit(program: Command, shell: Shell, audit: AuditPort):
       const view = declared === true ? undefined : await shell.journals.viewIfAny();
       let report: AuditReport;
       try {
-        report = await audit(await view?.runtimeFacts());
+        report = view === undefined ? await judge(undefined) : await view.audit(judge);
       } finally {
         view?.close();
       }

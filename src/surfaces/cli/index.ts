@@ -6,12 +6,15 @@
  * It guarantees that standard output carries the answer and nothing else, that `--json` prints what a program can read,
  * that exit codes keep their meaning, and that text from outside cannot speak to the terminal.
  */
-export { type AuditPort, registerAudit } from "./audit.command.ts";
+export { registerAudit } from "./audit.command.ts";
 export { registerDlq } from "./dlq.command.ts";
 export { registerEvents } from "./events.command.ts";
+export { registerGames } from "./games.command.ts";
 export { type CliIo, EXIT, reportFailure } from "./io.ts";
 export type { EventNote, JournalView } from "./journal-view.port.ts";
 export { createJournals, type Journals } from "./journals.ts";
 export { createPaint, wantsColor } from "./paint.ts";
+export { registerPlay } from "./play.command.ts";
 export type { Shell } from "./shell.ts";
+export { registerStats } from "./stats.command.ts";
 export { wholeNumber } from "./values.ts";

@@ -1,5 +1,5 @@
 /** What commands can see and do. The running process answers, or, for looking alone, what it left in its folder. */
-import type { RuntimeFacts } from "../../daemons/index.ts";
+import type { AuditReport, RuntimeFacts } from "../../daemons/index.ts";
 import type {
   AnyEvent,
   ConsumerStatus,
@@ -34,6 +34,9 @@ export interface DeadLetterSummary {
   readonly groups: readonly DeadLetterGroup[];
 }
 
+/** Judges the declarations of this code, with what was seen of them at run time where that is known. */
+export type Judge = (facts: RuntimeFacts | undefined) => Promise<AuditReport>;
+
 export interface JournalView {
   /** Whether a running process answers, or its data folder is read. */
   readonly from: "process" | "folder";
@@ -47,8 +50,8 @@ export interface JournalView {
   deadLetters(filter: DeadLetterFilter, limit: number): Promise<DeadLetter[]>;
   deadLetterSummary(): Promise<DeadLetterSummary>;
   consumers(): Promise<ConsumerStatus[]>;
-  /** What was seen of the wiring, for the audit. */
-  runtimeFacts(): Promise<RuntimeFacts>;
+  /** The running process's own audit; of a folder, `judge` over what it shows. */
+  audit(judge: Judge): Promise<AuditReport>;
   close(): void;
 }
 

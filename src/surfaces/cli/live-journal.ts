@@ -1,4 +1,4 @@
-import type { RuntimeFacts } from "../../daemons/index.ts";
+import type { AuditReport } from "../../daemons/index.ts";
 import { fromCloudEvent } from "../../events/index.ts";
 import type { Clock, Random } from "../../kernel/index.ts";
 import type { AnyEvent, ConsumerStatus, DeadLetter, DeadLetterFilter, HistoryFilter } from "../../router/index.ts";
@@ -39,21 +39,6 @@ const wireFilter = (filter: DeadLetterFilter) => ({
 const historyQuery = ({ eventType, orderKey, ...rest }: HistoryFilter) =>
   query({ ...rest, event_type: eventType, order_key: orderKey });
 
-const MOST_LOOKED_AT = 10_000;
-
-/** Who said what, from the newest events; and what else passed by since the process started, without who said it. */
-function seenOf(newest: readonly AnyEvent[], routed: Readonly<Record<string, number>>): RuntimeFacts["seen"] {
-  const bySource = Map.groupBy(newest, ({ eventType, source }) => JSON.stringify([eventType, source]));
-  const said = [...bySource.values()].map((of) => ({
-    event_type: of[0]!.eventType,
-    source: of[0]!.source,
-    times: of.length,
-  }));
-  const known = new Set(said.map(({ event_type }) => event_type));
-  const passed = Object.entries(routed).filter(([event_type]) => !known.has(event_type));
-  return [...said, ...passed.map(([event_type, times]) => ({ event_type, source: "", times }))];
-}
-
 /** The journal of a running process, through its API. */
 export function openLiveJournal(
   endpoint: EndpointFile,
@@ -64,7 +49,6 @@ export function openLiveJournal(
   const get = <T>(path: string) => channel.send<T>("GET", path);
   const history = async (filter: HistoryFilter) =>
     (await get<{ events: unknown[] }>(`/v1/events${historyQuery(filter)}`)).events.map(eventOf);
-  const consumers = async () => (await get<{ consumers: ConsumerStatus[] }>("/v1/consumers")).consumers;
   const act = async (what: "retry" | "discard", selection: DeadLetterSelection): Promise<DeadLetter[]> => {
     const body = {
       ...wireFilter(selection.filter),
@@ -94,15 +78,8 @@ export function openLiveJournal(
       return (await get<{ dead_letters: DeadLetter[] }>(path)).dead_letters;
     },
     deadLetterSummary: () => get<DeadLetterSummary>("/v1/dead-letters/summary"),
-    consumers,
-    async runtimeFacts() {
-      const [newest, heard, status] = await Promise.all([
-        history({ limit: MOST_LOOKED_AT }),
-        consumers(),
-        get<{ router: { events_routed: Record<string, number> } }>("/status"),
-      ]);
-      return { nodeId: endpoint.node_id, seen: seenOf(newest, status.router.events_routed), consumers: heard };
-    },
+    consumers: async () => (await get<{ consumers: ConsumerStatus[] }>("/v1/consumers")).consumers,
+    audit: () => get<AuditReport>("/v1/audit"),
     async publish(eventType, payload, source) {
       const client = new Client({ endpoint: address, source, clock, random, patienceMs: PUBLISH_PATIENCE_MS });
       try {

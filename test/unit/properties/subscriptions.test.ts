@@ -155,22 +155,26 @@ class World {
     }
   }
 
-  async work(consumer: string, most: number, verdicts: readonly boolean[]): Promise<number> {
+  /** Takes some and answers for each, in order or the other way round. A failed one takes back what follows on its key. */
+  async work(consumer: string, most: number, verdicts: readonly boolean[], backwards = false): Promise<number> {
     const session = this.sessions.get(consumer);
     if (session === undefined) return 0;
     const batch = await session.poll(most, 0);
-    const failedKeys = new Set<string>();
-    for (const [i, { event, attempt }] of batch.entries()) {
-      if (event.orderKey !== null && failedKeys.has(event.orderKey)) continue;
-      const pair = this.model.consumers.get(consumer)?.pairs.get(event.seq!);
-      expect(pair, `${consumer} gets ${event.seq}`).toMatchObject({ state: "open", attempts: attempt - 1 });
+    const failed = new Map<string, number>();
+    for (const [i, { event, attempt }] of (backwards ? batch.reverse() : batch).entries()) {
+      const seq = event.seq!;
+      if (event.orderKey !== null && seq > (failed.get(event.orderKey) ?? seq)) continue;
+      const pair = this.model.consumers.get(consumer)?.pairs.get(seq);
+      expect(pair, `${consumer} gets ${seq}`).toMatchObject({ state: "open", attempts: attempt - 1 });
       if (verdicts[i % verdicts.length]) {
-        expect(await session.ack([event.seq!])).toEqual({ acked: [event.seq], refused: [] });
+        expect(await session.ack([seq])).toEqual({ acked: [seq], refused: [] });
         pair!.state = "done";
       } else {
-        if (event.orderKey !== null) failedKeys.add(event.orderKey);
-        expect(await session.nack(event.seq!, "no")).not.toBe("refused");
+        expect(await session.nack(seq, "no")).not.toBe("refused");
         this.model.fail(pair!);
+        // After the last try the key goes on: what follows stays with the session.
+        if (event.orderKey !== null && pair!.state === "open")
+          failed.set(event.orderKey, Math.min(seq, failed.get(event.orderKey) ?? seq));
       }
     }
     return batch.length;
@@ -209,9 +213,16 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .tuple(consumer, fc.integer({ min: 1, max: 5 }), fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }))
-      .map(([name, most, verdicts]) =>
-        named(`work ${name} ${most} ${verdicts}`, async (world) => void (await world.work(name, most, verdicts))),
+      .tuple(
+        consumer,
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }),
+        fc.boolean(),
+      )
+      .map(([name, most, verdicts, backwards]) =>
+        named(`work ${name} ${most} ${verdicts} ${backwards}`, async (world) => {
+          await world.work(name, most, verdicts, backwards);
+        }),
       ),
   },
   {
