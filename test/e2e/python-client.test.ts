@@ -98,6 +98,12 @@ client = ringrift.connect()
 client.subscribe("py", ["NEW_GAMES_AVAILABLE"], handle, start="earliest").wait()
 `;
 
+const EMITTING_CONSUMER = CONSUMER.replace(
+  "def handle(event):",
+  `def handle(event):
+    event.emit("CONSOLIDATION_STARTED", {"config_key": event.payload["config_key"]})`,
+);
+
 describe.skipIf(!hasPython)("the Python client", () => {
   test("is one file that Python 3.9 can read and that needs the standard library alone", () => {
     const check = `
@@ -332,13 +338,13 @@ print("stopped", subscription.handled, flush=True)
 });
 
 describe.skipIf(!hasPython)("kill -9", () => {
-  test("of the consumer: who comes back under the name reads on, and nothing is missed", async () => {
+  test("of the consumer: who comes back under the name reads on; nothing is missed, no emission counts twice", async () => {
     const { router, start } = await coordination();
     const total = 600;
     const lines: string[] = [];
     const published: AnyEvent[] = [];
     for (let until = 150; until <= total; until += 150) {
-      const consumer = start(CONSUMER);
+      const consumer = start(EMITTING_CONSUMER);
       while (published.length < until) {
         const n = published.length;
         published.push(await router.publish("NEW_GAMES_AVAILABLE", games(`c${n % 3}_2p`, n) as never));
@@ -354,6 +360,10 @@ describe.skipIf(!hasPython)("kill -9", () => {
         Array.from({ length: total / 3 }, (_, i) => 3 * i + Number(key.slice(1, 2))),
       );
     expect(pairsOfPython(router.store)).toEqual([{ consumer: "py", state: "done", pairs: total }]);
+    const said = router.history({ eventType: "CONSOLIDATION_STARTED", fromJournal: true, limit: 2 * total });
+    expect(said.map(({ parentEventId }) => parentEventId).sort()).toEqual(
+      published.map(({ eventId }) => eventId).sort(),
+    );
   });
 
   test("of the main process: a publisher and a consumer go on by themselves, nothing is lost or doubled", async () => {
