@@ -16,7 +16,7 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
   process.stderr.write("Setting up: installing dependencies (about a minute, once) ...\n");
   const npm = process.env.npm_execpath;
   const [command, before] = npm?.endsWith(".js") ? [process.execPath, [npm]] : ["npm", []];
-  const done = spawnSync(command, [...before, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+  const done = spawnSync(command, [...before, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", "ignore", "inherit"],
   });
