@@ -10,7 +10,7 @@ import { storeModules } from "../../src/app/store-modules.ts";
 import { createCatalog, defineEvents } from "../../src/events/index.ts";
 import { silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { EventRouter } from "../../src/router/index.ts";
-import { atLeast, atMost, type Contender, compare } from "./support/measure.ts";
+import { atLeast, atMost, type Contender, compare, cpuUs } from "./support/measure.ts";
 import type { Section } from "./support/table.ts";
 
 const shape = {
@@ -180,6 +180,7 @@ async function oneCase({ handlers, kind }: Case, times: number, rounds: number):
     ],
     times,
     rounds,
+    cpuUs,
   );
   await router.stop();
   await router.store.close();

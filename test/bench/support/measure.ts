@@ -21,8 +21,22 @@ export interface Comparison {
   costRatio(a: string, b: string): number;
 }
 
+/** Microseconds that went by. */
+export const wallUs = (): number => performance.now() * 1_000;
+
+/** Microseconds that this process computed: for what waits for nothing, on a machine where others compute too. */
+export const cpuUs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+};
+
 /** Lets all contenders warm up, then lets them take turns, each round in another order. */
-export async function compare(contenders: readonly Contender[], times: number, rounds: number): Promise<Comparison> {
+export async function compare(
+  contenders: readonly Contender[],
+  times: number,
+  rounds: number,
+  nowUs: () => number = wallUs,
+): Promise<Comparison> {
   const costs = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   for (const { run, prepare } of contenders) {
     prepare?.(times);
@@ -32,9 +46,9 @@ export async function compare(contenders: readonly Contender[], times: number, r
     for (let turn = 0; turn < contenders.length; turn += 1) {
       const { name, run, prepare } = contenders[(turn + round) % contenders.length]!;
       prepare?.(times);
-      const begun = performance.now();
+      const begun = nowUs();
       await run(times);
-      costs.get(name)!.push(((performance.now() - begun) * 1_000) / times);
+      costs.get(name)!.push((nowUs() - begun) / times);
     }
   // Whatever else runs on the machine only ever adds to a round: the best one is nearest to the thing itself.
   const costOf = (name: string) => {
