@@ -113,6 +113,11 @@ export class Consumers {
 
   session(consumer: string, id: string): Session {
     const session = this.#all.get(consumer)?.session;
+    // Somebody else speaks under this name now; who is told so must not take the name back, or the two would fight.
+    if (session !== undefined && session.id !== id && !session.closed)
+      throw new OperatingError("SESSION_REPLACED", `another session of '${consumer}' was opened`, {
+        hint: "Give each consumer a name of its own.",
+      });
     if (session === undefined || session.id !== id || session.closed)
       throw new OperatingError("SESSION_NOT_FOUND", `session ${id} of '${consumer}' has ended`, {
         hint: "Open a new one; what was not acked is delivered again.",

@@ -182,12 +182,15 @@ export class Cursor {
     return batch.sort((a, b) => a.seq - b.seq);
   }
 
-  /** They succeeded: `operations` and the acks are committed together. Rejects, with nothing changed, if that fails. */
+  /**
+   * They succeeded: `operations` and the acks are committed together. Rejects, with nothing changed, if that fails;
+   * otherwise `onCommitted` is told the operations' results before anybody learns that the deliveries have ended.
+   */
   async complete(
     done: readonly Delivery[],
     operations: readonly Operation[],
-    isDeadLetter: (delivery: Delivery) => boolean = (delivery) => delivery.hasRow,
-  ): Promise<readonly unknown[]> {
+    onCommitted: (results: readonly unknown[]) => void,
+  ): Promise<void> {
     const seqs = new Set(done.map(({ seq }) => seq));
     const mark = this.#mark(seqs);
     for (const delivery of done) delivery.ending = true;
@@ -195,7 +198,7 @@ export class Cursor {
       seq: d.seq,
       lane: d.lane,
       hasRow: d.hasRow,
-      deadLetter: isDeadLetter(d),
+      deadLetter: d.hasRow,
     }));
     const ack = ackDeliveries({ mark, done: acked, at: this.#o.clock.now() });
     let results: readonly unknown[];
@@ -205,8 +208,8 @@ export class Cursor {
       for (const delivery of done) delivery.ending = false;
       throw thrown;
     }
+    onCommitted(results.slice(0, -1));
     this.#ended(done, mark, true);
-    return results.slice(0, -1);
   }
 
   /** Whether one more failure makes it a dead letter. */
@@ -241,8 +244,8 @@ export class Cursor {
         }),
         ...death.also(attempts),
       ]);
-      this.#ended([failed], mark, false);
       onDead(results);
+      this.#ended([failed], mark, false);
       return "dead";
     }
     const nextAt = at + backoffMs(retry.backoff, attempts, random);

@@ -93,8 +93,11 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
       if (action.dryRun) return pending(action.filter, most);
       if (action.perSecond === undefined) return sendBack(action, most);
       const sent: DeadLetter[] = [];
+      // A letter that fails again while this goes on is not picked a second time.
+      const before = Math.min(action.filter?.before ?? Number.POSITIVE_INFINITY, clock.now());
+      const chosen = { ...action, filter: { ...action.filter, before } };
       while (sent.length < most) {
-        const next = await sendBack(action, Math.min(most - sent.length, Math.max(1, Math.floor(action.perSecond))));
+        const next = await sendBack(chosen, Math.min(most - sent.length, Math.max(1, Math.floor(action.perSecond))));
         if (next.length === 0) break;
         sent.push(...next);
         await options.sleep(Math.max(1_000, (1_000 * next.length) / action.perSecond));

@@ -121,10 +121,13 @@ export function prepare(
   return { event, row, payloadText, dedupKey: dedupKeyOf(row, event) };
 }
 
+/** A field that is not there makes nothing the same: such an event is never taken for a repeat. */
 function dedupKeyOf(row: EventRow | undefined, event: AnyEvent): string | undefined {
   if (row === undefined || row.dedup === "none") return undefined;
   if (row.dedup === "content") return `${row.name}:${event.contentHash}`;
-  return `${row.name}:${canonicalJson(row.dedup.map((field) => event.payload[field] ?? null))}`;
+  const values = row.dedup.map((field) => event.payload[field]);
+  if (values.some((value) => value === undefined || value === null)) return undefined;
+  return `${row.name}:${canonicalJson(values)}`;
 }
 
 export const appendArgs = ({ event, payloadText, dedupKey }: Prepared, windowSeconds: number): AppendArgs => ({

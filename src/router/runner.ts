@@ -218,9 +218,10 @@ export class Runner {
     const appends = durable.map((prepared) => appendEvent(appendArgs(prepared, this.#o.windowSeconds)));
     for (;;) {
       try {
-        const results = await this.#cursor.complete([delivery], [...writes, ...appends]);
-        const appended = results.slice(writes.length) as AppendResult[];
-        this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: appended[i]! })));
+        await this.#cursor.complete([delivery], [...writes, ...appends], (results) => {
+          const appended = results.slice(writes.length) as AppendResult[];
+          this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: appended[i]! })));
+        });
         for (const prepared of emitted) if (prepared.event.eventClass !== "durable") this.#o.publishPassing(prepared);
         return { kind: "done", error: "" };
       } catch (thrown) {

@@ -101,11 +101,10 @@ export class Session {
     const durable = emitted.filter(({ event }) => event.eventClass === "durable");
     const appends = durable.map((prepared) => appendEvent(appendArgs(prepared, this.#o.windowSeconds)));
     try {
-      const results = (await this.#o.cursor.complete(
-        held.map(({ delivery }) => delivery),
-        appends,
-      )) as AppendResult[];
-      this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: results[i]! })));
+      const deliveries = held.map(({ delivery }) => delivery);
+      await this.#o.cursor.complete(deliveries, appends, (results) =>
+        this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: results[i] as AppendResult }))),
+      );
     } catch (thrown) {
       for (const { delivery } of held) this.#lease(delivery);
       throw thrown;

@@ -313,10 +313,23 @@ export class Client {
     /** Keys whose event failed, and which one: the later ones were taken back and come again after it. */
     const failedAt = new Map<string, number>();
     const stream = new AbortController();
-    const end = () => stream.abort();
+    let working = false;
+    let left: Promise<void> | undefined;
+    /** In good order: what was handled is acked and the session closed before the connection goes, so no try is spent. */
+    const leave = async () => {
+      await answers.drain();
+      await channel.send("DELETE", base);
+    };
+    const end = () => {
+      if (working) return;
+      left = leave().finally(() => stream.abort());
+      left.catch(() => undefined);
+    };
     signal.addEventListener("abort", end, { once: true });
     try {
       for await (const line of channel.lines(`${base}/stream?credit=${options.credit ?? 256}`, stream.signal)) {
+        // What still comes goes back with the session.
+        if (signal.aborted) continue;
         answers.check();
         if (line === "") continue;
         const { attempt, event: json } = JSON.parse(line) as { attempt: number; event: unknown };
@@ -329,20 +342,26 @@ export class Client {
         const emit = (eventType: string, payload: Readonly<Record<string, unknown>>) => {
           emitted.push(this.#onTheWire(eventType, payload, { parent: event, source: options.consumer }));
         };
+        working = true;
         try {
           await handler(event, { attempt, emit });
+          answers.ack(event.seq!, emitted);
         } catch (thrown) {
           const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown);
           const outcome = await answers.nack(event.seq!, error);
           if (outcome === "retrying" && event.orderKey !== null) failedAt.set(event.orderKey, event.seq!);
-          continue;
         }
-        answers.ack(event.seq!, emitted);
-        if (signal.aborted) break;
+        working = false;
+        if (signal.aborted) {
+          left = leave();
+          await left;
+        }
       }
-      await answers.drain();
-      if (signal.aborted) await channel.send("DELETE", base);
-      else throw new Error("the stream ended");
+      if (!signal.aborted) {
+        await answers.drain();
+        throw new Error("the stream ended");
+      }
+      await left;
     } finally {
       signal.removeEventListener("abort", end);
       stream.abort();
@@ -359,27 +378,56 @@ const sessionBody = (options: SubscribeOptions) => ({
   ...(options.leaseSeconds === undefined ? {} : { lease_seconds: options.leaseSeconds }),
 });
 
+interface Answer {
+  readonly seq: number;
+  readonly emit: readonly unknown[];
+}
+
+/** What a handler says is refused: that is its failure, not one of the connection. */
+const isRefusal = (thrown: unknown): boolean =>
+  isOperatingError(thrown) && /^(INVALID|UNKNOWN|PAYLOAD)_/.test(thrown.code);
+
 /** Sends acks in order, many together while one request is under way; a failure shows at the next check. */
 function createAnswers(send: (path: string, body: unknown) => Promise<unknown>) {
-  let waiting: { seqs: number[]; emit: unknown[] }[] = [];
+  let waiting: Answer[] = [];
   let sending: Promise<void> | undefined;
   let failed: unknown;
+
+  const together = async (answers: readonly Answer[]): Promise<boolean> => {
+    const emit = answers.flatMap((one) => one.emit);
+    try {
+      const { refused } = (await send("ack", { seqs: answers.map(({ seq }) => seq), emit })) as { refused: number[] };
+      // With emissions it is all or nothing: if one delivery was taken back, none of them counts yet.
+      return refused.length === 0 || emit.length === 0;
+    } catch (thrown) {
+      if (!isRefusal(thrown)) throw thrown;
+      return false;
+    }
+  };
+  const alone = async ({ seq, emit }: Answer): Promise<void> => {
+    try {
+      await send("ack", { seqs: [seq], emit });
+    } catch (thrown) {
+      if (!isRefusal(thrown)) throw thrown;
+      await send("nack", { seq, error: messageOf(thrown) });
+    }
+  };
   const flush = async () => {
-    while (waiting.length > 0 && failed === undefined) {
-      const first = waiting[0]!;
-      const take = first.emit.length === 0 ? waiting.slice(0, leading(waiting)) : [first];
-      waiting = waiting.slice(take.length);
-      try {
-        await send("ack", { seqs: take.flatMap(({ seqs }) => seqs), emit: first.emit });
-      } catch (thrown) {
-        failed = thrown;
+    try {
+      while (waiting.length > 0) {
+        const take = waiting.slice(0, roomFor(waiting));
+        waiting = waiting.slice(take.length);
+        if (take.length > 1 && (await together(take))) continue;
+        for (const one of take) await alone(one);
       }
+    } catch (thrown) {
+      failed = thrown;
     }
     sending = undefined;
   };
   return {
-    ack(seq: number, emit: unknown[]) {
-      waiting.push({ seqs: [seq], emit });
+    ack(seq: number, emit: readonly unknown[]) {
+      waiting.push({ seq, emit });
       sending ??= flush();
     },
     async nack(seq: number, error: string) {
@@ -398,10 +446,16 @@ function createAnswers(send: (path: string, body: unknown) => Promise<unknown>) 
   };
 }
 
-/** How many at the front say nothing and can be acked together. */
-const leading = (waiting: readonly { emit: unknown[] }[]): number => {
-  const first = waiting.findIndex(({ emit }) => emit.length > 0);
-  return Math.min(first === -1 ? waiting.length : first, 1_000);
+/** How many at the front fit into one request. */
+const roomFor = (waiting: readonly Answer[]): number => {
+  let emissions = 0;
+  let n = 0;
+  for (const { emit } of waiting) {
+    emissions += emit.length;
+    if (n > 0 && (emissions > 500 || n >= 1_000)) break;
+    n += 1;
+  }
+  return n;
 };
 
 export const connect = (options: ClientOptions): Client => new Client(options);
