@@ -4,6 +4,7 @@
  */
 export { type BootstrapOptions, bootstrapCoordination, type Coordination } from "./app/bootstrap.ts";
 export * from "./app/settings.ts";
+export * from "./daemons/index.ts";
 export * from "./events/index.ts";
 export {
   type Clock,

@@ -9,6 +9,8 @@ import { readVersion } from "../src/app/version.ts";
 import { asyncApiDocument, builtinRows, printReference } from "../src/events/index.ts";
 import { ROOT, reportAndExit } from "./parts/root.ts";
 import { shortDiff } from "./parts/short-diff.ts";
+import { printAuditPage } from "./reference/audit.ts";
+import { printCommands } from "./reference/cli.ts";
 import { errorsIn, printErrors } from "./reference/errors.ts";
 import { printSettings } from "./reference/settings.ts";
 
@@ -24,7 +26,9 @@ const pages: readonly Page[] = [
     file: "asyncapi.json",
     print: () => `${JSON.stringify(asyncApiDocument(builtinRows, { version: readVersion() }), null, 2)}\n`,
   },
+  { file: "cli.md", print: printCommands },
   { file: "settings.md", print: () => printSettings(Object.values(settingRows)) },
+  { file: "audit.md", print: printAuditPage },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];
 

@@ -1,4 +1,5 @@
 import { builtinRows, type Rows } from "../events/index.ts";
+import { type Finding, finding } from "./finding.ts";
 import type { Registry } from "./registry.ts";
 import { tiesOf } from "./wiring.ts";
 
@@ -26,6 +27,38 @@ export function baselineOf(registry: Registry<Rows>): AuditBaseline {
   return { openRows: open.length, ties };
 }
 
+/** Ties that were written down and are gone, and open rows that became more. */
+export function againstBaseline(registry: Registry<Rows>, open: readonly string[], baseline: AuditBaseline): Finding[] {
+  const live = new Map<string, { emits: readonly string[]; hears: readonly string[] }>();
+  for (const { name, emits } of registry.parts) live.set(name, { emits, hears: [] });
+  for (const { name, emits, hears } of registry.units) live.set(name, { emits, hears });
+  const lost = Object.entries(baseline.ties).flatMap(([name, ties]) =>
+    (["emits", "hears"] as const).flatMap((verb) =>
+      ties[verb]
+        .filter((event) => !live.get(name)?.[verb].includes(event))
+        .map((event) =>
+          finding(
+            "lost_tie",
+            "high",
+            { event, units: [name] },
+            `'${name}' no longer ${verb} it.`,
+            "Restore it, or take it out of the baseline in the same change.",
+          ),
+        ),
+    ),
+  );
+  const grown = open.length > baseline.openRows;
+  const more = finding(
+    "open_rows_grew",
+    "high",
+    {},
+    `${open.length} rows have neither emitter nor consumer; at most ${baseline.openRows} may.`,
+    "Wire the new rows, or restore the ties that were cut.",
+  );
+  return grown ? [...lost, more] : lost;
+}
+
+/** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
   openRows: 210,
   ties: {

@@ -1,23 +1,18 @@
 import { builtinRows, type EventClass, type Rows } from "../events/index.ts";
-import type { AuditBaseline } from "./audit-baseline.ts";
+import { type AuditBaseline, againstBaseline } from "./audit-baseline.ts";
 import {
-  againstBaseline,
   deadSubscriptions,
   deafConsumers,
-  delegations,
-  duplicates,
-  excuse,
-  type Finding,
   isOpen,
   isOrphan,
   orphans,
   rowStates,
-  SEVERITIES,
-  type Severity,
-  structure,
   unbridged,
   unknownEvents,
-} from "./audit-checks.ts";
+} from "./audit-events.ts";
+import { delegations, duplicates, structure } from "./audit-units.ts";
+import { excuse } from "./excuse.ts";
+import { type Finding, SEVERITIES, type Severity } from "./finding.ts";
 import type { Delegation, Registry } from "./registry.ts";
 import { againstFacts, type RuntimeFacts } from "./runtime-facts.ts";
 import type { Pattern, Placement } from "./unit.ts";

@@ -71,7 +71,7 @@ describe("dlq_retry", () => {
     sound.state.well = true;
     await start(w, [ill.unit, sound.unit]);
     await offline(w, "gpu-7");
-    await w.pass(300 * MINUTE);
+    await w.pass(120 * MINUTE);
     const waits = ill.state.calls.map(({ at }, i, all) => Math.round((at - (all[i - 1]?.at ?? at)) / MINUTE));
     expect(waits).toEqual([0, 1, 2, 4, 8, 16]);
     expect(sound.state.calls).toHaveLength(1);

@@ -18,7 +18,6 @@
  */
 export { type AuditedUnit, type AuditOptions, type AuditReport, type AuditTotals, auditWiring } from "./audit.ts";
 export { type AuditBaseline, auditBaseline, baselineOf } from "./audit-baseline.ts";
-export { type Finding, SEVERITIES, type Severity } from "./audit-checks.ts";
 export {
   type CriticalOptions,
   type CriticalReport,
@@ -32,6 +31,7 @@ export {
   eventRouterDaemon,
   eventRouterDaemonDefaults,
 } from "./event-router.daemon.ts";
+export { type Finding, type FindingKind, SEVERITIES, type Severity } from "./finding.ts";
 export { HEALTH_STATES, type HealthState, standardHealth, type UnitHealth, worstHealth } from "./health.ts";
 export { consumerOf, unitNameOf } from "./identity.ts";
 export type { UnitRouter } from "./live-unit.ts";

@@ -1,5 +1,5 @@
 import type { AuditedUnit, AuditReport } from "./audit.ts";
-import type { Finding, Severity } from "./audit-checks.ts";
+import type { Finding, FindingKind, Severity } from "./finding.ts";
 import type { Pattern } from "./unit.ts";
 
 const AUDIT_COLUMNS = 100;
@@ -104,7 +104,7 @@ const details = (report: AuditReport): string[] =>
       ...(unit.emits.length === 0 ? [] : wrap(`emits ${unit.emits.join(", ")}`, "  ")),
     ]);
 
-const ofKind = (report: AuditReport, kind: string): string[] => {
+const ofKind = (report: AuditReport, kind: FindingKind): string[] => {
   const found = report.findings.filter((finding) => finding.kind === kind);
   return found.length === 0
     ? []

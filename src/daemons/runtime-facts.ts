@@ -1,5 +1,5 @@
 import { type ConsumerStatus, consumerStatus, type EventRouter, type Store } from "../router/index.ts";
-import type { Finding } from "./audit-checks.ts";
+import type { Finding, FindingKind } from "./finding.ts";
 import { consumerOf, unitNameOf } from "./identity.ts";
 import type { Registry } from "./registry.ts";
 
@@ -38,7 +38,7 @@ export function againstFacts({ units, parts, catalog }: Registry, facts: Runtime
   const emits = new Map([...units, ...parts].map(({ name, emits }) => [name, new Set<string>(emits)]));
   const found: Finding[] = [];
   const add = (
-    kind: string,
+    kind: FindingKind,
     severity: Finding["severity"],
     fails: boolean,
     about: Partial<Finding>,

@@ -469,7 +469,11 @@ describe("the runtime", () => {
   test("a registry of typed units runs as it stands", async () => {
     const w = world();
     const registry = createRegistry({ catalog: w.router.catalog, units: [answering], parts: [outside], ingress: [] });
-    expect(registry.units[0]?.hears).toEqual(["ASKED"]);
+    const runtime = w.runtime([], { registry });
+    await started(w, runtime);
+    await w.router.publish("ASKED", { who: "ann", n: 1 });
+    await w.pass(10);
+    expect(runtime.status()).toMatchObject([{ name: "answering", handled_events: 1 }]);
   });
 });
 

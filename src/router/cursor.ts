@@ -388,10 +388,11 @@ export class Cursor {
     if (slow.length > 0) this.#park(slow).catch(() => undefined);
   }
 
-  /** Puts a delivery and all behind it on its key into the store until `nextAt`. */
+  /** Puts a delivery and all behind it on its key into the store until `nextAt`; what is before it stays at work. */
   async #setAside(head: Delivery, row: { attempts: number; nextAt: number; error: string }): Promise<void> {
     const lane = this.#room.lane(head.lane);
-    const behind = lane.ordered ? lane.queue.filter((d) => d !== head && !d.hasRow) : [];
+    const after = lane.ordered ? lane.queue.filter(({ seq, ending }) => seq > head.seq && !ending) : [];
+    const behind = after.filter(({ hasRow }) => !hasRow);
     const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
     const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
     lane.held = true;
@@ -413,11 +414,12 @@ export class Cursor {
       mark.lowWater,
       false,
     );
-    for (const { seq } of lane.ordered ? lane.queue : [head]) this.#room.leave(seq);
-    if (lane.ordered) {
-      lane.queue.length = 0;
-      lane.loaded = 0;
-    } else if (head.loaded) lane.loaded -= 1;
+    for (const delivery of [head, ...after]) {
+      this.#room.leave(delivery.seq);
+      if (delivery.loaded) lane.loaded -= 1;
+      const at = lane.queue.indexOf(delivery);
+      if (at >= 0) lane.queue.splice(at, 1);
+    }
     this.#room.holdUntil(lane, row.nextAt);
     this.#room.schedule();
     this.#pull();

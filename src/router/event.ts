@@ -1,4 +1,5 @@
 import { type AnyRouterEvent, type Catalog, type EventSource, upcast } from "../events/index.ts";
+import { messageOf } from "../kernel/index.ts";
 import type { EventRecord, StoredEvent } from "./journal/append.ts";
 
 /** An event of any name, as the router's inside sees it. */
@@ -34,15 +35,34 @@ export const toRecord = (event: AnyEvent, payloadText: string): EventRecord => (
   views: viewBits(event.views),
 });
 
-/** A stored event in today's form: older payload versions are lifted, unknown fields kept. */
+const WHY_UNREADABLE = Symbol("why unreadable");
+
+/** Why the payload of a stored event could not be understood; undefined for all that could. */
+export const whyUnreadable = (event: AnyEvent): string | undefined =>
+  (event as { readonly [WHY_UNREADABLE]?: string })[WHY_UNREADABLE];
+
+function payloadOf(catalog: Catalog, stored: StoredEvent) {
+  try {
+    const raw = JSON.parse(stored.payload) as Record<string, unknown>;
+    const row = catalog.row(stored.event_type);
+    return row === undefined
+      ? { payload: raw, version: stored.payload_version }
+      : upcast(row, raw, stored.payload_version);
+  } catch (thrown) {
+    const why = `event ${stored.seq} cannot be read: ${messageOf(thrown)}`;
+    return { payload: {}, version: stored.payload_version, [WHY_UNREADABLE]: why };
+  }
+}
+
+/**
+ * A stored event in today's form: older payload versions are lifted, unknown fields kept. One that cannot be understood
+ * comes without its payload and says why, so that it can be buried and what follows it goes on.
+ */
 export function fromStored(catalog: Catalog, stored: StoredEvent): AnyEvent {
-  const row = catalog.row(stored.event_type);
-  const raw = JSON.parse(stored.payload) as Record<string, unknown>;
-  const lifted =
-    row === undefined ? { payload: raw, version: stored.payload_version } : upcast(row, raw, stored.payload_version);
+  const { payload, version, ...unreadable } = payloadOf(catalog, stored);
   return Object.freeze({
     eventType: stored.event_type,
-    payload: lifted.payload,
+    payload,
     timestamp: stored.timestamp,
     source: stored.source,
     origin: stored.origin as EventSource,
@@ -52,7 +72,7 @@ export function fromStored(catalog: Catalog, stored: StoredEvent): AnyEvent {
     parentEventId: stored.parent_event_id,
     contentHash: stored.content_hash,
     seq: stored.seq,
-    payloadVersion: lifted.version,
+    payloadVersion: version,
     eventClass: "durable" as const,
     orderKey: stored.order_key,
     views: {
@@ -61,5 +81,6 @@ export function fromStored(catalog: Catalog, stored: StoredEvent): AnyEvent {
       crossProcess: (stored.views & VIEW.crossProcess) !== 0,
     },
     nodeId: stored.node_id,
+    ...unreadable,
   });
 }

@@ -5,6 +5,7 @@
  * gets it at least once and it ends done, dead or expired; a handler's writes, emissions and ack are one commit; order is
  * kept per consumer and order key; a failing handler holds up nobody else; everything is bounded.
  */
+export type { ConsumeOptions, SessionRequest } from "./consumers.ts";
 export { Cursor, type RetryPolicy } from "./cursor.ts";
 export {
   createDeadLetterQueue,
@@ -25,11 +26,9 @@ export * from "./journal/queries.ts";
 export { enforceRetention, journalBytes, type RetentionPolicy, trimDedup } from "./journal/retention.ts";
 export type { Prepared, PublishOptions, Validation } from "./prepare.ts";
 export {
-  type ConsumeOptions,
   type Emitters,
   EventRouter,
   type RouterOptions,
-  type SessionRequest,
   type TransactOptions,
 } from "./router.ts";
 export type { DurableHandler, HandlerContext } from "./runner.ts";

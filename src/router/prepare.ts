@@ -90,8 +90,8 @@ export function prepare(
   if (row === undefined && !isPlainObject(payload))
     throw new OperatingError("INVALID_PAYLOAD", `${name}: a payload is a JSON object`);
   const checked = row === undefined ? (payload as Record<string, unknown>) : validate(context, row, payload, how);
-  // What a schema has checked field by field is JSON and small; anything else is walked through first.
-  const payloadText = how === "strict" ? canonicalJson(checked) : boundedText(checked, canonicalJson);
+  // Walked through before it is written: a schema may let any value pass, and a cycle or a deep one would never end.
+  const payloadText = boundedText(checked, canonicalJson);
   const hash = contentHashOfText(name, payloadText);
   const parent = options.parent;
   const eventId = options.eventId ?? ids.uuid();

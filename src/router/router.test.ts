@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { routerOver } from "../../test/support/router.ts";
 import { builtinRows, defineEvents } from "../events/index.ts";
-import { countPairs, defineTable, type EventRouter } from "./index.ts";
+import { countPairs, defineTable, type EventRouter, suppressions } from "./index.ts";
 
 const rows = {
   ...builtinRows,
@@ -70,6 +70,9 @@ describe("publishing", () => {
     expect(second).toMatchObject({ suppressed: "content", eventId: first.eventId, seq: first.seq });
     expect(other.suppressed).toBeNull();
     expect(router.getStats().content_duplicates_prevented).toBe(1);
+    expect(suppressions(router.store, 10)).toMatchObject([
+      { dedup_key: 'MODEL_MADE:["a"]', event_id: first.eventId, suppressed: 1 },
+    ]);
   });
 
   test("a repeat of an event id is stored once", async () => {

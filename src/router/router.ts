@@ -15,13 +15,12 @@ import {
   sleep,
   type TimeLimits,
 } from "../kernel/index.ts";
-import { Cursor } from "./cursor.ts";
+import { type ConsumeOptions, Consumers, type SessionRequest } from "./consumers.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, fromStored, type Published, VIEW, type ViewName, viewBits } from "./event.ts";
+import { type AnyEvent, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
-import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
 import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
 import type { Delivery } from "./lanes.ts";
 import {
@@ -32,8 +31,8 @@ import {
   prepare,
   type Validation,
 } from "./prepare.ts";
-import { type DurableHandler, type Failure, type HandlerContext, Runner } from "./runner.ts";
-import { Session } from "./session.ts";
+import type { Failure, HandlerContext } from "./runner.ts";
+import type { Session } from "./session.ts";
 import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
 import { Statistics } from "./statistics.ts";
 import type { Operation, Store } from "./store.port.ts";
@@ -59,21 +58,6 @@ export type Emitters<R extends Rows> = {
   ) => Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
 };
 
-export interface ConsumeOptions {
-  /** Stable name; its cursor is kept under it. */
-  readonly consumer: string;
-  readonly handlers: Readonly<Record<string, DurableHandler>>;
-  /** Where it starts when it is first seen. */
-  readonly start?: "earliest" | "now";
-  /** Shown with its dead letters, so that one knows which code failed. */
-  readonly version?: string;
-  readonly timeoutMs?: number;
-  readonly concurrency?: number;
-  /** What this source says is not delivered: a unit never hears itself. */
-  readonly deafTo?: string;
-  readonly validation?: Validation;
-}
-
 export interface TransactOptions {
   /** Who speaks; the source of what is emitted. */
   readonly source: string;
@@ -83,25 +67,6 @@ export interface TransactOptions {
   /** The event that caused it, if one did; the parent of what is emitted. */
   readonly parent?: AnyEvent;
 }
-
-export interface SessionRequest {
-  readonly consumer: string;
-  /** Names in any spelling; empty or '*' for all. */
-  readonly eventTypes: readonly string[];
-  readonly start?: "earliest" | "now";
-  readonly version?: string;
-  readonly leaseMs?: number;
-}
-
-interface Registered {
-  readonly cursor: Cursor;
-  readonly types: ReadonlySet<string>;
-  readonly runner: Runner | undefined;
-  session: Session | undefined;
-}
-
-/** The names of things that listen; a name of a process may not look like one of ours. */
-const consumerShape = /^[A-Za-z0-9_][\w.@:/-]{0,199}$/;
 
 /** The consumers of the router's own words about failed handlers are not reported on: that would never end. */
 const REPORTS = new Set(["HANDLER_FAILED", "HANDLER_TIMEOUT"]);
@@ -123,14 +88,13 @@ export class EventRouter<R extends Rows = Rows> {
   readonly nodeId: string;
   readonly store: Store;
   readonly #clock: Clock;
-  readonly #random: Random;
   readonly #log: Log;
   readonly #ids: Ids;
   readonly #timeLimits: TimeLimits;
   readonly #context: PrepareContext;
   readonly #current = new AsyncLocalStorage<AnyEvent | undefined>();
   readonly #ephemeral: EphemeralSubscribers;
-  readonly #consumers = new Map<string, Registered>();
+  readonly #consumers: Consumers;
   readonly #history: Ring<AnyEvent>;
   /** What passed through lately: event ids, and the id of the first event with some content. */
   readonly #seen: Recent<true>;
@@ -138,6 +102,15 @@ export class EventRouter<R extends Rows = Rows> {
   readonly #waiters = new Map<number, (() => void)[]>();
   readonly #tail: Tail;
   readonly #tracing: Tracing;
+  /** What follows a commit: its durable emissions are delivered, and the others go out. */
+  readonly #afterCommit = {
+    onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => {
+      this.#committedAll(emitted);
+    },
+    publishPassing: (prepared: Prepared) => {
+      this.#publishPassing(prepared);
+    },
+  };
   #stopped = false;
 
   constructor(options: RouterOptions<R>) {
@@ -146,7 +119,6 @@ export class EventRouter<R extends Rows = Rows> {
     this.nodeId = options.nodeId;
     this.store = options.store;
     this.#clock = options.clock;
-    this.#random = options.random;
     this.#log = options.log;
     this.#ids = createIds(options.clock, options.random);
     this.#timeLimits = createTimeLimits(options.clock);
@@ -168,11 +140,29 @@ export class EventRouter<R extends Rows = Rows> {
       within: (event, run) => this.#current.run(event, run),
       onFailure: (event, subscriber, kind, error) => this.#ephemeralFailed(event, subscriber, kind, error),
     });
+    this.#consumers = new Consumers({
+      catalog: options.catalog,
+      store: options.store,
+      clock: options.clock,
+      random: options.random,
+      ids: this.#ids,
+      log: options.log,
+      settings: this.settings,
+      timeLimits: this.#timeLimits,
+      canonical: (spelling) => this.#canonical(spelling),
+      head: () => this.#tail.seq,
+      prepareEmission: (type, payload, parent, source, how) => this.prepare(type, payload, { parent, source }, how),
+      within: (event, consumer, run) => this.#tracing.handled(event, consumer, () => this.#current.run(event, run)),
+      onEnded: (seqs) => this.#ended(seqs),
+      onFailure: (failure) => this.#failed(failure),
+      onDeath: (delivery, failure, attempts) => this.#death(delivery, failure, attempts),
+      ...this.#afterCommit,
+    });
     this.deadLetters = createDeadLetterQueue({
       store: options.store,
       clock: options.clock,
       maxAttempts: this.settings.maxAttempts,
-      onReturned: (consumer, lanes) => this.#consumers.get(consumer)?.cursor.wake(lanes),
+      onReturned: (consumer, lanes) => this.#consumers.wake(consumer, lanes),
       sleep: (delayMs) => sleep(options.clock, delayMs),
     });
     this.dataBus = dataBusOf(this as unknown as EventRouter);
@@ -295,64 +285,21 @@ export class EventRouter<R extends Rows = Rows> {
    * Registers a durable consumer of this process: it gets every event it is owed, also those published while it was away.
    * Its handlers' writes, emissions and ack are committed together.
    */
-  async consume(options: ConsumeOptions): Promise<{ stop(): Promise<void> }> {
-    const types = new Map(
-      Object.entries(options.handlers).map(([spelling, handler]) => [this.#canonical(spelling), handler]),
-    );
-    const handlerOf = (type: string) => types.get(type) ?? types.get("*");
-    const validation = options.validation ?? "tolerant";
-    const source = options.deafTo ?? options.consumer;
-    let runner: Runner | undefined;
-    const { cursor, wanted } = await this.#register({
-      consumer: options.consumer,
-      kind: "unit",
-      types: [...types.keys()],
-      view: VIEW.router,
-      start: options.start ?? "now",
-      version: options.version ?? "1",
-      deafTo: options.deafTo ?? null,
-      onReady: () => runner?.pump(),
-      breakerOf: (type) => runner?.breakerOf(type),
-    });
-    runner = new Runner(cursor, {
-      consumer: options.consumer,
-      handlerOf,
-      concurrency: options.concurrency ?? this.settings.concurrency,
-      timeoutMs: options.timeoutMs ?? this.settings.handlerTimeoutMs,
-      store: this.store,
-      clock: this.#clock,
-      log: this.#log,
-      timeLimits: this.#timeLimits,
-      windowSeconds: this.settings.dedupWindowSeconds,
-      breaker: { threshold: this.settings.breakerThreshold, openMs: this.settings.breakerOpenMs },
-      prepareEmission: (type, payload, parent) => this.prepare(type, payload, { parent, source }, validation),
-      within: (event, run) => this.#tracing.handled(event, options.consumer, () => this.#current.run(event, run)),
-      ...this.#consumerCallbacks(),
-    });
-    this.#consumers.set(options.consumer, { cursor, types: wanted, runner, session: undefined });
-    cursor.start(this.#tail.seq);
-    const registered = runner;
-    return {
-      stop: async () => {
-        await registered.stop(10_000);
-        this.#consumers.delete(options.consumer);
-      },
-    };
+  consume(options: ConsumeOptions): Promise<{ stop(): Promise<void> }> {
+    return this.#consumers.consume(options);
   }
 
   /** Work that is no delivery, with a handler's promises: its rows and emissions are one commit, within its time limit. */
   async transact(options: TransactOptions, body: (context: HandlerContext) => void | Promise<void>): Promise<void> {
     if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
     const { source, parent, validation = "tolerant" } = options;
-    const { onCommitted, publishPassing } = this.#consumerCallbacks();
     const ports = {
       store: this.store,
       log: this.#log,
       timeLimits: this.#timeLimits,
       windowSeconds: this.settings.dedupWindowSeconds,
       prepareEmission: (type: string, payload: unknown) => this.prepare(type, payload, { source }, validation),
-      onCommitted,
-      publishPassing,
+      ...this.#afterCommit,
     };
     const work = { source, timeoutMs: options.timeoutMs ?? this.settings.handlerTimeoutMs, signal: options.signal };
     // Its cause is the one it names: a loop that was started by a handler is not that event's doing for ever after.
@@ -360,77 +307,22 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   /** Opens a session for a consumer of another process. A newer session of the same name replaces the older one. */
-  async openSession(request: SessionRequest): Promise<Session> {
-    const known = this.#consumers.get(request.consumer);
-    if (known?.runner !== undefined)
-      throw new OperatingError("INVALID_CONSUMER", `'${request.consumer}' is a consumer of the main process`, {
-        hint: "Choose another name.",
-      });
-    if (known?.session !== undefined) {
-      await known.session.close(
-        new OperatingError("SESSION_REPLACED", `another session of '${request.consumer}' was opened`),
-        true,
-      );
-    }
-    known?.cursor.stop();
-    const all = request.eventTypes.length === 0 || request.eventTypes.includes("*");
-    let session: Session | undefined;
-    const { cursor, wanted } = await this.#register({
-      consumer: request.consumer,
-      kind: "process",
-      types: all ? ["*"] : request.eventTypes.map((type) => this.#canonical(type)),
-      view: VIEW.crossProcess,
-      start: request.start ?? "now",
-      version: request.version ?? "1",
-      deafTo: null,
-      onReady: () => session?.wake(),
-      breakerOf: () => undefined,
-    });
-    session = new Session({
-      id: this.#ids.uuid(),
-      consumer: request.consumer,
-      cursor,
-      clock: this.#clock,
-      timeLimits: this.#timeLimits,
-      leaseMs: request.leaseMs ?? this.settings.handlerTimeoutMs,
-      windowSeconds: this.settings.dedupWindowSeconds,
-      ...this.#consumerCallbacks(),
-    });
-    this.#consumers.set(request.consumer, { cursor, types: wanted, runner: undefined, session });
-    cursor.start(this.#tail.seq);
-    return session;
+  openSession(request: SessionRequest): Promise<Session> {
+    return this.#consumers.openSession(request);
   }
 
   session(consumer: string, id: string): Session {
-    const session = this.#consumers.get(consumer)?.session;
-    if (session === undefined || session.id !== id || session.closed)
-      throw new OperatingError("SESSION_NOT_FOUND", `session ${id} of '${consumer}' has ended`, {
-        hint: "Open a new one; what was not acked is delivered again.",
-      });
-    return session;
+    return this.#consumers.session(consumer, id);
   }
 
   /** Ends a session; its consumer keeps its place. */
-  async closeSession(session: Session, died: boolean): Promise<void> {
-    await session.close(
-      new OperatingError("SESSION_CLOSED", died ? "the connection was lost" : "closed by the consumer"),
-      died,
-    );
-    const registered = this.#consumers.get(session.consumer);
-    if (registered?.session !== session) return;
-    registered.cursor.stop();
-    this.#consumers.delete(session.consumer);
+  closeSession(session: Session, died: boolean): Promise<void> {
+    return this.#consumers.closeSession(session, died);
   }
 
   /** A consumer says goodbye: it is owed nothing any more. */
-  async forgetConsumer(consumer: string): Promise<{ forgiven: number }> {
-    const registered = this.#consumers.get(consumer);
-    await registered?.session?.close(new OperatingError("SESSION_CLOSED", "the consumer was removed"), false);
-    await registered?.runner?.stop(10_000);
-    registered?.cursor.stop();
-    this.#consumers.delete(consumer);
-    const [result] = await this.store.commit([unregisterConsumer({ consumer, at: this.#clock.now() })]);
-    return result;
+  forgetConsumer(consumer: string): Promise<{ forgiven: number }> {
+    return this.#consumers.forget(consumer);
   }
 
   hasSubscribers(eventType: string): boolean {
@@ -449,7 +341,7 @@ export class EventRouter<R extends Rows = Rows> {
     const add = (type: string, name: string) => {
       lists[type] = [...(lists[type] ?? []), name];
     };
-    for (const [consumer, { types }] of this.#consumers) for (const type of types) add(type, consumer);
+    for (const [consumer, types] of this.#consumers.list()) for (const type of types) add(type, consumer);
     for (const { name } of this.#ephemeral.of(null)) add("*", name);
     for (const type of this.#ephemeral.types()) for (const { name } of this.#ephemeral.of(type)) add(type, name);
     return lists;
@@ -505,56 +397,33 @@ export class EventRouter<R extends Rows = Rows> {
       journal_head: this.#tail.seq,
       degraded: this.store.fault !== null,
       fault: this.store.fault,
-      open_breakers: [...this.#consumers].flatMap(([consumer, { runner }]) =>
-        (runner?.openBreakers() ?? []).map((event_type) => ({ consumer, event_type })),
-      ),
+      open_breakers: this.#consumers.openBreakers(),
     };
   }
 
   /** Consumers of this process and how many journal rows each has still to look at. */
   consumerLag(): Record<string, number> {
-    return Object.fromEntries([...this.#consumers].map(([consumer, { cursor }]) => [consumer, cursor.lag]));
+    return this.#consumers.lag();
   }
 
   /** Writes down marks that moved without an ack, and signs of life. Called from time to time. */
-  async flushMarks(): Promise<void> {
-    const moved = [...this.#consumers.values()].flatMap(({ cursor }) => {
-      const operation = cursor.flushMark();
-      return operation === undefined ? [] : [{ cursor, operation }];
-    });
-    const alive = [...this.#consumers.keys()];
-    if (moved.length === 0 && alive.length === 0) return;
-    await this.store.commit([
-      ...moved.map(({ operation }) => operation),
-      touchConsumers({ consumers: alive, at: this.#clock.now() }),
-    ]);
-    for (const { cursor, operation } of moved) cursor.markFlushed(operation);
+  flushMarks(): Promise<void> {
+    return this.#consumers.flushMarks();
   }
 
   /** Nothing is on its way to any consumer of this process. */
   get idle(): boolean {
-    return this.#ephemeral.running === 0 && [...this.#consumers.values()].every(({ cursor }) => cursor.idle);
+    return this.#ephemeral.running === 0 && this.#consumers.idle;
   }
 
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
-    const ending = [...this.#consumers.values()];
-    await Promise.all(
-      ending.map(async ({ runner, session, cursor }) => {
-        await runner?.stop(10_000);
-        await session?.close(
-          new OperatingError("SESSION_CLOSED", "the main process stops", { retryable: true }),
-          false,
-        );
-        cursor.stop();
-      }),
-    );
+    await this.#consumers.stop();
     if (this.store.fault === null)
       await this.flushMarks().catch((error: unknown) =>
         this.#log.warn("marks were not written", { error: String(error) }),
       );
-    this.#consumers.clear();
     this.#timeLimits.stop();
   }
 
@@ -568,83 +437,6 @@ export class EventRouter<R extends Rows = Rows> {
     if (this.settings.strictNames) throw this.catalog.names.unknown(spelling);
     this.#deprecated("unknown", spelling, this.catalog.names.suggest(spelling).join(", "));
     return spelling;
-  }
-
-  async #register(request: {
-    consumer: string;
-    kind: "unit" | "process";
-    types: readonly string[];
-    view: number;
-    start: "earliest" | "now";
-    version: string;
-    deafTo: string | null;
-    onReady: () => void;
-    breakerOf: (type: string) => ReturnType<Runner["breakerOf"]> | undefined;
-  }): Promise<{ cursor: Cursor; wanted: ReadonlySet<string> }> {
-    const { consumer, view, deafTo } = request;
-    if (!consumerShape.test(consumer))
-      throw new OperatingError("INVALID_CONSUMER", `'${consumer}' is no name for a consumer`, {
-        hint: "Letters, digits and _ . @ : / - are allowed, at most 200 characters.",
-      });
-    const wanted = request.types.map((eventType) => ({ eventType, view }));
-    const [registered] = await this.store.commit([
-      registerConsumer({
-        consumer,
-        kind: request.kind,
-        wanted,
-        start: request.start,
-        handlerVersion: request.version,
-        deafTo,
-        at: this.#clock.now(),
-      }),
-    ]);
-    if (registered.wasExpired)
-      this.#log.warn("a consumer that had expired is back; it starts anew", { consumer, start: request.start });
-    const starts = new Map(
-      this.store
-        .read<{ event_type: string; start_seq: number }>(
-          "SELECT event_type, start_seq FROM subscriptions WHERE consumer = ? AND end_seq IS NULL",
-          consumer,
-        )
-        .map(({ event_type, start_seq }) => [event_type, start_seq]),
-    );
-    const cursor = new Cursor({
-      consumer,
-      handlerVersion: request.version,
-      lowWater: registered.lowWater,
-      wants: (event) => {
-        const start = starts.get(event.eventType) ?? starts.get("*");
-        return (
-          start !== undefined && event.seq! > start && (viewBits(event.views) & view) !== 0 && event.source !== deafTo
-        );
-      },
-      store: this.store,
-      clock: this.#clock,
-      random: this.#random,
-      retry: {
-        maxAttempts: this.settings.maxAttempts,
-        backoff: { firstMs: this.settings.retryFirstMs, mostMs: this.settings.retryMostMs, jitter: 0.2 },
-      },
-      window: this.settings.window,
-      fromStored: (stored) => fromStored(this.catalog, stored),
-      onReady: request.onReady,
-      onEnded: (seqs) => this.#ended(seqs),
-      breakerOf: request.breakerOf,
-    });
-    return { cursor, wanted: new Set(request.types) };
-  }
-
-  #consumerCallbacks() {
-    return {
-      onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => {
-        this.#committedAll(emitted);
-      },
-      publishPassing: (prepared: Prepared) => {
-        this.#publishPassing(prepared);
-      },
-      onFailure: (failure: Failure) => this.#failed(failure),
-      onDeath: (delivery: Delivery, failure: Failure, attempts: number) => this.#death(delivery, failure, attempts),
-    };
   }
 
   #publishPassing(prepared: Prepared): Published {
@@ -692,20 +484,15 @@ export class EventRouter<R extends Rows = Rows> {
   #release(events: readonly AnyEvent[]): void {
     if (this.#stopped) return;
     for (const event of events) this.#deliver(event);
-    for (const { cursor } of this.#consumers.values()) cursor.offer(events);
+    this.#consumers.offer(events);
   }
 
   #deliver(event: AnyEvent): void {
     this.#history.push(event);
     this.statistics.routed(event);
-    const reached = this.#ephemeral.deliver(event, viewBits(event.views));
-    if (reached === 0 && !this.#heardByConsumer(event.eventType)) this.statistics.unheard(event);
+    const reached = whyUnreadable(event) === undefined ? this.#ephemeral.deliver(event, viewBits(event.views)) : 0;
+    if (reached === 0 && !this.#consumers.hears(event.eventType)) this.statistics.unheard(event);
     this.#tracing.delivered(event, () => this.listSubscribers()[event.eventType] ?? []);
-  }
-
-  #heardByConsumer(eventType: string): boolean {
-    for (const { types } of this.#consumers.values()) if (types.has(eventType) || types.has("*")) return true;
-    return false;
   }
 
   #ended(seqs: readonly number[]): void {

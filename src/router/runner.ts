@@ -12,7 +12,7 @@ import {
 } from "../kernel/index.ts";
 import { runAfterCommit } from "./after-commit.ts";
 import type { Cursor, Death } from "./cursor.ts";
-import type { AnyEvent } from "./event.ts";
+import { type AnyEvent, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import type { Delivery } from "./lanes.ts";
@@ -151,6 +151,8 @@ export class Runner {
 
   async #attempt(delivery: Delivery): Promise<{ kind: "done" | "failed" | "timeout" | "conflict"; error: string }> {
     const { event } = delivery;
+    const unreadable = whyUnreadable(event);
+    if (unreadable !== undefined) return { kind: "failed", error: unreadable };
     const handler = this.#o.handlerOf(event.eventType);
     const rows = createWriteSet(this.#o.store);
     const emitted: Prepared[] = [];

@@ -1,6 +1,6 @@
 import { type Clock, isOperatingError, type OperatingError, sleep, type TimeLimits } from "../kernel/index.ts";
 import type { Cursor } from "./cursor.ts";
-import type { AnyEvent } from "./event.ts";
+import { type AnyEvent, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import type { Delivery } from "./lanes.ts";
@@ -70,7 +70,12 @@ export class Session {
       batch = this.#o.cursor.takeBatch(most);
     }
     for (const delivery of batch) this.#lease(delivery);
-    return batch.map(({ event, attempts }) => ({ event, attempt: attempts + 1 }));
+    const readable = batch.filter((delivery) => {
+      const why = whyUnreadable(delivery.event);
+      if (why !== undefined) void this.#fail(delivery, "failed", why);
+      return why === undefined;
+    });
+    return readable.map(({ event, attempts }) => ({ event, attempt: attempts + 1 }));
   }
 
   /** Waits until some of what is held has ended. */

@@ -111,9 +111,15 @@ export interface CollectedWriteSet extends WriteSet {
   operations(): Operation[];
 }
 
+interface StoredRow {
+  readonly key: string;
+  readonly value: string;
+  readonly version: number;
+}
+
 export function createWriteSet(store: Pick<Store, "read">): CollectedWriteSet {
   const reads = new Map<string, RowCheck & { value: string | undefined }>();
-  const scans = new Map<string, ScanCheck>();
+  const scans = new Map<string, ReadonlyMap<string, StoredRow>>();
   const changes = new Map<string, RowChange>();
   const extra: Operation[] = [];
   const at = (table: string, key: string) => `${table}\u0000${key}`;
@@ -123,20 +129,28 @@ export function createWriteSet(store: Pick<Store, "read">): CollectedWriteSet {
       if (own !== undefined) return own.value === null ? undefined : (JSON.parse(own.value) as T);
       let seen = reads.get(at(table, key));
       if (seen === undefined) {
-        const row = store.read<{ value: string; version: number }>(
-          "SELECT value, version FROM state_rows WHERE table_name = ? AND key = ?",
-          table,
-          key,
-        )[0];
+        const scan = scans.get(table);
+        const row =
+          scan === undefined
+            ? store.read<StoredRow>(
+                "SELECT value, version FROM state_rows WHERE table_name = ? AND key = ?",
+                table,
+                key,
+              )[0]
+            : scan.get(key);
         seen = { table, key, version: row?.version ?? 0, value: row?.value };
         reads.set(at(table, key), seen);
       }
       return seen.value === undefined ? undefined : (JSON.parse(seen.value) as T);
     },
     list<T extends Json>({ table }: StateTable<T>): [string, T][] {
-      const stored = store.read<{ key: string; value: string; version: number }>(SCAN, table);
-      if (!scans.has(table)) scans.set(table, { table, digest: digestOf(stored) });
-      const rows = new Map(stored.map(({ key, value }) => [key, value]));
+      let scan = scans.get(table);
+      if (scan === undefined) {
+        // Read once: a handler that looks again must not find another world than the one it began to change.
+        scan = new Map(store.read<StoredRow>(SCAN, table).map((row) => [row.key, row]));
+        scans.set(table, scan);
+      }
+      const rows = new Map([...scan.values()].map(({ key, value }) => [key, value]));
       for (const change of changes.values()) {
         if (change.table !== table) continue;
         if (change.value === null) rows.delete(change.key);
@@ -156,7 +170,8 @@ export function createWriteSet(store: Pick<Store, "read">): CollectedWriteSet {
     operations() {
       if (reads.size === 0 && scans.size === 0 && changes.size === 0) return extra;
       const checks = [...reads.values()].map(({ table, key, version }) => ({ table, key, version }));
-      return [applyWriteSet({ reads: checks, scans: [...scans.values()], changes: [...changes.values()] }), ...extra];
+      const scanned = [...scans].map(([table, rows]) => ({ table, digest: digestOf([...rows.values()]) }));
+      return [applyWriteSet({ reads: checks, scans: scanned, changes: [...changes.values()] }), ...extra];
     },
   };
 }

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { durablePayload, durableRouter, inFolder } from "./events-durable.ts";
 import { inProcessRouter, payloadOf } from "./events-in-process.ts";
-import { atMost, median } from "./support/measure.ts";
+import { atMost, compare } from "./support/measure.ts";
 import type { Section } from "./support/table.ts";
 
 /** Live bytes, after everything that can go has gone. */
@@ -52,49 +52,51 @@ export async function flatMemory(events: number): Promise<Section> {
   };
 }
 
-/** The cost of a poll that finds nothing, before and after a session has acked many events. */
+/** The cost of a poll that finds nothing, for a session that has acked many events beside one that has just begun. */
 export async function emptyPoll(events: number): Promise<Section> {
-  return inFolder(async (folder) => {
-    const router = await durableRouter(folder);
-    const session = await router.openSession({ consumer: "bench", eventTypes: ["GAMES_PLAYED"], start: "earliest" });
-    const pollCost = async () => {
-      const costs: number[] = [];
-      for (let round = 0; round < 21; round += 1) {
-        const begun = performance.now();
-        for (let n = 0; n < 20_000; n += 1)
-          if ((await session.poll(100, 0)).length > 0) throw new Error("the poll was not empty");
-        costs.push(((performance.now() - begun) * 1_000) / 20_000);
+  return inFolder(async (worn) =>
+    inFolder(async (fresh) => {
+      const routers = { worn: await durableRouter(worn), fresh: await durableRouter(fresh) };
+      const request = { consumer: "bench", eventTypes: ["GAMES_PLAYED"], start: "earliest" as const };
+      const session = await routers.worn.openSession(request);
+      const begun = performance.now();
+      for (let acked = 0; acked < events; ) {
+        const part = Math.min(5_000, events - acked);
+        await Promise.all(
+          Array.from({ length: part }, (_, n) => routers.worn.publish("GAMES_PLAYED", durablePayload(n))),
+        );
+        for (let left = part; left > 0; ) {
+          const batch = await session.poll(500, 1_000);
+          const done = await session.ack(batch.map(({ event }) => event.seq!));
+          left -= done.acked.length;
+          acked += done.acked.length;
+        }
       }
-      return median(costs);
-    };
-    await pollCost();
-    const before = await pollCost();
-    const begun = performance.now();
-    let acked = 0;
-    while (acked < events) {
-      const part = Math.min(5_000, events - acked);
-      await Promise.all(
-        Array.from({ length: part }, (_, n) => router.publish("GAMES_PLAYED", durablePayload(n), { source: "bench" })),
+      const seconds = (performance.now() - begun) / 1_000;
+      const polling = (name: string, of: typeof session) => ({
+        name,
+        run: async (times: number) => {
+          for (let n = 0; n < times; n += 1)
+            if ((await of.poll(100, 0)).length > 0) throw new Error("the poll was not empty");
+        },
+      });
+      const result = await compare(
+        [polling("after all of them", session), polling("after none", await routers.fresh.openSession(request))],
+        20_000,
+        21,
       );
-      for (let left = part; left > 0; ) {
-        const batch = await session.poll(500, 1_000);
-        const done = await session.ack(batch.map(({ event }) => event.seq!));
-        left -= done.acked.length;
-        acked += done.acked.length;
+      for (const router of Object.values(routers)) {
+        await router.stop();
+        await router.store.close();
       }
-    }
-    const seconds = (performance.now() - begun) / 1_000;
-    const after = await pollCost();
-    await router.stop();
-    await router.store.close();
-    return {
-      title: `an empty poll after ${events.toLocaleString("en-US")} acked events`,
-      measured: [
-        { name: "at the beginning", costUs: before, perSecond: 1_000_000 / before },
-        { name: "at the end", costUs: after, perSecond: 1_000_000 / after },
-      ],
-      goals: [atMost("cost, times that at the beginning", after / before, 1.5)],
-      notes: { "events published, polled and acked a second": events / seconds },
-    };
-  });
+      return {
+        title: `an empty poll after ${events.toLocaleString("en-US")} acked events`,
+        measured: result.contenders,
+        goals: [
+          atMost("cost, times that of a session just begun", result.costRatio("after all of them", "after none"), 1.5),
+        ],
+        notes: { "events published, polled and acked a second": events / seconds },
+      };
+    }),
+  );
 }

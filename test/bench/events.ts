@@ -8,6 +8,8 @@ import { publishDurably } from "./events-durable.ts";
 import { publishInProcess } from "./events-in-process.ts";
 import { printSections, type Section } from "./support/table.ts";
 
+export const about = "publishing: in the process, durably, over millions of events";
+
 export interface BenchOptions {
   /** Fewer events: seconds instead of minutes, and wider noise. */
   readonly quick?: boolean;
@@ -23,13 +25,10 @@ export interface BenchReport {
   readonly met: boolean;
 }
 
-/**
- * The parts in the order they run, each with its full and its quick size. The way from a publish in one process to a
- * handler in another belongs here too, beside a bare Unix-socket echo.
- */
+/** The parts in the order they run, each with its full and its quick size. The way between processes is `crossing.ts`. */
 const parts: readonly ((quick: boolean) => Promise<Section | readonly Section[]>)[] = [
-  (quick) => publishInProcess(quick ? 20_000 : 50_000, quick ? 5 : 15),
-  (quick) => publishDurably(quick ? 5_000 : 50_000, quick ? 50 : 500, quick ? 3 : 9),
+  (quick) => publishInProcess(quick ? 20_000 : 50_000, quick ? 9 : 15),
+  (quick) => publishDurably(quick ? 5_000 : 50_000, quick ? 50 : 500, quick ? 5 : 9),
   (quick) => flatMemory(quick ? 200_000 : 5_000_000),
   (quick) => emptyPoll(quick ? 10_000 : 1_000_000),
 ];
@@ -45,6 +44,8 @@ export async function run(options: BenchOptions = {}): Promise<BenchReport> {
   const met = sections.every(({ goals }) => goals.every((goal) => goal.met));
   return { bench: "events", node: process.version, quick, sections, met };
 }
+
+export const print = (report: BenchReport): string => printSections(report.sections);
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" } } });

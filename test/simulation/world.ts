@@ -202,8 +202,12 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
       while (open && mine.alive) {
         const batch = await session.poll(1 + pick(random, 6), 500);
         const failedKeys = new Set<string>();
+        const last = batch.at(-1)?.event;
+        // Now and then the last one is given up first, while those before it are still being worked on.
+        const first = last !== undefined && batch.length > 1 && random.next() < 0.1 ? last.seq! : undefined;
+        if (first !== undefined) await session.nack(first, "no, before the others");
         for (const { event } of batch) {
-          if (event.orderKey !== null && failedKeys.has(event.orderKey)) continue;
+          if (event.seq === first || (event.orderKey !== null && failedKeys.has(event.orderKey))) continue;
           await new Promise<void>((resolve) => clock.after(pick(random, 10), resolve));
           if (!mine.alive) return;
           const luck = random.next();

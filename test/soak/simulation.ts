@@ -2,7 +2,7 @@
 import { simulate } from "../simulation/world.ts";
 
 export async function run() {
-  const [from, to] = (process.env.SEEDS ?? "1001-21000").split("-").map(Number) as [number, number];
+  const [from, to] = (process.env.SEEDS ?? "2001-22000").split("-").map(Number) as [number, number];
   let crashes = 0;
   for (let seed = from; seed <= to; seed += 1) {
     const report = await simulate({ seed });

@@ -6,9 +6,14 @@ test("equal texts have no difference", () => {
 });
 
 test("what changed is shown where it is, without what stayed", () => {
-  expect(shortDiff("a\nb\nc\nd\n", "a\nB\nc\nd\n")).toBe("  at line 2:\n  - b\n  + B");
-  expect(shortDiff("a\nb\n", "a\nnew\nb\n")).toBe("  at line 2:\n  + new");
-  expect(shortDiff("a\na\n", "a\n")).toBe("  at line 2:\n  - a");
+  expect(shortDiff("a\nb\nc\nd\n", "a\nB\nc\nd\n")).toBe("  from line 2:\n  - b\n  + B");
+  expect(shortDiff("a\nb\n", "a\nnew\nb\n")).toBe("  from line 2:\n  + new");
+  expect(shortDiff("a\na\n", "a\n")).toBe("  from line 2:\n  - a");
+});
+
+test("lines that only moved are not shown", () => {
+  expect(shortDiff("a\nb\nc\n", "x\na\nb\nC\n")).toBe("  from line 1:\n  - c\n  + x\n  + C");
+  expect(shortDiff("a\nb\n", "b\na\n")).toBe("  from line 1:\n  the same lines in another order");
 });
 
 test("a long difference is cut", () => {

@@ -5,18 +5,27 @@ const some = (mark: string, lines: readonly string[]): string[] => [
   ...(lines.length > SHOWN ? [`  ${mark} (and ${lines.length - SHOWN} more lines)`] : []),
 ];
 
-/** Where two texts begin to differ and what stands there in each, in a few lines. Empty when they are the same. */
+/** The lines of one side that the other does not have. */
+function only(lines: readonly string[], other: readonly string[]): string[] {
+  const left = new Map<string, number>();
+  for (const line of other) left.set(line, (left.get(line) ?? 0) + 1);
+  return lines.filter((line) => {
+    const count = left.get(line) ?? 0;
+    left.set(line, count - 1);
+    return count <= 0;
+  });
+}
+
+/** Where two texts begin to differ and which lines only one of them has, in a few lines. Empty when they are the same. */
 export function shortDiff(before: string, after: string): string {
   if (before === after) return "";
   const [old, now] = [before.split("\n"), after.split("\n")];
-  const least = Math.min(old.length, now.length);
-  let start = 0;
-  while (start < least && old[start] === now[start]) start += 1;
-  let end = 0;
-  while (end < least - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
+  const start = old.findIndex((line, index) => line !== now[index]);
+  const [gone, come] = [only(old, now), only(now, old)];
   return [
-    `  at line ${start + 1}:`,
-    ...some("-", old.slice(start, old.length - end)),
-    ...some("+", now.slice(start, now.length - end)),
+    `  from line ${(start < 0 ? old.length : start) + 1}:`,
+    ...some("-", gone),
+    ...some("+", come),
+    ...(gone.length + come.length === 0 ? ["  the same lines in another order"] : []),
   ].join("\n");
 }

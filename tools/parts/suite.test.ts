@@ -31,7 +31,10 @@ beforeEach(() => {
     "holds",
     `export const about = "always holds";\nexport const run = async (given: object) => ({ ok: true, given });`,
   );
-  module("throws", `export function run(): void { throw new Error("lost an event"); }`);
+  module(
+    "throws",
+    `/** Throws\n * always. Then rests. */\nexport function run(): void { throw new Error("lost an event"); }`,
+  );
   module(
     "refuses",
     `export const run = () => ({ ok: false, lost: 3 });\nexport const print = (r: any) => "lost " + r.lost;`,
@@ -48,7 +51,7 @@ test("--list tells the modules that export run and what they are about", async (
       .stdout()
       .split("\n")
       .map((line) => line.trim().replace(/ +/, " ")),
-  ).toEqual(["crashes", "holds always holds", "refuses", "throws", ""]);
+  ).toEqual(["crashes", "holds always holds", "refuses", "throws Throws always", ""]);
 });
 
 test("a named module runs with its options and its report is kept", async () => {

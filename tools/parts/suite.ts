@@ -1,7 +1,7 @@
 /**
  * The frame of `npm run bench` and `npm run soak`: a folder of modules, each with
  *
- *   export const about = "one line";                       // shown by --list; optional
+ *   export const about = "one line";                       // shown by --list; else the first sentence of its comment
  *   export function run(options) { return result; }        // may be async; the result is data
  *   export function print(result) { return "a table"; }    // optional; without it the result is shown as JSON
  *
@@ -38,6 +38,15 @@ interface Report {
 
 const HAS_RUN = /^export (async )?(function\*? run\b|const run\b)|^export \{[^}]*\brun\b[^}]*\}/m;
 const ABOUT = /^export const about\s*=\s*(["'`])(.*?)\1/m;
+const COMMENT = /^\/\*\*([\s\S]*?)\*\//;
+
+function aboutOf(source: string): string {
+  const comment =
+    COMMENT.exec(source)?.[1]
+      ?.replaceAll(/\s*\n\s*\* ?/g, " ")
+      .trim() ?? "";
+  return ABOUT.exec(source)?.[2] ?? /^.*?(?=[.:] |[.:]?$)/.exec(comment)?.[0] ?? "";
+}
 
 /** The modules of a folder that export `run`; others are their helpers. */
 function entriesIn(folder: string): Entry[] {
@@ -46,7 +55,7 @@ function entriesIn(folder: string): Entry[] {
     .filter((file) => file.endsWith(".ts") && !/\.(test|contract|d)\.ts$/.test(file))
     .map((file) => ({ file: join(folder, file), source: readFileSync(join(folder, file), "utf8") }))
     .filter(({ source }) => HAS_RUN.test(source))
-    .map(({ file, source }) => ({ name: basename(file, ".ts"), file, about: ABOUT.exec(source)?.[2] ?? "" }))
+    .map(({ file, source }) => ({ name: basename(file, ".ts"), file, about: aboutOf(source) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

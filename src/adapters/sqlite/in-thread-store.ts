@@ -1,6 +1,7 @@
 import { type Clock, OperatingError } from "../../kernel/index.ts";
 import type { Operation, Store, StoreModule } from "../../router/index.ts";
 import { createCommitQueue } from "./commit-queue.ts";
+import { translateFault } from "./faults.ts";
 import { openWriter, type SqliteWriter, statementCache } from "./writer.ts";
 
 export interface InThreadOptions {
@@ -24,7 +25,13 @@ export function inThreadStore(writer: SqliteWriter, options: InThreadOptions): S
   const prepare = statementCache(writer.db);
   return {
     commit: (operations) => queue.commit(operations),
-    read: (sql, ...params) => prepare(sql).all(...params) as never,
+    read(sql, ...params) {
+      try {
+        return prepare(sql).all(...params) as never;
+      } catch (thrown) {
+        throw translateFault(thrown);
+      }
+    },
     get fault() {
       return queue.fault;
     },

@@ -8,10 +8,13 @@ import {
   registerAudit,
   registerDlq,
   registerEvents,
+  registerGames,
+  registerPlay,
   registerStats,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
+import { createArenaConsole } from "../../workloads/arena/index.ts";
 import { registerDemo } from "../demo/demo.command.ts";
 import { readSettings } from "../settings.ts";
 import { readVersion } from "../version.ts";
@@ -107,5 +110,8 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerDlq(program, shell, catalog);
   registerStats(program, io);
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
+  const arena = createArenaConsole();
+  registerGames(program, io, arena);
+  registerPlay(program, io, arena);
   return program;
 }

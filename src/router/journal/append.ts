@@ -48,7 +48,8 @@ function findRepeat(tx: Transaction, { event, dedup }: AppendArgs): string | und
     "SELECT event_id, at FROM dedup WHERE dedup_key = ?",
     dedup.key,
   );
-  if (first === undefined || event.timestamp - first.at >= dedup.windowSeconds) {
+  // Both ways: a publisher whose clock runs ahead must not silence the others until time has caught up with it.
+  if (first === undefined || Math.abs(event.timestamp - first.at) >= dedup.windowSeconds) {
     tx.run(
       `INSERT INTO dedup (dedup_key, event_id, at) VALUES (?, ?, ?)
        ON CONFLICT (dedup_key) DO UPDATE SET event_id = excluded.event_id, at = excluded.at, suppressed = 0`,

@@ -1,4 +1,4 @@
-import { defineOperation } from "../store.port.ts";
+import { defineOperation, type SqlValue, type Transaction } from "../store.port.ts";
 
 export interface Wanted {
   /** Canonical event name, or '*' for all. */
@@ -25,105 +25,192 @@ export interface RegisteredConsumer {
   readonly wasExpired: boolean;
 }
 
+const headOf = (tx: Transaction): number =>
+  tx.get<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")!.seq;
+
+const LANE = "CASE WHEN order_key IS NULL THEN 't:' || event_type ELSE 'k:' || order_key END";
+
+/** Whether the event `e` is or was owed to a consumer by any of its subscriptions, also those that have ended. */
+const COVERED = `EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = ? AND s.event_type IN ('*', e.event_type)
+  AND e.views & s.view <> 0 AND e.seq > s.start_seq AND (s.end_seq IS NULL OR e.seq <= s.end_seq))`;
+
+/** Gives up what waits in the store, for some events or all: a letter that was sent back is a letter again. */
+function giveUpWaiting(tx: Transaction, consumer: string, which: string, ...params: SqlValue[]): void {
+  const waiting = `SELECT seq FROM deliveries WHERE consumer = ? AND state IN ('parked', 'retrying')
+    AND seq IN (SELECT seq FROM events WHERE ${which})`;
+  const letters = "SELECT seq FROM dead_letters WHERE consumer = ? AND status = 'pending'";
+  tx.run(
+    `UPDATE dead_letters SET status = 'pending' WHERE consumer = ? AND status = 'retrying' AND seq IN (${waiting})`,
+    consumer,
+    consumer,
+    ...params,
+  );
+  tx.run(`DELETE FROM deliveries WHERE consumer = ? AND seq IN (${letters})`, consumer, consumer);
+  tx.run(
+    `UPDATE deliveries SET state = 'expired' WHERE consumer = ? AND seq IN (${waiting})`,
+    consumer,
+    consumer,
+    ...params,
+  );
+}
+
+/** A type is not wanted any more: what was owed of it and not had yet ends here, pair by pair. */
+function dropType(
+  tx: Transaction,
+  consumer: { name: string; lowWater: number; deafTo: string | null },
+  dropped: { event_type: string; view: number },
+  head: number,
+  wanted: readonly Wanted[],
+): void {
+  const { name, lowWater, deafTo } = consumer;
+  const { event_type, view } = dropped;
+  tx.run(
+    "UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND event_type = ? AND view = ? AND end_seq IS NULL",
+    head,
+    name,
+    event_type,
+    view,
+  );
+  if (wanted.some(({ eventType }) => eventType === "*")) return;
+  const types = JSON.stringify(wanted.map(({ eventType }) => eventType));
+  const which = "(? = '*' OR event_type = ?) AND event_type NOT IN (SELECT value FROM json_each(?))";
+  giveUpWaiting(tx, name, which, event_type, event_type, types);
+  tx.run(
+    `INSERT INTO deliveries (consumer, seq, state, lane)
+     SELECT ?, e.seq, 'expired', ${LANE} FROM events e
+     WHERE e.seq > ? AND e.seq <= ? AND (? IS NULL OR e.source <> ?) AND ${which} AND ${COVERED}
+       AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.consumer = ? AND l.seq = e.seq)
+     ON CONFLICT (consumer, seq) DO NOTHING`,
+    name,
+    lowWater,
+    head,
+    deafTo,
+    deafTo,
+    event_type,
+    event_type,
+    types,
+    name,
+    name,
+  );
+}
+
+/** A new subscription. A pair that has ended stays so, also when a type is dropped and wanted again. */
+function addType(
+  tx: Transaction,
+  consumer: { name: string; lowWater: number; deafTo: string | null },
+  { eventType, view }: Wanted,
+  from: number,
+): void {
+  const { name, lowWater, deafTo } = consumer;
+  let start = from;
+  for (;;) {
+    const taken = tx.get<{ end_seq: number }>(
+      "SELECT end_seq FROM subscriptions WHERE consumer = ? AND event_type = ? AND view = ? AND start_seq = ?",
+      name,
+      eventType,
+      view,
+      start,
+    );
+    if (taken === undefined || taken.end_seq === start) break;
+    // One that began here has ended: it keeps what it covered, and this one goes on from there.
+    start = taken.end_seq;
+  }
+  // Past events of a type that a known consumer adds lie under its mark: they are owed one by one, if they never were.
+  if (start < lowWater)
+    tx.run(
+      `INSERT INTO deliveries (consumer, seq, state, lane)
+       SELECT ?, e.seq, 'parked', ${LANE} FROM events e
+       WHERE e.seq > ? AND e.seq <= ? AND (? = '*' OR e.event_type = ?) AND e.views & ? <> 0
+         AND (? IS NULL OR e.source <> ?)
+         AND NOT ${COVERED}
+       ON CONFLICT (consumer, seq) DO NOTHING`,
+      name,
+      start,
+      lowWater,
+      eventType,
+      eventType,
+      view,
+      deafTo,
+      deafTo,
+      name,
+    );
+  tx.run(
+    `INSERT INTO subscriptions (consumer, event_type, view, start_seq) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET end_seq = NULL, expired_from = NULL`,
+    name,
+    eventType,
+    view,
+    start,
+  );
+}
+
 /**
  * Makes the stored subscriptions of a consumer those that it wants now. New ones start where it says, dropped ones end at
  * the journal's head, so that for every event it stays known who was owed it.
  */
 export const registerConsumer = defineOperation<RegisterArgs, RegisteredConsumer>("journal.register", (tx, args) => {
-  const { consumer, kind, handlerVersion, deafTo, at } = args;
-  const head = tx.get<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")!.seq;
+  const { consumer, kind, handlerVersion, deafTo, at, wanted } = args;
+  const head = headOf(tx);
   const oldest = tx.get<{ seq: number }>("SELECT coalesce(min(seq), 1) AS seq FROM events")!.seq;
   const start = args.start === "now" ? head : oldest - 1;
   const known = tx.get<{ low_water: number; expired_at: number | null }>(
     "SELECT low_water, expired_at FROM consumers WHERE consumer = ?",
     consumer,
   );
-  const wasExpired = known !== undefined && known.expired_at !== null;
-  if (known === undefined)
-    tx.run(
-      "INSERT INTO consumers (consumer, kind, low_water, handler_version, deaf_to, created_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      consumer,
-      kind,
-      start,
-      handlerVersion,
-      deafTo,
-      at,
-      at,
-    );
-  else
-    tx.run(
-      "UPDATE consumers SET kind = ?, handler_version = ?, deaf_to = ?, last_seen_at = ?, expired_at = NULL WHERE consumer = ?",
-      kind,
-      handlerVersion,
-      deafTo,
-      at,
-      consumer,
-    );
-  if (wasExpired) tx.run("UPDATE consumers SET low_water = max(low_water, ?) WHERE consumer = ?", start, consumer);
-
-  const lowWater = tx.get<{ low_water: number }>(
-    "SELECT low_water FROM consumers WHERE consumer = ?",
-    consumer,
-  )!.low_water;
   const active = tx.all<{ event_type: string; view: number }>(
     "SELECT event_type, view FROM subscriptions WHERE consumer = ? AND end_seq IS NULL",
     consumer,
   );
-  const has = (list: readonly { event_type: string; view: number }[], type: string, view: number) =>
-    list.some((row) => row.event_type === type && row.view === view);
-  for (const { event_type, view } of active)
-    if (!args.wanted.some((w) => w.eventType === event_type && w.view === view))
-      tx.run(
-        "UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND event_type = ? AND view = ? AND end_seq IS NULL",
-        head,
-        consumer,
-        event_type,
-        view,
-      );
-  for (const { eventType, view } of args.wanted) {
-    if (has(active, eventType, view)) continue;
-    tx.run(
-      "INSERT INTO subscriptions (consumer, event_type, view, start_seq) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET end_seq = NULL",
-      consumer,
-      eventType,
-      view,
-      start,
-    );
-    // Past events of a type that a known consumer adds lie under its mark: they are owed one by one.
-    if (start < lowWater)
-      tx.run(
-        `INSERT INTO deliveries (consumer, seq, state, lane)
-         SELECT ?, seq, 'parked', CASE WHEN order_key IS NULL THEN 't:' || event_type ELSE 'k:' || order_key END
-         FROM events WHERE seq > ? AND seq <= ? AND (? = '*' OR event_type = ?) AND views & ? <> 0
-           AND (? IS NULL OR source <> ?)
-         ON CONFLICT (consumer, seq) DO NOTHING`,
-        consumer,
-        start,
-        lowWater,
-        eventType,
-        eventType,
-        view,
-        deafTo,
-        deafTo,
-      );
-  }
-  return { lowWater, wasExpired };
+  // Nothing is owed to one that had no subscription: it need not look at what lies before its start.
+  const lowWater = active.length > 0 ? known!.low_water : Math.max(start, known?.low_water ?? 0);
+  tx.run(
+    `INSERT INTO consumers (consumer, kind, low_water, handler_version, deaf_to, created_at, last_seen_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (consumer) DO UPDATE SET kind = excluded.kind, low_water = excluded.low_water,
+       handler_version = excluded.handler_version, deaf_to = excluded.deaf_to, last_seen_at = excluded.last_seen_at,
+       expired_at = NULL`,
+    consumer,
+    kind,
+    lowWater,
+    handlerVersion,
+    deafTo,
+    at,
+    at,
+  );
+  const of = { name: consumer, lowWater, deafTo };
+  for (const had of active)
+    if (!wanted.some(({ eventType, view }) => eventType === had.event_type && view === had.view))
+      dropType(tx, of, had, head, wanted);
+  for (const wants of wanted)
+    if (!active.some(({ event_type, view }) => event_type === wants.eventType && view === wants.view))
+      addType(tx, of, wants, start);
+  return { lowWater, wasExpired: known !== undefined && known.expired_at !== null };
 });
 
-/** Ends every subscription of a consumer at the head. What it was owed and has not had is forgiven: it said goodbye. */
+/** Ends every subscription of a consumer at the head. What it was owed and has not had is over for it. */
+function endSubscriptions(tx: Transaction, consumer: string, lowWater: number, head: number): void {
+  giveUpWaiting(tx, consumer, "1 = 1");
+  tx.run(
+    `UPDATE subscriptions SET end_seq = coalesce(end_seq, ?), expired_from = ?
+     WHERE consumer = ? AND expired_from IS NULL AND coalesce(end_seq, ?) > ?`,
+    head,
+    lowWater,
+    consumer,
+    head,
+    lowWater,
+  );
+  tx.run("UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND end_seq IS NULL", head, consumer);
+  tx.run("UPDATE consumers SET low_water = ? WHERE consumer = ?", head, consumer);
+}
+
+/** A consumer says goodbye: what it has not had is forgiven. */
 export const unregisterConsumer = defineOperation<{ consumer: string; at: number }, { forgiven: number }>(
   "journal.unregister",
   (tx, { consumer }) => {
-    const head = tx.get<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")!.seq;
+    const head = headOf(tx);
     const low = tx.get<{ low_water: number }>("SELECT low_water FROM consumers WHERE consumer = ?", consumer);
     if (low === undefined) return { forgiven: 0 };
-    tx.run("UPDATE deliveries SET state = 'expired' WHERE consumer = ? AND state IN ('parked', 'retrying')", consumer);
-    tx.run(
-      "UPDATE subscriptions SET end_seq = max(start_seq, ?) WHERE consumer = ? AND end_seq IS NULL",
-      low.low_water,
-      consumer,
-    );
-    tx.run("UPDATE consumers SET low_water = ? WHERE consumer = ?", head, consumer);
+    endSubscriptions(tx, consumer, low.low_water, head);
     return { forgiven: head - low.low_water };
   },
 );
@@ -141,7 +228,7 @@ export const expireConsumers = defineOperation<
   { silentSince: number; at: number },
   { consumer: string; owed: number }[]
 >("journal.expire", (tx, { silentSince, at }) => {
-  const head = tx.get<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")!.seq;
+  const head = headOf(tx);
   const gone = tx.all<{ consumer: string; low_water: number }>(
     `SELECT consumer, low_water FROM consumers WHERE last_seen_at < ? AND expired_at IS NULL
        AND EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = consumers.consumer AND s.end_seq IS NULL)`,
@@ -149,22 +236,7 @@ export const expireConsumers = defineOperation<
   );
   for (const { consumer, low_water } of gone) {
     tx.run("UPDATE consumers SET expired_at = ? WHERE consumer = ?", at, consumer);
-    tx.run(
-      "INSERT OR REPLACE INTO expirations (consumer, from_seq, to_seq, at) VALUES (?, ?, ?, ?)",
-      consumer,
-      low_water,
-      head,
-      at,
-    );
-    // A letter that was sent back and never taken is a letter again: it waits for somebody's decision.
-    tx.run(
-      `DELETE FROM deliveries WHERE consumer = ?
-         AND seq IN (SELECT seq FROM dead_letters l WHERE l.consumer = deliveries.consumer AND l.status = 'retrying')`,
-      consumer,
-    );
-    tx.run("UPDATE dead_letters SET status = 'pending' WHERE consumer = ? AND status = 'retrying'", consumer);
-    tx.run("UPDATE deliveries SET state = 'expired' WHERE consumer = ? AND state IN ('parked', 'retrying')", consumer);
-    tx.run("UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND end_seq IS NULL", head, consumer);
+    endSubscriptions(tx, consumer, low_water, head);
   }
   return gone.map(({ consumer, low_water }) => ({ consumer, owed: head - low_water }));
 });

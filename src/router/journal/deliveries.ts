@@ -5,14 +5,21 @@ export interface Mark {
   readonly consumer: string;
   /** Everything owed up to here is done or written down as an exception. */
   readonly lowWater: number;
-  /** Rows of state 'done' at or under the mark are no longer needed. */
+  /** Rows of state 'done' at or under the mark are no longer needed, except where all around them has expired. */
   readonly sweepDone: boolean;
 }
 
 const moveMark = (tx: Transaction, { consumer, lowWater, sweepDone }: Mark): void => {
   tx.run("UPDATE consumers SET low_water = ? WHERE consumer = ? AND low_water < ?", lowWater, consumer, lowWater);
   if (sweepDone)
-    tx.run("DELETE FROM deliveries WHERE consumer = ? AND seq <= ? AND state = 'done'", consumer, lowWater);
+    tx.run(
+      `DELETE FROM deliveries WHERE consumer = ? AND seq <= ? AND state = 'done'
+         AND NOT EXISTS (SELECT 1 FROM subscriptions x WHERE x.consumer = ? AND deliveries.seq > x.expired_from
+                         AND deliveries.seq <= x.end_seq)`,
+      consumer,
+      lowWater,
+      consumer,
+    );
 };
 
 export interface Acked {

@@ -110,7 +110,9 @@ const PAIRS = `
   SELECT DISTINCT s.consumer, e.seq, e.event_id, e.event_type, CASE
       WHEN l.status IN ('pending', 'discarded') THEN 'dead'
       WHEN d.state IS NOT NULL THEN d.state
-      WHEN x.consumer IS NOT NULL THEN 'expired'
+      WHEN EXISTS (SELECT 1 FROM subscriptions x WHERE x.consumer = c.consumer AND e.seq > x.expired_from
+                     AND e.seq > x.start_seq AND e.seq <= x.end_seq AND x.event_type IN ('*', e.event_type)
+                     AND e.views & x.view <> 0) THEN 'expired'
       WHEN e.seq <= c.low_water THEN 'done'
       ELSE 'owed' END AS state
   FROM subscriptions s
@@ -119,8 +121,7 @@ const PAIRS = `
     AND s.event_type IN ('*', e.event_type) AND e.views & s.view <> 0
     AND (c.deaf_to IS NULL OR e.source <> c.deaf_to)
   LEFT JOIN deliveries d ON d.consumer = s.consumer AND d.seq = e.seq
-  LEFT JOIN dead_letters l ON l.consumer = s.consumer AND l.seq = e.seq
-  LEFT JOIN expirations x ON x.consumer = s.consumer AND e.seq > x.from_seq AND e.seq <= x.to_seq`;
+  LEFT JOIN dead_letters l ON l.consumer = s.consumer AND l.seq = e.seq`;
 
 export const countPairs = (store: Reader): PairCount[] =>
   store.read<PairCount>(
@@ -152,4 +153,21 @@ export const consumerStatus = (store: Reader): ConsumerStatus[] =>
        (SELECT count(*) FROM dead_letters l WHERE l.consumer = c.consumer AND l.status IN ('pending', 'retrying')) AS dead,
        (SELECT coalesce(group_concat(event_type), '') FROM subscriptions s WHERE s.consumer = c.consumer AND s.end_seq IS NULL) AS event_types
      FROM consumers c ORDER BY c.consumer`,
+  );
+
+export interface Suppression {
+  /** Event name and what was the same: its content's hash or the fields that the row names. */
+  readonly dedup_key: string;
+  /** The first one, which was delivered. */
+  readonly event_id: string;
+  readonly suppressed: number;
+  /** Unix seconds. */
+  readonly at: number;
+}
+
+/** Repeats that were suppressed and are still remembered, newest first. */
+export const suppressions = (store: Reader, limit: number): Suppression[] =>
+  store.read<Suppression>(
+    "SELECT dedup_key, event_id, suppressed, at FROM dedup WHERE suppressed > 0 ORDER BY at DESC LIMIT ?",
+    limit,
   );

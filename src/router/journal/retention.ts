@@ -39,7 +39,6 @@ export const trimJournal = defineOperation<
   const oldest = tx.get<{ seq: number | null }>("SELECT min(seq) AS seq FROM events")?.seq ?? 0;
   tx.run("DELETE FROM deliveries WHERE state IN ('done', 'expired') AND seq < ?", oldest);
   tx.run("DELETE FROM subscriptions WHERE end_seq IS NOT NULL AND end_seq < ?", oldest);
-  tx.run("DELETE FROM expirations WHERE to_seq < ?", oldest);
   return { deleted };
 });
 

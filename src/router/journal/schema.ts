@@ -52,22 +52,15 @@ export const journalMigrations: readonly Migration[] = [
         expired_at REAL
       ) STRICT, WITHOUT ROWID;
 
-      -- What a consumer missed because it was away too long: from_seq < seq <= to_seq.
-      CREATE TABLE expirations (
-        consumer TEXT NOT NULL REFERENCES consumers (consumer),
-        from_seq INTEGER NOT NULL,
-        to_seq INTEGER NOT NULL,
-        at REAL NOT NULL,
-        PRIMARY KEY (consumer, from_seq)
-      ) STRICT, WITHOUT ROWID;
-
-      -- Owed: start_seq < seq and (end_seq is null or seq <= end_seq), for the events in this view.
+      -- Owed: start_seq < seq and (end_seq is null or seq <= end_seq), for the events in this view. What was owed above
+      -- expired_from and has no row of its own was never had: the consumer left, or was away too long.
       CREATE TABLE subscriptions (
         consumer TEXT NOT NULL REFERENCES consumers (consumer),
         event_type TEXT NOT NULL,
         view INTEGER NOT NULL,
         start_seq INTEGER NOT NULL,
         end_seq INTEGER,
+        expired_from INTEGER,
         PRIMARY KEY (consumer, event_type, view, start_seq)
       ) STRICT, WITHOUT ROWID;
 

@@ -9,10 +9,12 @@
 export { registerAudit } from "./audit.command.ts";
 export { registerDlq } from "./dlq.command.ts";
 export { registerEvents } from "./events.command.ts";
+export { registerGames } from "./games.command.ts";
 export { type CliIo, EXIT, reportFailure } from "./io.ts";
 export type { EventNote, JournalView } from "./journal-view.port.ts";
 export { createJournals, type Journals } from "./journals.ts";
 export { createPaint, type Paint, wantsColor } from "./paint.ts";
+export { registerPlay } from "./play.command.ts";
 export { negative, type Shell } from "./shell.ts";
 export { registerStats } from "./stats.command.ts";
 export { type Cell, tableLines } from "./table.ts";

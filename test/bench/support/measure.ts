@@ -10,25 +10,14 @@ export interface Contender {
 
 export interface Measured {
   readonly name: string;
-  /** Microseconds for one, the median over the rounds. */
+  /** Microseconds for one, in the round that was disturbed least. */
   readonly costUs: number;
   readonly perSecond: number;
 }
 
-export const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-};
-
-export const percentile = (values: readonly number[], share: number): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
-};
-
 export interface Comparison {
   readonly contenders: readonly Measured[];
-  /** How many times the cost of contender `b` contender `a` has: the median of the rounds' ratios. */
+  /** How many times the cost of contender `b` contender `a` has. */
   costRatio(a: string, b: string): number;
 }
 
@@ -47,17 +36,18 @@ export async function compare(contenders: readonly Contender[], times: number, r
       await run(times);
       costs.get(name)!.push(((performance.now() - begun) * 1_000) / times);
     }
-  const costsOf = (name: string) => {
+  // Whatever else runs on the machine only ever adds to a round: the best one is nearest to the thing itself.
+  const costOf = (name: string) => {
     const found = costs.get(name);
     if (found === undefined) throw new Error(`nobody measured is called ${name}`);
-    return found;
+    return Math.min(...found);
   };
   return {
     contenders: contenders.map(({ name }) => {
-      const costUs = median(costsOf(name));
+      const costUs = costOf(name);
       return { name, costUs, perSecond: 1_000_000 / costUs };
     }),
-    costRatio: (a, b) => median(costsOf(a).map((cost, round) => cost / costsOf(b)[round]!)),
+    costRatio: (a, b) => costOf(a) / costOf(b),
   };
 }
 

@@ -1,0 +1,364 @@
+import type { Catalog } from "../events/index.ts";
+import {
+  type Breaker,
+  type Clock,
+  type Ids,
+  type Log,
+  OperatingError,
+  type Random,
+  type TimeLimits,
+} from "../kernel/index.ts";
+import { Cursor } from "./cursor.ts";
+import { type AnyEvent, fromStored, VIEW, viewBits } from "./event.ts";
+import type { AppendResult } from "./journal/append.ts";
+import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
+import type { Delivery } from "./lanes.ts";
+import type { Prepared, Validation } from "./prepare.ts";
+import { type DurableHandler, type Failure, Runner } from "./runner.ts";
+import { Session } from "./session.ts";
+import type { RouterSettings } from "./settings.ts";
+import type { Store } from "./store.port.ts";
+
+export interface ConsumeOptions {
+  /** Stable name; its cursor is kept under it. */
+  readonly consumer: string;
+  readonly handlers: Readonly<Record<string, DurableHandler>>;
+  /** Where it starts when it is first seen. */
+  readonly start?: "earliest" | "now";
+  /** Shown with its dead letters, so that one knows which code failed. */
+  readonly version?: string;
+  readonly timeoutMs?: number;
+  readonly concurrency?: number;
+  /** What this source says is not delivered: a unit never hears itself. */
+  readonly deafTo?: string;
+  readonly validation?: Validation;
+}
+
+export interface SessionRequest {
+  readonly consumer: string;
+  /** Names in any spelling; empty or '*' for all. */
+  readonly eventTypes: readonly string[];
+  readonly start?: "earliest" | "now";
+  readonly version?: string;
+  readonly leaseMs?: number;
+}
+
+export interface ConsumersOptions {
+  readonly catalog: Catalog;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly settings: RouterSettings;
+  readonly timeLimits: TimeLimits;
+  readonly canonical: (spelling: string) => string;
+  /** The last event that was released to consumers. */
+  readonly head: () => number;
+  readonly prepareEmission: (
+    type: string,
+    payload: unknown,
+    parent: AnyEvent,
+    source: string,
+    how: Validation,
+  ) => Prepared;
+  readonly within: <T>(event: AnyEvent, consumer: string, run: () => T) => T;
+  readonly onEnded: (seqs: readonly number[]) => void;
+  readonly onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => void;
+  readonly publishPassing: (prepared: Prepared) => void;
+  readonly onFailure: (failure: Failure) => void;
+  readonly onDeath: (delivery: Delivery, failure: Failure, attempts: number) => Prepared | undefined;
+}
+
+interface Registered {
+  readonly cursor: Cursor;
+  readonly types: ReadonlySet<string>;
+  readonly runner: Runner | undefined;
+  readonly session: Session | undefined;
+}
+
+interface Registration {
+  readonly consumer: string;
+  readonly kind: "unit" | "process";
+  readonly types: readonly string[];
+  readonly view: number;
+  readonly start: "earliest" | "now";
+  readonly version: string;
+  readonly deafTo: string | null;
+  readonly onReady: () => void;
+  readonly breakerOf: (type: string) => Breaker | undefined;
+}
+
+const consumerShape = /^[A-Za-z0-9_][\w.@:/-]{0,199}$/;
+const STOP_GRACE_MS = 10_000;
+
+/** The durable consumers that are connected now: those of this process with a runner, those of others with a session. */
+export class Consumers {
+  readonly #o: ConsumersOptions;
+  readonly #all = new Map<string, Registered>();
+  /** Names that are being registered: two cursors under one name would deliver twice. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(options: ConsumersOptions) {
+    this.#o = options;
+  }
+
+  async consume(options: ConsumeOptions): Promise<{ stop(): Promise<void> }> {
+    return this.#inTurn(options.consumer, () => this.#consume(options));
+  }
+
+  async openSession(request: SessionRequest): Promise<Session> {
+    return this.#inTurn(request.consumer, () => this.#openSession(request));
+  }
+
+  session(consumer: string, id: string): Session {
+    const session = this.#all.get(consumer)?.session;
+    if (session === undefined || session.id !== id || session.closed)
+      throw new OperatingError("SESSION_NOT_FOUND", `session ${id} of '${consumer}' has ended`, {
+        hint: "Open a new one; what was not acked is delivered again.",
+      });
+    return session;
+  }
+
+  async closeSession(session: Session, died: boolean): Promise<void> {
+    const why = died ? "the connection was lost" : "closed by the consumer";
+    await session.close(new OperatingError("SESSION_CLOSED", why), died);
+    const registered = this.#all.get(session.consumer);
+    if (registered?.session !== session) return;
+    registered.cursor.stop();
+    this.#all.delete(session.consumer);
+  }
+
+  async forget(consumer: string): Promise<{ forgiven: number }> {
+    return this.#inTurn(consumer, async () => {
+      const registered = this.#all.get(consumer);
+      await registered?.session?.close(new OperatingError("SESSION_CLOSED", "the consumer was removed"), false);
+      await registered?.runner?.stop(STOP_GRACE_MS);
+      registered?.cursor.stop();
+      this.#all.delete(consumer);
+      const [result] = await this.#o.store.commit([unregisterConsumer({ consumer, at: this.#o.clock.now() })]);
+      return result;
+    });
+  }
+
+  /** Committed events, in journal order. */
+  offer(events: readonly AnyEvent[]): void {
+    for (const { cursor } of this.#all.values()) cursor.offer(events);
+  }
+
+  hears(eventType: string): boolean {
+    for (const { types } of this.#all.values()) if (types.has(eventType) || types.has("*")) return true;
+    return false;
+  }
+
+  /** Name and event types of each. */
+  *list(): Generator<[consumer: string, types: ReadonlySet<string>]> {
+    for (const [consumer, { types }] of this.#all) yield [consumer, types];
+  }
+
+  /** Dead letters were sent back to this consumer. */
+  wake(consumer: string, lanes: readonly string[]): void {
+    this.#all.get(consumer)?.cursor.wake(lanes);
+  }
+
+  openBreakers(): { consumer: string; event_type: string }[] {
+    return [...this.#all].flatMap(([consumer, { runner }]) =>
+      (runner?.openBreakers() ?? []).map((event_type) => ({ consumer, event_type })),
+    );
+  }
+
+  lag(): Record<string, number> {
+    return Object.fromEntries([...this.#all].map(([consumer, { cursor }]) => [consumer, cursor.lag]));
+  }
+
+  get idle(): boolean {
+    return [...this.#all.values()].every(({ cursor }) => cursor.idle);
+  }
+
+  /** Writes down marks that moved without an ack, and signs of life. */
+  async flushMarks(): Promise<void> {
+    const moved = [...this.#all.values()].flatMap(({ cursor }) => {
+      const operation = cursor.flushMark();
+      return operation === undefined ? [] : [{ cursor, operation }];
+    });
+    const alive = [...this.#all.keys()];
+    if (moved.length === 0 && alive.length === 0) return;
+    await this.#o.store.commit([
+      ...moved.map(({ operation }) => operation),
+      touchConsumers({ consumers: alive, at: this.#o.clock.now() }),
+    ]);
+    for (const { cursor, operation } of moved) cursor.markFlushed(operation);
+  }
+
+  async stop(): Promise<void> {
+    const end = new OperatingError("SESSION_CLOSED", "the main process stops", { retryable: true });
+    await Promise.all(
+      [...this.#all.values()].map(async ({ runner, session, cursor }) => {
+        await runner?.stop(STOP_GRACE_MS);
+        await session?.close(end, false);
+        cursor.stop();
+      }),
+    );
+  }
+
+  /** One after the other for each name. */
+  async #inTurn<T>(consumer: string, run: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(consumer);
+    const mine = (async () => {
+      await before?.catch(() => undefined);
+      return run();
+    })();
+    this.#turns.set(consumer, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#turns.get(consumer) === mine) this.#turns.delete(consumer);
+    }
+  }
+
+  async #consume(options: ConsumeOptions): Promise<{ stop(): Promise<void> }> {
+    const { consumer } = options;
+    const { store, clock, log, timeLimits, settings, onCommitted, publishPassing, onFailure, onDeath } = this.#o;
+    if (this.#all.has(consumer))
+      throw new OperatingError("INVALID_CONSUMER", `a consumer named '${consumer}' is connected already`, {
+        hint: "Each consumer has a name of its own.",
+      });
+    const handlers = new Map(
+      Object.entries(options.handlers).map(([name, handler]) => [this.#o.canonical(name), handler]),
+    );
+    const source = options.deafTo ?? consumer;
+    let runner: Runner | undefined;
+    const cursor = await this.#register({
+      consumer,
+      kind: "unit",
+      types: [...handlers.keys()],
+      view: VIEW.router,
+      start: options.start ?? "now",
+      version: options.version ?? "1",
+      deafTo: options.deafTo ?? null,
+      onReady: () => runner?.pump(),
+      breakerOf: (type) => runner?.breakerOf(type),
+    });
+    const started = new Runner(cursor, {
+      consumer,
+      handlerOf: (type) => handlers.get(type) ?? handlers.get("*"),
+      concurrency: options.concurrency ?? settings.concurrency,
+      timeoutMs: options.timeoutMs ?? settings.handlerTimeoutMs,
+      windowSeconds: settings.dedupWindowSeconds,
+      breaker: { threshold: settings.breakerThreshold, openMs: settings.breakerOpenMs },
+      prepareEmission: (type, payload, parent) =>
+        this.#o.prepareEmission(type, payload, parent, source, options.validation ?? "tolerant"),
+      within: (event, run) => this.#o.within(event, consumer, run),
+      store,
+      clock,
+      log,
+      timeLimits,
+      onCommitted,
+      publishPassing,
+      onFailure,
+      onDeath,
+    });
+    runner = started;
+    this.#all.set(consumer, { cursor, types: new Set(handlers.keys()), runner, session: undefined });
+    cursor.start(this.#o.head());
+    return {
+      stop: async () => {
+        await started.stop(STOP_GRACE_MS);
+        if (this.#all.get(consumer)?.runner === started) this.#all.delete(consumer);
+      },
+    };
+  }
+
+  async #openSession(request: SessionRequest): Promise<Session> {
+    const { consumer } = request;
+    const { clock, timeLimits, settings, onCommitted, publishPassing, onFailure, onDeath } = this.#o;
+    const known = this.#all.get(consumer);
+    if (known?.runner !== undefined)
+      throw new OperatingError("INVALID_CONSUMER", `'${consumer}' is a consumer of the main process`, {
+        hint: "Choose another name.",
+      });
+    await known?.session?.close(
+      new OperatingError("SESSION_REPLACED", `another session of '${consumer}' was opened`),
+      true,
+    );
+    known?.cursor.stop();
+    const all = request.eventTypes.length === 0 || request.eventTypes.includes("*");
+    const types = all ? ["*"] : request.eventTypes.map(this.#o.canonical);
+    let session: Session | undefined;
+    const cursor = await this.#register({
+      consumer,
+      kind: "process",
+      types,
+      view: VIEW.crossProcess,
+      start: request.start ?? "now",
+      version: request.version ?? "1",
+      deafTo: null,
+      onReady: () => session?.wake(),
+      breakerOf: () => undefined,
+    });
+    session = new Session({
+      id: this.#o.ids.uuid(),
+      consumer,
+      cursor,
+      leaseMs: request.leaseMs ?? settings.handlerTimeoutMs,
+      windowSeconds: settings.dedupWindowSeconds,
+      clock,
+      timeLimits,
+      onCommitted,
+      publishPassing,
+      onFailure,
+      onDeath,
+    });
+    this.#all.set(consumer, { cursor, types: new Set(types), runner: undefined, session });
+    cursor.start(this.#o.head());
+    return session;
+  }
+
+  /** Stores what it wants and takes up its place in the journal. */
+  async #register(request: Registration): Promise<Cursor> {
+    const { consumer, kind, view, start, version: handlerVersion, deafTo, types } = request;
+    const { catalog, store, clock, random, settings, log, onEnded } = this.#o;
+    if (!consumerShape.test(consumer))
+      throw new OperatingError("INVALID_CONSUMER", `'${consumer}' is no name for a consumer`, {
+        hint: "Letters, digits and _ . @ : / - are allowed, at most 200 characters.",
+      });
+    const wanted = types.map((eventType) => ({ eventType, view }));
+    const at = clock.now();
+    const [registered] = await store.commit([
+      registerConsumer({ consumer, kind, wanted, start, handlerVersion, deafTo, at }),
+    ]);
+    if (registered.wasExpired) log.warn("a consumer that had expired is back; it starts anew", { consumer, start });
+    // Also those that have ended: what they still owe is delivered as long as the type is wanted in some way.
+    const subscriptions = Map.groupBy(
+      store.read<{ event_type: string; view: number; start_seq: number; end_seq: number }>(
+        `SELECT event_type, view, start_seq, coalesce(end_seq, 9e15) AS end_seq FROM subscriptions
+         WHERE consumer = ? AND coalesce(end_seq, 9e15) > ?`,
+        consumer,
+        registered.lowWater,
+      ),
+      ({ event_type }) => event_type,
+    );
+    const covers = (type: string, seq: number, bits: number): boolean =>
+      subscriptions.get(type)?.some((s) => seq > s.start_seq && seq <= s.end_seq && (bits & s.view) !== 0) ?? false;
+    const { maxAttempts, retryFirstMs, retryMostMs } = settings;
+    return new Cursor({
+      consumer,
+      handlerVersion,
+      lowWater: registered.lowWater,
+      wants: (event) => {
+        if (event.source === deafTo) return false;
+        const bits = viewBits(event.views);
+        return covers(event.eventType, event.seq!, bits) || covers("*", event.seq!, bits);
+      },
+      store,
+      clock,
+      random,
+      retry: { maxAttempts, backoff: { firstMs: retryFirstMs, mostMs: retryMostMs, jitter: 0.2 } },
+      window: settings.window,
+      fromStored: (stored) => fromStored(catalog, stored),
+      onReady: request.onReady,
+      onEnded,
+      breakerOf: request.breakerOf,
+    });
+  }
+}

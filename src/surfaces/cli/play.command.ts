@@ -1,0 +1,160 @@
+import { createInterface } from "node:readline";
+import type { Command } from "commander";
+import { OperatingError } from "../../kernel/index.ts";
+import type { CliIo } from "./io.ts";
+
+/** A game in progress between a person and opponents, as the arena keeps it. */
+export interface PlayTable {
+  readonly title: string;
+  readonly rules: string;
+  readonly seat: number;
+  readonly players: number;
+  turn(): number;
+  isOver(): boolean;
+  winner(): number | undefined;
+  draw(): string;
+  legalMoves(): string[];
+  moves(): string[];
+  play(text: string): boolean;
+  reply(): string;
+  undo(): boolean;
+}
+
+export interface PlayPort {
+  readonly baselines: readonly string[];
+  readonly defaultConfigKey: string;
+  open(request: {
+    readonly configKey: string;
+    readonly seat: number;
+    readonly baseline?: string;
+    readonly modelPath?: string;
+    readonly simulations?: number;
+    readonly seed: number;
+  }): Promise<PlayTable>;
+}
+
+interface PlayOptions {
+  readonly against: string;
+  readonly model?: string;
+  readonly simulations: string;
+  readonly seat: string;
+  readonly seed: string;
+  readonly json?: boolean;
+}
+
+const STONES = ["X", "O", "A", "B"];
+const HELP = "Type a move, `moves` for the legal ones, `undo` to take back, `quit` to leave.";
+
+const whole = (name: string, text: string, least: number, most: number): number => {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < least || value > most)
+    throw new OperatingError(
+      `INVALID_${name.toUpperCase()}`,
+      `--${name} is a whole number from ${least} to ${most}, not "${text}".`,
+    );
+  return value;
+};
+
+/** How the conversation is told: in words and boards to a person, in lines of JSON to a program. */
+interface Teller {
+  position(table: PlayTable): void;
+  moved(table: PlayTable, seat: number, move: string): void;
+  refused(table: PlayTable, text: string): void;
+  said(text: string): void;
+  ended(table: PlayTable, finished: boolean): void;
+}
+
+const nameOf = (table: PlayTable, seat: number): string => `${STONES[seat]}${seat === table.seat ? " (you)" : ""}`;
+
+const inWords = (io: CliIo): Teller => ({
+  position(table) {
+    io.out(`\n${table.draw()}\n`);
+    if (!table.isOver()) io.out(`${nameOf(table, table.turn())} to move> `);
+  },
+  moved: (table, seat, move) => io.out(`${nameOf(table, seat)} plays ${move}\n`),
+  refused: (table, text) => io.out(`"${text}" is no legal move. Legal: ${table.legalMoves().join(" ")}\n`),
+  said: (text) => io.out(`${text}\n`),
+  ended(table, finished) {
+    const winner = table.winner();
+    if (!finished) io.out("\nGame left.\n");
+    else if (winner === undefined) io.out("A draw.\n");
+    else io.out(winner === table.seat ? "You win.\n" : `${STONES[winner]} wins.\n`);
+  },
+});
+
+const inJson = (io: CliIo): Teller => {
+  const line = (value: object) => io.out(`${JSON.stringify(value)}\n`);
+  return {
+    position: (table) =>
+      line({
+        type: "position",
+        board: table.draw(),
+        to_move: table.turn() + 1,
+        your_turn: !table.isOver() && table.turn() === table.seat,
+        legal_moves: table.legalMoves(),
+      }),
+    moved: (_table, seat, move) => line({ type: "move", seat: seat + 1, move }),
+    refused: (table, text) => line({ type: "refused", text, legal_moves: table.legalMoves() }),
+    said: (text) => line({ type: "note", text }),
+    ended(table, finished) {
+      const winner = table.winner();
+      const result = !finished ? "left" : winner === undefined ? "draw" : winner === table.seat ? "won" : "lost";
+      line({ type: "end", result, winner: winner === undefined ? null : winner + 1, moves: table.moves() });
+    },
+  };
+};
+
+/** Lets the opponents play until the person is at turn, then shows the board. */
+function advance(table: PlayTable, teller: Teller): void {
+  while (!table.isOver() && table.turn() !== table.seat) {
+    const seat = table.turn();
+    teller.moved(table, seat, table.reply());
+  }
+  teller.position(table);
+}
+
+/** One line of the person; answers whether she stays. */
+function hear(table: PlayTable, teller: Teller, line: string): boolean {
+  const text = line.trim();
+  const word = text.toLowerCase();
+  if (word === "quit" || word === "exit" || word === "q") return false;
+  if (word === "") return true;
+  if (word === "help" || word === "?") teller.said(HELP);
+  else if (word === "moves") teller.said(`Legal: ${table.legalMoves().join(" ")}`);
+  else if (word === "undo") {
+    if (!table.undo()) teller.said("There is nothing to take back.");
+  } else if (!table.play(text)) teller.refused(table, text);
+  advance(table, teller);
+  return true;
+}
+
+export function registerPlay(program: Command, io: CliIo, arena: PlayPort): void {
+  program
+    .command("play")
+    .description("play a built-in game in the terminal, against a baseline or a model file")
+    .argument("[config_key]", "which game", arena.defaultConfigKey)
+    .option("--against <baseline>", `one of ${arena.baselines.join(", ")}`, "mcts-1000")
+    .option("--model <file>", "play against this model file instead")
+    .option("--simulations <n>", "how long a model thinks about a move", "200")
+    .option("--seat <n>", "your seat; 1 moves first", "1")
+    .option("--seed <n>", "the same seed and moves give the same game", "1")
+    .option("--json", "speak in lines of JSON")
+    .action(async (configKey: string, options: PlayOptions) => {
+      const seed = whole("seed", options.seed, 0, 0xffffffff);
+      const seat = whole("seat", options.seat, 1, STONES.length) - 1;
+      const simulations = whole("simulations", options.simulations, 1, 100_000);
+      const opponent =
+        options.model === undefined ? { baseline: options.against } : { modelPath: options.model, simulations };
+      const table = await arena.open({ configKey, seat, seed, ...opponent });
+      const teller = options.json ? inJson(io) : inWords(io);
+      if (!options.json) io.out(`${table.title}\n${table.rules}\nYou are ${STONES[seat]}. ${HELP}\n`);
+      advance(table, teller);
+      const lines = createInterface({ input: io.stdin, signal: io.signal });
+      for await (const line of lines) {
+        if (table.isOver() || !hear(table, teller, line)) break;
+        if (table.isOver()) break;
+      }
+      lines.close();
+      teller.ended(table, table.isOver());
+    });
+}

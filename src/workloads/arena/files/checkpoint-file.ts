@@ -1,0 +1,49 @@
+/** A network together with what its trainer remembers, so that the next round may be trained by another process. */
+import type { Json } from "../../../kernel/index.ts";
+import type { Game } from "../games/game.ts";
+import type { Momentum, Trainer } from "../net/trainer.ts";
+import { columnOf, decodeFile, type EncodedFile, encodeFile } from "./container.ts";
+import { fileFault } from "./errors.ts";
+import { describeShape, type Model, networkFrom } from "./model-file.ts";
+
+const KIND = "checkpoint";
+const VERSION = 1;
+
+export interface Checkpoint extends Model {
+  readonly momentum: Momentum;
+}
+
+export function encodeCheckpoint({ network, momentum }: Trainer, origin: Json = {}): EncodedFile {
+  const shape = [network.layout.length];
+  return encodeFile({
+    kind: KIND,
+    version: VERSION,
+    about: { ...describeShape(network.layout.shape), steps: momentum.steps, origin },
+    columns: [
+      { name: "weights", shape, data: network.weights },
+      { name: "first_moments", shape, data: momentum.first },
+      { name: "second_moments", shape, data: momentum.second },
+    ],
+  });
+}
+
+export function decodeCheckpoint(bytes: Uint8Array, game: Game): Checkpoint {
+  const file = decodeFile(bytes, KIND, VERSION);
+  const { steps, origin = {}, ...shape } = file.about;
+  const network = networkFrom(shape, file.columns, game);
+  if (typeof steps !== "number" || !Number.isSafeInteger(steps) || steps < 0)
+    throw fileFault("ARENA_FILE_CORRUPT", "The checkpoint does not say how many steps it took.");
+  const moments = (name: string): Float32Array => {
+    const column = columnOf(file.columns, name, Float32Array, [network.layout.length]);
+    for (let i = 0; i < column.length; i += 1)
+      if (!Number.isFinite(column[i]!))
+        throw fileFault("ARENA_FILE_CORRUPT", `"${name}" holds what is no finite number.`);
+    return column;
+  };
+  return {
+    network,
+    hash: file.hash,
+    origin,
+    momentum: { first: moments("first_moments"), second: moments("second_moments"), steps },
+  };
+}

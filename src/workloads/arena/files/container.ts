@@ -1,0 +1,191 @@
+/**
+ * The container of every file of the arena: 8 bytes of magic, the length of a header, a header of canonical JSON that
+ * says what the file is and which columns follow, the columns in little-endian bytes, and the SHA-256 of all before it.
+ *
+ * A file never changes once it is written. Its name for the rest of the world is the SHA-256 of the whole file, the
+ * one that `sha256sum` prints. The same content gives the same bytes on every machine.
+ */
+import { hash } from "node:crypto";
+import { endianness } from "node:os";
+import { canonicalJson, type Json } from "../../../kernel/index.ts";
+import { fileFault } from "./errors.ts";
+
+export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array;
+export type ColumnType = "u8" | "u16" | "u32" | "i32" | "f32";
+
+export interface NamedColumn {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly data: Column;
+}
+
+export interface FileContent {
+  readonly kind: string;
+  readonly version: number;
+  /** What the columns do not say: the game, the origin, whatever a reader needs. */
+  readonly about: { readonly [key: string]: Json };
+  readonly columns: readonly NamedColumn[];
+}
+
+export interface EncodedFile {
+  readonly bytes: Uint8Array;
+  /** SHA-256 of the bytes, in hex. */
+  readonly hash: string;
+}
+
+const MAGIC = Buffer.from("RRARENA\n", "latin1");
+const FORMAT = "ringrift-arena";
+const DIGEST_BYTES = 32;
+const MOST_HEADER_BYTES = 1 << 20;
+const MOST_COLUMNS = 64;
+
+/** Files above this are refused before they are read, unless the caller says otherwise. */
+export const MOST_FILE_BYTES = 1 << 30;
+
+const TYPES = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  f32: Float32Array,
+} as const;
+
+const typeOf = (data: Column): ColumnType => {
+  for (const [name, type] of Object.entries(TYPES)) if (data instanceof type) return name as ColumnType;
+  throw new TypeError("unknown column type");
+};
+
+export const hashOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
+
+/** Column bytes in the file's order; a copy, so that views into shared memory are settled. */
+export function columnBytes(data: Column): Buffer {
+  const bytes = Buffer.from(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  return endianness() === "LE" || data.BYTES_PER_ELEMENT === 1
+    ? bytes
+    : data.BYTES_PER_ELEMENT === 2
+      ? bytes.swap16()
+      : bytes.swap32();
+}
+
+export function columnFrom(bytes: Uint8Array, type: ColumnType): Column {
+  const copy = Buffer.from(Uint8Array.from(bytes).buffer);
+  const Type = TYPES[type];
+  if (endianness() !== "LE" && Type.BYTES_PER_ELEMENT === 2) copy.swap16();
+  if (endianness() !== "LE" && Type.BYTES_PER_ELEMENT === 4) copy.swap32();
+  return new Type(copy.buffer, copy.byteOffset, copy.byteLength / Type.BYTES_PER_ELEMENT);
+}
+
+export function encodeFile(content: FileContent): EncodedFile {
+  const header = Buffer.from(
+    canonicalJson({
+      format: FORMAT,
+      kind: content.kind,
+      version: content.version,
+      about: content.about,
+      columns: content.columns.map(({ name, shape, data }) => ({ name, shape, type: typeOf(data) })),
+    }),
+  );
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(header.length);
+  const body = Buffer.concat([MAGIC, length, header, ...content.columns.map(({ data }) => columnBytes(data))]);
+  const bytes = Buffer.concat([body, hash("sha256", body, "buffer")]);
+  return { bytes, hash: hashOf(bytes) };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const parseHeader = (bytes: Buffer): Record<string, unknown> => {
+  let header: unknown;
+  try {
+    header = JSON.parse(bytes.toString("utf8"));
+  } catch (cause) {
+    throw fileFault("ARENA_FILE_CORRUPT", "The header is no JSON.", cause);
+  }
+  if (!isRecord(header) || header.format !== FORMAT)
+    throw fileFault("ARENA_FILE_CORRUPT", `The header does not say "${FORMAT}".`);
+  return header;
+};
+
+const columnSpec = (value: unknown): { name: string; shape: number[]; type: ColumnType; elements: number } => {
+  if (!isRecord(value) || typeof value.name !== "string" || !Array.isArray(value.shape))
+    throw fileFault("ARENA_FILE_CORRUPT", "The header describes a column without a name or a shape.");
+  const { name, shape, type } = value as { name: string; shape: unknown[]; type: unknown };
+  if (typeof type !== "string" || !Object.hasOwn(TYPES, type))
+    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has an unknown type.`);
+  let elements = 1;
+  for (const side of shape) {
+    if (typeof side !== "number" || !Number.isSafeInteger(side) || side < 0)
+      throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has an impossible shape.`);
+    elements *= side;
+  }
+  if (!Number.isSafeInteger(elements))
+    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has an impossible shape.`);
+  return { name, shape: shape as number[], type: type as ColumnType, elements };
+};
+
+/** Reads a file of one kind and one version, or says in a typed error why it cannot. */
+export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent & { readonly hash: string } {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (file.length < MAGIC.length || !file.subarray(0, MAGIC.length).equals(MAGIC))
+    throw fileFault("ARENA_FILE_CORRUPT", "This is no file of the arena: it does not start with its mark.");
+  if (file.length < MAGIC.length + 4 + DIGEST_BYTES)
+    throw fileFault("ARENA_FILE_TRUNCATED", `The file ends after ${file.length} bytes, inside its frame.`);
+  const headerStart = MAGIC.length + 4;
+  const headerLength = file.readUInt32LE(MAGIC.length);
+  if (headerLength > MOST_HEADER_BYTES)
+    throw fileFault(
+      "ARENA_FILE_TOO_LARGE",
+      `A header of ${headerLength} bytes; at most ${MOST_HEADER_BYTES} are read.`,
+    );
+  if (headerStart + headerLength + DIGEST_BYTES > file.length)
+    throw fileFault("ARENA_FILE_TRUNCATED", "The file ends inside its header.");
+  const header = parseHeader(file.subarray(headerStart, headerStart + headerLength));
+
+  if (typeof header.version !== "number") throw fileFault("ARENA_FILE_VERSION", "The file does not say its version.");
+  if (header.kind !== kind)
+    throw fileFault("ARENA_FILE_KIND", `The file holds "${String(header.kind)}", not "${kind}".`);
+  if (header.version !== version)
+    throw fileFault(
+      "ARENA_FILE_VERSION",
+      `The file has version ${header.version}; this program reads version ${version}.`,
+    );
+  if (!isRecord(header.about) || !Array.isArray(header.columns) || header.columns.length > MOST_COLUMNS)
+    throw fileFault("ARENA_FILE_CORRUPT", "The header does not describe its columns.");
+
+  const specs = header.columns.map(columnSpec);
+  const payload = specs.reduce((sum, { elements, type }) => sum + elements * TYPES[type].BYTES_PER_ELEMENT, 0);
+  const expected = headerStart + headerLength + payload + DIGEST_BYTES;
+  if (file.length < expected)
+    throw fileFault("ARENA_FILE_TRUNCATED", `The file has ${file.length} of its ${expected} bytes.`);
+  if (file.length > expected)
+    throw fileFault("ARENA_FILE_CORRUPT", `The file has ${file.length - expected} bytes too many.`);
+  const end = file.length - DIGEST_BYTES;
+  if (!file.subarray(end).equals(hash("sha256", file.subarray(0, end), "buffer")))
+    throw fileFault("ARENA_FILE_CORRUPT", "The bytes do not match the file's own SHA-256.");
+
+  let at = headerStart + headerLength;
+  const columns = specs.map(({ name, shape, type, elements }) => {
+    const size = elements * TYPES[type].BYTES_PER_ELEMENT;
+    const data = columnFrom(file.subarray(at, at + size), type);
+    at += size;
+    return { name, shape, data };
+  });
+  return { kind, version, about: header.about as { readonly [key: string]: Json }, columns, hash: hashOf(file) };
+}
+
+/** A column by name, type and shape; anything else is a corrupt file. */
+export function columnOf<T extends Column>(
+  columns: readonly NamedColumn[],
+  name: string,
+  type: abstract new (...args: never[]) => T,
+  shape: readonly number[],
+): T {
+  const column = columns.find((candidate) => candidate.name === name);
+  if (!column) throw fileFault("ARENA_FILE_CORRUPT", `The file has no column "${name}".`);
+  if (!(column.data instanceof type))
+    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has another type than ${type.name}.`);
+  if (column.shape.length !== shape.length || column.shape.some((side, i) => side !== shape[i]))
+    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has shape (${column.shape}), not (${shape}).`);
+  return column.data;
+}

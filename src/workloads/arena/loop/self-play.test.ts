@@ -1,0 +1,86 @@
+import { describe, expect, it, vi } from "vitest";
+import { seededRandom } from "../../../kernel/index.ts";
+import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
+import { isOver, OUTCOME, PLY, TURN } from "../games/game.ts";
+import { shapeOf } from "../net/layout.ts";
+import { createNetwork } from "../net/network.ts";
+import { networkEvaluator } from "../search/evaluator.ts";
+import { createSearch, DEFAULT_SEARCH } from "../search/puct.ts";
+import { DEFAULT_SELF_PLAY, selfPlay } from "./self-play.ts";
+
+// Real work on a busy machine; the limit is there for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 60_000 });
+
+const play = (configKey: string, seeds: readonly number[], changes = {}) => {
+  const game = createGame(configKey);
+  const network = createNetwork(shapeOf(game, 8, 8), seededRandom(1));
+  const search = createSearch(game, networkEvaluator(game, network), { ...DEFAULT_SEARCH, simulations: 16 });
+  return { game, ...selfPlay(game, search, { ...DEFAULT_SELF_PLAY, ...changes }, seeds) };
+};
+
+describe("self-play", () => {
+  it.each(CONFIG_KEYS)("of %s records the positions of its games as their movers saw them", (configKey) => {
+    const { game, games, samples } = play(configKey, [1, 2, 3]);
+    const state = game.newState();
+    const moves = new Int32Array(game.moves);
+    const codes = new Uint8Array(game.cells);
+    let row = 0;
+    games.forEach((record, index) => {
+      game.reset(state);
+      for (const move of record.moves) {
+        expect(game.isLegal(state, move)).toBe(true);
+        if (row < samples.count && samples.game[row] === index && samples.ply[row] === state[PLY]) {
+          game.encode(state, codes, 0);
+          expect(samples.codes.slice(row * game.cells, (row + 1) * game.cells)).toEqual(codes);
+          const view = game.views[state[TURN]!]!;
+          const legal = new Uint8Array(game.moves);
+          for (const m of moves.subarray(0, game.legalMoves(state, moves))) legal[view[m]!] = 1;
+          expect(samples.legal.slice(row * game.moves, (row + 1) * game.moves)).toEqual(legal);
+          // The move that was played had visits.
+          expect(samples.policy[row * game.moves + view[move]!]).toBeGreaterThan(0);
+          for (let k = 0; k < game.players; k += 1) {
+            const seat = (state[TURN]! + k) % game.players;
+            const share = record.outcome === game.players ? 1 / game.players : record.outcome === seat ? 1 : 0;
+            expect(samples.outcome[row * game.players + k]).toBeCloseTo(share, 6);
+          }
+          row += 1;
+        }
+        game.play(state, move);
+      }
+      expect(isOver(state)).toBe(true);
+      expect(state[OUTCOME]).toBe(record.outcome);
+    });
+    expect(row).toBe(samples.count);
+  });
+
+  it("plays a game from its seed alone, whatever was played before it", () => {
+    const together = play("othello6_2p", [7, 8, 9]);
+    const alone = play("othello6_2p", [8]);
+    expect(together.games[1]).toEqual(alone.games[0]);
+    expect(together.games[0]).not.toEqual(together.games[2]);
+  });
+
+  it("starts from the opening position when no random plies are wanted", () => {
+    const { samples } = play("othello6_2p", [1, 2, 3, 4], { randomPlies: 0 });
+    expect(samples.ply.filter((ply) => ply === 0)).toHaveLength(4);
+  });
+
+  it("plays the favourite more often as the temperature falls", () => {
+    const seeds = Array.from({ length: 30 }, (_, i) => i);
+    const favourites = (temperature: number) => {
+      const { game, games, samples } = play("connect4_7x6_2p", seeds, {
+        temperature,
+        lateTemperature: temperature,
+        randomPlies: 0,
+      });
+      let hits = 0;
+      for (let row = 0; row < samples.count; row += 1) {
+        const policy = samples.policy.subarray(row * game.moves, (row + 1) * game.moves);
+        if (policy[games[samples.game[row]!]!.moves[samples.ply[row]!]!] === Math.max(...policy)) hits += 1;
+      }
+      return hits / samples.count;
+    };
+    expect(favourites(0.1)).toBeGreaterThan(0.95);
+    expect(favourites(1)).toBeLessThan(0.8);
+  });
+});
