@@ -35,7 +35,8 @@ const wasStarted = (): boolean => {
 };
 
 if (wasStarted()) {
-  const terminal = openTerminal(process);
-  process.exitCode = await runCli(process.argv.slice(2), terminal.io, systemPorts());
+  const ports = systemPorts();
+  const terminal = openTerminal(process, ports.clock);
+  process.exitCode = await runCli(process.argv.slice(2), terminal.io, ports);
   terminal.release();
 }

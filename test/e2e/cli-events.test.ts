@@ -51,6 +51,8 @@ describe("ringrift up", () => {
     const ready = JSON.parse((await main.waitForLine(/"ready"/)).text);
     expect(ready).toMatchObject({ status: "ready", pid: main.pid, socket_path: expect.any(String) });
     expect(ready.port).toBeGreaterThan(0);
+    // Under npm one Ctrl-C arrives twice.
+    main.kill(signal);
     main.kill(signal);
     expect(await main.exited).toEqual({ code: 0, signal: null });
     expect(main.stdout().trimEnd().split("\n").at(-1)).toBe('{"status":"stopped"}');

@@ -1,26 +1,30 @@
+import type { Clock } from "../../kernel/index.ts";
 import type { CliIo } from "../../surfaces/cli/index.ts";
 
 export interface Terminal {
   readonly io: CliIo;
-  /** Lets go of the process: signals do again what they did before. */
+  /** Lets the process end. Signals that come later still do no harm. */
   release(): void;
 }
 
 const PARENT_EVERY_MS = 1_000;
 /** The exit code of a process that was ended by Ctrl-C, as shells count it. */
 const INTERRUPTED = 130;
+/** Under npm one Ctrl-C arrives twice, from the terminal and from npm: only a later signal is a second one. */
+const SECOND_AFTER_MS = 1_000;
 
 /** The terminal of this process. Signals, a reader that went away and a dead npm all abort the one signal. */
-export function openTerminal(process: NodeJS.Process): Terminal {
+export function openTerminal(process: NodeJS.Process, clock: Clock): Terminal {
   const { stdin, stdout, stderr, env } = process;
   const ending = new AbortController();
+  let askedAt: number | undefined;
   const stop = () => {
+    askedAt ??= clock.monotonic();
     // Whoever asks twice does not want to wait for a clean end.
-    if (ending.signal.aborted) process.exit(INTERRUPTED);
+    if (clock.monotonic() - askedAt > SECOND_AFTER_MS) process.exit(INTERRUPTED);
     ending.abort();
   };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, stop);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
 
   let gone = false;
   const lose = (error: NodeJS.ErrnoException) => {
@@ -55,9 +59,6 @@ export function openTerminal(process: NodeJS.Process): Terminal {
       },
       signal: ending.signal,
     },
-    release() {
-      clearInterval(watch);
-      for (const signal of signals) process.off(signal, stop);
-    },
+    release: () => clearInterval(watch),
   };
 }
