@@ -16,10 +16,14 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
   process.stderr.write("Setting up: installing dependencies (about a minute, once) ...\n");
   const npm = process.env.npm_execpath;
   const [command, before] = npm?.endsWith(".js") ? [process.execPath, [npm]] : ["npm", []];
-  const done = spawnSync(command, [...before, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd: root,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  const done = spawnSync(
+    command,
+    [...before, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+    {
+      cwd: root,
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
   if (done.status !== 0) {
     process.stderr.write("Setting up failed: 'npm ci' did not succeed. Is the npm registry reachable?\n");
     process.exit(1);

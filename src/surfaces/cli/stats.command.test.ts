@@ -319,7 +319,7 @@ describe("stats simulate", () => {
 
 describe("the manual", () => {
   const manual = readFileSync(new URL("../../../docs/30-statistics.md", import.meta.url), "utf8");
-  const examples = [...manual.matchAll(/^```console\n\$ ringrift stats ([^\n]*)\n(.*?)^```$/gms)];
+  const examples = [...manual.matchAll(/^```console[^\n]*\n\$ ringrift stats ([^\n]*)\n(.*?)^```$/gms)];
 
   it("has examples for every command", () => {
     expect(new Set(examples.map(([, line]) => line!.split(" ")[0]))).toEqual(
