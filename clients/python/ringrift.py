@@ -1108,13 +1108,8 @@ class DeadLetterGroup:
     last_failed_at: float
 
 
-_TIMES = ("first_failed_at", "last_failed_at", "resolved_at")
-
-
 def _letters(kind: Callable[..., T], rows: Iterable[Json]) -> List[T]:
-    """The journal keeps these times in milliseconds."""
-    in_seconds = ({k: v / 1_000 if k in _TIMES and v is not None else v for k, v in row.items()} for row in rows)
-    return [kind(**_known(kind, row)) for row in in_seconds]
+    return [kind(**_known(kind, row)) for row in rows]
 
 
 class DeadLetterQueue:

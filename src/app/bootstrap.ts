@@ -14,7 +14,7 @@ import {
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import { type Clock, createLog, type Log, type Random, systemClock, systemRandom } from "../kernel/index.ts";
-import { consumerStatus, EventRouter, journalBytes, type Store, suppressions } from "../router/index.ts";
+import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
 import {
   createApi,
   ENDPOINT_FILE,
@@ -159,7 +159,11 @@ function statusOf(router: EventRouter, { clock, startedAt, version, settings }: 
     event_subscription_status: stats.subscribers,
     handler_timeouts: stats.handler_timeouts,
     router: stats,
-    journal: { head: stats.journal_head, bytes: journalBytes(router.store), consumers: consumerStatus(router.store) },
+    journal: {
+      head: stats.journal_head,
+      bytes: journalBytes(router.store),
+      consumers: consumerStatus(router.store).map(inUnixSeconds),
+    },
     suppressed: suppressions(router.store, 20),
     dead_letters: router.deadLetters.counts(),
   };

@@ -50,4 +50,5 @@ export {
   type Transaction,
 } from "./store.port.ts";
 export type { DataEvent, EventBus } from "./views.ts";
+export { inUnixSeconds } from "./wire-times.ts";
 export { createWriteSet, defineTable, type StateTable, stateModule, type WriteSet } from "./write-set.ts";

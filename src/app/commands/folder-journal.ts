@@ -13,6 +13,7 @@ import {
   eventsOfTrace,
   fromStored,
   groupDeadLetters,
+  inUnixSeconds,
   journalHistory,
   journalModule,
   listDeadLetters,
@@ -97,12 +98,12 @@ export function openFolderJournal(dataDir: string, catalog: Catalog, nodeId: str
       const { trace_id } = stored(eventId);
       return { trace_id, events: eventsOfTrace(reader, trace_id, MOST_IN_TRACE).map(note) };
     },
-    deadLetters: async (filter, limit) => listDeadLetters(reader, filter, limit),
+    deadLetters: async (filter, limit) => listDeadLetters(reader, filter, limit).map(inUnixSeconds),
     deadLetterSummary: async () => ({
       counts: countDeadLetters(reader),
-      groups: groupDeadLetters(reader, { status: "pending" }, 100),
+      groups: groupDeadLetters(reader, { status: "pending" }, 100).map(inUnixSeconds),
     }),
-    consumers: async () => consumerStatus(reader),
+    consumers: async () => consumerStatus(reader).map(inUnixSeconds),
     audit: async (judge) => judge(runtimeFacts(reader, { nodeId })),
     close: () => reader.close(),
   };

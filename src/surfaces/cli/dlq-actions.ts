@@ -74,7 +74,7 @@ const MOST_COUNTED = 10_000;
 export async function purge(olderThanHours: number, dryRun: boolean, shell: Shell): Promise<void> {
   const journal = await shell.journals.live();
   try {
-    const before = shell.clock.now() - olderThanHours * 3_600_000;
+    const before = shell.clock.now() / 1_000 - olderThanHours * 3_600;
     const old = async (status: "recovered" | "discarded") =>
       (await journal.deadLetters({ status }, MOST_COUNTED)).filter(
         ({ resolved_at }) => (resolved_at ?? before) < before,

@@ -40,7 +40,7 @@ export function groupLines(groups: readonly DeadLetterGroup[], shell: Shell): st
         { text: printable(group.consumer) },
         { text: printable(group.event_type), paint: paint.cyan },
         { text: printable(group.fingerprint), paint: paint.yellow },
-        { text: ago(group.last_failed_at, now) },
+        { text: ago(group.last_failed_at * 1_000, now) },
         { text: firstLine(group.error), paint: paint.red },
       ]),
     ],
@@ -60,7 +60,7 @@ export function letterLines(letters: readonly DeadLetter[], shell: Shell): strin
         { text: printable(letter.consumer) },
         { text: printable(letter.event_type), paint: paint.cyan },
         { text: String(letter.attempts), align: "right" },
-        { text: ago(letter.last_failed_at, now) },
+        { text: ago(letter.last_failed_at * 1_000, now) },
         { text: printable(letter.fingerprint), paint: paint.dim },
         { text: firstLine(letter.error), paint: paint.red },
       ]),
@@ -106,7 +106,7 @@ export const summaryLine = (summary: DeadLetterSummary, shell: Shell): string =>
 export function letterDetails(letter: DeadLetter, note: EventNote | undefined, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
-  const at = (time: number) => `${moment(time, now)} (${ago(time, now)})`;
+  const at = (seconds: number) => `${moment(seconds * 1_000, now)} (${ago(seconds * 1_000, now)})`;
   const facts: [string, string][] = [
     ["status", letter.status],
     ["consumer", `${printable(letter.consumer)}, handler version ${printable(letter.handler_version)}`],

@@ -13,6 +13,7 @@ import {
   eventById,
   eventsOfTrace,
   fromStored,
+  inUnixSeconds,
   pairsOfEvent,
 } from "../../router/index.ts";
 import { checkAccess } from "./access.ts";
@@ -74,7 +75,7 @@ export function createApi(options: ApiOptions): Hono<Env> {
   eventRoutes(app, options);
   deadLetterRoutes(app, router);
   sessionRoutes(app, router, clock);
-  app.get("/v1/consumers", (c) => c.json({ consumers: consumerStatus(router.store) }));
+  app.get("/v1/consumers", (c) => c.json({ consumers: consumerStatus(router.store).map(inUnixSeconds) }));
   app.delete("/v1/consumers/:consumer", async (c) => c.json(await router.forgetConsumer(c.req.param("consumer"))));
   return app;
 }
@@ -170,10 +171,12 @@ function deadLetterRoutes(app: Hono<Env>, router: EventRouter): void {
   app.get("/v1/dead-letters", (c) => {
     const { limit, status, ...rest } = parse(schema.deadLetterQuery, c.req.query());
     const filter = filterOf({ ...rest, max_events: limit, dry_run: true, actor: "" });
-    return c.json({ dead_letters: deadLetters.list(status === undefined ? filter : { ...filter, status }, limit) });
+    return c.json({
+      dead_letters: deadLetters.list(status === undefined ? filter : { ...filter, status }, limit).map(inUnixSeconds),
+    });
   });
   app.get("/v1/dead-letters/summary", (c) =>
-    c.json({ counts: deadLetters.counts(), groups: deadLetters.getErrorSummary(100) }),
+    c.json({ counts: deadLetters.counts(), groups: deadLetters.getErrorSummary(100).map(inUnixSeconds) }),
   );
   app.post("/v1/dead-letters/retry", async (c) => {
     const body = await readJson(c, schema.deadLetterActionBody);
@@ -184,7 +187,7 @@ function deadLetterRoutes(app: Hono<Env>, router: EventRouter): void {
       actor: body.actor,
       ...(body.per_second === undefined ? {} : { perSecond: body.per_second }),
     });
-    return c.json({ dry_run: body.dry_run, dead_letters: letters });
+    return c.json({ dry_run: body.dry_run, dead_letters: letters.map(inUnixSeconds) });
   });
   app.post("/v1/dead-letters/discard", async (c) => {
     const body = await readJson(c, schema.deadLetterActionBody);
@@ -194,7 +197,7 @@ function deadLetterRoutes(app: Hono<Env>, router: EventRouter): void {
       dryRun: body.dry_run,
       actor: body.actor,
     });
-    return c.json({ dry_run: body.dry_run, dead_letters: letters });
+    return c.json({ dry_run: body.dry_run, dead_letters: letters.map(inUnixSeconds) });
   });
   app.post("/v1/dead-letters/cleanup", async (c) => {
     const { older_than_hours } = await readJson(c, z.strictObject({ older_than_hours: z.number().min(0).max(1e6) }));

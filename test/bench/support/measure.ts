@@ -22,7 +22,7 @@ export interface Comparison {
 }
 
 /** Microseconds that went by. */
-export const wallUs = (): number => performance.now() * 1_000;
+const wallUs = (): number => performance.now() * 1_000;
 
 /** Microseconds that this process computed: for what waits for nothing, on a machine where others compute too. */
 export const cpuUs = (): number => {
