@@ -398,19 +398,24 @@ export class Cursor {
     const behind = after.filter(({ hasRow }) => !hasRow);
     const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
     const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
+    const aside = failDelivery({
+      mark,
+      seq: head.seq,
+      lane: head.lane,
+      attempts: row.attempts,
+      nextAt: row.nextAt,
+      at: this.#o.clock.now(),
+      error: row.error,
+      parked: behind.map(({ seq, lane: id }) => ({ seq, lane: id })),
+    });
+    // While the row is on its way the lane may not be taken for empty.
     lane.held = true;
-    await this.#o.store.commit([
-      failDelivery({
-        mark,
-        seq: head.seq,
-        lane: head.lane,
-        attempts: row.attempts,
-        nextAt: row.nextAt,
-        at: this.#o.clock.now(),
-        error: row.error,
-        parked: behind.map(({ seq, lane: id }) => ({ seq, lane: id })),
-      }),
-    ]);
+    lane.parking += 1;
+    try {
+      await this.#o.store.commit([aside]);
+    } finally {
+      lane.parking -= 1;
+    }
     this.#inFlight -= 1;
     this.#endProgress(
       inMemory.map(({ seq }) => seq),

@@ -152,7 +152,7 @@ export class WaitingRoom {
   }
 
   #loadUnordered(lane: Lane, now: number): void {
-    if (lane.loaded > 0) return;
+    if (lane.loaded > 0 || lane.parking > 0) return;
     const due = dueDeliveries(this.#o.store, this.#o.consumer, lane.id, now, PAGE);
     const rows = due.filter(({ seq }) => !this.#live.has(seq));
     if (rows.length > 0) this.#o.onDue(this.#load(lane, rows));
