@@ -1,6 +1,6 @@
 /** Flags over environment over file over default, and everything that is wrong with any of them. */
 import { dirname } from "node:path";
-import { didYouMean } from "../../kernel/index.ts";
+import { didYouMean, suggest } from "../../kernel/index.ts";
 import { settingChecks } from "./checks.ts";
 import type { ConfigFile } from "./config-file.ts";
 import type { Reading } from "./kinds.ts";
@@ -55,11 +55,20 @@ interface Collected {
   readonly problems: readonly Problem[];
 }
 
+const PREFIX = "RINGRIFT_";
+
+/** All variables begin alike; what they share must not make strangers look near. */
+function meantVariable(name: string): string {
+  const bare = [...keyOfVariable.keys()].map((variable) => variable.slice(PREFIX.length));
+  const near = suggest(name.slice(PREFIX.length), bare).map((rest) => PREFIX + rest);
+  return near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
+}
+
 /** A value is never repeated here: whoever misspelt the name of a secret finds it in no log. */
 function unknownVariable(name: string): Problem {
   const byFile = keyOfVariable.has(`${name}_FILE`)
     ? ` A secret comes by file: set ${name}_FILE to its path.`
-    : didYouMean(name, keyOfVariable.keys());
+    : meantVariable(name);
   return { keys: [], place: name, message: `there is no setting with the variable ${name}.${byFile}` };
 }
 
@@ -68,7 +77,7 @@ export function fromEnvironment(environment: Environment, cwd: string): Collecte
   const candidates: Candidate[] = [];
   const problems: Problem[] = [];
   for (const [name, written] of Object.entries(environment)) {
-    if (!name.startsWith("RINGRIFT_") || written === undefined || written.trim() === "") continue;
+    if (!name.startsWith(PREFIX) || written === undefined || written.trim() === "") continue;
     const key = keyOfVariable.get(name);
     if (key === undefined) problems.push(unknownVariable(name));
     else candidates.push({ key, origin: { kind: "environment", name }, written, base: cwd });

@@ -56,9 +56,10 @@ function chosen(report: ConfigReport, asked: string): readonly ConfigRow[] {
   if (group.length > 0) return group;
   const one = report.settings.find(({ key, variable }) => key === asked || variable === asked);
   if (one !== undefined) return [one];
-  const known = report.settings.flatMap(({ key, variable }) =>
-    asked.startsWith("RINGRIFT_") ? [variable] : [key, key.split(".")[0]!],
-  );
+  const known = report.settings.flatMap(({ key, variable }) => {
+    if (asked.startsWith("RINGRIFT_")) return [variable];
+    return asked.includes(".") ? [key] : [key, key.split(".")[0]!];
+  });
   throw new OperatingError(
     "UNKNOWN_SETTING",
     `there is no setting '${printable(asked)}'.${didYouMean(asked, new Set(known))}`,
