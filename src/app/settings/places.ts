@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-export const CONFIG_FILE = "ringrift.config.json";
+const CONFIG_FILE = "ringrift.config.json";
 
 function nearest(name: string, cwd: string): string | undefined {
   for (let at = resolve(cwd); ; at = dirname(at)) {

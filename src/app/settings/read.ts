@@ -51,7 +51,7 @@ export function inspectSettings(environment: Environment, cwd: string, given: Se
 }
 
 /** The values, or an error that names every problem. */
-export function soundValues({ settings, problems }: Inspection): SettingValues {
+function soundValues({ settings, problems }: Inspection): SettingValues {
   if (problems.length > 0) {
     const messages = problems.map(({ message }) => message);
     throw new OperatingError(
