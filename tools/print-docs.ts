@@ -4,7 +4,6 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { settingRows } from "../src/app/settings.ts";
 import { readVersion } from "../src/app/version.ts";
 import { asyncApiDocument, builtinRows, printReference } from "../src/events/index.ts";
 import { ROOT, reportAndExit } from "./parts/root.ts";
@@ -27,7 +26,7 @@ const pages: readonly Page[] = [
     print: () => `${JSON.stringify(asyncApiDocument(builtinRows, { version: readVersion() }), null, 2)}\n`,
   },
   { file: "cli.md", print: printCommands },
-  { file: "settings.md", print: () => printSettings(Object.values(settingRows)) },
+  { file: "settings.md", print: printSettings },
   { file: "audit.md", print: printAuditPage },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];

@@ -77,6 +77,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   const clock = options.clock ?? systemClock();
   const random = options.random ?? systemRandom();
   const log = options.log ?? createLog(settings.logLevel);
+  for (const notice of settings.notices) log.warn(notice);
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const guard = guardDataDir(settings.dataDir);
   const undo: (() => unknown)[] = [() => guard.release()];
@@ -116,10 +117,19 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     await units.start();
     const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units) });
     const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
-    const api = await serveApi(createApi({ router: inner, clock, token: readToken(settings.dataDir), status, audit }), {
-      socketPath: socketPathFor(settings.dataDir),
-      port: settings.port,
-    });
+    const api = await serveApi(
+      createApi({
+        router: inner,
+        clock,
+        token: settings.token?.reveal() ?? readToken(settings.dataDir),
+        status,
+        audit,
+      }),
+      {
+        socketPath: socketPathFor(settings.dataDir),
+        port: settings.port,
+      },
+    );
     undo.push(() => api.close());
     announce(settings.dataDir, {
       pid: process.pid,

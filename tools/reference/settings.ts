@@ -1,13 +1,34 @@
-import type { SettingRow } from "../../src/app/settings.ts";
+import { type Setting, settingChecks, settingRows } from "../../src/app/settings.ts";
 import { page, table } from "./markdown.ts";
 
-export const printSettings = (rows: readonly SettingRow<unknown>[]): string =>
+const HOME = { hostName: "", dataDir: "", configFile: undefined };
+
+const defaultOf = ({ shown, fallback, kind }: Setting<unknown>): string => shown ?? `${kind.show(fallback(HOME))}`;
+
+const setBy = ({ variable, flag }: Setting<unknown>): string =>
+  [variable, flag].flatMap((name) => (name === undefined ? [] : [`\`${name}\``])).join(" ");
+
+const aboutOf = ({ about, kind, withoutEffect }: Setting<unknown>): string =>
+  [about, kind.secret ? "Secret." : "", withoutEffect ? "**No effect yet: its part does not exist.**" : ""]
+    .filter((text) => text !== "")
+    .join(" ");
+
+export const printSettings = (): string =>
   page(
     "# Settings",
-    "Printed from the rows in `src/app/settings.ts`. A setting is an environment variable; a command that takes the same " +
-      "thing as an option prefers the option.",
+    "Printed from the schema in `src/app/settings/schema.ts`. A flag beats the variable, the variable the key in " +
+      "`ringrift.config.json`, and the key the default. [How to set them](../23-settings.md).",
     table(
-      ["Variable", "What it sets", "Default"],
-      rows.map(({ variable, about, shown }) => [`\`${variable}\``, about, shown]),
+      ["Key", "Variable and flag", "What it sets", "Unit", "Range", "Default"],
+      settingRows.map(([key, row]) => [
+        `\`${key}\``,
+        setBy(row),
+        aboutOf(row),
+        row.kind.unit ?? "",
+        row.kind.range,
+        defaultOf(row),
+      ]),
     ),
+    "What must hold between them:",
+    settingChecks.map(({ keys, rule }) => `- ${keys.map((key) => `\`${key}\``).join(", ")}: ${rule}`).join("\n"),
   );

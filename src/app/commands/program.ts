@@ -6,6 +6,7 @@ import {
   createJournals,
   createPaint,
   registerAudit,
+  registerConfig,
   registerDlq,
   registerEvents,
   registerGames,
@@ -16,7 +17,7 @@ import {
 } from "../../surfaces/cli/index.ts";
 import { createArenaConsole } from "../../workloads/arena/index.ts";
 import { registerDemo } from "../demo/demo.command.ts";
-import { readSettings } from "../settings.ts";
+import { inspectSettings, readSettings, settingsReport } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { auditDeclarations } from "./declarations.ts";
 import { openFolderJournal } from "./folder-journal.ts";
@@ -31,14 +32,21 @@ export interface CliPorts {
 }
 
 interface GlobalOptions {
+  readonly config?: string;
   readonly dataDir?: string;
   readonly json?: boolean;
   readonly color: boolean;
 }
 
+/** Settings that hold for all commands, as the command line gives them. */
+const flagsOf = (program: Command) => {
+  const { config, dataDir } = program.opts<GlobalOptions>();
+  return { config, dataDir };
+};
+
 function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
   const options = () => program.opts<GlobalOptions>();
-  const settings = () => readSettings(io.env, io.cwd, { dataDir: options().dataDir });
+  const settings = () => readSettings(io.env, io.cwd, flagsOf(program));
   const catalog = createCatalog(builtinRows);
   const journals = createJournals({
     dataDir: () => settings().dataDir,
@@ -99,15 +107,19 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   program
     .description("Coordination for self-play training clusters.")
     .version(readVersion(), "-V, --version", "print the version")
+    .option("--config <file>", "file with settings; RINGRIFT_CONFIG or the nearest ringrift.config.json unless given")
     .option("--data-dir <folder>", "data folder; RINGRIFT_DATA_DIR or the nearest .ringrift unless given")
     .option("--json", "print JSON: one object, or one a line where the output goes on")
     .option("--no-color", "no colours, not even on a terminal")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command");
   registerDemo(program, shell);
-  registerUp(program, shell);
+  registerUp(program, shell, (given) => readSettings(io.env, io.cwd, { ...flagsOf(program), ...given }));
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
+  registerConfig(program, shell, {
+    inspect: () => settingsReport(inspectSettings(io.env, io.cwd, flagsOf(program))),
+  });
   registerStats(program, io);
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
   const arena = createArenaConsole();

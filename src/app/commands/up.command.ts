@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
-import { readSettings } from "../settings.ts";
+import type { SettingOverrides, Settings } from "../settings.ts";
 
 /** Resolves when the signal aborts. */
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -11,14 +11,14 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 /** `ringrift up`: the main process, in the foreground, until it is told to stop. */
-export function registerUp(program: Command, shell: Shell): void {
+export function registerUp(program: Command, shell: Shell, readSettings: (given: SettingOverrides) => Settings): void {
   program
     .command("up")
     .description("run the main process in the foreground until SIGTERM or Ctrl-C")
     .option("--port <n>", "loopback port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
     .action(async ({ port }: { port?: number }) => {
-      const { env, cwd, signal } = shell.io;
-      const settings = readSettings(env, cwd, { dataDir: shell.journals.dataDir, port });
+      const { signal } = shell.io;
+      const settings = readSettings({ port });
       const coordination = await bootstrapCoordination({ settings, clock: shell.clock });
       try {
         const { api } = coordination;

@@ -7,6 +7,7 @@
  * that exit codes keep their meaning, and that text from outside cannot speak to the terminal.
  */
 export { registerAudit } from "./audit.command.ts";
+export { type ConfigReport, registerConfig } from "./config.command.ts";
 export { registerDlq } from "./dlq.command.ts";
 export { registerEvents } from "./events.command.ts";
 export { registerGames } from "./games.command.ts";

@@ -1,0 +1,27 @@
+/** What must hold between several settings. Each row names them, so that the message can say where each value is from. */
+import type { SettingKey, SettingValues } from "./values.ts";
+
+export interface Check {
+  readonly keys: readonly SettingKey[];
+  readonly holds: (values: SettingValues) => boolean;
+  /** The rule, as a sentence with what goes wrong otherwise. */
+  readonly rule: string;
+}
+
+export const settingChecks: readonly Check[] = [
+  {
+    keys: ["router.retry_first", "router.retry_most"],
+    holds: (values) => values["router.retry_first"] <= values["router.retry_most"],
+    rule: "The first wait between tries must not be longer than the longest one.",
+  },
+  {
+    keys: ["router.concurrency", "router.window"],
+    holds: (values) => values["router.concurrency"] <= values["router.window"],
+    rule: "A consumer cannot run more handlers at once than it may have deliveries in memory.",
+  },
+  {
+    keys: ["router.dedup_window", "router.retention"],
+    holds: (values) => values["router.dedup_window"] <= values["router.retention"],
+    rule: "The journal must keep events for the whole window, or a repeat is answered with an event that is gone.",
+  },
+];

@@ -1,0 +1,418 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { owned } from "../../../test/support/process.ts";
+import { isOperatingError } from "../../kernel/index.ts";
+import { defaultRouterSettings } from "../../router/index.ts";
+import { settingChecks } from "./checks.ts";
+import { MOST_CONFIG_BYTES } from "./config-file.ts";
+import { inspectSettings, readSettings } from "./read.ts";
+import { fromEnvironment, fromFile, fromFlags, resolveSettings } from "./resolve.ts";
+import type { Setting } from "./schema.ts";
+import { placeOf, type SettingKey, settingRows } from "./values.ts";
+
+const folder = () => owned(onTestFinished).folder();
+
+/** A folder with this text, or this object, as its file of settings. */
+function withFile(contents: unknown): { cwd: string; file: string } {
+  const cwd = folder();
+  const file = join(cwd, "ringrift.config.json");
+  writeFileSync(file, typeof contents === "string" ? contents : JSON.stringify(contents, null, 2));
+  return { cwd, file };
+}
+
+const problems = (environment: Record<string, string>, cwd = "/", given = {}) =>
+  inspectSettings(environment, cwd, given).problems.map(({ message }) => message);
+
+const refusal = (environment: Record<string, string>, cwd = "/", given = {}) => {
+  try {
+    readSettings(environment, cwd, given);
+  } catch (thrown) {
+    if (isOperatingError(thrown, "INVALID_SETTING")) return thrown;
+    throw thrown;
+  }
+  throw new Error("it was taken");
+};
+
+const bounds = ({ kind }: Setting<unknown>): [number, number] | undefined => {
+  const read = /^([\d.]+) to ([\d.]+)$/.exec(kind.range);
+  return read === null ? undefined : [Number(read[1]), Number(read[2])];
+};
+const isWhole = ({ kind }: Setting<unknown>) => kind.expects.startsWith("a whole number");
+const numbers = settingRows.flatMap(([key, row]) => {
+  const range = bounds(row);
+  return range === undefined ? [] : [{ key, row, least: range[0], most: range[1] }];
+});
+
+/** Any value that a row takes, as it is written in JSON. */
+const anyValue = (row: Setting<unknown>): fc.Arbitrary<string | number | boolean> => {
+  const range = bounds(row);
+  if (range !== undefined) {
+    const [min, max] = range;
+    return isWhole(row) ? fc.integer({ min, max }) : fc.double({ min, max, noNaN: true }).map((x) => x || 0);
+  }
+  if (row.kind.range === "true, false") return fc.boolean();
+  if (row.kind.range.startsWith("DEBUG")) return fc.constantFrom("DEBUG", "INFO", "WARN", "ERROR", "SILENT");
+  return fc.stringMatching(/^[a-z]{1,8}$/);
+};
+/** The rows that can be set everywhere with any value: not the file's own place, and no secret. */
+const plain = settingRows.filter(([, row]) => !row.notInFile && !row.kind.secret);
+
+describe("precedence", () => {
+  const sources = fc.record(
+    Object.fromEntries(
+      plain.map(([key, row]) => [
+        key,
+        fc.record({
+          flag: fc.option(anyValue(row)),
+          environment: fc.option(anyValue(row)),
+          file: fc.option(anyValue(row)),
+        }),
+      ]),
+    ),
+  );
+
+  test("a flag beats the environment, the environment the file, the file the default; each value knows its origin", () => {
+    const world = { hostName: "host", dataDir: "/data", configFile: undefined };
+    fc.assert(
+      fc.property(sources, (written) => {
+        const of = (source: "flag" | "environment" | "file") =>
+          Object.entries(written).flatMap(([key, from]) =>
+            from[source] === null ? [] : [[key, from[source]] as const],
+          );
+        const entries = of("file").map(([key, value], i) => ({ path: key.split("."), value, line: i + 1 }));
+        const variables = of("environment").map(([key, value]) => [
+          new Map(settingRows).get(key as SettingKey)!.variable,
+          `${value}`,
+        ]);
+        const { settings } = resolveSettings(
+          [
+            fromFlags(Object.fromEntries(of("flag")), "/"),
+            fromEnvironment(Object.fromEntries(variables), "/"),
+            fromFile({ path: "/etc/ringrift.config.json", entries }),
+          ],
+          world,
+          undefined,
+        );
+        for (const [key, row] of plain) {
+          const { flag, environment, file } = written[key]!;
+          const { value, origin, sound } = settings.get(key)!;
+          const [expected, from] =
+            flag !== null
+              ? [flag, row.flag ?? `argument ${key}`]
+              : environment !== null
+                ? [environment, row.variable]
+                : file !== null
+                  ? [file, `/etc/ringrift.config.json:${entries.findIndex(({ path }) => path.join(".") === key) + 1}`]
+                  : [row.fallback(world), "default"];
+          expect(sound).toBe(true);
+          expect(placeOf(origin), key).toBe(from);
+          if (key !== "data_dir") expect(value, key).toEqual(expected);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("the parts get what the four sources say, in their own units", () => {
+    const { cwd } = withFile({
+      api: { port: 4_000 },
+      "log.level": "warn",
+      router: { handler_timeout: 1.001, retry_most: 5, window: 64 },
+    });
+    const environment = { RINGRIFT_LOG_LEVEL: "error", RINGRIFT_EVENT_RETRY_MOST: "7", RINGRIFT_EVENT_WINDOW: "65" };
+    expect(readSettings(environment, cwd, { router: { window: 66 } })).toEqual({
+      dataDir: join(cwd, ".ringrift"),
+      nodeId: hostname(),
+      port: 4_000,
+      logLevel: "ERROR",
+      router: { ...defaultRouterSettings, handlerTimeoutMs: 1_001, retryMostMs: 7_000, window: 66 },
+      token: undefined,
+      notices: [],
+    });
+  });
+
+  test("without any, the router has its own defaults: there is one default for each meaning", () => {
+    expect(readSettings({}, "/").router).toEqual(defaultRouterSettings);
+  });
+
+  test("an empty variable counts as not set", () => {
+    expect(readSettings({ RINGRIFT_PORT: "", RINGRIFT_DATA_DIR: " " }, "/")).toMatchObject({
+      port: 8_770,
+      dataDir: "/.ringrift",
+    });
+  });
+});
+
+describe("ranges", () => {
+  test.each(numbers)("$key takes $least and $most, and nothing beyond", ({ key, row, least, most }) => {
+    const step = isWhole(row) ? 1 : 0.0001;
+    const nested = (value: unknown) => fromFile({ path: "f", entries: [{ path: key.split("."), value, line: 1 }] });
+    const world = { hostName: "h", dataDir: "/d", configFile: undefined };
+    const told = (value: unknown) => [
+      ...resolveSettings([fromEnvironment({ [row.variable]: String(value) }, "/")], world, undefined).problems,
+      ...resolveSettings([nested(value)], world, undefined).problems,
+    ];
+    const ofRange = (value: unknown) => told(value).filter(({ keys }) => keys.length === 1);
+    for (const value of [least, most]) expect(ofRange(value), `${value}`).toEqual([]);
+    for (const value of [least - step, most + step, isWhole(row) ? least + 0.5 : Number.NaN]) {
+      const [fromText, fromJson] = ofRange(value);
+      expect(fromText!.message).toBe(`${row.variable}="${value}" is not ${row.kind.expects}`);
+      expect(fromJson!.message).toBe(`f:1: ${key}=${JSON.stringify(value)} is not ${row.kind.expects}`);
+    }
+    expect(row.kind.expects).toContain(`from ${least} to ${most}`);
+  });
+
+  test.each(["0x10", "", "1,5", "ten", "1e", "--1", "Infinity", "1_000"])("%j is no number", (text) => {
+    const { kind } = new Map(settingRows).get("router.handler_timeout")!;
+    expect(kind.fromText(text, "/")).toEqual({ refused: "is not a number of seconds from 0.001 to 86400" });
+  });
+
+  test.each([
+    ["1", true],
+    ["TRUE", true],
+    ["yes", true],
+    ["on", true],
+    ["0", false],
+    ["False", false],
+    ["no", false],
+    ["off", false],
+  ])("%s is %s", (text, expected) => {
+    expect(readSettings({ RINGRIFT_EVENT_VALIDATION_STRICT: text }, "/").router.strictNames).toBe(expected);
+  });
+
+  test("what is neither yes nor no, no level, no name and no path is refused", () => {
+    expect(
+      problems({
+        RINGRIFT_EVENT_TRACE: "maybe",
+        RINGRIFT_LOG_LEVEL: "LOUD",
+        RINGRIFT_NODE_ID: "a b",
+        RINGRIFT_DATA_DIR: "a\0b",
+      }),
+    ).toEqual([
+      'RINGRIFT_DATA_DIR="a\\u0000b" is not the path of a folder',
+      'RINGRIFT_NODE_ID="a b" is not a name of 1 to 100 letters, digits, _ . -',
+      'RINGRIFT_LOG_LEVEL="LOUD" is not one of DEBUG, INFO, WARN, ERROR, SILENT',
+      'RINGRIFT_EVENT_TRACE="maybe" is not true or false',
+    ]);
+  });
+
+  test("arguments of a program are checked like flags", () => {
+    expect(problems({}, "/", { port: 70_000, router: { handlerTimeoutMs: 0 } })).toEqual([
+      "--port=70000 is not a whole number from 0 to 65535",
+      "argument router.handler_timeout=0 is not a number of seconds from 0.001 to 86400",
+    ]);
+  });
+
+  test("every default is within its own range", () => {
+    for (const { key, row } of numbers) {
+      const value = row.fallback({ hostName: "h", dataDir: "/d", configFile: undefined });
+      expect(row.kind.fromJson(value, "/"), key).toEqual({ value });
+    }
+  });
+});
+
+describe("checks over several settings", () => {
+  const breaking: Record<string, Record<string, string>> = {
+    "router.retry_first router.retry_most": { RINGRIFT_EVENT_RETRY_FIRST: "61" },
+    "router.concurrency router.window": { RINGRIFT_EVENT_WINDOW: "15" },
+    "router.dedup_window router.retention": { RINGRIFT_EVENT_RETENTION: "60", RINGRIFT_EVENT_DEDUP_WINDOW: "61" },
+  };
+
+  test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(
+    "$name: $rule",
+    ({ name, rule }) => {
+      const [message, ...more] = problems(breaking[name]!);
+      expect(more).toEqual([]);
+      for (const key of name.split(" ")) expect(message).toContain(`${key}=`);
+      expect(message).toContain(rule);
+    },
+  );
+
+  test("the message says where each of the values came from", () => {
+    const { cwd, file } = withFile({ router: { retry_first: 9 } });
+    expect(problems({ RINGRIFT_EVENT_RETRY_MOST: "3" }, cwd)[0]).toMatch(
+      `router.retry_first=9 (${file}:3) and router.retry_most=3 (RINGRIFT_EVENT_RETRY_MOST) do not go together.`,
+    );
+  });
+
+  test("what is wrong in itself is not blamed twice", () => {
+    expect(problems({ RINGRIFT_EVENT_RETRY_FIRST: "never" })).toHaveLength(1);
+  });
+});
+
+describe("what nobody knows", () => {
+  test("a variable is an error with a suggestion, and its value is not repeated", () => {
+    const { message, hint } = refusal({ RINGRIFT_EVENT_HANDLER_TIMOUT: "hunter2", PATH: "/bin", OTHER: "x" });
+    expect(message).toBe(
+      "there is no setting with the variable RINGRIFT_EVENT_HANDLER_TIMOUT. Did you mean RINGRIFT_EVENT_HANDLER_TIMEOUT?",
+    );
+    expect(hint).toContain("ringrift config check");
+  });
+
+  test("a key in the file is an error with a suggestion and its line", () => {
+    const { cwd, file } = withFile({ api: { prot: 1 }, RINGRIFT_PORT: 1, router: {}, nonsense: {} });
+    expect(problems({}, cwd)).toEqual([
+      `${file}:3: there is no setting "api.prot". Did you mean api.port?`,
+      `${file}:5: there is no setting "RINGRIFT_PORT". Did you mean api.port?`,
+      `${file}:7: there is no setting "nonsense".`,
+    ]);
+  });
+
+  test.each(["__proto__", "constructor", "toString"])("%s is no setting", (key) => {
+    const { cwd } = withFile(`{"${key}": 1, "${key}": {"x": {}}}`);
+    expect(problems({}, cwd)).toHaveLength(2);
+  });
+
+  test("the variables that the original scattered are not taken for ours", () => {
+    expect(problems({ RINGRIFT_P2P_PORT: "8770" })[0]).toContain("Did you mean RINGRIFT_PORT");
+  });
+});
+
+describe("the file", () => {
+  test("is the nearest one above, and relative paths in it are meant from where it stands", () => {
+    const { cwd, file } = withFile({ data_dir: "data" });
+    const below = join(cwd, "a", "b");
+    mkdirSync(below, { recursive: true });
+    expect(inspectSettings({}, below).file).toBe(file);
+    expect(readSettings({}, below).dataDir).toBe(join(cwd, "data"));
+    expect(readSettings({ RINGRIFT_DATA_DIR: "data" }, below).dataDir).toBe(join(below, "data"));
+  });
+
+  test("can be named by flag and by variable, the flag first", () => {
+    const [one, two, near] = [withFile({ "api.port": 1 }), withFile({ "api.port": 2 }), withFile({ "api.port": 3 })];
+    const named = { RINGRIFT_CONFIG: one.file };
+    expect(readSettings({}, near.cwd).port).toBe(3);
+    expect(readSettings(named, near.cwd).port).toBe(1);
+    expect(readSettings(named, dirname(two.cwd), { config: join(two.cwd, "ringrift.config.json") }).port).toBe(2);
+  });
+
+  test("that is named must be there", () => {
+    expect(problems({ RINGRIFT_CONFIG: "nowhere.json" })).toEqual(["there is no file /nowhere.json"]);
+    expect(problems({}, "/", { config: "" })).toEqual(['--config="" is not the path of a file']);
+  });
+
+  test("must be a regular file of bounded size in UTF-8", () => {
+    const { cwd, file } = withFile(`{"node_id": "${"x".repeat(MOST_CONFIG_BYTES)}"}`);
+    expect(problems({}, cwd)).toEqual([`${file} has ${MOST_CONFIG_BYTES + 15} bytes, more than ${MOST_CONFIG_BYTES}`]);
+    writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d]));
+    expect(problems({}, cwd)[0]).toContain(`${file} cannot be read`);
+    expect(problems({ RINGRIFT_CONFIG: cwd })).toEqual([`${cwd} is no regular file`]);
+    const looping = join(cwd, "loop");
+    symlinkSync(looping, looping);
+    expect(problems({ RINGRIFT_CONFIG: looping })[0]).toContain("ELOOP");
+  });
+
+  test("that is no JSON is refused with the line", () => {
+    const { cwd, file } = withFile('{\n  "api.port": 1,\n}');
+    expect(problems({}, cwd)).toEqual([`${file}:3: } where a key in double quotes should be`]);
+  });
+
+  test("may begin with a byte order mark", () => {
+    expect(readSettings({}, withFile('\ufeff{"api.port": 12}').cwd).port).toBe(12);
+  });
+
+  test("says a thing once: as a group or with a dot", () => {
+    const { cwd, file } = withFile('{\n"api": {"port": 1},\n"api.port": 2,\n"api": {"port": 3}\n}');
+    expect(problems({}, cwd)).toEqual([
+      `${file}:3: api.port is set already at ${file}:2`,
+      `${file}:4: api.port is set already at ${file}:2`,
+    ]);
+  });
+
+  test("is typed, and cannot name itself", () => {
+    const { cwd, file } = withFile(
+      '{\n"api.port": "8770",\n"router": {"trace": 1, "window": [5]},\n"node_id": null,\n"log.level": {},\n"config": "x"\n}',
+    );
+    expect(problems({}, cwd).sort()).toEqual([
+      `${file}:2: api.port="8770" is not a whole number from 0 to 65535`,
+      `${file}:3: router.trace=1 is not true or false`,
+      `${file}:3: router.window=[] is not a whole number of deliveries from 1 to 65536`,
+      `${file}:4: node_id=null is not a name of 1 to 100 letters, digits, _ . -`,
+      `${file}:5: log.level={} is not one of DEBUG, INFO, WARN, ERROR, SILENT`,
+      `${file}:6: config cannot be set in the file; use --config`,
+    ]);
+  });
+
+  test("is checked also where something stronger hides it", () => {
+    const { cwd } = withFile({ "api.port": -1 });
+    expect(problems({ RINGRIFT_PORT: "1" }, cwd)).toHaveLength(1);
+  });
+
+  test("never crashes us, whatever it holds", () => {
+    const { cwd, file } = withFile("");
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), fc.string(), fc.uint8Array()), (contents) => {
+        writeFileSync(file, contents);
+        for (const { message } of inspectSettings({}, cwd).problems) expect(message).toContain(file);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("all problems at once", () => {
+  test("the error names every one of them", () => {
+    const { cwd } = withFile({ "api.prot": 1 });
+    const { message, details } = refusal({ RINGRIFT_PORT: "x", RINGRIFT_FOO: "1" }, cwd);
+    expect(message.split("\n")).toHaveLength(4);
+    expect(message).toMatch(/^3 problems with the settings:\n/);
+    expect(details.problems).toHaveLength(3);
+  });
+});
+
+describe("settings whose part does not exist", () => {
+  test.each([
+    ["RINGRIFT_P2P_STARTUP_GRACE_PERIOD", "30", "-1"],
+    ["RINGRIFT_ALLOW_PENDING_GATE", "true", "perhaps"],
+    ["RINGRIFT_SWIM_ENABLED", "1", "2"],
+    ["RINGRIFT_RAFT_ENABLED", "on", "raft"],
+    ["RINGRIFT_JOB_GRACE_PERIOD", "5.5", "soon"],
+  ])("%s is known and checked, and says that it has no effect yet", (variable, right, wrong) => {
+    const { notices } = readSettings({ [variable]: right }, "/");
+    expect(notices).toEqual([
+      expect.stringMatching(new RegExp(`\\(${variable}\\) has no effect yet: its part does not exist`)),
+    ]);
+    expect(problems({ [variable]: wrong })[0]).toContain(`${variable}="${wrong}" is not`);
+  });
+
+  test("nothing is said where nothing is set", () => {
+    expect(readSettings({}, "/").notices).toEqual([]);
+  });
+});
+
+describe("secrets", () => {
+  const SECRET = "correct-horse-battery-staple";
+
+  test("come from a file, and are in no printed form", () => {
+    const file = join(folder(), "token");
+    writeFileSync(file, `${SECRET}\n`);
+    const settings = readSettings({ RINGRIFT_TOKEN_FILE: file }, "/");
+    expect(settings.token?.reveal()).toBe(SECRET);
+    for (const printed of [JSON.stringify(settings), inspect(settings, { depth: 9 }), `${settings.token}`])
+      expect(printed).not.toContain(SECRET);
+  });
+
+  test("are refused by value, without being repeated", () => {
+    const { message } = refusal({ RINGRIFT_TOKEN: SECRET });
+    expect(message).toContain("A secret comes by file: set RINGRIFT_TOKEN_FILE to its path.");
+    expect(message).not.toContain(SECRET);
+    expect(refusal({ RINGRIFT_TOKEN_FILE: SECRET }).message).toBe(
+      "RINGRIFT_TOKEN_FILE names no file that can be read (ENOENT)",
+    );
+  });
+
+  test.each([
+    ["short", "names a file whose secret has fewer than 16 characters"],
+    ["two lines of\ntext that is long", "names a file whose text is not one line without blanks"],
+    ["x".repeat(5_000), "names a file of more than 4096 bytes"],
+  ])("a file with %j is none", (text, refused) => {
+    const cwd = folder();
+    writeFileSync(join(cwd, "token"), text);
+    expect(problems({ RINGRIFT_TOKEN_FILE: "token" }, cwd)).toEqual([`RINGRIFT_TOKEN_FILE ${refused}`]);
+    expect(problems({ RINGRIFT_TOKEN_FILE: cwd })).toEqual(["RINGRIFT_TOKEN_FILE names no regular file"]);
+  });
+});

@@ -1,0 +1,84 @@
+import { hostname } from "node:os";
+import { type LogLevel, OperatingError } from "../../kernel/index.ts";
+import type { RouterSettings } from "../../router/index.ts";
+import { readConfigFile } from "./config-file.ts";
+import { findConfigFile, findDataDir } from "./places.ts";
+import { type Environment, fromEnvironment, fromFile, fromFlags, type Inspection, resolveSettings } from "./resolve.ts";
+import { routerSettingsOf, settingsOfRouter } from "./router-fields.ts";
+import type { Secret } from "./secret.ts";
+import type { SettingKey, SettingValues } from "./values.ts";
+
+/** What the parts of the program are given. */
+export interface Settings {
+  readonly dataDir: string;
+  readonly nodeId: string;
+  readonly port: number;
+  readonly logLevel: LogLevel;
+  readonly router: RouterSettings;
+  /** The token of the API, where a file names one. */
+  readonly token: Secret | undefined;
+  /** What was set and does nothing yet; to be said aloud by whoever starts. */
+  readonly notices: readonly string[];
+}
+
+/** What a command line or a program says itself; stronger than all else. */
+export interface SettingOverrides {
+  readonly config?: string | undefined;
+  readonly dataDir?: string | undefined;
+  readonly nodeId?: string | undefined;
+  readonly port?: number | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  readonly router?: Partial<RouterSettings> | undefined;
+}
+
+const flagsOf = (given: SettingOverrides): Partial<Record<SettingKey, unknown>> => ({
+  config: given.config,
+  data_dir: given.dataDir,
+  node_id: given.nodeId,
+  "api.port": given.port,
+  "log.level": given.logLevel,
+  ...settingsOfRouter(given.router ?? {}),
+});
+
+/** Every setting with its value and origin, and all that is wrong; never throws. */
+export function inspectSettings(environment: Environment, cwd: string, given: SettingOverrides = {}): Inspection {
+  const world = { hostName: hostname(), dataDir: findDataDir(cwd), configFile: findConfigFile(cwd) };
+  const said = [fromFlags(flagsOf(given), cwd), fromEnvironment(environment, cwd)];
+  // Where the file is must be known before it is read; what else is wrong is found once, below.
+  const path = resolveSettings(said, world, undefined).settings.get("config")!.value as string | undefined;
+  const file = path === undefined ? undefined : readConfigFile(path);
+  return resolveSettings([...said, fromFile(file)], world, file?.path);
+}
+
+/** The values, or an error that names every problem. */
+function soundValues({ settings, problems }: Inspection): SettingValues {
+  if (problems.length > 0) {
+    const messages = problems.map(({ message }) => message);
+    throw new OperatingError(
+      "INVALID_SETTING",
+      messages.length === 1
+        ? messages[0]!
+        : `${messages.length} problems with the settings:\n  ${messages.join("\n  ")}`,
+      {
+        hint: "'ringrift config check' lists all that is wrong; docs/reference/settings.md lists all settings.",
+        details: { problems },
+      },
+    );
+  }
+  return Object.fromEntries([...settings].map(([key, { value }]) => [key, value])) as unknown as SettingValues;
+}
+
+/** Arguments over environment over file over defaults. Throws when anything that was set is wrong. */
+export function readSettings(environment: Environment, cwd: string, given: SettingOverrides = {}): Settings {
+  const resolution = inspectSettings(environment, cwd, given);
+  const values = soundValues(resolution);
+  return {
+    dataDir: values.data_dir,
+    nodeId: values.node_id,
+    port: values["api.port"],
+    logLevel: values["log.level"],
+    router: routerSettingsOf(values),
+    token: values["api.token_file"],
+    notices: resolution.notices,
+  };
+}

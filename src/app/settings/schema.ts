@@ -1,0 +1,213 @@
+/**
+ * Every setting of the program. A new setting is a new row: it then has its variable, its key in the file, its place in
+ * `config show`, its line in the reference, and a test that fails until somebody shows what it changes.
+ */
+import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
+import { defaultRouterSettings as router } from "../../router/index.ts";
+import { choice, decimal, type Kind, name, path, whole, yesNo } from "./kinds.ts";
+import { type Secret, secretFile } from "./secret.ts";
+
+/** What a default may depend on. */
+export interface World {
+  readonly hostName: string;
+  /** `.ringrift` here or above. */
+  readonly dataDir: string;
+  /** `ringrift.config.json` here or above, if there is one. */
+  readonly configFile: string | undefined;
+}
+
+export interface Setting<T> {
+  readonly variable: `RINGRIFT_${string}`;
+  readonly flag?: `--${string}`;
+  readonly kind: Kind<T>;
+  /** What it sets, in one sentence. */
+  readonly about: string;
+  fallback(world: World): T;
+  /** The default in words, where it is no fixed value. */
+  readonly shown?: string;
+  /** It says where the file is, and so cannot stand in it. */
+  readonly notInFile?: true;
+  /** Known and checked, but the part that it steers does not exist. */
+  readonly withoutEffect?: true;
+}
+
+const row = <T>(setting: Setting<T>): Setting<T> => setting;
+const always =
+  <T>(value: T) =>
+  (): T =>
+    value;
+
+const YEAR_SECONDS = 365 * 86_400;
+const seconds = (least: number, most: number) => decimal({ least, most, unit: "seconds" });
+
+export const settingsSchema = {
+  config: row<string | undefined>({
+    variable: "RINGRIFT_CONFIG",
+    flag: "--config",
+    kind: path("file"),
+    about: "The file with settings.",
+    fallback: ({ configFile }) => configFile,
+    shown: "the nearest `ringrift.config.json`, here or above",
+    notInFile: true,
+  }),
+  data_dir: row({
+    variable: "RINGRIFT_DATA_DIR",
+    flag: "--data-dir",
+    kind: path("folder"),
+    about: "Data folder: journal, socket, token.",
+    fallback: ({ dataDir }) => dataDir,
+    shown: "the nearest `.ringrift`, here or above; else here",
+  }),
+  node_id: row({
+    variable: "RINGRIFT_NODE_ID",
+    kind: name(),
+    about: "Name of this node.",
+    fallback: ({ hostName }) => hostName.replace(/[^\w.-]/g, "-").slice(0, 100) || "node",
+    shown: "the host name",
+  }),
+  "log.level": row<LogLevel>({
+    variable: "RINGRIFT_LOG_LEVEL",
+    kind: choice(LOG_LEVELS),
+    about: "What is logged to standard error, from this level up; DEBUG logs every event.",
+    fallback: always("INFO"),
+  }),
+  "api.port": row({
+    variable: "RINGRIFT_PORT",
+    flag: "--port",
+    kind: whole({ least: 0, most: 65_535 }),
+    about: "Loopback port of the API; 0 picks a free one.",
+    fallback: always(8_770),
+  }),
+  "api.token_file": row<Secret | undefined>({
+    variable: "RINGRIFT_TOKEN_FILE",
+    kind: secretFile(),
+    about: "File with the token that writes over the port must bear.",
+    fallback: always(undefined),
+    shown: "`token` in the data folder, made at the first start",
+  }),
+  "router.handler_timeout": row({
+    variable: "RINGRIFT_EVENT_HANDLER_TIMEOUT",
+    kind: seconds(0.001, 86_400),
+    about: "Time limit of an event handler; then the try has failed.",
+    fallback: always(router.handlerTimeoutMs / 1_000),
+  }),
+  "router.validation_strict": row({
+    variable: "RINGRIFT_EVENT_VALIDATION_STRICT",
+    kind: yesNo(),
+    about: "Refuse events that the catalog does not know.",
+    fallback: always(router.strictNames),
+  }),
+  "router.trace": row({
+    variable: "RINGRIFT_EVENT_TRACE",
+    kind: yesNo(),
+    about: "Log every publish and delivery.",
+    fallback: always(router.trace),
+  }),
+  "router.dedup_window": row({
+    variable: "RINGRIFT_EVENT_DEDUP_WINDOW",
+    kind: seconds(0, 86_400),
+    about: "Window in which a repeated content is suppressed, for events that ask for it; 0 suppresses none.",
+    fallback: always(router.dedupWindowSeconds),
+  }),
+  "router.max_attempts": row({
+    variable: "RINGRIFT_EVENT_MAX_ATTEMPTS",
+    kind: whole({ least: 1, most: 100, unit: "tries" }),
+    about: "Tries before a delivery becomes a dead letter.",
+    fallback: always(router.maxAttempts),
+  }),
+  "router.retry_first": row({
+    variable: "RINGRIFT_EVENT_RETRY_FIRST",
+    kind: seconds(0.001, 3_600),
+    about: "Longest wait before the second try; it doubles from try to try.",
+    fallback: always(router.retryFirstMs / 1_000),
+  }),
+  "router.retry_most": row({
+    variable: "RINGRIFT_EVENT_RETRY_MOST",
+    kind: seconds(0.001, 86_400),
+    about: "Longest wait between two tries.",
+    fallback: always(router.retryMostMs / 1_000),
+  }),
+  "router.breaker_threshold": row({
+    variable: "RINGRIFT_EVENT_BREAKER_THRESHOLD",
+    kind: whole({ least: 1, most: 10_000, unit: "failures" }),
+    about: "Failures in a row that open a handler's breaker.",
+    fallback: always(router.breakerThreshold),
+  }),
+  "router.breaker_open": row({
+    variable: "RINGRIFT_EVENT_BREAKER_OPEN",
+    kind: seconds(0.001, 86_400),
+    about: "How long a breaker stays open before one event may try again.",
+    fallback: always(router.breakerOpenMs / 1_000),
+  }),
+  "router.history_size": row({
+    variable: "RINGRIFT_EVENT_HISTORY_SIZE",
+    kind: whole({ least: 1, most: 100_000, unit: "events" }),
+    about: "Events that are kept in memory for `history`.",
+    fallback: always(router.historySize),
+  }),
+  "router.window": row({
+    variable: "RINGRIFT_EVENT_WINDOW",
+    kind: whole({ least: 1, most: 65_536, unit: "deliveries" }),
+    about: "Deliveries that may be in memory for one consumer.",
+    fallback: always(router.window),
+  }),
+  "router.concurrency": row({
+    variable: "RINGRIFT_EVENT_CONCURRENCY",
+    kind: whole({ least: 1, most: 1_024, unit: "handlers" }),
+    about: "Handlers of one consumer that may run at once, on different order keys.",
+    fallback: always(router.concurrency),
+  }),
+  "router.retention": row({
+    variable: "RINGRIFT_EVENT_RETENTION",
+    kind: seconds(60, 10 * YEAR_SECONDS),
+    about: "How long the journal keeps events that nobody is owed any more.",
+    fallback: always(router.retentionSeconds),
+  }),
+  "router.retention_bytes": row({
+    variable: "RINGRIFT_EVENT_RETENTION_BYTES",
+    kind: whole({ least: 1_000_000, most: 10_000_000_000_000, unit: "bytes" }),
+    about: "Size above which the journal lets such events go sooner.",
+    fallback: always(router.retentionBytes),
+  }),
+  "router.consumer_expiry": row({
+    variable: "RINGRIFT_EVENT_CONSUMER_EXPIRY",
+    kind: seconds(60, 10 * YEAR_SECONDS),
+    about: "A consumer that was away so long expires, loudly.",
+    fallback: always(router.consumerExpirySeconds),
+  }),
+  "jobs.grace_period": row({
+    variable: "RINGRIFT_JOB_GRACE_PERIOD",
+    kind: seconds(0, 86_400),
+    about: "Time that a job has to end by itself when it is told to stop.",
+    fallback: always(60),
+    withoutEffect: true,
+  }),
+  "p2p.startup_grace_period": row({
+    variable: "RINGRIFT_P2P_STARTUP_GRACE_PERIOD",
+    kind: seconds(0, 86_400),
+    about: "Time after a start in which the silence of other nodes is no alarm.",
+    fallback: always(120),
+    withoutEffect: true,
+  }),
+  "p2p.swim_enabled": row({
+    variable: "RINGRIFT_SWIM_ENABLED",
+    kind: yesNo(),
+    about: "Use the SWIM membership protocol.",
+    fallback: always(false),
+    withoutEffect: true,
+  }),
+  "p2p.raft_enabled": row({
+    variable: "RINGRIFT_RAFT_ENABLED",
+    kind: yesNo(),
+    about: "Use the Raft consensus protocol.",
+    fallback: always(false),
+    withoutEffect: true,
+  }),
+  "training.allow_pending_gate": row({
+    variable: "RINGRIFT_ALLOW_PENDING_GATE",
+    kind: yesNo(),
+    about: "Let data whose parity gate is still pending into training.",
+    fallback: always(false),
+    withoutEffect: true,
+  }),
+} as const satisfies Record<string, Setting<unknown>>;

@@ -1,0 +1,143 @@
+/** Settings as a person gives them: a real process, a real file, a real environment. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { settingRows } from "../../src/app/settings.ts";
+import { freePort, owned, type Started } from "../support/process.ts";
+
+/** The developer's own settings are not part of the test. */
+const unset = Object.fromEntries(settingRows.map(([, { variable }]) => [variable, undefined]));
+
+function world(settings?: unknown) {
+  const own = owned(onTestFinished);
+  const cwd = own.folder();
+  if (settings !== undefined) writeFileSync(join(cwd, "ringrift.config.json"), JSON.stringify(settings, null, 2));
+  const cli = (args: readonly string[], env: Record<string, string> = {}): Started =>
+    own.startCli(args, { cwd, env: { ...unset, ...env } });
+  const up = async (env: Record<string, string> = {}, ...args: string[]) => {
+    const main = cli([...args, "up"], env);
+    const { match } = await main.waitForLine(/^ready pid \d+ port (\d+)/);
+    return { main, port: Number(match[1]), api: `http://127.0.0.1:${match[1]}` };
+  };
+  return { own, cwd, cli, up };
+}
+
+interface Endpoint {
+  readonly port: number;
+  readonly node_id: string;
+}
+const endpoint = (dataDir: string) => JSON.parse(readFileSync(join(dataDir, "endpoint.json"), "utf8")) as Endpoint;
+
+const publish = (api: string, token: string) =>
+  fetch(`${api}/v1/events`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+    body: JSON.stringify({
+      specversion: "1.0",
+      id: crypto.randomUUID(),
+      type: "HOST_OFFLINE",
+      source: "test",
+      data: { node_id: "a", reason: "silent" },
+    }),
+  });
+
+/** What each setting of the process itself changes; those of the router are shown at the router. */
+const shown: Record<string, () => Promise<void>> = {
+  async config() {
+    const { own, up, cwd } = world({ node_id: "near", "api.port": 0 });
+    const named = join(own.folder(), "elsewhere.json");
+    writeFileSync(named, JSON.stringify({ node_id: "named", api: { port: 0 } }));
+    const { main } = await up({ RINGRIFT_CONFIG: named });
+    expect(endpoint(join(cwd, ".ringrift")).node_id).toBe("named");
+    await main.stop();
+    await up({ RINGRIFT_CONFIG: "nowhere" }, "--config", "ringrift.config.json");
+    expect(endpoint(join(cwd, ".ringrift")).node_id).toBe("near");
+  },
+
+  async data_dir() {
+    const { up, cwd } = world({ data_dir: "from-file", api: { port: 0 } });
+    const first = await up();
+    expect(endpoint(join(cwd, "from-file")).port).toBe(first.port);
+    const second = await up({ RINGRIFT_DATA_DIR: "from-environment" });
+    expect(endpoint(join(cwd, "from-environment")).port).toBe(second.port);
+    const third = await up({ RINGRIFT_DATA_DIR: "from-environment" }, "--data-dir", "from-flag");
+    expect(endpoint(join(cwd, "from-flag")).port).toBe(third.port);
+  },
+
+  async node_id() {
+    const { up, cwd } = world();
+    await up({ RINGRIFT_NODE_ID: "node-7", RINGRIFT_PORT: "0" });
+    expect(endpoint(join(cwd, ".ringrift")).node_id).toBe("node-7");
+  },
+
+  async "log.level"() {
+    const { up, cwd } = world();
+    for (const [level, loud] of [
+      ["DEBUG", true],
+      ["WARN", false],
+    ] as const) {
+      const { main, api } = await up({ RINGRIFT_LOG_LEVEL: level, RINGRIFT_PORT: "0" });
+      const token = readFileSync(join(cwd, ".ringrift", "token"), "utf8").trim();
+      expect((await publish(api, token)).status).toBe(200);
+      await main.stop();
+      expect(main.stderr().includes("[EventRouter] Published: HOST_OFFLINE"), level).toBe(loud);
+    }
+  },
+
+  async "api.port"() {
+    const { up } = world();
+    const port = await freePort();
+    expect((await up({ RINGRIFT_PORT: String(port) })).port).toBe(port);
+  },
+
+  async "api.token_file"() {
+    const { up, cwd } = world({ api: { port: 0, token_file: "secrets/token" } });
+    mkdirSync(join(cwd, "secrets"));
+    writeFileSync(join(cwd, "secrets", "token"), "correct-horse-battery-staple\n", { mode: 0o600 });
+    const { api, main } = await up();
+    expect((await publish(api, "correct-horse-battery-stable")).status).toBe(401);
+    expect((await publish(api, "correct-horse-battery-staple")).status).toBe(200);
+    await main.stop();
+    expect(main.lines.join("\n")).not.toContain("horse");
+  },
+};
+
+describe("each setting of the process changes what it names", () => {
+  test.each(Object.keys(shown))("%s", (key) => shown[key]!());
+
+  test("and none is forgotten", () => {
+    const working = settingRows.filter(([key, row]) => !key.startsWith("router.") && !row.withoutEffect);
+    expect(Object.keys(shown).sort()).toEqual(working.map(([key]) => key as string).sort());
+  });
+});
+
+describe("ringrift up", () => {
+  test("takes the settings of the router from the file", async () => {
+    const { up, cwd } = world({ api: { port: 0 }, router: { trace: true } });
+    const { main, api } = await up();
+    const token = readFileSync(join(cwd, ".ringrift", "token"), "utf8").trim();
+    expect((await publish(api, token)).status).toBe(200);
+    await main.waitForLine(/\[EventRouter\] Published: HOST_OFFLINE/);
+  });
+
+  test("says what was set and has no effect yet", async () => {
+    const { up } = world();
+    const { main } = await up({ RINGRIFT_PORT: "0", RINGRIFT_SWIM_ENABLED: "1", RINGRIFT_JOB_GRACE_PERIOD: "5" });
+    await main.waitForLine(/"level":40.*p2p\.swim_enabled \(RINGRIFT_SWIM_ENABLED\) has no effect yet/);
+    await main.waitForLine(/"level":40.*jobs\.grace_period \(RINGRIFT_JOB_GRACE_PERIOD\) has no effect yet/);
+  });
+
+  test("does not start with a setting that nobody knows, and leaves nothing behind", async () => {
+    const { cli, cwd } = world({ router: { handler_timeot: 5 } });
+    const main = cli(["up"], { RINGRIFT_PRT: "1" });
+    expect(await main.exited).toEqual({ code: 2, signal: null });
+    expect(main.stderr()).toContain("Did you mean RINGRIFT_PORT");
+    expect(main.stderr()).toContain(
+      `${cwd}/ringrift.config.json:3: there is no setting "router.handler_timeot". Did you mean`,
+    );
+    expect(() => endpoint(join(cwd, ".ringrift"))).toThrow("ENOENT");
+    const check = cli(["config", "check"], { RINGRIFT_PRT: "1" });
+    expect((await check.exited).code).toBe(1);
+    expect(check.stdout()).toContain("2 problems");
+  });
+});
