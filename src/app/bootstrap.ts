@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
@@ -15,17 +15,11 @@ import {
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import { type Clock, createLog, type Log, type Random, systemClock, systemRandom } from "../kernel/index.ts";
 import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
-import {
-  createApi,
-  ENDPOINT_FILE,
-  type EndpointFile,
-  type Listening,
-  serveApi,
-  TOKEN_FILE,
-} from "../surfaces/index.ts";
+import { createApi, ENDPOINT_FILE, type EndpointFile, type Listening, serveApi } from "../surfaces/index.ts";
 import { guardDataDir } from "./guard.ts";
 import { liveRegistry } from "./registry.ts";
 import type { Settings } from "./settings.ts";
+import { readToken, writeWhole } from "./token.ts";
 import { readVersion } from "./version.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
@@ -58,17 +52,8 @@ const socketPathFor = (dataDir: string): string => {
   return Buffer.byteLength(beside) < 100 ? beside : join(tmpdir(), `ringrift-${randomBytes(8).toString("hex")}.sock`);
 };
 
-const readToken = (dataDir: string): string => {
-  const path = join(dataDir, TOKEN_FILE);
-  if (!existsSync(path)) writeFileSync(path, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
-  return readFileSync(path, "utf8").trim();
-};
-
-const announce = (dataDir: string, endpoint: EndpointFile): void => {
-  const path = join(dataDir, ENDPOINT_FILE);
-  writeFileSync(`${path}.new`, `${JSON.stringify(endpoint)}\n`, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
-};
+const announce = (dataDir: string, endpoint: EndpointFile): void =>
+  writeWhole(join(dataDir, ENDPOINT_FILE), `${JSON.stringify(endpoint)}\n`);
 
 export async function bootstrapCoordination<R extends Rows = Record<never, never>>(
   options: BootstrapOptions<R>,

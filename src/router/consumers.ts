@@ -91,6 +91,8 @@ interface Registration {
 
 const consumerShape = /^[A-Za-z0-9_][\w.@:/-]{0,199}$/;
 const STOP_GRACE_MS = 10_000;
+/** A poller that died says no goodbye. Were its session kept, its consumer would seem alive and never expire. */
+const SESSION_SILENCE_MS = 3_600_000;
 
 /** The durable consumers that are connected now: those of this process with a runner, those of others with a session. */
 export class Consumers {
@@ -180,8 +182,10 @@ export class Consumers {
     return [...this.#all.values()].every(({ cursor }) => cursor.idle);
   }
 
-  /** Writes down marks that moved without an ack, and signs of life. */
+  /** Writes down marks that moved without an ack, and signs of life. Ends sessions that nobody speaks to any more. */
   async flushMarks(): Promise<void> {
+    for (const { session } of [...this.#all.values()])
+      if (session?.isSilent(SESSION_SILENCE_MS)) await this.closeSession(session, false);
     const moved = [...this.#all.values()].flatMap(({ cursor }) => {
       const operation = cursor.flushMark();
       return operation === undefined ? [] : [{ cursor, operation }];
@@ -361,6 +365,8 @@ export class Consumers {
       retry: { maxAttempts, backoff: { firstMs: retryFirstMs, mostMs: retryMostMs, jitter: 0.2 } },
       window: settings.window,
       fromStored: (stored) => fromStored(catalog, stored),
+      onUnread: (error) =>
+        log.error("what a consumer is owed cannot be read; trying again", { consumer, error: error.message }),
       onReady: request.onReady,
       onEnded,
       breakerOf: request.breakerOf,

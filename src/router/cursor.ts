@@ -1,4 +1,12 @@
-import { type BackoffPolicy, type Breaker, backoffMs, type Clock, type Random } from "../kernel/index.ts";
+import {
+  type BackoffPolicy,
+  type Breaker,
+  backoffMs,
+  type Clock,
+  type OperatingError,
+  type Random,
+  type Timer,
+} from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
 import type { StoredEvent } from "./journal/append.ts";
 import {
@@ -12,7 +20,7 @@ import {
 import { eventsAfter } from "./journal/queries.ts";
 import { type Delivery, isOrdered, laneOf } from "./lanes.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import type { Operation, Store } from "./store.port.ts";
+import { isStoreTrouble, type Operation, type Store } from "./store.port.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 export interface RetryPolicy {
@@ -38,8 +46,12 @@ export interface CursorOptions {
   /** One or more deliveries ended (done or dead). */
   readonly onEnded: (seqs: readonly number[]) => void;
   /** The breaker of the handler of this event type; undefined when it has none. */
+  /** The journal could not be read; it is tried again. */
+  readonly onUnread: (error: OperatingError) => void;
   readonly breakerOf?: (eventType: string) => Breaker | undefined;
 }
+
+const READ_RETRY_MS = 1_000;
 
 export interface Death {
   readonly error: string;
@@ -63,6 +75,7 @@ export class Cursor {
   readonly #skip: Set<number>;
   #head: number;
   #pulling = false;
+  #pullAgain: Timer | undefined;
   #stopped = false;
   #persistedMark: number;
   #toPark: Delivery[] = [];
@@ -92,6 +105,7 @@ export class Cursor {
       store: options.store,
       clock: options.clock,
       fromStored: options.fromStored,
+      onUnread: options.onUnread,
       isFull: () => this.#ready.length > options.window,
       onDue: (deliveries) => {
         this.#ready.push(...deliveries);
@@ -110,6 +124,7 @@ export class Cursor {
   stop(): void {
     this.#stopped = true;
     this.#room.stop();
+    this.#pullAgain?.cancel();
     this.#ready.length = 0;
   }
 
@@ -147,6 +162,7 @@ export class Cursor {
 
   /** The next delivery that may run now. */
   take(): Delivery | undefined {
+    if (this.#stopped) return undefined;
     for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
       const breaker = this.#o.breakerOf?.(next.event.eventType);
       if (breaker === undefined || breaker.admit()) {
@@ -342,6 +358,12 @@ export class Cursor {
         for (const stored of page) this.#consider(this.#o.fromStored(stored));
         if (page.length === 0) this.#progress.scanTo(this.#head);
       }
+    } catch (thrown) {
+      // It may be called on the way back from a commit, which stands: the failure to read on is no failure of that.
+      if (!isStoreTrouble(thrown)) throw thrown;
+      this.#o.onUnread(thrown);
+      this.#pullAgain?.cancel();
+      this.#pullAgain = this.#o.clock.after(READ_RETRY_MS, () => this.#pull());
     } finally {
       this.#pulling = false;
     }
@@ -366,8 +388,9 @@ export class Cursor {
     };
     this.#park(parked).then(settle, () => {
       // The disk refuses: they stay outstanding in memory, and go into the store when it works again.
-      if (this.#stopped) return;
       this.#o.clock.after(1_000, () => {
+        // By now somebody else may stand where this one stood, and have handled them.
+        if (this.#stopped) return;
         this.#toPark.push(...parked);
         this.#persistParked();
       });
@@ -379,7 +402,12 @@ export class Cursor {
     const mark = this.#mark(seqs);
     // From here on, also for an ack that is committed right after this: it has a row to remove.
     for (const delivery of parked) delivery.hasRow = true;
-    await this.#o.store.commit([parkDeliveries({ mark, parked: parked.map(({ seq, lane }) => ({ seq, lane })) })]);
+    try {
+      await this.#o.store.commit([parkDeliveries({ mark, parked: parked.map(({ seq, lane }) => ({ seq, lane })) })]);
+    } catch (thrown) {
+      for (const delivery of parked) delivery.hasRow = false;
+      throw thrown;
+    }
     this.#endProgress(seqs, mark.lowWater, false);
   }
 
@@ -395,8 +423,7 @@ export class Cursor {
   async #setAside(head: Delivery, row: { attempts: number; nextAt: number; error: string }): Promise<void> {
     const lane = this.#room.lane(head.lane);
     const after = lane.ordered ? lane.queue.filter(({ seq, ending }) => seq > head.seq && !ending) : [];
-    const behind = after.filter(({ hasRow }) => !hasRow);
-    const inMemory = [head, ...behind].filter((d) => this.#progress.has(d.seq));
+    const inMemory = [head, ...after].filter((d) => this.#progress.has(d.seq));
     const mark = this.#mark(new Set(inMemory.map(({ seq }) => seq)));
     const aside = failDelivery({
       mark,
@@ -406,7 +433,8 @@ export class Cursor {
       nextAt: row.nextAt,
       at: this.#o.clock.now(),
       error: row.error,
-      parked: behind.map(({ seq, lane: id }) => ({ seq, lane: id })),
+      // Also those that have a row or will: whether it is on disk yet is not known here, and a second one changes nothing.
+      parked: after.map(({ seq, lane: id }) => ({ seq, lane: id })),
     });
     // While the row is on its way the lane may not be taken for empty.
     lane.held = true;
@@ -428,7 +456,8 @@ export class Cursor {
       const at = lane.queue.indexOf(delivery);
       if (at >= 0) lane.queue.splice(at, 1);
     }
-    this.#room.holdUntil(lane, row.nextAt);
+    // Without order nobody waits for it: what else is due of a page that is through now comes at once.
+    this.#room.holdUntil(lane, head.loaded && !lane.ordered ? 0 : row.nextAt);
     this.#room.schedule();
     this.#pull();
   }

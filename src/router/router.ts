@@ -8,6 +8,7 @@ import {
   createTimeLimits,
   type Ids,
   type Log,
+  messageOf,
   OperatingError,
   type Random,
   type Recent,
@@ -179,8 +180,8 @@ export class EventRouter<R extends Rows = Rows> {
       headSeq(options.store),
       (events) => this.#release(events),
       (seq, limit) => eventsAfter(options.store, seq, limit).map((stored) => fromStored(options.catalog, stored)),
-      (run) => {
-        options.clock.after(0, run);
+      (run, delayMs) => {
+        options.clock.after(delayMs, run);
       },
     );
   }
@@ -537,6 +538,12 @@ export class EventRouter<R extends Rows = Rows> {
       kind === "timeout"
         ? { ...about, timeout_seconds: this.settings.handlerTimeoutMs / 1_000 }
         : { ...about, error: error.slice(0, 2_000), fingerprint: fingerprintOf(error) };
-    return this.prepare(name, payload, { source: "router", parent: event }, "strict");
+    try {
+      return this.prepare(name, payload, { source: "router", parent: event }, "strict");
+    } catch (thrown) {
+      // An id or a name that our own rules would not take: the letter is written all the same, and this says why it is alone.
+      this.#log.error(`${name} could not be said`, { ...about, error: messageOf(thrown) });
+      return undefined;
+    }
   }
 }

@@ -17,7 +17,7 @@ import { fingerprintOf } from "./fingerprint.ts";
 import { type AppendResult, appendEvent } from "./journal/append.ts";
 import type { Delivery } from "./lanes.ts";
 import { appendArgs, type Prepared } from "./prepare.ts";
-import type { Operation, Store } from "./store.port.ts";
+import { isStoreTrouble, type Operation, type Store } from "./store.port.ts";
 import { createWriteSet, type WriteSet } from "./write-set.ts";
 
 /** What a durable handler works with besides the event. */
@@ -70,15 +70,14 @@ export interface Failure {
 const MOST_CONFLICTS = 50;
 const STORE_RETRY_MS = 1_000;
 
-const isStoreTrouble = (thrown: unknown): boolean =>
-  isOperatingError(thrown) && thrown.retryable && thrown.code.startsWith("STORE_");
-
 /** Runs the handlers of one consumer of this process over its cursor. */
 export class Runner {
   readonly #o: RunnerOptions;
   readonly #cursor: Cursor;
   readonly #breakers = new Map<string, Breaker>();
   readonly #stop = new AbortController();
+  /** Of the handlers that run. */
+  readonly #aborts = new Set<AbortController>();
   #running = 0;
   #pumping = false;
   #idle: (() => void)[] = [];
@@ -133,7 +132,9 @@ export class Runner {
         });
       });
     }
-    this.#stop.abort(new Error("the process stops"));
+    const reason = new Error("the process stops");
+    this.#stop.abort(reason);
+    for (const abort of this.#aborts) abort.abort(reason);
   }
 
   async #run(delivery: Delivery): Promise<void> {
@@ -172,18 +173,22 @@ export class Runner {
       },
       afterCommit: (run) => void after.push(run),
     };
+    this.#aborts.add(abort);
     try {
       if (handler !== undefined) {
         const running = this.#o.within(event, () => handler(event, context));
         if (running instanceof Promise) await this.#limited(running, abort);
       }
     } catch (thrown) {
-      open = false;
       const kind = isOperatingError(thrown, "HANDLER_TIME_LIMIT") ? "timeout" : "failed";
       abort.abort(thrown);
       return { kind, error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown) };
+    } finally {
+      open = false;
+      this.#aborts.delete(abort);
     }
-    open = false;
+    // Too late: its place may be another's by now, which has had this event too.
+    if (this.#stop.signal.aborted) return { kind: "failed", error: "ended after the stop" };
     const outcome = await this.#commit(delivery, rows.operations(), emitted);
     if (outcome.kind === "done") runAfterCommit(this.#o.log, this.#o.consumer, after);
     return outcome;
@@ -227,8 +232,8 @@ export class Runner {
       } catch (thrown) {
         if (isOperatingError(thrown, "READ_CONFLICT")) return { kind: "conflict", error: thrown.message };
         if (!isStoreTrouble(thrown)) return { kind: "failed", error: messageOf(thrown) };
+        if (!this.#stop.signal.aborted) await sleep(this.#o.clock, STORE_RETRY_MS);
         if (this.#stop.signal.aborted) return { kind: "failed", error: messageOf(thrown) };
-        await sleep(this.#o.clock, STORE_RETRY_MS);
       }
     }
   }
@@ -260,6 +265,7 @@ export class Runner {
           error: messageOf(thrown),
         });
         await sleep(this.#o.clock, STORE_RETRY_MS);
+        if (this.#stop.signal.aborted) return;
       }
     }
   }

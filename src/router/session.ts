@@ -22,11 +22,6 @@ export interface SessionOptions {
   readonly onDeath: (delivery: Delivery, failure: Failure, attempts: number) => Prepared | undefined;
 }
 
-interface Lease {
-  readonly delivery: Delivery;
-  readonly limit: { end(): void };
-}
-
 export interface AckOutcome {
   readonly acked: readonly number[];
   /** Not held by this session (any more): they were or will be delivered again. */
@@ -41,7 +36,14 @@ export class Session {
   readonly id: string;
   readonly consumer: string;
   readonly #o: SessionOptions;
-  readonly #leases = new Map<number, Lease>();
+  /** What it holds, in the order in which it was handed out. */
+  readonly #leases = new Map<number, Delivery>();
+  /** The one whose time runs: the first that has no answer. */
+  #watched: Delivery | undefined;
+  #limit: { end(): void } | undefined;
+  /** Whether anything was answered since that time began to run. */
+  #answered = false;
+  #heardAt: number;
   #wakeUps: (() => void)[] = [];
   #closed: OperatingError | undefined;
 
@@ -49,6 +51,7 @@ export class Session {
     this.id = options.id;
     this.consumer = options.consumer;
     this.#o = options;
+    this.#heardAt = options.clock.monotonic();
   }
 
   get held(): number {
@@ -57,6 +60,12 @@ export class Session {
 
   get closed(): boolean {
     return this.#closed !== undefined;
+  }
+
+  /** Nobody waits here, nothing is held, and nothing was heard for so long: whoever it was is gone. */
+  isSilent(forMs: number): boolean {
+    if (this.#leases.size > 0 || this.#wakeUps.length > 0) return false;
+    return this.#o.clock.monotonic() - this.#heardAt >= forMs;
   }
 
   /** Deliveries to work on, in order; waits for some up to `waitMs`. */
@@ -69,7 +78,7 @@ export class Session {
       if (signal?.aborted) return [];
       batch = this.#o.cursor.takeBatch(most);
     }
-    for (const delivery of batch) this.#lease(delivery);
+    this.#lease(batch);
     const readable = batch.filter((delivery) => {
       const why = whyUnreadable(delivery.event);
       if (why !== undefined) void this.#fail(delivery, "failed", why);
@@ -90,35 +99,37 @@ export class Session {
   }
 
   /** Done, together with what the consumer says because of it. All or nothing for those that it still holds. */
-  async ack(seqs: readonly number[], emitted: readonly Prepared[] = []): Promise<AckOutcome> {
+  async ack(named: readonly number[], emitted: readonly Prepared[] = []): Promise<AckOutcome> {
     this.#assertOpen();
+    const seqs = [...new Set(named)];
     const held = seqs.flatMap((seq) => this.#leases.get(seq) ?? []);
     const refused = seqs.filter((seq) => !this.#leases.has(seq));
     // What it says belongs to what it did: if a delivery was taken from it, neither counts.
     if (refused.length > 0 && emitted.length > 0) return { acked: [], refused: seqs };
     if (held.length === 0) return { acked: [], refused };
-    for (const { delivery } of held) this.#drop(delivery.seq);
+    this.#drop(held);
     const durable = emitted.filter(({ event }) => event.eventClass === "durable");
     const appends = durable.map((prepared) => appendEvent(appendArgs(prepared, this.#o.windowSeconds)));
     try {
-      const deliveries = held.map(({ delivery }) => delivery);
-      await this.#o.cursor.complete(deliveries, appends, (results) =>
+      await this.#o.cursor.complete(held, appends, (results) =>
         this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: results[i] as AppendResult }))),
       );
     } catch (thrown) {
-      for (const { delivery } of held) this.#lease(delivery);
+      // A session that has ended meanwhile holds nothing any more: the next one gets them.
+      if (this.closed) this.#o.cursor.release(held);
+      else this.#lease(held);
       throw thrown;
     }
     for (const prepared of emitted) if (prepared.event.eventClass !== "durable") this.#o.publishPassing(prepared);
-    return { acked: held.map(({ delivery }) => delivery.seq), refused };
+    return { acked: held.map(({ seq }) => seq), refused };
   }
 
   /** It failed there: one try is spent, and what follows it on the same key is taken back. */
   async nack(seq: number, error: string): Promise<"retrying" | "dead" | "refused"> {
     this.#assertOpen();
-    const lease = this.#leases.get(seq);
-    if (lease === undefined) return "refused";
-    return this.#fail(lease.delivery, "failed", error);
+    const delivery = this.#leases.get(seq);
+    if (delivery === undefined) return "refused";
+    return this.#fail(delivery, "failed", error);
   }
 
   /**
@@ -129,42 +140,63 @@ export class Session {
     if (this.#closed !== undefined) return;
     this.#closed = reason;
     this.wake();
-    const left = [...this.#leases.values()].map(({ delivery }) => delivery).sort((a, b) => a.seq - b.seq);
+    const left = [...this.#leases.values()].sort((a, b) => a.seq - b.seq);
     const oldest = died ? left[0] : undefined;
     if (oldest !== undefined) await this.#fail(oldest, "failed", `the consumer went away: ${reason.message}`);
     const rest = left.filter(({ seq }) => this.#leases.has(seq));
-    for (const { seq } of rest) this.#drop(seq);
+    this.#drop(rest);
     this.#o.cursor.release(rest);
   }
 
+  /** Somebody speaks to it. */
   #assertOpen(): void {
+    this.#heardAt = this.#o.clock.monotonic();
     if (this.#closed !== undefined) throw this.#closed;
   }
 
-  #lease(delivery: Delivery): void {
-    const limit = this.#o.timeLimits.begin(this.#o.leaseMs, () => {
-      const lease = this.#leases.get(delivery.seq);
-      if (lease?.delivery !== delivery) return;
-      void this.#fail(delivery, "timeout", `no answer after ${this.#o.leaseMs / 1_000} s`);
-    });
-    this.#leases.set(delivery.seq, { delivery, limit });
+  #lease(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.#leases.set(delivery.seq, delivery);
+    this.#watch();
   }
 
-  #drop(seq: number): void {
-    this.#leases.get(seq)?.limit.end();
-    this.#leases.delete(seq);
+  #drop(deliveries: readonly Delivery[]): void {
+    for (const { seq } of deliveries) this.#leases.delete(seq);
+    this.#answered = true;
+    this.#watch();
     this.wake();
   }
 
-  /** Never rejects: while the disk refuses, it tries again. */
+  /** Whoever works through a batch works on its first one: the others' time begins when that has its answer. */
+  #watch(): void {
+    const [first] = this.#leases.values();
+    if (first === this.#watched) return;
+    this.#limit?.end();
+    this.#watched = first;
+    this.#answered = false;
+    this.#limit = first && this.#o.timeLimits.begin(this.#o.leaseMs, () => this.#expire(first));
+  }
+
+  #expire(first: Delivery): void {
+    const silent = !this.#answered;
+    void this.#fail(first, "timeout", `no answer after ${this.#o.leaseMs / 1_000} s`);
+    if (!silent) return;
+    // Not a word in all that time: the others go back untried, and whoever asks next gets them.
+    const rest = [...this.#leases.values()];
+    this.#drop(rest);
+    this.#o.cursor.release(rest);
+  }
+
+  /**
+   * Never rejects: while the disk refuses, it tries again, as long as the session lasts. After that the delivery may be
+   * somebody else's, and what was not written down never happened.
+   */
   async #fail(delivery: Delivery, kind: "failed" | "timeout", error: string): Promise<"retrying" | "dead"> {
     // After the last try the key goes on: what follows stays where it is.
     const held = this.#o.cursor.isLastTry(delivery) ? [] : [...this.#leases.values()];
-    const behind = held
-      .map((lease) => lease.delivery)
-      .filter((other) => other.lane === delivery.lane && other.seq > delivery.seq && other.event.orderKey !== null);
-    this.#drop(delivery.seq);
-    for (const { seq } of behind) this.#drop(seq);
+    const behind = held.filter(
+      (other) => other.lane === delivery.lane && other.seq > delivery.seq && other.event.orderKey !== null,
+    );
+    this.#drop([delivery, ...behind]);
     const { consumer } = this;
     const failure: Failure = { consumer, event: delivery.event, kind, error, attempts: delivery.attempts + 1 };
     this.#o.onFailure(failure);
@@ -190,7 +222,8 @@ export class Session {
       } catch (thrown) {
         if (isOperatingError(thrown) && (thrown.code === "STORE_CLOSED" || thrown.code === "STORE_GONE"))
           return "retrying";
-        await sleep(this.#o.clock, 1_000);
+        if (!this.closed) await sleep(this.#o.clock, 1_000);
+        if (this.closed) return "retrying";
       }
     }
   }

@@ -5,6 +5,7 @@
  * is registered by the room that owns the tables. A commit takes a list of operations and is all or nothing; commits
  * that arrive together share one disk flush.
  */
+import { isOperatingError, type OperatingError } from "../kernel/index.ts";
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
@@ -77,3 +78,7 @@ export interface Store {
   onFault(listen: (fault: StoreFault | null) => void): void;
   close(): Promise<void>;
 }
+
+/** The disk refuses now and may work again soon. */
+export const isStoreTrouble = (thrown: unknown): thrown is OperatingError =>
+  isOperatingError(thrown) && thrown.retryable && thrown.code.startsWith("STORE_");

@@ -1,4 +1,7 @@
 import type { AnyEvent } from "./event.ts";
+import { isStoreTrouble } from "./store.port.ts";
+
+const READ_RETRY_MS = 1_000;
 
 /**
  * Puts committed events back into journal order. Commits of different callers may be noticed out of order, and an
@@ -13,7 +16,7 @@ export function createTail(
   head: number,
   release: (events: readonly AnyEvent[]) => void,
   readAfter: (seq: number, limit: number) => AnyEvent[],
-  later: (run: () => void) => void,
+  later: (run: () => void, delayMs: number) => void,
 ): Tail {
   let seq = head;
   let early = new Map<number, AnyEvent>();
@@ -34,7 +37,14 @@ export function createTail(
   const fillGap = () => {
     checking = false;
     while (early.size > 0) {
-      const missing = readAfter(seq, 1_000);
+      let missing: AnyEvent[];
+      try {
+        missing = readAfter(seq, 1_000);
+      } catch (thrown) {
+        if (!isStoreTrouble(thrown)) throw thrown;
+        checking = true;
+        return later(fillGap, READ_RETRY_MS);
+      }
       if (missing.length === 0) break;
       for (const event of missing) early.delete(event.seq!);
       pass(missing);
@@ -55,7 +65,7 @@ export function createTail(
       if (early.size > 0 && !checking) {
         checking = true;
         // A few turns give the other commits the time to be noticed; then the journal is asked.
-        later(fillGap);
+        later(fillGap, 0);
       }
     },
   };

@@ -1,15 +1,17 @@
-import type { Clock, Timer } from "../kernel/index.ts";
+import type { Clock, OperatingError, Timer } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
 import type { StoredEvent } from "./journal/append.ts";
 import { type DueDelivery, dueDeliveries, laneDeliveries, waitingLanes } from "./journal/queries.ts";
 import { createLane, type Delivery, type Lane } from "./lanes.ts";
-import type { Store } from "./store.port.ts";
+import { isStoreTrouble, type Store } from "./store.port.ts";
 
 export interface WaitingRoomOptions {
   readonly consumer: string;
   readonly store: Store;
   readonly clock: Clock;
   readonly fromStored: (stored: StoredEvent) => AnyEvent;
+  /** The store could not be read; it is tried again. */
+  readonly onUnread: (error: OperatingError) => void;
   /** Enough is in memory already: what is due waits a little longer. */
   readonly isFull: () => boolean;
   /** These may run now. */
@@ -19,6 +21,7 @@ export interface WaitingRoomOptions {
 const PAGE = 64;
 const FULL_WAIT_MS = 50;
 const LIVE_WAIT_MS = 1_000;
+const READ_RETRY_MS = 1_000;
 
 /**
  * The lanes of one consumer, and what waits in the store for its time: it comes back into memory when it is due, in order
@@ -130,8 +133,14 @@ export class WaitingRoom {
       }
       lane.wakeAt = undefined;
       this.#waiting.delete(lane);
-      if (lane.ordered) this.#loadOrdered(lane, now);
-      else this.#loadUnordered(lane, now);
+      try {
+        if (lane.ordered) this.#loadOrdered(lane, now);
+        else this.#loadUnordered(lane, now);
+      } catch (thrown) {
+        if (!isStoreTrouble(thrown)) throw thrown;
+        this.#o.onUnread(thrown);
+        this.#wakeAt(lane, now + READ_RETRY_MS);
+      }
     }
     this.schedule();
   }

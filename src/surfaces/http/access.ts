@@ -8,13 +8,16 @@ const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
 const hostOf = (header: string): string => header.replace(/:\d+$/, "");
 
+/** The way a request came in. The server that accepted it knows; the connection itself forgets it when it breaks. */
+export type Door = "socket" | "port";
+
 /**
  * Who may do what. The Unix socket is protected by its file mode and needs nothing more. On loopback any page in any
  * browser can reach the port, so the Host must be ours (no DNS rebinding), a foreign Origin is refused, and writing needs
  * the token from the data folder.
  */
-export function checkAccess(request: IncomingMessage, token: string): void {
-  if (request.socket.remoteAddress === undefined) return;
+export function checkAccess(request: IncomingMessage, cameBy: Door, token: string): void {
+  if (cameBy === "socket") return;
   const host = request.headers.host ?? "";
   if (!LOOPBACK.has(hostOf(host)))
     throw new OperatingError("FORBIDDEN", "this server answers to 127.0.0.1 and localhost only");

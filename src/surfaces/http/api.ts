@@ -57,7 +57,7 @@ export function createApi(options: ApiOptions): Hono<Env> {
     return c.json(problem, 404, { "content-type": "application/problem+json" });
   });
   app.use(async (c, next) => {
-    checkAccess(c.env.incoming as IncomingMessage, options.token);
+    checkAccess(c.env.incoming as IncomingMessage, c.env.cameBy, options.token);
     await next();
   });
   app.use(

@@ -2,8 +2,9 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import type { z } from "zod";
 import { OperatingError } from "../../kernel/index.ts";
+import type { Door } from "./access.ts";
 
-export type Env = { Bindings: HttpBindings };
+export type Env = { Bindings: HttpBindings & { readonly cameBy: Door } };
 
 /** Reads what came from outside; says which field is wrong. */
 export const parse = <T extends z.ZodType>(what: T, value: unknown): z.output<T> => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { messageOf, OperatingError } from "../../kernel/index.ts";
+import type { Door } from "./access.ts";
 import type { Env } from "./request.ts";
 
 export interface Listening {
@@ -29,8 +30,8 @@ const close = (server: Server): Promise<void> =>
 
 /** Serves the API on a Unix socket (mode 0600) and on loopback. The data folder's guard makes an old socket file ours to remove. */
 export async function serveApi(api: Hono<Env>, options: { socketPath: string; port: number }): Promise<Listening> {
-  const listener = getRequestListener(api.fetch);
-  const servers = [createServer(listener), createServer(listener)] as const;
+  const listenerAt = (cameBy: Door) => getRequestListener((request, env) => api.fetch(request, { ...env, cameBy }));
+  const servers = [createServer(listenerAt("socket")), createServer(listenerAt("port"))] as const;
   for (const server of servers) {
     server.requestTimeout = 120_000;
     server.maxConnections = 4_096;

@@ -1,0 +1,24 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { TOKEN_FILE } from "../surfaces/index.ts";
+
+/** A file appears whole or not at all, under its own name and not where a link of that name points. */
+export const writeWhole = (path: string, text: string): void => {
+  rmSync(`${path}.new`, { force: true });
+  writeFileSync(`${path}.new`, text, { mode: 0o600, flag: "wx" });
+  renameSync(`${path}.new`, path);
+};
+
+/** An empty or short token (a start that was cut off, a full disk) would let everybody in: it is made anew. */
+export const readToken = (dataDir: string): string => {
+  const path = join(dataDir, TOKEN_FILE);
+  const kept = existsSync(path) ? readFileSync(path, "utf8").trim() : "";
+  if (/^[\w-]{32,}$/.test(kept)) {
+    chmodSync(path, 0o600);
+    return kept;
+  }
+  const token = randomBytes(32).toString("base64url");
+  writeWhole(path, `${token}\n`);
+  return token;
+};
