@@ -24,6 +24,51 @@ export {
   type CriticalSubscription,
   validateCriticalSubscriptions,
 } from "./critical.ts";
+export {
+  CONDITION_TYPES,
+  type Condition,
+  type ConditionStatus,
+  type ConditionType,
+} from "./daemon-manager/conditions.ts";
+export { type DaemonManagerConfig, daemonManagerDefaults } from "./daemon-manager/config.ts";
+export {
+  DAEMON_STATES,
+  type DaemonContext,
+  type DaemonHealth,
+  type DaemonHealthReport,
+  type DaemonInfo,
+  type DaemonOptions,
+  type DaemonState,
+  type PermanentFailure,
+} from "./daemon-manager/daemon.ts";
+export {
+  DaemonManager,
+  type DaemonManagerOptions,
+  type ShutdownOptions,
+  type ShutdownReport,
+  type StartOptions,
+  type StartReport,
+} from "./daemon-manager/daemon-manager.ts";
+export {
+  type Check,
+  checkErrorRate,
+  checkLastSuccess,
+  checkQueueDepth,
+  checkUptimeGrace,
+  HealthCheckHelper,
+  judgeChecks,
+} from "./daemon-manager/health-checks.ts";
+export {
+  type ActionRow,
+  type Book,
+  type LedgerBatch,
+  memoryLedger,
+  routerLedger,
+  type SupervisionLedger,
+  type SupervisorEvent,
+} from "./daemon-manager/ledger.ts";
+export { type RestartPolicy, restartPolicy } from "./daemon-manager/restart-policy.ts";
+export { DaemonType, daemonProfiles, daemonTypes, type ResolvedDaemon, resolveDaemon } from "./daemon-types.ts";
 export { type DlqRetryPorts, type DlqRetrySettings, dlqRetryDaemon, dlqRetryDefaults } from "./dlq-retry.daemon.ts";
 export {
   type EventRouterDaemonPorts,

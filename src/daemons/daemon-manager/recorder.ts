@@ -1,0 +1,95 @@
+import { type Clock, type Log, messageOf, type Timer } from "../../kernel/index.ts";
+import type { ActionRow, Book, SupervisionLedger, SupervisorEvent } from "./ledger.ts";
+
+interface RecorderOptions {
+  readonly ledger: SupervisionLedger;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Writes down what the supervisor does, in order, one commit at a time. Supervision never waits for the disk: what cannot
+ * be written now is kept and tried again.
+ */
+export interface Recorder {
+  book(name: string, book: Book): void;
+  action(row: ActionRow): void;
+  event(event: SupervisorEvent): void;
+  /** Resolves when all is written, or with false after so long. */
+  drain(timeoutMs: number): Promise<boolean>;
+  stop(): void;
+}
+
+const RETRY_MS = 1_000;
+/** What waits for a disk that stays away is bounded; the oldest words go first, the books never. */
+const MOST_WAITING = 10_000;
+
+export function createRecorder({ ledger, clock, log }: RecorderOptions): Recorder {
+  let books = new Map<string, Book>();
+  let actions: ActionRow[] = [];
+  let events: SupervisorEvent[] = [];
+  let writing = false;
+  let retry: Timer | undefined;
+  let stopped = false;
+  const idle: (() => void)[] = [];
+  const isEmpty = () => books.size + actions.length + events.length === 0;
+
+  const pump = async (): Promise<void> => {
+    if (writing || stopped || retry !== undefined) return;
+    writing = true;
+    // One turn later, so that what belongs together is one commit.
+    await Promise.resolve();
+    while (!isEmpty() && !stopped) {
+      const batch = { books, actions, events };
+      books = new Map();
+      actions = [];
+      events = [];
+      try {
+        await ledger.write(batch);
+      } catch (thrown) {
+        log.error("the supervisor's books were not written; trying again", { error: messageOf(thrown) });
+        books = new Map([...batch.books, ...books]);
+        actions = [...batch.actions, ...actions].slice(-MOST_WAITING);
+        events = [...batch.events, ...events].slice(-MOST_WAITING);
+        if (!stopped)
+          retry = clock.after(RETRY_MS, () => {
+            retry = undefined;
+            void pump();
+          });
+        break;
+      }
+    }
+    writing = false;
+    if (isEmpty() || stopped) for (const wake of idle.splice(0)) wake();
+  };
+
+  return {
+    book(name, book) {
+      books.set(name, book);
+      void pump();
+    },
+    action(row) {
+      actions.push(row);
+      void pump();
+    },
+    event(event) {
+      events.push(event);
+      void pump();
+    },
+    drain: (timeoutMs) =>
+      new Promise((resolve) => {
+        if (isEmpty() && !writing) return resolve(true);
+        const timer = clock.after(timeoutMs, () => resolve(false), "hold");
+        idle.push(() => {
+          timer.cancel();
+          resolve(isEmpty());
+        });
+      }),
+    stop() {
+      stopped = true;
+      retry?.cancel();
+      retry = undefined;
+      for (const wake of idle.splice(0)) wake();
+    },
+  };
+}
