@@ -1,6 +1,8 @@
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { OperatingError } from "../kernel/index.ts";
+import { translateFault } from "../adapters/sqlite/faults.ts";
+import { isOperatingError, OperatingError } from "../kernel/index.ts";
 import { findEndpoint } from "../surfaces/index.ts";
 
 /**
@@ -8,11 +10,20 @@ import { findEndpoint } from "../surfaces/index.ts";
  * gives it back even after kill -9, and a second start in the same process is refused as well.
  */
 export function guardDataDir(dataDir: string): { release(): void } {
-  const lock = new DatabaseSync(join(dataDir, "main.lock"));
+  const path = join(dataDir, "main.lock");
+  let lock: DatabaseSync;
+  try {
+    lock = new DatabaseSync(path);
+  } catch (thrown) {
+    throw translateFault(thrown);
+  }
   try {
     lock.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    chmodSync(path, 0o600);
   } catch (cause) {
     lock.close();
+    const fault = translateFault(cause);
+    if (!isOperatingError(fault, "STORE_LOCKED")) throw fault;
     const first = findEndpoint(dataDir);
     const who = first === undefined ? "another process" : `process ${first.pid} (port ${first.port})`;
     throw new OperatingError("ALREADY_RUNNING", `the data folder ${dataDir} is in use by ${who}`, {

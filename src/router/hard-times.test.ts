@@ -4,7 +4,15 @@ import { memoryStore } from "../adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents } from "../events/index.ts";
 import { OperatingError, seededRandom, silentLog, virtualClock } from "../kernel/index.ts";
-import { countPairs, defineTable, EventRouter, type Operation, type RouterSettings, type Store } from "./index.ts";
+import {
+  countPairs,
+  defineTable,
+  EventRouter,
+  enforceRetention,
+  type Operation,
+  type RouterSettings,
+  type Store,
+} from "./index.ts";
 
 const rows = {
   ...builtinRows,
@@ -366,5 +374,22 @@ describe("a disk that cannot be read for a moment", () => {
     trouble.blind = () => false;
     await pass(5_000);
     expect(countPairs(store)).toEqual([{ consumer: "unit", state: "done", pairs: 1 }]);
+  });
+});
+
+describe("consumers that are gone for good", () => {
+  test("leave no row behind once the journal has forgotten what they were owed", async () => {
+    const { router, store } = world();
+    for (let n = 0; n < 5; n += 1) {
+      const session = await router.openSession({ ...outside, consumer: `once-${n}` });
+      await router.closeSession(session, false);
+      await router.publish("LOOSE", { n });
+      await router.forgetConsumer(`once-${n}`);
+    }
+    await router.openSession({ ...outside, consumer: "stays", start: "now" });
+    await router.publish("LOOSE", { n: 9 });
+    await router.flushMarks();
+    await enforceRetention(store, { olderThan: 4e9, mostBytes: 1e9, chunk: 100 });
+    expect(store.read("SELECT consumer FROM consumers")).toEqual([{ consumer: "stays" }]);
   });
 });

@@ -20,7 +20,7 @@ const MOST_IN_FLIGHT = 2;
  */
 export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly Operation[])[]) => void) {
   let waiting: Waiting[] = [];
-  const inFlight: Waiting[][] = [];
+  const inFlight: (readonly Waiting[])[] = [];
   const whenDrained: (() => void)[] = [];
   let scheduled = false;
   let closed: OperatingError | undefined;
@@ -32,13 +32,23 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
     fault = next;
     for (const listen of listeners) listen(fault);
   };
+  /** Answers come in the order of sending, so what could not be sent must not stand in the line of those that were. */
+  const dispatch = (batch: readonly Waiting[]): void => {
+    inFlight.push(batch);
+    try {
+      send(batch.map(({ operations }) => operations));
+    } catch (thrown) {
+      inFlight.splice(inFlight.lastIndexOf(batch), 1);
+      if (batch.length === 1) batch[0]!.reject(thrown);
+      else for (const one of batch) dispatch([one]);
+    }
+  };
   const flush = () => {
     scheduled = false;
     while (waiting.length > 0 && inFlight.length < MOST_IN_FLIGHT) {
       const batch = waiting.slice(0, MOST_IN_BATCH);
       waiting = waiting.slice(MOST_IN_BATCH);
-      inFlight.push(batch);
-      send(batch.map(({ operations }) => operations));
+      dispatch(batch);
     }
   };
   return {
@@ -76,12 +86,14 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
     },
     /** Refuses what waits and what comes: for good, so a writer that is gone is a fault that stays. */
     close(reason: OperatingError): void {
-      closed ??= reason;
+      if (closed !== undefined) return;
+      closed = reason;
       if (reason.code === "STORE_GONE") setFault({ code: reason.code, message: reason.message, since: clock.now() });
       const left = [...inFlight.flat(), ...waiting];
       inFlight.length = 0;
       waiting = [];
       for (const { reject } of left) reject(closed);
+      for (const resolve of whenDrained.splice(0)) resolve();
     },
     /** Resolves once nothing waits. */
     drained: () =>

@@ -43,6 +43,8 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
       reject(error);
       queue.close(new OperatingError("STORE_GONE", `the writer's thread died: ${messageOf(error)}`, { cause: error }));
     });
+    // One that ends without a word is gone as well; after close() nothing waits and this says nothing new.
+    thread.once("exit", () => queue.close(new OperatingError("STORE_GONE", "the writer's thread has ended")));
   });
 
   let reader: DatabaseSync;
@@ -54,18 +56,24 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
   }
   const prepare = statementCache(reader);
 
-  const probeEveryMs = options.probeEveryMs ?? 1_000;
-  const probe = () => {
-    if (queue.fault === null) return;
-    // The answer, good or bad, sets the fault; nobody else waits for it.
-    const again = () => clock.after(probeEveryMs, probe);
-    queue.commit([probeStore({ at: clock.now() })]).then(again, again);
-  };
-  queue.onFault((fault) => {
-    if (fault !== null) clock.after(probeEveryMs, probe);
-  });
-
   let closing: Promise<void> | undefined;
+  const probeEveryMs = options.probeEveryMs ?? 1_000;
+  let probing = false;
+  const probe = () => {
+    // Nothing brings back a writer that is gone, and a store that is closed needs none.
+    if (probing || queue.fault === null || queue.fault.code === "STORE_GONE" || closing !== undefined) return;
+    probing = true;
+    clock.after(probeEveryMs, () => {
+      // The answer, good or bad, sets the fault; nobody else waits for it.
+      const again = () => {
+        probing = false;
+        probe();
+      };
+      queue.commit([probeStore({ at: clock.now() })]).then(again, again);
+    });
+  };
+  queue.onFault(probe);
+
   return {
     commit: (operations) => queue.commit(operations),
     read(sql, ...params) {
@@ -82,9 +90,9 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
     close() {
       closing ??= (async () => {
         await queue.drained();
+        queue.close(new OperatingError("STORE_CLOSED", "the store is closed"));
         send({ type: "close" });
         await exited;
-        queue.close(new OperatingError("STORE_CLOSED", "the store is closed"));
         if (reader.isOpen) reader.close();
       })();
       return closing;

@@ -39,6 +39,12 @@ export const trimJournal = defineOperation<
   const oldest = tx.get<{ seq: number | null }>("SELECT min(seq) AS seq FROM events")?.seq ?? 0;
   tx.run("DELETE FROM deliveries WHERE state IN ('done', 'expired') AND seq < ?", oldest);
   tx.run("DELETE FROM subscriptions WHERE end_seq IS NOT NULL AND end_seq < ?", oldest);
+  // Who is owed nothing, and of whom nothing is told any more, is a stranger again.
+  tx.run(
+    `DELETE FROM consumers WHERE NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = consumers.consumer)
+       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.consumer = consumers.consumer)
+       AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.consumer = consumers.consumer)`,
+  );
   return { deleted };
 });
 

@@ -167,13 +167,12 @@ export class Client {
     const base = `${sessionsPath(options.consumer)}/${opened.session_id}`;
     return {
       poll: async (max = 100, waitSeconds = 0): Promise<Delivered[]> => {
-        const { deliveries } = await this.request<{ deliveries: { attempt: number; event: unknown }[] }>(
+        const { deliveries } = await this.#open().send<{ deliveries: { attempt: number; event: unknown }[] }>(
           "POST",
           `${base}/poll`,
-          {
-            max,
-            wait_seconds: waitSeconds,
-          },
+          { max, wait_seconds: waitSeconds },
+          // Longer than the wait: an answer that nobody hears any more would lease its deliveries to nobody.
+          { timeoutMs: 60_000 + waitSeconds * 1_000 },
         );
         return deliveries.map(({ attempt, event }) => ({ attempt, event: fromCloudEvent(event) as AnyEvent }));
       },

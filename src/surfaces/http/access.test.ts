@@ -6,12 +6,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { routerOver } from "../../../test/support/router.ts";
 import { builtinRows } from "../../events/index.ts";
 import { systemClock } from "../../kernel/index.ts";
-import type { EventRouter } from "../../router/index.ts";
+import type { EventRouter, RouterSettings } from "../../router/index.ts";
 import { createApi } from "./api.ts";
 import { serveApi } from "./server.ts";
 
-const serving = async () => {
-  const router = routerOver(builtinRows).router as unknown as EventRouter;
+const serving = async (settings: Partial<RouterSettings> = {}) => {
+  const router = routerOver(builtinRows, settings).router as unknown as EventRouter;
   const folder = mkdtempSync(join(tmpdir(), "ringrift-api-"));
   const api = createApi({ router, clock: systemClock(), token: "secret", status: () => ({}), audit: () => ({}) });
   const listening = await serveApi(api, { socketPath: join(folder, "s.sock"), port: 0 });
@@ -62,4 +62,14 @@ test("the Unix socket needs no token, the port does", async () => {
   });
   expect(answer).toMatch(/^HTTP\/1.1 200/);
   expect(router.getStats().total_events).toBe(1);
+});
+
+test("a stream of a name that is refused says so and leaves no listener behind", async () => {
+  const { router, listening } = await serving({ strictNames: true });
+  const answer = await fetch(
+    `http://127.0.0.1:${listening.port}/v1/stream?event_type=NEW_GAMES_AVAILABLE&event_type=NO_SUCH_EVENT`,
+  );
+  expect(answer.status).toBe(422);
+  await answer.text();
+  expect(router.listSubscribers()).toEqual({});
 });

@@ -122,7 +122,9 @@ function eventRoutes(app: Hono<Env>, { router, clock }: ApiOptions): void {
   });
   app.get("/v1/stream", (c) => {
     const types = c.req.queries("event_type") ?? [];
-    return stream(c, (out) => tail(router, types, out));
+    // Before the answer begins: a name that is refused is an answer of its own.
+    const heard = listen(router, types);
+    return stream(c, (out) => tail(heard, out));
   });
 }
 
@@ -131,20 +133,54 @@ interface Out {
   onAbort(listener: () => void): void;
 }
 
-/** What happens from now on, as JSON lines; a reader that is too slow is told how many it missed. */
-async function tail(router: EventRouter, types: readonly string[], out: Out): Promise<void> {
-  const waiting: AnyEvent[] = [];
+interface Heard {
+  /** What was heard since the last call, and how many more there was no room for. */
+  take(): { events: AnyEvent[]; missed: number };
+  /** Told when there is something to take. */
+  onMore(wake: () => void): void;
+  stop(): void;
+}
+
+/** Listens to some events, or to all; what nobody takes is kept up to a bound and then counted. */
+function listen(router: EventRouter, types: readonly string[]): Heard {
+  let waiting: AnyEvent[] = [];
   let missed = 0;
-  let open = true;
   let wake = () => {};
   const hear = (event: AnyEvent) => {
     if (waiting.length >= 10_000) missed += 1;
     else waiting.push(event);
     wake();
   };
-  const stops = (types.length === 0 ? [null] : types).map((type) =>
-    router.subscribe(type, hear, { name: "stream", view: "crossProcess" }),
-  );
+  const stops: (() => void)[] = [];
+  const stop = () => {
+    for (const end of stops.splice(0)) end();
+  };
+  try {
+    for (const type of types.length === 0 ? [null] : types)
+      stops.push(router.subscribe(type, hear, { name: "stream", view: "crossProcess" }));
+  } catch (thrown) {
+    stop();
+    throw thrown;
+  }
+  return {
+    take() {
+      const taken = { events: waiting, missed };
+      waiting = [];
+      missed = 0;
+      return taken;
+    },
+    onMore(call) {
+      wake = call;
+    },
+    stop,
+  };
+}
+
+/** What happens from now on, as JSON lines; a reader that is too slow is told how many it missed. */
+async function tail(heard: Heard, out: Out): Promise<void> {
+  let open = true;
+  let wake = () => {};
+  heard.onMore(() => wake());
   out.onAbort(() => {
     open = false;
     wake();
@@ -152,9 +188,9 @@ async function tail(router: EventRouter, types: readonly string[], out: Out): Pr
   try {
     await out.write("\n");
     while (open) {
-      const lines = waiting.splice(0).map((event) => `${JSON.stringify({ event: onTheWire(event) })}\n`);
+      const { events, missed } = heard.take();
+      const lines = events.map((event) => `${JSON.stringify({ event: onTheWire(event) })}\n`);
       if (missed > 0) lines.push(`${JSON.stringify({ missed })}\n`);
-      missed = 0;
       if (lines.length > 0) await out.write(lines.join(""));
       else
         await new Promise<void>((resolve) => {
@@ -162,7 +198,7 @@ async function tail(router: EventRouter, types: readonly string[], out: Out): Pr
         });
     }
   } finally {
-    for (const stop of stops) stop();
+    heard.stop();
   }
 }
 
