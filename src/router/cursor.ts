@@ -188,8 +188,9 @@ export class Cursor {
       const lane = this.#room.find(head.lane);
       if (lane === undefined || !lane.ordered) continue;
       for (const next of lane.queue) {
-        if (batch.length >= most) break;
-        if (next.taken) continue;
+        if (next === head) continue;
+        // One that somebody has is on its way out of the lane: what follows it must not overtake it.
+        if (batch.length >= most || next.taken) break;
         this.#inFlight += 1;
         next.taken = true;
         batch.push(next);

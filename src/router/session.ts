@@ -117,7 +117,7 @@ export class Session {
     } catch (thrown) {
       // A session that has ended meanwhile holds nothing any more: the next one gets them.
       if (this.closed) this.#o.cursor.release(held);
-      else this.#lease(held);
+      else this.#leaseAgain(held);
       throw thrown;
     }
     for (const prepared of emitted) if (prepared.event.eventClass !== "durable") this.#o.publishPassing(prepared);
@@ -157,6 +157,13 @@ export class Session {
   #lease(deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) this.#leases.set(delivery.seq, delivery);
     this.#watch();
+  }
+
+  /** They were answered and the answer did not count: they stand before what was handed out after them. */
+  #leaseAgain(deliveries: readonly Delivery[]): void {
+    const later = [...this.#leases.values()];
+    this.#leases.clear();
+    this.#lease([...deliveries, ...later]);
   }
 
   #drop(deliveries: readonly Delivery[]): void {
