@@ -1,7 +1,8 @@
 /**
  * A seeded world around the shipped router: SQLite in memory that survives crashes, a clock that only the world moves, a
- * disk that answers late, crashes before and after the commit, handlers that are slow, fail and poison. One seed is one
- * history.
+ * disk that answers late and at times refuses to write or to be read, crashes before and after the commit, handlers that
+ * are slow, fail and poison, letters that are sent back amid the traffic, and a consumer that keeps changing its mind
+ * about what it wants. One seed is one history.
  */
 import { z } from "zod";
 import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
@@ -11,15 +12,23 @@ import { builtinRows, createCatalog, defineEvents } from "../../src/events/index
 import {
   type Clock,
   createIds,
+  OperatingError,
   pick,
   type Random,
   seededRandom,
   silentLog,
   virtualClock,
 } from "../../src/kernel/index.ts";
-import { countPairs, type DurableHandler, defineTable, EventRouter } from "../../src/router/index.ts";
+import {
+  countPairs,
+  type DurableHandler,
+  defineTable,
+  EventRouter,
+  pairsOfEvent,
+  type Store,
+} from "../../src/router/index.ts";
 
-export type Plant = "none" | "ack-before-handler" | "dedup-everywhere" | "lost-wakeup";
+export type Plant = "none" | "ack-before-handler" | "dedup-everywhere";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -71,11 +80,28 @@ const lastSeen = defineTable<{ seq: number }>("last_seen");
 
 const CONSUMERS = ["steady", "moody", "echoing"] as const;
 
+/** Until when the disk refuses to write, and to be read. */
+interface Disk {
+  refusesUntil: number;
+  blindUntil: number;
+}
+
+interface Surroundings {
+  readonly writer: SqliteWriter;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly plant: Plant;
+  readonly disk: Disk;
+  readonly crash: (at: string) => boolean;
+}
+
 class Incarnation {
   readonly router: EventRouter;
   alive = true;
+  /** It stands, so that what it reads may fail. */
+  booted = false;
 
-  constructor(writer: SqliteWriter, clock: Clock, random: Random, plant: Plant, crash: (at: string) => boolean) {
+  constructor({ writer, clock, random, plant, disk, crash }: Surroundings) {
     const mine: Clock = {
       now: clock.now,
       monotonic: clock.monotonic,
@@ -85,7 +111,7 @@ class Incarnation {
     let arrives = 0;
     let answers = 0;
     const inOrder = (after: number, delayMs: number) => Math.max(after, clock.monotonic() + delayMs);
-    const store = inThreadStore(writer, {
+    const whole = inThreadStore(writer, {
       clock: mine,
       carry: (apply) => {
         arrives = inOrder(arrives, pick(random, 8));
@@ -93,13 +119,24 @@ class Incarnation {
           if (!this.alive) return;
           const luck = random.next();
           if (luck < 0.004 && crash("before commit")) return;
+          const refuses = clock.monotonic() < disk.refusesUntil;
+          if (refuses) writer.db.exec("PRAGMA query_only = 1");
           const answer = apply();
+          if (refuses) writer.db.exec("PRAGMA query_only = 0");
           if (luck >= 0.004 && luck < 0.008 && crash("after commit, before reply")) return;
           answers = inOrder(answers, pick(random, 4));
           clock.after(answers - clock.monotonic(), () => (this.alive ? answer() : undefined));
         });
       },
     });
+    const store: Store = {
+      ...whole,
+      read: (sql, ...params) => {
+        if (this.booted && clock.monotonic() < disk.blindUntil)
+          throw new OperatingError("STORE_IO", "the disk failed to read", { retryable: true });
+        return whole.read(sql, ...params);
+      },
+    };
     this.router = new EventRouter({
       catalog: createCatalog(eventRows(plant)),
       store,
@@ -129,6 +166,11 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   let published = 0;
   let faulty = true;
   let incarnation: Incarnation;
+  const disk: Disk = { refusesUntil: 0, blindUntil: 0 };
+  const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
+  const sentBack = writer.db.prepare(
+    "SELECT 1 FROM dead_letters WHERE consumer = ? AND seq = ? AND status = 'retrying'",
+  );
 
   const restart = (at: string): boolean => {
     if (!faulty) return false;
@@ -152,7 +194,8 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
       if (!live()) return new Promise<void>(() => {});
       const key = `${consumer}/${event.eventId}`;
       rows.put(effects, key, { n: (rows.get(effects, key)?.n ?? 0) + 1 });
-      if (event.orderKey !== null) {
+      // A letter that was sent back comes late by its nature, and so does what a changed mind wants of the past.
+      if (event.orderKey !== null && consumer !== "fickle" && sentBack.get(consumer, event.seq) === undefined) {
         const at = `${consumer}/${event.orderKey}`;
         const last = rows.get(lastSeen, at)?.seq ?? 0;
         if (last >= event.seq!) violations.push(`${consumer}: ${event.seq} of key ${event.orderKey} after ${last}`);
@@ -176,28 +219,81 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
     };
 
   const boot = async () => {
-    incarnation = new Incarnation(writer, clock, random, plant, restart);
+    incarnation = new Incarnation({ writer, clock, random, plant, disk, crash: restart });
     const mine = incarnation;
     say("boot");
     for (const consumer of CONSUMERS) {
       const handler = plant === "ack-before-handler" ? ackFirst(handlerFor(consumer)) : handlerFor(consumer);
       const handlers: Record<string, DurableHandler> = { WORK_DONE: handler, WORK_FREE: handler };
       if (consumer === "steady") handlers.WORK_ECHO = handler;
-      await mine.router.consume({ consumer, handlers, start: "earliest", deafTo: consumer });
+      await insist(mine, () => mine.router.consume({ consumer, handlers, start: "earliest", deafTo: consumer }));
       if (!mine.alive) return;
     }
+    mine.booted = true;
     void runSession(mine);
+    void runFickle(mine);
+  };
+
+  /** Again and again while the disk refuses; undefined if the process died over it. */
+  const insist = async <T>(mine: Incarnation, attempt: () => Promise<T>): Promise<T | undefined> => {
+    while (mine.alive) {
+      try {
+        return await attempt();
+      } catch {
+        await wait(50);
+      }
+    }
+    return undefined;
+  };
+
+  /** A consumer that comes with other wishes each time, and now and then says goodbye. */
+  const runFickle = async (mine: Incarnation) => {
+    const all = ["WORK_DONE", "WORK_FREE", "WORK_ECHO", "*"];
+    while (mine.alive) {
+      const handler = handlerFor("fickle");
+      const wanted = all.filter(() => random.next() < 0.4);
+      const handlers = Object.fromEntries(
+        (wanted.length === 0 ? ["WORK_FREE"] : wanted).map((type) => [type, handler]),
+      );
+      const start = random.next() < 0.5 ? "earliest" : "now";
+      const consuming = await insist(mine, () => mine.router.consume({ consumer: "fickle", handlers, start }));
+      say(`fickle wants ${Object.keys(handlers)} from ${start}`);
+      await wait(100 + pick(random, 800));
+      if (!mine.alive || !faulty) return;
+      await consuming?.stop();
+      if (random.next() < 0.3) await insist(mine, () => mine.router.forgetConsumer("fickle"));
+    }
+  };
+
+  /** Bad times for the disk, and somebody who sends letters back. */
+  const meddler = async () => {
+    while (faulty) {
+      await wait(100 + pick(random, 600));
+      const luck = random.next();
+      if (!faulty) break;
+      if (luck < 0.15) disk.refusesUntil = clock.monotonic() + pick(random, 1_500);
+      else if (luck < 0.3) disk.blindUntil = clock.monotonic() + pick(random, 300);
+      else if (luck < 0.6) {
+        const sent = await incarnation.router.deadLetters.retryAll({ maxEvents: 3 }).catch(() => []);
+        say(`${sent.length} letters go back`);
+      }
+    }
+    disk.refusesUntil = 0;
+    disk.blindUntil = 0;
   };
 
   /** A consumer of another process: polls, works in order, acks, sometimes nacks, sometimes vanishes and comes back. */
   const runSession = async (mine: Incarnation) => {
     while (mine.alive) {
-      const session = await mine.router.openSession({
-        consumer: "outside",
-        eventTypes: ["WORK_DONE"],
-        start: "earliest",
-        leaseMs: 3_000,
-      });
+      const session = await insist(mine, () =>
+        mine.router.openSession({
+          consumer: "outside",
+          eventTypes: ["WORK_DONE"],
+          start: "earliest",
+          leaseMs: 3_000,
+        }),
+      );
+      if (session === undefined) return;
       let open = true;
       while (open && mine.alive) {
         const batch = await session.poll(1 + pick(random, 6), 500);
@@ -224,8 +320,13 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
               { key: "outside", of: event.eventId },
               { parent: event, source: "outside" },
             );
-            const { acked: done } = await session.ack([event.seq!], [echo]);
-            if (done.length > 0) say(`outside acks ${event.seq}`);
+            const done = await session.ack([event.seq!], [echo]).then(
+              ({ acked: ended }) => ended,
+              () => [],
+            );
+            // Refused: the others on its key must not overtake it.
+            if (done.length === 0) failedKeys.add(event.orderKey ?? "");
+            else say(`outside acks ${event.seq}`);
           }
         }
       }
@@ -261,6 +362,7 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   };
 
   void boot();
+  void meddler();
   const publishing = publisher();
   void publishing;
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -271,6 +373,8 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
     if (!clock.step()) break;
     if (steps % 64 === 0 && acked.size === target) {
       faulty = false;
+      disk.refusesUntil = 0;
+      disk.blindUntil = 0;
       if (open().length === 0) break;
     }
   }
@@ -311,8 +415,25 @@ function check(
       "SELECT consumer, event_id FROM dead_letters WHERE status = 'pending'",
     ).map((l) => `${l.consumer}/${l.event_id}`),
   );
-  const events = all<{ event_id: string; event_type: string; source: string; parent_event_id: string | null }>(
-    "SELECT * FROM events",
+  const events = all<{
+    seq: number;
+    event_id: string;
+    event_type: string;
+    order_key: string | null;
+    source: string;
+    parent_event_id: string | null;
+  }>("SELECT * FROM events ORDER BY seq");
+  for (const event of events)
+    for (const { consumer, state } of pairsOfEvent(readerOf(writer), event.seq)) {
+      if (consumer === "outside") continue;
+      const found = counted.get(`${consumer}/${event.event_id}`) ?? 0;
+      if (found !== (state === "done" ? 1 : 0))
+        violations.push(`${consumer} and ${event.seq} are ${state}, with ${found} effects`);
+    }
+  checkOutside(
+    events,
+    new Set(all<{ seq: number }>("SELECT seq FROM dead_letters WHERE consumer = 'outside'").map(({ seq }) => seq)),
+    violations,
   );
   for (const consumer of CONSUMERS)
     for (const event of events) {
@@ -336,4 +457,25 @@ function check(
     }
   const verdict = all<{ integrity_check: string }>("PRAGMA integrity_check")[0]?.integrity_check;
   if (verdict !== "ok") violations.push(`integrity: ${verdict}`);
+}
+
+interface Journaled {
+  readonly seq: number;
+  readonly event_id: string;
+  readonly order_key: string | null;
+  readonly source: string;
+  readonly parent_event_id: string | null;
+}
+
+/** What the outside consumer acked, in the order of its answers, keeps the order of each key; letters come when they come. */
+function checkOutside(events: readonly Journaled[], letters: ReadonlySet<number>, violations: string[]): void {
+  const byId = new Map(events.map((event) => [event.event_id, event]));
+  const last = new Map<string, number>();
+  for (const answer of events) {
+    const cause = answer.source === "outside" ? byId.get(answer.parent_event_id ?? "") : undefined;
+    if (cause === undefined || cause.order_key === null || letters.has(cause.seq)) continue;
+    const before = last.get(cause.order_key) ?? 0;
+    if (before >= cause.seq) violations.push(`outside: ${cause.seq} of key ${cause.order_key} after ${before}`);
+    last.set(cause.order_key, cause.seq);
+  }
 }
