@@ -5,3 +5,9 @@ export const routerPart = definePart({ name: "router", emits: ["HANDLER_FAILED",
 
 /** The runtime's own words: that a unit is alive, and that its loop failed. */
 export const unitRuntimePart = definePart({ name: "unit_runtime", emits: ["COORDINATOR_HEARTBEAT", "ERROR"] });
+
+/** The supervisor's own words: what it did to a daemon, and that too many fall at once. */
+export const daemonManagerPart = definePart({
+  name: "daemon_manager",
+  emits: ["DAEMON_STARTED", "DAEMON_STOPPED", "DAEMON_PERMANENTLY_FAILED", "DAEMON_CRASH_LOOP_DETECTED", "ERROR"],
+});

@@ -45,6 +45,10 @@ describe("the catalog", () => {
     const settled = rows.filter((row) => !row.provisional).map((row) => row.name);
     expect(settled.sort()).toEqual([
       "COORDINATOR_HEARTBEAT",
+      "DAEMON_CRASH_LOOP_DETECTED",
+      "DAEMON_PERMANENTLY_FAILED",
+      "DAEMON_STARTED",
+      "DAEMON_STOPPED",
       "DLQ_EVENTS_PURGED",
       "DLQ_EVENTS_REPLAYED",
       "DLQ_STALE_EVENTS",

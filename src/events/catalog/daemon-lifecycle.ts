@@ -39,14 +39,12 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     about: "A daemon runs.",
     class: "durable",
     orderKey: "daemon_name",
-    provisional: true,
     payload: { ...daemon, pid: some("process"), restarts: restarts.optional() },
   },
   DAEMON_STOPPED: {
     about: "A daemon ended in order.",
     class: "durable",
     orderKey: "daemon_name",
-    provisional: true,
     payload: { ...daemon, reason, uptime_seconds: uptimeSeconds.optional() },
   },
   DAEMON_STATUS_CHANGED: {
@@ -66,7 +64,6 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     about: "A daemon crashes again and again and will soon be given up.",
     class: "durable",
     orderKey: "daemon_name",
-    provisional: true,
     payload: {
       ...daemon,
       restarts,
@@ -79,7 +76,6 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     about: "A daemon used up its restarts, or hung at shutdown, and is given up until somebody resets it.",
     class: "durable",
     orderKey: "daemon_name",
-    provisional: true,
     payload: { ...daemon, restarts, reason, error: error.optional() },
   },
   COORDINATOR_HEARTBEAT: {
