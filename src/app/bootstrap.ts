@@ -8,7 +8,9 @@ import {
   auditBaseline,
   auditWiring,
   createUnitRuntime,
+  DaemonManager,
   type Registry,
+  routerLedger,
   runtimeFacts,
   type UnitRuntime,
 } from "../daemons/index.ts";
@@ -39,6 +41,8 @@ export interface Coordination<R extends Rows> {
   readonly settings: Settings;
   readonly api: Listening;
   readonly units: UnitRuntime;
+  /** The one supervisor of this process. */
+  readonly daemons: DaemonManager;
   readonly startedAt: number;
   status(): Record<string, unknown>;
   /** The wiring, judged from the declarations and from what was seen here. */
@@ -97,10 +101,14 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const version = readVersion();
     const inner = router as unknown as EventRouter;
     const registry: Registry = liveRegistry({ router: inner, store });
-    const units = createUnitRuntime({ registry, router: inner, clock, log });
+    const { nodeId } = settings;
+    const ledger = routerLedger(inner);
+    const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, ledger });
+    const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     undo.push(() => units.stop());
+    undo.push(() => daemons.shutdown());
     await units.start();
-    const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units) });
+    const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units, daemons) });
     const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
     const api = await serveApi(
       createApi({
@@ -125,14 +133,18 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       started_at: startedAt / 1_000,
     });
     undo.push(() => rmSync(join(settings.dataDir, ENDPOINT_FILE), { force: true }));
-    return { router, settings, api, units, startedAt, status, audit, shutdown: unwind };
+    return { router, settings, api, units, daemons, startedAt, status, audit, shutdown: unwind };
   } catch (thrown) {
     await unwind();
     throw thrown;
   }
 }
 
-const unitsOf = (units: UnitRuntime) => ({ readiness: units.readiness(), units: units.status() });
+const unitsOf = (units: UnitRuntime, daemons: DaemonManager) => ({
+  readiness: units.readiness(),
+  units: units.status(),
+  daemons: daemons.report(),
+});
 
 interface About {
   readonly clock: Clock;

@@ -159,3 +159,17 @@ export const daemonProfiles = {
   coordinator: ["event_router", "dlq_retry"],
   training_node: ["event_router"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** The units of the eight daemon types that the Python system calls critical. */
+export const criticalDaemons: readonly string[] = (
+  [
+    "EVENT_ROUTER",
+    "DAEMON_WATCHDOG",
+    "DATA_PIPELINE",
+    "AUTO_SYNC",
+    "QUEUE_POPULATOR",
+    "IDLE_RESOURCE",
+    "FEEDBACK_LOOP",
+    "MEMORY_MONITOR",
+  ] as const
+).map((type) => daemonTypes[type].unit);

@@ -1,5 +1,5 @@
 /**
- * daemons: units, their runtime, and the audit of their wiring.
+ * daemons: units, their runtime, their supervisor, and the audit of their wiring.
  *
  * A unit is a coordinator (driven by events) or a daemon (has a loop). It reads in one order: name, layer, placement, what
  * it emits, its state, what it handles, its loop, its health. What it hears is `keyof` its handlers, so the wiring is data
@@ -10,6 +10,9 @@
  * - a handler's or tick's rows, emissions and ack are one commit, and what it emits is checked strictly;
  * - a unit never hears itself; two ticks of one unit never overlap; a failing one is counted, told and never fatal;
  * - what starts also stops, twice safely, and leaves no timer;
+ * - one supervisor, `DaemonManager`, starts what runs in the order of its dependencies and ends it in reverse; what fails is
+ *   restarted later and later within a budget that only an explicit reset renews; what falls with its dependency rises with
+ *   it and pays nothing; every action is an event, an audit row and a condition, and the books outlive the process;
  * - the audit fails on an orphan, a dead or unbridged subscription without a written reason, and on any tie that was
  *   written down and is gone.
  *
@@ -46,6 +49,7 @@ export {
   type DaemonManagerOptions,
   type ShutdownOptions,
   type ShutdownReport,
+  type StartAllOptions,
   type StartOptions,
   type StartReport,
 } from "./daemon-manager/daemon-manager.ts";
@@ -68,7 +72,14 @@ export {
   type SupervisorEvent,
 } from "./daemon-manager/ledger.ts";
 export { type RestartPolicy, restartPolicy } from "./daemon-manager/restart-policy.ts";
-export { DaemonType, daemonProfiles, daemonTypes, type ResolvedDaemon, resolveDaemon } from "./daemon-types.ts";
+export {
+  criticalDaemons,
+  DaemonType,
+  daemonProfiles,
+  daemonTypes,
+  type ResolvedDaemon,
+  resolveDaemon,
+} from "./daemon-types.ts";
 export { type DlqRetryPorts, type DlqRetrySettings, dlqRetryDaemon, dlqRetryDefaults } from "./dlq-retry.daemon.ts";
 export {
   type EventRouterDaemonPorts,

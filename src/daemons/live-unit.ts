@@ -1,6 +1,7 @@
 import type { Rows } from "../events/index.ts";
-import { type Clock, isOperatingError, type Log, messageOf, sleep } from "../kernel/index.ts";
+import { type Clock, isOperatingError, type Log, messageOf, OperatingError, sleep } from "../kernel/index.ts";
 import { type AnyEvent, createWriteSet, type EventRouter, type Handler, type HandlerContext } from "../router/index.ts";
+import type { DaemonContext, DaemonHealth } from "./daemon-manager/daemon.ts";
 import { type UnitHealth, worstHealth } from "./health.ts";
 import type { ErasedContext, Unit } from "./unit.ts";
 import { createUnitLedger, type UnitStatus } from "./unit-ledger.ts";
@@ -31,8 +32,11 @@ export interface LiveUnit {
   readonly unit: Unit;
   /** Builds the cache and subscribes. Rejects with nothing left behind. */
   subscribe(): Promise<void>;
-  startLoop(): void;
-  stop(graceMs: number): Promise<void>;
+  /** One run of it under its supervisor: its loop, if it has one, until it is told to end. */
+  run(context: Pick<DaemonContext, "signal" | "ready" | "run">): Promise<void>;
+  unsubscribe(graceMs: number): Promise<void>;
+  /** For the supervisor: a tick that hangs is dead; one that fails, or a handler that does, is only told. */
+  health(): DaemonHealth;
   status(): UnitStatus;
 }
 
@@ -41,7 +45,6 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
   const { behaviour } = unit;
   const log = options.log.child({ unit: unit.name });
   const ledger = createUnitLedger();
-  const stopping = new AbortController();
   const limits = behaviour.timeoutMs === undefined ? {} : { timeoutMs: behaviour.timeoutMs };
   let cache: unknown;
   let leave: (() => Promise<void>) | undefined;
@@ -99,10 +102,10 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
     };
   };
 
-  const tick = async (): Promise<void> => {
+  const tick = async (signal: AbortSignal): Promise<void> => {
     const body: { running?: Promise<void> } = {};
     try {
-      const work = { source: identity, validation: "strict", signal: stopping.signal, ...limits } as const;
+      const work = { source: identity, validation: "strict", signal, ...limits } as const;
       await router.transact(work, (given) => {
         const running = behaviour.tick(contextOf(given));
         if (running instanceof Promise) body.running = running;
@@ -110,7 +113,7 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
       });
       ledger.succeed("tick", clock.now());
     } catch (thrown) {
-      if (stopping.signal.aborted) return;
+      if (signal.aborted) return;
       ledger.fail("tick", messageOf(thrown));
       options.onTickError(unit, thrown);
       if (isOperatingError(thrown, "HANDLER_TIME_LIMIT")) hangsSince = clock.now();
@@ -119,7 +122,6 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
     await body.running?.catch(() => undefined);
     hangsSince = undefined;
   };
-  const loop = unit.everyMs === null ? undefined : createUnitLoop({ clock, everyMs: unit.everyMs, tick });
 
   const ownHealth = (): UnitHealth[] => {
     const judgements: UnitHealth[] = [ledger.health()];
@@ -136,40 +138,53 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
     return judgements;
   };
 
+  const subscribe = async (): Promise<void> => {
+    if (leave !== undefined) return;
+    cache = behaviour.rebuild(createWriteSet(router.store));
+    const isOwed = (type: string) =>
+      unit.placement !== "each-process" && (router.catalog.row(type)?.class ?? "durable") === "durable";
+    const owed = unit.hears.filter(isOwed);
+    const consumer =
+      owed.length === 0
+        ? undefined
+        : await router.consume({
+            consumer: identity,
+            handlers: Object.fromEntries(owed.map((type) => [type, handle])),
+            deafTo: identity,
+            validation: "strict",
+            start: behaviour.start,
+            version: behaviour.version,
+            ...limits,
+          });
+    const end = listen(unit.hears.filter((type) => !isOwed(type)));
+    leave = async () => {
+      end();
+      await consumer?.stop();
+    };
+  };
+
   return {
     unit,
-    async subscribe() {
-      if (leave !== undefined) return;
-      cache = behaviour.rebuild(createWriteSet(router.store));
-      const isOwed = (type: string) =>
-        unit.placement !== "each-process" && (router.catalog.row(type)?.class ?? "durable") === "durable";
-      const owed = unit.hears.filter(isOwed);
-      const consumer =
-        owed.length === 0
-          ? undefined
-          : await router.consume({
-              consumer: identity,
-              handlers: Object.fromEntries(owed.map((type) => [type, handle])),
-              deafTo: identity,
-              validation: "strict",
-              start: behaviour.start,
-              version: behaviour.version,
-              ...limits,
-            });
-      const end = listen(unit.hears.filter((type) => !isOwed(type)));
-      leave = async () => {
-        end();
-        await consumer?.stop();
-      };
+    subscribe,
+    async run({ signal, ready, run }) {
+      if (leave === undefined) {
+        // The runtime has tried before this; the supervisor tries again, each time later.
+        if (run === 1) throw new OperatingError("UNIT_NOT_SUBSCRIBED", "it is not subscribed", { retryable: true });
+        await subscribe();
+      }
+      const loop =
+        unit.everyMs === null ? undefined : createUnitLoop({ clock, everyMs: unit.everyMs, tick: () => tick(signal) });
+      ready();
+      loop?.start();
+      await aborted(signal);
+      await loop?.stop();
     },
-    startLoop: () => loop?.start(),
-    async stop(graceMs) {
-      stopping.abort(new Error("the unit stops"));
-      const ended = Promise.all([loop?.stop(), leave?.()]);
+    async unsubscribe(graceMs) {
       const waiting = new AbortController();
-      await Promise.race([ended, sleep(clock, graceMs, waiting.signal)]).finally(() => waiting.abort());
+      await Promise.race([leave?.(), sleep(clock, graceMs, waiting.signal)]).finally(() => waiting.abort());
       leave = undefined;
     },
+    health: () => ({ ...worstHealth(ownHealth()), alive: hangsSince === undefined }),
     status() {
       const { status, message, details = {} } = worstHealth(ownHealth());
       return {
@@ -188,3 +203,10 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
     },
   };
 }
+
+/** Resolves when the signal aborts. */
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

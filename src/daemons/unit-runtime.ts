@@ -9,6 +9,8 @@ import {
   type Timer,
 } from "../kernel/index.ts";
 import { type CriticalReport, validateCriticalSubscriptions } from "./critical.ts";
+import type { DaemonManager } from "./daemon-manager/daemon-manager.ts";
+import { criticalDaemons } from "./daemon-types.ts";
 import { consumerOf } from "./identity.ts";
 import { createLiveUnit, type LiveUnit, type UnitRouter } from "./live-unit.ts";
 import type { Registry } from "./registry.ts";
@@ -21,6 +23,8 @@ export interface UnitRuntimeOptions {
   readonly router: UnitRouter;
   readonly clock: Clock;
   readonly log: Log;
+  /** The one supervisor of this process: it starts, watches and ends the units. */
+  readonly manager: DaemonManager;
   /** Aborting it stops the runtime. */
   readonly signal?: AbortSignal;
   /** The placements whose units run here; all of them unless said. */
@@ -37,7 +41,7 @@ export interface Readiness extends CriticalReport {
 
 /** The units of one process, running. Starting and stopping twice is doing it once. */
 export interface UnitRuntime {
-  /** Subscribes every unit, lowest layer first, and only then starts the loops: listeners before speakers. */
+  /** Subscribes every unit, lowest layer first, and only then lets the supervisor start them: listeners before speakers. */
   start(): Promise<Readiness>;
   stop(): Promise<void>;
   status(): UnitStatus[];
@@ -51,7 +55,7 @@ const STOP_GRACE_MS = 10_000;
 const SOURCE = "unit_runtime";
 
 export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
-  const { registry, router, clock, log } = options;
+  const { registry, router, clock, log, manager } = options;
   const placements = options.placements ?? PLACEMENTS;
   const { nodeId } = router;
   const startedAt = clock.monotonic();
@@ -94,6 +98,18 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
         onTickError,
       }),
   );
+
+  const names = units.map(({ unit }) => unit.name);
+  for (const live of units)
+    manager.registerFactory({
+      daemonType: live.unit.name,
+      factory: live.run,
+      // What runs elsewhere cannot be waited for here; the audit names what is nowhere.
+      dependsOn: live.unit.dependsOn.filter((name) => names.includes(name)),
+      critical: criticalDaemons.includes(live.unit.name),
+      healthCheck: live.health,
+      readyAfterMs: null,
+    });
 
   const subscribe = async (live: LiveUnit): Promise<void> => {
     for (const delayMs of [...SUBSCRIBE_RETRY_MS, null]) {
@@ -145,8 +161,9 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       heartbeat?.cancel();
       await starting?.catch(() => undefined);
       heartbeat?.cancel();
+      await Promise.all(names.map((name) => manager.stop(name, { actor: SOURCE })));
       // Speakers before listeners: the highest layer first.
-      for (const unit of [...units].reverse()) await unit.stop(STOP_GRACE_MS);
+      for (const unit of [...units].reverse()) await unit.unsubscribe(STOP_GRACE_MS);
     })();
     return ending;
   };
@@ -167,7 +184,8 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
           }
         }
         stopping.signal.throwIfAborted();
-        for (const live of units) if (live.status().subscribed) live.startLoop();
+        await manager.startAll({ names, actor: SOURCE });
+        stopping.signal.throwIfAborted();
         beat();
         return readiness();
       })();

@@ -30,6 +30,12 @@ export interface StartOptions {
   readonly actor?: string;
 }
 
+export interface StartAllOptions {
+  readonly profile?: string;
+  readonly names?: readonly string[];
+  readonly actor?: string;
+}
+
 export interface StartReport {
   readonly started: readonly string[];
   /** Those that do not run, with the reason. Some of them may yet, when their backoff or their dependency is over. */
@@ -142,10 +148,13 @@ export class DaemonManager {
     return this.#supervisor.start(cell, waitForDeps, actor);
   }
 
-  /** Starts all that are registered, or those of a profile, each as soon as its dependencies are ready. */
-  async startAll({ profile, actor = OPERATOR }: { profile?: string; actor?: string } = {}): Promise<StartReport> {
+  /** Starts all that are registered, or those of a profile or a list, each as soon as its dependencies are ready. */
+  async startAll({ profile, names, actor = OPERATOR }: StartAllOptions = {}): Promise<StartReport> {
     this.#supervisor.mustBeOpen();
-    const cells = profile === undefined ? [...this.#cells.values()] : this.#membersOf(profile);
+    const cells =
+      profile === undefined
+        ? (names ?? [...this.#cells.keys()]).map((name) => this.#cell(name))
+        : this.#membersOf(profile);
     const faults = this.#checkedGraph().faults;
     if (this.config.strictRegistryValidation && faults[0] !== undefined) throw graphError(faults[0]);
     for (const { message } of faults) this.#options.log.error("a daemon cannot start", { error: message });
