@@ -40,6 +40,7 @@ const FAULTS = ["throw", "flap", "slow_start", "late_start", "dead", "deaf", "he
 type Fault = (typeof FAULTS)[number] | "dependency_down";
 const config = daemonManagerDefaults;
 const MINUTE = 60_000;
+const DOWN: ReadonlySet<string> = new Set(["stopped", "failed", "import_failed", "restarting"]);
 
 /** A daemon as the world sees it. */
 interface Synthetic {
@@ -134,6 +135,13 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
     if (storm.length > config.cascadeRestarts) broken(`${storm.length} restarts within a minute`);
   };
 
+  /** What is told to end without having failed ends after all that stand on it, but for those that hung and were given up. */
+  const endsInOrder = (daemon: Synthetic) => {
+    for (const { name, dependsOn, live } of all)
+      if (dependsOn.includes(daemon.name) && live > 0 && !DOWN.has(manager.getStatus()[name]!.state))
+        broken(`${daemon.name} ends before ${name}, which stands on it`);
+  };
+
   const factoryOf = (daemon: Synthetic, born: number) => async (context: DaemonContext) => {
     // What a dead process was about to do does not happen.
     if (born !== epoch) return new Promise<void>(() => {});
@@ -185,6 +193,7 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
             const why = String(context.signal.reason?.message);
             // One that throws in the very instant in which it is told to end has ended because it was told to.
             failed = why.startsWith("not ready after") || why.startsWith("found dead");
+            if (why.startsWith("stopped by") || why === "backpressure") endsInOrder(daemon);
             down();
             if (deaf && !calm) daemon.release = resolve;
             else timers.push(own.after(pick(random, 200), resolve));

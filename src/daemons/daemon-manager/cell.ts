@@ -96,7 +96,7 @@ export const viewOf = (cell: Cell): DaemonView => ({
   notBefore: cell.notBefore,
 });
 
-export function stateOf(cell: Cell): DaemonState {
+function stateOf(cell: Cell): DaemonState {
   const { phase, book } = cell;
   if (phase === "running") return cell.health.status === "running" ? "running" : "degraded";
   if (phase !== "down") return phase;

@@ -66,7 +66,7 @@ export interface SupervisionLedger {
 
 /** So many actions are kept. */
 export const KEPT_ACTIONS = 1_000;
-export const SUPERVISOR = "daemon_manager";
+const SUPERVISOR = "daemon_manager";
 
 const books = defineTable<Book>("daemon_books");
 const actions = defineTable<ActionRow>("daemon_actions");
