@@ -108,6 +108,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
     await units.start();
+    // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
+    await daemons.flush(1_000);
     const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units, daemons) });
     const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
     const api = await serveApi(

@@ -115,6 +115,10 @@ export class Chronicle {
     this.act(cell, "reset", reason, null, actor);
   }
 
+  flush(timeoutMs: number): Promise<boolean> {
+    return this.#recorder.drain(timeoutMs);
+  }
+
   /** Waits until all is written, and ends. */
   async close(timeoutMs: number): Promise<void> {
     if (!(await this.#recorder.drain(timeoutMs))) this.#o.log.error("the supervisor's last books were not written");

@@ -245,6 +245,11 @@ export class DaemonManager {
     return this.#ledger.actions();
   }
 
+  /** Resolves when all that was done so far is written down; false if that was not possible in time. */
+  flush(timeoutMs: number): Promise<boolean> {
+    return this.#supervisor.flush(timeoutMs);
+  }
+
   /** What `/status` shows. */
   report(): Record<string, unknown>[] {
     return Object.values(this.getStatus()).map((info) => ({

@@ -146,6 +146,10 @@ export class Supervisor {
     return true;
   }
 
+  flush(timeoutMs: number): Promise<boolean> {
+    return this.#chronicle.flush(timeoutMs);
+  }
+
   close(timeoutMs: number, force: boolean): Promise<{ hung: string[] }> {
     this.#closing ??= this.#close(timeoutMs);
     if (force) this.#hurry();
