@@ -9,25 +9,46 @@ import {
   auditWiring,
   createUnitRuntime,
   DaemonManager,
+  daemonProfiles,
   type Registry,
   routerLedger,
   runtimeFacts,
+  type Unit,
   type UnitRuntime,
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
-import { type Clock, createLog, type Log, type Random, systemClock, systemRandom } from "../kernel/index.ts";
+import {
+  type Clock,
+  createLog,
+  didYouMean,
+  type Log,
+  messageOf,
+  OperatingError,
+  type Random,
+  systemClock,
+  systemRandom,
+} from "../kernel/index.ts";
 import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
 import { createApi, ENDPOINT_FILE, type EndpointFile, type Listening, serveApi } from "../surfaces/index.ts";
+import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
+import { createBringUp } from "./bring-up.ts";
 import { guardDataDir } from "./guard.ts";
 import { liveRegistry } from "./registry.ts";
 import type { Settings } from "./settings.ts";
 import { readToken, writeWhole } from "./token.ts";
+import { createUndo } from "./undo.ts";
 import { readVersion } from "./version.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
   /** Events of your own, from `defineEvents`. */
   readonly events?: R;
+  /** Units of your own; they run in every profile. */
+  readonly units?: readonly Unit[];
+  /** Which units run here, by what the process is for; the setting unless said. */
+  readonly profile?: string;
+  /** Features to leave out, `{ health: false }`; they can be switched on later by `complete`. */
+  readonly enable?: FeatureSwitches;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
@@ -44,11 +65,22 @@ export interface Coordination<R extends Rows> {
   /** The one supervisor of this process. */
   readonly daemons: DaemonManager;
   readonly startedAt: number;
+  /** Resolves if the process cannot go on, whatever it tries; whoever runs it should end it, and start it again. */
+  readonly broken: Promise<OperatingError>;
   status(): Record<string, unknown>;
+  bootstrapStatus(): BootstrapStatus;
+  /** Brings up what was left out or failed. What runs goes on. */
+  complete(enable?: FeatureSwitches): Promise<BootstrapStatus>;
   /** The wiring, judged from the declarations and from what was seen here. */
   audit(): AuditReport;
   shutdown(): Promise<void>;
 }
+
+/** `get_bootstrap_status` and `shutdown_coordination` of the Python system: here they are asked of a coordination. */
+export const getBootstrapStatus = (coordination: Pick<Coordination<Rows>, "bootstrapStatus">): BootstrapStatus =>
+  coordination.bootstrapStatus();
+export const shutdownCoordination = (coordination: Pick<Coordination<Rows>, "shutdown">): Promise<void> =>
+  coordination.shutdown();
 
 /** Unix socket paths may have 107 bytes; a deep data folder gets its socket in the temporary folder instead. */
 const socketPathFor = (dataDir: string): string => {
@@ -69,10 +101,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   for (const notice of settings.notices) log.warn(notice);
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const guard = guardDataDir(settings.dataDir);
-  const undo: (() => unknown)[] = [() => guard.release()];
-  const unwind = async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  };
+  const undo = createUndo();
+  undo.push(() => guard.release());
   try {
     const bare = await threadedStore({
       path: join(settings.dataDir, "coordination.db"),
@@ -81,11 +111,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     });
     undo.push(() => bare.close());
     const store = options.wrapStore?.(bare) ?? bare;
-    store.onFault((fault) =>
-      fault === null
-        ? log.info("the store works again")
-        : log.error("the store refuses to commit; publishing is refused until it recovers", { ...fault }),
-    );
+    const broken = watchStore(store, log);
     const catalog = createCatalog({ ...builtinRows, ...(options.events ?? ({} as R)) });
     const router = new EventRouter<typeof builtinRows & R>({
       catalog: catalog as never,
@@ -100,17 +126,31 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const startedAt = clock.now();
     const version = readVersion();
     const inner = router as unknown as EventRouter;
-    const registry: Registry = liveRegistry({ router: inner, store });
+    const registry: Registry = withOwnUnits(liveRegistry({ router: inner, store }), options.units ?? []);
     const { nodeId } = settings;
     const ledger = routerLedger(inner);
     const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, ledger });
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
-    await units.start();
+    const bringUp = createBringUp({
+      registry,
+      units,
+      router: inner,
+      clock,
+      log,
+      profile: profileOf(options.profile ?? settings.profile, options.units ?? []),
+      problems: () => (store.fault === null ? [] : [`the store refuses to commit: ${store.fault.message}`]),
+    });
+    undo.push(() => bringUp.sayGoodbye("the process ends in order"));
+    await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);
-    const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units, daemons) });
+    const status = () => ({
+      ...statusOf(inner, { clock, startedAt, version, settings }),
+      ...unitsOf(units, daemons),
+      coordinators: bringUp.status().coordinators,
+    });
     const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
     const api = await serveApi(
       createApi({
@@ -135,12 +175,64 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       started_at: startedAt / 1_000,
     });
     undo.push(() => rmSync(join(settings.dataDir, ENDPOINT_FILE), { force: true }));
-    return { router, settings, api, units, daemons, startedAt, status, audit, shutdown: unwind };
+    return {
+      router,
+      settings,
+      api,
+      units,
+      daemons,
+      startedAt,
+      broken,
+      status,
+      bootstrapStatus: bringUp.status,
+      complete: bringUp.start,
+      audit,
+      shutdown: undo.run,
+    };
   } catch (thrown) {
-    await unwind();
+    // What led here is what counts; a step back that fails as well is only logged.
+    await undo
+      .run()
+      .catch((failure: unknown) => log.error("a step of the shutdown failed", { error: messageOf(failure) }));
     throw thrown;
   }
 }
+
+/** Tells when the disk refuses and when it works again. The writer's thread cannot be brought back: then the promise resolves. */
+function watchStore(store: Store, log: Log): Promise<OperatingError> {
+  const { promise, resolve } = Promise.withResolvers<OperatingError>();
+  store.onFault((fault) => {
+    if (fault === null) return log.info("the store works again");
+    log.error("the store refuses to commit; publishing is refused until it recovers", { ...fault });
+    if (fault.code === "STORE_GONE")
+      resolve(
+        new OperatingError("STORE_GONE", fault.message, { hint: "Start the process again; the journal is safe." }),
+      );
+  });
+  return promise;
+}
+
+/** The members of a profile: its units, and all that the user brought. */
+function profileOf(name: string, own: readonly Unit[]): { name: string; members: string[] } {
+  const members: readonly string[] | undefined = Object.hasOwn(daemonProfiles, name)
+    ? daemonProfiles[name as keyof typeof daemonProfiles]
+    : undefined;
+  if (members === undefined)
+    throw new OperatingError(
+      "UNKNOWN_PROFILE",
+      `there is no profile '${name}'.${didYouMean(name, Object.keys(daemonProfiles))}`,
+      {
+        hint: `There are: ${Object.keys(daemonProfiles).join(", ")}.`,
+      },
+    );
+  return { name, members: [...members, ...own.map((unit) => unit.name)] };
+}
+
+/** Units of the user's own stand beside ours, and are audited with them. */
+const withOwnUnits = (registry: Registry, own: readonly Unit[]): Registry => ({
+  ...registry,
+  units: [...registry.units, ...own],
+});
 
 const unitsOf = (units: UnitRuntime, daemons: DaemonManager) => ({
   readiness: units.readiness(),

@@ -1,4 +1,5 @@
 import type { Rows } from "../events/index.ts";
+import { isPlaceholder } from "./coordinator-registry.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { Registry } from "./registry.ts";
 import { dependencyCircles } from "./start-order.ts";
@@ -82,7 +83,7 @@ export function structure({ units }: Registry<Rows>): Finding[] {
           ),
         );
     }
-    const passive = unit.pattern === "SKIP" || unit.pattern === "DELEGATE";
+    const passive = isPlaceholder(unit);
     if (passive && unit.hears.length + unit.emits.length > 0)
       found.push(
         finding(

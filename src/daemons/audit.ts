@@ -11,6 +11,7 @@ import {
   unknownEvents,
 } from "./audit-events.ts";
 import { delegations, duplicates, structure } from "./audit-units.ts";
+import { isPlaceholder, openCoordinators } from "./coordinator-registry.ts";
 import { excuse } from "./excuse.ts";
 import { type Finding, SEVERITIES, type Severity } from "./finding.ts";
 import type { Delegation, Registry } from "./registry.ts";
@@ -53,6 +54,8 @@ export interface AuditTotals {
   readonly dead_subscriptions: number;
   readonly well_connected: number;
   readonly open: number;
+  /** Names of the coordinators' plan behind which there is no unit. */
+  readonly open_coordinators: number;
   readonly provisional: number;
 }
 
@@ -137,7 +140,7 @@ function countBySeverity(findings: readonly Finding[]): Record<Severity, number>
 function totalsOf({ units, parts, catalog }: Registry<Rows>, ties: readonly EventTies[]): AuditTotals {
   const rows = Object.values(catalog.rows);
   const count = <T>(list: readonly T[], fits: (item: T) => boolean) => list.filter(fits).length;
-  const passive = units.filter(({ pattern }) => pattern === "SKIP" || pattern === "DELEGATE");
+  const passive = units.filter(isPlaceholder);
   const hearing = count(units, ({ hears }) => hears.length > 0);
   const staying = count(rows, (row) => row.class === "process");
   return {
@@ -158,6 +161,7 @@ function totalsOf({ units, parts, catalog }: Registry<Rows>, ties: readonly Even
       (tie) => tie.emitters.length > 0 && tie.consumers.length > 0 && !isOrphan(tie) && deafConsumers(tie).length === 0,
     ),
     open: count(ties, isOpen),
+    open_coordinators: openCoordinators(units).length,
     provisional: count(rows, ({ provisional }) => provisional),
   };
 }

@@ -22,6 +22,17 @@
 export { type AuditedUnit, type AuditOptions, type AuditReport, type AuditTotals, auditWiring } from "./audit.ts";
 export { type AuditBaseline, auditBaseline, baselineOf } from "./audit-baseline.ts";
 export {
+  COORDINATOR_REGISTRY,
+  type CoordinatorEntry,
+  type CoordinatorFeature,
+  type CoordinatorLayer,
+  type CoordinatorName,
+  coordinatorLayers,
+  isPlaceholder,
+  openCoordinators,
+  plannedCoordinators,
+} from "./coordinator-registry.ts";
+export {
   type CriticalOptions,
   type CriticalReport,
   type CriticalSubscription,
@@ -53,6 +64,7 @@ export {
   type StartOptions,
   type StartReport,
 } from "./daemon-manager/daemon-manager.ts";
+export { type GraphFault, graphError, profileFaults } from "./daemon-manager/dependency-graph.ts";
 export {
   type Check,
   checkErrorRate,
@@ -128,4 +140,10 @@ export {
   unitsFor,
 } from "./unit.ts";
 export type { UnitStatus } from "./unit-ledger.ts";
-export { createUnitRuntime, type Readiness, type UnitRuntime, type UnitRuntimeOptions } from "./unit-runtime.ts";
+export {
+  createUnitRuntime,
+  type Readiness,
+  type UnitOutcome,
+  type UnitRuntime,
+  type UnitRuntimeOptions,
+} from "./unit-runtime.ts";

@@ -1,7 +1,7 @@
 import type { EventRouter, Store } from "../router/index.ts";
 import { dlqRetryDaemon } from "./dlq-retry.daemon.ts";
 import { type EventRouterDaemonPorts, eventRouterDaemon } from "./event-router.daemon.ts";
-import { daemonManagerPart, routerPart, unitRuntimePart } from "./parts.ts";
+import { bootstrapPart, daemonManagerPart, routerPart, unitRuntimePart } from "./parts.ts";
 
 export interface OwnUnitsPorts {
   readonly router: EventRouterDaemonPorts["router"] & Pick<EventRouter, "deadLetters">;
@@ -13,7 +13,7 @@ export const ownUnits = ({ router, store }: OwnUnitsPorts) =>
   [eventRouterDaemon({ router, store }), dlqRetryDaemon({ router, store })] as const;
 
 /** The parts that speak without being units: of this room, and of the router below it. */
-export const ownParts = [routerPart, unitRuntimePart, daemonManagerPart] as const;
+export const ownParts = [routerPart, unitRuntimePart, daemonManagerPart, bootstrapPart] as const;
 
 const shown = (where: string) => `${where}; alert_manager and health_manager are to hear it`;
 
@@ -26,6 +26,10 @@ export const ownExcuses = {
     DAEMON_STOPPED: "operators see it in '/status' under daemons; daemon_control and health_manager are to hear it",
     DAEMON_PERMANENTLY_FAILED: shown("operators see it in '/status' under daemons"),
     DAEMON_CRASH_LOOP_DETECTED: shown("operators see it in '/status' under daemons"),
+    COORDINATOR_HEALTHY: "operators see it in the status of the bootstrap; health_manager is to hear it",
+    COORDINATOR_INIT_FAILED: shown("operators see it in the status of the bootstrap"),
+    COORDINATOR_SHUTDOWN: "health_manager is to hear it",
+    STARTUP_STATE_VALIDATED: "operators see it in the status of the bootstrap; health_manager is to hear it",
     DLQ_STALE_EVENTS: shown("operators see the same in 'ringrift dlq'"),
     DLQ_EVENTS_REPLAYED: shown("operators see the same in 'ringrift dlq'"),
     DLQ_EVENTS_PURGED: shown("operators see the same in 'ringrift dlq'"),

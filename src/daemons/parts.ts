@@ -11,3 +11,9 @@ export const daemonManagerPart = definePart({
   name: "daemon_manager",
   emits: ["DAEMON_STARTED", "DAEMON_STOPPED", "DAEMON_PERMANENTLY_FAILED", "DAEMON_CRASH_LOOP_DETECTED", "ERROR"],
 });
+
+/** What the bring-up of a process says of its units. */
+export const bootstrapPart = definePart({
+  name: "bootstrap",
+  emits: ["COORDINATOR_HEALTHY", "COORDINATOR_INIT_FAILED", "COORDINATOR_SHUTDOWN", "STARTUP_STATE_VALIDATED"],
+});

@@ -67,6 +67,7 @@ function summary({ totals: t }: AuditReport): string[] {
     ["Dead subscriptions (heard, nobody emits)", t.dead_subscriptions],
     ["Well-connected events", t.well_connected],
     ["Open rows (no emitter, no consumer yet)", t.open],
+    ["Open coordinators (no unit yet)", t.open_coordinators],
     ["Provisional rows", t.provisional],
   ];
   return table(

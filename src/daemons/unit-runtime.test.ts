@@ -396,8 +396,9 @@ describe("the runtime", () => {
     });
     const control = new AbortController();
     const runtime = w.runtime([answering, daemon], { signal: control.signal });
-    expect(runtime.start()).toBe(runtime.start());
+    const starts = [runtime.start(), runtime.start()];
     await w.pass(10);
+    expect(await Promise.all(starts)).toMatchObject([{ ready: true }, { ready: true }]);
     control.abort();
     expect(runtime.stop()).toBe(runtime.stop());
     await w.pass(10);
@@ -410,6 +411,23 @@ describe("the runtime", () => {
     ]);
     await w.router.stop();
     expect(w.clock.pending()).toBe(0);
+  });
+
+  test("starts some units first and the rest later; what was not asked for is neither subscribed nor missed", async () => {
+    const w = world();
+    const other = defineCoordinator({ ...plain, name: "other", on: { ASKED() {} } });
+    const runtime = w.runtime([answering, other]);
+    expect(await w.driven(runtime.start(["other"]))).toMatchObject({ ready: true, unsubscribed: [] });
+    expect(runtime.outcomes()).toEqual([{ name: "other", layer: other.layer, subscribed: true, error: null }]);
+    expect(runtime.status().map(({ name, subscribed }) => [name, subscribed])).toEqual([
+      [answering.name, false],
+      ["other", true],
+    ]);
+    await w.driven(runtime.start());
+    expect(runtime.outcomes().map(({ subscribed }) => subscribed)).toEqual([true, true]);
+    await w.router.publish("ASKED", { who: "ann", n: 1 });
+    await w.pass(10);
+    expect(runtime.status().map(({ handled_events }) => handled_events)).toEqual([1, 1]);
   });
 
   test("a subscription that the store refuses is tried again after 1, 2 and 4 seconds, then readiness says no", async () => {

@@ -8,6 +8,7 @@ import {
   sleep,
   type Timer,
 } from "../kernel/index.ts";
+import { isPlaceholder } from "./coordinator-registry.ts";
 import { type CriticalReport, validateCriticalSubscriptions } from "./critical.ts";
 import type { DaemonManager } from "./daemon-manager/daemon-manager.ts";
 import { criticalDaemons } from "./daemon-types.ts";
@@ -39,13 +40,27 @@ export interface Readiness extends CriticalReport {
   readonly unsubscribed: readonly string[];
 }
 
+/** How the start of one unit went. */
+export interface UnitOutcome {
+  readonly name: string;
+  readonly layer: number;
+  readonly subscribed: boolean;
+  /** Why it could not subscribe, the last time it was tried; null if it could or was never asked to. */
+  readonly error: string | null;
+}
+
 /** The units of one process, running. Starting and stopping twice is doing it once. */
 export interface UnitRuntime {
-  /** Subscribes every unit, lowest layer first, and only then lets the supervisor start them: listeners before speakers. */
-  start(): Promise<Readiness>;
+  /**
+   * Subscribes the named units (all unless said), lowest layer first, and only then lets the supervisor start them:
+   * listeners before speakers. Called again it starts what is missing: other units, or those that could not subscribe.
+   */
+  start(names?: readonly string[]): Promise<Readiness>;
   stop(): Promise<void>;
   status(): UnitStatus[];
   readiness(): Readiness;
+  /** The units that were asked to start, in the order of their start. */
+  outcomes(): UnitOutcome[];
 }
 
 /** A subscription that fails is tried again after these waits. */
@@ -61,6 +76,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const startedAt = clock.monotonic();
   const stopping = new AbortController();
   let heartbeat: Timer | undefined;
+  /** The last start that was asked for; starts never overlap. */
   let starting: Promise<Readiness> | undefined;
   let ending: Promise<void> | undefined;
 
@@ -87,19 +103,22 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
     } satisfies PayloadFor<"ERROR">);
   };
 
-  const units: LiveUnit[] = startOrder(registry.units.filter(({ placement }) => placements.includes(placement))).map(
-    (unit) =>
-      createLiveUnit({
-        unit,
-        identity: consumerOf(unit, nodeId, options.process),
-        router,
-        clock,
-        log,
-        onTickError,
-      }),
+  const units: LiveUnit[] = startOrder(
+    registry.units.filter((unit) => placements.includes(unit.placement) && !isPlaceholder(unit)),
+  ).map((unit) =>
+    createLiveUnit({
+      unit,
+      identity: consumerOf(unit, nodeId, options.process),
+      router,
+      clock,
+      log,
+      onTickError,
+    }),
   );
 
   const names = units.map(({ unit }) => unit.name);
+  const wanted = new Set<string>();
+  const faults = new Map<string, string>();
   for (const live of units)
     manager.registerFactory({
       daemonType: live.unit.name,
@@ -129,7 +148,8 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   };
 
   const beat = () => {
-    for (const { name, status, message, handled_events, failed_events } of units.map((unit) => unit.status()))
+    const beating = units.filter(({ unit }) => wanted.has(unit.name)).map((unit) => unit.status());
+    for (const { name, status, message, handled_events, failed_events } of beating)
       say("COORDINATOR_HEARTBEAT", {
         coordinator_name: name,
         node_id: nodeId,
@@ -145,14 +165,16 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const readiness = (): Readiness => {
     const subscribers = router.listSubscribers();
     const report = validateCriticalSubscriptions({
-      registry,
+      registry: { ...registry, units: registry.units.filter(({ name }) => wanted.has(name)) },
       nodeId,
       process: options.process,
       placements,
       subscribers,
     });
-    const unsubscribed = units.filter((unit) => !unit.status().subscribed).map(({ unit }) => unit.name);
-    return { ...report, ready: report.ready && unsubscribed.length === 0, unsubscribed };
+    const unsubscribed = units
+      .filter(({ unit, status }) => wanted.has(unit.name) && !status().subscribed)
+      .map(({ unit }) => unit.name);
+    return { ...report, ready: heartbeat !== undefined && report.ready && unsubscribed.length === 0, unsubscribed };
   };
 
   const stop = () => {
@@ -168,31 +190,48 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
     return ending;
   };
 
+  const startNow = async (given: readonly string[]): Promise<Readiness> => {
+    stopping.signal.throwIfAborted();
+    const chosen = units.filter(({ unit }) => given.includes(unit.name));
+    for (const { unit } of chosen) wanted.add(unit.name);
+    for (const live of chosen) {
+      try {
+        await subscribe(live);
+        faults.delete(live.unit.name);
+      } catch (thrown) {
+        stopping.signal.throwIfAborted();
+        // The others run; readiness and health say that this one does not.
+        faults.set(live.unit.name, messageOf(thrown));
+        log.error("a unit is not subscribed", { unit: live.unit.name, error: messageOf(thrown) });
+      }
+    }
+    stopping.signal.throwIfAborted();
+    await manager.startAll({ names: chosen.map(({ unit }) => unit.name), actor: SOURCE });
+    stopping.signal.throwIfAborted();
+    if (heartbeat === undefined) beat();
+    return readiness();
+  };
+
+  options.signal?.addEventListener("abort", () => void stop(), { once: true });
   return {
-    start() {
-      starting ??= (async () => {
-        stopping.signal.throwIfAborted();
-        options.signal?.throwIfAborted();
-        options.signal?.addEventListener("abort", () => void stop(), { once: true });
-        for (const live of units) {
-          try {
-            await subscribe(live);
-          } catch (thrown) {
-            stopping.signal.throwIfAborted();
-            // The others run; readiness and health say that this one does not.
-            log.error("a unit is not subscribed", { unit: live.unit.name, error: messageOf(thrown) });
-          }
-        }
-        stopping.signal.throwIfAborted();
-        await manager.startAll({ names, actor: SOURCE });
-        stopping.signal.throwIfAborted();
-        beat();
-        return readiness();
-      })();
-      return starting;
+    start(given = names) {
+      if (options.signal?.aborted === true) return Promise.reject(options.signal.reason);
+      const before = starting;
+      const now = before === undefined ? startNow(given) : before.catch(() => undefined).then(() => startNow(given));
+      starting = now;
+      return now;
     },
     stop,
     status: () => units.map((unit) => unit.status()),
     readiness,
+    outcomes: () =>
+      units
+        .filter(({ unit }) => wanted.has(unit.name))
+        .map((live) => ({
+          name: live.unit.name,
+          layer: live.unit.layer,
+          subscribed: live.status().subscribed,
+          error: faults.get(live.unit.name) ?? null,
+        })),
   };
 }

@@ -41,23 +41,6 @@ describe("the catalog", () => {
     ]);
   });
 
-  test("marks as provisional all that nothing emits yet", () => {
-    const settled = rows.filter((row) => !row.provisional).map((row) => row.name);
-    expect(settled.sort()).toEqual([
-      "COORDINATOR_HEARTBEAT",
-      "DAEMON_CRASH_LOOP_DETECTED",
-      "DAEMON_PERMANENTLY_FAILED",
-      "DAEMON_STARTED",
-      "DAEMON_STOPPED",
-      "DLQ_EVENTS_PURGED",
-      "DLQ_EVENTS_REPLAYED",
-      "DLQ_STALE_EVENTS",
-      "ERROR",
-      "HANDLER_FAILED",
-      "HANDLER_TIMEOUT",
-    ]);
-  });
-
   test("knows which events have a twin on the stage bus, and two may share one", () => {
     const { names } = createCatalog(builtinRows);
     expect(rows.filter((row) => row.stage !== null)).toHaveLength(13);

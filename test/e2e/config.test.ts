@@ -70,6 +70,24 @@ const shown: Record<string, () => Promise<void>> = {
     expect(endpoint(join(cwd, ".ringrift")).node_id).toBe("node-7");
   },
 
+  async profile() {
+    const { up, cli } = world({ api: { port: 0 } });
+    const unitsOf = async (api: string) =>
+      ((await (await fetch(`${api}/status`)).json()) as { daemons: { name: string; wanted: boolean }[] }).daemons
+        .filter(({ wanted }) => wanted)
+        .map(({ name }) => name);
+    const whole = await up();
+    expect(await unitsOf(whole.api)).toContain("dlq_retry");
+    await whole.main.stop();
+    const part = await up({ RINGRIFT_PROFILE: "training_node" });
+    expect(await unitsOf(part.api)).not.toContain("dlq_retry");
+    expect(await unitsOf(part.api)).toContain("event_router");
+    await part.main.stop();
+    const refused = cli(["up"], { RINGRIFT_PROFILE: "trainingnode" });
+    expect(await refused.exited).toMatchObject({ code: 2 });
+    expect(refused.stderr()).toMatch(/RINGRIFT_PROFILE.*one of coordinator, training_node/);
+  },
+
   async "log.level"() {
     const { up, cwd } = world();
     for (const [level, loud] of [

@@ -55,7 +55,7 @@ const anyValue = (row: Setting<unknown>): fc.Arbitrary<string | number | boolean
     return isWhole(row) ? fc.integer({ min, max }) : fc.double({ min, max, noNaN: true }).map((x) => x || 0);
   }
   if (row.kind.range === "true, false") return fc.boolean();
-  if (row.kind.range.startsWith("DEBUG")) return fc.constantFrom("DEBUG", "INFO", "WARN", "ERROR", "SILENT");
+  if (row.kind.expects.startsWith("one of")) return fc.constantFrom(...row.kind.range.split(", "));
   return fc.stringMatching(/^[a-z]{1,8}$/);
 };
 /** The rows that can be set everywhere with any value: not the file's own place, and no secret. */
@@ -127,6 +127,7 @@ describe("precedence", () => {
     expect(readSettings(environment, cwd, { router: { window: 66 } })).toEqual({
       dataDir: join(cwd, ".ringrift"),
       nodeId: hostname(),
+      profile: "coordinator",
       port: 4_000,
       logLevel: "ERROR",
       router: { ...defaultRouterSettings, handlerTimeoutMs: 1_001, retryMostMs: 7_000, window: 66 },

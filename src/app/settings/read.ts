@@ -12,6 +12,7 @@ import type { SettingKey, SettingValues } from "./values.ts";
 export interface Settings {
   readonly dataDir: string;
   readonly nodeId: string;
+  readonly profile: string;
   readonly port: number;
   readonly logLevel: LogLevel;
   readonly router: RouterSettings;
@@ -26,6 +27,7 @@ export interface SettingOverrides {
   readonly config?: string | undefined;
   readonly dataDir?: string | undefined;
   readonly nodeId?: string | undefined;
+  readonly profile?: string | undefined;
   readonly port?: number | undefined;
   readonly logLevel?: LogLevel | undefined;
   readonly router?: Partial<RouterSettings> | undefined;
@@ -35,6 +37,7 @@ const flagsOf = (given: SettingOverrides): Partial<Record<SettingKey, unknown>> 
   config: given.config,
   data_dir: given.dataDir,
   node_id: given.nodeId,
+  profile: given.profile,
   "api.port": given.port,
   "log.level": given.logLevel,
   ...settingsOfRouter(given.router ?? {}),
@@ -75,6 +78,7 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
   return {
     dataDir: values.data_dir,
     nodeId: values.node_id,
+    profile: values.profile,
     port: values["api.port"],
     logLevel: values["log.level"],
     router: routerSettingsOf(values),

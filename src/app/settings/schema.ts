@@ -2,6 +2,7 @@
  * Every setting of the program. A new setting is a new row: it then has its variable, its key in the file, its place in
  * `config show`, its line in the reference, and a test that fails until somebody shows what it changes.
  */
+import { daemonProfiles } from "../../daemons/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
 import { choice, decimal, type Kind, name, path, whole, yesNo } from "./kinds.ts";
@@ -64,6 +65,13 @@ export const settingsSchema = {
     about: "Name of this node.",
     fallback: ({ hostName }) => hostName.replace(/[^\w.-]/g, "-").slice(0, 100) || "node",
     shown: "the host name",
+  }),
+  profile: row({
+    variable: "RINGRIFT_PROFILE",
+    flag: "--profile",
+    kind: choice(Object.keys(daemonProfiles)),
+    about: "Which units run in this process, by what it is for.",
+    fallback: always("coordinator"),
   }),
   "log.level": row<LogLevel>({
     variable: "RINGRIFT_LOG_LEVEL",

@@ -95,7 +95,6 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     about: "A coordinator is up and all its subscriptions stand.",
     class: "durable",
     orderKey: "coordinator_name",
-    provisional: true,
     payload: {
       ...coordinator,
       subscriptions: count("events it listens to").optional(),
@@ -121,21 +120,18 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     about: "A coordinator could not start.",
     class: "durable",
     orderKey: "coordinator_name",
-    provisional: true,
     payload: { ...coordinator, error, layer: some("layer of the start that failed").optional() },
   },
   COORDINATOR_SHUTDOWN: {
     about: "A coordinator stops in order; its silence from now on is no loss.",
     class: "durable",
     orderKey: "coordinator_name",
-    provisional: true,
     payload: { ...coordinator, reason, remaining_tasks: count("tasks it leaves behind").optional() },
   },
   STARTUP_STATE_VALIDATED: {
     about: "A node checked its stored state at start and says whether it is fit to serve and to lead.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId,
       passed: flag("whether it is fit"),

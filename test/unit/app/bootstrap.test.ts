@@ -1,0 +1,125 @@
+/** The bring-up of a process: real folder, real store, units of the user's own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { bootstrapCoordination, getBootstrapStatus, shutdownCoordination } from "../../../src/app/bootstrap.ts";
+import { readSettings } from "../../../src/app/settings.ts";
+import {
+  COORDINATOR_REGISTRY,
+  defineCoordinator,
+  openCoordinators,
+  plannedCoordinators,
+} from "../../../src/daemons/index.ts";
+import { OperatingError, silentLog } from "../../../src/kernel/index.ts";
+import { createWriteSet, defineTable, type Store } from "../../../src/router/index.ts";
+
+const folder = () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "ringrift-bootstrap-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  return dataDir;
+};
+
+type Given = Omit<Parameters<typeof bootstrapCoordination>[0], "settings"> & { dataDir?: string };
+
+const boot = async ({ dataDir = folder(), ...rest }: Given = {}) => {
+  const settings = readSettings({}, dataDir, { dataDir, port: 0, nodeId: "here" });
+  const coordination = await bootstrapCoordination({ settings, log: silentLog(), ...rest });
+  onTestFinished(() => coordination.shutdown().catch(() => undefined));
+  return coordination;
+};
+
+const heard = defineTable<{ times: number }>("listener_heard");
+
+const listener = defineCoordinator({
+  name: "listener",
+  layer: 1,
+  placement: "leader",
+  emits: [],
+  state: { tables: { heard } },
+  on: {
+    HOST_OFFLINE(_event, { rows }) {
+      rows.put(heard, "all", { times: (rows.get(heard, "all")?.times ?? 0) + 1 });
+    },
+  },
+});
+
+test("tells how it went, by coordinator and by unit, and says so in events", async () => {
+  const coordination = await boot({ units: [listener] });
+  const status = getBootstrapStatus(coordination);
+  expect(status).toMatchObject({ initialized: true, profile: "coordinator", errors: [] });
+  expect(status.started_at).toBeLessThanOrEqual(status.completed_at!);
+  expect(status.units.listener).toEqual({ layer: 1, subscribed: true, error: null });
+  expect(Object.keys(status.coordinators)).toEqual(COORDINATOR_REGISTRY.map(({ name }) => name));
+  expect(status.layers.map(({ layer }) => layer)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const said = (eventType: string) => coordination.router.history({ eventType, fromJournal: true });
+  expect(said("COORDINATOR_HEALTHY").map(({ payload }) => payload.coordinator_name)).toContain("listener");
+  expect(said("STARTUP_STATE_VALIDATED")).toMatchObject([{ payload: { node_id: "here", passed: true, problems: [] } }]);
+});
+
+test("a name is in the registry when a unit does its work, and open otherwise", async () => {
+  const coordination = await boot();
+  const { open, coordinators } = coordination.bootstrapStatus();
+  expect([...open, ...Object.keys(coordinators)].sort()).toEqual(Object.keys(plannedCoordinators).sort());
+  expect(coordination.audit().totals.open_coordinators).toBe(open.length);
+  expect(openCoordinators(Object.keys(plannedCoordinators).map((name) => ({ name })))).toEqual([]);
+});
+
+test("an event for a unit that is wired first is not missed by it", async () => {
+  const coordination = await boot({ units: [listener] });
+  const event = await coordination.router.publish("HOST_OFFLINE", { node_id: "a", reason: "silent" });
+  await coordination.router.settled(event);
+  expect(createWriteSet(coordination.router.store).get(heard, "all")).toEqual({ times: 1 });
+});
+
+test("what cannot subscribe is an error of that unit alone; completing brings it up later", async () => {
+  let refuse = true;
+  const wrapStore = (store: Store): Store => ({
+    ...store,
+    get fault() {
+      return store.fault;
+    },
+    commit: (operations) => {
+      if (refuse && JSON.stringify(operations).includes('"listener"'))
+        return Promise.reject(new OperatingError("NOT_TODAY", "the store does not want it"));
+      return store.commit(operations);
+    },
+  });
+  const coordination = await boot({ units: [listener], wrapStore });
+  const { errors, units } = coordination.bootstrapStatus();
+  expect(errors).toEqual(["listener: the store does not want it"]);
+  expect(units.listener).toMatchObject({ subscribed: false });
+  expect(units.event_router).toMatchObject({ subscribed: true, error: null });
+  expect(coordination.units.readiness()).toMatchObject({ ready: false, unsubscribed: ["listener"] });
+  refuse = false;
+  expect(await coordination.complete()).toMatchObject({ errors: [] });
+  expect(coordination.units.readiness()).toMatchObject({ ready: true });
+});
+
+test("a second one on the same folder is refused, also after the first was completed", async () => {
+  const dataDir = folder();
+  const first = await boot({ dataDir });
+  await first.complete();
+  await expect(boot({ dataDir })).rejects.toMatchObject({ code: "ALREADY_RUNNING" });
+  await shutdownCoordination(first);
+  await boot({ dataDir });
+});
+
+test("an unknown profile is refused with what was perhaps meant, and leaves the folder free", async () => {
+  const dataDir = folder();
+  await expect(boot({ dataDir, profile: "coordinatr" })).rejects.toMatchObject({
+    code: "UNKNOWN_PROFILE",
+    message: expect.stringContaining("coordinator"),
+  });
+  await boot({ dataDir });
+});
+
+test("the end is told by unit, so that silence afterwards is no loss; a second end is the first", async () => {
+  const dataDir = folder();
+  const first = await boot({ dataDir, units: [listener] });
+  expect(first.shutdown()).toBe(first.shutdown());
+  await first.shutdown();
+  const second = await boot({ dataDir });
+  const goodbyes = second.router.history({ eventType: "COORDINATOR_SHUTDOWN", fromJournal: true });
+  expect(goodbyes.map(({ payload }) => payload.coordinator_name)).toContain("listener");
+});
