@@ -193,6 +193,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const startNow = async (given: readonly string[]): Promise<Readiness> => {
     stopping.signal.throwIfAborted();
     const chosen = units.filter(({ unit }) => given.includes(unit.name));
+    const failedBefore = chosen.filter(({ unit }) => faults.has(unit.name));
     for (const { unit } of chosen) wanted.add(unit.name);
     for (const live of chosen) {
       try {
@@ -206,7 +207,13 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       }
     }
     stopping.signal.throwIfAborted();
-    await manager.startAll({ names: chosen.map(({ unit }) => unit.name), actor: SOURCE });
+    await Promise.all([
+      manager.startAll({ names: chosen.map(({ unit }) => unit.name), actor: SOURCE }),
+      // What can subscribe by now has no reason to wait for the backoff of its failure.
+      ...failedBefore
+        .filter(({ unit }) => !faults.has(unit.name))
+        .map(({ unit }) => manager.start(unit.name, { waitForDeps: true, actor: SOURCE })),
+    ]);
     stopping.signal.throwIfAborted();
     if (heartbeat === undefined) beat();
     return readiness();

@@ -81,6 +81,8 @@ export class Supervisor {
     }
     const { failures, wanted } = cell;
     let late = false;
+    // Whoever asks for this one does not wait for its backoff; what it has spent stays spent.
+    cell.notBefore = Number.NEGATIVE_INFINITY;
     this.want([cell], actor);
     const patience = this.#o.clock.after(this.#o.config.dependencyWaitTimeoutMs, () => {
       if (cell.phase !== "down" || this.#firstDown(cell) === undefined) return;
