@@ -129,7 +129,15 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const registry: Registry = withOwnUnits(liveRegistry({ router: inner, store }), options.units ?? []);
     const { nodeId } = settings;
     const ledger = routerLedger(inner);
-    const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, ledger });
+    const daemons = new DaemonManager({
+      clock,
+      random,
+      log,
+      nodeId,
+      pid: process.pid,
+      ledger,
+      config: settings.daemons,
+    });
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());

@@ -24,4 +24,9 @@ export const settingChecks: readonly Check[] = [
     holds: (values) => values["router.dedup_window"] <= values["router.retention"],
     rule: "The journal must keep events for the whole window, or a repeat is answered with an event that is gone.",
   },
+  {
+    keys: ["daemons.restart_first", "daemons.restart_most"],
+    holds: (values) => values["daemons.restart_first"] <= values["daemons.restart_most"],
+    rule: "The first wait before a restart must not be longer than the longest one.",
+  },
 ];

@@ -131,6 +131,7 @@ describe("precedence", () => {
       port: 4_000,
       logLevel: "ERROR",
       router: { ...defaultRouterSettings, handlerTimeoutMs: 1_001, retryMostMs: 7_000, window: 66 },
+      daemons: expect.objectContaining({ maxRestartAttempts: 5, recoveryCooldownMs: 10_000 }),
       token: undefined,
       notices: [],
     });
@@ -220,6 +221,7 @@ describe("checks over several settings", () => {
   const breaking: Record<string, Record<string, string>> = {
     "router.retry_first router.retry_most": { RINGRIFT_EVENT_RETRY_FIRST: "61" },
     "router.concurrency router.window": { RINGRIFT_EVENT_WINDOW: "15" },
+    "daemons.restart_first daemons.restart_most": { RINGRIFT_DAEMON_RESTART_FIRST: "301" },
     "router.dedup_window router.retention": { RINGRIFT_EVENT_RETENTION: "60", RINGRIFT_EVENT_DEDUP_WINDOW: "61" },
   };
 

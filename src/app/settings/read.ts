@@ -2,9 +2,9 @@ import { hostname } from "node:os";
 import { type LogLevel, OperatingError } from "../../kernel/index.ts";
 import type { RouterSettings } from "../../router/index.ts";
 import { readConfigFile } from "./config-file.ts";
+import { daemonFields, routerFields, type SupervisorSettings } from "./part-fields.ts";
 import { findConfigFile, findDataDir } from "./places.ts";
 import { type Environment, fromEnvironment, fromFile, fromFlags, type Inspection, resolveSettings } from "./resolve.ts";
-import { routerSettingsOf, settingsOfRouter } from "./router-fields.ts";
 import type { Secret } from "./secret.ts";
 import type { SettingKey, SettingValues } from "./values.ts";
 
@@ -16,6 +16,7 @@ export interface Settings {
   readonly port: number;
   readonly logLevel: LogLevel;
   readonly router: RouterSettings;
+  readonly daemons: SupervisorSettings;
   /** The token of the API, where a file names one. */
   readonly token: Secret | undefined;
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
@@ -31,6 +32,7 @@ export interface SettingOverrides {
   readonly port?: number | undefined;
   readonly logLevel?: LogLevel | undefined;
   readonly router?: Partial<RouterSettings> | undefined;
+  readonly daemons?: Partial<SupervisorSettings> | undefined;
 }
 
 const flagsOf = (given: SettingOverrides): Partial<Record<SettingKey, unknown>> => ({
@@ -40,7 +42,8 @@ const flagsOf = (given: SettingOverrides): Partial<Record<SettingKey, unknown>> 
   profile: given.profile,
   "api.port": given.port,
   "log.level": given.logLevel,
-  ...settingsOfRouter(given.router ?? {}),
+  ...routerFields.from(given.router ?? {}),
+  ...daemonFields.from(given.daemons ?? {}),
 });
 
 /** Every setting with its value and origin, and all that is wrong; never throws. */
@@ -81,7 +84,8 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
     profile: values.profile,
     port: values["api.port"],
     logLevel: values["log.level"],
-    router: routerSettingsOf(values),
+    router: routerFields.of(values),
+    daemons: daemonFields.of(values),
     token: values["api.token_file"],
     notices: resolution.notices,
   };

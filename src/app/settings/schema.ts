@@ -2,7 +2,7 @@
  * Every setting of the program. A new setting is a new row: it then has its variable, its key in the file, its place in
  * `config show`, its line in the reference, and a test that fails until somebody shows what it changes.
  */
-import { daemonProfiles } from "../../daemons/index.ts";
+import { daemonProfiles, daemonManagerDefaults as daemons } from "../../daemons/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
 import { choice, decimal, type Kind, name, path, whole, yesNo } from "./kinds.ts";
@@ -182,6 +182,66 @@ export const settingsSchema = {
     kind: seconds(60, 10 * YEAR_SECONDS),
     about: "A consumer that was away so long expires, loudly.",
     fallback: always(router.consumerExpirySeconds),
+  }),
+  "daemons.health_interval": row({
+    variable: "RINGRIFT_DAEMON_HEALTH_INTERVAL",
+    kind: seconds(0.1, 3_600),
+    about: "Pause between two health checks of a daemon.",
+    fallback: always(daemons.healthCheckIntervalMs / 1_000),
+  }),
+  "daemons.critical_health_interval": row({
+    variable: "RINGRIFT_DAEMON_CRITICAL_HEALTH_INTERVAL",
+    kind: seconds(0.1, 3_600),
+    about: "The same for daemons that the process cannot do without.",
+    fallback: always(daemons.criticalDaemonHealthIntervalMs / 1_000),
+  }),
+  "daemons.start_timeout": row({
+    variable: "RINGRIFT_DAEMON_START_TIMEOUT",
+    kind: seconds(0.1, 3_600),
+    about: "A daemon that is not ready by then has failed to start.",
+    fallback: always(daemons.startTimeoutMs / 1_000),
+  }),
+  "daemons.startup_grace": row({
+    variable: "RINGRIFT_DAEMON_STARTUP_GRACE",
+    kind: seconds(0, 3_600),
+    about: "Time after a start in which failed health checks are shown and not acted upon.",
+    fallback: always(daemons.startupGraceMs / 1_000),
+  }),
+  "daemons.max_restarts": row({
+    variable: "RINGRIFT_DAEMON_MAX_RESTARTS",
+    kind: whole({ least: 0, most: 1_000, unit: "restarts" }),
+    about: "Restarts that a daemon has within the window; one more failure and it stays down until it is reset.",
+    fallback: always(daemons.maxRestartAttempts),
+  }),
+  "daemons.restart_window": row({
+    variable: "RINGRIFT_DAEMON_RESTART_WINDOW",
+    kind: seconds(1, 7 * 86_400),
+    about: "The window in which restarts count.",
+    fallback: always(daemons.restartWindowMs / 1_000),
+  }),
+  "daemons.restart_first": row({
+    variable: "RINGRIFT_DAEMON_RESTART_FIRST",
+    kind: seconds(0.01, 3_600),
+    about: "Wait before the first restart; it doubles with every restart in the window.",
+    fallback: always(daemons.recoveryCooldownMs / 1_000),
+  }),
+  "daemons.restart_most": row({
+    variable: "RINGRIFT_DAEMON_RESTART_MOST",
+    kind: seconds(0.01, 86_400),
+    about: "Longest wait before a restart.",
+    fallback: always(daemons.mostBackoffMs / 1_000),
+  }),
+  "daemons.shutdown_timeout": row({
+    variable: "RINGRIFT_DAEMON_SHUTDOWN_TIMEOUT",
+    kind: seconds(0, 3_600),
+    about: "Time for all daemons to end in order; then they are forced.",
+    fallback: always(daemons.shutdownTimeoutMs / 1_000),
+  }),
+  "daemons.force_timeout": row({
+    variable: "RINGRIFT_DAEMON_FORCE_TIMEOUT",
+    kind: seconds(0, 3_600),
+    about: "Time that a forced daemon has before it is left behind.",
+    fallback: always(daemons.forceKillTimeoutMs / 1_000),
   }),
   "jobs.grace_period": row({
     variable: "RINGRIFT_JOB_GRACE_PERIOD",
