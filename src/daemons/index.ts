@@ -47,6 +47,8 @@ export {
 export {
   DaemonManager,
   type DaemonManagerOptions,
+  type PauseOptions,
+  type ResumeOptions,
   type ShutdownOptions,
   type ShutdownReport,
   type StartAllOptions,
@@ -62,6 +64,7 @@ export {
   HealthCheckHelper,
   judgeChecks,
 } from "./daemon-manager/health-checks.ts";
+export type { Hold } from "./daemon-manager/holds.ts";
 export {
   type ActionRow,
   type Book,
