@@ -10,6 +10,7 @@ import {
 } from "../kernel/index.ts";
 import { type CriticalReport, validateCriticalSubscriptions } from "./critical.ts";
 import type { DaemonManager } from "./daemon-manager/daemon-manager.ts";
+import { heldBecause } from "./daemon-manager/holds.ts";
 import { criticalDaemons } from "./daemon-types.ts";
 import { consumerOf } from "./identity.ts";
 import { createLiveUnit, type LiveUnit, type UnitRouter } from "./live-unit.ts";
@@ -60,6 +61,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const { nodeId } = router;
   const startedAt = clock.monotonic();
   const stopping = new AbortController();
+  let begun = false;
   let heartbeat: Timer | undefined;
   let starting: Promise<Readiness> | undefined;
   let ending: Promise<void> | undefined;
@@ -95,6 +97,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
         router,
         clock,
         log,
+        isEnding: () => stopping.signal.aborted,
         onTickError,
       }),
   );
@@ -128,8 +131,23 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
     }
   };
 
+  /** Why a unit is not to run, by the supervisor's books: nobody wants it, or something holds it. Null for those on duty. */
+  const offDuty = (): ReadonlyMap<string, string | null> => {
+    const status = manager.getStatus();
+    return new Map(
+      names.map((name) => {
+        const { wanted, holds } = status[name]!;
+        return [name, wanted ? heldBecause(holds) : "stopped"];
+      }),
+    );
+  };
+
   const beat = () => {
-    for (const { name, status, message, handled_events, failed_events } of units.map((unit) => unit.status()))
+    const why = offDuty();
+    for (const live of units) {
+      const { name, status, message, handled_events, failed_events } = live.status();
+      const { busyMs, overdueMs } = live.work();
+      const paused = why.get(name) ?? null;
       say("COORDINATOR_HEARTBEAT", {
         coordinator_name: name,
         node_id: nodeId,
@@ -137,8 +155,12 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
         handled_events,
         failed_events,
         ...(message === "" ? {} : { message: message.slice(0, 2_000) }),
+        ...(paused === null ? {} : { paused: paused.slice(0, 2_000) }),
+        ...(busyMs === 0 ? {} : { busy_seconds: busyMs / 1_000 }),
+        ...(overdueMs === 0 ? {} : { overdue_seconds: overdueMs / 1_000 }),
         uptime_seconds: (clock.monotonic() - startedAt) / 1_000,
       } satisfies PayloadFor<"COORDINATOR_HEARTBEAT">);
+    }
     heartbeat = clock.after(options.heartbeatMs ?? HEARTBEAT_MS, beat);
   };
 
@@ -151,7 +173,11 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       placements,
       subscribers,
     });
-    const unsubscribed = units.filter((unit) => !unit.status().subscribed).map(({ unit }) => unit.name);
+    // What is held or stopped is no fault; before the start nothing is either, and nothing is ready.
+    const why = begun ? offDuty() : undefined;
+    const unsubscribed = units
+      .filter((live) => !live.status().subscribed && (why?.get(live.unit.name) ?? null) === null)
+      .map(({ unit }) => unit.name);
     return { ...report, ready: report.ready && unsubscribed.length === 0, unsubscribed };
   };
 
@@ -175,6 +201,8 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
         options.signal?.throwIfAborted();
         options.signal?.addEventListener("abort", () => void stop(), { once: true });
         for (const live of units) {
+          // One that is held from before this process hears nothing until it is resumed.
+          if (manager.holds().get(live.unit.name)!.length > 0) continue;
           try {
             await subscribe(live);
           } catch (thrown) {
@@ -186,13 +214,21 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
         stopping.signal.throwIfAborted();
         await manager.startAll({ names, actor: SOURCE });
         stopping.signal.throwIfAborted();
+        begun = true;
         beat();
         return readiness();
       })();
       return starting;
     },
     stop,
-    status: () => units.map((unit) => unit.status()),
+    status() {
+      const why = begun ? offDuty() : undefined;
+      return units.map((live) => {
+        const status = live.status();
+        const paused = status.subscribed ? null : (why?.get(status.name) ?? null);
+        return paused === null ? status : { ...status, message: `paused: ${paused}` };
+      });
+    },
     readiness,
   };
 }

@@ -44,10 +44,14 @@ describe("the catalog", () => {
   test("marks as provisional all that nothing emits yet", () => {
     const settled = rows.filter((row) => !row.provisional).map((row) => row.name);
     expect(settled.sort()).toEqual([
+      "COORDINATOR_HEALTHY",
+      "COORDINATOR_HEALTH_DEGRADED",
       "COORDINATOR_HEARTBEAT",
+      "COORDINATOR_UNHEALTHY",
       "DAEMON_CRASH_LOOP_DETECTED",
       "DAEMON_PERMANENTLY_FAILED",
       "DAEMON_STARTED",
+      "DAEMON_STATUS_CHANGED",
       "DAEMON_STOPPED",
       "DLQ_EVENTS_PURGED",
       "DLQ_EVENTS_REPLAYED",
