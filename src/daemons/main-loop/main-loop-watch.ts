@@ -14,7 +14,7 @@ export interface MainLoopWatchOptions {
   readonly logFile?: string;
 }
 
-/** How late the main loop turned, in milliseconds, since it was last asked from the beginning. */
+/** How late the main loop turned since the watch began, in milliseconds. */
 export interface LoopDelay {
   readonly meanMs: number;
   readonly p50Ms: number;
@@ -55,6 +55,7 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
   const delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   let reports: BlockReport[] = [];
   let blocks = 0;
+  let longestMs = 0;
   let fault: string | null = null;
   let stopping: Promise<void> | undefined;
   let timer: Timer | undefined;
@@ -86,6 +87,7 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
     if (message.type === "watching") return begun();
     const { report } = message;
     blocks += 1;
+    longestMs = Math.max(longestMs, report.blockedMs);
     reports = [...reports, report].slice(-MOST_REPORTS);
     log.warn("the main loop answers again", { blocked_ms: Math.round(report.blockedMs) });
   });
@@ -111,7 +113,8 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
         meanMs: late(delays.mean),
         p50Ms: late(delays.percentile(50)),
         p99Ms: late(delays.percentile(99)),
-        maxMs: late(delays.max),
+        // The histogram takes its first sample as a beginning, and so misses a block right after the start.
+        maxMs: Math.max(late(delays.max), longestMs),
       };
     },
     get blocks() {
