@@ -15,6 +15,7 @@ import {
   runtimeFacts,
   type Unit,
   type UnitRuntime,
+  watchMainLoop,
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import {
@@ -127,7 +128,6 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const startedAt = clock.now();
     const version = readVersion();
     const inner = router as unknown as EventRouter;
-    const registry: Registry = withOwnUnits(liveRegistry({ router: inner, store }), options.units ?? []);
     const { nodeId } = settings;
     const ledger = routerLedger(inner);
     const daemons = new DaemonManager({
@@ -139,6 +139,10 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       ledger,
       config: settings.daemons,
     });
+    const mainLoop = watchMainLoop({ clock, log, blockedAfterMs: 1_000 });
+    undo.push(() => mainLoop.stop());
+    const live = liveRegistry({ router: inner, store, supervisor: daemons, mainLoop });
+    const registry: Registry = withOwnUnits(live, options.units ?? []);
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
