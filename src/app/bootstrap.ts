@@ -17,9 +17,17 @@ import {
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import { type Clock, createLog, type Log, type Random, systemClock, systemRandom } from "../kernel/index.ts";
 import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
-import { createApi, ENDPOINT_FILE, type EndpointFile, type Listening, serveApi } from "../surfaces/index.ts";
+import {
+  createMetrics,
+  ENDPOINT_FILE,
+  type EndpointFile,
+  measuredStore,
+  type Phase,
+  type Surface,
+} from "../surfaces/index.ts";
 import { guardDataDir } from "./guard.ts";
 import { liveRegistry } from "./registry.ts";
+import { serveControl } from "./serving.ts";
 import type { Settings } from "./settings.ts";
 import { readToken, writeWhole } from "./token.ts";
 import { readVersion } from "./version.ts";
@@ -39,7 +47,7 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
 export interface Coordination<R extends Rows> {
   readonly router: EventRouter<R>;
   readonly settings: Settings;
-  readonly api: Listening;
+  readonly api: Pick<Surface, "socketPath" | "port" | "host" | "secure">;
   readonly units: UnitRuntime;
   /** The one supervisor of this process. */
   readonly daemons: DaemonManager;
@@ -47,6 +55,9 @@ export interface Coordination<R extends Rows> {
   status(): Record<string, unknown>;
   /** The wiring, judged from the declarations and from what was seen here. */
   audit(): AuditReport;
+  /** Resolves once the process was told through the API to stop, with who asked; it is on its way down by then. */
+  readonly stopRequested: Promise<{ readonly reason: string; readonly actor: string }>;
+  /** Ends all of it in reverse order. Doing it twice is doing it once. */
   shutdown(): Promise<void>;
 }
 
@@ -70,8 +81,14 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const guard = guardDataDir(settings.dataDir);
   const undo: (() => unknown)[] = [() => guard.release()];
-  const unwind = async () => {
-    for (const step of undo.splice(0).reverse()) await step();
+  let phase: Phase = "starting";
+  let ending: Promise<void> | undefined;
+  const unwind = () => {
+    phase = "stopping";
+    ending ??= (async () => {
+      for (const step of undo.splice(0).reverse()) await step();
+    })();
+    return ending;
   };
   try {
     const bare = await threadedStore({
@@ -80,7 +97,9 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       clock,
     });
     undo.push(() => bare.close());
-    const store = options.wrapStore?.(bare) ?? bare;
+    const metrics = createMetrics(clock, () => sources);
+    undo.push(() => metrics.stop());
+    const store = measuredStore(options.wrapStore?.(bare) ?? bare, clock, metrics);
     store.onFault((fault) =>
       fault === null
         ? log.info("the store works again")
@@ -96,36 +115,58 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       nodeId: settings.nodeId,
       settings: settings.router,
     });
-    undo.push(() => router.stop());
     const startedAt = clock.now();
     const version = readVersion();
     const inner = router as unknown as EventRouter;
-    const registry: Registry = liveRegistry({ router: inner, store });
     const { nodeId } = settings;
     const ledger = routerLedger(inner);
     const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, ledger });
+    const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
+    const control = serveControl({
+      settings,
+      socketPath: socketPathFor(settings.dataDir),
+      localToken: settings.token?.reveal() ?? readToken(settings.dataDir),
+      clock,
+      random,
+      log,
+      ports: {
+        router: inner,
+        store,
+        version,
+        daemons,
+        metrics,
+        phase: () => phase,
+        readiness: () => units.readiness(),
+        units: () => units.status(),
+        status: () => status(),
+        audit: () => audit(),
+        shutdown(reason, actor) {
+          log.info("told to stop", { reason, actor });
+          // The answer to this request comes first.
+          clock.after(0, () => {
+            requestStop({ reason, actor });
+            void unwind();
+          });
+        },
+      },
+    });
+    const registry: Registry = liveRegistry({ router: inner, store, clock, random, surface: control.kept });
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
+    const sources = { router: inner, daemons, units: () => units.status() };
+    const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units, daemons) });
+    const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
+    // Probes are answered from here on, until all else has ended; the rest is told to come back.
+    undo.push(() => control.surface.close());
+    await control.surface.open();
+    undo.push(() => router.stop());
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
+    undo.push(() => control.endStreams());
     await units.start();
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);
-    const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units, daemons) });
-    const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
-    const api = await serveApi(
-      createApi({
-        router: inner,
-        clock,
-        token: settings.token?.reveal() ?? readToken(settings.dataDir),
-        status,
-        audit,
-      }),
-      {
-        socketPath: socketPathFor(settings.dataDir),
-        port: settings.port,
-      },
-    );
-    undo.push(() => api.close());
+    const api = control.surface;
+    phase = "ready";
     announce(settings.dataDir, {
       pid: process.pid,
       socket_path: api.socketPath,
@@ -135,7 +176,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       started_at: startedAt / 1_000,
     });
     undo.push(() => rmSync(join(settings.dataDir, ENDPOINT_FILE), { force: true }));
-    return { router, settings, api, units, daemons, startedAt, status, audit, shutdown: unwind };
+    return { router, settings, api, units, daemons, startedAt, status, audit, stopRequested, shutdown: unwind };
   } catch (thrown) {
     await unwind();
     throw thrown;
