@@ -16,7 +16,7 @@ import {
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import { type Clock, createLog, type Log, type Random, systemClock, systemRandom } from "../kernel/index.ts";
-import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
+import { EventRouter, type Store } from "../router/index.ts";
 import {
   createMetrics,
   ENDPOINT_FILE,
@@ -24,6 +24,7 @@ import {
   measuredStore,
   type Phase,
   type Surface,
+  statusOf,
 } from "../surfaces/index.ts";
 import { guardDataDir } from "./guard.ts";
 import { liveRegistry } from "./registry.ts";
@@ -153,7 +154,17 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const registry: Registry = liveRegistry({ router: inner, store, clock, random, surface: control.kept });
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     const sources = { router: inner, daemons, units: () => units.status() };
-    const status = () => ({ ...statusOf(inner, { clock, startedAt, version, settings }), ...unitsOf(units, daemons) });
+    const status = () =>
+      statusOf({
+        router: inner,
+        daemons,
+        units: () => units.status(),
+        readiness: () => units.readiness(),
+        phase: () => phase,
+        clock,
+        startedAt,
+        version,
+      });
     const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
     // Probes are answered from here on, until all else has ended; the rest is told to come back.
     undo.push(() => control.surface.close());
@@ -181,40 +192,4 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     await unwind();
     throw thrown;
   }
-}
-
-const unitsOf = (units: UnitRuntime, daemons: DaemonManager) => ({
-  readiness: units.readiness(),
-  units: units.status(),
-  daemons: daemons.report(),
-});
-
-interface About {
-  readonly clock: Clock;
-  readonly startedAt: number;
-  readonly version: string;
-  readonly settings: Settings;
-}
-
-/** What `/status` says; seed 003's runbook greps for `event_subscription_status` and `handler_timeouts`. */
-function statusOf(router: EventRouter, { clock, startedAt, version, settings }: About): Record<string, unknown> {
-  const stats = router.getStats();
-  return {
-    version,
-    pid: process.pid,
-    node_id: settings.nodeId,
-    uptime_seconds: (clock.now() - startedAt) / 1_000,
-    degraded: stats.degraded,
-    fault: stats.fault,
-    event_subscription_status: stats.subscribers,
-    handler_timeouts: stats.handler_timeouts,
-    router: stats,
-    journal: {
-      head: stats.journal_head,
-      bytes: journalBytes(router.store),
-      consumers: consumerStatus(router.store).map(inUnixSeconds),
-    },
-    suppressed: suppressions(router.store, 20),
-    dead_letters: router.deadLetters.counts(),
-  };
 }
