@@ -9,7 +9,6 @@ import {
   auditWiring,
   createUnitRuntime,
   DaemonManager,
-  daemonProfiles,
   type Registry,
   routerLedger,
   runtimeFacts,
@@ -21,25 +20,35 @@ import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import {
   type Clock,
   createLog,
-  didYouMean,
   type Log,
   messageOf,
-  OperatingError,
+  type OperatingError,
   type Random,
   systemClock,
   systemRandom,
 } from "../kernel/index.ts";
-import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
-import { createApi, ENDPOINT_FILE, type EndpointFile, type Listening, serveApi } from "../surfaces/index.ts";
+import { EventRouter, type Store } from "../router/index.ts";
+import {
+  createMetrics,
+  ENDPOINT_FILE,
+  type EndpointFile,
+  measuredStore,
+  type Phase,
+  type Surface,
+  statusOf,
+} from "../surfaces/index.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { guardDataDir } from "./guard.ts";
 import { ownFile } from "./own-file.ts";
-import { liveRegistry } from "./registry.ts";
+import { profileOf } from "./profile.ts";
+import { liveRegistry, withOwnUnits } from "./registry.ts";
+import { serveControl } from "./serving.ts";
 import type { Settings } from "./settings.ts";
 import { readToken, writeWhole } from "./token.ts";
 import { createUndo } from "./undo.ts";
 import { readVersion } from "./version.ts";
+import { watchStore } from "./watch-store.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
@@ -62,7 +71,7 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
 export interface Coordination<R extends Rows> {
   readonly router: EventRouter<R>;
   readonly settings: Settings;
-  readonly api: Listening;
+  readonly api: Pick<Surface, "socketPath" | "port" | "host" | "secure">;
   readonly units: UnitRuntime;
   /** The one supervisor of this process. */
   readonly daemons: DaemonManager;
@@ -75,6 +84,9 @@ export interface Coordination<R extends Rows> {
   complete(enable?: FeatureSwitches): Promise<BootstrapStatus>;
   /** The wiring, judged from the declarations and from what was seen here. */
   audit(): AuditReport;
+  /** Resolves once the process was told through the API to stop, with who asked; it is on its way down by then. */
+  readonly stopRequested: Promise<{ readonly reason: string; readonly actor: string }>;
+  /** Ends all of it in reverse order. Doing it twice is doing it once. */
   shutdown(): Promise<void>;
 }
 
@@ -105,6 +117,11 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   const guard = guardDataDir(settings.dataDir);
   const undo = createUndo();
   undo.push(() => guard.release());
+  let phase: Phase = "starting";
+  const shutdown = () => {
+    phase = "stopping";
+    return undo.run();
+  };
   try {
     const bare = await threadedStore({
       path: ownFile(join(settings.dataDir, "coordination.db")),
@@ -112,7 +129,9 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       clock,
     });
     undo.push(() => bare.close());
-    const store = options.wrapStore?.(bare) ?? bare;
+    const metrics = createMetrics(clock, () => sources);
+    undo.push(() => metrics.stop());
+    const store = measuredStore(options.wrapStore?.(bare) ?? bare, clock, metrics);
     const broken = watchStore(store, log);
     const catalog = createCatalog({ ...builtinRows, ...(options.events ?? ({} as R)) });
     const router = new EventRouter<typeof builtinRows & R>({
@@ -124,7 +143,6 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       nodeId: settings.nodeId,
       settings: settings.router,
     });
-    undo.push(() => router.stop());
     const startedAt = clock.now();
     const version = readVersion();
     const inner = router as unknown as EventRouter;
@@ -141,9 +159,64 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     });
     const mainLoop = watchMainLoop({ clock, log, blockedAfterMs: 1_000 });
     undo.push(() => mainLoop.stop());
-    const live = liveRegistry({ router: inner, store, supervisor: daemons, mainLoop });
+    const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
+    const control = serveControl({
+      settings,
+      socketPath: socketPathFor(settings.dataDir),
+      localToken: settings.token?.reveal() ?? readToken(settings.dataDir),
+      clock,
+      random,
+      log,
+      ports: {
+        router: inner,
+        store,
+        version,
+        daemons,
+        metrics,
+        phase: () => phase,
+        readiness: () => units.readiness(),
+        units: () => units.status(),
+        status: () => status(),
+        audit: () => audit(),
+        bootstrapStatus: () => ({ ...bringUp.status() }),
+        shutdown(reason, actor) {
+          log.info("told to stop", { reason, actor });
+          // The answer to this request comes first.
+          clock.after(0, () => {
+            requestStop({ reason, actor });
+            void shutdown();
+          });
+        },
+      },
+    });
+    const live = liveRegistry({
+      router: inner,
+      store,
+      clock,
+      random,
+      supervisor: daemons,
+      mainLoop,
+      surface: control.kept,
+    });
     const registry: Registry = withOwnUnits(live, options.units ?? []);
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
+    const sources = { router: inner, daemons, units: () => units.status() };
+    const status = () =>
+      statusOf({
+        router: inner,
+        daemons,
+        units: () => units.status(),
+        readiness: () => units.readiness(),
+        phase: () => phase,
+        clock,
+        startedAt,
+        version,
+      });
+    const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
+    // Probes are answered from here on, until all else has ended; the rest is told to come back.
+    undo.push(() => control.surface.close());
+    await control.surface.open();
+    undo.push(() => router.stop());
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
     const bringUp = createBringUp({
@@ -156,29 +229,12 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       problems: () => (store.fault === null ? [] : [`the store refuses to commit: ${store.fault.message}`]),
     });
     undo.push(() => bringUp.sayGoodbye("the process ends in order"));
+    undo.push(() => control.endStreams());
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);
-    const status = () => ({
-      ...statusOf(inner, { clock, startedAt, version, settings }),
-      ...unitsOf(units, daemons),
-      coordinators: bringUp.status().coordinators,
-    });
-    const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
-    const api = await serveApi(
-      createApi({
-        router: inner,
-        clock,
-        token: settings.token?.reveal() ?? readToken(settings.dataDir),
-        status,
-        audit,
-      }),
-      {
-        socketPath: socketPathFor(settings.dataDir),
-        port: settings.port,
-      },
-    );
-    undo.push(() => api.close());
+    const api = control.surface;
+    phase = "ready";
     announce(settings.dataDir, {
       pid: process.pid,
       socket_path: api.socketPath,
@@ -200,85 +256,14 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       bootstrapStatus: bringUp.status,
       complete: bringUp.start,
       audit,
-      shutdown: undo.run,
+      stopRequested,
+      shutdown,
     };
   } catch (thrown) {
     // What led here is what counts; a step back that fails as well is only logged.
-    await undo
-      .run()
-      .catch((failure: unknown) => log.error("a step of the shutdown failed", { error: messageOf(failure) }));
+    await shutdown().catch((failure: unknown) =>
+      log.error("a step of the shutdown failed", { error: messageOf(failure) }),
+    );
     throw thrown;
   }
-}
-
-/** Tells when the disk refuses and when it works again. The writer's thread cannot be brought back: then the promise resolves. */
-function watchStore(store: Store, log: Log): Promise<OperatingError> {
-  const { promise, resolve } = Promise.withResolvers<OperatingError>();
-  store.onFault((fault) => {
-    if (fault === null) return log.info("the store works again");
-    log.error("the store refuses to commit; publishing is refused until it recovers", { ...fault });
-    if (fault.code === "STORE_GONE")
-      resolve(
-        new OperatingError("STORE_GONE", fault.message, { hint: "Start the process again; the journal is safe." }),
-      );
-  });
-  return promise;
-}
-
-/** The members of a profile: its units, and all that the user brought. */
-function profileOf(name: string, own: readonly Unit[]): { name: string; members: string[] } {
-  const members: readonly string[] | undefined = Object.hasOwn(daemonProfiles, name)
-    ? daemonProfiles[name as keyof typeof daemonProfiles]
-    : undefined;
-  if (members === undefined)
-    throw new OperatingError(
-      "UNKNOWN_PROFILE",
-      `there is no profile '${name}'.${didYouMean(name, Object.keys(daemonProfiles))}`,
-      {
-        hint: `There are: ${Object.keys(daemonProfiles).join(", ")}.`,
-      },
-    );
-  return { name, members: [...members, ...own.map((unit) => unit.name)] };
-}
-
-/** Units of the user's own stand beside ours, and are audited with them. */
-const withOwnUnits = (registry: Registry, own: readonly Unit[]): Registry => ({
-  ...registry,
-  units: [...registry.units, ...own],
-});
-
-const unitsOf = (units: UnitRuntime, daemons: DaemonManager) => ({
-  readiness: units.readiness(),
-  units: units.status(),
-  daemons: daemons.report(),
-});
-
-interface About {
-  readonly clock: Clock;
-  readonly startedAt: number;
-  readonly version: string;
-  readonly settings: Settings;
-}
-
-/** What `/status` says; seed 003's runbook greps for `event_subscription_status` and `handler_timeouts`. */
-function statusOf(router: EventRouter, { clock, startedAt, version, settings }: About): Record<string, unknown> {
-  const stats = router.getStats();
-  return {
-    version,
-    pid: process.pid,
-    node_id: settings.nodeId,
-    uptime_seconds: (clock.now() - startedAt) / 1_000,
-    degraded: stats.degraded,
-    fault: stats.fault,
-    event_subscription_status: stats.subscribers,
-    handler_timeouts: stats.handler_timeouts,
-    router: stats,
-    journal: {
-      head: stats.journal_head,
-      bytes: journalBytes(router.store),
-      consumers: consumerStatus(router.store).map(inUnixSeconds),
-    },
-    suppressed: suppressions(router.store, 20),
-    dead_letters: router.deadLetters.counts(),
-  };
 }

@@ -15,7 +15,7 @@ export function registerUp(program: Command, shell: Shell, readSettings: (given:
   program
     .command("up")
     .description("run the main process in the foreground until SIGTERM or Ctrl-C")
-    .option("--port <n>", "loopback port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
+    .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
     .action(async ({ port }: { port?: number }) => {
       const { signal } = shell.io;
       const settings = readSettings({ port });
@@ -25,7 +25,7 @@ export function registerUp(program: Command, shell: Shell, readSettings: (given:
         const about = { pid: process.pid, port: api.port, socket_path: api.socketPath, data_dir: settings.dataDir };
         if (shell.json) shell.print({ status: "ready", ...about });
         else shell.say(`ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`);
-        await aborted(signal);
+        await Promise.race([aborted(signal), coordination.stopRequested]);
       } finally {
         await coordination.shutdown();
       }
