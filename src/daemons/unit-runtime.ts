@@ -5,6 +5,7 @@ import {
   type Log,
   messageOf,
   OperatingError,
+  runAll,
   sleep,
   type Timer,
 } from "../kernel/index.ts";
@@ -187,9 +188,11 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       heartbeat?.cancel();
       await starting?.catch(() => undefined);
       heartbeat?.cancel();
-      await Promise.all(names.map((name) => manager.stop(name, { actor: SOURCE })));
-      // Speakers before listeners: the highest layer first.
-      for (const unit of [...units].reverse()) await unit.unsubscribe(STOP_GRACE_MS);
+      await runAll([
+        () => Promise.all(names.map((name) => manager.stop(name, { actor: SOURCE }))),
+        // Speakers before listeners: the highest layer first.
+        ...[...units].reverse().map((unit) => () => unit.unsubscribe(STOP_GRACE_MS)),
+      ]);
     })();
     return ending;
   };

@@ -14,5 +14,6 @@ export { createLog, LOG_LEVELS, type Log, type LogFields, type LogLevel, silentL
 export { pick, type Random, seededRandom, systemRandom } from "./random.ts";
 export { createRecent, type Recent } from "./recent.ts";
 export { createRing, type Ring } from "./ring.ts";
+export { runAll } from "./run-all.ts";
 export { didYouMean, suggest } from "./suggest.ts";
 export { createTimeLimits, type TimeLimits } from "./time-limits.ts";
