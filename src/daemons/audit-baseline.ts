@@ -89,6 +89,7 @@ export const auditBaseline: AuditBaseline = {
         "TRAINING_BLOCKED_BY_QUALITY",
       ],
     },
+    maintenance: { emits: ["ERROR"], hears: [] },
     daemon_watchdog: {
       emits: [
         "COORDINATOR_HEALTHY",

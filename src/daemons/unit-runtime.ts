@@ -48,6 +48,8 @@ export interface UnitRuntime {
   stop(): Promise<void>;
   status(): UnitStatus[];
   readiness(): Readiness;
+  /** When each unit last said that it lives, in milliseconds since the epoch. */
+  lastBeats(): ReadonlyMap<string, number>;
 }
 
 /** A subscription that fails is tried again after these waits. */
@@ -62,6 +64,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const { nodeId } = router;
   const startedAt = clock.monotonic();
   const stopping = new AbortController();
+  const beats = new Map<string, number>();
   let begun = false;
   let heartbeat: Timer | undefined;
   let starting: Promise<Readiness> | undefined;
@@ -146,6 +149,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const beat = () => {
     const why = offDuty();
     for (const live of units) {
+      beats.set(live.unit.name, clock.now());
       const { name, status, message, handled_events, failed_events } = live.status();
       const { busyMs, overdueMs } = live.work();
       const paused = why.get(name) ?? null;
@@ -233,5 +237,6 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       });
     },
     readiness,
+    lastBeats: () => beats,
   };
 }

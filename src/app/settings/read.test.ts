@@ -130,6 +130,9 @@ describe("precedence", () => {
       port: 4_000,
       logLevel: "ERROR",
       router: { ...defaultRouterSettings, handlerTimeoutMs: 1_001, retryMostMs: 7_000, window: 66 },
+      logFile: { mostBytes: 20_000_000, files: 5 },
+      watchdog: { blockedAfterMs: 1_000 },
+      maintenance: { integrityEveryMs: 86_400_000 },
       token: undefined,
       notices: [],
     });

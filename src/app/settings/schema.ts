@@ -2,6 +2,7 @@
  * Every setting of the program. A new setting is a new row: it then has its variable, its key in the file, its place in
  * `config show`, its line in the reference, and a test that fails until somebody shows what it changes.
  */
+import { maintenanceDefaults as maintenance } from "../../daemons/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
 import { choice, decimal, type Kind, name, path, whole, yesNo } from "./kinds.ts";
@@ -209,5 +210,29 @@ export const settingsSchema = {
     about: "Let data whose parity gate is still pending into training.",
     fallback: always(false),
     withoutEffect: true,
+  }),
+  "log.file_bytes": row({
+    variable: "RINGRIFT_LOG_FILE_BYTES",
+    kind: whole({ least: 10_000, most: 10_000_000_000, unit: "bytes" }),
+    about: "Size at which `logs/ringrift.log` in the data folder is put aside and a new one is begun.",
+    fallback: always(20_000_000),
+  }),
+  "log.files": row({
+    variable: "RINGRIFT_LOG_FILES",
+    kind: whole({ least: 1, most: 1_000, unit: "files" }),
+    about: "Log files that are kept, the one being written among them.",
+    fallback: always(5),
+  }),
+  "watchdog.blocked_after": row({
+    variable: "RINGRIFT_WATCHDOG_BLOCKED_AFTER",
+    kind: seconds(0.05, 3_600),
+    about: "Silence of the main loop after which its watchdog raises the alarm.",
+    fallback: always(1),
+  }),
+  "maintenance.integrity_check_every": row({
+    variable: "RINGRIFT_MAINTENANCE_INTEGRITY_CHECK_EVERY",
+    kind: seconds(60, YEAR_SECONDS),
+    about: "Time between two checks of the whole database.",
+    fallback: always(maintenance.integrityEveryMs / 1_000),
   }),
 } as const satisfies Record<string, Setting<unknown>>;
