@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
+import { systemSampler } from "../cluster/index.ts";
 import {
   type AuditReport,
   auditBaseline,
@@ -100,7 +101,13 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const startedAt = clock.now();
     const version = readVersion();
     const inner = router as unknown as EventRouter;
-    const registry: Registry = liveRegistry({ router: inner, store });
+    const sampler = systemSampler({ dataDir: settings.dataDir, clock });
+    undo.push(() => sampler.close());
+    const registry: Registry = liveRegistry({
+      router: inner,
+      store,
+      cluster: { nodeId: settings.nodeId, resources: { sampler } },
+    });
     const { nodeId } = settings;
     const ledger = routerLedger(inner);
     const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, ledger });

@@ -60,7 +60,7 @@ export function againstBaseline(registry: Registry<Rows>, open: readonly string[
 
 /** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
-  openRows: 206,
+  openRows: 199,
   ties: {
     router: { emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"], hears: [] },
     unit_runtime: { emits: ["COORDINATOR_HEARTBEAT", "ERROR"], hears: [] },
@@ -72,6 +72,18 @@ export const auditBaseline: AuditBaseline = {
     dlq_retry: {
       emits: ["DLQ_EVENTS_PURGED", "DLQ_EVENTS_REPLAYED", "DLQ_STALE_EVENTS"],
       hears: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
+    },
+    resource_monitor: {
+      emits: [
+        "DISK_SPACE_LOW",
+        "MEMORY_PRESSURE",
+        "METRICS_UPDATED",
+        "NODE_CAPACITY_UPDATED",
+        "NODE_OVERLOADED",
+        "RESOURCE_CONSTRAINT",
+        "RESOURCE_CONSTRAINT_DETECTED",
+      ],
+      hears: [],
     },
   },
 };

@@ -49,12 +49,19 @@ describe("the catalog", () => {
       "DAEMON_PERMANENTLY_FAILED",
       "DAEMON_STARTED",
       "DAEMON_STOPPED",
+      "DISK_SPACE_LOW",
       "DLQ_EVENTS_PURGED",
       "DLQ_EVENTS_REPLAYED",
       "DLQ_STALE_EVENTS",
       "ERROR",
       "HANDLER_FAILED",
       "HANDLER_TIMEOUT",
+      "MEMORY_PRESSURE",
+      "METRICS_UPDATED",
+      "NODE_CAPACITY_UPDATED",
+      "NODE_OVERLOADED",
+      "RESOURCE_CONSTRAINT",
+      "RESOURCE_CONSTRAINT_DETECTED",
     ]);
   });
 
