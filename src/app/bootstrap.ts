@@ -3,7 +3,6 @@ import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
-import { systemSampler } from "../cluster/index.ts";
 import {
   type AuditReport,
   auditBaseline,
@@ -19,6 +18,7 @@ import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import { type Clock, createLog, type Log, type Random, systemClock, systemRandom } from "../kernel/index.ts";
 import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
 import { createApi, ENDPOINT_FILE, type EndpointFile, type Listening, serveApi } from "../surfaces/index.ts";
+import { clusterPortsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
 import { liveRegistry } from "./registry.ts";
 import type { Settings } from "./settings.ts";
@@ -101,13 +101,17 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const startedAt = clock.now();
     const version = readVersion();
     const inner = router as unknown as EventRouter;
-    const sampler = systemSampler({ dataDir: settings.dataDir, clock });
-    undo.push(() => sampler.close());
-    const registry: Registry = liveRegistry({
-      router: inner,
+    const cluster = clusterPortsOf({
+      settings,
       store,
-      cluster: { nodeId: settings.nodeId, resources: { sampler } },
+      clock,
+      random,
+      log,
+      catalog: catalog as never,
+      work: () => workOf(registry, units.status()),
     });
+    undo.push(() => cluster.resources.sampler.close());
+    const registry: Registry = liveRegistry({ router: inner, store, cluster });
     const { nodeId } = settings;
     const ledger = routerLedger(inner);
     const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, ledger });

@@ -121,10 +121,11 @@ describe("resource_monitor", () => {
     expect(await samples(6)).toEqual(["RESOURCE_CONSTRAINT disk none"]);
   });
 
-  test("does not take busy processors for overload, but work that waits for them", async () => {
+  test("takes work that waits for processors for overload, once it has waited for two minutes", async () => {
     const { machine, run, samples } = await start();
     await run();
-    machine.cpu = 0.9;
+    machine.cpu = 0.97;
+    expect(await samples(6)).toEqual([]);
     expect(await samples(4)).toEqual([
       "RESOURCE_CONSTRAINT cpu critical",
       "RESOURCE_CONSTRAINT_DETECTED cpu",

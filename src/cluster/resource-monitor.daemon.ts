@@ -6,6 +6,7 @@ import {
   type LevelState,
   type Limits,
   levelDefaults,
+  patientLevels,
   type ResourceLevel,
   stepLevel,
   thresholdOf,
@@ -27,7 +28,7 @@ export const resourceMonitorDefaults: ResourceMonitorSettings = {
   everyMs: 15_000,
   memory: { high: 0.85, critical: 0.95 },
   disk: { high: 0.85, critical: 0.95 },
-  cpu: { high: 0.5, critical: 0.8 },
+  cpu: { high: 0.8, critical: 0.95 },
   gpuMemory: { high: 0.95, critical: 0.99 },
   forecastWithinMs: 72 * 3_600_000,
 };
@@ -137,7 +138,12 @@ export const resourceMonitorDaemon = ({ nodeId, sampler, settings: given = {} }:
         const next = new Map(
           RESOURCES.map((resource) => [
             resource,
-            stepLevel(cache.levels.get(resource) ?? calm, used[resource], limits[resource], levelDefaults),
+            stepLevel(
+              cache.levels.get(resource) ?? calm,
+              used[resource],
+              limits[resource],
+              resource === "cpu" ? patientLevels : levelDefaults,
+            ),
           ]),
         );
         for (const [resource, { level }] of next) {

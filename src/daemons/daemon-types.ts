@@ -156,7 +156,7 @@ export function resolveDaemon(name: string, registered: ReadonlySet<string>): Re
 
 /** Which units a process runs, by what it is for. A unit enters when it works; each profile holds what its units need. */
 export const daemonProfiles = {
-  coordinator: ["event_router", "dlq_retry", "resource_monitor"],
+  coordinator: ["event_router", "dlq_retry", "resource_monitor", "health_manager", "alert_manager"],
   training_node: ["event_router", "resource_monitor"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

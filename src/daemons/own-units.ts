@@ -15,19 +15,5 @@ export const ownUnits = ({ router, store }: OwnUnitsPorts) =>
 /** The parts that speak without being units: of this room, and of the router below it. */
 export const ownParts = [routerPart, unitRuntimePart, daemonManagerPart] as const;
 
-const shown = (where: string) => `${where}; alert_manager and health_manager are to hear it`;
-
 /** What this room says although no unit hears it yet. Each goes when its listener comes: the audit insists. */
-export const ownExcuses = {
-  orphans: {
-    ERROR: shown("operators read it in 'ringrift events tail'"),
-    COORDINATOR_HEARTBEAT: "dashboards read it live; daemon_watchdog and health_manager are to hear it",
-    DAEMON_STARTED: "operators see it in '/status' under daemons; daemon_control and health_manager are to hear it",
-    DAEMON_STOPPED: "operators see it in '/status' under daemons; daemon_control and health_manager are to hear it",
-    DAEMON_PERMANENTLY_FAILED: shown("operators see it in '/status' under daemons"),
-    DAEMON_CRASH_LOOP_DETECTED: shown("operators see it in '/status' under daemons"),
-    DLQ_STALE_EVENTS: shown("operators see the same in 'ringrift dlq'"),
-    DLQ_EVENTS_REPLAYED: shown("operators see the same in 'ringrift dlq'"),
-    DLQ_EVENTS_PURGED: shown("operators see the same in 'ringrift dlq'"),
-  },
-} as const;
+export const ownExcuses = { orphans: {} } as const;

@@ -56,6 +56,7 @@ describe("the catalog", () => {
       "ERROR",
       "HANDLER_FAILED",
       "HANDLER_TIMEOUT",
+      "HEALTH_ALERT",
       "MEMORY_PRESSURE",
       "METRICS_UPDATED",
       "NODE_CAPACITY_UPDATED",

@@ -24,4 +24,14 @@ export const settingChecks: readonly Check[] = [
     holds: (values) => values["router.dedup_window"] <= values["router.retention"],
     rule: "The journal must keep events for the whole window, or a repeat is answered with an event that is gone.",
   },
+  {
+    keys: ["resources.memory_warn", "resources.memory_critical"],
+    holds: (values) => values["resources.memory_warn"] <= values["resources.memory_critical"],
+    rule: "Memory cannot be critical before it is short.",
+  },
+  {
+    keys: ["resources.disk_warn", "resources.disk_critical"],
+    holds: (values) => values["resources.disk_warn"] <= values["resources.disk_critical"],
+    rule: "A disk cannot be nearly full before it is low.",
+  },
 ];

@@ -56,6 +56,8 @@ const anyValue = (row: Setting<unknown>): fc.Arbitrary<string | number | boolean
   }
   if (row.kind.range === "true, false") return fc.boolean();
   if (row.kind.range.startsWith("DEBUG")) return fc.constantFrom("DEBUG", "INFO", "WARN", "ERROR", "SILENT");
+  if (row.kind.range.startsWith("info")) return fc.constantFrom("info", "warning", "error", "critical");
+  if (row.kind.range === "a path of a file") return fc.stringMatching(/^\/[a-z]{1,8}$/);
   return fc.stringMatching(/^[a-z]{1,8}$/);
 };
 /** The rows that can be set everywhere with any value: not the file's own place, and no secret. */
@@ -131,6 +133,15 @@ describe("precedence", () => {
       logLevel: "ERROR",
       router: { ...defaultRouterSettings, handlerTimeoutMs: 1_001, retryMostMs: 7_000, window: 66 },
       token: undefined,
+      resources: { memory: { high: 0.85, critical: 0.95 }, disk: { high: 0.85, critical: 0.95 } },
+      alerts: {
+        webhookUrl: undefined,
+        webhookSecret: undefined,
+        slackUrl: undefined,
+        leastSeverity: "warning",
+        messagesPerMinute: 10,
+        rulesFile: undefined,
+      },
       notices: [],
     });
   });
@@ -220,6 +231,8 @@ describe("checks over several settings", () => {
     "router.retry_first router.retry_most": { RINGRIFT_EVENT_RETRY_FIRST: "61" },
     "router.concurrency router.window": { RINGRIFT_EVENT_WINDOW: "15" },
     "router.dedup_window router.retention": { RINGRIFT_EVENT_RETENTION: "60", RINGRIFT_EVENT_DEDUP_WINDOW: "61" },
+    "resources.memory_warn resources.memory_critical": { RINGRIFT_MEMORY_WARN: "96" },
+    "resources.disk_warn resources.disk_critical": { RINGRIFT_DISK_CRITICAL: "50" },
   };
 
   test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(

@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { askedLevel, calm, type LevelState, levelDefaults, RESOURCE_LEVELS, stepLevel, thresholdOf } from "./levels.ts";
+import {
+  askedLevel,
+  calm,
+  type LevelState,
+  levelDefaults,
+  patientLevels,
+  RESOURCE_LEVELS,
+  stepLevel,
+  thresholdOf,
+} from "./levels.ts";
 
 const limits = { high: 0.85, critical: 0.95 };
 const run = (values: readonly number[], from: LevelState = calm) => {
@@ -25,6 +34,18 @@ describe("the level of a resource", () => {
     ["a spike between them begins the count anew", [0.9, 0.9, 0.7, 0.9, 0.7], ["none", "high", "high", "high", "high"]],
   ])("%s", (_what, values, levels) => {
     expect(run(values)).toEqual(levels);
+  });
+
+  test("that must last is not believed for a burst", () => {
+    const patient = (values: readonly number[]) => {
+      let state = calm;
+      for (const value of values) state = stepLevel(state, value, limits, patientLevels);
+      return state.level;
+    };
+    expect(patient(Array(7).fill(1))).toBe("none");
+    expect(patient(Array(8).fill(1))).toBe("critical");
+    expect(patient([...Array(7).fill(1), 0.9])).toBe("high");
+    expect(patient([...Array(7).fill(1), 0, 1])).toBe("none");
   });
 
   test("never changes while a value stays within the gap, wherever it began", () => {

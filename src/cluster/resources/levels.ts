@@ -12,13 +12,18 @@ export interface Limits {
 export interface LevelPolicy {
   /** How far below its threshold a value must fall before the level ends. */
   readonly gap: number;
-  /** Samples in a row that a level needs to begin; critical needs one: memory does not wait. */
+  /** Samples in a row that each level needs to begin. */
   readonly confirmHigh: number;
+  readonly confirmCritical: number;
   /** Samples in a row below that it needs to end. */
   readonly confirmEnd: number;
 }
 
-export const levelDefaults: LevelPolicy = { gap: 0.05, confirmHigh: 2, confirmEnd: 2 };
+/** What is critical is believed at once: memory does not wait. */
+export const levelDefaults: LevelPolicy = { gap: 0.05, confirmHigh: 2, confirmCritical: 1, confirmEnd: 2 };
+
+/** Waiting for a processor harms only when it lasts. */
+export const patientLevels: LevelPolicy = { gap: 0.1, confirmHigh: 8, confirmCritical: 8, confirmEnd: 4 };
 
 export interface LevelState {
   readonly level: ResourceLevel;
@@ -49,8 +54,10 @@ export function stepLevel(state: LevelState, value: number, limits: Limits, poli
       ? asked
       : before.level;
   const asking = { level: nearest, samples: (before?.samples ?? 0) + 1 };
-  if (asked === "critical") return { level: "critical", asking: null };
-  const needed = rises ? policy.confirmHigh : policy.confirmEnd;
+  const toRise = asked === "critical" ? policy.confirmCritical : policy.confirmHigh;
+  const needed = rises ? toRise : policy.confirmEnd;
+  // A level that is believed at once is not held back by what was asked for before.
+  if (rises && needed === 1) return { level: asked, asking: null };
   return asking.samples >= needed ? { level: asking.level, asking: null } : { level: state.level, asking };
 }
 

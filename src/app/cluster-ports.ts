@@ -1,0 +1,75 @@
+import {
+  type AlertSink,
+  type ClusterPorts,
+  type ComponentWork,
+  logSink,
+  readAlertRules,
+  slackSink,
+  systemSampler,
+  webhookSink,
+} from "../cluster/index.ts";
+import type { Registry, UnitStatus } from "../daemons/index.ts";
+import type { Catalog } from "../events/index.ts";
+import type { Clock, Log, Random } from "../kernel/index.ts";
+import type { Store } from "../router/index.ts";
+import type { Settings } from "./settings.ts";
+
+export interface ClusterSurroundings {
+  readonly settings: Settings;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly catalog: Catalog;
+  /** What the runtime says of its units; asked only while it runs. */
+  readonly work: () => readonly ComponentWork[];
+}
+
+/** Where alerts go, by the settings. The log gets all of them. */
+export function alertSinksOf({
+  settings,
+  clock,
+  log,
+}: Pick<ClusterSurroundings, "settings" | "clock" | "log">): AlertSink[] {
+  const { webhookUrl, webhookSecret, slackUrl, leastSeverity: least } = settings.alerts;
+  const sinks: AlertSink[] = [logSink(log)];
+  if (webhookUrl !== undefined)
+    sinks.push(
+      webhookSink({
+        url: webhookUrl.reveal(),
+        clock,
+        least,
+        ...(webhookSecret === undefined ? {} : { secret: () => webhookSecret.reveal() }),
+      }),
+    );
+  if (slackUrl !== undefined) sinks.push(slackSink({ url: slackUrl.reveal(), clock, least }));
+  return sinks;
+}
+
+export function clusterPortsOf(around: ClusterSurroundings): ClusterPorts {
+  const { settings, store, clock, random, catalog, work } = around;
+  const { rulesFile, messagesPerMinute } = settings.alerts;
+  return {
+    nodeId: settings.nodeId,
+    store,
+    clock,
+    random,
+    resources: { sampler: systemSampler({ dataDir: settings.dataDir, clock }), settings: settings.resources },
+    health: { work },
+    alerts: {
+      sinks: alertSinksOf(around),
+      absence: rulesFile === undefined ? [] : readAlertRules(rulesFile, catalog),
+      settings: { messagesPerMinute },
+    },
+  };
+}
+
+/** What the units of this process have done, for whoever judges them. */
+export const workOf = (registry: Pick<Registry, "units">, status: readonly UnitStatus[]): ComponentWork[] =>
+  status.map(({ name, status: health, message, last_tick_at }) => ({
+    component: name,
+    everyMs: registry.units.find((unit) => unit.name === name)?.everyMs ?? null,
+    lastWorkAt: last_tick_at,
+    health,
+    message,
+  }));
