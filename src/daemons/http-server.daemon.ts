@@ -71,7 +71,7 @@ export const httpServerDaemon = ({ surface, clock, random, everyMs = 5_000 }: Ht
     name: "http_server",
     layer: 2,
     placement: "each-process",
-    alsoKnownAs: ["HEALTH_SERVER", "DATA_SERVER", "Dashboard", "HealthFacade"],
+    alsoKnownAs: ["HEALTH_SERVER", "DATA_SERVER", "Dashboard"],
     dependsOn: ["event_router"],
     emits: [],
     on: {

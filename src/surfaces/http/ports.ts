@@ -75,7 +75,7 @@ export interface SystemHealth {
     readonly last_error_at: number | null;
   }[];
   readonly recoveries: Readonly<Record<string, unknown>>;
-  readonly since: number;
+  readonly since: number | null;
 }
 
 export interface Why {

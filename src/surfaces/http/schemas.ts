@@ -187,7 +187,7 @@ export const healthAnswer = z
     parts: z.array(z.looseObject({ name: z.string(), weight: z.number(), score: z.number(), message: z.string() })),
     components: z.array(z.looseObject({ component: z.string(), breaker: z.string() })),
     recoveries: z.looseObject({}),
-    since: seconds,
+    since: seconds.nullable(),
   })
   .meta({ id: "Health" });
 
