@@ -1,0 +1,34 @@
+/** Requests made up from the table of routes, for tests that walk all of them. */
+import { z } from "zod";
+import type { Route } from "../../src/surfaces/index.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** The path of a route with something in each of its places. */
+export const pathOf = (route: Route, values: Readonly<Record<string, string>> = {}): string =>
+  route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "nobody"));
+
+export const inputSchemaOf = (schema: z.ZodType): Schema =>
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
+
+/** A body that the route's own schema takes. */
+export const bodyOf = (route: Route): unknown => {
+  if (route.body === null) return undefined;
+  const wanted: Record<string, unknown> = {
+    publishEvents: {
+      specversion: "1.0",
+      id: crypto.randomUUID(),
+      type: "NEW_GAMES_AVAILABLE",
+      source: "walker",
+      data: { config_key: "hex8_2p", new_games: 1, total_games: 1 },
+    },
+    createToken: { label: "walker", scope: "read" },
+    ackSession: { seqs: [1] },
+    nackSession: { seq: 1, error: "no" },
+    cleanUpDeadLetters: { older_than_hours: 1_000_000 },
+    retryDeadLetters: { dry_run: true },
+    discardDeadLetters: { dry_run: true },
+    pauseDaemon: { reason: "walking" },
+  };
+  return wanted[route.id] ?? {};
+};
