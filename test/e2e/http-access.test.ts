@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { silentLog } from "../../src/kernel/index.ts";
-import { type Route, routesFor } from "../../src/surfaces/index.ts";
+import type { Route } from "../../src/surfaces/index.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { owned } from "../support/process.ts";
-import { bodyOf, pathOf } from "../support/routes.ts";
+import { bodyOf, mountedRoutes, pathOf } from "../support/routes.ts";
 import { type Answer, type Asking, type RunningSurface, runSurface } from "../support/surface.ts";
 
 const own = owned();
@@ -16,8 +16,7 @@ const tls: Record<string, string> =
   identity === undefined ? {} : { RINGRIFT_TLS_CERT_FILE: identity.cert, RINGRIFT_TLS_KEY_FILE: identity.key };
 afterAll(() => own.end());
 
-/** What every run here mounts: the ports that are missing are the same for all of them. */
-const mounted = routesFor({} as never);
+const mounted = await mountedRoutes();
 
 describe.skipIf(identity === undefined)("beyond loopback", () => {
   let surface: RunningSurface;

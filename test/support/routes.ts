@@ -1,15 +1,18 @@
 /** Requests made up from the table of routes, for tests that walk all of them. */
-import { z } from "zod";
-import type { Route } from "../../src/surfaces/index.ts";
+import { allRoutes, type Route } from "../../src/surfaces/index.ts";
+import { runSurface } from "./surface.ts";
 
-type Schema = Readonly<Record<string, unknown>>;
+/** The routes that a coordination really offers, by its own document. */
+export async function mountedRoutes(): Promise<readonly Route[]> {
+  const surface = await runSurface();
+  const { paths } = (await surface.ask("socket", "/openapi.json")).json as { paths: Record<string, object> };
+  await surface.end();
+  return allRoutes.filter(({ method, path }) => Object.hasOwn(paths[path] ?? {}, method.toLowerCase()));
+}
 
 /** The path of a route with something in each of its places. */
 export const pathOf = (route: Route, values: Readonly<Record<string, string>> = {}): string =>
   route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "nobody"));
-
-export const inputSchemaOf = (schema: z.ZodType): Schema =>
-  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
 
 /** A body that the route's own schema takes. */
 export const bodyOf = (route: Route): unknown => {

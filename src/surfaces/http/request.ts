@@ -38,7 +38,7 @@ export async function readText(request: Request, mostBytes: number): Promise<str
     parts.push(part);
   }
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
   } catch (cause) {
     throw new OperatingError("INVALID_REQUEST", "the body is not UTF-8", { cause });
   }
