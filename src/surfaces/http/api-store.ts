@@ -29,7 +29,7 @@ export interface WriteRow {
 }
 
 /** Tokens that no longer open anything, and writes, are remembered up to these. */
-const MOST_SPENT_TOKENS = 1_000;
+export const MOST_SPENT_TOKENS = 1_000;
 export const MOST_WRITES = 10_000;
 /** One row in so many looks whether there are too many. */
 const TRIM_EVERY = 256;
