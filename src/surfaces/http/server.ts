@@ -51,7 +51,7 @@ export interface Surface {
   close(): Promise<void>;
 }
 
-export const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
+const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 
 const MOST_CONNECTIONS = 4_096;
 /** Of one address, where others can come from. */

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Clock, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import { addToken, MOST_SPENT_TOKENS, revokeToken, type TokenRow, touchTokens } from "./api-store.ts";
-import type { TokenScope } from "./route.ts";
+import type { TokenScope } from "./scope.ts";
 
 export interface TokenView {
   readonly id: string;
