@@ -5,7 +5,7 @@ import { z } from "zod";
 const clean = /^[^\u0000-\u001f\u007f]*$/;
 
 export const name = z.string().min(1).max(200).regex(clean, "control characters are not allowed");
-export const note = z.string().max(2_000);
+const note = z.string().max(2_000);
 const seconds = z.number().describe("Unix seconds");
 
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
