@@ -19,7 +19,7 @@ interface Arrival {
   readonly message: AlertMessage;
 }
 
-describe.each([1, 2, 3, 4, 5, 6, 7, 8])("with seed %i", (seed) => {
+describe.each([1, 2, 3, 4])("with seed %i", (seed) => {
   test("every change of every alert arrives, alone or in a summary, never too many at once, under keys that never change", async () => {
     const w = unitWorld(builtinRows);
     worlds.push(w);
@@ -42,7 +42,7 @@ describe.each([1, 2, 3, 4, 5, 6, 7, 8])("with seed %i", (seed) => {
         clock: w.clock,
         random,
         sinks: [sink],
-        settings: { messagesPerMinute: PER_MINUTE },
+        settings: { messagesPerMinute: PER_MINUTE, mostWaiting: 20 },
       });
       const runtime = w.runtime([unit]);
       await w.driven(runtime.start());
@@ -56,13 +56,17 @@ describe.each([1, 2, 3, 4, 5, 6, 7, 8])("with seed %i", (seed) => {
         await w.driven(runtime.stop());
         runtime = await run();
       } else if (kind < 5) await w.pass(pick(random, 400_000));
-      else
+      else {
+        // All at once, or one each second.
+        const pauseMs = pick(random, 2) * 1_000;
         for (let i = pick(random, 40); i > 0; i -= 1) {
+          if (pauseMs > 0) await w.pass(pauseMs);
           const event = pick(random, 3) === 0 ? "HOST_ONLINE" : "NODE_SUSPECT";
           const node_id = `n${pick(random, 30)}`;
           const payload = event === "HOST_ONLINE" ? { node_id } : { node_id, last_seen_at: 1, silent_seconds: 90 };
           await w.router.publish(event, payload as never, { source: "test" });
         }
+      }
     }
     mood = "takes";
     await w.pass(1_800_000);
