@@ -248,6 +248,20 @@ describe("alert_manager", () => {
     expect(told(pager)).toEqual(["opened-1", "closed-2"]);
   });
 
+  test("misses after a restart who was there before it, once there was time to come back", async () => {
+    const { w, run, runtime, book } = await start();
+    const beat = { coordinator_name: "worker", node_id: "n7", health: "running", handled_events: 1, failed_events: 0 };
+    await w.router.publish("COORDINATOR_HEARTBEAT", beat as never, { source: "far" });
+    await w.pass(4 * MINUTE);
+    await w.driven(runtime.stop());
+    await w.pass(HOUR);
+    await run();
+    await w.pass(100_000);
+    expect(book.list()).toEqual([]);
+    await w.pass(3 * MINUTE);
+    expect(book.list()).toMatchObject([{ status: "open", subject: "worker@n7" }]);
+  });
+
   test("watches what the user asks for", async () => {
     const { w, book } = await start({
       absence: [

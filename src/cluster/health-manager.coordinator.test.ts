@@ -115,6 +115,31 @@ describe("health_manager", () => {
     expect(alerts()).toEqual(["system critical", "event_router critical"]);
   });
 
+  test("calls nobody late for the time in which the machine slept", async () => {
+    const { w, units, health } = await start({ everyMs: 40 * MINUTE });
+    const row = {
+      component: "event_router",
+      everyMs: 5_000,
+      lastWorkAt: w.clock.now(),
+      health: "running",
+      message: "",
+    };
+    units.push(row as ComponentWork);
+    await w.pass(41 * MINUTE);
+    expect(w.clock.now() - (units[0]!.lastWorkAt ?? 0)).toBeGreaterThan(40 * MINUTE);
+    expect(health().reasons).toEqual([]);
+    expect(health().accepts_new_work).toBe(true);
+  });
+
+  test("a daemon that was given up stays so when it is told to stop, until it runs again", async () => {
+    const { w, say, health } = await start();
+    const daemon = { daemon_name: "auto_sync", node_id: "n1" };
+    await say("DAEMON_PERMANENTLY_FAILED", { ...daemon, restarts: 5, reason: "gone" });
+    await say("DAEMON_STOPPED", { ...daemon, reason: "stop" });
+    await w.pass(6_000);
+    expect(health().reasons.join()).toContain("auto_sync: it is out of work: gone");
+  });
+
   test("pauses on a burst of errors and resumes two minutes after it is over, with reasons in between", async () => {
     const { w, say, health } = await start();
     await w.pass(10_000);

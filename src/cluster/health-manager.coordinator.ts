@@ -52,7 +52,9 @@ export interface HealthManagerPorts {
 }
 
 interface Cache {
-  startedAt: number | undefined;
+  /** Since when it has judged without a break: nobody is late for a time in which the machine slept. */
+  startedAt: number;
+  judgedAt: number;
   /** The last word of units that speak from other nodes, by unit and node. */
   readonly beats: Map<string, Beat>;
   /** When each node was last heard, and what of that is written down. */
@@ -61,6 +63,8 @@ interface Cache {
 
 type Context = UnitContext<"HEALTH_ALERT", unknown, Cache>;
 
+/** A pause between two looks that says that the machine slept or the loop was blocked. */
+const BREAK_MS = 30_000;
 const ERROR_WINDOW_MS = 300_000;
 const RECOVERY_WINDOW_MS = 86_400_000;
 const RECOVERY_OVERDUE_MS = 3_600_000;
@@ -98,7 +102,6 @@ function operationsOf(eventType: HealthEvent, event: AnyEvent, at: number): Oper
       ];
     }
     case "well":
-    case "gone":
       return [noteWell({ component: text(meaning.component).slice(0, 200), at })];
     case "node":
       return node_id === undefined ? [] : [noteNode({ node_id, state: meaning.state, reason: text(meaning.text), at })];
@@ -106,6 +109,7 @@ function operationsOf(eventType: HealthEvent, event: AnyEvent, at: number): Oper
       return node_id === undefined
         ? []
         : [noteRecovery({ node_id, step: meaning.step, action: text(meaning.text), at })];
+    case "gone":
     case "beat":
       return [];
   }
@@ -140,7 +144,7 @@ export const healthManagerCoordinator = ({ nodeId, store, work, settings: given 
   };
 
   const factsOf = (cache: Cache, now: number): { facts: HealthFacts; components: ComponentVerdict[] } => {
-    const startedAt = cache.startedAt ?? now;
+    const { startedAt } = cache;
     const nodes = new Map(storedNodes(store).map((row) => [row.node_id, row]));
     for (const [node_id, { at }] of cache.heard) {
       const known = nodes.get(node_id);
@@ -303,12 +307,17 @@ export const healthManagerCoordinator = ({ nodeId, store, work, settings: given 
     pattern: "WIRE",
     dependsOn: ["event_router"],
     emits: ["HEALTH_ALERT"],
-    state: { tables: { verdicts }, cache: (): Cache => ({ startedAt: undefined, beats: new Map(), heard: new Map() }) },
+    state: {
+      tables: { verdicts },
+      cache: (): Cache => ({ startedAt: 0, judgedAt: 0, beats: new Map(), heard: new Map() }),
+    },
     on: onEach(healthEvents, hear as never),
     loop: {
       everyMs: settings.everyMs,
       tick(context) {
-        context.cache.startedAt ??= context.now;
+        const { cache, now } = context;
+        if (now - cache.judgedAt > BREAK_MS || now < cache.judgedAt) cache.startedAt = now;
+        cache.judgedAt = now;
         saveHeard(context);
         judge(context);
       },

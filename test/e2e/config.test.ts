@@ -41,7 +41,7 @@ const publish = (api: string, token: string) =>
     }),
   });
 
-/** What each setting of the process itself changes; those of the router and the supervisor are shown there. */
+/** What each setting of the process itself changes; those of its parts are shown at the parts. */
 const shown: Record<string, () => Promise<void>> = {
   async config() {
     const { own, up, cwd } = world({ node_id: "near", "api.port": 0 });

@@ -64,6 +64,15 @@ describe("a component", () => {
   });
 });
 
+test("a component that was given up and belongs to nobody is forgotten after a week, and one that belongs here is not", () => {
+  const state = { failures: [1], openedAt: 1, held: true };
+  const record = { component: "x", state, critical: 1, errors: 7, last_error: "no", last_error_at: 1 };
+  const now = 8 * 24 * 60 * MINUTE;
+  expect(judgeComponents(facts({ now, records: [record] }))).toEqual([]);
+  const work = [unit({ component: "x", everyMs: null })];
+  expect(judgeComponents(facts({ now, records: [record], work }))).toMatchObject([{ breaker: "open" }]);
+});
+
 describe("a node", () => {
   test("is online when it was heard in time and nobody says otherwise", () => {
     const now = 10 * MINUTE;

@@ -53,6 +53,8 @@ export interface ComponentFacts {
 /** A sign of life older than this is none. */
 const SILENT_AFTER_MS = 300_000;
 const LEAST_DEADLINE_MS = 60_000;
+/** What was given up and belongs to nobody any more, as after an upgrade, is forgotten after this. */
+const FORGOTTEN_AFTER_MS = 7 * 86_400_000;
 
 /** When a loop must have done a round: three of its pauses, and never less than a minute. */
 const deadlineMs = (everyMs: number): number => Math.max(LEAST_DEADLINE_MS, 3 * everyMs);
@@ -70,13 +72,18 @@ function lateness({ everyMs, lastWorkAt, health, message }: ComponentWork, facts
 }
 
 const silence = ({ at, health, message }: Beat, facts: ComponentFacts): string | null => {
-  if (facts.now - at > SILENT_AFTER_MS) return `it has not reported for ${seconds(facts.now - at)}`;
+  if (facts.now - Math.max(at, facts.startedAt) > SILENT_AFTER_MS)
+    return `it has not reported for ${seconds(facts.now - at)}`;
   return health === "stopped" ? message || "stopped" : null;
 };
 
 export function judgeComponents(facts: ComponentFacts): ComponentVerdict[] {
-  const records = new Map(facts.records.map((record) => [record.component, record]));
   const work = new Map(facts.work.map((each) => [each.component, each]));
+  const isForgotten = ({ component, last_error_at }: ComponentRecord) =>
+    !work.has(component) && !facts.beats.has(component) && facts.now - (last_error_at ?? 0) > FORGOTTEN_AFTER_MS;
+  const records = new Map(
+    facts.records.filter((record) => !isForgotten(record)).map((record) => [record.component, record]),
+  );
   const names = new Set([...work.keys(), ...facts.beats.keys(), ...records.keys()]);
   return [...names].sort().map((component) => {
     const record = records.get(component);
