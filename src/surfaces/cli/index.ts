@@ -8,16 +8,23 @@
  */
 export { registerAudit } from "./audit.command.ts";
 export { type ConfigReport, registerConfig } from "./config.command.ts";
+export { registerDaemons } from "./daemons.command.ts";
+export type { DaemonBook } from "./daemons-view.ts";
+export { diagnose, type Trouble } from "./diagnosis.ts";
 export { registerDlq } from "./dlq.command.ts";
 export { registerEvents } from "./events.command.ts";
 export { registerGames } from "./games.command.ts";
 export { type CliIo, EXIT, reportFailure } from "./io.ts";
 export type { EventNote, JournalView } from "./journal-view.port.ts";
 export { createJournals, type Journals } from "./journals.ts";
+export { createMainProcesses, type MainProcess, type MainProcesses } from "./main-process.ts";
 export { createPaint, type Paint, wantsColor } from "./paint.ts";
 export { registerPlay } from "./play.command.ts";
-export { negative, type Shell } from "./shell.ts";
+export { negative, type Shell, unavailable } from "./shell.ts";
 export { registerStats } from "./stats.command.ts";
+export { registerStatus } from "./status.command.ts";
+export type { StatusReport } from "./status-report.ts";
+export { bytes } from "./status-view.ts";
 export { type Cell, tableLines } from "./table.ts";
-export { number, plural, printable, shorten } from "./text.ts";
+export { ago, duration, number, payloadLine, plural, printable, shorten, wrapText } from "./text.ts";
 export { decimal, lengthOfTime, wholeNumber } from "./values.ts";

@@ -9,8 +9,12 @@ export interface CliIo {
   readonly stdin: NodeJS.ReadableStream;
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** Whether standard error is a terminal too. */
+  readonly errIsTerminal?: boolean;
   /** Aborts on SIGINT and SIGTERM: long commands end cleanly. */
   readonly signal: AbortSignal;
+  /** Who can end quicker than in order is called at the second signal; without, that one ends the process. */
+  readonly onForce?: (run: () => void) => () => void;
 }
 
 /** Exit codes are part of the interface and never change their meaning. */
