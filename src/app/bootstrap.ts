@@ -33,6 +33,7 @@ import { createApi, ENDPOINT_FILE, type EndpointFile, type Listening, serveApi }
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { guardDataDir } from "./guard.ts";
+import { ownFile } from "./own-file.ts";
 import { liveRegistry } from "./registry.ts";
 import type { Settings } from "./settings.ts";
 import { readToken, writeWhole } from "./token.ts";
@@ -105,7 +106,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   undo.push(() => guard.release());
   try {
     const bare = await threadedStore({
-      path: join(settings.dataDir, "coordination.db"),
+      path: ownFile(join(settings.dataDir, "coordination.db")),
       modulesUrl: new URL(`./store-modules.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url).href,
       clock,
     });

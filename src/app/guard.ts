@@ -1,9 +1,9 @@
-import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { translateFault } from "../adapters/sqlite/faults.ts";
 import { isOperatingError, OperatingError } from "../kernel/index.ts";
 import { findEndpoint } from "../surfaces/index.ts";
+import { ownFile } from "./own-file.ts";
 
 /**
  * One main process for each data folder. The lock is SQLite's own on a file beside the journal, so the operating system
@@ -13,13 +13,12 @@ export function guardDataDir(dataDir: string): { release(): void } {
   const path = join(dataDir, "main.lock");
   let lock: DatabaseSync;
   try {
-    lock = new DatabaseSync(path);
+    lock = new DatabaseSync(ownFile(path));
   } catch (thrown) {
     throw translateFault(thrown);
   }
   try {
     lock.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-    chmodSync(path, 0o600);
   } catch (cause) {
     lock.close();
     const fault = translateFault(cause);

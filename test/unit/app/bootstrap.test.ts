@@ -1,5 +1,5 @@
 /** The bring-up of a process: real folder, real store, units of the user's own. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -103,6 +103,15 @@ test("a second one on the same folder is refused, also after the first was compl
   await expect(boot({ dataDir })).rejects.toMatchObject({ code: "ALREADY_RUNNING" });
   await shutdownCoordination(first);
   await boot({ dataDir });
+});
+
+test("what it writes is for its owner alone, also in a folder that others can read", async () => {
+  const dataDir = folder();
+  chmodSync(dataDir, 0o755);
+  await boot({ dataDir });
+  const modes = readdirSync(dataDir).map((name) => [name, (statSync(join(dataDir, name)).mode & 0o077).toString(8)]);
+  expect(modes.filter(([, others]) => others !== "0")).toEqual([]);
+  expect(modes.map(([name]) => name)).toContain("coordination.db-wal");
 });
 
 test("an unknown profile is refused with what was perhaps meant, and leaves the folder free", async () => {

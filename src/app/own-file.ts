@@ -1,0 +1,15 @@
+import { chmodSync, closeSync, openSync } from "node:fs";
+
+/**
+ * Makes the file, readable for nobody else, also in a folder that others may look into. SQLite gives the files beside its
+ * database the same mode, so it must be right before the database is opened.
+ */
+export function ownFile(path: string): string {
+  try {
+    closeSync(openSync(path, "a", 0o600));
+    chmodSync(path, 0o600);
+  } catch {
+    // What keeps it from being made keeps it from being opened, and that error has a code and a hint.
+  }
+  return path;
+}
