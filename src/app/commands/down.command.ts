@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
-import { duration, lengthOfTime, type MainProcess, negative, type Shell } from "../../surfaces/cli/index.ts";
+import { duration, lengthOfTime, type MainProcess, negative, printable, type Shell } from "../../surfaces/cli/index.ts";
 import { findEndpoint } from "../../surfaces/index.ts";
 import { findHolder, holdsLock, isGone } from "./own-process.ts";
 
@@ -82,7 +82,10 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
     else shell.say(text);
   };
   if (pid === undefined)
-    return answer({ stopped: true, asked: null, killed: false }, `nothing runs on ${dataDir}: nothing to stop`);
+    return answer(
+      { stopped: true, asked: null, killed: false },
+      `nothing runs on ${printable(dataDir)}: nothing to stop`,
+    );
   const main = await processes.find();
   const answered = main?.endpoint.pid === pid;
   let asked: Outcome["asked"] = "api";

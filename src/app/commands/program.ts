@@ -6,6 +6,7 @@ import {
   createJournals,
   createMainProcesses,
   createPaint,
+  printableLines,
   registerAudit,
   registerConfig,
   registerDaemons,
@@ -80,7 +81,7 @@ function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
     },
     say: (line = "") => io.out(`${line}\n`),
     print: (value) => io.out(`${JSON.stringify(value)}\n`),
-    note: (line) => io.err(`${line}\n`),
+    note: (line) => io.err(`${printableLines(line)}\n`),
   };
 }
 

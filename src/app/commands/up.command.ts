@@ -1,7 +1,8 @@
 import { type Command, CommanderError } from "commander";
+import { daemonProfiles } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
 import { type Clock, createLog, type Log, sleep } from "../../kernel/index.ts";
-import { EXIT, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { EXIT, oneOf, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { type LiveRegion, liveRegion } from "./up/live-region.ts";
@@ -21,7 +22,10 @@ const FORCED_LIMIT_MS = 10_000;
 /** The exit code of a process that was ended by Ctrl-C, as shells count it. */
 const INTERRUPTED = 130;
 
+const PROFILES = Object.keys(daemonProfiles);
+
 interface UpOptions {
+  readonly profile?: string;
   readonly port?: number;
   readonly headless?: boolean;
 }
@@ -29,21 +33,22 @@ interface UpOptions {
 type Main = Coordination<Rows>;
 
 /** Everything that happens while it runs: the live line, and what systemd is told. */
-async function runUntilAsked(
+async function runUntil(
+  asked: AbortSignal,
   main: Main,
   shell: Shell,
   sample: () => Sample,
   region: LiveRegion | undefined,
   notifier: Notifier,
 ): Promise<void> {
-  const { io, clock } = shell;
+  const { clock } = shell;
   const { port } = main.api;
   const place = { pid: process.pid, port, dataDir: main.settings.dataDir };
   let toldAt = clock.monotonic();
-  while (!io.signal.aborted) {
+  while (!asked.aborted) {
     // Cut short by the signal, the wait ends the loop by itself.
-    await sleep(clock, LOOK_EVERY_MS, io.signal).catch(() => undefined);
-    if (io.signal.aborted) return;
+    await sleep(clock, LOOK_EVERY_MS, asked).catch(() => undefined);
+    if (asked.aborted) return;
     const seen = sample();
     region?.draw(liveLines(seen, place, shell));
     if (clock.monotonic() - toldAt < TELL_SYSTEMD_EVERY_MS) continue;
@@ -113,6 +118,10 @@ async function stop(main: Main, shell: Shell, region: LiveRegion | undefined, no
 function say(summary: Summary, shell: Shell): void {
   if (shell.json) shell.print(summary);
   else shell.say(summaryLine(summary));
+}
+
+/** Whoever starts it sees by the exit code how it ended. */
+function judge(summary: Summary): void {
   if (summary.forced) throw new CommanderError(INTERRUPTED, "ringrift.forced", "");
   if (summary.hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
 }
@@ -153,8 +162,18 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
     else shell.say(`ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`);
     const sample = createSampler(main, clock, loop);
     notifier.ready(plainLine(sample()));
-    await runUntilAsked(main, shell, sample, region, notifier);
-    say(await stop(main, shell, region, notifier), shell);
+    const told = new AbortController();
+    let broken: unknown;
+    void main.broken.then((error) => {
+      broken = error;
+      told.abort();
+    });
+    await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier);
+    const summary = await stop(main, shell, region, notifier);
+    say(summary, shell);
+    // Whoever supervises this process starts it again.
+    if (broken !== undefined) throw broken;
+    judge(summary);
   } finally {
     region?.clear();
     loop.stop();
@@ -176,7 +195,14 @@ export function registerUp(
     .description(
       "run the main process in the foreground until SIGTERM or Ctrl-C; a second one forces it to end, with exit code 130",
     )
+    .option(
+      "--profile <name>",
+      `which units run here: ${PROFILES.join(", ")}; RINGRIFT_PROFILE unless given`,
+      oneOf("--profile", PROFILES),
+    )
     .option("--port <n>", "loopback port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
     .option("--headless", "no live status line, not even on a terminal: log lines alone")
-    .action((options: UpOptions) => up(options, readSettings({ port: options.port }), shell, start));
+    .action((options: UpOptions) =>
+      up(options, readSettings({ port: options.port, profile: options.profile }), shell, start),
+    );
 }

@@ -38,7 +38,7 @@ function absent(shell: Shell, readBooks: ReadBooks): void {
   const books = readBooks(dataDir);
   if (shell.json) shell.print({ from: "folder", running: false, daemons: books ?? [] });
   else {
-    shell.say(shell.paint.yellow(`nothing runs on ${dataDir}`));
+    shell.say(shell.paint.yellow(`nothing runs on ${printable(dataDir)}`));
     if (books !== undefined && books.length > 0) for (const line of bookLines(books, shell)) shell.say(line);
     shell.say(shell.paint.dim("'ringrift up' starts the main process and its daemons."));
   }

@@ -26,5 +26,5 @@ export { registerStatus } from "./status.command.ts";
 export type { StatusReport } from "./status-report.ts";
 export { bytes } from "./status-view.ts";
 export { type Cell, tableLines } from "./table.ts";
-export { ago, duration, number, payloadLine, plural, printable, shorten, wrapText } from "./text.ts";
-export { decimal, lengthOfTime, wholeNumber } from "./values.ts";
+export { ago, duration, number, payloadLine, plural, printable, printableLines, shorten, wrapText } from "./text.ts";
+export { decimal, lengthOfTime, oneOf, wholeNumber } from "./values.ts";

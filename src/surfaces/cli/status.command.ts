@@ -4,7 +4,7 @@ import type { MainProcess } from "./main-process.ts";
 import { negative, type Shell, unavailable } from "./shell.ts";
 import type { StatusReport } from "./status-report.ts";
 import { type StatusScreen, statusLine, statusLines } from "./status-view.ts";
-import { ago, number, plural } from "./text.ts";
+import { ago, number, plural, printable } from "./text.ts";
 import { decimal } from "./values.ts";
 import { watch } from "./watch.ts";
 
@@ -61,7 +61,7 @@ async function absent(shell: Shell): Promise<readonly string[]> {
           ? "Its journal is empty."
           : `The last event in its journal is ${number(newest.seq ?? 0)}, ${ago(newest.timestamp * 1_000, shell.clock.now())}.`;
     return [
-      paint.yellow(`nothing runs on ${main.dataDir}`),
+      paint.yellow(`nothing runs on ${printable(main.dataDir)}`),
       left,
       ...(pending === 0 ? [] : [`${plural(pending, "dead letter")} in it; 'ringrift dlq' shows them.`]),
       paint.dim(

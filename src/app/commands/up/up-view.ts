@@ -59,7 +59,7 @@ export function liveLines(sample: Sample, place: Place, { paint, width }: { pain
     shown.push(wrong ? paint.yellow(text) : text);
   }
   const [worst] = sample.troubles.filter(({ level }) => level !== "note");
-  const where = `pid ${place.pid}  port ${place.port}  ${place.dataDir}`;
+  const where = `pid ${place.pid}  port ${place.port}  ${printable(place.dataDir)}`;
   const end = "Ctrl-C stops";
   const below =
     worst === undefined
