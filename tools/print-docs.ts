@@ -6,11 +6,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { readVersion } from "../src/app/version.ts";
 import { asyncApiDocument, builtinRows, printReference } from "../src/events/index.ts";
+import { allRoutes, openApiDocument } from "../src/surfaces/index.ts";
 import { ROOT, reportAndExit } from "./parts/root.ts";
 import { shortDiff } from "./parts/short-diff.ts";
 import { printAuditPage } from "./reference/audit.ts";
 import { printCommands } from "./reference/cli.ts";
 import { errorsIn, printErrors } from "./reference/errors.ts";
+import { printRoutes } from "./reference/http.ts";
 import { printSettings } from "./reference/settings.ts";
 
 interface Page {
@@ -25,6 +27,11 @@ const pages: readonly Page[] = [
     file: "asyncapi.json",
     print: () => `${JSON.stringify(asyncApiDocument(builtinRows, { version: readVersion() }), null, 2)}\n`,
   },
+  {
+    file: "openapi.json",
+    print: () => `${JSON.stringify(openApiDocument(allRoutes, readVersion()), null, 2)}\n`,
+  },
+  { file: "http.md", print: printRoutes },
   { file: "cli.md", print: printCommands },
   { file: "settings.md", print: printSettings },
   { file: "audit.md", print: printAuditPage },

@@ -29,12 +29,20 @@ import {
   systemRandom,
 } from "../kernel/index.ts";
 import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
-import { createApi, ENDPOINT_FILE, type EndpointFile, type Listening, serveApi } from "../surfaces/index.ts";
+import {
+  createMetrics,
+  ENDPOINT_FILE,
+  type EndpointFile,
+  measuredStore,
+  type Phase,
+  type Surface,
+} from "../surfaces/index.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { guardDataDir } from "./guard.ts";
 import { ownFile } from "./own-file.ts";
 import { liveRegistry } from "./registry.ts";
+import { serveControl } from "./serving.ts";
 import type { Settings } from "./settings.ts";
 import { readToken, writeWhole } from "./token.ts";
 import { createUndo } from "./undo.ts";
@@ -61,7 +69,7 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
 export interface Coordination<R extends Rows> {
   readonly router: EventRouter<R>;
   readonly settings: Settings;
-  readonly api: Listening;
+  readonly api: Pick<Surface, "socketPath" | "port" | "host" | "secure">;
   readonly units: UnitRuntime;
   /** The one supervisor of this process. */
   readonly daemons: DaemonManager;
@@ -74,6 +82,9 @@ export interface Coordination<R extends Rows> {
   complete(enable?: FeatureSwitches): Promise<BootstrapStatus>;
   /** The wiring, judged from the declarations and from what was seen here. */
   audit(): AuditReport;
+  /** Resolves once the process was told through the API to stop, with who asked; it is on its way down by then. */
+  readonly stopRequested: Promise<{ readonly reason: string; readonly actor: string }>;
+  /** Ends all of it in reverse order. Doing it twice is doing it once. */
   shutdown(): Promise<void>;
 }
 
@@ -104,6 +115,11 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   const guard = guardDataDir(settings.dataDir);
   const undo = createUndo();
   undo.push(() => guard.release());
+  let phase: Phase = "starting";
+  const shutdown = () => {
+    phase = "stopping";
+    return undo.run();
+  };
   try {
     const bare = await threadedStore({
       path: ownFile(join(settings.dataDir, "coordination.db")),
@@ -111,7 +127,9 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       clock,
     });
     undo.push(() => bare.close());
-    const store = options.wrapStore?.(bare) ?? bare;
+    const metrics = createMetrics(clock, () => sources);
+    undo.push(() => metrics.stop());
+    const store = measuredStore(options.wrapStore?.(bare) ?? bare, clock, metrics);
     const broken = watchStore(store, log);
     const catalog = createCatalog({ ...builtinRows, ...(options.events ?? ({} as R)) });
     const router = new EventRouter<typeof builtinRows & R>({
@@ -123,11 +141,9 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       nodeId: settings.nodeId,
       settings: settings.router,
     });
-    undo.push(() => router.stop());
     const startedAt = clock.now();
     const version = readVersion();
     const inner = router as unknown as EventRouter;
-    const registry: Registry = withOwnUnits(liveRegistry({ router: inner, store }), options.units ?? []);
     const { nodeId } = settings;
     const ledger = routerLedger(inner);
     const daemons = new DaemonManager({
@@ -139,9 +155,57 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       ledger,
       config: settings.daemons,
     });
+    const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
+    const control = serveControl({
+      settings,
+      socketPath: socketPathFor(settings.dataDir),
+      localToken: settings.token?.reveal() ?? readToken(settings.dataDir),
+      clock,
+      random,
+      log,
+      ports: {
+        router: inner,
+        store,
+        version,
+        daemons,
+        metrics,
+        phase: () => phase,
+        readiness: () => units.readiness(),
+        units: () => units.status(),
+        status: () => status(),
+        audit: () => audit(),
+        bootstrapStatus: () => ({ ...bringUp.status() }),
+        shutdown(reason, actor) {
+          log.info("told to stop", { reason, actor });
+          // The answer to this request comes first.
+          clock.after(0, () => {
+            requestStop({ reason, actor });
+            shutdown().catch((failure: unknown) =>
+              log.error("a step of the shutdown failed", { error: messageOf(failure) }),
+            );
+          });
+        },
+      },
+    });
+    const registry: Registry = withOwnUnits(
+      liveRegistry({ router: inner, store, clock, random, surface: control.kept }),
+      options.units ?? [],
+    );
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
+    const sources = { router: inner, daemons, units: () => units.status() };
+    const status = () => ({
+      ...statusOf(inner, { clock, startedAt, version, settings }),
+      ...unitsOf(units, daemons),
+      coordinators: bringUp.status().coordinators,
+    });
+    const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
+    // Probes are answered from here on, until all else has ended; the rest is told to come back.
+    undo.push(() => control.surface.close());
+    await control.surface.open();
+    undo.push(() => router.stop());
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
+    undo.push(() => control.endStreams());
     const bringUp = createBringUp({
       registry,
       units,
@@ -155,26 +219,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);
-    const status = () => ({
-      ...statusOf(inner, { clock, startedAt, version, settings }),
-      ...unitsOf(units, daemons),
-      coordinators: bringUp.status().coordinators,
-    });
-    const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
-    const api = await serveApi(
-      createApi({
-        router: inner,
-        clock,
-        token: settings.token?.reveal() ?? readToken(settings.dataDir),
-        status,
-        audit,
-      }),
-      {
-        socketPath: socketPathFor(settings.dataDir),
-        port: settings.port,
-      },
-    );
-    undo.push(() => api.close());
+    const api = control.surface;
+    phase = "ready";
     announce(settings.dataDir, {
       pid: process.pid,
       socket_path: api.socketPath,
@@ -196,7 +242,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       bootstrapStatus: bringUp.status,
       complete: bringUp.start,
       audit,
-      shutdown: undo.run,
+      stopRequested,
+      shutdown,
     };
   } catch (thrown) {
     // What led here is what counts; a step back that fails as well is only logged.

@@ -1,4 +1,5 @@
 import { journalModule, type StoreModule, stateModule } from "../router/index.ts";
+import { apiModule } from "../surfaces/http/api-store.ts";
 
 /** The rooms' tables and operations, in the order their migrations run. The writer's thread imports this list. */
-export const storeModules: readonly StoreModule[] = [journalModule, stateModule];
+export const storeModules: readonly StoreModule[] = [journalModule, stateModule, apiModule];

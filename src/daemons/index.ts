@@ -101,6 +101,12 @@ export {
 } from "./event-router.daemon.ts";
 export { type Finding, type FindingKind, SEVERITIES, type Severity } from "./finding.ts";
 export { HEALTH_STATES, type HealthState, standardHealth, type UnitHealth, worstHealth } from "./health.ts";
+export {
+  type HttpDoor,
+  type HttpServerPorts,
+  type HttpSurfacePort,
+  httpServerDaemon,
+} from "./http-server.daemon.ts";
 export { consumerOf, unitNameOf } from "./identity.ts";
 export type { UnitRouter } from "./live-unit.ts";
 export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";

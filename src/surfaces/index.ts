@@ -1,9 +1,17 @@
 /**
  * surfaces: how people and other processes reach the system.
  *
- * The local API (HTTP on a Unix socket and on loopback) is the only door to a running system; the client, the Python client
- * and every command go through it. It validates every byte from outside, bounds every size, and writing over the port
- * needs the token of the data folder.
+ * The control surface (HTTP on a Unix socket and on port 8770) is the only door to a running system; the client, the Python
+ * client and every command go through it. Its routes are one table of data: what is mounted, documented as OpenAPI, fuzzed
+ * and checked for access is read from it.
+ *
+ * It guarantees that
+ * - every byte from outside is validated and every size, rate and wait is bounded; a bad request is a problem document and
+ *   changes nothing;
+ * - reading is free on loopback alone (unless told otherwise), writing always needs a token of the right scope, and beyond
+ *   loopback everything but a probe does; tokens are kept as hashes and end at once, with all that is open under them;
+ * - every change leaves a row that says who made it;
+ * - probes answer from the first moment to the last; a stream of events has no gap and no repeat.
  */
 export type { Endpoint } from "./client/channel.ts";
 export {
@@ -18,5 +26,23 @@ export {
   type Subscription,
 } from "./client/client.ts";
 export { ENDPOINT_FILE, type EndpointFile, findEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
-export { type ApiOptions, createApi } from "./http/api.ts";
-export { type Listening, serveApi } from "./http/server.ts";
+export { type AccessOptions, createAccess } from "./http/access.ts";
+export { type Api, type ApiOptions, createApi } from "./http/api.ts";
+export { createLimits } from "./http/limits.ts";
+export { createMetrics, type MetricSources, type Metrics, measuredStore } from "./http/metrics.ts";
+export { openApiDocument } from "./http/openapi.ts";
+export type {
+  AlertDecision,
+  AlertFilter,
+  AlertsPort,
+  AlertView,
+  ControlPorts,
+  Phase,
+  SystemHealth,
+  Why,
+} from "./http/ports.ts";
+export type { Route, Scope, TokenScope } from "./http/route.ts";
+export { allRoutes, routesFor } from "./http/route-table.ts";
+export { createSurface, type DoorReport, type Surface } from "./http/server.ts";
+export { createTokens, type Tokens } from "./http/tokens.ts";
+export { createWrites, type Writes } from "./http/writes.ts";

@@ -84,7 +84,10 @@ describe("who may write", () => {
       expect([refused.status, refused.body.code]).toEqual([401, "UNAUTHORIZED"]);
     }
     expect(headSeq(coordination.router.store)).toBe(before);
-    const answer = await send("port", "POST", "/v1/events", { body, headers: { authorization: `Bearer ${token}` } });
+    const answer = await send("port", "POST", "/v1/events", {
+      body,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    });
     expect(answer.status).toBe(200);
   });
 

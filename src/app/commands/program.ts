@@ -16,6 +16,7 @@ import {
   registerPlay,
   registerStats,
   registerStatus,
+  registerToken,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
@@ -129,6 +130,7 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerDown(program, shell);
   registerStatus(program, shell);
   registerDaemons(program, shell, readFolderBooks);
+  registerToken(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
   const inspect = () => inspectSettings(io.env, io.cwd, flagsOf(program));

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from "commander";
 import { daemonProfiles } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
 import { type Clock, createLog, type Log, sleep } from "../../kernel/index.ts";
-import { EXIT, oneOf, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { EXIT, oneOf, printable, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { type LiveRegion, liveRegion } from "./up/live-region.ts";
@@ -168,6 +168,10 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
       broken = error;
       told.abort();
     });
+    void main.stopRequested.then(({ actor }) => {
+      if (!shell.json) shell.say(`told to stop by ${printable(actor)}`);
+      told.abort();
+    });
     await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier);
     const summary = await stop(main, shell, region, notifier);
     say(summary, shell);
@@ -200,7 +204,7 @@ export function registerUp(
       `which units run here: ${PROFILES.join(", ")}; RINGRIFT_PROFILE unless given`,
       oneOf("--profile", PROFILES),
     )
-    .option("--port <n>", "loopback port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
+    .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
     .option("--headless", "no live status line, not even on a terminal: log lines alone")
     .action((options: UpOptions) =>
       up(options, readSettings({ port: options.port, profile: options.profile }), shell, start),

@@ -29,4 +29,17 @@ export const settingChecks: readonly Check[] = [
     holds: (values) => values["daemons.restart_first"] <= values["daemons.restart_most"],
     rule: "The first wait before a restart must not be longer than the longest one.",
   },
+  {
+    keys: ["api.tls_cert_file", "api.tls_key_file"],
+    holds: (values) => (values["api.tls_cert_file"] === undefined) === (values["api.tls_key_file"] === undefined),
+    rule: "A certificate needs its key, and a key its certificate.",
+  },
+  {
+    keys: ["api.host", "api.tls_cert_file", "api.allow_plain_http"],
+    holds: (values) =>
+      ["127.0.0.1", "localhost", "::1"].includes(values["api.host"]) ||
+      values["api.tls_cert_file"] !== undefined ||
+      values["api.allow_plain_http"],
+    rule: "Beyond loopback the API needs TLS, or tokens could be read on the way, unless plain HTTP is allowed.",
+  },
 ];

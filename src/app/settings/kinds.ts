@@ -1,4 +1,5 @@
 /** The kinds of values that a setting can have: how each is read from text and from JSON, checked, and shown. */
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 
 /** What a value looks like to people and programs; never a secret. */
@@ -89,6 +90,16 @@ export const name = (): Kind<string> => {
   const fromJson = (value: unknown): Reading<string> =>
     typeof value === "string" && /^[\w.-]{1,100}$/.test(value) ? { value } : { refused: `is not ${expects}` };
   return { expects, range: "1 to 100 letters, digits, `_` `.` `-`", fromText: fromJson, fromJson, show: (v) => v };
+};
+
+/** An address or a name of this machine to listen on. */
+export const host = (): Kind<string> => {
+  const expects = "an IP address or a host name";
+  const fromJson = (value: unknown): Reading<string> =>
+    typeof value === "string" && (isIP(value) !== 0 || /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/i.test(value))
+      ? { value: value.toLowerCase() }
+      : { refused: `is not ${expects}` };
+  return { expects, range: expects, fromText: (text) => fromJson(text.trim()), fromJson, show: (value) => value };
 };
 
 export const path = (what: "file" | "folder"): Kind<string> => {

@@ -8,6 +8,15 @@ import { type Environment, fromEnvironment, fromFile, fromFlags, type Inspection
 import type { Secret } from "./secret.ts";
 import type { SettingKey, SettingValues } from "./values.ts";
 
+/** How the API is reached, and by whom. */
+export interface ApiSettings {
+  readonly host: string;
+  readonly serverName: string | undefined;
+  readonly localReads: boolean;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly rateFactor: number;
+}
+
 /** What the parts of the program are given. */
 export interface Settings {
   readonly dataDir: string;
@@ -17,6 +26,7 @@ export interface Settings {
   readonly logLevel: LogLevel;
   readonly router: RouterSettings;
   readonly daemons: SupervisorSettings;
+  readonly api: ApiSettings;
   /** The token of the API, where a file names one. */
   readonly token: Secret | undefined;
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
@@ -74,6 +84,17 @@ function soundValues({ settings, problems }: Inspection): SettingValues {
   return Object.fromEntries([...settings].map(([key, { value }]) => [key, value])) as unknown as SettingValues;
 }
 
+const apiOf = (values: SettingValues): ApiSettings => {
+  const [certFile, keyFile] = [values["api.tls_cert_file"], values["api.tls_key_file"]];
+  return {
+    host: values["api.host"],
+    serverName: values["api.server_name"],
+    localReads: values["api.local_reads"],
+    tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+    rateFactor: values["api.rate_factor"],
+  };
+};
+
 /** Arguments over environment over file over defaults. Throws when anything that was set is wrong. */
 export function readSettings(environment: Environment, cwd: string, given: SettingOverrides = {}): Settings {
   const resolution = inspectSettings(environment, cwd, given);
@@ -83,6 +104,7 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
     nodeId: values.node_id,
     profile: values.profile,
     port: values["api.port"],
+    api: apiOf(values),
     logLevel: values["log.level"],
     router: routerFields.of(values),
     daemons: daemonFields.of(values),

@@ -5,7 +5,7 @@
 import { daemonProfiles, daemonManagerDefaults as daemons } from "../../daemons/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
-import { choice, decimal, type Kind, name, path, whole, yesNo } from "./kinds.ts";
+import { choice, decimal, host, type Kind, name, path, whole, yesNo } from "./kinds.ts";
 import { type Secret, secretFile } from "./secret.ts";
 
 /** What a default may depend on. */
@@ -83,13 +83,13 @@ export const settingsSchema = {
     variable: "RINGRIFT_PORT",
     flag: "--port",
     kind: whole({ least: 0, most: 65_535 }),
-    about: "Loopback port of the API; 0 picks a free one.",
+    about: "Port of the API; 0 picks a free one.",
     fallback: always(8_770),
   }),
   "api.token_file": row<Secret | undefined>({
     variable: "RINGRIFT_TOKEN_FILE",
     kind: secretFile(),
-    about: "File with the token that writes over the port must bear.",
+    about: "File with the local operator's token for the API.",
     fallback: always(undefined),
     shown: "`token` in the data folder, made at the first start",
   }),
@@ -277,5 +277,50 @@ export const settingsSchema = {
     about: "Let data whose parity gate is still pending into training.",
     fallback: always(false),
     withoutEffect: true,
+  }),
+  "api.host": row({
+    variable: "RINGRIFT_HOST",
+    kind: host(),
+    about: "Address that the API listens on. Beyond loopback it wants TLS, and a token for all but probes.",
+    fallback: always("127.0.0.1"),
+  }),
+  "api.server_name": row<string | undefined>({
+    variable: "RINGRIFT_SERVER_NAME",
+    kind: name(),
+    about: "Name under which others call the API, beside its addresses and the names in its certificate.",
+    fallback: always(undefined),
+    shown: "none",
+  }),
+  "api.local_reads": row({
+    variable: "RINGRIFT_LOCAL_READS",
+    kind: yesNo(),
+    about: "Let everybody on this machine read over loopback without a token.",
+    fallback: always(true),
+  }),
+  "api.tls_cert_file": row<string | undefined>({
+    variable: "RINGRIFT_TLS_CERT_FILE",
+    kind: path("file"),
+    about: "Certificate of the API, in PEM, with its chain. A new one is taken up without a restart.",
+    fallback: always(undefined),
+    shown: "none: plain HTTP",
+  }),
+  "api.tls_key_file": row<string | undefined>({
+    variable: "RINGRIFT_TLS_KEY_FILE",
+    kind: path("file"),
+    about: "Private key of that certificate, in PEM, readable by its owner alone.",
+    fallback: always(undefined),
+    shown: "none",
+  }),
+  "api.allow_plain_http": row({
+    variable: "RINGRIFT_ALLOW_PLAIN_HTTP",
+    kind: yesNo(),
+    about: "Listen beyond loopback without TLS, where something else keeps tokens from being read on the way.",
+    fallback: always(false),
+  }),
+  "api.rate_factor": row({
+    variable: "RINGRIFT_RATE_FACTOR",
+    kind: decimal({ least: 0.01, most: 10_000 }),
+    about: "Multiplies how many requests one caller may make over the port.",
+    fallback: always(1),
   }),
 } as const satisfies Record<string, Setting<unknown>>;

@@ -30,6 +30,9 @@ export const stateColor = (paint: Paint, state: string): ((text: string) => stri
   return state === "stopped" ? paint.dim : paint.yellow;
 };
 
+/** What the supervisor says before the first check; nothing that a person needs to know. */
+const UNCHECKED = "not checked yet";
+
 /** The one thing to know of a daemon besides its state. */
 export function noteOf(row: DaemonRow, nowMs: number): string {
   if (row.permanently_failed !== null) return `given up: ${row.permanently_failed}`;
@@ -38,7 +41,7 @@ export function noteOf(row: DaemonRow, nowMs: number): string {
   if (row.paused !== null) return row.paused;
   if (row.state === "failed" || row.state === "import_failed") return row.last_error ?? "";
   if (!row.wanted && row.state === "stopped") return "not wanted";
-  return row.health.message;
+  return row.health.message === UNCHECKED ? "" : row.health.message;
 }
 
 export function daemonLines(rows: readonly DaemonRow[], shell: Shell): string[] {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import { bookLines, type DaemonAction, type DaemonBook, daemonDetails, daemonLines } from "./daemons-view.ts";
 import { askMain, type MainProcess } from "./main-process.ts";
 import { negative, type Shell, unavailable } from "./shell.ts";
@@ -58,8 +58,15 @@ async function list(shell: Shell, readBooks: ReadBooks): Promise<void> {
   }
 }
 
+/** Asks about one daemon; a name that nobody knows is answered with where the names are. */
+const askAbout = (shell: Shell, ask: (main: MainProcess) => Promise<void>): Promise<void> =>
+  askMain(shell.main, ask).catch((thrown: unknown) => {
+    if (!isOperatingError(thrown, "UNKNOWN_DAEMON")) throw thrown;
+    throw new OperatingError("UNKNOWN_DAEMON", thrown.message, { hint: "'ringrift daemons list' shows them all." });
+  });
+
 const show = (name: string, shell: Shell) =>
-  askMain(shell.main, async (main) => {
+  askAbout(shell, async (main) => {
     const row = await main.get<DaemonRow>(pathOf(name));
     const { actions } = await main.get<{ actions: DaemonAction[] }>("/v1/daemon-actions");
     const own = actions.filter(({ daemon }) => daemon === row.name).slice(-MOST_ACTIONS);
@@ -68,13 +75,13 @@ const show = (name: string, shell: Shell) =>
   });
 
 const act = (action: Action, name: string, body: Readonly<Record<string, unknown>>, shell: Shell) =>
-  askMain(shell.main, async (main) => {
+  askAbout(shell, async (main) => {
     const outcome = await main.post<Outcome>(`${pathOf(name)}/${action}`, body);
     if (shell.json) shell.print(outcome);
     else {
       const { paint } = shell;
       const color = outcome.ok ? paint.green : paint.red;
-      const more = outcome.message === "" ? "" : `: ${printable(outcome.message)}`;
+      const more = outcome.message === "" || outcome.message === outcome.state ? "" : `: ${printable(outcome.message)}`;
       shell.say(`${color(outcome.ok ? "✓" : "✗")} ${printable(outcome.name)} is ${outcome.state}${more}`);
     }
     if (!outcome.ok) throw negative();

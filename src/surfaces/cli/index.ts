@@ -27,4 +27,5 @@ export type { StatusReport } from "./status-report.ts";
 export { bytes } from "./status-view.ts";
 export { type Cell, tableLines } from "./table.ts";
 export { ago, duration, number, payloadLine, plural, printable, printableLines, shorten, wrapText } from "./text.ts";
+export { registerToken } from "./token.command.ts";
 export { decimal, lengthOfTime, oneOf, wholeNumber } from "./values.ts";

@@ -1,37 +1,40 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { OperatingError } from "../../kernel/index.ts";
-
-const digest = (text: string): Buffer => hash("sha256", text, "buffer");
-
-const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
-
-const hostOf = (header: string): string => header.replace(/:\d+$/, "");
-
-/** The way a request came in. The server that accepted it knows; the connection itself forgets it when it breaks. */
-export type Door = "socket" | "port";
+import { isIP } from "node:net";
+import { type Log, OperatingError } from "../../kernel/index.ts";
+import type { Limits } from "./limits.ts";
+import type { Metrics } from "./metrics.ts";
+import { type Caller, includes, type Route } from "./route.ts";
+import type { Tokens } from "./tokens.ts";
 
 /**
- * Who may do what. The Unix socket is protected by its file mode and needs nothing more. On loopback any page in any
- * browser can reach the port, so the Host must be ours (no DNS rebinding), a foreign Origin is refused, and writing needs
- * the token from the data folder.
+ * The way a request came in: the Unix socket, a port of loopback, a port that others reach. The server that accepted it
+ * knows; the connection itself forgets it when it breaks.
  */
-export function checkAccess(request: IncomingMessage, cameBy: Door, token: string): void {
-  if (cameBy === "socket") return;
-  const host = request.headers.host ?? "";
-  if (!LOOPBACK.has(hostOf(host)))
-    throw new OperatingError("FORBIDDEN", "this server answers to 127.0.0.1 and localhost only");
-  const { origin } = request.headers;
-  if (origin !== undefined && !isOwnOrigin(origin, host))
-    throw new OperatingError("FORBIDDEN", "requests from other origins are refused");
-  const method = request.method ?? "GET";
-  if (method === "GET" || method === "HEAD") return;
-  const [scheme, given = ""] = (request.headers.authorization ?? "").split(" ", 2);
-  if (scheme?.toLowerCase() !== "bearer" || !timingSafeEqual(digest(given), digest(token)))
-    throw new OperatingError("UNAUTHORIZED", "writing over the network port needs the token", {
-      hint: "Send 'Authorization: Bearer <contents of the file token in the data folder>', or use the Unix socket.",
-    });
+export type Door = "socket" | "loopback" | "network";
+
+export interface AccessOptions {
+  /** The local operator's token: the text of the file `token` in the data folder. */
+  readonly localToken: string;
+  /** Whether reading over loopback needs no token. */
+  readonly localReads: boolean;
+  /** Names under which this server may be called from elsewhere; addresses always may. */
+  readonly isOurName: (name: string) => boolean;
+  readonly tokens: () => Tokens;
+  readonly limits: Limits;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "failedLogin">;
 }
+
+export interface Access {
+  /** Who this is, if it may call the route at all; an operating error otherwise. */
+  check(request: IncomingMessage, cameBy: Door, route: Pick<Route, "scope" | "method"> | undefined): Caller;
+}
+
+const digest = (text: string): Buffer => hash("sha256", text, "buffer");
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
+const hostOf = (header: string): string => header.replace(/:\d+$/, "").toLowerCase();
+const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
 
 const isOwnOrigin = (origin: string, host: string): boolean => {
   try {
@@ -40,3 +43,86 @@ const isOwnOrigin = (origin: string, host: string): boolean => {
     return false;
   }
 };
+
+const bearerOf = (header: string | undefined): string | undefined => {
+  if (header === undefined) return undefined;
+  const [scheme, given = ""] = header.split(" ", 2);
+  // Another scheme than ours is a wrong token, not none.
+  return scheme?.toLowerCase() === "bearer" ? given : "";
+};
+
+const unauthorized = (what: string) =>
+  new OperatingError("UNAUTHORIZED", what, {
+    hint: "Send 'Authorization: Bearer <token>': one of /v1/tokens, or the text of the file token in the data folder.",
+  });
+
+export const tooMany = (waitSeconds: number, what: string) =>
+  new OperatingError("TOO_MANY_REQUESTS", what, {
+    retryable: true,
+    details: { retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)) },
+  });
+
+/**
+ * Who may do what. The Unix socket is protected by its file mode and needs nothing more. On loopback any page in any
+ * browser can reach the port, so the Host must be ours (no DNS rebinding), a foreign Origin is refused, reading is free
+ * unless told otherwise, and writing needs a token. From elsewhere everything but a probe needs one. A token that opens
+ * nothing is refused wherever it is shown, and whoever shows many is slowed down.
+ */
+export function createAccess(options: AccessOptions): Access {
+  const { limits, log, metrics } = options;
+  const local = digest(options.localToken);
+  const owner = `local:${process.getuid?.() ?? "owner"}`;
+
+  const checkHost = (request: IncomingMessage, cameBy: Door) => {
+    const header = request.headers.host ?? "";
+    const host = hostOf(header);
+    const ours =
+      LOOPBACK.has(host) || (cameBy === "network" && (isIP(bare(host)) !== 0 || options.isOurName(bare(host))));
+    if (!ours)
+      throw new OperatingError("FORBIDDEN", `this server does not answer to the name '${host.slice(0, 100)}'`, {
+        hint: "Call it by 127.0.0.1 or localhost; from elsewhere by its address or the name in api.server_name.",
+      });
+    const { origin } = request.headers;
+    if (origin !== undefined && !isOwnOrigin(origin, header))
+      throw new OperatingError("FORBIDDEN", "requests from other origins are refused");
+  };
+
+  const refuse = (from: string) => {
+    metrics.failedLogin();
+    const wait = limits.take(from, "login");
+    if (wait > 0) throw tooMany(wait, "too many tokens that open nothing came from here");
+    log.warn("a token that opens nothing was shown", { from });
+    throw unauthorized("this token opens nothing: it is wrong, revoked or expired");
+  };
+
+  const bearer = (request: IncomingMessage, from: string): Caller | undefined => {
+    const given = bearerOf(request.headers.authorization);
+    if (given === undefined) return undefined;
+    if (timingSafeEqual(digest(given), local))
+      return { actor: owner, scope: "operator", tokenId: null, expiresAt: null, from };
+    const known = options.tokens().verify(given);
+    if (known === undefined) return refuse(from);
+    return { actor: known.label, scope: known.scope, tokenId: known.id, expiresAt: known.expiresAt, from };
+  };
+
+  return {
+    check(request, cameBy, route) {
+      if (cameBy === "socket")
+        return { actor: "local:socket", scope: "operator", tokenId: null, expiresAt: null, from: "socket" };
+      checkHost(request, cameBy);
+      const from = request.socket.remoteAddress ?? "gone";
+      const nobody: Caller = { actor: "nobody", scope: "probe", tokenId: null, expiresAt: null, from };
+      const scope = route?.scope ?? "read";
+      if (scope === "probe") return nobody;
+      const free = cameBy === "loopback" && options.localReads && (route === undefined || route.method === "GET");
+      const caller =
+        bearer(request, from) ?? (free ? { ...nobody, actor: "local:reader", scope: "read" as const } : nobody);
+      if (includes(caller.scope, scope)) return caller;
+      if (caller.scope === "probe" || caller.actor === "local:reader")
+        throw unauthorized(
+          scope === "read" ? "reading needs a token here" : `this needs a token of the scope ${scope}`,
+        );
+      throw new OperatingError("SCOPE_TOO_SMALL", `this needs a token of the scope ${scope}, not ${caller.scope}`);
+    },
+  };
+}

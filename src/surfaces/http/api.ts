@@ -1,242 +1,247 @@
-import type { IncomingMessage } from "node:http";
-import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
-import { stream } from "hono/streaming";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { z } from "zod";
-import { type Clock, OperatingError } from "../../kernel/index.ts";
+import { type Context, Hono } from "hono";
 import {
-  type AnyEvent,
-  consumerStatus,
-  type DeadLetterFilter,
-  type EventRouter,
-  eventById,
-  eventsOfTrace,
-  fromStored,
-  inUnixSeconds,
-  pairsOfEvent,
-} from "../../router/index.ts";
-import { checkAccess } from "./access.ts";
-import { eventsOfBody, ingest, onTheWire } from "./ingest.ts";
-import { problemOf } from "./problem.ts";
-import { type Env, parse, readJson } from "./request.ts";
-import * as schema from "./schemas.ts";
-import { sessionRoutes } from "./sessions.ts";
-
-const MOST_BODY_BYTES = 16 * 1024 * 1024;
-const MOST_EVENTS = 1_000;
+  createIds,
+  isOperatingError,
+  messageOf,
+  OperatingError,
+  type Random,
+  systemRandom,
+} from "../../kernel/index.ts";
+import { type Access, tooMany } from "./access.ts";
+import type { Limits } from "./limits.ts";
+import type { ControlPorts } from "./ports.ts";
+import { PROBLEM_TYPE, problemOf } from "./problem.ts";
+import { type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
+import { type Call, type Caller, Reply, type Route, usualStatus } from "./route.ts";
+import { routesFor } from "./route-table.ts";
+import { createStreams, type Streams } from "./streams.ts";
 
 export interface ApiOptions {
-  readonly router: EventRouter;
-  readonly clock: Clock;
-  readonly token: string;
-  /** The whole state of the process, for `/status`. */
-  readonly status: () => Readonly<Record<string, unknown>>;
-  readonly audit: () => unknown;
+  readonly ports: ControlPorts;
+  readonly access: Access;
+  readonly limits: Limits;
+  readonly random?: Random;
 }
 
-const filterOf = (given: z.output<typeof schema.deadLetterActionBody>): DeadLetterFilter => ({
-  ...(given.id === undefined ? {} : { id: given.id }),
-  ...(given.event_id === undefined ? {} : { eventId: given.event_id }),
-  ...(given.consumer === undefined ? {} : { consumer: given.consumer }),
-  ...(given.event_type === undefined ? {} : { eventType: given.event_type }),
-  ...(given.fingerprint === undefined ? {} : { fingerprint: given.fingerprint }),
-  ...(given.before === undefined ? {} : { before: given.before * 1_000 }),
-});
+export interface Api {
+  readonly app: Hono<Env>;
+  readonly routes: readonly Route[];
+  /** Ends every endless answer, in good order. */
+  endStreams(): void;
+}
 
-/** The local API: other processes publish, consume and ask through it. */
-export function createApi(options: ApiOptions): Hono<Env> {
-  const { router, clock } = options;
+const WRITE_PATH_MOST = 300;
+const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** What is known of a request while it is being answered. */
+interface Asked {
+  readonly route: Route | undefined;
+  readonly requestId: string;
+  readonly began: number;
+  caller?: Caller;
+}
+
+const methodsOf = (routes: readonly Route[], path: string): string => {
+  const methods = routes.filter((route) => route.path === path).map(({ method }) => method as string);
+  return [...(methods.includes("GET") ? ["GET", "HEAD"] : []), ...methods.filter((m) => m !== "GET"), "OPTIONS"].join(
+    ", ",
+  );
+};
+
+/** Mounts the table: every request passes the same gates in the same order, and every answer leaves by the same door. */
+export function createApi({ ports, access, limits, random = systemRandom() }: ApiOptions): Api {
+  const { clock, log, metrics } = ports;
+  const ids = createIds(clock, random);
+  const routes = routesFor(ports);
   const app = new Hono<Env>();
-  app.onError((thrown, c) => {
-    const problem = problemOf(thrown);
-    return c.json(problem, problem.status as ContentfulStatusCode, { "content-type": "application/problem+json" });
+  const streams = createStreams(clock, metrics, (thrown) =>
+    log.error("a stream broke off", { error: messageOf(thrown) }),
+  );
+  ports.tokens.onRevoked((id) => streams.endToken(id));
+
+  const ask = (c: Context<Env>, route: Route | undefined): Asked => ({
+    route,
+    requestId: requestIdOf(c.req.header("x-request-id"), () => ids.uuid()),
+    began: clock.monotonic(),
   });
-  app.notFound((c) => {
-    const problem = problemOf(new OperatingError("ROUTE_NOT_FOUND", `there is no ${c.req.method} ${c.req.path}`));
-    return c.json(problem, 404, { "content-type": "application/problem+json" });
-  });
-  app.use(async (c, next) => {
-    checkAccess(c.env.incoming as IncomingMessage, c.env.cameBy, options.token);
-    await next();
-  });
-  app.use(
-    bodyLimit({
-      maxSize: MOST_BODY_BYTES,
-      onError: () => {
-        throw new OperatingError("PAYLOAD_TOO_LARGE", `a request may have ${MOST_BODY_BYTES} bytes`);
+  const leave = (c: Context<Env>, asked: Asked, response: Response): Response => {
+    response.headers.set("x-request-id", asked.requestId);
+    for (const [name, value] of Object.entries(NO_STORE)) response.headers.set(name, value);
+    const seconds = (clock.monotonic() - asked.began) / 1_000;
+    metrics.request(c.req.method, asked.route?.path ?? "(none)", response.status, seconds);
+    return response;
+  };
+  const complain = (thrown: unknown, { requestId, route }: Asked): Response => {
+    const problem = problemOf(thrown, requestId);
+    if (!isOperatingError(thrown))
+      log.error("a request failed", {
+        request_id: requestId,
+        route: route?.id,
+        error: thrown instanceof Error ? thrown.stack : messageOf(thrown),
+      });
+    const after = isOperatingError(thrown) ? thrown.details.retryAfterSeconds : undefined;
+    return Response.json(problem, {
+      status: problem.status,
+      headers: {
+        "content-type": PROBLEM_TYPE,
+        ...(typeof after === "number" ? { "retry-after": String(after) } : {}),
+        ...(problem.status === 401 ? { "www-authenticate": 'Bearer realm="ringrift"' } : {}),
+        // What is left of a body that nobody reads must not be taken for the next request.
+        ...(problem.status === 413 ? { connection: "close" } : {}),
       },
-    }),
-  );
-
-  app.get("/livez", (c) => c.json({ status: "ok" }));
-  app.get("/status", (c) => c.json(options.status()));
-  app.get("/v1/audit", (c) => c.json(options.audit() as Record<string, unknown>));
-  eventRoutes(app, options);
-  deadLetterRoutes(app, router);
-  sessionRoutes(app, router, clock);
-  app.get("/v1/consumers", (c) => c.json({ consumers: consumerStatus(router.store).map(inUnixSeconds) }));
-  app.delete("/v1/consumers/:consumer", async (c) => c.json(await router.forgetConsumer(c.req.param("consumer"))));
-  return app;
-}
-
-function eventRoutes(app: Hono<Env>, { router, clock }: ApiOptions): void {
-  app.post("/v1/events", async (c) => {
-    const body = await readJson(c, z.unknown());
-    const prepared = eventsOfBody(body, MOST_EVENTS).map((json) => ingest(router, clock, json));
-    const published = await router.publishAll(prepared);
-    const events = published.map(({ eventId, eventType, seq, suppressed }) => ({
-      event_id: eventId,
-      event_type: eventType,
-      seq,
-      suppressed,
-    }));
-    return c.json({ events });
-  });
-  app.get("/v1/events", (c) => {
-    const query = parse(schema.historyQuery, c.req.query());
-    const { event_type: eventType, order_key: orderKey, ...rest } = query;
-    const filter = {
-      ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
-      ...(eventType === undefined ? {} : { eventType }),
-      ...(orderKey === undefined ? {} : { orderKey }),
-    };
-    return c.json({ events: router.history({ ...filter, fromJournal: true }).map(onTheWire) });
-  });
-  app.get("/v1/events/:id", (c) => {
-    const stored = eventById(router.store, c.req.param("id"));
-    if (stored === undefined)
-      throw new OperatingError("EVENT_NOT_FOUND", `no event ${c.req.param("id")} in the journal`);
-    const deliveries = pairsOfEvent(router.store, stored.seq);
-    return c.json({ event: onTheWire(fromStored(router.catalog, stored)), deliveries });
-  });
-  app.get("/v1/events/:id/trace", (c) => {
-    const stored = eventById(router.store, c.req.param("id"));
-    if (stored === undefined)
-      throw new OperatingError("EVENT_NOT_FOUND", `no event ${c.req.param("id")} in the journal`);
-    const events = eventsOfTrace(router.store, stored.trace_id, 10_000).map((row) => ({
-      event: onTheWire(fromStored(router.catalog, row)),
-      deliveries: pairsOfEvent(router.store, row.seq),
-    }));
-    return c.json({ trace_id: stored.trace_id, events });
-  });
-  app.get("/v1/stream", (c) => {
-    const types = c.req.queries("event_type") ?? [];
-    // Before the answer begins: a name that is refused is an answer of its own.
-    const heard = listen(router, types);
-    return stream(c, (out) => tail(heard, out));
-  });
-}
-
-interface Out {
-  write(text: string): Promise<unknown>;
-  onAbort(listener: () => void): void;
-}
-
-interface Heard {
-  /** What was heard since the last call, and how many more there was no room for. */
-  take(): { events: AnyEvent[]; missed: number };
-  /** Told when there is something to take. */
-  onMore(wake: () => void): void;
-  stop(): void;
-}
-
-/** Listens to some events, or to all; what nobody takes is kept up to a bound and then counted. */
-function listen(router: EventRouter, types: readonly string[]): Heard {
-  let waiting: AnyEvent[] = [];
-  let missed = 0;
-  let wake = () => {};
-  const hear = (event: AnyEvent) => {
-    if (waiting.length >= 10_000) missed += 1;
-    else waiting.push(event);
-    wake();
+    });
   };
-  const stops: (() => void)[] = [];
-  const stop = () => {
-    for (const end of stops.splice(0)) end();
-  };
-  try {
-    for (const type of types.length === 0 ? [null] : types)
-      stops.push(router.subscribe(type, hear, { name: "stream", view: "crossProcess" }));
-  } catch (thrown) {
-    stop();
-    throw thrown;
-  }
-  return {
-    take() {
-      const taken = { events: waiting, missed };
-      waiting = [];
-      missed = 0;
-      return taken;
-    },
-    onMore(call) {
-      wake = call;
-    },
-    stop,
-  };
-}
-
-/** What happens from now on, as JSON lines; a reader that is too slow is told how many it missed. */
-async function tail(heard: Heard, out: Out): Promise<void> {
-  let open = true;
-  let wake = () => {};
-  heard.onMore(() => wake());
-  out.onAbort(() => {
-    open = false;
-    wake();
-  });
-  try {
-    await out.write("\n");
-    while (open) {
-      const { events, missed } = heard.take();
-      const lines = events.map((event) => `${JSON.stringify({ event: onTheWire(event) })}\n`);
-      if (missed > 0) lines.push(`${JSON.stringify({ missed })}\n`);
-      if (lines.length > 0) await out.write(lines.join(""));
-      else
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+  const answer = async (c: Context<Env>, asked: Asked, run: () => Promise<Response>): Promise<Response> => {
+    try {
+      return leave(c, asked, await run());
+    } catch (thrown) {
+      return leave(c, asked, complain(thrown, asked));
     }
-  } finally {
-    heard.stop();
+  };
+  const gates = { ports, access, limits };
+
+  for (const route of routes) {
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    app.on(route.method, path, (c) => {
+      const asked = ask(c, route);
+      return answer(c, asked, async () => {
+        const caller = admit(c, route, gates);
+        asked.caller = caller;
+        const respond = () => perform(c, route, caller, asked.requestId, { ports, routes, streams });
+        return route.record === "no" ? respond() : recorded(c, asked, respond);
+      });
+    });
   }
+
+  /** Whatever becomes of a write that was let in, its row says so. */
+  const recorded = async (c: Context<Env>, asked: Asked, respond: () => Promise<Response>): Promise<Response> => {
+    const { route, requestId } = asked;
+    let response: Response;
+    try {
+      response = await respond();
+    } catch (thrown) {
+      response = complain(thrown, asked);
+    }
+    const caller = asked.caller!;
+    const added = ports.writes.add({
+      at: clock.now(),
+      actor: caller.actor,
+      scope: route!.scope,
+      method: route!.method,
+      path: c.req.path.slice(0, WRITE_PATH_MOST),
+      status: response.status,
+      request_id: requestId,
+      came_from: caller.from,
+    });
+    const untold = added.catch((thrown: unknown) =>
+      log.error("a write was not recorded", { request_id: requestId, actor: caller.actor, error: messageOf(thrown) }),
+    );
+    if (route!.record === "before") await untold;
+    return response;
+  };
+
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const allow = methodsOf(routes, path);
+    app.all(path.replaceAll(/\{(\w+)\}/g, ":$1"), (c) => {
+      const asked = ask(c, undefined);
+      return answer(c, asked, async () => {
+        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET" });
+        if (c.req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
+        const refused = new OperatingError("METHOD_NOT_ALLOWED", `there is no ${c.req.method} ${c.req.path}`, {
+          hint: `There is: ${allow}.`,
+        });
+        const response = complain(refused, asked);
+        response.headers.set("allow", allow);
+        return response;
+      });
+    });
+  }
+  app.notFound((c) => {
+    const asked = ask(c, undefined);
+    return answer(c, asked, async () => {
+      access.check(c.env.incoming, c.env.cameBy, undefined);
+      throw new OperatingError("ROUTE_NOT_FOUND", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`, {
+        hint: "GET /openapi.json lists what there is.",
+      });
+    });
+  });
+  return { app, routes, endStreams: () => streams.endAll() };
 }
 
-function deadLetterRoutes(app: Hono<Env>, router: EventRouter): void {
-  const { deadLetters } = router;
-  app.get("/v1/dead-letters", (c) => {
-    const { limit, status, ...rest } = parse(schema.deadLetterQuery, c.req.query());
-    const filter = filterOf({ ...rest, max_events: limit, dry_run: true, actor: "" });
-    return c.json({
-      dead_letters: deadLetters.list(status === undefined ? filter : { ...filter, status }, limit).map(inUnixSeconds),
-    });
-  });
-  app.get("/v1/dead-letters/summary", (c) =>
-    c.json({ counts: deadLetters.counts(), groups: deadLetters.getErrorSummary(100).map(inUnixSeconds) }),
-  );
-  app.post("/v1/dead-letters/retry", async (c) => {
-    const body = await readJson(c, schema.deadLetterActionBody);
-    const letters = await deadLetters.retryAll({
-      filter: filterOf(body),
-      maxEvents: body.max_events,
-      dryRun: body.dry_run,
-      actor: body.actor,
-      ...(body.per_second === undefined ? {} : { perSecond: body.per_second }),
-    });
-    return c.json({ dry_run: body.dry_run, dead_letters: letters.map(inUnixSeconds) });
-  });
-  app.post("/v1/dead-letters/discard", async (c) => {
-    const body = await readJson(c, schema.deadLetterActionBody);
-    const letters = await deadLetters.discard({
-      filter: filterOf(body),
-      maxEvents: body.max_events,
-      dryRun: body.dry_run,
-      actor: body.actor,
-    });
-    return c.json({ dry_run: body.dry_run, dead_letters: letters.map(inUnixSeconds) });
-  });
-  app.post("/v1/dead-letters/cleanup", async (c) => {
-    const { older_than_hours } = await readJson(c, z.strictObject({ older_than_hours: z.number().min(0).max(1e6) }));
-    return c.json({ deleted: await deadLetters.cleanup(older_than_hours) });
-  });
+interface Gates {
+  readonly ports: ControlPorts;
+  readonly access: Access;
+  readonly limits: Limits;
 }
+
+/** Who it is, whether it asks too often, and whether there is somebody home. */
+function admit(c: Context<Env>, route: Route, { ports, access, limits }: Gates): Caller {
+  const caller = access.check(c.env.incoming, c.env.cameBy, route);
+  if (c.env.cameBy !== "socket") {
+    const wait = limits.take(caller.tokenId ?? `${caller.actor} ${caller.from}`, route.limit);
+    if (wait > 0) throw tooMany(wait, `more requests of the kind '${route.limit}' than are allowed`);
+  }
+  if (route.scope === "probe") return caller;
+  const phase = ports.phase();
+  if (phase === "starting")
+    throw new OperatingError("STARTING", "the process is still starting", {
+      retryable: true,
+      details: { retryAfterSeconds: 1 },
+    });
+  if (phase === "stopping")
+    throw new OperatingError("STOPPING", "the process stops", { retryable: true, details: { retryAfterSeconds: 5 } });
+  return caller;
+}
+
+interface Stage {
+  readonly ports: ControlPorts;
+  readonly routes: readonly Route[];
+  readonly streams: Streams;
+}
+
+async function perform(
+  c: Context<Env>,
+  route: Route,
+  caller: Caller,
+  requestId: string,
+  { ports, routes, streams }: Stage,
+): Promise<Response> {
+  const { type } = route.answers[usualStatus(route)]!;
+  // Its head is the same as that of a GET; there is no body to wait for.
+  if (route.endless && c.req.method === "HEAD") return new Response(null, { headers: { "content-type": type } });
+  const call: Call = {
+    ports,
+    routes,
+    caller,
+    requestId,
+    signal: c.req.raw.signal,
+    params: parse(route.params, c.req.param(), "path"),
+    query: parse(route.query, queryOf(c.req.url), "query"),
+    body: route.body === null ? undefined : parse(route.body, await bodyOf(c, route)),
+    lastEventId: lastEventIdOf(c.req.header("last-event-id")),
+    stream: (run) => streams.open(caller, c.req.raw.signal, { "content-type": type }, run),
+  };
+  const given = await route.handle(call);
+  if (given instanceof Response) return given;
+  const reply = given instanceof Reply ? given : new Reply(usualStatus(route), given);
+  if (reply.type === undefined) return Response.json(reply.body, { status: reply.status });
+  return new Response(String(reply.body), { status: reply.status, headers: { "content-type": reply.type } });
+}
+
+async function bodyOf(c: Context<Env>, route: Route): Promise<unknown> {
+  const text = await readText(c.req.raw, route.mostBodyBytes);
+  // A form that a foreign page sends without asking first is never JSON. No page reaches the socket.
+  if (text !== "" && c.env.cameBy !== "socket" && !isJson(c.req.header("content-type") ?? null))
+    throw new OperatingError("UNSUPPORTED_MEDIA_TYPE", "a body must be JSON and say so", {
+      hint: "Send 'Content-Type: application/json'.",
+    });
+  return jsonOf(text);
+}
+
+const lastEventIdOf = (header: string | undefined): number | undefined => {
+  if (header === undefined || header === "") return undefined;
+  const place = Number(header);
+  if (!/^\d{1,16}$/.test(header) || !Number.isSafeInteger(place))
+    throw new OperatingError("INVALID_REQUEST", "Last-Event-ID: not a place in the journal");
+  return place;
+};

@@ -1,4 +1,4 @@
-import { isOperatingError, messageOf, type OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 
 /** RFC 9457: an error that a program can read. */
 export interface Problem {
@@ -6,18 +6,35 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
+  readonly instance?: string;
   readonly code: string;
   readonly retryable: boolean;
   readonly hint?: string;
 }
 
+export const PROBLEM_TYPE = "application/problem+json";
+
 const statusByCode: Readonly<Record<string, number>> = {
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
+  SCOPE_TOO_SMALL: 403,
+  UNKNOWN_DAEMON: 404,
+  DAEMON_NOT_BUILT: 404,
+  METHOD_NOT_ALLOWED: 405,
   SESSION_REPLACED: 409,
   SESSION_CLOSED: 409,
+  DAEMON_GIVEN_UP: 409,
+  UNKNOWN_DEPENDENCY: 409,
+  DEPENDENCY_CYCLE: 409,
+  TOO_MANY_TOKENS: 409,
   PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  TOO_MANY_REQUESTS: 429,
+  TOO_MANY_STREAMS: 429,
   ROUTER_STOPPED: 503,
+  MANAGER_STOPPED: 503,
+  STARTING: 503,
+  STOPPING: 503,
 };
 
 const statusOf = (error: OperatingError): number => {
@@ -28,23 +45,21 @@ const statusOf = (error: OperatingError): number => {
   return error.code.startsWith("STORE_") ? 503 : 500;
 };
 
-export function problemOf(thrown: unknown): Problem {
-  if (!isOperatingError(thrown))
-    return {
-      type: "urn:ringrift:problem:internal",
-      title: "Internal error",
-      status: 500,
-      detail: messageOf(thrown),
-      code: "INTERNAL",
-      retryable: false,
-    };
+/** What was thrown, as the caller may know it. The words of a fault of ours stay in the log, under the request's id. */
+export function problemOf(thrown: unknown, requestId?: string): Problem {
+  const error = isOperatingError(thrown)
+    ? thrown
+    : new OperatingError("INTERNAL", "something is wrong with the program itself", {
+        hint: "The log says what, under the id of this request.",
+      });
   return {
-    type: `urn:ringrift:problem:${thrown.code.toLowerCase()}`,
-    title: thrown.code.toLowerCase().replaceAll("_", " "),
-    status: statusOf(thrown),
-    detail: thrown.message,
-    code: thrown.code,
-    retryable: thrown.retryable,
-    ...(thrown.hint === undefined ? {} : { hint: thrown.hint }),
+    type: `urn:ringrift:problem:${error.code.toLowerCase()}`,
+    title: error.code.toLowerCase().replaceAll("_", " "),
+    status: statusOf(error),
+    detail: error.message,
+    ...(requestId === undefined ? {} : { instance: `urn:ringrift:request:${requestId}` }),
+    code: error.code,
+    retryable: error.retryable,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
   };
 }

@@ -1,26 +1,85 @@
-import type { HttpBindings } from "@hono/node-server";
-import type { Context } from "hono";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import { OperatingError } from "../../kernel/index.ts";
 import type { Door } from "./access.ts";
 
-export type Env = { Bindings: HttpBindings & { readonly cameBy: Door } };
+export type Env = {
+  Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse; readonly cameBy: Door };
+};
 
 /** Reads what came from outside; says which field is wrong. */
-export const parse = <T extends z.ZodType>(what: T, value: unknown): z.output<T> => {
+export const parse = <T extends z.ZodType>(what: T, value: unknown, whole = "body"): z.output<T> => {
   const read = what.safeParse(value);
   if (read.success) return read.data;
   const issue = read.error.issues[0]!;
-  throw new OperatingError("INVALID_REQUEST", `${issue.path.join(".") || "body"}: ${issue.message}`);
+  throw new OperatingError("INVALID_REQUEST", `${issue.path.join(".") || whole}: ${issue.message}`);
 };
 
-export const readJson = async <T extends z.ZodType>(c: Context<Env>, what: T): Promise<z.output<T>> => {
-  const text = await c.req.text();
-  let json: unknown;
+/** Each key of a query with its value, or with all of them where it is said more than once. */
+export function queryOf(url: string): Record<string, string | string[]> {
+  const all = new URL(url).searchParams;
+  return Object.fromEntries(
+    [...new Set(all.keys())].map((key) => {
+      const values = all.getAll(key);
+      return [key, values.length === 1 ? values[0]! : values];
+    }),
+  );
+}
+
+/** A request's body as text, of at most so many bytes. */
+export async function readText(request: Request, mostBytes: number): Promise<string> {
+  const tooLarge = () => new OperatingError("PAYLOAD_TOO_LARGE", `this request may have ${mostBytes} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > mostBytes) throw tooLarge();
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > mostBytes) throw tooLarge();
+    parts.push(part);
+  }
   try {
-    json = text === "" ? {} : JSON.parse(text);
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
+  } catch (cause) {
+    throw new OperatingError("INVALID_REQUEST", "the body is not UTF-8", { cause });
+  }
+}
+
+const MOST_DEPTH = 200;
+
+/** Counts brackets before anybody walks through what they enclose: what walks, walks recursively. */
+function assertShallow(text: string): void {
+  let depth = 0;
+  let quoted = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const at = text.charCodeAt(i);
+    if (quoted) {
+      if (at === 92) i += 1;
+      else if (at === 34) quoted = false;
+    } else if (at === 34) quoted = true;
+    else if (at === 91 || at === 123) {
+      depth += 1;
+      if (depth > MOST_DEPTH)
+        throw new OperatingError("INVALID_REQUEST", `the body is nested more than ${MOST_DEPTH} deep`);
+    } else if (at === 93 || at === 125) depth -= 1;
+  }
+}
+
+export function jsonOf(text: string): unknown {
+  if (text === "") return {};
+  assertShallow(text);
+  try {
+    return JSON.parse(text);
   } catch (cause) {
     throw new OperatingError("INVALID_REQUEST", "the body is not JSON", { cause });
   }
-  return parse(what, json);
-};
+}
+
+const IS_JSON = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i;
+
+export const isJson = (contentType: string | null): boolean => contentType !== null && IS_JSON.test(contentType);
+
+const ID = /^[\w.:-]{1,100}$/;
+
+/** The caller's own id of this request where it is one, so that both sides' logs can be laid side by side. */
+export const requestIdOf = (given: string | undefined, make: () => string): string =>
+  given !== undefined && ID.test(given) ? given : make();

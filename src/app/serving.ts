@@ -1,0 +1,72 @@
+import { hostname } from "node:os";
+import type { HttpSurfacePort } from "../daemons/index.ts";
+import type { Clock, Log, Random } from "../kernel/index.ts";
+import {
+  type ControlPorts,
+  createAccess,
+  createApi,
+  createLimits,
+  createSurface,
+  createTokens,
+  createWrites,
+  type Surface,
+} from "../surfaces/index.ts";
+import type { Settings } from "./settings.ts";
+
+export interface ServingOptions {
+  readonly settings: Pick<Settings, "api" | "port">;
+  readonly socketPath: string;
+  readonly localToken: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly ports: Omit<ControlPorts, "clock" | "log" | "tokens" | "writes">;
+}
+
+export interface Serving {
+  readonly surface: Surface;
+  /** What `http_server` keeps up. */
+  readonly kept: HttpSurfacePort;
+  /** Ends the endless answers in good order. */
+  endStreams(): void;
+}
+
+/** Puts the control surface together; its doors are still shut. */
+export function serveControl(options: ServingOptions): Serving {
+  const { settings, clock, random, log, localToken } = options;
+  const { store, metrics } = options.ports;
+  const { api, port } = settings;
+  const tokens = createTokens(store, clock, log);
+  const ports: ControlPorts = { ...options.ports, clock, log, tokens, writes: createWrites(store) };
+  const limits = createLimits(clock, api.rateFactor);
+  const names = new Set([hostname().toLowerCase(), api.host, api.serverName?.toLowerCase()]);
+  const access = createAccess({
+    localToken,
+    localReads: api.localReads,
+    isOurName: (name) => names.has(name) || surface.speaksFor(name),
+    tokens: () => tokens,
+    limits,
+    log,
+    metrics,
+  });
+  const { app, endStreams } = createApi({ ports, access, limits, random });
+  const surface: Surface = createSurface({
+    socketPath: options.socketPath,
+    host: api.host,
+    port,
+    tls: api.tls,
+    clock,
+    random,
+    log,
+    fetch: (request, env) => app.fetch(request, env),
+  });
+  return {
+    surface,
+    endStreams,
+    kept: {
+      check: () => surface.check(),
+      reopen: (door) => surface.reopen(door),
+      sample: (nodeId, values) => metrics.sample(nodeId, values),
+    },
+  };
+}

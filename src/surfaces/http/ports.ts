@@ -1,0 +1,121 @@
+/** What the surface needs of the program behind it. `app` connects it; what is optional decides which routes there are. */
+import type { DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
+import type { Clock, Log } from "../../kernel/index.ts";
+import type { EventRouter, Store } from "../../router/index.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Tokens } from "./tokens.ts";
+import type { Writes } from "./writes.ts";
+
+export type Phase = "starting" | "ready" | "stopping";
+
+export type AlertSeverity = "info" | "warning" | "error" | "critical";
+export type AlertStatus = "open" | "acknowledged" | "closed";
+
+/** Times are Unix seconds, here and below. */
+export interface AlertView {
+  readonly id: string;
+  readonly key: string;
+  readonly severity: AlertSeverity;
+  readonly status: AlertStatus;
+  readonly title: string;
+  readonly message: string;
+  readonly event_type: string | null;
+  readonly event_id: string | null;
+  readonly subject: string | null;
+  readonly opened_at: number;
+  readonly last_seen_at: number;
+  readonly count: number;
+  readonly closed_at: number | null;
+  readonly acknowledged_by: string | null;
+  readonly deliveries: readonly {
+    readonly sink: string;
+    readonly status: string;
+    readonly at: number | null;
+    readonly error: string | null;
+  }[];
+}
+
+export interface AlertFilter {
+  readonly status?: AlertStatus | undefined;
+  readonly severity?: AlertSeverity | undefined;
+  readonly limit: number;
+}
+
+export interface AlertDecision {
+  readonly actor: string;
+  readonly note?: string | undefined;
+}
+
+/** Refusals are operating errors: `ALERT_NOT_FOUND` for an id that nobody knows. */
+export interface AlertsPort {
+  list(filter: AlertFilter): readonly AlertView[];
+  get(id: string): AlertView | undefined;
+  acknowledge(id: string, decision: AlertDecision): Promise<AlertView>;
+  close(id: string, decision: AlertDecision): Promise<AlertView>;
+  /** How many are not closed, by severity; for `/metrics`. */
+  openCount?(): Readonly<Partial<Record<AlertSeverity, number>>>;
+}
+
+export interface SystemHealth {
+  readonly status: "healthy" | "degraded" | "unhealthy";
+  readonly score: number;
+  readonly accepts_new_work: boolean;
+  readonly reasons: readonly string[];
+  readonly parts: readonly {
+    readonly name: string;
+    readonly weight: number;
+    readonly score: number;
+    readonly message: string;
+  }[];
+  readonly components: readonly {
+    readonly component: string;
+    readonly breaker: string;
+    readonly errors: number;
+    readonly last_error: string | null;
+    readonly last_error_at: number | null;
+  }[];
+  readonly recoveries: Readonly<Record<string, unknown>>;
+  readonly since: number;
+}
+
+export interface Why {
+  readonly subject: string;
+  readonly kind: string;
+  readonly verdict: string;
+  readonly since: number | null;
+  readonly gates: readonly {
+    readonly gate: string;
+    readonly passed: boolean;
+    readonly actual: unknown;
+    readonly required: unknown;
+    readonly since: number | null;
+    readonly hint: string | null;
+  }[];
+}
+
+export interface ControlPorts {
+  readonly router: EventRouter;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Store;
+  readonly version: string;
+  readonly daemons: DaemonManager;
+  readonly tokens: Tokens;
+  readonly writes: Writes;
+  readonly metrics: Metrics;
+  phase(): Phase;
+  readiness(): Readiness;
+  units(): readonly UnitStatus[];
+  /** The whole state of the process, for `/status`. */
+  status(): Readonly<Record<string, unknown>>;
+  audit(): unknown;
+  /** Begins to end the process; returns at once. */
+  shutdown(reason: string, actor: string): void;
+  readonly health?: () => SystemHealth;
+  readonly alerts?: AlertsPort;
+  /** What stands between a subject (a daemon, a unit, a config) and its work; undefined for a subject nobody knows. */
+  readonly why?: (subject: string) => Why | undefined;
+  readonly bootstrapStatus?: () => Readonly<Record<string, unknown>>;
+}
+
+export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus";

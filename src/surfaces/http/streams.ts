@@ -1,0 +1,98 @@
+import { type Clock, OperatingError, sleep } from "../../kernel/index.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Caller, Out } from "./route.ts";
+
+const MOST_STREAMS = 1_024;
+const MOST_FOR_ONE = 128;
+/** A reader that takes nothing for so long is gone, whatever its connection says. */
+const STALL_MS = 60_000;
+
+interface Open {
+  readonly caller: Caller;
+  readonly end: AbortController;
+}
+
+/** The endless answers that are under way. They end with their reader, with its token, or with the process. */
+export interface Streams {
+  open(
+    caller: Caller,
+    gone: AbortSignal,
+    headers: Readonly<Record<string, string>>,
+    run: (out: Out) => Promise<void>,
+  ): Response;
+  endToken(id: string): void;
+  endAll(): void;
+  readonly size: number;
+}
+
+export function createStreams(
+  clock: Clock,
+  metrics: Pick<Metrics, "streams">,
+  onFailure: (thrown: unknown) => void,
+): Streams {
+  const all = new Set<Open>();
+  const keyOf = ({ tokenId, actor, from }: Caller) => tokenId ?? `${actor} ${from}`;
+  return {
+    get size() {
+      return all.size;
+    },
+    open(caller, gone, headers, run) {
+      const same = [...all].filter((one) => keyOf(one.caller) === keyOf(caller)).length;
+      if (all.size >= MOST_STREAMS || (same >= MOST_FOR_ONE && caller.from !== "socket"))
+        throw new OperatingError("TOO_MANY_STREAMS", `${same} streams of yours are open, ${all.size} of all`, {
+          retryable: true,
+          details: { retryAfterSeconds: 5 },
+        });
+      const end = new AbortController();
+      const one: Open = { caller, end };
+      all.add(one);
+      metrics.streams(1);
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      const writer = writable.getWriter();
+      const encoder = new TextEncoder();
+      const abort = () => end.abort();
+      gone.addEventListener("abort", abort, { once: true });
+      // A reader that cancels errors the writer.
+      writer.closed.catch(abort);
+      const { expiresAt } = caller;
+      const expiry = expiresAt === null ? undefined : clock.after(Math.max(0, expiresAt - clock.now()), abort);
+      const write = async (text: string): Promise<void> => {
+        const stalled = new AbortController();
+        const limit = sleep(clock, STALL_MS, stalled.signal).then(abort, () => undefined);
+        const aborted = new Promise<void>((resolve) => {
+          if (end.signal.aborted) resolve();
+          else end.signal.addEventListener("abort", () => resolve(), { once: true, signal: stalled.signal });
+        });
+        const written = writer.write(encoder.encode(text)).then(() => writer.ready);
+        written.catch(abort);
+        await Promise.race([written.catch(() => undefined), aborted]);
+        stalled.abort();
+        await limit;
+      };
+      const finish = async () => {
+        try {
+          if (gone.aborted) abort();
+          await run({ write, signal: end.signal });
+        } catch (thrown) {
+          if (!end.signal.aborted) onFailure(thrown);
+        } finally {
+          all.delete(one);
+          metrics.streams(-1);
+          expiry?.cancel();
+          gone.removeEventListener("abort", abort);
+          end.abort();
+          // A reader that does not read would keep a polite goodbye waiting for ever.
+          writer.close().catch(() => undefined);
+        }
+      };
+      void finish();
+      return new Response(readable, { headers });
+    },
+    endToken(id) {
+      for (const { caller, end } of all) if (caller.tokenId === id) end.abort();
+    },
+    endAll() {
+      for (const { end } of all) end.abort();
+    },
+  };
+}
