@@ -17,6 +17,7 @@ import {
   registerStats,
   registerStatus,
   registerToken,
+  registerWhy,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
@@ -130,6 +131,7 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerDown(program, shell);
   registerStatus(program, shell);
   registerDaemons(program, shell, readFolderBooks);
+  registerWhy(program, shell);
   registerToken(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);

@@ -2,14 +2,13 @@ import { type Command, CommanderError } from "commander";
 import { daemonProfiles } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
 import { type Clock, createLog, type Log, sleep } from "../../kernel/index.ts";
-import { EXIT, oneOf, printable, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { EXIT, logLine, oneOf, printable, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { type LiveRegion, liveRegion } from "./up/live-region.ts";
 import { measureLoopDelay } from "./up/loop-delay.ts";
 import { createSampler } from "./up/sampler.ts";
 import { createNotifier, type Notifier } from "./up/sd-notify.ts";
-import { logLine } from "./up/terminal-log.ts";
 import { liveLines, plainLine, type Sample, type Summary, summaryLine, waitedFor, waitingLine } from "./up/up-view.ts";
 
 const LOOK_EVERY_MS = 1_000;

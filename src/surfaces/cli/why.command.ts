@@ -1,7 +1,10 @@
 import type { Command } from "commander";
-import { askMain } from "./main-process.ts";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
+import { askMain, type MainProcess } from "./main-process.ts";
 import { negative, type Shell } from "./shell.ts";
-import { ago, printable, wrapText } from "./text.ts";
+import type { DaemonRow } from "./status-report.ts";
+import { duration, printable, shorten, wrapText } from "./text.ts";
+import { whyDaemon } from "./why-daemon.ts";
 
 export interface WhyReport {
   readonly subject: string;
@@ -23,36 +26,61 @@ const text = (value: unknown): string => {
   return printable(typeof value === "string" ? value : JSON.stringify(value));
 };
 
+const INDENT = 7;
+const LABEL = 9;
+
+/** A label and a text that may be broken, each line under the one before. */
+function labelled(label: string, said: string, width: number): string[] {
+  if (said === "") return [];
+  return wrapText(said, width - INDENT - LABEL).map((line, i) => `${(i === 0 ? label : "").padEnd(LABEL)}${line}`);
+}
+
 /** The chain of gates, drawn: what passes, and at the first that does not, what is and what must be. */
 export function whyLines(report: WhyReport, shell: Pick<Shell, "paint" | "width" | "clock">): string[] {
   const { paint, clock } = shell;
   const now = clock.now();
   const width = Math.min(shell.width, 120);
-  const since = (at: number | null) => (at === null ? "" : `, since ${ago(at * 1_000, now).replace(/ ago$/, "")}`);
-  const isStopped = report.gates.some(({ passed }) => !passed);
+  const span = (at: number | null) => (at === null ? "" : duration(Math.max(0, now - at * 1_000)));
   const lines = report.gates.flatMap((gate, i) => {
     const isLast = i === report.gates.length - 1;
-    const color = gate.passed ? paint.green : paint.red;
-    const stem = isLast ? "   " : `${paint.dim("│")}  `;
-    const values = [
-      text(gate.actual) === "" ? "" : `is ${text(gate.actual)}`,
-      gate.passed || text(gate.required) === "" ? "" : `must be ${text(gate.required)}`,
-    ].filter((part) => part !== "");
-    const said = `${values.join(", ")}${gate.passed ? "" : since(gate.since)}`;
+    const branch = paint.dim(isLast ? "└─" : "├─");
+    const name = printable(gate.gate);
+    if (gate.passed) {
+      const room = width - INDENT - name.length - 2;
+      const actual = text(gate.actual);
+      const beside = actual === "" || room < 8 ? "" : paint.dim(`  ${shorten(actual, room)}`);
+      return [`  ${branch} ${paint.green(`✓ ${name}`)}${beside}`];
+    }
     const below = [
-      ...(said === "" ? [] : wrapText(said, width - 6)),
-      ...(gate.passed || gate.hint === null ? [] : wrapText(`→ ${printable(gate.hint)}`, width - 6)),
+      ...labelled("is", text(gate.actual), width),
+      ...labelled("must be", text(gate.required), width),
+      ...labelled("since", span(gate.since), width),
+      ...(gate.hint === null ? [] : labelled("do", printable(gate.hint), width)),
     ];
-    return [
-      `  ${paint.dim(isLast ? "└─" : "├─")} ${color(`${gate.passed ? "✓" : "✗"} ${printable(gate.gate)}`)}`,
-      ...below.map((line) => `  ${stem}  ${gate.passed ? paint.dim(line) : line}`),
-    ];
+    const stem = isLast ? " " : paint.dim("│");
+    return [`  ${branch} ${paint.red(`✗ ${name}`)}`, ...below.map((line) => `  ${stem}    ${line}`)];
   });
-  const color = isStopped ? paint.red : paint.green;
+  const isStopped = report.gates.some(({ passed }) => !passed);
+  const verdict = (isStopped ? paint.red : paint.green)(printable(report.verdict));
+  const since = span(report.since);
   return [
-    `${paint.bold(printable(report.subject))} ${paint.dim(`(${printable(report.kind)})`)}: ${color(printable(report.verdict))}${paint.dim(since(report.since))}`,
+    `${paint.bold(printable(report.subject))} ${paint.dim(`(${printable(report.kind)})`)}: ${verdict}${since === "" ? "" : paint.dim(`, since ${since}`)}`,
     ...lines,
   ];
+}
+
+/** The main process's own answer; of a daemon its row tells the same where nobody gives one. */
+async function ask(main: MainProcess, subject: string, nowMs: number): Promise<WhyReport> {
+  try {
+    return await main.get<WhyReport>(`/v1/why/${encodeURIComponent(subject)}`);
+  } catch (thrown) {
+    if (!isOperatingError(thrown, "ROUTE_NOT_FOUND")) throw thrown;
+  }
+  const row = await main.get<DaemonRow>(`/v1/daemons/${encodeURIComponent(subject)}`).catch((thrown: unknown) => {
+    if (!isOperatingError(thrown, "UNKNOWN_DAEMON")) throw thrown;
+    throw new OperatingError("UNKNOWN_DAEMON", thrown.message, { hint: "'ringrift daemons list' shows them all." });
+  });
+  return whyDaemon(row, nowMs / 1_000);
 }
 
 /** `ringrift why`: what stands between a subject and its work. */
@@ -65,7 +93,7 @@ export function registerWhy(program: Command, shell: Shell): void {
     .argument("<subject>", "the name of a daemon or unit")
     .action((subject: string) =>
       askMain(shell.main, async (main) => {
-        const report = await main.get<WhyReport>(`/v1/why/${encodeURIComponent(subject)}`);
+        const report = await ask(main, subject, shell.clock.now());
         if (shell.json) shell.print(report);
         else for (const line of whyLines(report, shell)) shell.say(line);
         if (report.gates.some(({ passed }) => !passed)) throw negative();

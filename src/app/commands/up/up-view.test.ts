@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createPaint } from "../../../surfaces/cli/index.ts";
+import { createPaint, logLine } from "../../../surfaces/cli/index.ts";
 import { liveRegion } from "./live-region.ts";
 import { measureLoopDelay } from "./loop-delay.ts";
 import { watchdogMs } from "./sd-notify.ts";
-import { logLine } from "./terminal-log.ts";
 import { liveLines, plainLine, type Sample, summaryLine, waitingLine } from "./up-view.ts";
 
 const plain = createPaint(false);
