@@ -9,26 +9,25 @@ import {
   auditWiring,
   createUnitRuntime,
   DaemonManager,
-  daemonProfiles,
   type Registry,
   routerLedger,
   runtimeFacts,
   type Unit,
   type UnitRuntime,
+  watchMainLoop,
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import {
   type Clock,
   createLog,
-  didYouMean,
   type Log,
   messageOf,
-  OperatingError,
+  type OperatingError,
   type Random,
   systemClock,
   systemRandom,
 } from "../kernel/index.ts";
-import { consumerStatus, EventRouter, inUnixSeconds, journalBytes, type Store, suppressions } from "../router/index.ts";
+import { EventRouter, type Store } from "../router/index.ts";
 import {
   createMetrics,
   ENDPOINT_FILE,
@@ -36,17 +35,20 @@ import {
   measuredStore,
   type Phase,
   type Surface,
+  statusOf,
 } from "../surfaces/index.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { guardDataDir } from "./guard.ts";
 import { ownFile } from "./own-file.ts";
-import { liveRegistry } from "./registry.ts";
+import { profileOf } from "./profile.ts";
+import { liveRegistry, withOwnUnits } from "./registry.ts";
 import { serveControl } from "./serving.ts";
 import type { Settings } from "./settings.ts";
 import { readToken, writeWhole } from "./token.ts";
 import { createUndo } from "./undo.ts";
 import { readVersion } from "./version.ts";
+import { watchStore } from "./watch-store.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
@@ -155,6 +157,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       ledger,
       config: settings.daemons,
     });
+    const mainLoop = watchMainLoop({ clock, log, blockedAfterMs: 1_000 });
+    undo.push(() => mainLoop.stop());
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -180,24 +184,34 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
           // The answer to this request comes first.
           clock.after(0, () => {
             requestStop({ reason, actor });
-            shutdown().catch((failure: unknown) =>
-              log.error("a step of the shutdown failed", { error: messageOf(failure) }),
-            );
+            void shutdown();
           });
         },
       },
     });
-    const registry: Registry = withOwnUnits(
-      liveRegistry({ router: inner, store, clock, random, surface: control.kept }),
-      options.units ?? [],
-    );
+    const live = liveRegistry({
+      router: inner,
+      store,
+      clock,
+      random,
+      supervisor: daemons,
+      mainLoop,
+      surface: control.kept,
+    });
+    const registry: Registry = withOwnUnits(live, options.units ?? []);
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     const sources = { router: inner, daemons, units: () => units.status() };
-    const status = () => ({
-      ...statusOf(inner, { clock, startedAt, version, settings }),
-      ...unitsOf(units, daemons),
-      coordinators: bringUp.status().coordinators,
-    });
+    const status = () =>
+      statusOf({
+        router: inner,
+        daemons,
+        units: () => units.status(),
+        readiness: () => units.readiness(),
+        phase: () => phase,
+        clock,
+        startedAt,
+        version,
+      });
     const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
     // Probes are answered from here on, until all else has ended; the rest is told to come back.
     undo.push(() => control.surface.close());
@@ -205,7 +219,6 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     undo.push(() => router.stop());
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
-    undo.push(() => control.endStreams());
     const bringUp = createBringUp({
       registry,
       units,
@@ -216,6 +229,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       problems: () => (store.fault === null ? [] : [`the store refuses to commit: ${store.fault.message}`]),
     });
     undo.push(() => bringUp.sayGoodbye("the process ends in order"));
+    undo.push(() => control.endStreams());
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);
@@ -247,81 +261,9 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     };
   } catch (thrown) {
     // What led here is what counts; a step back that fails as well is only logged.
-    await undo
-      .run()
-      .catch((failure: unknown) => log.error("a step of the shutdown failed", { error: messageOf(failure) }));
+    await shutdown().catch((failure: unknown) =>
+      log.error("a step of the shutdown failed", { error: messageOf(failure) }),
+    );
     throw thrown;
   }
-}
-
-/** Tells when the disk refuses and when it works again. The writer's thread cannot be brought back: then the promise resolves. */
-function watchStore(store: Store, log: Log): Promise<OperatingError> {
-  const { promise, resolve } = Promise.withResolvers<OperatingError>();
-  store.onFault((fault) => {
-    if (fault === null) return log.info("the store works again");
-    log.error("the store refuses to commit; publishing is refused until it recovers", { ...fault });
-    if (fault.code === "STORE_GONE")
-      resolve(
-        new OperatingError("STORE_GONE", fault.message, { hint: "Start the process again; the journal is safe." }),
-      );
-  });
-  return promise;
-}
-
-/** The members of a profile: its units, and all that the user brought. */
-function profileOf(name: string, own: readonly Unit[]): { name: string; members: string[] } {
-  const members: readonly string[] | undefined = Object.hasOwn(daemonProfiles, name)
-    ? daemonProfiles[name as keyof typeof daemonProfiles]
-    : undefined;
-  if (members === undefined)
-    throw new OperatingError(
-      "UNKNOWN_PROFILE",
-      `there is no profile '${name}'.${didYouMean(name, Object.keys(daemonProfiles))}`,
-      {
-        hint: `There are: ${Object.keys(daemonProfiles).join(", ")}.`,
-      },
-    );
-  return { name, members: [...members, ...own.map((unit) => unit.name)] };
-}
-
-/** Units of the user's own stand beside ours, and are audited with them. */
-const withOwnUnits = (registry: Registry, own: readonly Unit[]): Registry => ({
-  ...registry,
-  units: [...registry.units, ...own],
-});
-
-const unitsOf = (units: UnitRuntime, daemons: DaemonManager) => ({
-  readiness: units.readiness(),
-  units: units.status(),
-  daemons: daemons.report(),
-});
-
-interface About {
-  readonly clock: Clock;
-  readonly startedAt: number;
-  readonly version: string;
-  readonly settings: Settings;
-}
-
-/** What `/status` says; seed 003's runbook greps for `event_subscription_status` and `handler_timeouts`. */
-function statusOf(router: EventRouter, { clock, startedAt, version, settings }: About): Record<string, unknown> {
-  const stats = router.getStats();
-  return {
-    version,
-    pid: process.pid,
-    node_id: settings.nodeId,
-    uptime_seconds: (clock.now() - startedAt) / 1_000,
-    degraded: stats.degraded,
-    fault: stats.fault,
-    event_subscription_status: stats.subscribers,
-    handler_timeouts: stats.handler_timeouts,
-    router: stats,
-    journal: {
-      head: stats.journal_head,
-      bytes: journalBytes(router.store),
-      consumers: consumerStatus(router.store).map(inUnixSeconds),
-    },
-    suppressed: suppressions(router.store, 20),
-    dead_letters: router.deadLetters.counts(),
-  };
 }

@@ -60,10 +60,16 @@ export function againstBaseline(registry: Registry<Rows>, open: readonly string[
 
 /** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
-  openRows: 202,
+  openRows: 186,
   ties: {
-    router: { emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"], hears: [] },
-    unit_runtime: { emits: ["COORDINATOR_HEARTBEAT", "ERROR"], hears: [] },
+    router: {
+      emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
+      hears: [],
+    },
+    unit_runtime: {
+      emits: ["COORDINATOR_HEARTBEAT", "ERROR"],
+      hears: [],
+    },
     daemon_manager: {
       emits: ["DAEMON_CRASH_LOOP_DETECTED", "DAEMON_PERMANENTLY_FAILED", "DAEMON_STARTED", "DAEMON_STOPPED", "ERROR"],
       hears: [],
@@ -72,10 +78,47 @@ export const auditBaseline: AuditBaseline = {
       emits: ["COORDINATOR_HEALTHY", "COORDINATOR_INIT_FAILED", "COORDINATOR_SHUTDOWN", "STARTUP_STATE_VALIDATED"],
       hears: [],
     },
-    event_router: { emits: ["ERROR"], hears: [] },
+    event_router: {
+      emits: ["ERROR"],
+      hears: [],
+    },
+    daemon_control: {
+      emits: [],
+      hears: [
+        "BACKPRESSURE_ACTIVATED",
+        "BACKPRESSURE_RELEASED",
+        "CLUSTER_STATUS_CHANGED",
+        "DAEMON_STARTED",
+        "DAEMON_STATUS_CHANGED",
+        "DAEMON_STOPPED",
+        "DISK_SPACE_LOW",
+        "LEADER_ELECTED",
+        "LEADER_LOST",
+        "LEADER_STEPDOWN",
+        "P2P_CLUSTER_HEALTHY",
+        "P2P_CLUSTER_UNHEALTHY",
+        "REGRESSION_CRITICAL",
+        "RESOURCE_CONSTRAINT",
+        "TRAINING_BLOCKED_BY_QUALITY",
+      ],
+    },
+    daemon_watchdog: {
+      emits: [
+        "COORDINATOR_HEALTHY",
+        "COORDINATOR_HEALTH_DEGRADED",
+        "COORDINATOR_UNHEALTHY",
+        "DAEMON_STATUS_CHANGED",
+        "ERROR",
+      ],
+      hears: ["COORDINATOR_HEARTBEAT"],
+    },
     dlq_retry: {
       emits: ["DLQ_EVENTS_PURGED", "DLQ_EVENTS_REPLAYED", "DLQ_STALE_EVENTS"],
       hears: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
+    },
+    http_server: {
+      emits: [],
+      hears: ["METRICS_UPDATED"],
     },
   },
 };

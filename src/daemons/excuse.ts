@@ -2,6 +2,21 @@ import type { Rows } from "../events/index.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { Reasons, Registry } from "./registry.ts";
 
+/** A unit or part that does not exist yet, the stage that brings it, and what it will emit. */
+interface Coming<E extends string> {
+  readonly unit: string;
+  readonly stage: string;
+  readonly emits: readonly E[];
+}
+
+/** Reasons for hearing what nobody says yet. */
+export const untilTheyCome = <const E extends string>(all: readonly Coming<E>[]): { readonly [N in E]: string } =>
+  Object.fromEntries(
+    all.flatMap(({ unit, stage, emits }) =>
+      emits.map((event) => [event, `emitted by ${unit}, which comes with the stage '${stage}'`]),
+    ),
+  ) as { readonly [N in E]: string };
+
 /** Attaches written reasons to what they excuse, and finds reasons that excuse nothing any more. */
 export function excuse(registry: Registry<Rows>, findings: readonly Finding[]): Finding[] {
   const { deadSubscriptions: dead = {}, orphans: orphaned = {}, unbridged: cut = {} } = registry.excused;

@@ -16,11 +16,13 @@
  * - the audit fails on an orphan, a dead or unbridged subscription without a written reason, and on any tie that was
  *   written down and is gone.
  *
- * This room's own units keep delivery itself in order: `event_router` (marks, retention, consumers that stay away) and
- * `dlq_retry` (dead letters, back to their own consumer and to nobody else).
+ * This room's own units keep the house in order: `event_router` (marks, retention, consumers that stay away), `dlq_retry`
+ * (dead letters, back to their own consumer and to nobody else), `daemon_control` (cluster events become holds on daemons),
+ * `daemon_watchdog` (silent, stuck and late units). A thread watches the main loop and names what blocks it.
  */
 export { type AuditedUnit, type AuditOptions, type AuditReport, type AuditTotals, auditWiring } from "./audit.ts";
 export { type AuditBaseline, auditBaseline, baselineOf } from "./audit-baseline.ts";
+export { CONTROL_EVENTS, type ControlEvent, type Reaction, reactionsTo } from "./control-reactions.ts";
 export {
   COORDINATOR_REGISTRY,
   type CoordinatorEntry,
@@ -38,6 +40,7 @@ export {
   type CriticalSubscription,
   validateCriticalSubscriptions,
 } from "./critical.ts";
+export { type DaemonControlPorts, daemonControl } from "./daemon-control.coordinator.ts";
 export {
   CONDITION_TYPES,
   type Condition,
@@ -58,6 +61,8 @@ export {
 export {
   DaemonManager,
   type DaemonManagerOptions,
+  type PauseOptions,
+  type ResumeOptions,
   type ShutdownOptions,
   type ShutdownReport,
   type StartAllOptions,
@@ -74,6 +79,7 @@ export {
   HealthCheckHelper,
   judgeChecks,
 } from "./daemon-manager/health-checks.ts";
+export type { Hold } from "./daemon-manager/holds.ts";
 export {
   type ActionRow,
   type Book,
@@ -92,6 +98,12 @@ export {
   type ResolvedDaemon,
   resolveDaemon,
 } from "./daemon-types.ts";
+export {
+  type DaemonWatchdogPorts,
+  type DaemonWatchdogSettings,
+  daemonWatchdog,
+  daemonWatchdogDefaults,
+} from "./daemon-watchdog.daemon.ts";
 export { type DlqRetryPorts, type DlqRetrySettings, dlqRetryDaemon, dlqRetryDefaults } from "./dlq-retry.daemon.ts";
 export {
   type EventRouterDaemonPorts,
@@ -109,6 +121,14 @@ export {
 } from "./http-server.daemon.ts";
 export { consumerOf, unitNameOf } from "./identity.ts";
 export type { UnitRouter } from "./live-unit.ts";
+export {
+  type LoopDelay,
+  type MainLoopWatch,
+  type MainLoopWatchOptions,
+  watchMainLoop,
+} from "./main-loop/main-loop-watch.ts";
+export { type PulseReading, readPulse } from "./main-loop/pulse.ts";
+export type { BlockReport } from "./main-loop/watchdog.thread.ts";
 export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";
 export { printAudit } from "./print-audit.ts";
 export {

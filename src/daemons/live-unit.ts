@@ -23,6 +23,8 @@ interface LiveUnitOptions {
   readonly router: UnitRouter;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether the whole runtime ends: then it takes all subscriptions back in its own order. */
+  readonly isEnding: () => boolean;
   /** The unit's loop failed; told once for each tick that did. */
   readonly onTickError: (unit: Unit, thrown: unknown) => void;
 }
@@ -35,10 +37,25 @@ export interface LiveUnit {
   /** One run of it under its supervisor: its loop, if it has one, until it is told to end. */
   run(context: Pick<DaemonContext, "signal" | "ready" | "run">): Promise<void>;
   unsubscribe(graceMs: number): Promise<void>;
+  /** What its watchdog wants to know. */
+  work(): UnitWork;
   /** For the supervisor: a tick that hangs is dead; one that fails, or a handler that does, is only told. */
   health(): DaemonHealth;
   status(): UnitStatus;
 }
+
+export interface UnitWork {
+  /** How long the oldest piece of work in hand has been running; 0 when there is none. */
+  readonly busyMs: number;
+  /** How long ago its loop should have ended well once more; 0 when it is in time, or has no loop, or does not run. */
+  readonly overdueMs: number;
+  /** It tried to subscribe and could not. */
+  readonly refused: boolean;
+}
+
+const SHOWN_ERRORS = 5;
+/** What a handler still has when its unit stops, before its unfinished work is left to the next run. */
+const STOP_GRACE_MS = 10_000;
 
 export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
   const { unit, identity, router, clock } = options;
@@ -49,6 +66,15 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
   let cache: unknown;
   let leave: (() => Promise<void>) | undefined;
   let hangsSince: number | undefined;
+  let loopSince: number | undefined;
+  let refused = false;
+  /** When each piece of work in hand began. */
+  const inHand = new Map<object, number>();
+  const begin = (): (() => void) => {
+    const work = {};
+    inHand.set(work, clock.now());
+    return () => void inHand.delete(work);
+  };
 
   const contextOf = (given: HandlerContext): ErasedContext => ({
     emit: Object.fromEntries(
@@ -68,7 +94,7 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
   const handle = (event: AnyEvent, given: HandlerContext): void | Promise<void> => {
     let counted = false;
     const fail = (thrown: unknown) => {
-      if (!counted) ledger.fail("event", messageOf(thrown));
+      if (!counted) ledger.fail("event", messageOf(thrown), clock.now());
       counted = true;
     };
     given.signal.addEventListener("abort", () => fail(given.signal.reason), { once: true });
@@ -76,13 +102,16 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
       if (!counted) ledger.succeed("event", clock.now());
       counted = true;
     });
+    const end = begin();
     try {
       const running = behaviour.handle(event, contextOf(given));
-      return running?.catch((thrown: unknown) => {
+      if (!(running instanceof Promise)) return end();
+      return running.finally(end).catch((thrown: unknown) => {
         fail(thrown);
         throw thrown;
       });
     } catch (thrown) {
+      end();
       fail(thrown);
       throw thrown;
     }
@@ -114,7 +143,7 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
       ledger.succeed("tick", clock.now());
     } catch (thrown) {
       if (signal.aborted) return;
-      ledger.fail("tick", messageOf(thrown));
+      ledger.fail("tick", messageOf(thrown), clock.now());
       options.onTickError(unit, thrown);
       if (isOperatingError(thrown, "HANDLER_TIME_LIMIT")) hangsSince = clock.now();
     }
@@ -140,6 +169,7 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
 
   const subscribe = async (): Promise<void> => {
     if (leave !== undefined) return;
+    refused = true;
     cache = behaviour.rebuild(createWriteSet(router.store));
     const isOwed = (type: string) =>
       unit.placement !== "each-process" && (router.catalog.row(type)?.class ?? "durable") === "durable";
@@ -161,6 +191,14 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
       end();
       await consumer?.stop();
     };
+    refused = false;
+  };
+
+  const unsubscribe = async (graceMs: number): Promise<void> => {
+    const left = leave;
+    leave = undefined;
+    const waiting = new AbortController();
+    await Promise.race([left?.(), sleep(clock, graceMs, waiting.signal)]).finally(() => waiting.abort());
   };
 
   return {
@@ -169,20 +207,33 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
     async run({ signal, ready, run }) {
       if (leave === undefined) {
         // The runtime has tried before this; the supervisor tries again, each time later.
-        if (run === 1) throw new OperatingError("UNIT_NOT_SUBSCRIBED", "it is not subscribed", { retryable: true });
+        if (refused && run === 1)
+          throw new OperatingError("UNIT_NOT_SUBSCRIBED", "it is not subscribed", { retryable: true });
         await subscribe();
       }
       const loop =
-        unit.everyMs === null ? undefined : createUnitLoop({ clock, everyMs: unit.everyMs, tick: () => tick(signal) });
+        unit.everyMs === null
+          ? undefined
+          : createUnitLoop({ clock, everyMs: unit.everyMs, tick: () => tick(signal).finally(begin()) });
       ready();
       loop?.start();
+      if (loop !== undefined) loopSince = clock.now();
       await aborted(signal);
       await loop?.stop();
+      loopSince = undefined;
+      // One that is stopped or held hears nothing; what it is owed waits for its next run.
+      if (!options.isEnding()) await unsubscribe(STOP_GRACE_MS);
     },
-    async unsubscribe(graceMs) {
-      const waiting = new AbortController();
-      await Promise.race([leave?.(), sleep(clock, graceMs, waiting.signal)]).finally(() => waiting.abort());
-      leave = undefined;
+    unsubscribe,
+    work() {
+      const now = clock.now();
+      const oldest = Math.min(...inHand.values());
+      const lastGoodAt = Math.max(ledger.lastTickAt ?? 0, loopSince ?? 0);
+      return {
+        busyMs: inHand.size === 0 ? 0 : Math.max(0, now - oldest),
+        overdueMs: loopSince === undefined ? 0 : Math.max(0, now - lastGoodAt - (unit.everyMs ?? 0)),
+        refused,
+      };
     },
     health: () => ({ ...worstHealth(ownHealth()), alive: hangsSince === undefined }),
     status() {
@@ -199,6 +250,7 @@ export function createLiveUnit(options: LiveUnitOptions): LiveUnit {
         tick_errors: ledger.tickErrors,
         last_tick_at: ledger.lastTickAt,
         last_error: ledger.lastError,
+        recent_errors: ledger.recentErrors.slice(-SHOWN_ERRORS),
       };
     },
   };

@@ -1,37 +1,71 @@
 import type { EventRouter, Store } from "../router/index.ts";
+import { type DaemonControlPorts, daemonControl } from "./daemon-control.coordinator.ts";
+import { type DaemonWatchdogPorts, daemonWatchdog } from "./daemon-watchdog.daemon.ts";
 import { dlqRetryDaemon } from "./dlq-retry.daemon.ts";
 import { type EventRouterDaemonPorts, eventRouterDaemon } from "./event-router.daemon.ts";
+import { untilTheyCome } from "./excuse.ts";
 import { bootstrapPart, daemonManagerPart, routerPart, unitRuntimePart } from "./parts.ts";
+import type { Unit } from "./unit.ts";
 
 export interface OwnUnitsPorts {
-  readonly router: EventRouterDaemonPorts["router"] & Pick<EventRouter, "deadLetters">;
+  readonly router: EventRouterDaemonPorts["router"] & Pick<EventRouter, "deadLetters" | "nodeId">;
   readonly store: Store;
+  /** The one supervisor of this process; without it cluster events pause nothing. */
+  readonly supervisor?: DaemonControlPorts["supervisor"];
+  /** All units that run only where the cluster is led from; those of this room unless said. */
+  readonly leaderUnits?: DaemonControlPorts["leaderUnits"];
+  /** From `watchMainLoop`; without it nobody watches the main loop. */
+  readonly mainLoop?: DaemonWatchdogPorts["mainLoop"];
 }
 
 /** The units of this room, for `app` to put into its registry beside those of the other rooms. */
-export const ownUnits = ({ router, store }: OwnUnitsPorts) =>
-  [eventRouterDaemon({ router, store }), dlqRetryDaemon({ router, store })] as const;
+export const ownUnits = ({ router, store, supervisor, mainLoop, leaderUnits }: OwnUnitsPorts) => {
+  const { nodeId } = router;
+  const leaders = (): ReadonlySet<string> =>
+    new Set((units as readonly Unit[]).filter(({ placement }) => placement === "leader").map(({ name }) => name));
+  const control: DaemonControlPorts = { supervisor, nodeId, leaderUnits: leaderUnits ?? leaders };
+  const units = [
+    eventRouterDaemon({ router, store }),
+    daemonControl(control),
+    daemonWatchdog({ nodeId, mainLoop }),
+    dlqRetryDaemon({ router, store }),
+  ] as const;
+  return units;
+};
 
 /** The parts that speak without being units: of this room, and of the router below it. */
 export const ownParts = [routerPart, unitRuntimePart, daemonManagerPart, bootstrapPart] as const;
 
 const shown = (where: string) => `${where}; alert_manager and health_manager are to hear it`;
+const inStatus = shown("operators see it in '/status'");
+const inDlq = shown("operators see the same in 'ringrift dlq'");
 
-/** What this room says although no unit hears it yet. Each goes when its listener comes: the audit insists. */
+/** What this room says although no unit hears it yet, and hears although nobody says it. Each goes when its other end comes. */
 export const ownExcuses = {
   orphans: {
     ERROR: shown("operators read it in 'ringrift events tail'"),
-    COORDINATOR_HEARTBEAT: "dashboards read it live; daemon_watchdog and health_manager are to hear it",
-    DAEMON_STARTED: "operators see it in '/status' under daemons; daemon_control and health_manager are to hear it",
-    DAEMON_STOPPED: "operators see it in '/status' under daemons; daemon_control and health_manager are to hear it",
-    DAEMON_PERMANENTLY_FAILED: shown("operators see it in '/status' under daemons"),
-    DAEMON_CRASH_LOOP_DETECTED: shown("operators see it in '/status' under daemons"),
-    COORDINATOR_HEALTHY: "operators see it in the status of the bootstrap; health_manager is to hear it",
-    COORDINATOR_INIT_FAILED: shown("operators see it in the status of the bootstrap"),
+    COORDINATOR_HEALTHY: inStatus,
+    COORDINATOR_UNHEALTHY: inStatus,
+    COORDINATOR_HEALTH_DEGRADED: inStatus,
+    COORDINATOR_INIT_FAILED: inStatus,
     COORDINATOR_SHUTDOWN: "health_manager is to hear it",
-    STARTUP_STATE_VALIDATED: "operators see it in the status of the bootstrap; health_manager is to hear it",
-    DLQ_STALE_EVENTS: shown("operators see the same in 'ringrift dlq'"),
-    DLQ_EVENTS_REPLAYED: shown("operators see the same in 'ringrift dlq'"),
-    DLQ_EVENTS_PURGED: shown("operators see the same in 'ringrift dlq'"),
+    STARTUP_STATE_VALIDATED: inStatus,
+    DAEMON_PERMANENTLY_FAILED: inStatus,
+    DAEMON_CRASH_LOOP_DETECTED: inStatus,
+    DLQ_STALE_EVENTS: inDlq,
+    DLQ_EVENTS_REPLAYED: inDlq,
+    DLQ_EVENTS_PURGED: inDlq,
   },
+  deadSubscriptions: untilTheyCome([
+    { unit: "work_queue_monitor", stage: "work", emits: ["BACKPRESSURE_ACTIVATED", "BACKPRESSURE_RELEASED"] },
+    { unit: "resource_monitor", stage: "daemons", emits: ["RESOURCE_CONSTRAINT", "DISK_SPACE_LOW"] },
+    { unit: "training_trigger", stage: "loop", emits: ["TRAINING_BLOCKED_BY_QUALITY"] },
+    { unit: "model_performance_watchdog", stage: "loop", emits: ["REGRESSION_CRITICAL"] },
+    {
+      unit: "cluster_monitor",
+      stage: "ha",
+      emits: ["P2P_CLUSTER_HEALTHY", "P2P_CLUSTER_UNHEALTHY", "CLUSTER_STATUS_CHANGED"],
+    },
+    { unit: "leader_lease", stage: "ha", emits: ["LEADER_ELECTED", "LEADER_LOST", "LEADER_STEPDOWN"] },
+  ]),
 } as const;

@@ -3,6 +3,16 @@ import { type HealthState, type Outcomes, standardHealth, type UnitHealth } from
 /** The standard rule looks at so many of the last pieces of work, so that an old fault is forgotten and a new one shows. */
 const REMEMBERED = 100;
 
+/** Failures that are kept, so that one sees what repeats. */
+const KEPT_ERRORS = 50;
+
+export interface UnitError {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly kind: "event" | "tick";
+  readonly error: string;
+}
+
 /** What a unit has done since it started, counted once each piece of work has ended. */
 interface UnitLedger {
   readonly handled: number;
@@ -13,13 +23,16 @@ interface UnitLedger {
   readonly lastTickAt: number | null;
   readonly lastError: string | null;
   succeed(kind: "event" | "tick", at: number): void;
-  fail(kind: "event" | "tick", error: string): void;
+  /** The last failures, oldest first. */
+  readonly recentErrors: readonly UnitError[];
+  fail(kind: "event" | "tick", error: string, at: number): void;
   recent(): Outcomes;
   health(): UnitHealth;
 }
 
 export function createUnitLedger(): UnitLedger {
   const outcomes: boolean[] = [];
+  const recentErrors: UnitError[] = [];
   const counts = { event: 0, tick: 0 };
   const failures = { event: 0, tick: 0 };
   let lastTickAt: number | null = null;
@@ -56,9 +69,14 @@ export function createUnitLedger(): UnitLedger {
       if (kind === "tick") lastTickAt = at;
       note(true);
     },
-    fail(kind, error) {
+    get recentErrors() {
+      return recentErrors;
+    },
+    fail(kind, error, at) {
       failures[kind] += 1;
       lastError = error;
+      recentErrors.push({ at, kind, error });
+      if (recentErrors.length > KEPT_ERRORS) recentErrors.shift();
       note(false);
     },
     recent,
@@ -80,4 +98,6 @@ export interface UnitStatus {
   readonly tick_errors: number;
   readonly last_tick_at: number | null;
   readonly last_error: string | null;
+  /** The last few failures, oldest first. */
+  readonly recent_errors: readonly UnitError[];
 }

@@ -11,6 +11,7 @@ import {
 import { isPlaceholder } from "./coordinator-registry.ts";
 import { type CriticalReport, validateCriticalSubscriptions } from "./critical.ts";
 import type { DaemonManager } from "./daemon-manager/daemon-manager.ts";
+import { heldBecause } from "./daemon-manager/holds.ts";
 import { criticalDaemons } from "./daemon-types.ts";
 import { consumerOf } from "./identity.ts";
 import { createLiveUnit, type LiveUnit, type UnitRouter } from "./live-unit.ts";
@@ -75,6 +76,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const { nodeId } = router;
   const startedAt = clock.monotonic();
   const stopping = new AbortController();
+  let begun = false;
   let heartbeat: Timer | undefined;
   /** The last start that was asked for; starts never overlap. */
   let starting: Promise<Readiness> | undefined;
@@ -112,6 +114,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       router,
       clock,
       log,
+      isEnding: () => stopping.signal.aborted,
       onTickError,
     }),
   );
@@ -147,9 +150,23 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
     }
   };
 
+  /** Why a unit is not to run, by the supervisor's books: nobody wants it, or something holds it. Null for those on duty. */
+  const offDuty = (): ReadonlyMap<string, string | null> => {
+    const status = manager.getStatus();
+    return new Map(
+      names.map((name) => {
+        const { wanted, holds } = status[name]!;
+        return [name, wanted ? heldBecause(holds) : "stopped"];
+      }),
+    );
+  };
+
   const beat = () => {
-    const beating = units.filter(({ unit }) => wanted.has(unit.name)).map((unit) => unit.status());
-    for (const { name, status, message, handled_events, failed_events } of beating)
+    const why = offDuty();
+    for (const live of units.filter(({ unit }) => wanted.has(unit.name))) {
+      const { name, status, message, handled_events, failed_events } = live.status();
+      const { busyMs, overdueMs } = live.work();
+      const paused = why.get(name) ?? null;
       say("COORDINATOR_HEARTBEAT", {
         coordinator_name: name,
         node_id: nodeId,
@@ -157,8 +174,12 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
         handled_events,
         failed_events,
         ...(message === "" ? {} : { message: message.slice(0, 2_000) }),
+        ...(paused === null ? {} : { paused: paused.slice(0, 2_000) }),
+        ...(busyMs === 0 ? {} : { busy_seconds: busyMs / 1_000 }),
+        ...(overdueMs === 0 ? {} : { overdue_seconds: overdueMs / 1_000 }),
         uptime_seconds: (clock.monotonic() - startedAt) / 1_000,
       } satisfies PayloadFor<"COORDINATOR_HEARTBEAT">);
+    }
     heartbeat = clock.after(options.heartbeatMs ?? HEARTBEAT_MS, beat);
   };
 
@@ -171,10 +192,12 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       placements,
       subscribers,
     });
+    // What is held or stopped is no fault; before the start nothing is either, and nothing is ready.
+    const why = begun ? offDuty() : undefined;
     const unsubscribed = units
-      .filter(({ unit, status }) => wanted.has(unit.name) && !status().subscribed)
+      .filter((live) => !live.status().subscribed && (why?.get(live.unit.name) ?? null) === null)
       .map(({ unit }) => unit.name);
-    return { ...report, ready: heartbeat !== undefined && report.ready && unsubscribed.length === 0, unsubscribed };
+    return { ...report, ready: begun && report.ready && unsubscribed.length === 0, unsubscribed };
   };
 
   const stop = () => {
@@ -196,6 +219,8 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
     const failedBefore = chosen.filter(({ unit }) => faults.has(unit.name));
     for (const { unit } of chosen) wanted.add(unit.name);
     for (const live of chosen) {
+      // One that is held from before this process hears nothing until it is resumed.
+      if (manager.holds().get(live.unit.name)!.length > 0) continue;
       try {
         await subscribe(live);
         faults.delete(live.unit.name);
@@ -215,7 +240,10 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
         .map(({ unit }) => manager.start(unit.name, { waitForDeps: true, actor: SOURCE })),
     ]);
     stopping.signal.throwIfAborted();
-    if (heartbeat === undefined) beat();
+    if (!begun) {
+      begun = true;
+      beat();
+    }
     return readiness();
   };
 
@@ -229,7 +257,14 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       return now;
     },
     stop,
-    status: () => units.map((unit) => unit.status()),
+    status() {
+      const why = begun ? offDuty() : undefined;
+      return units.map((live) => {
+        const status = live.status();
+        const paused = status.subscribed ? null : (why?.get(status.name) ?? null);
+        return paused === null ? status : { ...status, message: `paused: ${paused}` };
+      });
+    },
     readiness,
     outcomes: () =>
       units

@@ -44,5 +44,6 @@ export type {
 export type { Route, Scope, TokenScope } from "./http/route.ts";
 export { allRoutes, routesFor } from "./http/route-table.ts";
 export { createSurface, type DoorReport, type Surface } from "./http/server.ts";
+export { type StatusSources, statusOf } from "./http/status.ts";
 export { createTokens, type Tokens } from "./http/tokens.ts";
 export { createWrites, type Writes } from "./http/writes.ts";

@@ -38,6 +38,7 @@ export interface SupervisionReport {
 
 const FAULTS = ["throw", "flap", "slow_start", "late_start", "dead", "deaf", "health_throws", "health_hangs"] as const;
 type Fault = (typeof FAULTS)[number] | "dependency_down";
+const HOLDS = ["backpressure", "disk", "leader"] as const;
 const config = daemonManagerDefaults;
 const MINUTE = 60_000;
 const DOWN: ReadonlySet<string> = new Set(["stopped", "failed", "import_failed", "restarting"]);
@@ -96,13 +97,19 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
   const trace: string[] = [];
   const violations: string[] = [];
   const ledger = memoryLedger(({ actions }) => {
-    for (const { daemon, action } of actions) {
+    for (const { daemon, action, reason } of actions) {
       trace.push(`${clock.monotonic()} ${action} ${daemon}`);
+      // What a crash leaves of the holds is what was written down.
+      if (action === "held") onPaper.get(daemon)!.add(reason);
+      if (action === "released") for (const hold of reason.split("; ")) onPaper.get(daemon)!.delete(hold);
       if (action !== "gave_up") continue;
       gaveUp += 1;
       byName.get(daemon)!.isDismissed = byName.get(daemon)!.live > 0;
     }
   });
+  /** What holds each daemon: as it was said, and as it is written down. */
+  let holds = new Map(all.map(({ name }) => [name, new Set<string>()]));
+  const onPaper = new Map(all.map(({ name }) => [name, new Set<string>()]));
   /** Restarts of daemons that are not critical, all together. */
   const storm: number[] = [];
   let [runs, restarts, gaveUp, crashes, handles] = [0, 0, 0, 0, 0];
@@ -120,6 +127,7 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
     for (const on of daemon.dependsOn)
       if (!byName.get(on)!.ready && byName.get(on)!.downAt < now)
         broken(`${daemon.name} begins although ${on} is not ready`);
+    if (holds.get(daemon.name)!.size > 0) broken(`${daemon.name} begins although it is held`);
     if (manager.isPermanentlyFailed(daemon.name)) broken(`${daemon.name} begins although it was given up`);
     const { failedAt } = daemon;
     daemon.failedAt = null;
@@ -193,7 +201,7 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
             const why = String(context.signal.reason?.message);
             // One that throws in the very instant in which it is told to end has ended because it was told to.
             failed = why.startsWith("not ready after") || why.startsWith("found dead");
-            if (why.startsWith("stopped by") || why === "backpressure") endsInOrder(daemon);
+            if (why.startsWith("stopped by") || HOLDS.some((hold) => why.includes(hold))) endsInOrder(daemon);
             down();
             if (deaf && !calm) daemon.release = resolve;
             else timers.push(own.after(pick(random, 200), resolve));
@@ -245,6 +253,7 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
       },
     };
     handles = 0;
+    holds = new Map([...onPaper].map(([name, reasons]) => [name, new Set(reasons)]));
     for (const daemon of all) {
       Object.assign(daemon, { live: 0, ready: false, failedAt: null, isDismissed: false, health: "good" });
       daemon.strike = undefined;
@@ -278,6 +287,11 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
   const reset = (daemon: Synthetic) => {
     if (manager.clearPermanentlyFailed(daemon.name)) Object.assign(daemon, { restarts: [], failedAt: null });
   };
+  const lift = (name: string, hold: string) => {
+    holds.get(name)!.delete(hold);
+    const left = manager.resume(name, { hold }).length;
+    if (left !== holds.get(name)!.size) broken(`${name} is held for ${left} reasons, not ${holds.get(name)!.size}`);
+  };
   const operate = () => {
     const given = all.filter(({ name }) => manager.isPermanentlyFailed(name));
     const luck = random.next();
@@ -289,9 +303,13 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
       daemon.failedAt = null;
       daemon.isDismissed = daemon.live > 0;
       void manager.stop(daemon.name);
-    } else if (luck < 0.8) manager.pause(daemon.name, "backpressure");
-    else {
-      for (const { name } of all) if (random.next() < 0.5) manager.resume(name);
+    } else if (luck < 0.8) {
+      // Several reasons may hold one; each is lifted by itself.
+      const hold = HOLDS[pick(random, HOLDS.length)]!;
+      holds.get(daemon.name)!.add(hold);
+      manager.pause(daemon.name, hold, { hold });
+    } else {
+      for (const { name } of all) for (const hold of HOLDS) if (random.next() < 0.5) lift(name, hold);
       void manager.startAll();
     }
   };
@@ -340,7 +358,7 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
   for (const daemon of all) {
     daemon.armed.length = 0;
     daemon.health = "good";
-    manager.resume(daemon.name);
+    for (const hold of HOLDS) lift(daemon.name, hold);
     daemon.release?.();
   }
   void manager.startAll();

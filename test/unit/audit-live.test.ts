@@ -1,28 +1,14 @@
 import { afterAll, describe, expect, test } from "vitest";
-import {
-  auditBaseline,
-  auditWiring,
-  baselineOf,
-  createRegistry,
-  ownExcuses,
-  ownParts,
-  ownUnits,
-  printAudit,
-} from "../../src/daemons/index.ts";
+import { liveRegistry } from "../../src/app/registry.ts";
+import { auditBaseline, auditWiring, baselineOf, printAudit } from "../../src/daemons/index.ts";
 import { builtinRows } from "../../src/events/index.ts";
+import type { EventRouter } from "../../src/router/index.ts";
 import { syntheticRegistry, withOneTieCut } from "../fixtures/synthetic-registry.ts";
 import { unitWorld } from "../fixtures/unit-world.ts";
 
 const world = unitWorld(builtinRows);
 afterAll(() => world.close());
-const live = () =>
-  createRegistry({
-    catalog: world.router.catalog,
-    units: ownUnits(world),
-    parts: ownParts,
-    ingress: [],
-    excused: ownExcuses,
-  });
+const live = () => liveRegistry({ router: world.router as unknown as EventRouter, store: world.store });
 
 describe("the live registry", () => {
   test("passes the audit", () => {

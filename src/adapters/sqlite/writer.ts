@@ -94,7 +94,7 @@ export function openWriter(path: string, modules: readonly StoreModule[]): Sqlit
     migrate(db, modules);
   } catch (thrown) {
     db.close();
-    throw thrown;
+    throw translateFault(thrown);
   }
   const operations = new Map<string, (tx: Transaction, args: never) => unknown>();
   for (const module of modules)

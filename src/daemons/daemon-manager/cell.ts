@@ -3,6 +3,7 @@ import { type Condition, withCondition } from "./conditions.ts";
 import type { DaemonManagerConfig } from "./config.ts";
 import type { DaemonHealthReport, DaemonInfo, DaemonSpec, DaemonState } from "./daemon.ts";
 import type { GraphFault } from "./dependency-graph.ts";
+import { heldBecause } from "./holds.ts";
 import { type Book, emptyBook } from "./ledger.ts";
 import type { DaemonView, Phase } from "./plan.ts";
 import { recentRestarts } from "./restart-policy.ts";
@@ -25,8 +26,6 @@ export interface Cell {
   broken: GraphFault | undefined;
   wanted: boolean;
   wantedBy: string;
-  /** Why it is held, if it is. */
-  held: string | null;
   phase: Phase;
   run: DaemonRun | undefined;
   /** A run that was given up and has not ended. While there is one, no other begins. */
@@ -63,7 +62,6 @@ export const createCell = (spec: DaemonSpec, book: Book = emptyBook): Cell => ({
   broken: undefined,
   wanted: false,
   wantedBy: "nobody",
-  held: null,
   phase: "down",
   run: undefined,
   zombie: undefined,
@@ -81,7 +79,7 @@ export const createCell = (spec: DaemonSpec, book: Book = emptyBook): Cell => ({
 });
 
 export const isBarred = (cell: Cell): boolean =>
-  cell.held !== null ||
+  cell.book.holds.length > 0 ||
   cell.book.permanentFailure !== null ||
   cell.leftFailed ||
   cell.zombie !== undefined ||
@@ -108,7 +106,8 @@ function stateOf(cell: Cell): DaemonState {
 /** Why a daemon that is wanted does not run; null when it does, or when only its own failure keeps it down. */
 export function pausedBecause(cell: Cell, path: readonly string[]): string | null {
   if (!cell.wanted || cell.phase === "running" || cell.phase === "starting") return null;
-  if (cell.held !== null) return cell.held;
+  const held = heldBecause(cell.book.holds);
+  if (held !== null) return held;
   if (cell.broken !== undefined) return cell.broken.message;
   if (cell.zombie !== undefined) return "an earlier run of it has not ended";
   return path.length > 1 ? `waits for '${path.at(-1)}': ${path.join(" -> ")}` : null;
@@ -148,5 +147,6 @@ export function infoOf(
     permanentFailure: cell.book.permanentFailure,
     health: cell.health,
     conditions: cell.book.conditions,
+    holds: cell.book.holds,
   };
 }

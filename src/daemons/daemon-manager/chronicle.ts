@@ -3,6 +3,7 @@ import { type Cell, type Ending, noteCondition } from "./cell.ts";
 import { type Condition, sameConditions } from "./conditions.ts";
 import type { DaemonManagerConfig } from "./config.ts";
 import type { PermanentFailure } from "./daemon.ts";
+import { heldBecause } from "./holds.ts";
 import type { ActionRow, SupervisionLedger, SupervisorEvent } from "./ledger.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 
@@ -44,6 +45,15 @@ export class Chronicle {
   act(cell: Cell, action: ActionRow["action"], reason: string, cause: string | null, actor: string): void {
     const at = this.#o.clock.now();
     this.#recorder.action({ at, daemon: cell.spec.name, action, reason: reason.slice(0, MOST_TEXT), cause, actor });
+  }
+
+  /** A hold came or went: in the book, so that it outlives the process, and as a condition that says all reasons. */
+  holds(cell: Cell, action: "held" | "released", reason: string, actor: string): void {
+    const held = heldBecause(cell.book.holds);
+    if (held === null) this.condition(cell, "Held", "false", "NotHeld", "");
+    else this.condition(cell, "Held", "true", "Held", held);
+    this.save(cell);
+    this.act(cell, action, reason, null, actor);
   }
 
   save(cell: Cell): void {

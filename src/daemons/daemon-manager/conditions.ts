@@ -1,4 +1,4 @@
-export const CONDITION_TYPES = ["Ready", "Healthy", "DependenciesReady", "PermanentlyFailed"] as const;
+export const CONDITION_TYPES = ["Ready", "Healthy", "DependenciesReady", "Held", "PermanentlyFailed"] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 export type ConditionStatus = "true" | "false" | "unknown";
 

@@ -535,6 +535,40 @@ describe("stopping", () => {
     expect(ledger.actions().at(-1)).toMatchObject({ action: "stopped", reason: "its work is done" });
   });
 
+  test("several reasons may hold one: it comes back when the last is lifted, and an older process's holds still hold", async () => {
+    const { manager, driven, pass, ledger, clock } = managerWorld();
+    const daemon = { daemonType: "d", factory: ({ signal }: DaemonContext) => aborted(signal), readyAfterMs: 0 };
+    manager.registerFactory(daemon);
+    await driven(manager.startAll());
+    manager.pause("d", "the queue is full", { hold: "backpressure:queue", actor: "daemon_control" });
+    manager.pause("d", "looking into it");
+    await pass(1_000);
+    expect(manager.getStatus().d).toMatchObject({ state: "stopped", paused: "the queue is full; looking into it" });
+    expect(manager.getStatus().d!.conditions).toContainEqual(
+      expect.objectContaining({ type: "Held", status: "true", message: "the queue is full; looking into it" }),
+    );
+    expect(manager.resume("d").map(({ hold }) => hold)).toEqual(["backpressure:queue"]);
+    await pass(1_000);
+    expect(manager.isRunning("d")).toBe(false);
+    await driven(manager.shutdown());
+
+    const second = managerWorld({ ledger, clock });
+    second.manager.registerFactory(daemon);
+    await second.driven(second.manager.startAll());
+    expect(second.manager.getStatus().d).toMatchObject({
+      state: "stopped",
+      paused: "the queue is full",
+      holds: [{ hold: "backpressure:queue", actor: "daemon_control" }],
+    });
+    expect(second.manager.resume("d", { all: true })).toEqual([]);
+    await second.pass(1_000);
+    expect(second.manager.isRunning("d")).toBe(true);
+    expect(second.manager.getStatus().d!.conditions).toContainEqual(
+      expect.objectContaining({ type: "Held", status: "false" }),
+    );
+    await second.driven(second.manager.shutdown());
+  });
+
   test("holding one shows the reason, and it comes back when it is resumed", async () => {
     const { manager, pass, driven } = managerWorld();
     register(manager, "d");

@@ -4,6 +4,7 @@ import { type Cell, createCell, infoOf, viewOf } from "./cell.ts";
 import { type DaemonManagerConfig, daemonManagerDefaults } from "./config.ts";
 import type { DaemonHealthReport, DaemonInfo, DaemonOptions, DaemonSpec } from "./daemon.ts";
 import { type DependencyGraph, dependencyGraph, graphError, profileFaults } from "./dependency-graph.ts";
+import { type Hold, OPERATOR_HOLD } from "./holds.ts";
 import { type ActionRow, type Book, memoryLedger, type SupervisionLedger } from "./ledger.ts";
 import { pathToTrouble } from "./plan.ts";
 import { type RestartPolicy, restartPolicy } from "./restart-policy.ts";
@@ -28,6 +29,18 @@ export interface StartOptions {
   readonly waitForDeps?: boolean;
   /** Who asks, for the audit row. */
   readonly actor?: string;
+}
+
+export interface PauseOptions {
+  /** Who asks, for the audit row. */
+  readonly actor?: string;
+  /** Names the reason among several. */
+  readonly hold?: string;
+}
+
+export interface ResumeOptions extends PauseOptions {
+  /** Lift every hold, whoever set it. */
+  readonly all?: boolean;
 }
 
 export interface StartAllOptions {
@@ -177,13 +190,24 @@ export class DaemonManager {
     return this.#supervisor.stop(this.#cell(name), actor);
   }
 
-  /** Keeps a daemon from running, with a reason that shows in its status, until it is resumed. */
-  pause(name: string, reason: string, { actor = OPERATOR }: { actor?: string } = {}): void {
-    this.#supervisor.hold(this.#cell(name), reason, actor);
+  /**
+   * Keeps a daemon from running, with a reason that shows in its status, until it is resumed, also in later processes.
+   * Holds of different names stand beside each other; the same one again only changes its reason.
+   */
+  pause(name: string, reason: string, { actor = OPERATOR, hold = OPERATOR_HOLD }: PauseOptions = {}): void {
+    this.#supervisor.hold(this.#cell(name), hold, reason, actor);
   }
 
-  resume(name: string, { actor = OPERATOR }: { actor?: string } = {}): void {
-    this.#supervisor.release(this.#cell(name), actor);
+  /** Lifts one hold, that of the operator unless another is named, or all of them. Returns those that are left. */
+  resume(name: string, { actor = OPERATOR, hold = OPERATOR_HOLD, all = false }: ResumeOptions = {}): readonly Hold[] {
+    const cell = this.#cell(name);
+    this.#supervisor.release(cell, all ? null : hold, actor);
+    return cell.book.holds;
+  }
+
+  /** What holds each registered daemon. */
+  holds(): ReadonlyMap<string, readonly Hold[]> {
+    return new Map([...this.#cells].map(([name, { book }]) => [name, book.holds]));
   }
 
   /** Ends all of them, dependents first, and for good. Doing it twice is doing it once, only that `force` may come later. */
@@ -259,6 +283,7 @@ export class DaemonManager {
       wanted: info.wanted,
       depends_on: info.dependsOn,
       paused: info.paused,
+      holds: info.holds.map(({ since, ...hold }) => ({ ...hold, since: since / 1_000 })),
       started_at: info.startedAt === null ? null : info.startedAt / 1_000,
       uptime_seconds: info.uptimeMs / 1_000,
       restarts: info.restarts,

@@ -1,6 +1,7 @@
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { UnitHealth } from "../health.ts";
 import type { Condition } from "./conditions.ts";
+import type { Hold } from "./holds.ts";
 
 /** The states of the Python system's `DaemonState`; `degraded` is one that runs, but not as it should. */
 export const DAEMON_STATES = [
@@ -93,6 +94,8 @@ export interface DaemonInfo {
   readonly permanentFailure: PermanentFailure | null;
   readonly health: DaemonHealthReport;
   readonly conditions: readonly Condition[];
+  /** What keeps it from running, oldest first; also while nobody wants it. */
+  readonly holds: readonly Hold[];
 }
 
 /** `HealthCheckResult` of the Python system, and when it was found. */

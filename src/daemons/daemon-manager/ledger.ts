@@ -2,6 +2,7 @@ import type { PayloadFor } from "../../events/index.ts";
 import { createWriteSet, defineTable, type EventRouter } from "../../router/index.ts";
 import type { Condition } from "./conditions.ts";
 import type { PermanentFailure } from "./daemon.ts";
+import type { Hold } from "./holds.ts";
 
 /** What is remembered of a daemon from one process to the next. Times are milliseconds since the epoch. */
 export type Book = {
@@ -10,9 +11,17 @@ export type Book = {
   readonly permanentFailure: (PermanentFailure & Record<string, string | number | null>) | null;
   readonly crashLoopToldAt: number | null;
   readonly conditions: readonly Condition[];
+  /** What keeps it from running, oldest first. */
+  readonly holds: readonly Hold[];
 };
 
-export const emptyBook: Book = { restarts: [], permanentFailure: null, crashLoopToldAt: null, conditions: [] };
+export const emptyBook: Book = {
+  restarts: [],
+  permanentFailure: null,
+  crashLoopToldAt: null,
+  conditions: [],
+  holds: [],
+};
 
 export const ACTIONS = [
   "started",
@@ -80,7 +89,13 @@ export function routerLedger(router: LedgerRouter): SupervisionLedger {
   const rows = () => createWriteSet(router.store);
   let next = Number(rows().list(actions).at(-1)?.[0] ?? -1) + 1;
   return {
-    books: () => new Map(rows().list(books)),
+    // A book of an older version has fewer fields.
+    books: () =>
+      new Map(
+        rows()
+          .list(books)
+          .map(([name, book]) => [name, { ...emptyBook, ...book }]),
+      ),
     actions: () =>
       rows()
         .list(actions)

@@ -5,6 +5,7 @@ import type { DaemonManagerConfig } from "./config.ts";
 import type { DaemonHealth, PermanentFailure } from "./daemon.ts";
 import type { DependencyGraph } from "./dependency-graph.ts";
 import { watchHealth } from "./health-watch.ts";
+import { type Hold, heldBecause, withHold, withoutHold } from "./holds.ts";
 import type { SupervisionLedger } from "./ledger.ts";
 import { type DaemonView, pathToTrouble, planNext } from "./plan.ts";
 import { noCascade, type RestartPolicy } from "./restart-policy.ts";
@@ -127,17 +128,23 @@ export class Supervisor {
     });
   }
 
-  hold(cell: Cell, reason: string, actor: string): void {
-    if (cell.held === reason) return;
-    cell.held = reason;
-    this.#chronicle.act(cell, "held", reason, null, actor);
-    this.#reconcile();
+  hold(cell: Cell, hold: string, reason: string, actor: string): void {
+    const next = { hold, reason: reason.slice(0, MOST_TEXT), actor, since: this.#o.clock.now() };
+    this.#setHolds(cell, withHold(cell.book.holds, next), "held", next.reason, actor);
   }
 
-  release(cell: Cell, actor: string): void {
-    if (cell.held === null) return;
-    this.#chronicle.act(cell, "released", cell.held, null, actor);
-    cell.held = null;
+  /** Lifts one hold, or all of them. */
+  release(cell: Cell, hold: string | null, actor: string): void {
+    const { holds } = cell.book;
+    const left = withoutHold(holds, hold);
+    const reason = heldBecause(holds.filter((each) => !left.includes(each))) ?? "";
+    this.#setHolds(cell, left, "released", reason, actor);
+  }
+
+  #setHolds(cell: Cell, holds: readonly Hold[], action: "held" | "released", reason: string, actor: string): void {
+    if (holds === cell.book.holds) return;
+    cell.book = { ...cell.book, holds };
+    this.#chronicle.holds(cell, action, reason, actor);
     this.#reconcile();
   }
 
@@ -226,7 +233,8 @@ export class Supervisor {
       const root = pathToTrouble(this.#views(), dependency).at(-1)!;
       return { reason: `paused: '${root}' is not running`, cause: root, actor: SELF, failed: false };
     }
-    if (cell.wanted && cell.held !== null) return { reason: cell.held, cause: null, actor: SELF, failed: false };
+    const held = heldBecause(cell.book.holds);
+    if (cell.wanted && held !== null) return { reason: held, cause: null, actor: SELF, failed: false };
     return { reason: `stopped by ${cell.wantedBy}`, cause: null, actor: cell.wantedBy, failed: false };
   }
 

@@ -51,7 +51,6 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     about: "The state of a daemon changed, or its watchdog found it silent or stuck.",
     class: "durable",
     orderKey: "daemon_name",
-    provisional: true,
     payload: {
       ...daemon,
       daemon_state: oneOf("state of the daemon", states),
@@ -88,6 +87,9 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
       handled_events: count("events handled since it started"),
       failed_events: count("events that failed since it started"),
       message: message.optional(),
+      paused: text("why it is not to run at the moment").optional(),
+      busy_seconds: seconds("how long its oldest piece of work has been running").optional(),
+      overdue_seconds: seconds("how long its loop is past its time").optional(),
       uptime_seconds: uptimeSeconds.optional(),
     },
   },
@@ -106,14 +108,12 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     about: "A coordinator works, but not as it should.",
     class: "durable",
     orderKey: "coordinator_name",
-    provisional: true,
     payload: { ...coordinator, reason, health_score: healthScore.optional() },
   },
   COORDINATOR_UNHEALTHY: {
     about: "A coordinator no longer does its work.",
     class: "durable",
     orderKey: "coordinator_name",
-    provisional: true,
     payload: { ...coordinator, reason, error: error.optional(), health_score: healthScore.optional() },
   },
   COORDINATOR_INIT_FAILED: {

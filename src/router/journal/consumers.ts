@@ -162,7 +162,7 @@ export const registerConsumer = defineOperation<RegisterArgs, RegisteredConsumer
     consumer,
   );
   // Nothing is owed to one that had no subscription: it need not look at what lies before its start.
-  const lowWater = active.length > 0 ? known!.low_water : Math.max(start, known?.low_water ?? 0);
+  const lowWater = known !== undefined && active.length > 0 ? known.low_water : Math.max(start, known?.low_water ?? 0);
   tx.run(
     `INSERT INTO consumers (consumer, kind, low_water, handler_version, deaf_to, created_at, last_seen_at)
      VALUES (?, ?, ?, ?, ?, ?, ?)

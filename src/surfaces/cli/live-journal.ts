@@ -37,8 +37,9 @@ const wireFilter = (filter: DeadLetterFilter) => ({
   fingerprint: filter.fingerprint,
 });
 
-const historyQuery = ({ eventType, orderKey, ...rest }: HistoryFilter) =>
-  query({ ...rest, event_type: eventType, order_key: orderKey });
+/** Field by field: a command's other options are none of the route's business, and it says so. */
+const historyQuery = ({ eventType, orderKey, origin, source, since, until, limit }: HistoryFilter) =>
+  query({ event_type: eventType, order_key: orderKey, origin, source, since, until, limit });
 
 /** The journal of a running process, through its API. */
 export function openLiveJournal(

@@ -31,10 +31,13 @@ const ROTATE_EVERY_MS = 30_000;
 /** Names from outside become labels; beyond so many, new ones are left out. */
 const MOST_SAMPLES = 1_000;
 
+const RESOLUTION_MS = 10;
+
 /** The delay of the event loop over the last half to whole minute, whoever asks and however often. */
 function loopDelay(clock: Clock) {
-  const monitors = [monitorEventLoopDelay({ resolution: 20 }), monitorEventLoopDelay({ resolution: 20 })] as const;
-  for (const monitor of monitors) monitor.enable();
+  const monitor = () => monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  const monitors = [monitor(), monitor()] as const;
+  for (const each of monitors) each.enable();
   let older = 0;
   let timer: Timer;
   const rotate = () => {
@@ -46,7 +49,9 @@ function loopDelay(clock: Clock) {
   return {
     read() {
       const seen = monitors[older as 0 | 1];
-      const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
+      // A sample is the time between two beats, of which the beat itself is no delay.
+      const seconds = (nanoseconds: number) =>
+        Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1_000) : 0;
       if (seen.count === 0) return { mean: 0, p50: 0, p99: 0, max: 0 };
       return {
         mean: seconds(seen.mean),
@@ -57,7 +62,7 @@ function loopDelay(clock: Clock) {
     },
     stop() {
       timer.cancel();
-      for (const monitor of monitors) monitor.disable();
+      for (const each of monitors) each.disable();
     },
   };
 }

@@ -29,7 +29,8 @@ const plain = { layer: 1, placement: "leader", emits: [] } as const;
 describe("units under the supervisor", () => {
   test("event_router and dlq_retry run in order, answer to their daemon types, and end in reverse", async () => {
     const w = world();
-    const runtime = w.runtime(ownUnits(w), { manager: w.manager });
+    const units = ownUnits(w).filter(({ name }) => name === "event_router" || name === "dlq_retry");
+    const runtime = w.runtime(units, { manager: w.manager });
     await w.driven(runtime.start());
     expect([w.manager.isRunning("EVENT_ROUTER"), w.manager.isRunning("DLQ_RETRY")]).toEqual([true, true]);
     expect(w.manager.getStatus().event_router).toMatchObject({ critical: true, dependsOn: [] });

@@ -3,6 +3,7 @@ import { OperatingError } from "../../../kernel/index.ts";
 import { openApiDocument } from "../openapi.ts";
 import { Reply, type Route, route } from "../route.ts";
 import * as schema from "../schemas.ts";
+import { unitsOnTheWire } from "../status.ts";
 
 const tag = "system";
 
@@ -74,7 +75,7 @@ export const systemRoutes: readonly Route[] = [
     scope: "read",
     limit: "read",
     answers: { 200: { about: "One row for each.", schema: z.object({ units: z.array(schema.unitRow) }) } },
-    handle: ({ ports }) => ({ units: ports.units() }),
+    handle: ({ ports }) => ({ units: unitsOnTheWire(ports.units()) }),
   }),
   route({
     id: "why",

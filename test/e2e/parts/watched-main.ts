@@ -1,0 +1,97 @@
+/**
+ * A main process with a watched main loop, for tests: `node watched-main.ts <folder> <how>`. It publishes before, while and
+ * after something blocks its main loop for three seconds, and says when the alarm is in the journal and all is delivered.
+ */
+import { execFileSync } from "node:child_process";
+import { writeSync } from "node:fs";
+import { join } from "node:path";
+import { threadedStore } from "../../../src/adapters/sqlite/threaded-store.ts";
+import { liveRegistry } from "../../../src/app/registry.ts";
+import { createUnitRuntime, DaemonManager, routerLedger, watchMainLoop } from "../../../src/daemons/index.ts";
+import { builtinRows, createCatalog } from "../../../src/events/index.ts";
+import { createLog, systemClock, systemRandom } from "../../../src/kernel/index.ts";
+import { EventRouter } from "../../../src/router/index.ts";
+
+const [folder, how] = process.argv.slice(2) as [string, "busy" | "native"];
+const BLOCK_MS = 3_000;
+const EACH = 50;
+const say = (line: string) => void writeSync(1, `${line}\n`);
+
+const clock = systemClock();
+const log = createLog("INFO");
+const nodeId = "n1";
+const store = await threadedStore({
+  path: join(folder, "coordination.db"),
+  modulesUrl: new URL("../../../src/app/store-modules.ts", import.meta.url).href,
+  clock,
+});
+const router = new EventRouter({
+  catalog: createCatalog(builtinRows),
+  store,
+  clock,
+  random: systemRandom(),
+  log,
+  nodeId,
+});
+const inner = router as unknown as EventRouter;
+const mainLoop = watchMainLoop({ clock, log, blockedAfterMs: 1_000, logFile: join(folder, "alarm.log") });
+const manager = new DaemonManager({
+  clock,
+  random: systemRandom(),
+  log,
+  nodeId,
+  pid: process.pid,
+  ledger: routerLedger(inner),
+});
+const registry = liveRegistry({ router: inner, store, supervisor: manager, mainLoop });
+const units = createUnitRuntime({ registry, router: inner, clock, log, manager, heartbeatMs: 500 });
+await units.start();
+
+const heard = new Set<string>();
+const consumer = await inner.consume({
+  consumer: "counting",
+  handlers: { HOST_OFFLINE: ({ payload }) => void heard.add(String(payload.node_id)) },
+});
+const publish = (when: string) =>
+  Array.from({ length: EACH }, (_, i) =>
+    inner.publish("HOST_OFFLINE", { node_id: `${when}-${i}`, reason: "silent" }, { source: "test" }),
+  );
+
+function innocentBlocker(ms: number): number {
+  if (how === "native") {
+    execFileSync("sleep", [String(ms / 1_000)]);
+    return 0;
+  }
+  const end = performance.now() + ms;
+  let turns = 0;
+  while (performance.now() < end) turns += 1;
+  return turns;
+}
+
+const alarmed = Promise.withResolvers<void>();
+inner.subscribe("ERROR", ({ payload, seq }) => {
+  if (payload.error_code !== "MAIN_LOOP_BLOCKED") return;
+  say(`alarm in the journal: ${seq !== null}`);
+  alarmed.resolve();
+});
+
+const before = publish("before");
+await mainLoop.watching;
+const during = publish("during");
+say("blocking");
+innocentBlocker(BLOCK_MS);
+say("unblocked");
+const after = publish("after");
+const published = await Promise.all([...before, ...during, ...after]);
+for (const event of published) await inner.settled(event);
+await alarmed.promise;
+say(`delivered ${heard.size} of ${published.length}`);
+say(`delay ${mainLoop.loopDelay().maxMs > 2_000 && mainLoop.blocks > 0} answering ${mainLoop.isAnswering()}`);
+
+await manager.shutdown();
+await units.stop();
+await consumer.stop();
+await router.stop();
+await store.close();
+await mainLoop.stop();
+say("ended");
