@@ -40,6 +40,14 @@ const status = (rest: Partial<StatusReport> = {}): StatusReport => ({
   ...rest,
 });
 
+const stopped = (atMs: number) => ({
+  type: "Ready",
+  status: "false",
+  reason: "Stopped",
+  message: "stopped by operator",
+  last_transition_at: atMs / 1_000,
+});
+
 const said = (rest: Partial<StatusReport>) => diagnose(status(rest), NOW).map(({ level, what }) => `${level}: ${what}`);
 
 describe("the diagnosis", () => {
@@ -75,7 +83,7 @@ describe("the diagnosis", () => {
     ],
     [
       "a daemon that was stopped",
-      { daemons: [daemon("a", { state: "stopped", wanted: false })] },
+      { daemons: [daemon("a", { state: "stopped", wanted: false, conditions: [stopped(NOW - 10_000)] })] },
       "warn: a was stopped",
     ],
     [
@@ -118,6 +126,11 @@ describe("the diagnosis", () => {
     ],
   ])("names %s", (_, rest, expected) => {
     expect(said(rest)).toEqual([expected]);
+  });
+
+  it("finds nothing wrong with a daemon that the profile leaves out, also if it ran in an earlier life", () => {
+    const left = (conditions: DaemonRow["conditions"]) => daemon("a", { state: "stopped", wanted: false, conditions });
+    expect(said({ daemons: [left([]), left([stopped(NOW - 3_600_000)])] })).toEqual([]);
   });
 
   it("counts those that wait for a daemon with that one, and tells the worst first", () => {

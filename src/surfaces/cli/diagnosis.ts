@@ -34,7 +34,14 @@ const note = (what: string, todo: string): Trouble => ({ level: "note", what, to
 /** The name in quotes at the end of "waits for 'x': a -> b -> x". */
 const rootOf = (paused: string): string | undefined => /^waits for '([^']+)'/.exec(paused)?.[1];
 
-function ofDaemon(row: DaemonRow, nowMs: number): Trouble[] {
+/** Whether somebody stopped it while this process ran; one that the profile leaves out never started here. */
+const wasStopped = ({ wanted, state, conditions }: DaemonRow, startedAtMs: number): boolean => {
+  if (wanted || state !== "stopped") return false;
+  const ready = conditions.find(({ type }) => type === "Ready");
+  return ready !== undefined && ready.reason === "Stopped" && ready.last_transition_at * 1_000 >= startedAtMs;
+};
+
+function ofDaemon(row: DaemonRow, nowMs: number, startedAtMs: number): Trouble[] {
   const name = printable(row.name);
   const why = printable(row.permanently_failed ?? row.last_error ?? row.health.message);
   if (row.permanently_failed !== null)
@@ -56,7 +63,7 @@ function ofDaemon(row: DaemonRow, nowMs: number): Trouble[] {
   // Those that wait for another one are counted with that one.
   if (row.paused !== null && rootOf(row.paused) === undefined)
     return [warn(`${name} is kept from running: ${printable(row.paused)}`, `'ringrift daemons resume ${name}'`)];
-  if (!row.wanted && row.state === "stopped")
+  if (wasStopped(row, startedAtMs))
     return [warn(`${name} was stopped`, `'ringrift daemons start ${name}' if it should run`)];
   return [];
 }
@@ -122,7 +129,7 @@ export function diagnose(status: StatusReport, nowMs: number, alerts?: OpenAlert
           ),
         ]),
     ...ofReadiness(status),
-    ...daemons.flatMap((row) => ofDaemon(row, nowMs)),
+    ...daemons.flatMap((row) => ofDaemon(row, nowMs, nowMs - status.uptime_seconds * 1_000)),
     ...waitingFor(daemons),
     ...(alerts === undefined ? [] : ofAlerts(alerts)),
     ...ofLetters(status.dead_letters),
