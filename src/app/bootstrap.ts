@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
 import {
   type AuditReport,
@@ -15,14 +16,18 @@ import {
   type Unit,
   type UnitRuntime,
   watchMainLoop,
+  why,
+  whyFacts,
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import {
   type Clock,
   createLog,
   type Log,
+  logPathOf,
   messageOf,
   type OperatingError,
+  openLogFile,
   type Random,
   systemClock,
   systemRandom,
@@ -111,20 +116,24 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   const { settings } = options;
   const clock = options.clock ?? systemClock();
   const random = options.random ?? systemRandom();
-  const log = options.log ?? createLog(settings.logLevel);
-  for (const notice of settings.notices) log.warn(notice);
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const guard = guardDataDir(settings.dataDir);
   const undo = createUndo();
   undo.push(() => guard.release());
+  const logFile =
+    options.log === undefined ? openLogFile({ path: logPathOf(settings.dataDir), ...settings.logFile }) : undefined;
+  undo.push(() => logFile?.close());
+  const log = options.log ?? createLog(settings.logLevel, logFile === undefined ? {} : { file: logFile });
+  for (const notice of settings.notices) log.warn(notice);
   let phase: Phase = "starting";
   const shutdown = () => {
     phase = "stopping";
     return undo.run();
   };
   try {
+    const path = ownFile(join(settings.dataDir, "coordination.db"));
     const bare = await threadedStore({
-      path: ownFile(join(settings.dataDir, "coordination.db")),
+      path,
       modulesUrl: new URL(`./store-modules.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url).href,
       clock,
     });
@@ -157,7 +166,12 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       ledger,
       config: settings.daemons,
     });
-    const mainLoop = watchMainLoop({ clock, log, blockedAfterMs: 1_000 });
+    const mainLoop = watchMainLoop({
+      clock,
+      log,
+      ...settings.watchdog,
+      ...(logFile === undefined ? {} : { logFile: logPathOf(settings.dataDir) }),
+    });
     undo.push(() => mainLoop.stop());
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
@@ -178,6 +192,11 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         units: () => units.status(),
         status: () => status(),
         audit: () => audit(),
+        why: (subject) =>
+          why(
+            subject,
+            whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),
+          ),
         bootstrapStatus: () => ({ ...bringUp.status() }),
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
@@ -196,8 +215,12 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       random,
       supervisor: daemons,
       mainLoop,
+      database: sqliteCare(path),
+      logFile,
+      maintenance: settings.maintenance,
       surface: control.kept,
     });
+    const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const registry: Registry = withOwnUnits(live, options.units ?? []);
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     const sources = { router: inner, daemons, units: () => units.status() };
@@ -225,7 +248,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       router: inner,
       clock,
       log,
-      profile: profileOf(options.profile ?? settings.profile, options.units ?? []),
+      profile,
       problems: () => (store.fault === null ? [] : [`the store refuses to commit: ${store.fault.message}`]),
     });
     undo.push(() => bringUp.sayGoodbye("the process ends in order"));

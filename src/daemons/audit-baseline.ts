@@ -116,6 +116,10 @@ export const auditBaseline: AuditBaseline = {
       emits: ["DLQ_EVENTS_PURGED", "DLQ_EVENTS_REPLAYED", "DLQ_STALE_EVENTS"],
       hears: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
     },
+    maintenance: {
+      emits: ["ERROR"],
+      hears: [],
+    },
     http_server: {
       emits: [],
       hears: ["METRICS_UPDATED"],

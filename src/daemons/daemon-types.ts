@@ -156,7 +156,7 @@ export function resolveDaemon(name: string, registered: ReadonlySet<string>): Re
 
 /** Which units a process runs, by what it is for. A unit enters when it works; each profile holds what its units need. */
 export const daemonProfiles = {
-  coordinator: ["event_router", "daemon_control", "daemon_watchdog", "dlq_retry"],
+  coordinator: ["event_router", "daemon_control", "daemon_watchdog", "dlq_retry", "maintenance"],
   training_node: ["event_router", "daemon_control", "daemon_watchdog"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

@@ -18,7 +18,7 @@
  *
  * This room's own units keep the house in order: `event_router` (marks, retention, consumers that stay away), `dlq_retry`
  * (dead letters, back to their own consumer and to nobody else), `daemon_control` (cluster events become holds on daemons),
- * `daemon_watchdog` (silent, stuck and late units). A thread watches the main loop and names what blocks it.
+ * `daemon_watchdog` (silent, stuck and late units), `maintenance` (the database file, the logs, what only grows). A thread watches the main loop and names what blocks it.
  */
 export { type AuditedUnit, type AuditOptions, type AuditReport, type AuditTotals, auditWiring } from "./audit.ts";
 export { type AuditBaseline, auditBaseline, baselineOf } from "./audit-baseline.ts";
@@ -104,6 +104,7 @@ export {
   daemonWatchdog,
   daemonWatchdogDefaults,
 } from "./daemon-watchdog.daemon.ts";
+export type { DatabaseCare } from "./database-care.port.ts";
 export { type DlqRetryPorts, type DlqRetrySettings, dlqRetryDaemon, dlqRetryDefaults } from "./dlq-retry.daemon.ts";
 export {
   type EventRouterDaemonPorts,
@@ -129,6 +130,12 @@ export {
 } from "./main-loop/main-loop-watch.ts";
 export { type PulseReading, readPulse } from "./main-loop/pulse.ts";
 export type { BlockReport } from "./main-loop/watchdog.thread.ts";
+export {
+  type MaintenancePorts,
+  type MaintenanceSettings,
+  maintenanceDaemon,
+  maintenanceDefaults,
+} from "./maintenance.daemon.ts";
 export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";
 export { printAudit } from "./print-audit.ts";
 export {
@@ -173,3 +180,5 @@ export {
   type UnitRuntime,
   type UnitRuntimeOptions,
 } from "./unit-runtime.ts";
+export { type Gate, type Why, type WhyFacts, why } from "./why.ts";
+export { type WhySources, whyFacts } from "./why-facts.ts";

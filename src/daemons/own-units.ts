@@ -4,6 +4,7 @@ import { type DaemonWatchdogPorts, daemonWatchdog } from "./daemon-watchdog.daem
 import { dlqRetryDaemon } from "./dlq-retry.daemon.ts";
 import { type EventRouterDaemonPorts, eventRouterDaemon } from "./event-router.daemon.ts";
 import { untilTheyCome } from "./excuse.ts";
+import { type MaintenancePorts, maintenanceDaemon } from "./maintenance.daemon.ts";
 import { bootstrapPart, daemonManagerPart, routerPart, unitRuntimePart } from "./parts.ts";
 import type { Unit } from "./unit.ts";
 
@@ -16,10 +17,16 @@ export interface OwnUnitsPorts {
   readonly leaderUnits?: DaemonControlPorts["leaderUnits"];
   /** From `watchMainLoop`; without it nobody watches the main loop. */
   readonly mainLoop?: DaemonWatchdogPorts["mainLoop"];
+  /** The database file behind the store; without it nobody checks it. */
+  readonly database?: MaintenancePorts["database"];
+  /** The log file of this process; without it there is none to rotate. */
+  readonly logFile?: MaintenancePorts["logFile"];
+  readonly maintenance?: MaintenancePorts["settings"];
 }
 
 /** The units of this room, for `app` to put into its registry beside those of the other rooms. */
-export const ownUnits = ({ router, store, supervisor, mainLoop, leaderUnits }: OwnUnitsPorts) => {
+export const ownUnits = ({ router, store, supervisor, mainLoop, leaderUnits, ...rest }: OwnUnitsPorts) => {
+  const { database, logFile, maintenance } = rest;
   const { nodeId } = router;
   const leaders = (): ReadonlySet<string> =>
     new Set((units as readonly Unit[]).filter(({ placement }) => placement === "leader").map(({ name }) => name));
@@ -29,6 +36,7 @@ export const ownUnits = ({ router, store, supervisor, mainLoop, leaderUnits }: O
     daemonControl(control),
     daemonWatchdog({ nodeId, mainLoop }),
     dlqRetryDaemon({ router, store }),
+    maintenanceDaemon({ store, nodeId, database, logFile, settings: maintenance ?? {} }),
   ] as const;
   return units;
 };

@@ -5,6 +5,7 @@ import {
   type Log,
   messageOf,
   OperatingError,
+  runAll,
   sleep,
   type Timer,
 } from "../kernel/index.ts";
@@ -62,6 +63,8 @@ export interface UnitRuntime {
   readiness(): Readiness;
   /** The units that were asked to start, in the order of their start. */
   outcomes(): UnitOutcome[];
+  /** When each unit last said that it lives, in milliseconds since the epoch. */
+  lastBeats(): ReadonlyMap<string, number>;
 }
 
 /** A subscription that fails is tried again after these waits. */
@@ -76,6 +79,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const { nodeId } = router;
   const startedAt = clock.monotonic();
   const stopping = new AbortController();
+  const beats = new Map<string, number>();
   let begun = false;
   let heartbeat: Timer | undefined;
   /** The last start that was asked for; starts never overlap. */
@@ -164,6 +168,7 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
   const beat = () => {
     const why = offDuty();
     for (const live of units.filter(({ unit }) => wanted.has(unit.name))) {
+      beats.set(live.unit.name, clock.now());
       const { name, status, message, handled_events, failed_events } = live.status();
       const { busyMs, overdueMs } = live.work();
       const paused = why.get(name) ?? null;
@@ -206,9 +211,11 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
       heartbeat?.cancel();
       await starting?.catch(() => undefined);
       heartbeat?.cancel();
-      await Promise.all(names.map((name) => manager.stop(name, { actor: SOURCE })));
-      // Speakers before listeners: the highest layer first.
-      for (const unit of [...units].reverse()) await unit.unsubscribe(STOP_GRACE_MS);
+      await runAll([
+        () => Promise.all(names.map((name) => manager.stop(name, { actor: SOURCE }))),
+        // Speakers before listeners: the highest layer first.
+        ...[...units].reverse().map((unit) => () => unit.unsubscribe(STOP_GRACE_MS)),
+      ]);
     })();
     return ending;
   };
@@ -275,5 +282,6 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
           subscribed: live.status().subscribed,
           error: faults.get(live.unit.name) ?? null,
         })),
+    lastBeats: () => beats,
   };
 }

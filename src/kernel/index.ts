@@ -10,9 +10,18 @@ export { canonicalJson, type Json } from "./canonical-json.ts";
 export { type Clock, sleep, systemClock, type Timer, type VirtualClock, virtualClock } from "./clock.ts";
 export { assert, isOperatingError, messageOf, OperatingError, type OperatingErrorOptions } from "./errors.ts";
 export { createIds, type Ids } from "./ids.ts";
-export { createLog, LOG_LEVELS, type Log, type LogFields, type LogLevel, silentLog } from "./log.ts";
+export { createLog, LOG_LEVELS, type Log, type LogFields, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
+export {
+  type LogFile,
+  type LogFileOptions,
+  logPathOf,
+  openLogFile,
+  type ReadLogOptions,
+  readLogLines,
+} from "./log-files.ts";
 export { pick, type Random, seededRandom, systemRandom } from "./random.ts";
 export { createRecent, type Recent } from "./recent.ts";
 export { createRing, type Ring } from "./ring.ts";
+export { runAll } from "./run-all.ts";
 export { didYouMean, suggest } from "./suggest.ts";
 export { createTimeLimits, type TimeLimits } from "./time-limits.ts";

@@ -26,9 +26,24 @@ const wrap = (inner: pino.Logger): Log => ({
   },
 });
 
-/** JSON lines on the given stream (standard error by default: standard output belongs to commands). */
-export const createLog = (level: LogLevel, stream: pino.DestinationStream = pino.destination(2)): Log =>
-  wrap(pino({ level: level.toLowerCase(), base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream));
+export interface LogPlaces {
+  /** Standard error unless given: standard output belongs to commands. */
+  readonly stream?: pino.DestinationStream;
+  /** The same lines once more, as in a `LogFile`. */
+  readonly file?: pino.DestinationStream;
+}
+
+/** JSON lines on standard error, and in a file beside it where one is given. */
+export const createLog = (level: LogLevel, { stream = pino.destination(2), file }: LogPlaces = {}): Log => {
+  const both: pino.DestinationStream = {
+    write(line) {
+      stream.write(line);
+      file?.write(line);
+    },
+  };
+  const options = { level: level.toLowerCase(), base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return wrap(pino(options, file === undefined ? stream : both));
+};
 
 export const silentLog = (): Log => {
   const log: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log, level: "silent" };

@@ -6,6 +6,7 @@ import {
   type Log,
   OperatingError,
   type Random,
+  runAll,
   type TimeLimits,
 } from "../kernel/index.ts";
 import { Cursor } from "./cursor.ts";
@@ -64,6 +65,8 @@ export interface ConsumersOptions {
   ) => Prepared;
   readonly within: <T>(event: AnyEvent, consumer: string, run: () => T) => T;
   readonly onEnded: (seqs: readonly number[]) => void;
+  /** Pairs ended without being handled: a consumer was forgotten, or wants other events now. */
+  readonly onGivenUp: () => void;
   readonly onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => void;
   readonly publishPassing: (prepared: Prepared) => void;
   readonly onFailure: (failure: Failure) => void;
@@ -144,6 +147,7 @@ export class Consumers {
       registered?.cursor.stop();
       this.#all.delete(consumer);
       const [result] = await this.#o.store.commit([unregisterConsumer({ consumer, at: this.#o.clock.now() })]);
+      this.#o.onGivenUp();
       return result;
     });
   }
@@ -201,13 +205,12 @@ export class Consumers {
 
   async stop(): Promise<void> {
     const end = new OperatingError("SESSION_CLOSED", "the main process stops", { retryable: true });
-    await Promise.all(
-      [...this.#all.values()].map(async ({ runner, session, cursor }) => {
-        await runner?.stop(STOP_GRACE_MS);
-        await session?.close(end, false);
-        cursor.stop();
-      }),
+    const stopped = await Promise.allSettled(
+      [...this.#all.values()].map(({ runner, session, cursor }) =>
+        runAll([() => runner?.stop(STOP_GRACE_MS), () => session?.close(end, false), () => cursor.stop()]),
+      ),
     );
+    await runAll(stopped.map((each) => () => (each.status === "rejected" ? Promise.reject(each.reason) : undefined)));
   }
 
   /** One after the other for each name. */
@@ -336,6 +339,7 @@ export class Consumers {
     const [registered] = await store.commit([
       registerConsumer({ consumer, kind, wanted, start, handlerVersion, deafTo, at }),
     ]);
+    this.#o.onGivenUp();
     if (registered.wasExpired) log.warn("a consumer that had expired is back; it starts anew", { consumer, start });
     // Also those that have ended: what they still owe is delivered as long as the type is wanted in some way.
     const subscriptions = Map.groupBy(

@@ -13,6 +13,7 @@ import {
   type Random,
   type Recent,
   type Ring,
+  runAll,
   sleep,
   type TimeLimits,
 } from "../kernel/index.ts";
@@ -155,6 +156,7 @@ export class EventRouter<R extends Rows = Rows> {
       prepareEmission: (type, payload, parent, source, how) => this.prepare(type, payload, { parent, source }, how),
       within: (event, consumer, run) => this.#tracing.handled(event, consumer, () => this.#current.run(event, run)),
       onEnded: (seqs) => this.#ended(seqs),
+      onGivenUp: () => this.#recheckSettled(),
       onFailure: (failure) => this.#failed(failure),
       onDeath: (delivery, failure, attempts) => this.#death(delivery, failure, attempts),
       ...this.#afterCommit,
@@ -381,6 +383,7 @@ export class EventRouter<R extends Rows = Rows> {
         ({ state }) => state === "owed" || state === "parked" || state === "retrying",
       );
       if (open.length === 0) return;
+      if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped", { retryable: true });
       await new Promise<void>((resolve) => {
         const list = this.#waiters.get(seq) ?? [];
         list.push(resolve);
@@ -408,8 +411,10 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   /** Writes down marks that moved without an ack, and signs of life. Called from time to time. */
-  flushMarks(): Promise<void> {
-    return this.#consumers.flushMarks();
+  async flushMarks(): Promise<void> {
+    await this.#consumers.flushMarks();
+    // Pairs also end without this process doing it: a consumer expired, or a tool changed the journal.
+    this.#recheckSettled();
   }
 
   /** Nothing is on its way to any consumer of this process. */
@@ -420,12 +425,17 @@ export class EventRouter<R extends Rows = Rows> {
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
-    await this.#consumers.stop();
-    if (this.store.fault === null)
-      await this.flushMarks().catch((error: unknown) =>
-        this.#log.warn("marks were not written", { error: String(error) }),
-      );
-    this.#timeLimits.stop();
+    await runAll([
+      () => this.#consumers.stop(),
+      async () => {
+        if (this.store.fault !== null) return;
+        await this.#consumers
+          .flushMarks()
+          .catch((error: unknown) => this.#log.warn("marks were not written", { error: String(error) }));
+      },
+      () => this.#timeLimits.stop(),
+      () => this.#recheckSettled(),
+    ]);
   }
 
   #canonical(spelling: string): string {
@@ -505,6 +515,11 @@ export class EventRouter<R extends Rows = Rows> {
     }
   }
 
+  /** Whoever waits for an event to be settled looks again. */
+  #recheckSettled(): void {
+    this.#ended([...this.#waiters.keys()]);
+  }
+
   #deprecated(kind: "name" | "key" | "unknown", what: string, instead: string): void {
     const times = kind === "unknown" ? this.statistics.unknown(what) : this.statistics.deprecated(what);
     if (times > 1) return;
@@ -513,7 +528,7 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   #ephemeralFailed(event: AnyEvent, subscriber: string, kind: "failed" | "timeout", error: string): void {
-    this.#failed({ consumer: subscriber, event, kind, error, attempts: 1 });
+    this.#failed({ consumer: subscriber, event, kind, error, attempts: 1, limitMs: this.settings.handlerTimeoutMs });
   }
 
   #failed({ consumer, event, kind, error, attempts }: Failure): void {
@@ -530,13 +545,13 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   /** HANDLER_FAILED or HANDLER_TIMEOUT, except about handlers of those two. */
-  #death({ event }: Delivery, { kind, error, consumer }: Failure, attempts: number): Prepared | undefined {
+  #death({ event }: Delivery, { kind, error, consumer, limitMs }: Failure, attempts: number): Prepared | undefined {
     const name = kind === "timeout" ? "HANDLER_TIMEOUT" : "HANDLER_FAILED";
     if (REPORTS.has(event.eventType) || this.catalog.row(name) === undefined) return undefined;
     const about = { consumer, event_type: event.eventType, event_id: event.eventId, attempts };
     const payload =
       kind === "timeout"
-        ? { ...about, timeout_seconds: this.settings.handlerTimeoutMs / 1_000 }
+        ? { ...about, timeout_seconds: limitMs / 1_000 }
         : { ...about, error: error.slice(0, 2_000), fingerprint: fingerprintOf(error) };
     try {
       return this.prepare(name, payload, { source: "router", parent: event }, "strict");

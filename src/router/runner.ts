@@ -64,6 +64,8 @@ export interface Failure {
   readonly kind: "failed" | "timeout";
   readonly error: string;
   readonly attempts: number;
+  /** The time limit that this handler has. */
+  readonly limitMs: number;
 }
 
 /** A handler whose read set keeps changing under it: after so many runs it counts as failed. */
@@ -239,8 +241,9 @@ export class Runner {
   }
 
   async #failed(delivery: Delivery, kind: "failed" | "timeout", error: string): Promise<void> {
-    const { consumer } = this.#o;
-    const failure: Failure = { consumer, event: delivery.event, kind, error, attempts: delivery.attempts + 1 };
+    const { consumer, timeoutMs: limitMs } = this.#o;
+    const { event } = delivery;
+    const failure: Failure = { consumer, event, kind, error, attempts: delivery.attempts + 1, limitMs };
     this.#o.onFailure(failure);
     let word: Prepared | undefined;
     const death: Death = {

@@ -205,7 +205,9 @@ export class Session {
     );
     this.#drop([delivery, ...behind]);
     const { consumer } = this;
-    const failure: Failure = { consumer, event: delivery.event, kind, error, attempts: delivery.attempts + 1 };
+    const { event } = delivery;
+    const limitMs = this.#o.leaseMs;
+    const failure: Failure = { consumer, event, kind, error, attempts: delivery.attempts + 1, limitMs };
     this.#o.onFailure(failure);
     let word: Prepared | undefined;
     for (;;) {

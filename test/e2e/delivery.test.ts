@@ -45,7 +45,8 @@ test("two processes both get all of 10,000 events, and a third that starts later
   const third = consumer("third", "NEW_GAMES_AVAILABLE", "earliest");
   await third.waitForLine(all, { timeoutMs: 60_000 });
   for (const process of [first, second, third]) await process.stop();
-  expect(countPairs(coordination.router.store)).toEqual(
+  const visitors = countPairs(coordination.router.store).filter(({ consumer }) => !consumer.includes("@"));
+  expect(visitors).toEqual(
     ["first", "second", "third"].map((name) => ({ consumer: name, state: "done", pairs: COUNT })),
   );
 });

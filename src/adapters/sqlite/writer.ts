@@ -42,6 +42,8 @@ const transactionOver = (db: DatabaseSync): Transaction => {
 function openDatabase(path: string): DatabaseSync {
   try {
     const db = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true });
+    // Counts only for a database that has no table yet: freed pages can then be given back bit by bit.
+    db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;");
     // Without this a checkpoint would run inside some unlucky commit at every 1000 pages.
     db.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -65536;");

@@ -1,11 +1,17 @@
-/** Each variable of the router changes what it names: seen at a router over a real store, not at the parsed value. */
+/** Each variable changes what it names: seen at a router over a real store and at real parts, not at the parsed value. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type UnitWorld, unitWorld } from "../../../test/fixtures/unit-world.ts";
 import { eventRouterDaemon } from "../../daemons/event-router.daemon.ts";
+import { look, quiet } from "../../daemons/main-loop/silence.ts";
+import { maintenanceDaemon } from "../../daemons/maintenance.daemon.ts";
 import { type BuiltinRows, builtinRows } from "../../events/index.ts";
-import { isOperatingError, type Log } from "../../kernel/index.ts";
+import { isOperatingError, type Log, logPathOf, openLogFile } from "../../kernel/index.ts";
+import { logFilesOf } from "../../kernel/log-files.ts";
 import { consumerStatus } from "../../router/index.ts";
-import { readSettings } from "./read.ts";
+import { readSettings, type Settings } from "./read.ts";
 import { settingRows } from "./values.ts";
 
 type World = UnitWorld<BuiltinRows>;
@@ -15,7 +21,7 @@ interface Behaviour {
   readonly cases: readonly (readonly [text: string | undefined, seen: unknown])[];
   /** Settings that the one under test needs beside it. */
   readonly beside?: Readonly<Record<string, string>>;
-  readonly see: (world: World, log: readonly string[]) => Promise<unknown>;
+  readonly see: (world: World, log: readonly string[], settings: Settings) => Promise<unknown>;
 }
 
 const offline = (w: World, node_id: string) =>
@@ -252,7 +258,65 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
       return expired();
     },
   },
+  "log.file_bytes": {
+    cases: [
+      [undefined, 1],
+      ["10000", 4],
+    ],
+    see: async (_world, _log, settings) => logFilesAfter(settings, 35),
+  },
+  "log.files": {
+    beside: { RINGRIFT_LOG_FILE_BYTES: "10000" },
+    cases: [
+      [undefined, 5],
+      ["2", 2],
+    ],
+    see: async (_world, _log, settings) => logFilesAfter(settings, 100),
+  },
+  "watchdog.blocked_after": {
+    cases: [
+      [undefined, 1_000],
+      ["2.5", 2_500],
+    ],
+    async see(_world, _log, { watchdog }) {
+      let state = quiet(0, 0);
+      for (let now = 250; ; now += 250) {
+        const { next, turn } = look(state, { beatAt: 0, now }, { everyMs: 250, ...watchdog });
+        if (turn?.kind === "alarm") return now;
+        state = next;
+      }
+    },
+  },
+  "maintenance.integrity_check_every": {
+    cases: [
+      [undefined, 1],
+      ["3600", 3],
+    ],
+    async see(w, _log, { maintenance }) {
+      let checks = 0;
+      const check = async () => {
+        checks += 1;
+        return [];
+      };
+      const database = { check, walBytes: () => 0, truncateWal: async () => true };
+      const unit = maintenanceDaemon({ store: w.store, nodeId: "n1", database, settings: maintenance });
+      await w.driven(w.runtime([unit]).start());
+      await w.pass(2.5 * 3_600_000);
+      return checks;
+    },
+  },
 };
+
+/** How many files there are after so many lines of a thousand bytes. */
+function logFilesAfter({ logFile }: Settings, lines: number): number {
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-settings-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = logPathOf(folder);
+  const file = openLogFile({ path, ...logFile });
+  for (let i = 0; i < lines; i += 1) file.write(`${"x".repeat(999)}\n`);
+  file.close();
+  return logFilesOf(path).length;
+}
 
 const recorder = () => {
   const lines: string[] = [];
@@ -261,7 +325,8 @@ const recorder = () => {
   return { lines, log };
 };
 
-const rows = settingRows.filter(([key]) => key.startsWith("router."));
+const SEEN_HERE = /^(router|watchdog|maintenance)\.|^log\.file/;
+const rows = settingRows.filter(([key]) => SEEN_HERE.test(key));
 const cases = rows.flatMap(([key, { variable }]) =>
   (behaviours[key]?.cases ?? []).map(([text, seen]) => ({ key, variable, text, seen })),
 );
@@ -272,10 +337,10 @@ test.each(cases)("with $variable=$text one sees $seen", async ({ key, variable, 
   const { lines, log } = recorder();
   const world = unitWorld(builtinRows, { settings: settings.router, log });
   onTestFinished(() => world.close());
-  expect(await see(world, lines)).toEqual(seen);
+  expect(await see(world, lines, settings)).toEqual(seen);
 });
 
-test("every setting of the router is shown to change something", () => {
+test("every such setting is shown to change something", () => {
   for (const [key] of rows) {
     const seen = (behaviours[key]?.cases ?? []).map(([, each]) => JSON.stringify(each));
     expect(new Set(seen).size, key).toBeGreaterThan(1);

@@ -133,6 +133,9 @@ describe("precedence", () => {
       router: { ...defaultRouterSettings, handlerTimeoutMs: 1_001, retryMostMs: 7_000, window: 66 },
       daemons: expect.objectContaining({ maxRestartAttempts: 5, recoveryCooldownMs: 10_000 }),
       api: { host: "127.0.0.1", serverName: undefined, localReads: true, tls: undefined, rateFactor: 1 },
+      logFile: { mostBytes: 20_000_000, files: 5 },
+      watchdog: { blockedAfterMs: 1_000 },
+      maintenance: { integrityEveryMs: 86_400_000 },
       token: undefined,
       notices: [],
     });

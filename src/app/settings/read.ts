@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import type { MaintenanceSettings } from "../../daemons/index.ts";
 import { type LogLevel, OperatingError } from "../../kernel/index.ts";
 import type { RouterSettings } from "../../router/index.ts";
 import { readConfigFile } from "./config-file.ts";
@@ -27,6 +28,9 @@ export interface Settings {
   readonly router: RouterSettings;
   readonly daemons: SupervisorSettings;
   readonly api: ApiSettings;
+  readonly logFile: { readonly mostBytes: number; readonly files: number };
+  readonly watchdog: { readonly blockedAfterMs: number };
+  readonly maintenance: Pick<MaintenanceSettings, "integrityEveryMs">;
   /** The token of the API, where a file names one. */
   readonly token: Secret | undefined;
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
@@ -108,6 +112,9 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
     logLevel: values["log.level"],
     router: routerFields.of(values),
     daemons: daemonFields.of(values),
+    logFile: { mostBytes: values["log.file_bytes"], files: values["log.files"] },
+    watchdog: { blockedAfterMs: Math.round(values["watchdog.blocked_after"] * 1_000) },
+    maintenance: { integrityEveryMs: Math.round(values["maintenance.integrity_check_every"] * 1_000) },
     token: values["api.token_file"],
     notices: resolution.notices,
   };

@@ -2,7 +2,11 @@
  * Every setting of the program. A new setting is a new row: it then has its variable, its key in the file, its place in
  * `config show`, its line in the reference, and a test that fails until somebody shows what it changes.
  */
-import { daemonProfiles, daemonManagerDefaults as daemons } from "../../daemons/index.ts";
+import {
+  daemonProfiles,
+  daemonManagerDefaults as daemons,
+  maintenanceDefaults as maintenance,
+} from "../../daemons/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
 import { choice, decimal, host, type Kind, name, path, whole, yesNo } from "./kinds.ts";
@@ -322,5 +326,29 @@ export const settingsSchema = {
     kind: decimal({ least: 0.01, most: 10_000 }),
     about: "Multiplies how many requests one caller may make over the port.",
     fallback: always(1),
+  }),
+  "log.file_bytes": row({
+    variable: "RINGRIFT_LOG_FILE_BYTES",
+    kind: whole({ least: 10_000, most: 10_000_000_000, unit: "bytes" }),
+    about: "Size at which `logs/ringrift.log` in the data folder is put aside and a new one is begun.",
+    fallback: always(20_000_000),
+  }),
+  "log.files": row({
+    variable: "RINGRIFT_LOG_FILES",
+    kind: whole({ least: 1, most: 1_000, unit: "files" }),
+    about: "Log files that are kept, the one being written among them.",
+    fallback: always(5),
+  }),
+  "watchdog.blocked_after": row({
+    variable: "RINGRIFT_WATCHDOG_BLOCKED_AFTER",
+    kind: seconds(0.05, 3_600),
+    about: "Silence of the main loop after which its watchdog raises the alarm.",
+    fallback: always(1),
+  }),
+  "maintenance.integrity_check_every": row({
+    variable: "RINGRIFT_MAINTENANCE_INTEGRITY_CHECK_EVERY",
+    kind: seconds(60, YEAR_SECONDS),
+    about: "Time between two checks of the whole database.",
+    fallback: always(maintenance.integrityEveryMs / 1_000),
   }),
 } as const satisfies Record<string, Setting<unknown>>;

@@ -1,0 +1,45 @@
+import { statSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import type { DatabaseCare } from "../../daemons/index.ts";
+import { OperatingError } from "../../kernel/index.ts";
+import type { CareAnswer, CareOptions } from "./care.thread.ts";
+
+const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+
+const ask = (options: CareOptions): Promise<CareAnswer> =>
+  new Promise((resolve, reject) => {
+    const thread = new Worker(new URL(`./care.thread.${extension}`, import.meta.url), {
+      name: `database ${options.chore}`,
+      workerData: options,
+    });
+    thread.once("message", resolve);
+    thread.once("error", reject);
+    // After an answer this says nothing new.
+    thread.once("exit", () => reject(new OperatingError("CARE_FAILED", `'${options.chore}' ended without an answer`)));
+    // A check of a large database is no reason to keep a process that has nothing else to do.
+    thread.unref();
+  });
+
+/** The care of one database file, each chore on a thread of its own. */
+export function sqliteCare(path: string): DatabaseCare {
+  const answerTo = async (chore: CareOptions["chore"]): Promise<Exclude<CareAnswer, { error: string }>> => {
+    const answer = await ask({ path, chore });
+    if ("error" in answer)
+      throw new OperatingError("CARE_FAILED", `'${chore}' of the database failed: ${answer.error}`, {
+        retryable: true,
+        hint: "It is tried again; if it stays so, look at the disk.",
+      });
+    return answer;
+  };
+  return {
+    async check() {
+      const answer = await answerTo("check");
+      return "problems" in answer ? answer.problems : [];
+    },
+    async truncateWal() {
+      const answer = await answerTo("truncate_wal");
+      return "done" in answer && answer.done;
+    },
+    walBytes: () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+  };
+}

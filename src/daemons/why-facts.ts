@@ -1,0 +1,41 @@
+import type { EventRouter, Store } from "../router/index.ts";
+import type { DaemonManager } from "./daemon-manager/daemon-manager.ts";
+import { pendingByConsumer } from "./dlq-letters.ts";
+import { eventRouterDaemonDefaults } from "./event-router.daemon.ts";
+import type { Registry } from "./registry.ts";
+import type { UnitRuntime } from "./unit-runtime.ts";
+import { watchRules } from "./watched-units.ts";
+import type { WhyFacts } from "./why.ts";
+
+export interface WhySources {
+  readonly now: number;
+  readonly registry: Pick<Registry, "units">;
+  readonly manager: Pick<DaemonManager, "getStatus">;
+  readonly runtime: Pick<UnitRuntime, "status" | "lastBeats">;
+  readonly router: Pick<EventRouter, "nodeId" | "consumerLag">;
+  readonly store: Pick<Store, "read">;
+  readonly process?: string;
+  readonly profile?: WhyFacts["profile"];
+}
+
+/** Takes the facts that `why` judges from a running process. */
+export function whyFacts({ now, registry, manager, runtime, router, store, process, profile }: WhySources): WhyFacts {
+  return {
+    now,
+    nodeId: router.nodeId,
+    process,
+    units: registry.units,
+    daemons: manager.getStatus(),
+    status: runtime.status(),
+    profile,
+    beats: runtime.lastBeats(),
+    deadLetters: new Map(
+      pendingByConsumer(store).map(({ consumer, letters, oldest_at }) => [
+        consumer,
+        { pending: letters, oldestAt: oldest_at },
+      ]),
+    ),
+    lag: router.consumerLag(),
+    limits: { heartbeatMs: watchRules.lateMs, lag: eventRouterDaemonDefaults.lagWarning },
+  };
+}
