@@ -13,6 +13,7 @@ import {
   registerDlq,
   registerEvents,
   registerGames,
+  registerLogs,
   registerPlay,
   registerStats,
   registerStatus,
@@ -132,6 +133,7 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerStatus(program, shell);
   registerDaemons(program, shell, readFolderBooks);
   registerWhy(program, shell);
+  registerLogs(program, shell);
   registerToken(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);

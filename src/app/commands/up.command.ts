@@ -1,8 +1,8 @@
 import { type Command, CommanderError } from "commander";
 import { daemonProfiles } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
-import { type Clock, createLog, type Log, sleep } from "../../kernel/index.ts";
-import { EXIT, logLine, oneOf, printable, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { type Clock, createLog, type LogPlaces, sleep } from "../../kernel/index.ts";
+import { EXIT, logLine, oneOf, printable, type Shell, shorten, wholeNumber } from "../../surfaces/cli/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { type LiveRegion, liveRegion } from "./up/live-region.ts";
@@ -30,6 +30,7 @@ interface UpOptions {
 }
 
 type Main = Coordination<Rows>;
+type LogStream = NonNullable<LogPlaces["stream"]>;
 
 /** Everything that happens while it runs: the live line, and what systemd is told. */
 async function runUntil(
@@ -78,12 +79,13 @@ async function stop(main: Main, shell: Shell, region: LiveRegion | undefined, no
     ended = true;
   });
   notifier.stopping("stopping");
-  const again = io.onForce === undefined ? "" : paint.dim("  Ctrl-C again forces it");
+  const again = io.onForce === undefined ? "" : "  Ctrl-C again forces it";
   const tell = () => {
     const names = waitedFor(daemons.getStatus());
     const line = waitingLine(names, clock.monotonic() - began);
     const isNews = names.join() !== said || clock.monotonic() - saidAt >= SAY_WAITING_EVERY_MS;
-    if (region !== undefined) region.draw([forced ? paint.red(`${line}, by force`) : `${line}${again}`]);
+    const hint = forced ? "  by force" : again;
+    if (region !== undefined) region.draw([`${shorten(line, shell.width - hint.length - 1)}${paint.dim(hint)}`]);
     else if (isNews && !shell.json) shell.say(line);
     if (!isNews) return;
     said = names.join();
@@ -125,23 +127,21 @@ function judge(summary: Summary): void {
   if (summary.hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
 }
 
-/** On a terminal, log lines are readable and scroll by above the live line. */
-function terminalLog(settings: Settings, shell: Shell, region: LiveRegion): Log {
-  const write = (json: string) => region.above(logLine(json, shell.paint, shell.width));
-  return createLog(settings.logLevel, { write });
-}
-
-type Start = (options: { settings: Settings; clock: Clock; log?: Log }) => Promise<Main>;
+type Start = (options: { settings: Settings; clock: Clock; logStream?: LogStream }) => Promise<Main>;
 
 async function up(options: UpOptions, settings: Settings, shell: Shell, start: Start): Promise<void> {
   const { io, clock } = shell;
   const isLive = io.isTerminal && !shell.json && options.headless !== true;
   const region = isLive ? liveRegion(io) : undefined;
   region?.draw([shell.paint.dim(`starting on ${settings.dataDir} ...`)]);
-  const own = region !== undefined && io.errIsTerminal === true ? terminalLog(settings, shell, region) : undefined;
+  // At a terminal, log lines are readable and scroll by above the live lines.
+  const logStream: LogStream | undefined =
+    region !== undefined && io.errIsTerminal === true
+      ? { write: (json: string) => region.above(logLine(json, shell.paint, shell.width)) }
+      : undefined;
   let main: Main;
   try {
-    main = await start({ settings, clock, ...(own === undefined ? {} : { log: own }) });
+    main = await start({ settings, clock, ...(logStream === undefined ? {} : { logStream }) });
   } finally {
     region?.clear();
   }
@@ -151,7 +151,7 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
     pid: process.pid,
     ppid: process.ppid,
     clock,
-    log: own ?? createLog(settings.logLevel),
+    log: createLog(settings.logLevel, logStream === undefined ? {} : { stream: logStream }),
     isAlive: () => main.daemons.livenessProbe(),
   });
   try {

@@ -18,6 +18,7 @@ export { type CliIo, EXIT, reportFailure } from "./io.ts";
 export type { EventNote, JournalView } from "./journal-view.port.ts";
 export { createJournals, type Journals } from "./journals.ts";
 export { logLine } from "./log-line.ts";
+export { registerLogs } from "./logs.command.ts";
 export { createMainProcesses, type MainProcess, type MainProcesses } from "./main-process.ts";
 export { createPaint, type Paint, wantsColor } from "./paint.ts";
 export { registerPlay } from "./play.command.ts";

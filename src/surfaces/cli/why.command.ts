@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import { isOperatingError, OperatingError } from "../../kernel/index.ts";
-import { askMain, type MainProcess } from "./main-process.ts";
+import { askMain } from "./main-process.ts";
 import { negative, type Shell } from "./shell.ts";
-import type { DaemonRow } from "./status-report.ts";
 import { duration, printable, shorten, wrapText } from "./text.ts";
-import { whyDaemon } from "./why-daemon.ts";
 
 export interface WhyReport {
   readonly subject: string;
@@ -25,6 +23,13 @@ const text = (value: unknown): string => {
   if (value === null || value === undefined) return "";
   return printable(typeof value === "string" ? value : JSON.stringify(value));
 };
+
+/** What the process advises in words of its API, in words of this command line. */
+export const asCommands = (hint: string): string =>
+  hint
+    .replaceAll(/POST \/v1\/daemons\/([\w.-]+)\/(start|stop|restart|reset|pause|resume)/g, "'ringrift daemons $2 $1'")
+    .replaceAll(/GET \/v1\/daemon-actions/g, "'ringrift daemons show'")
+    .replaceAll(/GET \/v1\/units|'\/v1\/units'/g, "'ringrift daemons list'");
 
 const INDENT = 7;
 const LABEL = 9;
@@ -55,32 +60,19 @@ export function whyLines(report: WhyReport, shell: Pick<Shell, "paint" | "width"
       ...labelled("is", text(gate.actual), width),
       ...labelled("must be", text(gate.required), width),
       ...labelled("since", span(gate.since), width),
-      ...(gate.hint === null ? [] : labelled("do", printable(gate.hint), width)),
+      ...(gate.hint === null ? [] : labelled("do", printable(asCommands(gate.hint)), width)),
     ];
     const stem = isLast ? " " : paint.dim("│");
     return [`  ${branch} ${paint.red(`✗ ${name}`)}`, ...below.map((line) => `  ${stem}    ${line}`)];
   });
   const isStopped = report.gates.some(({ passed }) => !passed);
-  const verdict = (isStopped ? paint.red : paint.green)(printable(report.verdict));
   const since = span(report.since);
-  return [
-    `${paint.bold(printable(report.subject))} ${paint.dim(`(${printable(report.kind)})`)}: ${verdict}${since === "" ? "" : paint.dim(`, since ${since}`)}`,
-    ...lines,
-  ];
-}
-
-/** The main process's own answer; of a daemon its row tells the same where nobody gives one. */
-async function ask(main: MainProcess, subject: string, nowMs: number): Promise<WhyReport> {
-  try {
-    return await main.get<WhyReport>(`/v1/why/${encodeURIComponent(subject)}`);
-  } catch (thrown) {
-    if (!isOperatingError(thrown, "ROUTE_NOT_FOUND")) throw thrown;
-  }
-  const row = await main.get<DaemonRow>(`/v1/daemons/${encodeURIComponent(subject)}`).catch((thrown: unknown) => {
-    if (!isOperatingError(thrown, "UNKNOWN_DAEMON")) throw thrown;
-    throw new OperatingError("UNKNOWN_DAEMON", thrown.message, { hint: "'ringrift daemons list' shows them all." });
-  });
-  return whyDaemon(row, nowMs / 1_000);
+  const [first = "", ...rest] = wrapText(
+    `${printable(report.subject)} (${printable(report.kind)}): ${printable(report.verdict)}${since === "" ? "" : `, since ${since}`}`,
+    width,
+  );
+  const color = isStopped ? paint.red : paint.green;
+  return [paint.bold(color(first)), ...rest.map((line) => paint.bold(color(line))), ...lines];
 }
 
 /** `ringrift why`: what stands between a subject and its work. */
@@ -93,7 +85,11 @@ export function registerWhy(program: Command, shell: Shell): void {
     .argument("<subject>", "the name of a daemon or unit")
     .action((subject: string) =>
       askMain(shell.main, async (main) => {
-        const report = await ask(main, subject, shell.clock.now());
+        const path = `/v1/why/${encodeURIComponent(subject)}`;
+        const report = await main.get<WhyReport>(path).catch((thrown: unknown) => {
+          if (!isOperatingError(thrown) || thrown.hint === undefined) throw thrown;
+          throw new OperatingError(thrown.code, thrown.message, { hint: asCommands(thrown.hint), cause: thrown });
+        });
         if (shell.json) shell.print(report);
         else for (const line of whyLines(report, shell)) shell.say(line);
         if (report.gates.some(({ passed }) => !passed)) throw negative();

@@ -1,97 +1,74 @@
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../kernel/index.ts";
 import { createPaint } from "./paint.ts";
-import type { DaemonRow } from "./status-report.ts";
-import { whyLines } from "./why.command.ts";
-import { whyDaemon } from "./why-daemon.ts";
+import { asCommands, type WhyReport, whyLines } from "./why.command.ts";
 
 const clock = virtualClock();
 const NOW = clock.now() / 1_000;
 
-const daemon = (rest: Partial<DaemonRow> = {}): DaemonRow => ({
-  name: "auto_sync",
-  state: "running",
-  critical: false,
-  wanted: true,
-  depends_on: ["event_router"],
-  paused: null,
-  started_at: NOW - 60,
-  uptime_seconds: 60,
-  restarts: 0,
-  max_restarts: 5,
-  restart_at: null,
-  last_error: null,
-  permanently_failed: null,
-  health: { status: "running", message: "" },
-  conditions: [{ type: "Ready", status: "false", reason: "x", message: "", last_transition_at: NOW - 30 }],
-  ...rest,
+const passed = (gate: string, actual: unknown) => ({
+  gate,
+  passed: true,
+  actual,
+  required: actual,
+  since: null,
+  hint: null,
 });
+const closed = {
+  gate: "dependency: event_router",
+  passed: false,
+  actual: "failed",
+  required: "running",
+  since: NOW - 30,
+  hint: "'ringrift why event_router'",
+};
 
-const lines = (row: DaemonRow, width = 100) =>
-  whyLines(whyDaemon(row, NOW), { paint: createPaint(false), width, clock });
+const report = (gates: WhyReport["gates"], verdict: string): WhyReport => ({
+  subject: "auto_sync",
+  kind: "daemon",
+  verdict,
+  since: NOW - 60,
+  gates,
+});
+const lines = (given: WhyReport, width = 100) => whyLines(given, { paint: createPaint(false), width, clock });
 
-describe("why a daemon runs or does not", () => {
-  it("shows every gate of one that runs", () => {
-    expect(lines(daemon())).toEqual([
-      "auto_sync (daemon): it runs, since 1 min",
-      "  ├─ ✓ somebody wants it  wanted",
-      "  ├─ ✓ nobody holds it  no hold",
-      "  ├─ ✓ what it depends on is ready  event_router ready",
-      "  ├─ ✓ it is not given up  0 restarts in the last hour",
-      "  ├─ ✓ its wait before a restart is over  no wait",
-      "  ├─ ✓ it is ready  running",
-      "  └─ ✓ it is healthy  running",
+describe("the chain of gates", () => {
+  it("shows each that opens on one line", () => {
+    const gates = [passed("wanted", "yes"), passed("lag", 0), passed("registered", "")];
+    expect(lines(report(gates, "auto_sync runs and is well"))).toEqual([
+      "auto_sync (daemon): auto_sync runs and is well, since 1 min",
+      "  ├─ ✓ wanted  yes",
+      "  ├─ ✓ lag  0",
+      "  └─ ✓ registered",
     ]);
   });
 
-  it.each<[string, Partial<DaemonRow>, string, RegExp]>([
-    ["unwanted", { wanted: false, state: "stopped" }, "it does not run", /✗ somebody wants it\n.*is +not wanted\n/],
-    [
-      "held",
-      { state: "stopped", paused: "the disk is moved" },
-      "it does not run",
-      /✗ nobody holds it\n.*is +the disk is moved\n.*must be +no hold/,
-    ],
-    [
-      "waiting",
-      { state: "stopped", paused: "waits for 'event_router': auto_sync -> event_router" },
-      "it does not run",
-      /✗ what it depends on is ready\n(.*\n)*.*do +'ringrift why event_router'$/,
-    ],
-    [
-      "given up",
-      { state: "failed", permanently_failed: "5 restarts did not help" },
-      "it does not run",
-      /must be +at most 5 restarts in the last hour\n/,
-    ],
-    [
-      "restarting",
-      { state: "restarting", restart_at: NOW + 12, last_error: "boom" },
-      "it does not run",
-      /is +12\.0 s left, after: boom/,
-    ],
-    [
-      "starting",
-      { state: "starting" },
-      "it does not run",
-      /✗ it is ready\n.*is +starting\n.*must be +running\n.*since +30\.0 s/,
-    ],
-    [
-      "unwell",
-      { state: "degraded", health: { status: "degraded", message: "3 of 5 failed" } },
-      "it runs, but is not well",
-      /✗ it is healthy\n.*is +3 of 5 failed/,
-    ],
-  ])("stops at the gate of one that is %s", (_, row, verdict, drawn) => {
-    const report = whyDaemon(daemon(row), NOW);
-    expect(report.verdict).toBe(verdict);
-    expect(report.gates.filter(({ passed }) => !passed)).toHaveLength(1);
-    expect(report.gates.at(-1)?.passed).toBe(false);
-    expect(lines(daemon(row)).join("\n")).toMatch(drawn);
+  it("shows of one that does not what is, what must be, since when and what to do", () => {
+    expect(lines(report([passed("wanted", "yes"), closed, passed("lag", 0)], "auto_sync does not run"))).toEqual([
+      "auto_sync (daemon): auto_sync does not run, since 1 min",
+      "  ├─ ✓ wanted  yes",
+      "  ├─ ✗ dependency: event_router",
+      "  │    is       failed",
+      "  │    must be  running",
+      "  │    since    30.0 s",
+      "  │    do       'ringrift why event_router'",
+      "  └─ ✓ lag  0",
+    ]);
   });
 
-  it.each([60, 80, 120])("keeps within %i columns", (width) => {
-    const row = daemon({ state: "failed", permanently_failed: "word ".repeat(60) });
-    for (const line of lines(row, width)) expect(line.length, line).toBeLessThanOrEqual(width);
+  it("says in commands what the process says in requests", () => {
+    expect(asCommands("Start it: POST /v1/daemons/event_router/start.")).toBe(
+      "Start it: 'ringrift daemons start event_router'.",
+    );
+    expect(asCommands("'/v1/units' lists them; see GET /v1/daemon-actions")).toBe(
+      "'ringrift daemons list' lists them; see 'ringrift daemons show'",
+    );
+  });
+
+  it.each([60, 80, 120])("keeps within %i columns, whatever it is told", (width) => {
+    const long = { ...closed, actual: "word ".repeat(60), hint: "\u001b[2J ".repeat(60), required: { least: 1 } };
+    const drawn = lines(report([passed("x", "y".repeat(300)), long], "no"), width);
+    for (const line of drawn) expect(line.length, line).toBeLessThanOrEqual(width);
+    expect(drawn.join("")).not.toContain("\u001b");
   });
 });
