@@ -91,9 +91,10 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
       closing ??= (async () => {
         await queue.drained();
         queue.close(new OperatingError("STORE_CLOSED", "the store is closed"));
+        // The last connection that closes puts the write-ahead log back into the file, and only the writer may.
+        if (reader.isOpen) reader.close();
         send({ type: "close" });
         await exited;
-        if (reader.isOpen) reader.close();
       })();
       return closing;
     },

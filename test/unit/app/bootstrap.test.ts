@@ -114,6 +114,13 @@ test("what it writes is for its owner alone, also in a folder that others can re
   expect(modes.map(([name]) => name)).toContain("coordination.db-wal");
 });
 
+test("an end in order leaves one database file that needs nothing beside it", async () => {
+  const dataDir = folder();
+  const coordination = await boot({ dataDir });
+  await coordination.shutdown();
+  expect(readdirSync(dataDir).filter((name) => name.startsWith("coordination"))).toEqual(["coordination.db"]);
+});
+
 test("an unknown profile is refused with what was perhaps meant, and leaves the folder free", async () => {
   const dataDir = folder();
   await expect(boot({ dataDir, profile: "coordinatr" })).rejects.toMatchObject({
