@@ -25,6 +25,7 @@ import {
   type Clock,
   createLog,
   type Log,
+  type LogPlaces,
   logPathOf,
   messageOf,
   type OperatingError,
@@ -70,6 +71,8 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
+  /** Where log lines go besides the log file; standard error unless given. */
+  readonly logStream?: LogPlaces["stream"];
   /** Stands between the router and the store; for tests that cut the line. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -125,7 +128,12 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
   const logFile =
     options.log === undefined ? openLogFile({ path: logPathOf(settings.dataDir), ...settings.logFile }) : undefined;
   undo.push(() => logFile?.close());
-  const log = options.log ?? createLog(settings.logLevel, logFile === undefined ? {} : { file: logFile });
+  const log =
+    options.log ??
+    createLog(settings.logLevel, {
+      ...(logFile === undefined ? {} : { file: logFile }),
+      ...(options.logStream === undefined ? {} : { stream: options.logStream }),
+    });
   for (const notice of settings.notices) log.warn(notice);
   let phase: Phase = "starting";
   const shutdown = () => {

@@ -39,4 +39,6 @@ if (wasStarted()) {
   const terminal = openTerminal(process, ports.clock);
   process.exitCode = await runCli(process.argv.slice(2), terminal.io, ports);
   terminal.release();
+  // What was forced may have left something behind that would keep the process alive.
+  if (terminal.forced) process.exit();
 }

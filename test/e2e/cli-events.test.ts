@@ -55,7 +55,13 @@ describe("ringrift up", () => {
     main.kill(signal);
     main.kill(signal);
     expect(await main.exited).toEqual({ code: 0, signal: null });
-    expect(main.stdout().trimEnd().split("\n").at(-1)).toBe('{"status":"stopped"}');
+    expect(JSON.parse(main.stdout().trimEnd().split("\n").at(-1)!)).toMatchObject({
+      status: "stopped",
+      events: expect.any(Number),
+      dead_letters: 0,
+      hung: [],
+      forced: false,
+    });
     expect((await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "{}")).code).toBe(4);
   });
 
@@ -81,7 +87,7 @@ describe("ringrift up", () => {
     const { match } = await parent.waitForLine(/^ready pid (\d+)/);
     expect(Number(match[1])).not.toBe(parent.pid);
     parent.kill("SIGKILL");
-    await parent.waitForLine(/^stopped$/);
+    await parent.waitForLine(/^stopped after .*: \d+ events, 0 dead letters left$/);
   });
 });
 

@@ -4,22 +4,32 @@ import type { Clock, Random } from "../../kernel/index.ts";
 import {
   type CliIo,
   createJournals,
+  createMainProcesses,
   createPaint,
+  printableLines,
   registerAudit,
   registerConfig,
+  registerDaemons,
   registerDlq,
   registerEvents,
   registerGames,
+  registerLogs,
   registerPlay,
   registerStats,
+  registerStatus,
+  registerToken,
+  registerWhy,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
 import { createArenaConsole } from "../../workloads/arena/index.ts";
 import { registerDemo } from "../demo/demo.command.ts";
-import { inspectSettings, readSettings, settingsReport } from "../settings.ts";
+import { findDataDir, inspectSettings, readSettings, settingsReport, settingsSchema } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { auditDeclarations } from "./declarations.ts";
+import { registerDoctor } from "./doctor.command.ts";
+import { registerDown } from "./down.command.ts";
+import { readFolderBooks } from "./folder-books.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { registerUp } from "./up.command.ts";
 
@@ -30,6 +40,9 @@ export interface CliPorts {
   /** Who runs it; kept on record with what is changed. */
   readonly actor: string;
 }
+
+/** For defaults that depend on nothing. */
+const NOWHERE = { hostName: "", dataDir: "", configFile: undefined };
 
 interface GlobalOptions {
   readonly config?: string;
@@ -59,6 +72,7 @@ function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
     clock: ports.clock,
     actor: ports.actor,
     journals,
+    main: createMainProcesses(() => settings().dataDir),
     get json() {
       return options().json === true;
     },
@@ -70,7 +84,7 @@ function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
     },
     say: (line = "") => io.out(`${line}\n`),
     print: (value) => io.out(`${JSON.stringify(value)}\n`),
-    note: (line) => io.err(`${line}\n`),
+    note: (line) => io.err(`${printableLines(line)}\n`),
   };
 }
 
@@ -115,10 +129,26 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
     .helpCommand("help [command]", "print help for a command");
   registerDemo(program, shell);
   registerUp(program, shell, (given) => readSettings(io.env, io.cwd, { ...flagsOf(program), ...given }));
+  registerDown(program, shell);
+  registerStatus(program, shell);
+  registerDaemons(program, shell, readFolderBooks);
+  registerWhy(program, shell);
+  registerLogs(program, shell);
+  registerToken(program, shell);
   registerEvents(program, shell, catalog);
   registerDlq(program, shell, catalog);
-  registerConfig(program, shell, {
-    inspect: () => settingsReport(inspectSettings(io.env, io.cwd, flagsOf(program))),
+  const inspect = () => inspectSettings(io.env, io.cwd, flagsOf(program));
+  registerConfig(program, shell, { inspect: () => settingsReport(inspect()) });
+  registerDoctor(program, shell, {
+    inspect: () => settingsReport(inspect()),
+    where() {
+      const { settings } = inspect();
+      const [folder, port] = [settings.get("data_dir")!, settings.get("api.port")!];
+      return {
+        dataDir: folder.sound ? (folder.value as string) : findDataDir(io.cwd),
+        port: port.sound ? (port.value as number) : settingsSchema["api.port"].fallback(NOWHERE),
+      };
+    },
   });
   registerStats(program, io);
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));

@@ -5,6 +5,8 @@ export interface Terminal {
   readonly io: CliIo;
   /** Lets the process end. Signals that come later still do no harm. */
   release(): void;
+  /** Whether somebody was too impatient for an end in order. */
+  readonly forced: boolean;
 }
 
 const PARENT_EVERY_MS = 1_000;
@@ -18,11 +20,16 @@ export function openTerminal(process: NodeJS.Process, clock: Clock): Terminal {
   const { stdin, stdout, stderr, env } = process;
   const ending = new AbortController();
   let askedAt: number | undefined;
+  let forced = false;
+  let force: (() => void) | undefined;
   const stop = () => {
     askedAt ??= clock.monotonic();
-    // Whoever asks twice does not want to wait for a clean end.
-    if (clock.monotonic() - askedAt > SECOND_AFTER_MS) process.exit(INTERRUPTED);
-    ending.abort();
+    if (clock.monotonic() - askedAt <= SECOND_AFTER_MS) return ending.abort();
+    // Whoever asks twice does not want to wait for an end in order; whoever asks thrice, for no end at all.
+    if (force === undefined || forced) return process.exit(INTERRUPTED);
+    forced = true;
+    askedAt = clock.monotonic();
+    force();
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
 
@@ -57,7 +64,17 @@ export function openTerminal(process: NodeJS.Process, clock: Clock): Terminal {
       get columns() {
         return stdout.columns ?? 100;
       },
+      errIsTerminal: stderr.isTTY === true,
       signal: ending.signal,
+      onForce(run) {
+        force = run;
+        return () => {
+          force = undefined;
+        };
+      },
+    },
+    get forced() {
+      return forced;
     },
     release: () => clearInterval(watch),
   };

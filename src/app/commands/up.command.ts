@@ -1,35 +1,211 @@
-import type { Command } from "commander";
-import { type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
-import { bootstrapCoordination } from "../bootstrap.ts";
+import { type Command, CommanderError } from "commander";
+import { daemonProfiles } from "../../daemons/index.ts";
+import type { Rows } from "../../events/index.ts";
+import { type Clock, createLog, type LogPlaces, sleep } from "../../kernel/index.ts";
+import { EXIT, logLine, oneOf, printable, type Shell, shorten, wholeNumber } from "../../surfaces/cli/index.ts";
+import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
+import { type LiveRegion, liveRegion } from "./up/live-region.ts";
+import { measureLoopDelay } from "./up/loop-delay.ts";
+import { createSampler } from "./up/sampler.ts";
+import { createNotifier, type Notifier } from "./up/sd-notify.ts";
+import { liveLines, plainLine, type Sample, type Summary, summaryLine, waitedFor, waitingLine } from "./up/up-view.ts";
 
-/** Resolves when the signal aborts. */
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
+const LOOK_EVERY_MS = 1_000;
+const TELL_SYSTEMD_EVERY_MS = 10_000;
+const STOP_LOOK_EVERY_MS = 100;
+/** In a pipe, what is waited for is said when it is new, and again after so long. */
+const SAY_WAITING_EVERY_MS = 5_000;
+/** After a forced end has had so long, nobody waits any more. */
+const FORCED_LIMIT_MS = 10_000;
+/** The exit code of a process that was ended by Ctrl-C, as shells count it. */
+const INTERRUPTED = 130;
+
+const PROFILES = Object.keys(daemonProfiles);
+
+interface UpOptions {
+  readonly profile?: string;
+  readonly port?: number;
+  readonly headless?: boolean;
+}
+
+type Main = Coordination<Rows>;
+type LogStream = NonNullable<LogPlaces["stream"]>;
+
+/** Everything that happens while it runs: the live line, and what systemd is told. */
+async function runUntil(
+  asked: AbortSignal,
+  main: Main,
+  shell: Shell,
+  sample: () => Sample,
+  region: LiveRegion | undefined,
+  notifier: Notifier,
+): Promise<void> {
+  const { clock } = shell;
+  const { port } = main.api;
+  const place = { pid: process.pid, port, dataDir: main.settings.dataDir };
+  let toldAt = clock.monotonic();
+  while (!asked.aborted) {
+    // Cut short by the signal, the wait ends the loop by itself.
+    await sleep(clock, LOOK_EVERY_MS, asked).catch(() => undefined);
+    if (asked.aborted) return;
+    const seen = sample();
+    region?.draw(liveLines(seen, place, shell));
+    if (clock.monotonic() - toldAt < TELL_SYSTEMD_EVERY_MS) continue;
+    toldAt = clock.monotonic();
+    notifier.status(plainLine(seen));
+  }
+}
+
+/** Ends it in order and says what that waits for. A second signal forces it. */
+async function stop(main: Main, shell: Shell, region: LiveRegion | undefined, notifier: Notifier): Promise<Summary> {
+  const { io, clock, paint } = shell;
+  const { router, daemons } = main;
+  const began = clock.monotonic();
+  const restarts = Object.values(daemons.getStatus()).reduce((sum, info) => sum + info.restarts, 0);
+  const { total_events: events, handler_failures } = router.getStats();
+  const { pending, retrying } = router.deadLetters.counts();
+  let forced = false;
+  let said = "";
+  let saidAt = Number.NEGATIVE_INFINITY;
+  const force = Promise.withResolvers<void>();
+  const release = io.onForce?.(() => {
+    forced = true;
+    void daemons.shutdown({ force: true });
+    clock.after(FORCED_LIMIT_MS, () => force.resolve());
   });
+  let ended = false;
+  const ending = main.shutdown().finally(() => {
+    ended = true;
+  });
+  notifier.stopping("stopping");
+  const again = io.onForce === undefined ? "" : "  Ctrl-C again forces it";
+  const tell = () => {
+    const names = waitedFor(daemons.getStatus());
+    const line = waitingLine(names, clock.monotonic() - began);
+    const isNews = names.join() !== said || clock.monotonic() - saidAt >= SAY_WAITING_EVERY_MS;
+    const hint = forced ? "  by force" : again;
+    if (region !== undefined) region.draw([`${shorten(line, shell.width - hint.length - 1)}${paint.dim(hint)}`]);
+    else if (isNews && !shell.json) shell.say(line);
+    if (!isNews) return;
+    said = names.join();
+    saidAt = clock.monotonic();
+    notifier.status(line);
+  };
+  const watching = (async () => {
+    while (!ended) {
+      tell();
+      await sleep(clock, STOP_LOOK_EVERY_MS);
+    }
+  })();
+  await Promise.race([ending, force.promise]);
+  ended = true;
+  await watching;
+  release?.();
+  region?.clear();
+  const hung = forced ? waitedFor(daemons.getStatus()) : (await daemons.shutdown()).hung;
+  return {
+    status: "stopped",
+    uptime_seconds: Math.round(clock.now() - main.startedAt) / 1_000,
+    events,
+    handler_failures,
+    dead_letters: pending + retrying,
+    restarts,
+    hung,
+    forced,
+  };
+}
+
+function say(summary: Summary, shell: Shell): void {
+  if (shell.json) shell.print(summary);
+  else shell.say(summaryLine(summary));
+}
+
+/** Whoever starts it sees by the exit code how it ended. */
+function judge(summary: Summary): void {
+  if (summary.forced) throw new CommanderError(INTERRUPTED, "ringrift.forced", "");
+  if (summary.hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
+}
+
+type Start = (options: { settings: Settings; clock: Clock; logStream?: LogStream }) => Promise<Main>;
+
+async function up(options: UpOptions, settings: Settings, shell: Shell, start: Start): Promise<void> {
+  const { io, clock } = shell;
+  const isLive = io.isTerminal && !shell.json && options.headless !== true;
+  const region = isLive ? liveRegion(io) : undefined;
+  region?.draw([shell.paint.dim(`starting on ${settings.dataDir} ...`)]);
+  // At a terminal, log lines are readable and scroll by above the live lines.
+  const logStream: LogStream | undefined =
+    region !== undefined && io.errIsTerminal === true
+      ? { write: (json: string) => region.above(logLine(json, shell.paint, shell.width)) }
+      : undefined;
+  let main: Main;
+  try {
+    main = await start({ settings, clock, ...(logStream === undefined ? {} : { logStream }) });
+  } finally {
+    region?.clear();
+  }
+  const loop = measureLoopDelay();
+  const notifier = createNotifier({
+    env: io.env,
+    pid: process.pid,
+    ppid: process.ppid,
+    clock,
+    log: createLog(settings.logLevel, logStream === undefined ? {} : { stream: logStream }),
+    isAlive: () => main.daemons.livenessProbe(),
+  });
+  try {
+    const { api } = main;
+    const about = { pid: process.pid, port: api.port, socket_path: api.socketPath, data_dir: settings.dataDir };
+    if (shell.json) shell.print({ status: "ready", ...about });
+    else shell.say(`ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`);
+    const sample = createSampler(main, clock, loop);
+    notifier.ready(plainLine(sample()));
+    const told = new AbortController();
+    let broken: unknown;
+    void main.broken.then((error) => {
+      broken = error;
+      told.abort();
+    });
+    void main.stopRequested.then(({ actor }) => {
+      if (!shell.json) shell.say(`told to stop by ${printable(actor)}`);
+      told.abort();
+    });
+    await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier);
+    const summary = await stop(main, shell, region, notifier);
+    say(summary, shell);
+    // Whoever supervises this process starts it again.
+    if (broken !== undefined) throw broken;
+    judge(summary);
+  } finally {
+    region?.clear();
+    loop.stop();
+    // After a failure on the way; otherwise it has been done.
+    await main.shutdown();
+    await notifier.close();
+  }
+}
 
 /** `ringrift up`: the main process, in the foreground, until it is told to stop. */
-export function registerUp(program: Command, shell: Shell, readSettings: (given: SettingOverrides) => Settings): void {
+export function registerUp(
+  program: Command,
+  shell: Shell,
+  readSettings: (given: SettingOverrides) => Settings,
+  start: Start = bootstrapCoordination,
+): void {
   program
     .command("up")
-    .description("run the main process in the foreground until SIGTERM or Ctrl-C")
+    .description(
+      "run the main process in the foreground until SIGTERM or Ctrl-C; a second one forces it to end, with exit code 130",
+    )
+    .option(
+      "--profile <name>",
+      `which units run here: ${PROFILES.join(", ")}; RINGRIFT_PROFILE unless given`,
+      oneOf("--profile", PROFILES),
+    )
     .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
-    .action(async ({ port }: { port?: number }) => {
-      const { signal } = shell.io;
-      const settings = readSettings({ port });
-      const coordination = await bootstrapCoordination({ settings, clock: shell.clock });
-      try {
-        const { api } = coordination;
-        const about = { pid: process.pid, port: api.port, socket_path: api.socketPath, data_dir: settings.dataDir };
-        if (shell.json) shell.print({ status: "ready", ...about });
-        else shell.say(`ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`);
-        await Promise.race([aborted(signal), coordination.stopRequested]);
-      } finally {
-        await coordination.shutdown();
-      }
-      if (shell.json) shell.print({ status: "stopped" });
-      else shell.say("stopped");
-    });
+    .option("--headless", "no live status line, not even on a terminal: log lines alone")
+    .action((options: UpOptions) =>
+      up(options, readSettings({ port: options.port, profile: options.profile }), shell, start),
+    );
 }

@@ -1,4 +1,5 @@
 import { isOperatingError, messageOf } from "../../kernel/index.ts";
+import { printableLines } from "./text.ts";
 
 /** What a command may touch of the outside. Tests give it a recorder; the program gives it the terminal. */
 export interface CliIo {
@@ -9,8 +10,12 @@ export interface CliIo {
   readonly stdin: NodeJS.ReadableStream;
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** Whether standard error is a terminal too. */
+  readonly errIsTerminal?: boolean;
   /** Aborts on SIGINT and SIGTERM: long commands end cleanly. */
   readonly signal: AbortSignal;
+  /** Who can end quicker than in order is called at the second signal; without, that one ends the process. */
+  readonly onForce?: (run: () => void) => () => void;
 }
 
 /** Exit codes are part of the interface and never change their meaning. */
@@ -47,9 +52,9 @@ export function reportFailure(thrown: unknown, io: Pick<CliIo, "err">, json: boo
     };
     io.err(`${JSON.stringify({ error })}\n`);
   } else {
-    io.err(`error: ${messageOf(thrown)}\n`);
-    if (known && thrown.hint) io.err(`  ${thrown.hint}\n`);
-    if (!known && thrown instanceof Error && thrown.stack) io.err(`${thrown.stack}\n`);
+    io.err(`error: ${printableLines(messageOf(thrown))}\n`);
+    if (known && thrown.hint) io.err(`  ${printableLines(thrown.hint)}\n`);
+    if (!known && thrown instanceof Error && thrown.stack) io.err(`${printableLines(thrown.stack)}\n`);
   }
   return exitCode;
 }

@@ -7,6 +7,7 @@ import { Client } from "../client/client.ts";
 import type { EndpointFile } from "../client/endpoint.ts";
 import { followJournal } from "./follow.ts";
 import type { DeadLetterSelection, DeadLetterSummary, EventNote, LiveJournal } from "./journal-view.port.ts";
+import { probe } from "./main-process.ts";
 
 export interface LiveJournalOptions {
   readonly dataDir: string;
@@ -64,7 +65,7 @@ export function openLiveJournal(
     dataDir,
     startedAt: endpoint.started_at,
     async probe() {
-      await channel.send("GET", "/livez", undefined, { timeoutMs: PROBE_TIMEOUT_MS });
+      await probe(() => channel.send("GET", "/livez", undefined, { timeoutMs: PROBE_TIMEOUT_MS }));
     },
     history,
     event: async (eventId) => noteOf(await get<Wire<EventNote>>(`/v1/events/${encodeURIComponent(eventId)}`)),

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
-import { OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import type { CliIo } from "./io.ts";
 
 /** A game in progress between a person and opponents, as the arena keeps it. */
@@ -145,7 +145,11 @@ export function registerPlay(program: Command, io: CliIo, arena: PlayPort): void
       const simulations = whole("simulations", options.simulations, 1, 100_000);
       const opponent =
         options.model === undefined ? { baseline: options.against } : { modelPath: options.model, simulations };
-      const table = await arena.open({ configKey, seat, seed, ...opponent });
+      const table = await arena.open({ configKey, seat, seed, ...opponent }).catch((thrown: unknown) => {
+        const { code, message } = thrown as NodeJS.ErrnoException;
+        if (isOperatingError(thrown) || code === undefined || options.model === undefined) throw thrown;
+        throw new OperatingError("INVALID_OPTION", `--model cannot be read: ${message}`, { cause: thrown });
+      });
       const teller = options.json ? inJson(io) : inWords(io);
       if (!options.json) io.out(`${table.title}\n${table.rules}\nYou are ${STONES[seat]}. ${HELP}\n`);
       advance(table, teller);

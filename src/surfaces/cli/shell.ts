@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import type { Clock } from "../../kernel/index.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import type { Journals } from "./journals.ts";
+import type { MainProcesses } from "./main-process.ts";
 import type { Paint } from "./paint.ts";
 
 /** What a command works with. Options that hold for all commands are known once the command line is read. */
@@ -9,6 +10,7 @@ export interface Shell {
   readonly io: CliIo;
   readonly clock: Clock;
   readonly journals: Journals;
+  readonly main: MainProcesses;
   /** Who runs the command; kept on record with what is changed. */
   readonly actor: string;
   readonly json: boolean;
@@ -25,3 +27,6 @@ export interface Shell {
 
 /** Ends a command that ran well and whose answer is "no". */
 export const negative = (): CommanderError => new CommanderError(EXIT.negative, "ringrift.negative", "");
+
+/** Ends a command that has said what there is to say about a system that is not there. */
+export const unavailable = (): CommanderError => new CommanderError(EXIT.unavailable, "ringrift.unavailable", "");

@@ -8,6 +8,9 @@ export const printable = (text: string): string =>
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
 
+/** The same for a text of several lines: its line breaks stay. */
+export const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
+
 /** At most `width` characters; what was cut off shows as an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (text.length <= width) return text;

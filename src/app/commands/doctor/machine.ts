@@ -1,0 +1,96 @@
+/** Node, clock, memory, limits and port: what the machine gives. */
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { freemem, totalmem } from "node:os";
+import { sleep } from "../../../kernel/index.ts";
+import { bytes, duration, number } from "../../../surfaces/cli/index.ts";
+import { type Check, fail, ok, warn } from "./finding.ts";
+
+const NEEDED_NODE = 24;
+const CLOCK_SPAN_MS = 200;
+const MOST_DRIFT_MS = 20;
+const LEAST_MEMORY = { fail: 128e6, warn: 512e6 };
+const LEAST_FILES = { fail: 256, warn: 4_096 };
+
+export const checkNode: Check = () => {
+  const { node, sqlite = "none" } = process.versions;
+  if (Number.parseInt(node, 10) < NEEDED_NODE)
+    return [fail("node", `Node ${node}`, `Node ${NEEDED_NODE} or newer is needed: from npm, nodejs.org or nvm.`)];
+  return [ok("node", `Node ${node}, SQLite ${sqlite}`)];
+};
+
+/** Over a short span both clocks must agree: one that is being set, or a machine that is being frozen, shows. */
+export const checkClock: Check = async ({ clock }) => {
+  const [wall, steady] = [clock.now(), clock.monotonic()];
+  await sleep(clock, CLOCK_SPAN_MS);
+  const driftMs = Math.abs(clock.now() - wall - (clock.monotonic() - steady));
+  const text = `wall clock and monotonic clock agree within ${duration(Math.ceil(driftMs))}`;
+  if (driftMs <= MOST_DRIFT_MS) return [ok("clock", text)];
+  return [
+    warn(
+      "clock",
+      `wall clock and monotonic clock came ${duration(driftMs)} apart in ${duration(CLOCK_SPAN_MS)}`,
+      "Something sets the clock: let NTP slew it slowly.",
+    ),
+  ];
+};
+
+/** What the kernel says can be had without swapping; on other systems what is free. */
+function availableMemory(): number {
+  try {
+    const found = /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync("/proc/meminfo", "utf8"));
+    if (found !== null) return Number(found[1]) * 1_024;
+  } catch {
+    // No Linux: the next best number.
+  }
+  return freemem();
+}
+
+export const checkMemory: Check = () => {
+  const limit = process.constrainedMemory();
+  const total = limit > 0 && limit < totalmem() ? limit : totalmem();
+  const available = Math.min(availableMemory(), process.availableMemory());
+  const text = `${bytes(available)} available of ${bytes(total)}`;
+  const hint = "The kernel kills processes when there is none left: stop others, or add memory.";
+  if (available < LEAST_MEMORY.fail) return [fail("memory", text, hint)];
+  return [available < LEAST_MEMORY.warn ? warn("memory", text, hint) : ok("memory", text)];
+};
+
+export const checkLimits: Check = () => {
+  let limits: string;
+  try {
+    limits = readFileSync("/proc/self/limits", "utf8");
+  } catch {
+    return [];
+  }
+  const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
+  const files = soft === "unlimited" ? Number.POSITIVE_INFINITY : Number(soft ?? Number.NaN);
+  if (Number.isNaN(files)) return [];
+  const text = files === Number.POSITIVE_INFINITY ? "no limit on open files" : `${number(files)} files may be open`;
+  const hint = "'ulimit -n 65536', or LimitNOFILE= of the systemd unit: every connection is an open file.";
+  if (files < LEAST_FILES.fail) return [fail("limits", text, hint)];
+  return [files < LEAST_FILES.warn ? warn("limits", text, hint) : ok("limits", text)];
+};
+
+const listenError = (port: number): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+
+export const checkPort: Check = async ({ port, running }) => {
+  if (running !== undefined) return [ok("port", `${running.port} on loopback, by process ${running.pid}`)];
+  if (port === 0) return [ok("port", "any free one is taken")];
+  const error = await listenError(port);
+  if (error === undefined) return [ok("port", `${port} on loopback is free`)];
+  if (error === "EADDRINUSE")
+    return [
+      fail(
+        "port",
+        `${port} is taken by another program`,
+        "Set RINGRIFT_PORT to another (0 picks a free one), or stop it.",
+      ),
+    ];
+  return [fail("port", `${port} cannot be used: ${error}`, "Set RINGRIFT_PORT to another one.")];
+};

@@ -1,0 +1,132 @@
+import { type Command, Option } from "commander";
+import { isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
+import { duration, lengthOfTime, type MainProcess, negative, printable, type Shell } from "../../surfaces/cli/index.ts";
+import { findEndpoint } from "../../surfaces/index.ts";
+import { findHolder, holdsLock, isGone } from "./own-process.ts";
+
+const TIMEOUT_MS = 60_000;
+const KILLED_LIMIT_MS = 10_000;
+const LOOK_EVERY_MS = 50;
+const SAY_EVERY_MS = 5_000;
+
+interface DownOptions {
+  readonly force?: boolean;
+  readonly timeout: number;
+}
+
+/** What was done, in the order in which it was done. */
+interface Outcome {
+  readonly pid: number | null;
+  readonly stopped: boolean;
+  readonly asked: "api" | "signal" | null;
+  readonly killed: boolean;
+  readonly waited_seconds: number;
+}
+
+/** The main process of the folder, by what it wrote down or by the lock that it holds. */
+function findPid(dataDir: string): number | undefined {
+  const written = findEndpoint(dataDir)?.pid;
+  if (written !== undefined && holdsLock(written, dataDir) !== false) return written;
+  return findHolder(dataDir);
+}
+
+/** A signal goes to nobody of whom it is not certain. */
+function signalOurs(pid: number, dataDir: string, signal: NodeJS.Signals, answered: boolean): void {
+  if (holdsLock(pid, dataDir) !== true && !answered)
+    throw new OperatingError("NOT_OURS", `it is not certain that process ${pid} is the main process of ${dataDir}`, {
+      hint: `Look at it, and end it with 'kill ${pid}' if it is.`,
+    });
+  try {
+    process.kill(pid, signal);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") throw thrown;
+  }
+}
+
+/** Asks over the API; false where the process does not know the question or does not answer. */
+async function askToEnd(main: MainProcess | undefined, reason: string): Promise<boolean> {
+  try {
+    await main?.post("/v1/shutdown", { reason });
+    return main !== undefined;
+  } catch (thrown) {
+    if (isOperatingError(thrown, "ROUTE_NOT_FOUND") || isOperatingError(thrown, "UNREACHABLE")) return false;
+    throw thrown;
+  }
+}
+
+async function waitUntilGone(pid: number, limitMs: number, shell: Shell): Promise<boolean> {
+  const { clock, io } = shell;
+  const began = clock.monotonic();
+  let saidAt = began;
+  while (!isGone(pid)) {
+    const now = clock.monotonic();
+    if (now - began >= limitMs || io.signal.aborted) return false;
+    if (now - saidAt >= SAY_EVERY_MS) {
+      saidAt = now;
+      shell.note(`process ${pid} is still ending, ${duration(now - began)} so far`);
+    }
+    // Cut short by Ctrl-C, the wait ends the loop by itself.
+    await sleep(clock, LOOK_EVERY_MS, io.signal).catch(() => undefined);
+  }
+  return true;
+}
+
+async function down({ force = false, timeout }: DownOptions, shell: Shell): Promise<void> {
+  const { clock, main: processes } = shell;
+  const { dataDir } = processes;
+  const pid = findPid(dataDir);
+  const began = clock.monotonic();
+  const answer = (outcome: Omit<Outcome, "waited_seconds" | "pid">, text: string) => {
+    const waited_seconds = Math.round(clock.monotonic() - began) / 1_000;
+    if (shell.json) shell.print({ pid: pid ?? null, ...outcome, waited_seconds } satisfies Outcome);
+    else shell.say(text);
+  };
+  if (pid === undefined)
+    return answer(
+      { stopped: true, asked: null, killed: false },
+      `nothing runs on ${printable(dataDir)}: nothing to stop`,
+    );
+  const main = await processes.find();
+  const answered = main?.endpoint.pid === pid;
+  let asked: Outcome["asked"] = "api";
+  try {
+    if (!(await askToEnd(answered ? main : undefined, `asked by ${shell.actor}`))) {
+      signalOurs(pid, dataDir, "SIGTERM", answered);
+      asked = "signal";
+    }
+  } finally {
+    main?.close();
+  }
+  const how = asked === "api" ? "asked over its API" : "sent SIGTERM";
+  const took = () => duration(clock.monotonic() - began);
+  if (await waitUntilGone(pid, timeout, shell))
+    return answer({ stopped: true, asked, killed: false }, `process ${pid} has stopped: ${how}, ended after ${took()}`);
+  if (!force || shell.io.signal.aborted) {
+    answer(
+      { stopped: false, asked, killed: false },
+      `process ${pid} was ${how} and still runs after ${took()}\n  'ringrift down --force' kills it when it does not end in time; 'ringrift daemons list' shows what it waits for`,
+    );
+    throw negative();
+  }
+  signalOurs(pid, dataDir, "SIGKILL", answered);
+  const stopped = await waitUntilGone(pid, KILLED_LIMIT_MS, shell);
+  answer(
+    { stopped, asked, killed: true },
+    `process ${pid} was ${how}, did not end in ${duration(timeout)}, and was killed; what was committed is safe`,
+  );
+  if (!stopped) throw negative();
+}
+
+/** `ringrift down`: ends the main process of the data folder and comes back when it is gone. */
+export function registerDown(program: Command, shell: Shell): void {
+  program
+    .command("down")
+    .description("stop the main process and wait until it is gone; exit code 1 when it still runs, 0 when nothing ran")
+    .option("--force", "kill it when it has not ended in time")
+    .addOption(
+      new Option("--timeout <time>", "how long to wait for an end in order")
+        .argParser(lengthOfTime("--timeout"))
+        .default(TIMEOUT_MS, "60s"),
+    )
+    .action((options: DownOptions) => down(options, shell));
+}

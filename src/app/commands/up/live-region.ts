@@ -1,0 +1,34 @@
+import type { CliIo } from "../../../surfaces/cli/index.ts";
+
+/** The last lines of a terminal, drawn again and again while other lines scroll by above them. */
+export interface LiveRegion {
+  draw(lines: readonly string[]): void;
+  /** Says something that stays. */
+  above(line: string): void;
+  /** Leaves nothing behind; drawing may begin again. */
+  clear(): void;
+}
+
+const UP = (lines: number) => (lines === 0 ? "\r" : `\r\u001b[${lines}A`);
+const CLEAR_BELOW = "\u001b[J";
+
+export function liveRegion(io: Pick<CliIo, "out">): LiveRegion {
+  let shown: readonly string[] = [];
+  // Ctrl-C leaves its mark where the cursor stands: begin at the left edge.
+  const over = (lines: readonly string[]) =>
+    io.out(`${UP(shown.length)}${CLEAR_BELOW}${lines.map((line) => `${line}\n`).join("")}`);
+  return {
+    draw(lines) {
+      over(lines);
+      shown = lines;
+    },
+    above(line) {
+      over([line, ...shown]);
+    },
+    clear() {
+      if (shown.length === 0) return;
+      over([]);
+      shown = [];
+    },
+  };
+}

@@ -1,0 +1,195 @@
+import type { Command } from "commander";
+import { didYouMean, OperatingError } from "../../kernel/index.ts";
+import { askMain } from "./main-process.ts";
+import type { Paint } from "./paint.ts";
+import type { Shell } from "./shell.ts";
+import { type Cell, tableLines } from "./table.ts";
+import { ago, moment, number, plural, printable, wrapText } from "./text.ts";
+import { oneOf, wholeNumber } from "./values.ts";
+
+const SEVERITIES = ["info", "warning", "error", "critical"] as const;
+const STATUSES = ["open", "acknowledged", "closed"] as const;
+
+export interface AlertRow {
+  readonly id: string;
+  readonly key: string;
+  readonly severity: string;
+  readonly status: string;
+  readonly title: string;
+  readonly message: string;
+  readonly event_type: string | null;
+  readonly event_id: string | null;
+  readonly subject: string | null;
+  readonly opened_at: number;
+  readonly last_seen_at: number;
+  readonly count: number;
+  readonly closed_at: number | null;
+  readonly acknowledged_by: string | null;
+  readonly deliveries: readonly {
+    readonly sink: string;
+    readonly status: string;
+    readonly at: number | null;
+    readonly error: string | null;
+  }[];
+}
+
+interface ListOptions {
+  readonly status?: (typeof STATUSES)[number];
+  readonly severity?: (typeof SEVERITIES)[number];
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+const severityColor = (paint: Paint, severity: string): ((text: string) => string) => {
+  if (severity === "critical" || severity === "error") return paint.red;
+  return severity === "warning" ? paint.yellow : paint.dim;
+};
+
+const rank = ({ severity }: AlertRow) => (SEVERITIES as readonly string[]).indexOf(severity);
+
+export function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const rows = alerts.map((alert): Cell[] => [
+    { text: printable(alert.id), paint: paint.yellow },
+    { text: alert.severity, paint: severityColor(paint, alert.severity) },
+    { text: alert.status },
+    { text: ago(alert.opened_at * 1_000, now) },
+    { text: number(alert.count), align: "right" },
+    { text: printable(alert.title) },
+  ]);
+  return tableLines([["ID", "SEVERITY", "STATUS", "OPENED", { text: "SEEN", align: "right" }, "WHAT"], ...rows], shell);
+}
+
+export function alertDetails(alert: AlertRow, shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const at = (seconds: number) => `${moment(seconds * 1_000, now)} (${ago(seconds * 1_000, now)})`;
+  const facts: [string, string][] = [
+    ["severity", alert.severity],
+    [
+      "status",
+      alert.acknowledged_by === null ? alert.status : `${alert.status}, by ${printable(alert.acknowledged_by)}`,
+    ],
+    ["subject", printable(alert.subject ?? "")],
+    ["opened", at(alert.opened_at)],
+    ["last seen", `${at(alert.last_seen_at)}, ${plural(alert.count, "time")}`],
+    ["closed", alert.closed_at === null ? "" : at(alert.closed_at)],
+    ["key", printable(alert.key)],
+    [
+      "event",
+      [alert.event_type ?? "", alert.event_id ?? ""]
+        .filter((text) => text !== "")
+        .map(printable)
+        .join(" "),
+    ],
+  ];
+  const deliveries = alert.deliveries.map((each): Cell[] => [
+    { text: `  ${printable(each.sink)}` },
+    { text: each.status, paint: each.error === null ? paint.green : paint.red },
+    { text: each.at === null ? "" : ago(each.at * 1_000, now), paint: paint.dim },
+    { text: printable(each.error ?? "") },
+  ]);
+  return [
+    severityColor(paint, alert.severity)(paint.bold(printable(alert.title))),
+    ...wrapText(printable(alert.message), Math.min(shell.width, 120)),
+    "",
+    ...tableLines(
+      facts
+        .filter(([, text]) => text !== "")
+        .map(([name, text]): Cell[] => [{ text: `  ${name}`, paint: paint.dim }, { text }]),
+      shell,
+    ),
+    ...(deliveries.length === 0 ? [] : ["", "told to", ...tableLines(deliveries, shell)]),
+    ...(alert.event_id === null
+      ? []
+      : ["", paint.dim(`'ringrift events trace ${printable(alert.event_id)}' shows where it came from.`)]),
+  ];
+}
+
+const queryOf = ({ status, severity, all, limit }: ListOptions): string => {
+  const wanted = status ?? (all === true ? undefined : "open");
+  const query = new URLSearchParams({ limit: String(limit) });
+  if (wanted !== undefined) query.set("status", wanted);
+  if (severity !== undefined) query.set("severity", severity);
+  return query.toString();
+};
+
+const list = (options: ListOptions, shell: Shell) =>
+  askMain(shell.main, async (main) => {
+    const { alerts } = await main.get<{ alerts: AlertRow[] }>(`/v1/alerts?${queryOf(options)}`);
+    if (shell.json) return shell.print({ alerts });
+    if (alerts.length === 0) {
+      const filtered = options.all === true || options.status !== undefined || options.severity !== undefined;
+      return shell.say(filtered ? "no alert fits" : "no open alerts");
+    }
+    const worstFirst = alerts.toSorted((a, b) => rank(b) - rank(a) || b.last_seen_at - a.last_seen_at);
+    for (const line of alertLines(worstFirst, shell)) shell.say(line);
+    shell.say("");
+    shell.say(
+      shell.paint.dim("'ringrift alerts show <id>' tells all of one; 'ack' says that you are on it; 'close' ends it."),
+    );
+  });
+
+const pathOf = (id: string) => `/v1/alerts/${encodeURIComponent(id)}`;
+
+const show = (id: string, shell: Shell) =>
+  askMain(shell.main, async (main) => {
+    const alert = await main.get<AlertRow>(pathOf(id));
+    if (shell.json) return shell.print({ alert });
+    for (const line of alertDetails(alert, shell)) shell.say(line);
+  });
+
+const decide = (verb: "acknowledge" | "close", id: string, note: string | undefined, shell: Shell) =>
+  askMain(shell.main, async (main) => {
+    const alert = await main.post<AlertRow>(`${pathOf(id)}/${verb}`, note === undefined ? {} : { note });
+    if (shell.json) return shell.print({ alert });
+    shell.say(`alert ${printable(alert.id)} is ${alert.status}: ${printable(alert.title)}`);
+  });
+
+const noteOption = (text: string): string => {
+  if (text.trim() === "" || text.length > 500)
+    throw new OperatingError("INVALID_OPTION", "--note is a sentence of at most 500 characters");
+  return text;
+};
+
+const COMMANDS = ["list", "show", "ack", "close"];
+
+/** `ringrift alerts`: what the system has to say to a person. */
+export function registerAlerts(program: Command, shell: Shell): void {
+  const alerts = program.command("alerts").description("what needs a person: list, show, acknowledge and close alerts");
+  alerts
+    .command("list", { isDefault: true })
+    .description("list the open ones, worst first; this is what 'ringrift alerts' does")
+    .option("--status <status>", `only those that are ${STATUSES.join(", ")}`, oneOf("--status", STATUSES))
+    .option("--severity <severity>", `only those that are ${SEVERITIES.join(", ")}`, oneOf("--severity", SEVERITIES))
+    .option("--all", "also those that were acknowledged or closed")
+    .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
+    .allowExcessArguments(true)
+    .action((options: ListOptions, command: Command) => {
+      const [wrong] = command.args;
+      if (wrong !== undefined)
+        throw new OperatingError("USAGE", `unknown command '${wrong}'`, {
+          hint: didYouMean(wrong, COMMANDS).trim() || "'ringrift alerts --help' shows what there is.",
+        });
+      return list(options, shell);
+    });
+  alerts
+    .command("show")
+    .description("all of one: what happened, how often, who was told")
+    .argument("<id>", "its id")
+    .action((id: string) => show(id, shell));
+  const note = ["--note <text>", "why, or what you are doing; kept on record", noteOption] as const;
+  alerts
+    .command("ack")
+    .description("say that you are on it; it stays until its cause is gone or it is closed")
+    .argument("<id>", "its id")
+    .option(...note)
+    .action((id: string, options: { note?: string }) => decide("acknowledge", id, options.note, shell));
+  alerts
+    .command("close")
+    .description("close one; it opens again if its cause comes back")
+    .argument("<id>", "its id")
+    .option(...note)
+    .action((id: string, options: { note?: string }) => decide("close", id, options.note, shell));
+}

@@ -1,0 +1,96 @@
+import type { Command } from "commander";
+import { askMain } from "./main-process.ts";
+import type { Paint } from "./paint.ts";
+import { negative, type Shell } from "./shell.ts";
+import { type Cell, tableLines } from "./table.ts";
+import { ago, duration, printable } from "./text.ts";
+
+export interface HealthReport {
+  readonly status: "healthy" | "degraded" | "unhealthy";
+  readonly score: number;
+  readonly accepts_new_work: boolean;
+  readonly reasons: readonly string[];
+  readonly parts: readonly {
+    readonly name: string;
+    readonly weight: number;
+    readonly score: number;
+    readonly message: string;
+  }[];
+  readonly components: readonly {
+    readonly component: string;
+    readonly breaker: string;
+    readonly errors: number;
+    readonly last_error: string | null;
+    readonly last_error_at: number | null;
+  }[];
+  readonly since: number;
+}
+
+const BAR_WIDTH = 10;
+
+const bar = (share: number): string => {
+  const full = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
+  return `${"█".repeat(full)}${"░".repeat(BAR_WIDTH - full)}`;
+};
+
+const gradeColor = (paint: Paint, share: number): ((text: string) => string) => {
+  if (share >= 0.9) return paint.green;
+  return share >= 0.6 ? paint.yellow : paint.red;
+};
+
+const MARK = { healthy: "✓", degraded: "!", unhealthy: "✗" } as const;
+
+/** Scores are shares of one, or points of a hundred; the whole tells which. */
+export function healthLines(report: HealthReport, shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const most = Math.max(report.score, ...report.parts.map(({ score }) => score)) > 1 ? 100 : 1;
+  const color = { healthy: paint.green, degraded: paint.yellow, unhealthy: paint.red }[report.status];
+  const score = (value: number) => `${Math.round((value / most) * 100)}`;
+  const parts = report.parts.map((part): Cell[] => [
+    { text: `  ${printable(part.name)}` },
+    { text: bar(part.score / most), paint: gradeColor(paint, part.score / most) },
+    { text: score(part.score), align: "right" },
+    { text: `× ${part.weight}`, paint: paint.dim },
+    { text: printable(part.message) },
+  ]);
+  const ailing = report.components.filter(({ breaker, errors }) => breaker !== "closed" || errors > 0);
+  const components = ailing.map((each): Cell[] => [
+    { text: `  ${printable(each.component)}` },
+    { text: `breaker ${each.breaker}`, paint: each.breaker === "closed" ? paint.dim : paint.red },
+    { text: `${each.errors} errors` },
+    {
+      text: [
+        printable(each.last_error ?? ""),
+        each.last_error_at === null ? "" : `(${ago(each.last_error_at * 1_000, now)})`,
+      ]
+        .filter((text) => text !== "")
+        .join(" "),
+    },
+  ]);
+  return [
+    color(paint.bold(`${MARK[report.status]} ${report.status}, ${score(report.score)} of 100`)) +
+      paint.dim(` since ${duration(Math.max(0, now - report.since * 1_000))}`),
+    report.accepts_new_work ? "  new work is taken" : paint.red("  new work is refused"),
+    ...report.reasons.map((reason) => `  ${color("·")} ${printable(reason)}`),
+    ...(parts.length === 0 ? [] : ["", "parts", ...tableLines(parts, shell)]),
+    ...(components.length === 0 ? [] : ["", "components with trouble", ...tableLines(components, shell)]),
+  ];
+}
+
+/** `ringrift health`: how well the system does, from what it is made of. */
+export function registerHealth(program: Command, shell: Shell): void {
+  program
+    .command("health")
+    .description(
+      "how well the system does, part by part, and whether it takes new work; exit code 1 unless it is healthy",
+    )
+    .action(() =>
+      askMain(shell.main, async (main) => {
+        const report = await main.get<HealthReport>("/health");
+        if (shell.json) shell.print(report);
+        else for (const line of healthLines(report, shell)) shell.say(line);
+        if (report.status !== "healthy") throw negative();
+      }),
+    );
+}

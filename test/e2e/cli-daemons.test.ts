@@ -1,0 +1,164 @@
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
+import { runCli } from "../../src/app/cli.ts";
+import { readSettings } from "../../src/app/settings.ts";
+import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
+import { owned } from "../support/process.ts";
+
+const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
+
+/** A main process in this process, and its commands. */
+async function world() {
+  const own = owned(onTestFinished);
+  const dataDir = join(own.folder(), "data");
+  const settings = readSettings({}, "/", { dataDir, port: 0 });
+  const main = await bootstrapCoordination({ settings, log: silentLog() });
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= main.shutdown();
+    return stopping;
+  };
+  onTestFinished(stop);
+  const runAs = async (columns: number | undefined, args: readonly string[]) => {
+    const said = { out: "", err: "" };
+    const io = {
+      out: (text: string) => {
+        said.out += text;
+      },
+      err: (text: string) => {
+        said.err += text;
+      },
+      env: { NO_COLOR: "1" },
+      cwd: "/",
+      stdin: Readable.from([]),
+      isTerminal: columns !== undefined,
+      columns: columns ?? 100,
+      signal: new AbortController().signal,
+    };
+    const code = await runCli(["--data-dir", dataDir, ...args], io, ports);
+    return { code, ...said };
+  };
+  const run = (...args: string[]) => runAs(undefined, args);
+  const json = async (...args: string[]) => JSON.parse((await run(...args, "--json")).out);
+  return { dataDir, main, run, runAs, json, stop };
+}
+
+describe("ringrift daemons", () => {
+  test("lists them, shows one under any of its names, and reads the books when nothing runs", async () => {
+    const { dataDir, main, run, json, runAs, stop } = await world();
+    const listed = await run("daemons", "list");
+    expect(listed).toMatchObject({ code: 0, err: "" });
+    expect(listed.out).toMatch(/^DAEMON +STATE +UP +RESTARTS +NOTE\n/);
+    expect(listed.out).toMatch(/\nevent_router \* +running +\d/);
+    const { daemons } = await json("daemons", "list");
+    expect(daemons.map(({ name }: { name: string }) => name).sort()).toEqual(
+      Object.keys(main.daemons.getStatus()).sort(),
+    );
+    const shown = (await run("daemons", "show", "EVENT_ROUTER")).out;
+    expect(shown).toMatch(/^event_router\n/);
+    expect(shown).toMatch(/needed by .*dlq_retry \(running\)/);
+    expect(shown).toMatch(/✓ Ready +since/);
+    expect(shown).toMatch(/what was done\n.* started +/);
+    for (const line of (await runAs(80, ["daemons", "show", "dlq_retry"])).out.split("\n"))
+      expect(line.length, line).toBeLessThanOrEqual(80);
+    expect(await run("daemons", "show", "evnt_router")).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/Did you mean .*event_router\?\n {2}'ringrift daemons list'/),
+    });
+    await stop();
+    const left = await run("daemons", "list");
+    expect(left).toMatchObject({ code: 4, err: "" });
+    expect(left.out).toMatch(new RegExp(`^nothing runs on ${dataDir}\nDAEMON +RESTARTS .*\n(.*\n)*event_router +0\n`));
+    expect(await run("daemons", "stop", "event_router")).toMatchObject({ code: 4 });
+  });
+
+  test("stops one with those that need it, starts it again, and restarts it; all of it on record", async () => {
+    const { main, run, json } = await world();
+    expect(await run("daemons", "stop", "event_router")).toMatchObject({ code: 0, out: "✓ event_router is stopped\n" });
+    expect(main.daemons.isRunning("dlq_retry")).toBe(false);
+    const troubled = await run("status");
+    expect(troubled.code).toBe(1);
+    expect(troubled.out).toMatch(/! event_router was stopped\n +'ringrift daemons start event_router'/);
+    expect(troubled.out).toMatch(/daemons? waits? for event_router: .*dlq_retry/);
+    expect(await run("daemons", "start", "event_router")).toMatchObject({ code: 0 });
+    expect(await json("daemons", "restart", "DLQ_RETRY")).toMatchObject({ name: "dlq_retry", ok: true });
+    const { actions } = await json("daemons", "show", "event_router");
+    expect(actions.map(({ action }: { action: string }) => action)).toEqual(["started", "stopped", "started"]);
+  });
+
+  test("pauses one with a reason that shows everywhere, until it is resumed", async () => {
+    const { main, run, json } = await world();
+    expect(await run("daemons", "pause", "dlq_retry")).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/--reason/),
+    });
+    expect(await run("daemons", "pause", "dlq_retry", "--reason", " ")).toMatchObject({ code: 2 });
+    expect(await run("daemons", "pause", "dlq_retry", "--reason", "the disk is moved")).toMatchObject({ code: 0 });
+    while (main.daemons.getStatus().dlq_retry?.state !== "stopped") await new Promise((resume) => setImmediate(resume));
+    expect((await run("daemons", "list")).out).toMatch(/dlq_retry +stopped .*the disk is moved/);
+    expect((await json("status")).troubles).toMatchObject([
+      { level: "warn", what: expect.stringMatching(/the disk is moved/) },
+    ]);
+    expect(await run("daemons", "resume", "dlq_retry")).toMatchObject({ code: 0 });
+    while (!main.daemons.isRunning("dlq_retry")) await new Promise((resume) => setImmediate(resume));
+    expect((await run("status")).code).toBe(0);
+  });
+
+  test("resets one that was given up: exit code 1 where there is nothing to reset", async () => {
+    const { main, run } = await world();
+    main.daemons.registerFactory({
+      daemonType: "broken",
+      factory: () => Promise.reject(new Error("no such table")),
+      maxRestarts: 0,
+    });
+    await main.daemons.start("broken");
+    while (!main.daemons.isPermanentlyFailed("broken")) await new Promise((resume) => setImmediate(resume));
+    const status = await run("status");
+    expect(status).toMatchObject({ code: 1 });
+    expect(status.out).toMatch(/✗ in trouble: 1 thing needs you now/);
+    expect(status.out).toMatch(
+      /✗ broken is given up: .*no such table\n +mend the cause, then 'ringrift daemons reset broken'/,
+    );
+    expect(await run("daemons", "start", "broken")).toMatchObject({
+      code: 5,
+      err: expect.stringMatching(/permanently failed/),
+    });
+    expect(await run("daemons", "reset", "broken")).toMatchObject({ code: 0 });
+    expect(await run("daemons", "reset", "event_router")).toMatchObject({ code: 1, out: expect.stringMatching(/^✗/) });
+  });
+});
+
+describe("ringrift token", () => {
+  test("makes one whose secret stands alone on standard output, lists it without, and revokes it", async () => {
+    const { main, run, json } = await world();
+    const made = await run("token", "create", "grafana", "--expires", "90d");
+    expect(made.code).toBe(0);
+    expect(made.out).toMatch(/^rrt_[0-9a-f]{16}_[\w-]{43}\n$/);
+    expect(made.err).toMatch(/for 'grafana' may read; it expires .*shown this once/);
+    const ask = (token: string) =>
+      fetch(`http://127.0.0.1:${main.api.port}/v1/daemons`, { headers: { authorization: `Bearer ${token}` } });
+    expect((await ask(made.out.trim())).status).toBe(200);
+    const listed = await run("token", "list");
+    expect(listed.out).toMatch(/read +active +in 90 d +.* grafana\n$/);
+    expect(listed.out).not.toContain(made.out.trim());
+    const { tokens } = await json("token", "list");
+    expect(await run("token", "revoke", tokens[0].id)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/is revoked/),
+    });
+    expect((await ask(made.out.trim())).status).toBe(401);
+    expect((await json("token", "list")).tokens).toMatchObject([{ status: "revoked" }]);
+    expect(await json("token", "create", "box-7", "--scope", "worker")).toMatchObject({
+      scope: "worker",
+      expires_at: null,
+    });
+    expect(await run("token", "revoke", "nope")).toMatchObject({ code: 3 });
+    expect(await run("token", "create", "x", "--scope", "root")).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/read, worker, operator/),
+    });
+    expect(await run("token", "create", " ")).toMatchObject({ code: 2 });
+  });
+});
