@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
+import { systemHealth } from "../cluster/index.ts";
 import {
   type AuditReport,
   auditBaseline,
@@ -45,6 +46,7 @@ import {
 } from "../surfaces/index.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
+import { alertsPortOf, clusterPortsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
 import { ownFile } from "./own-file.ts";
 import { profileOf } from "./profile.ts";
@@ -181,6 +183,16 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       ...(logFile === undefined ? {} : { logFile: logPathOf(settings.dataDir) }),
     });
     undo.push(() => mainLoop.stop());
+    const cluster = clusterPortsOf({
+      settings,
+      store,
+      clock,
+      random,
+      log,
+      catalog: catalog as never,
+      work: () => workOf(registry, units),
+    });
+    undo.push(() => cluster.resources.sampler.close());
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -205,6 +217,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
             subject,
             whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),
           ),
+        health: () => systemHealth(store, clock.now()),
+        alerts: alertsPortOf(cluster),
         bootstrapStatus: () => ({ ...bringUp.status() }),
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
@@ -227,6 +241,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       logFile,
       maintenance: settings.maintenance,
       surface: control.kept,
+      cluster,
     });
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const registry: Registry = withOwnUnits(live, options.units ?? []);

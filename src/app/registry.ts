@@ -1,3 +1,4 @@
+import { type ClusterPorts, clusterExcuses, clusterUnits } from "../cluster/index.ts";
 import {
   createRegistry,
   type HttpSurfacePort,
@@ -13,35 +14,59 @@ import { builtinRows, createCatalog } from "../events/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "../kernel/index.ts";
 
 export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
-  readonly surface?: HttpSurfacePort;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** These are left out where the wiring is only looked at. */
+  readonly surface?: HttpSurfacePort;
+  readonly cluster?: ClusterPorts;
 }
 
 /** For whoever only reads the declarations: a process that serves nobody has no doors. */
 const noSurface: HttpSurfacePort = { check: async () => [], reopen: async () => {}, sample() {} };
 
+/** For declarations that are never run. */
+const unusedClusterPorts = ({ store }: Pick<LivePorts, "store">, clock: Clock, random: Random): ClusterPorts => ({
+  nodeId: "none",
+  store,
+  clock,
+  random,
+  resources: {
+    sampler: { sample: () => Promise.reject(new Error("these units are declarations only")), close() {} },
+  },
+  health: { work: () => [] },
+  alerts: { sinks: [] },
+});
+
+/** Rules of the user may watch for what nobody says yet; that is theirs to decide. */
+const watchedByUser = (registry: Registry, cluster: ClusterPorts): Record<string, string> => {
+  const said = new Set([...registry.units, ...registry.parts].flatMap(({ emits }) => emits));
+  const watched = (cluster.alerts.absence ?? []).filter(({ event }) => !said.has(event));
+  return Object.fromEntries(watched.map(({ event, name }) => [event, `the rule '${name}' watches for it`]));
+};
+
 /** Every unit and part that exists, wired. A subscription that nobody feeds does not compile here. */
-export const liveRegistry = ({ surface = noSurface, clock, random, ...ports }: LivePorts): Registry => {
+export const liveRegistry = (ports: LivePorts): Registry => {
+  const { surface = noSurface, clock = systemClock(), random = systemRandom(), ...own } = ports;
+  const cluster = ports.cluster ?? unusedClusterPorts(ports, clock, random);
   const leaderUnits = () =>
     new Set(registry.units.filter(({ placement }) => placement === "leader").map(({ name }) => name));
   const registry: Registry = createRegistry({
     catalog: createCatalog(builtinRows),
     units: [
-      ...ownUnits({ ...ports, leaderUnits }),
-      httpServerDaemon({ surface, clock: clock ?? systemClock(), random: random ?? systemRandom() }),
+      ...ownUnits({ ...own, leaderUnits }),
+      ...clusterUnits(cluster),
+      httpServerDaemon({ surface, clock, random }),
     ],
     parts: ownParts,
     ingress: [],
     excused: {
-      ...ownExcuses,
-      deadSubscriptions: {
-        ...ownExcuses.deadSubscriptions,
-        METRICS_UPDATED: "emitted by resource_monitor and metrics_orchestrator, which come with their stages",
-      },
+      orphans: clusterExcuses.orphans,
+      deadSubscriptions: { ...ownExcuses.deadSubscriptions, ...clusterExcuses.deadSubscriptions },
     },
   }) as unknown as Registry;
-  return registry;
+  const { deadSubscriptions } = registry.excused;
+  const more = { ...watchedByUser(registry, cluster), ...deadSubscriptions };
+  return { ...registry, excused: { ...registry.excused, deadSubscriptions: more } };
 };
 
 /** Units of the user's own stand beside ours, and are audited with them. */

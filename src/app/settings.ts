@@ -9,6 +9,7 @@
 export { settingChecks } from "./settings/checks.ts";
 export { findDataDir } from "./settings/places.ts";
 export {
+  type AlertSettings,
   inspectSettings,
   readSettings,
   type SettingOverrides,

@@ -1,6 +1,13 @@
+import { clusterModule } from "../cluster/cluster-module.ts";
 import { maintenanceModule } from "../daemons/store-chores.ts";
 import { journalModule, type StoreModule, stateModule } from "../router/index.ts";
 import { apiModule } from "../surfaces/http/api-store.ts";
 
 /** The rooms' tables and operations, in the order their migrations run. The writer's thread imports this list. */
-export const storeModules: readonly StoreModule[] = [journalModule, stateModule, maintenanceModule, apiModule];
+export const storeModules: readonly StoreModule[] = [
+  journalModule,
+  stateModule,
+  maintenanceModule,
+  clusterModule,
+  apiModule,
+];

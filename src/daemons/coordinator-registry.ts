@@ -71,7 +71,7 @@ export interface CoordinatorEntry extends PlannedCoordinator {
 }
 
 /** The coordinators behind which there is a unit. */
-const built: readonly CoordinatorName[] = [];
+const built: readonly CoordinatorName[] = ["health_manager", "error_coordinator", "recovery_manager"];
 
 /** The coordinators that are brought up, layer by layer. */
 export const COORDINATOR_REGISTRY: readonly CoordinatorEntry[] = built

@@ -156,8 +156,18 @@ export function resolveDaemon(name: string, registered: ReadonlySet<string>): Re
 
 /** Which units a process runs, by what it is for. A unit enters when it works; each profile holds what its units need. */
 export const daemonProfiles = {
-  coordinator: ["event_router", "daemon_control", "daemon_watchdog", "dlq_retry", "maintenance", "http_server"],
-  training_node: ["event_router", "daemon_control", "daemon_watchdog", "http_server"],
+  coordinator: [
+    "event_router",
+    "daemon_control",
+    "daemon_watchdog",
+    "resource_monitor",
+    "dlq_retry",
+    "maintenance",
+    "health_manager",
+    "alert_manager",
+    "http_server",
+  ],
+  training_node: ["event_router", "daemon_control", "daemon_watchdog", "resource_monitor", "http_server"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** The units of the eight daemon types that the Python system calls critical. */

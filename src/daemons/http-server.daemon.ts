@@ -5,6 +5,8 @@ export interface HttpDoor {
   readonly door: string;
   readonly address: string;
   readonly ok: boolean;
+  /** Surely not ours any more, and not just slow to answer. */
+  readonly gone: boolean;
   /** What is wrong with it; also for one that answers and could be better. */
   readonly message: string;
 }
@@ -33,7 +35,7 @@ interface Trouble {
 }
 
 const BACKOFF = { firstMs: 1_000, mostMs: 60_000, jitter: 0.2 };
-/** One silent door may be a moment's load; twice in a row it is opened anew. */
+/** One silent door may be a moment's load; twice in a row it is opened anew. One that is gone is, at once. */
 const PATIENCE = 2;
 
 /**
@@ -55,7 +57,8 @@ export const httpServerDaemon = ({ surface, clock, random, everyMs = 5_000 }: Ht
         failures,
         notBefore: clock.monotonic() + backoffMs(BACKOFF, failures, random),
       });
-    if (failures < PATIENCE) return void troubles.set(door.door, { message: door.message, failures, notBefore: 0 });
+    if (!door.gone && failures < PATIENCE)
+      return void troubles.set(door.door, { message: door.message, failures, notBefore: 0 });
     if (known !== undefined && clock.monotonic() < known.notBefore) return;
     try {
       await surface.reopen(door.door);
@@ -71,7 +74,7 @@ export const httpServerDaemon = ({ surface, clock, random, everyMs = 5_000 }: Ht
     name: "http_server",
     layer: 2,
     placement: "each-process",
-    alsoKnownAs: ["HEALTH_SERVER", "DATA_SERVER", "Dashboard", "HealthFacade"],
+    alsoKnownAs: ["HEALTH_SERVER", "DATA_SERVER", "Dashboard"],
     dependsOn: ["event_router"],
     emits: [],
     on: {

@@ -44,29 +44,10 @@ export const ownUnits = ({ router, store, supervisor, mainLoop, leaderUnits, ...
 /** The parts that speak without being units: of this room, and of the router below it. */
 export const ownParts = [routerPart, unitRuntimePart, daemonManagerPart, bootstrapPart] as const;
 
-const shown = (where: string) => `${where}; alert_manager and health_manager are to hear it`;
-const inStatus = shown("operators see it in '/status'");
-const inDlq = shown("operators see the same in 'ringrift dlq'");
-
-/** What this room says although no unit hears it yet, and hears although nobody says it. Each goes when its other end comes. */
+/** What this room hears although nobody says it yet. Each goes when its other end comes: the audit insists. */
 export const ownExcuses = {
-  orphans: {
-    ERROR: shown("operators read it in 'ringrift events tail'"),
-    COORDINATOR_HEALTHY: inStatus,
-    COORDINATOR_UNHEALTHY: inStatus,
-    COORDINATOR_HEALTH_DEGRADED: inStatus,
-    COORDINATOR_INIT_FAILED: inStatus,
-    COORDINATOR_SHUTDOWN: "health_manager is to hear it",
-    STARTUP_STATE_VALIDATED: inStatus,
-    DAEMON_PERMANENTLY_FAILED: inStatus,
-    DAEMON_CRASH_LOOP_DETECTED: inStatus,
-    DLQ_STALE_EVENTS: inDlq,
-    DLQ_EVENTS_REPLAYED: inDlq,
-    DLQ_EVENTS_PURGED: inDlq,
-  },
   deadSubscriptions: untilTheyCome([
     { unit: "work_queue_monitor", stage: "work", emits: ["BACKPRESSURE_ACTIVATED", "BACKPRESSURE_RELEASED"] },
-    { unit: "resource_monitor", stage: "daemons", emits: ["RESOURCE_CONSTRAINT", "DISK_SPACE_LOW"] },
     { unit: "training_trigger", stage: "loop", emits: ["TRAINING_BLOCKED_BY_QUALITY"] },
     { unit: "model_performance_watchdog", stage: "loop", emits: ["REGRESSION_CRITICAL"] },
     {

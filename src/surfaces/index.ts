@@ -41,8 +41,9 @@ export type {
   SystemHealth,
   Why,
 } from "./http/ports.ts";
-export type { Route, Scope, TokenScope } from "./http/route.ts";
+export type { Route } from "./http/route.ts";
 export { allRoutes, routesFor } from "./http/route-table.ts";
+export type { Scope, TokenScope } from "./http/scope.ts";
 export { createSurface, type DoorReport, type Surface } from "./http/server.ts";
 export { type StatusSources, statusOf } from "./http/status.ts";
 export { createTokens, type Tokens } from "./http/tokens.ts";

@@ -95,7 +95,7 @@ async function world(folder: string, events: number) {
       router.prepare(
         "NEW_GAMES_AVAILABLE",
         {
-          config_key: `hex8_2p_${(n + i) % 50}`,
+          config_key: `hex${5 + ((n + i) % 50)}_2p`,
           node_id: `n${(n + i) % 100}`,
           new_games: 1,
           total_games: n + i,

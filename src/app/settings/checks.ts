@@ -42,4 +42,14 @@ export const settingChecks: readonly Check[] = [
       values["api.allow_plain_http"],
     rule: "Beyond loopback the API needs TLS, or tokens could be read on the way, unless plain HTTP is allowed.",
   },
+  {
+    keys: ["resources.memory_warn", "resources.memory_critical"],
+    holds: (values) => values["resources.memory_warn"] <= values["resources.memory_critical"],
+    rule: "Memory cannot be critical before it is short.",
+  },
+  {
+    keys: ["resources.disk_warn", "resources.disk_critical"],
+    holds: (values) => values["resources.disk_warn"] <= values["resources.disk_critical"],
+    rule: "A disk cannot be nearly full before it is low.",
+  },
 ];

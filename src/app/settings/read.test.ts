@@ -56,6 +56,7 @@ const anyValue = (row: Setting<unknown>): fc.Arbitrary<string | number | boolean
   }
   if (row.kind.range === "true, false") return fc.boolean();
   if (row.kind.expects.startsWith("one of")) return fc.constantFrom(...row.kind.range.split(", "));
+  if (row.kind.range === "a path of a file") return fc.stringMatching(/^\/[a-z]{1,8}$/);
   return fc.stringMatching(/^[a-z]{1,8}$/);
 };
 /** The rows that can be set everywhere with any value: not the file's own place, and no secret. */
@@ -137,6 +138,15 @@ describe("precedence", () => {
       watchdog: { blockedAfterMs: 1_000 },
       maintenance: { integrityEveryMs: 86_400_000 },
       token: undefined,
+      resources: { memory: { high: 0.85, critical: 0.95 }, disk: { high: 0.85, critical: 0.95 } },
+      alerts: {
+        webhookUrl: undefined,
+        webhookSecret: undefined,
+        slackUrl: undefined,
+        leastSeverity: "warning",
+        messagesPerMinute: 10,
+        rulesFile: undefined,
+      },
       notices: [],
     });
   });
@@ -229,6 +239,8 @@ describe("checks over several settings", () => {
     "api.tls_cert_file api.tls_key_file": { RINGRIFT_TLS_CERT_FILE: "cert.pem" },
     "api.host api.tls_cert_file api.allow_plain_http": { RINGRIFT_HOST: "0.0.0.0" },
     "router.dedup_window router.retention": { RINGRIFT_EVENT_RETENTION: "60", RINGRIFT_EVENT_DEDUP_WINDOW: "61" },
+    "resources.memory_warn resources.memory_critical": { RINGRIFT_MEMORY_WARN: "96" },
+    "resources.disk_warn resources.disk_critical": { RINGRIFT_DISK_CRITICAL: "50" },
   };
 
   test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import type { AlertSeverity, ResourceMonitorSettings } from "../../cluster/index.ts";
 import type { MaintenanceSettings } from "../../daemons/index.ts";
 import { type LogLevel, OperatingError } from "../../kernel/index.ts";
 import type { RouterSettings } from "../../router/index.ts";
@@ -33,8 +34,20 @@ export interface Settings {
   readonly maintenance: Pick<MaintenanceSettings, "integrityEveryMs">;
   /** The token of the API, where a file names one. */
   readonly token: Secret | undefined;
+  readonly resources: Pick<ResourceMonitorSettings, "memory" | "disk">;
+  readonly alerts: AlertSettings;
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
   readonly notices: readonly string[];
+}
+
+/** Where alerts go. */
+export interface AlertSettings {
+  readonly webhookUrl: Secret | undefined;
+  readonly webhookSecret: Secret | undefined;
+  readonly slackUrl: Secret | undefined;
+  readonly leastSeverity: AlertSeverity;
+  readonly messagesPerMinute: number;
+  readonly rulesFile: string | undefined;
 }
 
 /** What a command line or a program says itself; stronger than all else. */
@@ -98,6 +111,8 @@ const apiOf = (values: SettingValues): ApiSettings => {
     rateFactor: values["api.rate_factor"],
   };
 };
+/** Settings are in percent, as people think of them; the parts count shares. */
+const limitsOf = (warn: number, critical: number) => ({ high: warn / 100, critical: critical / 100 });
 
 /** Arguments over environment over file over defaults. Throws when anything that was set is wrong. */
 export function readSettings(environment: Environment, cwd: string, given: SettingOverrides = {}): Settings {
@@ -116,6 +131,18 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
     watchdog: { blockedAfterMs: Math.round(values["watchdog.blocked_after"] * 1_000) },
     maintenance: { integrityEveryMs: Math.round(values["maintenance.integrity_check_every"] * 1_000) },
     token: values["api.token_file"],
+    resources: {
+      memory: limitsOf(values["resources.memory_warn"], values["resources.memory_critical"]),
+      disk: limitsOf(values["resources.disk_warn"], values["resources.disk_critical"]),
+    },
+    alerts: {
+      webhookUrl: values["alerts.webhook_url_file"],
+      webhookSecret: values["alerts.webhook_secret_file"],
+      slackUrl: values["alerts.slack_url_file"],
+      leastSeverity: values["alerts.least_severity"],
+      messagesPerMinute: values["alerts.messages_per_minute"],
+      rulesFile: values["alerts.rules_file"],
+    },
     notices: resolution.notices,
   };
 }

@@ -3,6 +3,12 @@
  * `config show`, its line in the reference, and a test that fails until somebody shows what it changes.
  */
 import {
+  ALERT_SEVERITIES,
+  type AlertSeverity,
+  alertManagerDefaults as alerts,
+  resourceMonitorDefaults as resources,
+} from "../../cluster/index.ts";
+import {
   daemonProfiles,
   daemonManagerDefaults as daemons,
   maintenanceDefaults as maintenance,
@@ -43,6 +49,7 @@ const always =
     value;
 
 const YEAR_SECONDS = 365 * 86_400;
+const percent = decimal({ least: 1, most: 100, unit: "percent" });
 const seconds = (least: number, most: number) => decimal({ least, most, unit: "seconds" });
 
 export const settingsSchema = {
@@ -350,5 +357,69 @@ export const settingsSchema = {
     kind: seconds(60, YEAR_SECONDS),
     about: "Time between two checks of the whole database.",
     fallback: always(maintenance.integrityEveryMs / 1_000),
+  }),
+  "resources.memory_warn": row({
+    variable: "RINGRIFT_MEMORY_WARN",
+    kind: percent,
+    about: "Memory in use from which a node is short of it.",
+    fallback: always(resources.memory.high * 100),
+  }),
+  "resources.memory_critical": row({
+    variable: "RINGRIFT_MEMORY_CRITICAL",
+    kind: percent,
+    about: "Memory in use from which nothing new should start on a node.",
+    fallback: always(resources.memory.critical * 100),
+  }),
+  "resources.disk_warn": row({
+    variable: "RINGRIFT_DISK_WARN",
+    kind: percent,
+    about: "Share of the data folder's disk in use from which it is low.",
+    fallback: always(resources.disk.high * 100),
+  }),
+  "resources.disk_critical": row({
+    variable: "RINGRIFT_DISK_CRITICAL",
+    kind: percent,
+    about: "Share of the data folder's disk in use from which it is nearly full.",
+    fallback: always(resources.disk.critical * 100),
+  }),
+  "alerts.webhook_url_file": row<Secret | undefined>({
+    variable: "RINGRIFT_ALERT_WEBHOOK_URL_FILE",
+    kind: secretFile(),
+    about: "File with the address that alerts are posted to as JSON.",
+    fallback: always(undefined),
+    shown: "none: alerts are logged and kept",
+  }),
+  "alerts.webhook_secret_file": row<Secret | undefined>({
+    variable: "RINGRIFT_ALERT_WEBHOOK_SECRET_FILE",
+    kind: secretFile(),
+    about: "File with the secret that signs what is posted there.",
+    fallback: always(undefined),
+    shown: "none: nothing is signed",
+  }),
+  "alerts.slack_url_file": row<Secret | undefined>({
+    variable: "RINGRIFT_ALERT_SLACK_URL_FILE",
+    kind: secretFile(),
+    about: "File with the address of a Slack-compatible hook that alerts are posted to.",
+    fallback: always(undefined),
+    shown: "none",
+  }),
+  "alerts.least_severity": row<AlertSeverity>({
+    variable: "RINGRIFT_ALERT_LEAST_SEVERITY",
+    kind: choice(ALERT_SEVERITIES),
+    about: "Alerts milder than this are kept and logged, but not posted.",
+    fallback: always("warning"),
+  }),
+  "alerts.messages_per_minute": row({
+    variable: "RINGRIFT_ALERT_MESSAGES_PER_MINUTE",
+    kind: whole({ least: 1, most: 600, unit: "messages" }),
+    about: "Messages that one receiver gets in a minute; the rest comes as a summary.",
+    fallback: always(alerts.messagesPerMinute),
+  }),
+  "alerts.rules_file": row<string | undefined>({
+    variable: "RINGRIFT_ALERT_RULES_FILE",
+    kind: path("file"),
+    about: "File with rules of your own: which events must not stay away.",
+    fallback: always(undefined),
+    shown: "none",
   }),
 } as const satisfies Record<string, Setting<unknown>>;

@@ -58,7 +58,6 @@ export const healthRecovery = defineEvents("health_recovery", {
     class: "durable",
     orderKey: "component",
     dedup: "content",
-    provisional: true,
     payload: {
       component,
       severity,

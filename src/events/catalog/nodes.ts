@@ -196,7 +196,6 @@ export const nodes = defineEvents("nodes", {
     about: "A node has more load than it can carry; jobs should move away.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId,
       resource,
@@ -209,7 +208,6 @@ export const nodes = defineEvents("nodes", {
     about: "A node tells what it has and how much of it is in use.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId,
       cpu_usage: cpuUsage,

@@ -77,21 +77,18 @@ export const resources = defineEvents("resources", {
     about: "A resource of a node runs short.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: { node_id: nodeId, resource, level, usage, threshold },
   },
   RESOURCE_CONSTRAINT_DETECTED: {
     about: "A resource of a node hit its hard limit; work that needs it may pause.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: { node_id: nodeId, resource, usage, threshold, action: action.optional() },
   },
   MEMORY_PRESSURE: {
     about: "The memory of a node is nearly full; nothing new should start there.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId,
       memory_kind: oneOf("memory that is meant", ["ram", "gpu"]),
@@ -105,7 +102,6 @@ export const resources = defineEvents("resources", {
     class: "durable",
     orderKey: "node_id",
     dedup: ["node_id", "level"],
-    provisional: true,
     payload: { node_id: nodeId, level, usage, free_gb: amount("free space, in GB"), threshold },
   },
   DISK_CLEANUP_TRIGGERED: {

@@ -4,7 +4,8 @@ import { isIP } from "node:net";
 import { type Log, OperatingError } from "../../kernel/index.ts";
 import type { Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
-import { type Caller, includes, type Route } from "./route.ts";
+import type { Caller, Route } from "./route.ts";
+import { includes } from "./scope.ts";
 import type { Tokens } from "./tokens.ts";
 
 /**

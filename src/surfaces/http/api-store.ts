@@ -1,6 +1,6 @@
 /** The tables of the surface: tokens, of which only hashes are kept, and the record of what was changed through it. */
 import { defineOperation, defineStoreModule } from "../../router/index.ts";
-import type { TokenScope } from "./route.ts";
+import type { TokenScope } from "./scope.ts";
 
 export interface TokenRow {
   readonly id: string;
@@ -29,8 +29,8 @@ export interface WriteRow {
 }
 
 /** Tokens that no longer open anything, and writes, are remembered up to these. */
-const MOST_SPENT_TOKENS = 1_000;
-export const MOST_WRITES = 10_000;
+export const MOST_SPENT_TOKENS = 1_000;
+const MOST_WRITES = 10_000;
 /** One row in so many looks whether there are too many. */
 const TRIM_EVERY = 256;
 

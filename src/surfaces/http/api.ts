@@ -214,7 +214,9 @@ async function perform(
     routes,
     caller,
     requestId,
-    signal: c.req.raw.signal,
+    get signal() {
+      return c.req.raw.signal;
+    },
     params: parse(route.params, c.req.param(), "path"),
     query: parse(route.query, queryOf(c.req.url), "query"),
     body: route.body === null ? undefined : parse(route.body, await bodyOf(c, route)),
@@ -229,7 +231,7 @@ async function perform(
 }
 
 async function bodyOf(c: Context<Env>, route: Route): Promise<unknown> {
-  const text = await readText(c.req.raw, route.mostBodyBytes);
+  const text = await readText(c.env.incoming, route.mostBodyBytes);
   // A form that a foreign page sends without asking first is never JSON. No page reaches the socket.
   if (text !== "" && c.env.cameBy !== "socket" && !isJson(c.req.header("content-type") ?? null))
     throw new OperatingError("UNSUPPORTED_MEDIA_TYPE", "a body must be JSON and say so", {

@@ -7,7 +7,7 @@ import { headSeq, pairsOfEvent, type SqlValue, type Store, type StoredEvent, VIE
 
 /** Rows that one query may look at. */
 const PIECE = 2_000;
-export const MOST_PAGE_BYTES = 8 * 1_024 * 1_024;
+const MOST_PAGE_BYTES = 8 * 1_024 * 1_024;
 /** What an event takes on the wire beside its payload. */
 const ENVELOPE_BYTES = 700;
 

@@ -3,14 +3,14 @@ import { Counter, Gauge, Histogram, type LabelValues, Registry } from "@promethe
 import type { DaemonManager, UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Timer } from "../../kernel/index.ts";
 import { consumerStatus, type EventRouter, journalBytes, type Store } from "../../router/index.ts";
-import type { AlertsPort } from "./ports.ts";
 
 /** Whom the figures are asked of when somebody collects them. */
 export interface MetricSources {
   readonly router: EventRouter;
   readonly daemons: DaemonManager;
   readonly units: () => readonly UnitStatus[];
-  readonly alerts?: AlertsPort | undefined;
+  /** How many alerts are not closed, by severity. */
+  readonly openAlerts?: (() => Readonly<Record<string, number>>) | undefined;
 }
 
 export interface Metrics {
@@ -247,7 +247,7 @@ function daemonFigures(gauge: Define, counter: Define, sources: () => MetricSour
     }
   });
   gauge("alerts_open", "Alerts that are not closed, by severity.", ["severity"], (set) => {
-    every(sources()?.alerts?.openCount?.() ?? {}, "severity", set);
+    every(sources()?.openAlerts?.() ?? {}, "severity", set);
   });
 }
 

@@ -52,8 +52,6 @@ export interface AlertsPort {
   get(id: string): AlertView | undefined;
   acknowledge(id: string, decision: AlertDecision): Promise<AlertView>;
   close(id: string, decision: AlertDecision): Promise<AlertView>;
-  /** How many are not closed, by severity; for `/metrics`. */
-  openCount?(): Readonly<Partial<Record<AlertSeverity, number>>>;
 }
 
 export interface SystemHealth {
@@ -75,7 +73,7 @@ export interface SystemHealth {
     readonly last_error_at: number | null;
   }[];
   readonly recoveries: Readonly<Record<string, unknown>>;
-  readonly since: number;
+  readonly since: number | null;
 }
 
 export interface Why {

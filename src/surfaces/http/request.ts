@@ -27,18 +27,18 @@ export function queryOf(url: string): Record<string, string | string[]> {
 }
 
 /** A request's body as text, of at most so many bytes. */
-export async function readText(request: Request, mostBytes: number): Promise<string> {
+export async function readText(request: IncomingMessage, mostBytes: number): Promise<string> {
   const tooLarge = () => new OperatingError("PAYLOAD_TOO_LARGE", `this request may have ${mostBytes} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > mostBytes) throw tooLarge();
-  const parts: Uint8Array[] = [];
+  if (Number(request.headers["content-length"] ?? 0) > mostBytes) throw tooLarge();
+  const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.length;
     if (bytes > mostBytes) throw tooLarge();
     parts.push(part);
   }
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
   } catch (cause) {
     throw new OperatingError("INVALID_REQUEST", "the body is not UTF-8", { cause });
   }

@@ -1,16 +1,7 @@
 import { z } from "zod";
 import type { LimitClass } from "./limits.ts";
 import type { ControlPorts, OptionalPort } from "./ports.ts";
-
-/** Who may call a route: everybody, who may look, who works for the cluster, who runs it. Each includes the ones before it. */
-export const SCOPES = ["probe", "read", "worker", "operator"] as const;
-export type Scope = (typeof SCOPES)[number];
-
-/** What a token can be good for. */
-export const TOKEN_SCOPES = ["read", "worker", "operator"] as const;
-export type TokenScope = (typeof TOKEN_SCOPES)[number];
-
-export const includes = (held: Scope, needed: Scope): boolean => SCOPES.indexOf(held) >= SCOPES.indexOf(needed);
+import type { Scope } from "./scope.ts";
 
 /** The one who asks, as far as access has found out. */
 export interface Caller {

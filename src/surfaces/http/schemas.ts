@@ -5,7 +5,7 @@ import { z } from "zod";
 const clean = /^[^\u0000-\u001f\u007f]*$/;
 
 export const name = z.string().min(1).max(200).regex(clean, "control characters are not allowed");
-export const note = z.string().max(2_000);
+const note = z.string().max(2_000);
 const seconds = z.number().describe("Unix seconds");
 
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
@@ -187,7 +187,7 @@ export const healthAnswer = z
     parts: z.array(z.looseObject({ name: z.string(), weight: z.number(), score: z.number(), message: z.string() })),
     components: z.array(z.looseObject({ component: z.string(), breaker: z.string() })),
     recoveries: z.looseObject({}),
-    since: seconds,
+    since: seconds.nullable(),
   })
   .meta({ id: "Health" });
 

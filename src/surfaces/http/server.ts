@@ -30,6 +30,8 @@ export interface DoorReport {
   readonly door: string;
   readonly address: string;
   readonly ok: boolean;
+  /** Surely not ours any more, and not just slow to answer. */
+  readonly gone: boolean;
   readonly message: string;
 }
 
@@ -49,7 +51,7 @@ export interface Surface {
   close(): Promise<void>;
 }
 
-export const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
+const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 
 const MOST_CONNECTIONS = 4_096;
 /** Of one address, where others can come from. */
@@ -91,6 +93,12 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status} ${title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
       `connection: close\r\n\r\n${body}`,
   );
+}
+
+/** What came of asking a door; no trouble is good news. */
+interface Heard {
+  readonly trouble: string;
+  readonly gone: boolean;
 }
 
 interface OpenDoor {
@@ -236,22 +244,26 @@ export function createSurface(options: SurfaceOptions): Surface {
       server.closeIdleConnections();
     });
 
-  const ask = (plan: DoorPlan): Promise<string> =>
+  const ask = (plan: DoorPlan): Promise<Heard> =>
     new Promise((resolve) => {
       const nonce = `door-${random.bits().toString(16)}${random.bits().toString(16)}`;
       awaited.set(nonce, false);
       const send = plan.name === "port" && identity !== undefined ? httpsRequest : httpRequest;
-      const done = (trouble: string) => {
+      const done = (trouble: string, gone = true) => {
         awaited.delete(nonce);
         timer.cancel();
         outgoing.destroy();
-        resolve(trouble);
+        resolve({ trouble, gone: gone && trouble !== "" });
       };
       const outgoing = send({ ...plan.ask(nonce), path: "/livez", method: "HEAD", agent: false }, (answer) => {
         answer.resume();
         done(awaited.get(nonce) === true ? "" : "somebody else answers there");
       });
-      const timer = clock.after(CHECK_TIMEOUT_MS, () => done(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`), "hold");
+      const timer = clock.after(
+        CHECK_TIMEOUT_MS,
+        () => done(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`, false),
+        "hold",
+      );
       outgoing.on("error", (error) => done(messageOf(error)));
       outgoing.end();
     });
@@ -295,11 +307,12 @@ export function createSurface(options: SurfaceOptions): Surface {
       refreshIdentity();
       const troubles = await Promise.all(plans.map(ask));
       return plans.map((plan, i) => {
-        const trouble = troubles[i]!;
+        const { trouble, gone } = troubles[i]!;
         return {
           door: plan.name,
           address: plan.address(),
           ok: trouble === "",
+          gone,
           message: trouble !== "" ? trouble : plan.name === "port" ? tlsTrouble : "",
         };
       });

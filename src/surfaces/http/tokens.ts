@@ -1,8 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Clock, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { addToken, revokeToken, type TokenRow, touchTokens } from "./api-store.ts";
-import type { TokenScope } from "./route.ts";
+import { addToken, MOST_SPENT_TOKENS, revokeToken, type TokenRow, touchTokens } from "./api-store.ts";
+import type { TokenScope } from "./scope.ts";
 
 export interface TokenView {
   readonly id: string;
@@ -78,6 +78,12 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
     revoked_at: seconds(row.revoked_at),
     last_used_at: seconds(row.last_used_at),
   });
+  /** The store forgets the oldest of those that open nothing; so do we. */
+  const forgetSpent = () => {
+    const spent = [...rows.values()].filter((row) => statusOf(row) !== "active");
+    const endOf = (row: TokenRow) => row.revoked_at ?? row.expires_at ?? 0;
+    for (const { id } of spent.sort((a, b) => endOf(b) - endOf(a)).slice(MOST_SPENT_TOKENS)) rows.delete(id);
+  };
   const touch = (row: Kept) => {
     const at = clock.now();
     row.last_used_at = at;
@@ -120,6 +126,7 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
       };
       await store.commit([addToken(row)]);
       rows.set(id, { ...row, touchedAt: 0 });
+      forgetSpent();
       return { ...viewOf(row), token: `rrt_${id}_${secret}` };
     },
     async revoke(id, actor) {

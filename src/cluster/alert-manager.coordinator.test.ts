@@ -1,0 +1,334 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { type UnitWorld, unitWorld } from "../../test/fixtures/unit-world.ts";
+import { type BuiltinRows, builtinRows } from "../events/index.ts";
+import { isOperatingError, OperatingError, seededRandom } from "../kernel/index.ts";
+import { type AlertManagerPorts, alertManagerCoordinator, recipientsOf } from "./alert-manager.coordinator.ts";
+import { alertBook } from "./alerts/alert-book.ts";
+import type { AlertMessage, AlertSink } from "./alerts/sink.ts";
+
+type World = UnitWorld<BuiltinRows>;
+const worlds: World[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+interface Receiver extends AlertSink {
+  readonly got: AlertMessage[];
+  /** What it does with a message; takes it unless told otherwise. */
+  mood: "takes" | "fails" | "refuses" | "takes and forgets to say so";
+}
+const receiver = (name = "pager"): Receiver => {
+  const sink: Receiver = {
+    name,
+    least: "warning",
+    got: [],
+    mood: "takes",
+    async deliver(message) {
+      if (sink.mood === "fails" || sink.mood === "refuses")
+        throw new OperatingError("ALERT_NOT_DELIVERED", "HTTP 500", { retryable: sink.mood === "fails" });
+      sink.got.push(message);
+      if (sink.mood === "takes and forgets to say so")
+        throw new OperatingError("ALERT_NOT_DELIVERED", "no answer", { retryable: true });
+    },
+  };
+  return sink;
+};
+const told = ({ got }: Receiver) => got.map((message) => (message.kind === "alert" ? message.transition : "summary"));
+
+const start = async (over: Partial<AlertManagerPorts> = {}) => {
+  const w = unitWorld(builtinRows);
+  worlds.push(w);
+  const pager = receiver();
+  const ports = (): AlertManagerPorts => ({
+    store: w.store,
+    clock: w.clock,
+    random: seededRandom(3),
+    sinks: [pager],
+    ...over,
+  });
+  const run = async () => {
+    const runtime = w.runtime([alertManagerCoordinator(ports())]);
+    await w.driven(runtime.start());
+    return runtime;
+  };
+  const runtime = await run();
+  const book = alertBook({ store: w.store, clock: w.clock, recipients: recipientsOf(ports().sinks) });
+  const fail = (config_key: string, n = 1) =>
+    w.router.publish(
+      "TRAINING_FAILED",
+      { config_key: config_key as "a_2p", job_id: `${config_key}-${n}` as never, error: "no GPU", retryable: true },
+      { source: "test" },
+    );
+  return { w, pager, run, runtime, book, fail };
+};
+
+describe("alert_manager", () => {
+  test("opens one alert for equal events, tells it once, and counts", async () => {
+    const { w, pager, book, fail } = await start();
+    for (let i = 0; i < 20; i += 1) await fail("hex8_2p", i);
+    await w.pass(5_000);
+    const [alert, ...others] = book.list();
+    expect(others).toEqual([]);
+    expect(alert).toMatchObject({
+      key: "TRAINING_FAILED/hex8_2p",
+      status: "open",
+      count: 20,
+      title: "Training of hex8_2p failed",
+      message: "no GPU",
+      event_type: "TRAINING_FAILED",
+      subject: "hex8_2p",
+      closed_at: null,
+      acknowledged_by: null,
+    });
+    // Ten repeats made it worse; that is the second and last message.
+    expect(told(pager)).toEqual(["opened-1", "escalated-2"]);
+    expect(alert!.severity).toBe("critical");
+    expect(alert!.deliveries).toMatchObject([
+      { sink: "pager", status: "delivered", error: null },
+      { sink: "pager", status: "delivered", error: null },
+    ]);
+  });
+
+  test("makes of ten thousand equal events one alert with its count, and few messages", async () => {
+    const { w, pager, book } = await start();
+    for (let i = 0; i < 10_000; i += 1) {
+      const failed = { task_id: `t${i}`, node_id: "n1", work_type: "selfplay", error: "no", retryable: true };
+      await w.router.publish("TASK_FAILED", failed as never, { source: "test" });
+    }
+    await w.pass(30_000);
+    expect(book.list()).toMatchObject([{ count: 10_000, severity: "critical" }]);
+    expect(told(pager)).toEqual(["opened-1", "escalated-2", "escalated-3"]);
+    expect(w.router.deadLetters.counts().pending).toBe(0);
+  });
+
+  test("keeps a storm of different alerts within the rate, and tells of each in a summary", async () => {
+    const { w, pager, book, fail } = await start();
+    for (let i = 0; i < 300; i += 1) await fail(`board${i}_2p`);
+    await w.pass(50_000);
+    expect(pager.got.length).toBeLessThanOrEqual(10);
+    await w.pass(3 * MINUTE);
+    const changes = pager.got.reduce(
+      (sum, message) => sum + (message.kind === "summary" ? message.summary.changes : 1),
+      0,
+    );
+    expect(changes).toBe(300);
+    const statuses = new Set(
+      book.list({ limit: 1_000 }).flatMap(({ deliveries }) => deliveries.map(({ status }) => status)),
+    );
+    expect([...statuses].every((status) => status === "delivered" || status === "summarized")).toBe(true);
+  });
+
+  test("closes by the event that ends it, and says so", async () => {
+    const { w, pager, book } = await start();
+    const offline = { node_id: "n2", last_seen_at: 1, silent_seconds: 90 } as never;
+    await w.router.publish("NODE_SUSPECT", offline, { source: "test" });
+    await w.pass(2_000);
+    await w.router.publish("HOST_ONLINE", { node_id: "n2" as never }, { source: "test" });
+    await w.pass(2_000);
+    expect(book.list()).toMatchObject([{ status: "closed", subject: "n2" }]);
+    expect(told(pager)).toEqual(["opened-1", "closed-2"]);
+  });
+
+  test("reminds, escalates while nobody cares, and is silent once somebody does", async () => {
+    const { w, pager, book } = await start();
+    await w.router.publish("NODE_SUSPECT", { node_id: "n2", last_seen_at: 1, silent_seconds: 9 } as never, {
+      source: "t",
+    });
+    await w.pass(3 * HOUR);
+    expect(told(pager)).toEqual(["opened-1", "escalated-2", "escalated-3"]);
+    expect(book.list()).toMatchObject([{ severity: "critical" }]);
+    const { id } = book.list()[0]!;
+    const seen = await w.driven(book.acknowledge(id, "ann", "on it"));
+    expect(seen).toMatchObject({ status: "acknowledged", acknowledged_by: "ann" });
+    await w.pass(48 * HOUR);
+    expect(told(pager).slice(3)).toEqual(["acknowledged-4"]);
+    expect(await w.driven(book.close(id, "ann"))).toMatchObject({ status: "closed" });
+    await w.pass(2_000);
+    expect(told(pager).slice(4)).toEqual(["closed-5"]);
+  });
+
+  test("closes what was not seen again where the rule says so", async () => {
+    const { w, book, fail } = await start();
+    await fail("hex8_2p");
+    await w.pass(7 * HOUR);
+    expect(book.list()).toMatchObject([{ status: "closed" }]);
+  });
+
+  test("a dead receiver loses nothing, is asked later and later, and is not flooded when it is back", async () => {
+    const { w, pager, runtime, book, fail } = await start();
+    pager.mood = "fails";
+    for (let i = 0; i < 50; i += 1) await fail(`board${i}_2p`);
+    await w.pass(HOUR);
+    expect(runtime.status()[0]).toMatchObject({ status: "degraded" });
+    expect(runtime.status()[0]!.message).toMatch(/'pager' takes no alerts \(HTTP 500\)/);
+    const attempts = w.store.read<{ n: number }>("SELECT max(attempts) AS n FROM alert_outbox")[0]!.n;
+    expect(attempts).toBeGreaterThan(5);
+    expect(attempts).toBeLessThan(20);
+    pager.mood = "takes";
+    await w.pass(15 * MINUTE);
+    expect(pager.got.length).toBeLessThan(30);
+    const changes = pager.got.reduce(
+      (sum, message) => sum + (message.kind === "summary" ? message.summary.changes : 1),
+      0,
+    );
+    expect(changes).toBeGreaterThanOrEqual(50);
+    expect(
+      book.list({ limit: 100 }).every(({ deliveries }) => deliveries.every(({ status }) => status !== "pending")),
+    ).toBe(true);
+    expect(runtime.status()[0]).toMatchObject({ status: "running" });
+  });
+
+  test("holds up nobody because of one that is dead", async () => {
+    const dead = receiver("dead");
+    dead.mood = "fails";
+    const alive = receiver("alive");
+    const { w, fail } = await start({ sinks: [dead, alive] });
+    await fail("hex8_2p");
+    await w.pass(3_000);
+    expect(told(alive)).toEqual(["opened-1"]);
+    expect(dead.got).toEqual([]);
+  });
+
+  test("sends again what may have arrived, under the same key", async () => {
+    const { w, pager, fail } = await start();
+    pager.mood = "takes and forgets to say so";
+    await fail("hex8_2p");
+    await w.pass(30_000);
+    pager.mood = "takes";
+    await w.pass(MINUTE);
+    expect(pager.got.length).toBeGreaterThan(1);
+    expect(new Set(pager.got.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+  });
+
+  test("gives up a message that is refused again and again, and goes on with the next", async () => {
+    const { w, pager, book, fail } = await start({ settings: { retryMostMs: 10_000 } });
+    pager.mood = "refuses";
+    await fail("hex8_2p");
+    await w.pass(3 * MINUTE);
+    expect(book.list()[0]!.deliveries).toMatchObject([{ status: "failed", error: "HTTP 500" }]);
+    pager.mood = "takes";
+    await fail("square8_2p");
+    await w.pass(MINUTE);
+    expect(told(pager)).toEqual(["opened-1"]);
+  });
+
+  test("delivers after a restart what it could not before, and tells nothing twice", async () => {
+    const { w, pager, run, runtime, fail } = await start();
+    pager.mood = "fails";
+    await fail("hex8_2p");
+    await w.pass(3_000);
+    await w.driven(runtime.stop());
+    pager.mood = "takes";
+    await run();
+    await w.pass(2 * MINUTE);
+    expect(told(pager)).toEqual(["opened-1"]);
+  });
+
+  test("misses a unit that had sent heartbeats, and tells when it is back", async () => {
+    const { w, pager, book } = await start();
+    const beat = () =>
+      w.router.publish(
+        "COORDINATOR_HEARTBEAT",
+        { coordinator_name: "worker", node_id: "n7", health: "running", handled_events: 1, failed_events: 0 } as never,
+        { source: "far" },
+      );
+    for (let i = 0; i < 10; i += 1) {
+      await beat();
+      await w.pass(30_000);
+    }
+    expect(book.list()).toEqual([]);
+    await w.pass(6 * MINUTE);
+    expect(book.list()).toMatchObject([{ status: "open", subject: "worker@n7", event_type: "COORDINATOR_HEARTBEAT" }]);
+    await beat();
+    await w.pass(2_000);
+    expect(book.list()).toMatchObject([{ status: "closed" }]);
+    expect(told(pager)).toEqual(["opened-1", "closed-2"]);
+  });
+
+  test("misses after a restart who was there before it, once there was time to come back", async () => {
+    const { w, run, runtime, book } = await start();
+    const beat = { coordinator_name: "worker", node_id: "n7", health: "running", handled_events: 1, failed_events: 0 };
+    await w.router.publish("COORDINATOR_HEARTBEAT", beat as never, { source: "far" });
+    await w.pass(4 * MINUTE);
+    await w.driven(runtime.stop());
+    await w.pass(HOUR);
+    await run();
+    await w.pass(100_000);
+    expect(book.list()).toEqual([]);
+    await w.pass(3 * MINUTE);
+    expect(book.list()).toMatchObject([{ status: "open", subject: "worker@n7" }]);
+  });
+
+  test("watches what the user asks for", async () => {
+    const { w, book } = await start({
+      absence: [
+        {
+          name: "user.games",
+          event: "NEW_GAMES_AVAILABLE",
+          by: [],
+          withinMs: HOUR,
+          severity: "warning",
+          title: "No games",
+          from: "start",
+          endedBy: [],
+        },
+      ],
+    });
+    await w.pass(59 * MINUTE);
+    expect(book.list()).toEqual([]);
+    await w.pass(2 * MINUTE);
+    expect(book.list()).toMatchObject([{ title: "No games", severity: "warning" }]);
+  });
+});
+
+describe("the book of alerts", () => {
+  test("lists by status and severity, newest first, within a bound", async () => {
+    const { w, book, fail } = await start();
+    await fail("a_2p");
+    await w.pass(10);
+    await fail("b_2p");
+    await w.pass(2_000);
+    const [newest] = book.list();
+    expect(newest?.subject).toBe("b_2p");
+    await w.driven(book.close(newest!.id, "ann"));
+    expect(book.list({ status: "open" }).map(({ subject }) => subject)).toEqual(["a_2p"]);
+    expect(book.list({ status: "closed" }).map(({ subject }) => subject)).toEqual(["b_2p"]);
+    expect(book.list({ severity: "critical" })).toEqual([]);
+    expect(book.list({ limit: 1 })).toHaveLength(1);
+  });
+
+  test("says which alert there is none of, and what is closed already", async () => {
+    const { w, book, fail } = await start();
+    const codeOf = (work: Promise<unknown>) =>
+      w.driven(
+        work.then(
+          () => "none",
+          (thrown: unknown) => (isOperatingError(thrown) ? thrown.code : String(thrown)),
+        ),
+      );
+    expect(() => book.get("nope")).toThrow("there is no alert 'nope'");
+    expect(await codeOf(book.close("nope", "ann"))).toBe("ALERT_NOT_FOUND");
+    await fail("a_2p");
+    await w.pass(1_000);
+    const { id } = book.list()[0]!;
+    await w.driven(book.close(id, "ann"));
+    expect(await codeOf(book.acknowledge(id, "ann"))).toBe("ALERT_CLOSED");
+    expect(await codeOf(book.close(id, "ann"))).toBe("none");
+  });
+
+  test("forgets closed alerts after their time, and never an open one", async () => {
+    const { w, book, fail } = await start({ settings: { keepClosedMs: 2 * HOUR } });
+    await w.router.publish(
+      "DLQ_EVENTS_PURGED",
+      { consumer: "c", dead_letters: 2, event_types: ["X"], reason: "r" } as never,
+      { source: "t" },
+    );
+    await fail("a_2p");
+    await w.pass(12 * HOUR);
+    expect(book.list().map(({ event_type }) => event_type)).toEqual(["DLQ_EVENTS_PURGED"]);
+    expect(w.store.read("SELECT DISTINCT alert_id FROM alert_outbox")).toHaveLength(1);
+  });
+});

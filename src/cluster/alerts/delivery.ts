@@ -1,0 +1,147 @@
+/**
+ * Sends what waits in the outbox. At least once: a message is written down as begun before it goes out and as delivered after
+ * it was taken, and keeps its idempotency key in between. A sink that does not answer is tried later and later and holds up
+ * nobody else; what waits for it meanwhile becomes one summary.
+ */
+import { backoffMs, type Clock, isOperatingError, type Log, messageOf, type Random } from "../../kernel/index.ts";
+import type { Store } from "../../router/index.ts";
+import type { AlertSnapshot } from "./alert.ts";
+import {
+  type AlertSummary,
+  beginDelivery,
+  type DeliveryOutcome,
+  endDelivery,
+  headOf,
+  type OutboxRow,
+  sentSince,
+  sinkState,
+  summarizeOutbox,
+  waitingFor,
+} from "./outbox.ts";
+import type { AlertMessage, AlertSink } from "./sink.ts";
+
+export interface DeliverySettings {
+  /** Messages to one sink in a minute; more become a summary. */
+  readonly messagesPerMinute: number;
+  readonly retryFirstMs: number;
+  readonly retryMostMs: number;
+  /** A message that is refused so often is given up; the sink may take others. */
+  readonly mostRefusals: number;
+  /** More than so many that wait are summed up even while the sink is away. */
+  readonly mostWaiting: number;
+}
+
+export const deliveryDefaults: DeliverySettings = {
+  messagesPerMinute: 10,
+  retryFirstMs: 5_000,
+  retryMostMs: 600_000,
+  mostRefusals: 8,
+  mostWaiting: 500,
+};
+
+export interface DeliveryPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly settings: DeliverySettings;
+}
+
+const MINUTE_MS = 60_000;
+
+export interface Line {
+  readonly waiting: number;
+  /** The head was tried before. */
+  readonly begun: boolean;
+  /** Messages that ended within the last minute. */
+  readonly sent: number;
+  readonly nextAt: number;
+}
+
+/** What to do for a sink now. Pure. */
+export function nextMove(line: Line, now: number, settings: DeliverySettings): "rest" | "summarize" | "send" {
+  const fresh = line.waiting - (line.begun ? 1 : 0);
+  if (line.waiting === 0) return "rest";
+  if (fresh > settings.mostWaiting) return "summarize";
+  const budget = settings.messagesPerMinute - line.sent;
+  if (now < line.nextAt || budget <= 0) return "rest";
+  if (line.begun) return "send";
+  return fresh > 1 && fresh > budget ? "summarize" : "send";
+}
+
+const messageOfRow = ({ id, sink, alert_id, transition, body }: OutboxRow): AlertMessage =>
+  alert_id === null
+    ? {
+        kind: "summary",
+        idempotencyKey: `${sink}/${transition}`,
+        transition,
+        summary: JSON.parse(body) as AlertSummary,
+        id,
+      }
+    : {
+        kind: "alert",
+        idempotencyKey: `${alert_id}/${transition}`,
+        transition,
+        alert: JSON.parse(body) as AlertSnapshot,
+        id,
+      };
+
+/** Sends to one sink until nothing waits, its budget is spent, or it fails. */
+export async function deliver(ports: DeliveryPorts, sink: AlertSink, signal: AbortSignal): Promise<void> {
+  const { store, clock, settings } = ports;
+  for (;;) {
+    if (signal.aborted) return;
+    const now = clock.now();
+    const head = headOf(store, sink.name);
+    if (head === undefined) return;
+    const state = sinkState(store, sink.name);
+    const move = nextMove(
+      {
+        waiting: waitingFor(store, sink.name),
+        begun: head.attempts > 0,
+        sent: sentSince(store, sink.name, now - MINUTE_MS).length,
+        nextAt: state.next_at,
+      },
+      now,
+      settings,
+    );
+    if (move === "rest") return;
+    if (move === "summarize") {
+      await store.commit([summarizeOutbox({ sink: sink.name, at: now })]);
+      continue;
+    }
+    const outcome = await attempt(ports, sink, head, state.failures, signal);
+    if (outcome === null) return;
+    await store.commit([endDelivery({ id: head.id, sink: sink.name, at: clock.now(), outcome })]);
+    if (outcome.kind !== "delivered") return;
+  }
+}
+
+/** One try; null when it was cut off by the stop and nobody knows how it ended. */
+async function attempt(
+  { store, clock, random, log, settings }: DeliveryPorts,
+  sink: AlertSink,
+  row: OutboxRow,
+  failures: number,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome | null> {
+  await store.commit([beginDelivery({ id: row.id })]);
+  try {
+    await sink.deliver(messageOfRow(row), signal);
+    return { kind: "delivered" };
+  } catch (thrown) {
+    if (signal.aborted) return null;
+    // Sinks say what went wrong in words of their own: an address may hold a secret.
+    const error = isOperatingError(thrown, "ALERT_NOT_DELIVERED")
+      ? thrown.message
+      : `unexpected: ${messageOf(thrown).slice(0, 200)}`;
+    const refused = isOperatingError(thrown) && !thrown.retryable && row.attempts + 1 >= settings.mostRefusals;
+    const waitMs = backoffMs(
+      { firstMs: settings.retryFirstMs, mostMs: settings.retryMostMs, jitter: 0.2 },
+      failures + 1,
+      random,
+    );
+    log.warn("an alert was not delivered", { sink: sink.name, error, given_up: refused, attempt: row.attempts + 1 });
+    return refused ? { kind: "refused", error } : { kind: "retry", error, nextAt: clock.now() + waitMs };
+  }
+}

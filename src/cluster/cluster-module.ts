@@ -1,0 +1,34 @@
+import { defineStoreModule } from "../router/index.ts";
+import { saveWatches } from "./alerts/absence-rows.ts";
+import {
+  ageAlerts,
+  alertMigrations,
+  closeAlertOf,
+  decideAlert,
+  forgetAlerts,
+  raiseAlert,
+} from "./alerts/alert-rows.ts";
+import { beginDelivery, endDelivery, summarizeOutbox } from "./alerts/outbox.ts";
+import { forgetNodes, healthMigrations, noteFailure, noteNode, noteRecovery, noteWell } from "./health/health-rows.ts";
+
+/** What this room keeps in the store. */
+export const clusterModule = defineStoreModule({
+  name: "cluster",
+  migrations: [...alertMigrations, ...healthMigrations],
+  operations: [
+    raiseAlert,
+    closeAlertOf,
+    decideAlert,
+    ageAlerts,
+    forgetAlerts,
+    saveWatches,
+    summarizeOutbox,
+    beginDelivery,
+    endDelivery,
+    noteFailure,
+    noteWell,
+    noteNode,
+    noteRecovery,
+    forgetNodes,
+  ],
+});

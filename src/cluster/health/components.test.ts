@@ -1,0 +1,131 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { breakerState, closedBreaker, failed, breakerDefaults as policy, worked } from "./component-breaker.ts";
+import { type ComponentFacts, type ComponentWork, judgeComponents, judgeNodes } from "./components.ts";
+
+const MINUTE = 60_000;
+const unit = (over: Partial<ComponentWork> = {}): ComponentWork => ({
+  component: "u",
+  everyMs: 10_000,
+  lastWorkAt: 0,
+  health: "running",
+  message: "",
+  ...over,
+});
+const facts = (over: Partial<ComponentFacts> = {}): ComponentFacts => ({
+  now: 10 * MINUTE,
+  startedAt: 0,
+  work: [],
+  beats: new Map(),
+  records: [],
+  critical: new Set(["u"]),
+  ...over,
+});
+const bad = (over: Partial<ComponentFacts>) => judgeComponents(facts(over)).map((each) => each.bad);
+
+describe("a component", () => {
+  test("whose loop did a round before its deadline does its work", () => {
+    expect(bad({ work: [unit({ lastWorkAt: 9.5 * MINUTE })] })).toEqual([null]);
+  });
+
+  test("whose loop stands still is bad, though its process is up and says that it runs", () => {
+    expect(bad({ work: [unit({ lastWorkAt: 2 * MINUTE })] })).toEqual(["its loop has done no round for 480 s"]);
+  });
+
+  test("that never did a round is bad once its deadline is over, and not before", () => {
+    expect(bad({ work: [unit({ lastWorkAt: null })] })).toEqual(["its loop has never done a round"]);
+    expect(bad({ work: [unit({ lastWorkAt: null })], startedAt: 9.5 * MINUTE })).toEqual([null]);
+  });
+
+  test("with a slow loop has a later deadline", () => {
+    expect(bad({ work: [unit({ everyMs: 5 * MINUTE, lastWorkAt: 1 })] })).toEqual([null]);
+  });
+
+  test("that only answers events has no deadline, but may say that it stopped", () => {
+    expect(bad({ work: [unit({ everyMs: null, lastWorkAt: null })] })).toEqual([null]);
+    expect(bad({ work: [unit({ everyMs: null, health: "stopped", message: "not subscribed" })] })).toEqual([
+      "not subscribed",
+    ]);
+  });
+
+  test("of another node is bad when it has not reported in time", () => {
+    const beat = (at: number) => new Map([["u@n2", { at, health: "running" as const, message: "" }]]);
+    expect(bad({ beats: beat(6 * MINUTE) })).toEqual([null]);
+    expect(bad({ beats: beat(MINUTE) })).toEqual(["it has not reported for 540 s"]);
+    expect(judgeComponents(facts({ beats: beat(MINUTE) }))[0]!.critical).toBe(true);
+  });
+
+  test("whose breaker is open is bad, and says what it failed with", () => {
+    const state = { failures: [1], openedAt: 1, held: true };
+    const record = { component: "x", state, critical: 1, errors: 7, last_error: "no disk", last_error_at: 1 };
+    expect(judgeComponents(facts({ records: [record] }))).toMatchObject([
+      { component: "x", breaker: "open", critical: true, errors: 7, bad: "it is out of work: no disk" },
+    ]);
+  });
+});
+
+test("a component that was given up and belongs to nobody is forgotten after a week, and one that belongs here is not", () => {
+  const state = { failures: [1], openedAt: 1, held: true };
+  const record = { component: "x", state, critical: 1, errors: 7, last_error: "no", last_error_at: 1 };
+  const now = 8 * 24 * 60 * MINUTE;
+  expect(judgeComponents(facts({ now, records: [record] }))).toEqual([]);
+  const work = [unit({ component: "x", everyMs: null })];
+  expect(judgeComponents(facts({ now, records: [record], work }))).toMatchObject([{ breaker: "open" }]);
+});
+
+describe("a node", () => {
+  test("is online when it was heard in time and nobody says otherwise", () => {
+    const now = 10 * MINUTE;
+    const nodes = [
+      { node_id: "heard", state: "online" as const, heard_at: 9 * MINUTE },
+      { node_id: "silent", state: "online" as const, heard_at: MINUTE },
+      { node_id: "off", state: "offline" as const, heard_at: now },
+      { node_id: "ill", state: "unhealthy" as const, heard_at: now },
+    ];
+    expect(judgeNodes(nodes, now, 0)).toEqual({ known: 4, online: 1, missing: ["silent", "off", "ill"] });
+    expect(judgeNodes(nodes, now, 9 * MINUTE).missing).toEqual(["off", "ill"]);
+  });
+});
+
+describe("the breaker of a component", () => {
+  const failedAt = (times: readonly number[]) => times.reduce((b, at) => failed(b, at, false, policy), closedBreaker);
+
+  test.each([
+    ["four failures", [0, 1, 2, 3], 4, "closed"],
+    ["five failures", [0, 1, 2, 3, 4], 5, "open"],
+    ["five failures over an hour", [0, 15, 30, 45, 60].map((m) => m * MINUTE), 60 * MINUTE, "closed"],
+    ["a minute after it opened", [0, 1, 2, 3, 4], MINUTE + 5, "half_open"],
+    ["ten quiet minutes later", [0, 1, 2, 3, 4], 10 * MINUTE + 5, "closed"],
+  ] as const)("with %s", (_what, times, now, state) => {
+    expect(breakerState(failedAt(times), now, policy)).toBe(state);
+  });
+
+  test("opens again at once when the probe fails, and closes when it works", () => {
+    const opened = failedAt([0, 1, 2, 3, 4]);
+    expect(breakerState(failed(opened, MINUTE + 10, false, policy), MINUTE + 11, policy)).toBe("open");
+    expect(worked(opened, MINUTE + 10, policy)).toEqual(closedBreaker);
+    expect(worked(opened, 10, policy)).toEqual(opened);
+  });
+
+  test("that was given up stays open until somebody sets it right", () => {
+    const held = failed(closedBreaker, 0, true, policy);
+    expect(breakerState(held, 1_000 * MINUTE, policy)).toBe("open");
+    expect(breakerState(failed(held, 5, false, policy), 1_000 * MINUTE, policy)).toBe("open");
+    expect(worked(held, 5, policy)).toEqual(closedBreaker);
+  });
+
+  test("remembers a bounded number of failures, whatever comes", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(400_000), fc.boolean()), { maxLength: 80 }), (steps) => {
+        let breaker = closedBreaker;
+        let now = 0;
+        for (const [passed, ok] of steps) {
+          now += passed;
+          breaker = ok ? worked(breaker, now, policy) : failed(breaker, now, false, policy);
+          expect(breaker.failures.length).toBeLessThanOrEqual(policy.threshold);
+          if (breaker.openedAt !== null) expect(breaker.openedAt).toBeLessThanOrEqual(now);
+        }
+      }),
+    );
+  });
+});

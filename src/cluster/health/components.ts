@@ -1,0 +1,124 @@
+/** Which components do their work. Alive is not enough: a loop has a deadline, and who is expected has to report. Pure. */
+import type { BreakerState } from "../../kernel/index.ts";
+import { breakerDefaults, breakerState, type ComponentBreaker } from "./component-breaker.ts";
+
+/** What the runtime of this process knows of one of its units. */
+export interface ComponentWork {
+  readonly component: string;
+  /** Pause between two rounds of its loop; null for one that only answers events. */
+  readonly everyMs: number | null;
+  /** When its loop last ended well, in milliseconds since the epoch; null before that. */
+  readonly lastWorkAt: number | null;
+  readonly health: "running" | "degraded" | "stopped";
+  readonly message: string;
+}
+
+/** The last word of a unit of any node. */
+export interface Beat {
+  readonly at: number;
+  readonly health: "running" | "degraded" | "stopped";
+  readonly message: string;
+}
+
+export interface ComponentRecord {
+  readonly component: string;
+  readonly state: ComponentBreaker;
+  readonly critical: number;
+  readonly errors: number;
+  readonly last_error: string | null;
+  readonly last_error_at: number | null;
+}
+
+export interface ComponentVerdict {
+  readonly component: string;
+  readonly breaker: BreakerState;
+  readonly errors: number;
+  readonly last_error: string | null;
+  readonly last_error_at: number | null;
+  readonly critical: boolean;
+  /** Why it counts as bad; null when it does its work. */
+  readonly bad: string | null;
+}
+
+export interface ComponentFacts {
+  readonly now: number;
+  /** Since when health is judged here: before its deadline nobody is late. */
+  readonly startedAt: number;
+  readonly work: readonly ComponentWork[];
+  readonly beats: ReadonlyMap<string, Beat>;
+  readonly records: readonly ComponentRecord[];
+  readonly critical: ReadonlySet<string>;
+}
+
+/** A sign of life older than this is none. */
+const SILENT_AFTER_MS = 300_000;
+const LEAST_DEADLINE_MS = 60_000;
+/** What was given up and belongs to nobody any more, as after an upgrade, is forgotten after this. */
+const FORGOTTEN_AFTER_MS = 7 * 86_400_000;
+
+/** When a loop must have done a round: three of its pauses, and never less than a minute. */
+const deadlineMs = (everyMs: number): number => Math.max(LEAST_DEADLINE_MS, 3 * everyMs);
+
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
+
+function lateness({ everyMs, lastWorkAt, health, message }: ComponentWork, facts: ComponentFacts): string | null {
+  if (health === "stopped") return message === "" ? "stopped" : message;
+  if (everyMs === null) return null;
+  const quietMs = facts.now - Math.max(lastWorkAt ?? 0, facts.startedAt);
+  if (quietMs <= deadlineMs(everyMs)) return null;
+  return lastWorkAt === null
+    ? "its loop has never done a round"
+    : `its loop has done no round for ${seconds(facts.now - lastWorkAt)}`;
+}
+
+const silence = ({ at, health, message }: Beat, facts: ComponentFacts): string | null => {
+  if (facts.now - Math.max(at, facts.startedAt) > SILENT_AFTER_MS)
+    return `it has not reported for ${seconds(facts.now - at)}`;
+  return health === "stopped" ? message || "stopped" : null;
+};
+
+export function judgeComponents(facts: ComponentFacts): ComponentVerdict[] {
+  const work = new Map(facts.work.map((each) => [each.component, each]));
+  const isForgotten = ({ component, last_error_at }: ComponentRecord) =>
+    !work.has(component) && !facts.beats.has(component) && facts.now - (last_error_at ?? 0) > FORGOTTEN_AFTER_MS;
+  const records = new Map(
+    facts.records.filter((record) => !isForgotten(record)).map((record) => [record.component, record]),
+  );
+  const names = new Set([...work.keys(), ...facts.beats.keys(), ...records.keys()]);
+  return [...names].sort().map((component) => {
+    const record = records.get(component);
+    const beat = facts.beats.get(component);
+    const unit = work.get(component);
+    const breaker = record === undefined ? "closed" : breakerState(record.state, facts.now, breakerDefaults);
+    const bad =
+      (breaker === "open"
+        ? `${record?.state.held ? "it is out of work" : "it fails again and again"}: ${record?.last_error}`
+        : null) ??
+      (unit === undefined ? null : lateness(unit, facts)) ??
+      // Of a unit that runs here its own process knows more than its last word.
+      (beat === undefined || unit !== undefined ? null : silence(beat, facts));
+    return {
+      component,
+      breaker,
+      errors: record?.errors ?? 0,
+      last_error: record?.last_error ?? null,
+      last_error_at: record?.last_error_at ?? null,
+      critical: facts.critical.has(component.split("@", 1)[0]!) || record?.critical === 1,
+      bad,
+    };
+  });
+}
+
+export interface NodeRecord {
+  readonly node_id: string;
+  readonly state: "online" | "offline" | "unhealthy";
+  readonly heard_at: number;
+}
+
+/** Online is who was heard in time and of whom nobody says otherwise. */
+export function judgeNodes(nodes: readonly NodeRecord[], now: number, startedAt: number) {
+  const isOnline = ({ state, heard_at }: NodeRecord) =>
+    state === "online" && now - Math.max(heard_at, startedAt) <= SILENT_AFTER_MS;
+  const missing = nodes.filter((node) => !isOnline(node)).map(({ node_id }) => node_id);
+  return { known: nodes.length, online: nodes.length - missing.length, missing };
+}

@@ -1,0 +1,153 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { gatesOf, judgePause, type PauseState, pauseDefaults, statusOf } from "./pause.ts";
+import { type HealthFacts, scoreOf } from "./score.ts";
+
+const well: HealthFacts = {
+  nodes: { known: 4, online: 4, missing: [] },
+  components: { known: 10, badCritical: [], badOther: [] },
+  errors: 0,
+  recoveries: { succeeded: 0, failed: 0 },
+};
+const facts = (over: Partial<HealthFacts>): HealthFacts => ({ ...well, ...over });
+const names = (n: number) => Array.from({ length: n }, (_, i) => `c${i}`);
+
+describe("the score", () => {
+  test.each([
+    ["all is well", well, 100],
+    [
+      "nothing has ever reported",
+      facts({ nodes: { known: 0, online: 0, missing: [] }, components: { known: 0, badCritical: [], badOther: [] } }),
+      35,
+    ],
+    ["half of the nodes are gone", facts({ nodes: { known: 4, online: 2, missing: ["a", "b"] } }), 80],
+    ["all nodes are gone", facts({ nodes: { known: 4, online: 0, missing: ["a"] } }), 60],
+    ["one critical component is out", facts({ components: { known: 10, badCritical: ["a"], badOther: [] } }), 95],
+    ["five critical components are out", facts({ components: { known: 10, badCritical: names(5), badOther: [] } }), 75],
+    ["two others are out", facts({ components: { known: 10, badCritical: [], badOther: names(2) } }), 98],
+    ["five errors came", facts({ errors: 5 }), 90],
+    ["errors come in bursts", facts({ errors: 50 }), 80],
+    ["a third of the repairs worked", facts({ recoveries: { succeeded: 1, failed: 2 } }), 90],
+  ])("when %s", (_when, given, score) => {
+    expect(scoreOf(given).score).toBe(score);
+  });
+
+  test("has weights that sum to one, and says of each part what it saw", () => {
+    const { parts } = scoreOf(facts({ nodes: { known: 9, online: 1, missing: names(8) } }));
+    expect(parts.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1);
+    expect(parts[0]!.message).toBe("1 of 9 nodes are online; missing: c0, c1, c2, c3, c4 and 3 more");
+  });
+
+  const anyFacts = fc
+    .record({
+      known: fc.nat(50),
+      online: fc.nat(50),
+      components: fc.nat(50),
+      critical: fc.nat(10),
+      other: fc.nat(10),
+      errors: fc.nat(30),
+      succeeded: fc.nat(20),
+      failed: fc.nat(20),
+    })
+    .map(
+      (f): HealthFacts => ({
+        nodes: { known: f.known, online: Math.min(f.online, f.known), missing: [] },
+        components: { known: f.components, badCritical: names(f.critical), badOther: names(f.other) },
+        errors: f.errors,
+        recoveries: { succeeded: f.succeeded, failed: f.failed },
+      }),
+    );
+
+  test("is within 0 and 100, and no bad news ever makes it better", () => {
+    fc.assert(
+      fc.property(anyFacts, (given) => {
+        const { score } = scoreOf(given);
+        expect(score).toBeGreaterThanOrEqual(0);
+        expect(score).toBeLessThanOrEqual(100);
+        const { nodes, components, errors, recoveries } = given;
+        const worse: HealthFacts[] = [
+          { ...given, errors: errors + 1 },
+          { ...given, recoveries: { ...recoveries, failed: recoveries.failed + 1 } },
+          { ...given, nodes: { ...nodes, known: nodes.known + 1 } },
+          { ...given, components: { ...components, badCritical: [...components.badCritical, "x"] } },
+          { ...given, components: { ...components, badOther: [...components.badOther, "x"] } },
+        ];
+        for (const each of worse) expect(scoreOf(each).score).toBeLessThanOrEqual(score);
+      }),
+    );
+  });
+
+  test("that judges without a single report never lets new work begin", () => {
+    const none = facts({ nodes: { known: 0, online: 0, missing: [] } });
+    expect(gatesOf(scoreOf(none).score, none, true, pauseDefaults).every(({ passed }) => passed)).toBe(false);
+  });
+
+  test("pauses and resumes with a gap and a wait, whatever the facts do", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyFacts, fc.integer({ min: 1, max: 90_000 })), { maxLength: 40 }), (steps) => {
+        let now = 0;
+        let state: PauseState = { accepts: true, since: 0, wellSince: null };
+        let wellFor = 0;
+        for (const [given, passed] of steps) {
+          now += passed;
+          const { score } = scoreOf(given);
+          const gates = gatesOf(score, given, state.accepts, pauseDefaults);
+          const next = judgePause(state, gates, now, pauseDefaults);
+          const allWell = gates.every((gate) => gate.passed);
+          if (state.accepts && !next.accepts) expect(allWell).toBe(false);
+          if (state.accepts && next.accepts) expect(score).toBeGreaterThanOrEqual(pauseDefaults.pauseBelow);
+          if (!state.accepts && next.accepts) {
+            expect(score).toBeGreaterThanOrEqual(pauseDefaults.resumeAt);
+            expect(wellFor + passed).toBeGreaterThanOrEqual(pauseDefaults.resumeAfterMs);
+          }
+          wellFor = !next.accepts && allWell && state.wellSince !== null ? wellFor + passed : 0;
+          state = next;
+        }
+      }),
+    );
+  });
+});
+
+describe("new work", () => {
+  const run = (scores: readonly number[], everyMs: number) => {
+    let state: PauseState = { accepts: true, since: 0, wellSince: null };
+    return scores.map((score, i) => {
+      state = judgePause(state, gatesOf(score, well, state.accepts, pauseDefaults), i * everyMs, pauseDefaults);
+      return state.accepts;
+    });
+  };
+
+  test.each([
+    ["goes on between the limits", [90, 50, 41, 45], [true, true, true, true]],
+    ["is paused below the lower one", [90, 39], [true, false]],
+    ["does not resume between them", [39, 50, 59, 59, 59], [false, false, false, false, false]],
+    ["resumes after two minutes above the upper one", [39, 60, 60, 60], [false, false, false, true]],
+    ["begins to wait anew when it falls back", [39, 60, 59, 60, 60, 60], [false, false, false, false, false, true]],
+  ])("%s", (_what, scores, accepts) => {
+    expect(run(scores, 60_000)).toEqual(accepts);
+  });
+
+  test.each([
+    ["half of the nodes are offline", facts({ nodes: { known: 4, online: 2, missing: [] } }), "nodes_online"],
+    [
+      "a critical component is out",
+      facts({ components: { known: 9, badCritical: ["a"], badOther: [] } }),
+      "critical_components",
+    ],
+    ["errors come in bursts", facts({ errors: 10 }), "error_burst"],
+  ])("is paused when %s, whatever the score", (_when, given, gate) => {
+    const failing = gatesOf(100, given, true, pauseDefaults).filter(({ passed }) => !passed);
+    expect(failing.map((each) => each.gate)).toEqual([gate]);
+  });
+});
+
+test("a system is healthy only when it takes work, scores well and misses nothing critical", () => {
+  const status = (score: number, accepts: boolean, given = well) => statusOf(score, accepts, given, pauseDefaults);
+  expect([status(100, true), status(79, true), status(39, true), status(100, false)]).toEqual([
+    "healthy",
+    "degraded",
+    "unhealthy",
+    "unhealthy",
+  ]);
+  expect(status(95, true, facts({ components: { known: 9, badCritical: ["a"], badOther: [] } }))).toBe("degraded");
+});

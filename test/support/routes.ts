@@ -1,0 +1,37 @@
+/** Requests made up from the table of routes, for tests that walk all of them. */
+import { allRoutes, type Route } from "../../src/surfaces/index.ts";
+import { runSurface } from "./surface.ts";
+
+/** The routes that a coordination really offers, by its own document. */
+export async function mountedRoutes(): Promise<readonly Route[]> {
+  const surface = await runSurface();
+  const { paths } = (await surface.ask("socket", "/openapi.json")).json as { paths: Record<string, object> };
+  await surface.end();
+  return allRoutes.filter(({ method, path }) => Object.hasOwn(paths[path] ?? {}, method.toLowerCase()));
+}
+
+/** The path of a route with something in each of its places. */
+export const pathOf = (route: Route, values: Readonly<Record<string, string>> = {}): string =>
+  route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "nobody"));
+
+/** A body that the route's own schema takes. */
+export const bodyOf = (route: Route): unknown => {
+  if (route.body === null) return undefined;
+  const wanted: Record<string, unknown> = {
+    publishEvents: {
+      specversion: "1.0",
+      id: crypto.randomUUID(),
+      type: "NEW_GAMES_AVAILABLE",
+      source: "walker",
+      data: { config_key: "hex8_2p", new_games: 1, total_games: 1 },
+    },
+    createToken: { label: "walker", scope: "read" },
+    ackSession: { seqs: [1] },
+    nackSession: { seq: 1, error: "no" },
+    cleanUpDeadLetters: { older_than_hours: 1_000_000 },
+    retryDeadLetters: { dry_run: true },
+    discardDeadLetters: { dry_run: true },
+    pauseDaemon: { reason: "walking" },
+  };
+  return wanted[route.id] ?? {};
+};
