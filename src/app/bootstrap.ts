@@ -46,7 +46,7 @@ import {
 } from "../surfaces/index.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
-import { alertsPortOf, clusterPortsOf, workOf } from "./cluster-ports.ts";
+import { alertsPortOf, clusterPortsOf, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
 import { ownFile } from "./own-file.ts";
 import { profileOf } from "./profile.ts";
@@ -193,6 +193,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       work: () => workOf(registry, units),
     });
     undo.push(() => cluster.resources.sampler.close());
+    const alerts = alertsPortOf(cluster);
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -218,7 +219,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
             whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),
           ),
         health: () => systemHealth(store, clock.now()),
-        alerts: alertsPortOf(cluster),
+        alerts,
         bootstrapStatus: () => ({ ...bringUp.status() }),
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
@@ -246,7 +247,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const registry: Registry = withOwnUnits(live, options.units ?? []);
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
-    const sources = { router: inner, daemons, units: () => units.status() };
+    const sources = { router: inner, daemons, units: () => units.status(), openAlerts: () => openAlertsOf(alerts) };
     const status = () =>
       statusOf({
         router: inner,

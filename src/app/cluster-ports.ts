@@ -1,5 +1,4 @@
 import {
-  type AlertSeverity,
   type AlertSink,
   alertBook,
   type ClusterPorts,
@@ -94,11 +93,13 @@ export function alertsPortOf({ store, clock, alerts }: ClusterPorts): AlertsPort
     get: (id) => book.get(id),
     acknowledge: (id, { actor, note }) => book.acknowledge(id, actor, note),
     close: (id, { actor, note }) => book.close(id, actor, note),
-    openCount: () => {
-      const counts: Partial<Record<AlertSeverity, number>> = {};
-      for (const { severity, status } of book.list({ limit: 1_000 }))
-        if (status !== "closed") counts[severity] = (counts[severity] ?? 0) + 1;
-      return counts;
-    },
   };
 }
+
+/** How many alerts are not closed, by severity. */
+export const openAlertsOf = (port: Pick<AlertsPort, "list">): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const status of ["open", "acknowledged"] as const)
+    for (const { severity } of port.list({ status, limit: 1_000 })) counts[severity] = (counts[severity] ?? 0) + 1;
+  return counts;
+};
