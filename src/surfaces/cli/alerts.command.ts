@@ -51,7 +51,7 @@ const SHORT = 8;
 /** The end of an id: long enough to name it, short enough to type. */
 const shortOf = (id: string): string => printable(id.slice(-SHORT));
 
-export function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
+function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const rows = alerts.map((alert): Cell[] => [
@@ -65,7 +65,7 @@ export function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] 
   return tableLines([["ID", "SEVERITY", "STATUS", "OPENED", { text: "SEEN", align: "right" }, "WHAT"], ...rows], shell);
 }
 
-export function alertDetails(alert: AlertRow, shell: Shell): string[] {
+function alertDetails(alert: AlertRow, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const at = (seconds: number) => `${moment(seconds * 1_000, now)} (${ago(seconds * 1_000, now)})`;

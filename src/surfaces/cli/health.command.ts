@@ -5,7 +5,7 @@ import { negative, type Shell } from "./shell.ts";
 import { type Cell, tableLines } from "./table.ts";
 import { ago, duration, printable } from "./text.ts";
 
-export interface HealthReport {
+interface HealthReport {
   readonly status: "healthy" | "degraded" | "unhealthy";
   /** 0 to 100, as those of its parts. */
   readonly score: number;
@@ -43,7 +43,7 @@ const gradeColor = (paint: Paint, share: number): ((text: string) => string) => 
 const MARK = { healthy: "✓", degraded: "!", unhealthy: "✗" } as const;
 
 /** The verdict, why it is so, and what it is made of. */
-export function healthLines(report: HealthReport, shell: Shell): string[] {
+function healthLines(report: HealthReport, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const color = { healthy: paint.green, degraded: paint.yellow, unhealthy: paint.red }[report.status];
