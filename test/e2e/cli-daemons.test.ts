@@ -162,3 +162,63 @@ describe("ringrift token", () => {
     expect(await run("token", "create", " ")).toMatchObject({ code: 2 });
   });
 });
+
+describe("ringrift alerts, health, why and logs", () => {
+  test("shows an alert, takes a person's word on it, and counts it in the status", async () => {
+    const { main, run, json } = await world();
+    expect(await run("alerts")).toMatchObject({ code: 0, out: "no open alerts\n" });
+    const told = { component: "disk", severity: "critical", message: "the disk is nearly full" } as const;
+    await main.router.settled(await main.router.publish("HEALTH_ALERT", told, { source: "test" }));
+    const { alerts } = await json("alerts", "list");
+    expect(alerts).toMatchObject([{ severity: "critical", status: "open", count: 1 }]);
+    const end = alerts[0].id.slice(-8);
+    expect((await run("alerts")).out).toMatch(new RegExp(`\n${end} +critical +open .* 1 `));
+    expect((await run("alerts", "show", end)).out).toMatch(/the disk is nearly full\n(.*\n)*.*event +HEALTH_ALERT /);
+    expect(await run("status")).toMatchObject({ code: 1, out: expect.stringMatching(/✗ 1 critical alert is open/) });
+    expect(await run("alerts", "ack", end, "--note", "I am on it")).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/is acknowledged/),
+    });
+    expect((await run("status")).code).toBe(0);
+    expect((await json("alerts", "list", "--all")).alerts).toMatchObject([{ status: "acknowledged" }]);
+    expect(await run("alerts", "close", alerts[0].id)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/is closed/),
+    });
+    expect((await json("alerts", "--status", "closed")).alerts).toHaveLength(1);
+    expect(await run("alerts", "--severity", "info")).toMatchObject({ code: 0, out: "no alert fits\n" });
+    expect(await run("alerts", "show", "nope-nope")).toMatchObject({ code: 3 });
+    expect(await run("alerts", "lst")).toMatchObject({ code: 2, err: expect.stringMatching(/Did you mean list\?/) });
+    const { writes } = await json("logs", "--writes");
+    expect(writes.map(({ path }: { path: string }) => path.split("/").at(-1))).toEqual(["acknowledge", "close"]);
+    expect((await run("logs", "--writes")).out).toMatch(/200 +.* POST \/v1\/alerts\/.*\/acknowledge\n/);
+  });
+
+  test("judges the whole, part by part", async () => {
+    const { main, run, json } = await world();
+    const judged = async () => (await json("health")).parts.length > 0;
+    while (!(await judged())) await new Promise((resume) => setImmediate(resume));
+    const { out, code } = await run("health");
+    const { status } = await json("health");
+    expect(code).toBe(status === "healthy" ? 0 : 1);
+    expect(out).toMatch(/^. (healthy|degraded|unhealthy), \d+ of 100\n/);
+    expect(out).toMatch(/\nparts\n +nodes +[█░]{10} +\d+ +× 0\.4 /);
+    await main.shutdown();
+    expect(await run("health")).toMatchObject({ code: 4 });
+  });
+
+  test("says why a unit runs or does not, by any of its names", async () => {
+    const { run, json } = await world();
+    expect((await json("why", "DLQ_RETRY")).subject).toBe("dlq_retry");
+    await run("daemons", "stop", "event_router");
+    const stopped = await run("why", "dlq_retry");
+    expect(stopped.code).toBe(1);
+    expect(stopped.out).toMatch(
+      /✗ dependency:event_router\n.* is +.*\n.* must be +running\n(.*\n)*.* do +.*'ringrift daemons start event_router'/,
+    );
+    expect(await run("why", "dlq_retri")).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/Did you mean .*dlq_retry.*\n.*'ringrift daemons list'/),
+    });
+  });
+});

@@ -33,7 +33,8 @@ export function startBackground(
   const ended = exited.then(
     ([code, signal]) => {
       resolve("it ended before it was ready");
-      return stopped ? undefined : `it ended by itself (${signal ?? `exit code ${code}`})`;
+      // A later block may have ended it in order; one that never got ready has been told above.
+      return stopped || code === 0 ? undefined : `it ended by itself (${signal ?? `exit code ${code}`})`;
     },
     (thrown) => {
       resolve(`it could not be started: ${String(thrown)}`);

@@ -33,7 +33,7 @@ const roomPath = (plan: Plan) => (plan.room === "daemons" ? "./unit.ts" : "../da
 const defineOf = ({ kind }: Plan) => (kind === "daemon" ? "defineDaemon" : "defineCoordinator");
 
 /** What is thrown where work is to be written; the test shows it. */
-export const notWritten = (what: string): string => `${what} is not written yet`;
+const notWritten = (what: string): string => `${what} is not written yet`;
 const thrown = (what: string) => `throw new Error(${JSON.stringify(notWritten(what))});`;
 
 export function unitText(plan: Plan): string {

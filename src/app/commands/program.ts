@@ -7,12 +7,14 @@ import {
   createMainProcesses,
   createPaint,
   printableLines,
+  registerAlerts,
   registerAudit,
   registerConfig,
   registerDaemons,
   registerDlq,
   registerEvents,
   registerGames,
+  registerHealth,
   registerLogs,
   registerPlay,
   registerStats,
@@ -132,6 +134,8 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerDown(program, shell);
   registerStatus(program, shell);
   registerDaemons(program, shell, readFolderBooks);
+  registerHealth(program, shell);
+  registerAlerts(program, shell);
   registerWhy(program, shell);
   registerLogs(program, shell);
   registerToken(program, shell);

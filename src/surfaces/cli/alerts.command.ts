@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { didYouMean, OperatingError } from "../../kernel/index.ts";
-import { askMain } from "./main-process.ts";
+import { askMain, type MainProcess } from "./main-process.ts";
 import type { Paint } from "./paint.ts";
 import type { Shell } from "./shell.ts";
 import { type Cell, tableLines } from "./table.ts";
@@ -47,11 +47,15 @@ const severityColor = (paint: Paint, severity: string): ((text: string) => strin
 
 const rank = ({ severity }: AlertRow) => (SEVERITIES as readonly string[]).indexOf(severity);
 
-export function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
+const SHORT = 8;
+/** The end of an id: long enough to name it, short enough to type. */
+const shortOf = (id: string): string => printable(id.slice(-SHORT));
+
+function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const rows = alerts.map((alert): Cell[] => [
-    { text: printable(alert.id), paint: paint.yellow },
+    { text: shortOf(alert.id), paint: paint.yellow },
     { text: alert.severity, paint: severityColor(paint, alert.severity) },
     { text: alert.status },
     { text: ago(alert.opened_at * 1_000, now) },
@@ -61,7 +65,7 @@ export function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] 
   return tableLines([["ID", "SEVERITY", "STATUS", "OPENED", { text: "SEEN", align: "right" }, "WHAT"], ...rows], shell);
 }
 
-export function alertDetails(alert: AlertRow, shell: Shell): string[] {
+function alertDetails(alert: AlertRow, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const at = (seconds: number) => `${moment(seconds * 1_000, now)} (${ago(seconds * 1_000, now)})`;
@@ -75,6 +79,7 @@ export function alertDetails(alert: AlertRow, shell: Shell): string[] {
     ["opened", at(alert.opened_at)],
     ["last seen", `${at(alert.last_seen_at)}, ${plural(alert.count, "time")}`],
     ["closed", alert.closed_at === null ? "" : at(alert.closed_at)],
+    ["id", printable(alert.id)],
     ["key", printable(alert.key)],
     [
       "event",
@@ -131,20 +136,29 @@ const list = (options: ListOptions, shell: Shell) =>
     );
   });
 
-const pathOf = (id: string) => `/v1/alerts/${encodeURIComponent(id)}`;
+/** The path of an alert by its id, or by the end of it. */
+async function pathOf(main: MainProcess, given: string): Promise<string> {
+  const path = (id: string) => `/v1/alerts/${encodeURIComponent(id)}`;
+  if (!/^[\w-]{4,30}$/.test(given)) return path(given);
+  const { alerts } = await main.get<{ alerts: AlertRow[] }>("/v1/alerts?limit=1000");
+  const meant = alerts.filter(({ id }) => id.endsWith(given));
+  if (meant.length > 1)
+    throw new OperatingError("USAGE", `${meant.length} alerts end in '${given}'`, { hint: "Give more of the id." });
+  return path(meant[0]?.id ?? given);
+}
 
 const show = (id: string, shell: Shell) =>
   askMain(shell.main, async (main) => {
-    const alert = await main.get<AlertRow>(pathOf(id));
+    const alert = await main.get<AlertRow>(await pathOf(main, id));
     if (shell.json) return shell.print({ alert });
     for (const line of alertDetails(alert, shell)) shell.say(line);
   });
 
 const decide = (verb: "acknowledge" | "close", id: string, note: string | undefined, shell: Shell) =>
   askMain(shell.main, async (main) => {
-    const alert = await main.post<AlertRow>(`${pathOf(id)}/${verb}`, note === undefined ? {} : { note });
+    const alert = await main.post<AlertRow>(`${await pathOf(main, id)}/${verb}`, note === undefined ? {} : { note });
     if (shell.json) return shell.print({ alert });
-    shell.say(`alert ${printable(alert.id)} is ${alert.status}: ${printable(alert.title)}`);
+    shell.say(`alert ${shortOf(alert.id)} is ${alert.status}: ${printable(alert.title)}`);
   });
 
 const noteOption = (text: string): string => {
@@ -177,19 +191,19 @@ export function registerAlerts(program: Command, shell: Shell): void {
   alerts
     .command("show")
     .description("all of one: what happened, how often, who was told")
-    .argument("<id>", "its id")
+    .argument("<id>", "its id, or the end of it")
     .action((id: string) => show(id, shell));
   const note = ["--note <text>", "why, or what you are doing; kept on record", noteOption] as const;
   alerts
     .command("ack")
     .description("say that you are on it; it stays until its cause is gone or it is closed")
-    .argument("<id>", "its id")
+    .argument("<id>", "its id, or the end of it")
     .option(...note)
     .action((id: string, options: { note?: string }) => decide("acknowledge", id, options.note, shell));
   alerts
     .command("close")
     .description("close one; it opens again if its cause comes back")
-    .argument("<id>", "its id")
+    .argument("<id>", "its id, or the end of it")
     .option(...note)
     .action((id: string, options: { note?: string }) => decide("close", id, options.note, shell));
 }

@@ -24,7 +24,7 @@ export interface DaemonBook {
   readonly given_up_at: number | null;
 }
 
-export const stateColor = (paint: Paint, state: string): ((text: string) => string) => {
+const stateColor = (paint: Paint, state: string): ((text: string) => string) => {
   if (state === "running") return paint.green;
   if (state === "failed" || state === "import_failed") return paint.red;
   return state === "stopped" ? paint.dim : paint.yellow;
@@ -34,7 +34,7 @@ export const stateColor = (paint: Paint, state: string): ((text: string) => stri
 const UNCHECKED = "not checked yet";
 
 /** The one thing to know of a daemon besides its state. */
-export function noteOf(row: DaemonRow, nowMs: number): string {
+function noteOf(row: DaemonRow, nowMs: number): string {
   if (row.permanently_failed !== null) return `given up: ${row.permanently_failed}`;
   if (row.state === "restarting" && row.restart_at !== null)
     return `again in ${duration(Math.max(0, row.restart_at * 1_000 - nowMs))}: ${row.last_error ?? ""}`;

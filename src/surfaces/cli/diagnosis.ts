@@ -22,7 +22,7 @@ export interface OpenAlerts {
   readonly warning: number;
 }
 
-export const LEVELS: readonly Level[] = ["bad", "warn", "note"];
+const LEVELS: readonly Level[] = ["bad", "warn", "note"];
 
 /** A consumer so many journal rows behind is worth a look. */
 const MUCH_LAG = 10_000;

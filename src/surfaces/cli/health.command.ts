@@ -5,8 +5,9 @@ import { negative, type Shell } from "./shell.ts";
 import { type Cell, tableLines } from "./table.ts";
 import { ago, duration, printable } from "./text.ts";
 
-export interface HealthReport {
+interface HealthReport {
   readonly status: "healthy" | "degraded" | "unhealthy";
+  /** 0 to 100, as those of its parts. */
   readonly score: number;
   readonly accepts_new_work: boolean;
   readonly reasons: readonly string[];
@@ -23,7 +24,8 @@ export interface HealthReport {
     readonly last_error: string | null;
     readonly last_error_at: number | null;
   }[];
-  readonly since: number;
+  /** Since when it takes new work or does not, in Unix seconds. */
+  readonly since: number | null;
 }
 
 const BAR_WIDTH = 10;
@@ -40,16 +42,16 @@ const gradeColor = (paint: Paint, share: number): ((text: string) => string) => 
 
 const MARK = { healthy: "✓", degraded: "!", unhealthy: "✗" } as const;
 
-/** Scores are shares of one, or points of a hundred; the whole tells which. */
-export function healthLines(report: HealthReport, shell: Shell): string[] {
+/** The verdict, why it is so, and what it is made of. */
+function healthLines(report: HealthReport, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
-  const most = Math.max(report.score, ...report.parts.map(({ score }) => score)) > 1 ? 100 : 1;
   const color = { healthy: paint.green, degraded: paint.yellow, unhealthy: paint.red }[report.status];
-  const score = (value: number) => `${Math.round((value / most) * 100)}`;
+  const score = (value: number) => String(Math.round(value));
+  const since = report.since === null ? "" : paint.dim(`, since ${duration(Math.max(0, now - report.since * 1_000))}`);
   const parts = report.parts.map((part): Cell[] => [
     { text: `  ${printable(part.name)}` },
-    { text: bar(part.score / most), paint: gradeColor(paint, part.score / most) },
+    { text: bar(part.score / 100), paint: gradeColor(paint, part.score / 100) },
     { text: score(part.score), align: "right" },
     { text: `× ${part.weight}`, paint: paint.dim },
     { text: printable(part.message) },
@@ -69,9 +71,8 @@ export function healthLines(report: HealthReport, shell: Shell): string[] {
     },
   ]);
   return [
-    color(paint.bold(`${MARK[report.status]} ${report.status}, ${score(report.score)} of 100`)) +
-      paint.dim(` since ${duration(Math.max(0, now - report.since * 1_000))}`),
-    report.accepts_new_work ? "  new work is taken" : paint.red("  new work is refused"),
+    color(paint.bold(`${MARK[report.status]} ${report.status}, ${score(report.score)} of 100`)),
+    `  ${report.accepts_new_work ? "new work is taken" : paint.red("new work is refused")}${since}`,
     ...report.reasons.map((reason) => `  ${color("·")} ${printable(reason)}`),
     ...(parts.length === 0 ? [] : ["", "parts", ...tableLines(parts, shell)]),
     ...(components.length === 0 ? [] : ["", "components with trouble", ...tableLines(components, shell)]),

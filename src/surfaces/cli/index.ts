@@ -6,6 +6,7 @@
  * It guarantees that standard output carries the answer and nothing else, that `--json` prints what a program can read,
  * that exit codes keep their meaning, and that text from outside cannot speak to the terminal.
  */
+export { registerAlerts } from "./alerts.command.ts";
 export { registerAudit } from "./audit.command.ts";
 export { type ConfigReport, registerConfig } from "./config.command.ts";
 export { registerDaemons } from "./daemons.command.ts";
@@ -14,6 +15,7 @@ export { diagnose, type Trouble } from "./diagnosis.ts";
 export { registerDlq } from "./dlq.command.ts";
 export { registerEvents } from "./events.command.ts";
 export { registerGames } from "./games.command.ts";
+export { registerHealth } from "./health.command.ts";
 export { type CliIo, EXIT, reportFailure } from "./io.ts";
 export type { EventNote, JournalView } from "./journal-view.port.ts";
 export { createJournals, type Journals } from "./journals.ts";

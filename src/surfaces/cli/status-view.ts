@@ -8,7 +8,7 @@ import { duration, number, plural, printable, shorten, wrapText } from "./text.t
 
 const MARK: Readonly<Record<Level, string>> = { bad: "✗", warn: "!", note: "·" };
 
-export const paintOf = (paint: Paint, level: Level): ((text: string) => string) =>
+const paintOf = (paint: Paint, level: Level): ((text: string) => string) =>
   ({ bad: paint.red, warn: paint.yellow, note: paint.dim })[level];
 
 const count = (troubles: readonly Trouble[], level: Level) => troubles.filter((each) => each.level === level).length;

@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { isOperatingError } from "../../kernel/index.ts";
+import type { AlertRow } from "./alerts.command.ts";
 import { diagnose, isWell, type OpenAlerts } from "./diagnosis.ts";
 import type { MainProcess } from "./main-process.ts";
 import { negative, type Shell, unavailable } from "./shell.ts";
@@ -12,10 +14,24 @@ interface Look extends StatusScreen {
   readonly atMs: number;
 }
 
+const MOST_ALERTS = 1_000;
+
+/** How many alerts are open, by how bad they are; undefined where the process keeps none. */
+async function openAlerts(main: MainProcess): Promise<OpenAlerts | undefined> {
+  try {
+    const { alerts } = await main.get<{ alerts: AlertRow[] }>(`/v1/alerts?status=open&limit=${MOST_ALERTS}`);
+    const count = (severity: string) => alerts.filter((alert) => alert.severity === severity).length;
+    return { critical: count("critical"), error: count("error"), warning: count("warning") };
+  } catch (thrown) {
+    if (isOperatingError(thrown, "ROUTE_NOT_FOUND")) return undefined;
+    throw thrown;
+  }
+}
+
 async function look(main: MainProcess, shell: Shell, before?: Look): Promise<Look> {
   const status = await main.get<StatusReport>("/status");
   const atMs = shell.clock.now();
-  const alerts: OpenAlerts | undefined = undefined;
+  const alerts = await openAlerts(main);
   const events = status.router.total_events - (before?.status.router.total_events ?? 0);
   return {
     status,
@@ -28,12 +44,13 @@ async function look(main: MainProcess, shell: Shell, before?: Look): Promise<Loo
   };
 }
 
-const inJson = ({ status, troubles, port }: Look, dataDir: string) => ({
+const inJson = ({ status, troubles, port, alerts }: Look, dataDir: string) => ({
   running: true,
   well: isWell(troubles),
   data_dir: dataDir,
   port,
   troubles,
+  open_alerts: alerts ?? null,
   status,
 });
 

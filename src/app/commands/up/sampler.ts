@@ -1,9 +1,13 @@
+import { alertBook } from "../../../cluster/index.ts";
 import type { Rows } from "../../../events/index.ts";
 import type { Clock } from "../../../kernel/index.ts";
 import { diagnose, type StatusReport, type Trouble } from "../../../surfaces/cli/index.ts";
 import type { Coordination } from "../../bootstrap.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 import type { Sample } from "./up-view.ts";
+
+/** More than this is many, whatever the number. */
+const MOST_ALERTS = 100;
 
 /** The whole status costs some queries: it is judged from time to time, and the counters every time. */
 const JUDGE_EVERY_MS = 5_000;
@@ -17,6 +21,8 @@ export function createSampler<R extends Rows>(
   let before = { atMs: clock.monotonic(), events: router.getStats().total_events };
   let judgedAt = Number.NEGATIVE_INFINITY;
   let troubles: readonly Trouble[] = [];
+  let alerts = 0;
+  const book = alertBook({ store: router.store, clock });
   return () => {
     const atMs = clock.monotonic();
     const events = router.getStats().total_events;
@@ -24,7 +30,14 @@ export function createSampler<R extends Rows>(
     before = { atMs, events };
     if (atMs - judgedAt >= JUDGE_EVERY_MS) {
       judgedAt = atMs;
-      troubles = diagnose(status() as unknown as StatusReport, clock.now());
+      const open = book.list({ status: "open", limit: MOST_ALERTS });
+      const count = (severity: string) => open.filter((alert) => alert.severity === severity).length;
+      alerts = open.length;
+      troubles = diagnose(status() as unknown as StatusReport, clock.now(), {
+        critical: count("critical"),
+        error: count("error"),
+        warning: count("warning"),
+      });
     }
     const known = Object.values(daemons.getStatus()).filter(({ wanted }) => wanted);
     const { pending, retrying } = router.deadLetters.counts();
@@ -36,6 +49,7 @@ export function createSampler<R extends Rows>(
       perSecond,
       lag: Math.max(0, ...Object.values(router.consumerLag())),
       deadLetters: pending + retrying,
+      alerts,
       loopDelayMs: loop.look().p99Ms,
       troubles,
     };

@@ -27,6 +27,7 @@ export interface Notifier {
 
 /** Fed three times within its limit, so that one late message is no death. */
 const FEEDS_PER_LIMIT = 3;
+const PROGRAM = "systemd-notify";
 const SEND_TIMEOUT_MS = 10_000;
 
 const silent: Notifier = { ready() {}, status() {}, stopping() {}, close: async () => {} };
@@ -56,7 +57,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
 
   const sendOne = (words: readonly string[]) =>
     new Promise<void>((resolve) => {
-      execFile("systemd-notify", words, { env: child, timeout: SEND_TIMEOUT_MS }, (error) => {
+      execFile(PROGRAM, words, { env: child, timeout: SEND_TIMEOUT_MS }, (error) => {
         if (error !== null && !toldTrouble) {
           toldTrouble = true;
           log.warn("systemd could not be told", { error: messageOf(error), hint: "Is systemd-notify installed?" });

@@ -28,7 +28,7 @@ export interface Place {
 /** A main loop that is so late keeps others waiting. */
 const LATE_MS = 100;
 
-export const stateOf = ({ troubles }: Pick<Sample, "troubles">): "running" | "not well" | "in trouble" => {
+const stateOf = ({ troubles }: Pick<Sample, "troubles">): "running" | "not well" | "in trouble" => {
   if (troubles.some(({ level }) => level === "bad")) return "in trouble";
   return troubles.some(({ level }) => level === "warn") ? "not well" : "running";
 };
