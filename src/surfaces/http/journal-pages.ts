@@ -96,7 +96,7 @@ export interface TracedEvent {
 }
 
 /** Events of a trace whose deliveries are looked up before the main loop has its turn again. */
-const TRACE_PIECE = 20;
+const TRACE_PIECE = 10;
 
 export async function tracePage(
   store: Store,
