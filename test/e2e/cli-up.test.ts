@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createNotifier } from "../../src/app/commands/up/sd-notify.ts";
@@ -9,6 +9,7 @@ import { type Owned, owned, type Started, type StartOptions } from "../support/p
 const has = (program: string) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
 const canNotify = has("python3") && has("systemd-notify");
 if (!canNotify) process.stderr.write("SKIPPED: python3 or systemd-notify is missing, sd_notify is not tested\n");
+if (!has("systemd-analyze")) process.stderr.write("SKIPPED: systemd-analyze is missing, the unit is not verified\n");
 const hasPty = has("python3");
 if (!hasPty) process.stderr.write("SKIPPED: python3 is missing, the terminal is not tested\n");
 
@@ -252,4 +253,21 @@ describe("ringrift status", () => {
     expect(left.code).toBe(4);
     expect(JSON.parse(left.out)).toMatchObject({ running: false, last_event_at: expect.any(Number) });
   });
+});
+
+test.skipIf(!has("systemd-analyze"))("the systemd unit is sound, and asks for what the program does", () => {
+  const unit = new URL("../../deploy/ringrift.service", import.meta.url).pathname;
+  const done = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
+  expect(`${done.stdout}${done.stderr}`).not.toMatch(/ringrift\.service/);
+  expect(done.status).toBe(0);
+  const text = readFileSync(unit, "utf8");
+  for (const line of [
+    "Type=notify",
+    "NotifyAccess=all",
+    "WatchdogSec=30",
+    "DynamicUser=yes",
+    "StateDirectory=ringrift",
+  ])
+    expect(text).toContain(`\n${line}\n`);
+  expect(text).toMatch(/\nExecStart=.*ringrift\.js up --headless\n/);
 });
