@@ -56,9 +56,13 @@ const sameKey = (plan: Plan, dedupKey: string): number | undefined =>
   )[0]?.seq;
 
 /** Adds jobs, all or none. */
-export function addJobs(parts: QueueParts, plan: Plan, specs: readonly JobSpecInput[]): AddedJob[] {
-  if (specs.length > parts.limits.mostInCall)
-    throw invalid(`${specs.length} jobs in one call, ${parts.limits.mostInCall} are allowed`);
+export function addJobs(
+  parts: QueueParts,
+  plan: Plan,
+  specs: readonly JobSpecInput[],
+  most: number = parts.limits.mostInCall,
+): AddedJob[] {
+  if (specs.length > most) throw invalid(`${specs.length} jobs in one call, ${most} are allowed`);
   const keys = new Map<string, number>();
   return specs.map((given) => {
     const { spec, payload } = parseSpec(parts, given);

@@ -1,5 +1,5 @@
 import { type Json, OperatingError } from "../kernel/index.ts";
-import { afterServing, type Head, nextConfig, sharesOf } from "./fair-share.ts";
+import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
 import { type JobRow, type LeaseRef, taskIdOf, workIdOf } from "./job.ts";
 import type { LaneBook } from "./lane-book.ts";
 import { fits, type Lane, type Offer, whyNotThere, without } from "./needs.ts";
@@ -143,10 +143,15 @@ export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest):
       retryable: true,
       hint: "Ask again later.",
     });
-  const most = Math.min(request.most, parts.limits.mostInCall);
+  const most = Math.min(request.most, parts.limits.mostInCall, verdict.room ?? Number.POSITIVE_INFINITY);
+  const { exceptConfigs = [], exceptKinds = [] } = verdict;
   const kinds = request.kinds === undefined ? undefined : new Set(request.kinds);
   const fitting = [...parts.lanes.all()].filter(
-    (lane) => whyNotThere(lane, request.node_id, kinds) === undefined && fits(lane.needs, request.offer),
+    (lane) =>
+      whyNotThere(lane, request.node_id, kinds) === undefined &&
+      fits(lane.needs, request.offer) &&
+      !exceptKinds.includes(lane.workType) &&
+      !(lane.configKey !== null && exceptConfigs.includes(lane.configKey)),
   );
   // As many as each would get if all had as much to do: few looks, and few rows in vain.
   const chunk = Math.max(2, Math.ceil((1.5 * most) / Math.max(1, fitting.length)));
@@ -155,7 +160,7 @@ export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest):
     const config = lane.configKey ?? "";
     const own = lines.get(config) ?? [];
     for (const level of parts.lanes.levels(lane)) own.push(new Line(plan, parts.lanes, lane, level, chunk));
-    if (own.length > 0) lines.set(config, own);
+    lines.set(config, own);
   }
   const chosen = deal(parts, plan, lines, request.offer, most);
   return lease(parts, plan, request.node_id, chosen);
@@ -177,6 +182,10 @@ function deal(
     else heads.set(config, best);
   };
   for (const config of lines.keys()) look(config);
+  parts.deficits = forgetIdle(
+    parts.deficits,
+    [...lines.keys()].filter((config) => !heads.has(config)),
+  );
   let shares = sharesOf([...heads.keys()], parts.shares);
   while (chosen.length < most && heads.size > 0) {
     const config = nextConfig([...heads.values()], parts.deficits, parts.shares)!;

@@ -47,12 +47,15 @@ export interface Head {
   readonly urgent: boolean;
 }
 
+/** Shares are fractions: what differs by less is the same. */
+const SAME = 1e-9;
+
 /** The config to serve next: an urgent one within its debt, and otherwise the one that is owed most. */
 export function nextConfig(heads: readonly Head[], deficits: Deficits, policy: SharePolicy): string | undefined {
   const owed = ({ config }: Head) => deficits.get(config) ?? 0;
   const most = (among: readonly Head[]) =>
     among.reduce<Head | undefined>(
-      (best, head) => (best === undefined || owed(head) > owed(best) ? head : best),
+      (best, head) => (best === undefined || owed(head) > owed(best) + SAME ? head : best),
       undefined,
     );
   const urgent = most(heads.filter((head) => head.urgent && owed(head) > -policy.mostDebt));
@@ -75,8 +78,11 @@ export function afterServing(
   return next;
 }
 
-/** Of those that have no work at all nothing is kept but their debt: credit is for those who wait. */
-export function forgetIdle(deficits: Deficits, withWork: ReadonlySet<string>): Map<string, number> {
-  const kept = [...deficits].filter(([config, owed]) => withWork.has(config) || owed < 0);
-  return new Map(kept);
+/** Of those that have no work nothing is kept but their debt: credit is for those who wait. */
+export function forgetIdle(deficits: Deficits, idle: Iterable<string>): Deficits {
+  const gone = [...idle].filter((config) => (deficits.get(config) ?? 0) > 0);
+  if (gone.length === 0) return deficits;
+  const next = new Map(deficits);
+  for (const config of gone) next.delete(config);
+  return next;
 }

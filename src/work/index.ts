@@ -16,10 +16,26 @@
  * decided on rows that have changed meanwhile is decided anew. States and steps are one table, `states.ts`.
  */
 export type { AddedJob } from "./add.ts";
+export {
+  nextPressure,
+  type Pressure,
+  type PressurePolicy,
+  pressurePolicyDefaults,
+  QUEUE_LEVELS,
+  type QueueLevel,
+  queueLevelOf,
+  RESOURCE_LEVELS,
+  type ResourceLevel,
+  rateMultiplierOf,
+  resourceLevelOf,
+} from "./backpressure.ts";
 export type { ClaimRequest, Lease } from "./claim.ts";
 export { FAILURE_CLASSES, type FailureClass, failureSchema, type WorkFailure } from "./failure.ts";
 export { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
+export { type GlobalTaskSettings, globalTaskCoordinator, globalTaskDefaults } from "./global-task.coordinator.ts";
 export { type JobSpecInput, jobSpecSchema, type LeaseRef } from "./job.ts";
+export { type JobReaperSettings, jobReaper, jobReaperDefaults } from "./job-reaper.daemon.ts";
+export { type JobSchedulerSettings, jobScheduler, jobSchedulerDefaults } from "./job-scheduler.daemon.ts";
 export {
   defineKind,
   type Evidence,
@@ -32,7 +48,10 @@ export {
 export type { AfterFailure, BeatAnswer, Progress } from "./lease.ts";
 export { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
 export type { Needs, Offer } from "./needs.ts";
+export { type AdmissionLimits, admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
 export type { OrderOptions } from "./orders.ts";
+export { type PidPolicy, type PidState, pidPolicyDefaults, pidStart, steer } from "./pid.ts";
+export { type PreemptionPolicy, preemptionPolicyDefaults } from "./preemption.ts";
 export type { HeldJob, JobFilter, JobView, QueueCount, QueueLoad } from "./queries.ts";
 export type { NodePolicy, NodeVerdict } from "./queue-parts.ts";
 export type { Reaped } from "./reap.ts";
@@ -46,5 +65,12 @@ export {
   transitions,
 } from "./states.ts";
 export { workModule } from "./store-module.ts";
+export { taskCoordinator } from "./task.coordinator.ts";
 export { URGENCIES, type Urgency } from "./urgency.ts";
 export { type Answer, type JoinedContext, WORK_STORE, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+export {
+  type WorkQueueMonitorSettings,
+  workQueueMonitor,
+  workQueueMonitorDefaults,
+} from "./work-queue-monitor.daemon.ts";
+export { type WorkUnitsPorts, workStorePart, workUnits } from "./work-units.ts";

@@ -70,7 +70,7 @@ export interface StoredJob extends JobRow {
 }
 
 /** The columns of a JobRow. Each one more costs every look at a job. */
-export const JOB_COLUMNS = [
+const JOB_COLUMNS = [
   "seq",
   "rev",
   "lane",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { OperatingError } from "../kernel/index.ts";
 import { expiryOf } from "./claim.ts";
 import { failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
-import { type JobRow, type LeaseRef, notFound, seqOf, taskIdOf } from "./job.ts";
+import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
 import { checkEvidence, type EvidenceInput, kindOf } from "./kinds.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueParts } from "./queue-parts.ts";
@@ -214,11 +214,3 @@ export function giveBack(
 export function releaseJob(parts: QueueParts, plan: Plan, ref: LeaseRef, reason: string): AfterFailure {
   return giveBack(parts, plan, heldJob(plan, ref), "release", headOf(reason, parts.limits.mostError));
 }
-
-/** The lease that stands for a held job now. */
-export const leaseOf = (job: JobRow): LeaseRef & { task_id: string } => ({
-  work_id: `w${job.seq}`,
-  node_id: job.node_id ?? "",
-  fence: job.fence,
-  task_id: taskIdOf(job.seq, job.fence),
-});

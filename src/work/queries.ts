@@ -1,5 +1,6 @@
 import type { Store } from "../router/index.ts";
 import { type StoredJob, seqOf, workIdOf } from "./job.ts";
+import type { LaneBook } from "./lane-book.ts";
 import type { JobState } from "./states.ts";
 import type { FailedOutcome } from "./told.ts";
 import { type Urgency, urgencyOf } from "./urgency.ts";
@@ -107,19 +108,17 @@ export interface QueueLoad {
   readonly oldestSeconds: number;
 }
 
-export function queueLoad(store: Reader, now: number): QueueLoad {
-  const count = (sql: string) => store.read<{ n: number }>(sql)[0]!.n;
-  const [oldest] = store.read<{ at: number | null }>(
-    // The oldest of each line, and of those the oldest: what was added first need not have been ready first, yet nearly so.
-    `SELECT min(ready_at) AS at FROM work_jobs WHERE seq IN (
-       SELECT min(seq) FROM work_jobs WHERE state = 'pending' GROUP BY lane, urgency)`,
-  );
+export function queueLoad(store: Reader, lanes: LaneBook, now: number): QueueLoad {
+  const count = (states: string) =>
+    store.read<{ n: number }>(`SELECT count(*) AS n FROM work_jobs WHERE state IN (${states})`)[0]!.n;
+  // What was added first need not have been ready first, yet nearly so: the fronts tell how long the lines take.
+  const oldest = Math.min(now, ...fronts(store, lanes, 0, 1).map(({ ready_at }) => ready_at));
   return {
-    pending: count("SELECT count(*) AS n FROM work_jobs WHERE state = 'pending'"),
-    delayed: count("SELECT count(*) AS n FROM work_jobs WHERE state = 'delayed'"),
-    blocked: count("SELECT count(*) AS n FROM work_jobs WHERE state = 'blocked'"),
-    held: count("SELECT count(*) AS n FROM work_jobs WHERE state IN ('claimed', 'running')"),
-    oldestSeconds: oldest?.at == null ? 0 : Math.max(0, now - oldest.at) / 1_000,
+    pending: count("'pending'"),
+    delayed: count("'delayed'"),
+    blocked: count("'blocked'"),
+    held: count("'claimed', 'running'"),
+    oldestSeconds: (now - oldest) / 1_000,
   };
 }
 
@@ -164,3 +163,28 @@ export const heldJobs = (store: Reader, nodeId?: string): HeldJob[] =>
       claimed_at: row.claimed_at!,
       stopping: row.stop_by !== null,
     }));
+
+/** A job at the front of its line. */
+export interface Front {
+  readonly seq: number;
+  readonly lane: number;
+  readonly urgency: number;
+  readonly ready_at: number;
+}
+
+/** The first few of each line of at least this class: a look at the fronts, however long the lines are. */
+export const fronts = (store: Reader, lanes: LaneBook, least: number, most: number): Front[] =>
+  [...lanes.all()].flatMap((lane) =>
+    lanes
+      .levels(lane)
+      .filter((level) => level >= least)
+      .flatMap((level) =>
+        store.read<Front>(
+          `SELECT seq, lane, urgency, ready_at FROM work_jobs
+           WHERE state = 'pending' AND lane = ? AND urgency = ? ORDER BY seq LIMIT ?`,
+          lane.lane,
+          level,
+          most,
+        ),
+      ),
+  );

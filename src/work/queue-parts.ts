@@ -6,7 +6,15 @@ import type { LeasePolicy, WorkLimits } from "./limits.ts";
 import type { AgeingPolicy } from "./urgency.ts";
 
 /** Whether a node may take work at the moment, and why not. */
-export type NodeVerdict = { readonly accepts: true } | { readonly accepts: false; readonly reason: string };
+export type NodeVerdict =
+  | {
+      readonly accepts: true;
+      /** How many more it may hold; as many as it asks for unless said. */
+      readonly room?: number;
+      readonly exceptConfigs?: readonly string[];
+      readonly exceptKinds?: readonly string[];
+    }
+  | { readonly accepts: false; readonly reason: string };
 export type NodePolicy = (nodeId: string, now: number) => NodeVerdict;
 
 /** What all changes of the queue are decided with. */

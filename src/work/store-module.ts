@@ -27,7 +27,7 @@ export const CHANGING = [
 export type JobChanges = { readonly [K in (typeof CHANGING)[number]]?: StoredJob[K] };
 
 /** What a new job is stored with, in this order. */
-export const NEW_COLUMNS = [
+const NEW_COLUMNS = [
   "seq",
   "lane",
   "urgency",

@@ -5,7 +5,7 @@ import { type AddedJob, addJobs } from "./add.ts";
 import { type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
-import type { JobSpecInput, LeaseRef } from "./job.ts";
+import { type JobSpecInput, type LeaseRef, workIdOf } from "./job.ts";
 import type { EvidenceInput, WorkKinds } from "./kinds.ts";
 import { createLaneBook } from "./lane-book.ts";
 import {
@@ -19,9 +19,12 @@ import {
   startJob,
 } from "./lease.ts";
 import { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
+import { whyNotThere } from "./needs.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { KnownRows, Plan } from "./plan.ts";
+import type { WaitingJob } from "./preemption.ts";
 import {
+  fronts,
   type HeldJob,
   heldJobs,
   type JobFilter,
@@ -70,6 +73,7 @@ export interface JoinedContext {
 
 const REAP_AT_ONCE = 500;
 const MOST_KNOWN = 50_000;
+const MOST_IN_BATCH = 10_000;
 
 /** Refusals concern one of them alone; anything else is a fault of the whole. */
 const each = <A, T>(all: readonly A[], run: (one: A) => T): Answer<T>[] =>
@@ -229,6 +233,8 @@ export class WorkQueue<K extends string = string> {
       await this.#store.commit([forgetLanes({})]);
       lanes.reload();
     }
+    // A line that was overlooked, for whatever reason, is found from here on.
+    lanes.lookEverywhere();
     return { forgotten };
   }
 
@@ -240,7 +246,7 @@ export class WorkQueue<K extends string = string> {
     return {
       addAll: (specs) => {
         const plan = new Plan(this.#store, this.#parts.lanes, undefined, this.#clock.now());
-        const added = addJobs(this.#parts, plan, specs);
+        const added = addJobs(this.#parts, plan, specs, MOST_IN_BATCH);
         const operation = plan.operation();
         if (operation !== undefined) context.rows.apply(operation);
         for (const { eventType, payload } of plan.said) context.emit[eventType]!(payload as never);
@@ -265,8 +271,27 @@ export class WorkQueue<K extends string = string> {
     return heldJobs(this.#store, nodeId);
   }
 
+  /** The first few of each line that wait and are at least so urgent. */
+  urgent(level: number, most: number): WaitingJob[] {
+    const now = this.#clock.now();
+    return fronts(this.#store, this.#parts.lanes, level, most).map(({ seq, lane, urgency, ready_at }) => {
+      const line = this.#parts.lanes.get(lane);
+      return {
+        work_id: workIdOf(seq),
+        urgency,
+        waitedMs: now - ready_at,
+        fits: (nodeId) => whyNotThere(line, nodeId, undefined) === undefined,
+      };
+    });
+  }
+
+  /** Whether jobs of a kind may be stopped for others. */
+  isPreemptible(workType: string): boolean {
+    return this.#parts.kinds[workType]?.preemptible ?? false;
+  }
+
   load(): QueueLoad {
-    return queueLoad(this.#store, this.#clock.now());
+    return queueLoad(this.#store, this.#parts.lanes, this.#clock.now());
   }
 
   counts(): QueueCount[] {
