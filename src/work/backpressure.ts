@@ -54,7 +54,7 @@ export const pressurePolicyDefaults: PressurePolicy = {
   hard: { depth: 900, delaySeconds: 1_800 },
   stop: { depth: 1_000, delaySeconds: 3_600 },
   release: 0.8,
-  holdSeconds: 60,
+  holdSeconds: 120,
 };
 
 export interface Measured {

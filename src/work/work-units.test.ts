@@ -57,7 +57,7 @@ describe("work_queue_monitor", () => {
     await w.queue.completeAll(leases.map((ref) => ({ ref, evidence: EVIDENCE })));
     await w.pass(30_000);
     expect(w.said("BACKPRESSURE_RELEASED")).toEqual([]);
-    await w.pass(3 * MINUTE);
+    await w.pass(5 * MINUTE);
     expect(w.said("BACKPRESSURE_RELEASED").map(({ payload }) => [payload.previous_level, payload.level])).toEqual([
       ["hard", "soft"],
       ["soft", "none"],
