@@ -106,7 +106,7 @@ test("the payload says both scales, before and after", () => {
     reason: "950 jobs wait, the oldest for 12 s",
     rate_multiplier: 0.1,
     queue_depth: 950,
-    delay_seconds: 12,
+    waited_seconds: 12,
     duration_seconds: 60,
   });
 });

@@ -97,6 +97,6 @@ export const pressurePayload = (scope: string, before: Pressure, after: Pressure
   reason: `${measured.depth} jobs wait, the oldest for ${Math.round(measured.delaySeconds)} s`,
   rate_multiplier: rateMultiplierOf(after.level),
   queue_depth: measured.depth,
-  delay_seconds: measured.delaySeconds,
+  waited_seconds: measured.delaySeconds,
   ...(before.level === "none" ? {} : { duration_seconds: Math.max(0, after.since - before.since) }),
 });

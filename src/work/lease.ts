@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { OperatingError } from "../kernel/index.ts";
 import { expiryOf } from "./claim.ts";
-import { failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
+import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
 import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
 import { checkEvidence, type EvidenceInput, kindOf } from "./kinds.ts";
 import type { Plan } from "./plan.ts";
@@ -126,7 +126,10 @@ export type AfterFailure = { readonly again: boolean; readonly retry_at: number 
 /** The attempt failed; its class decides what follows. */
 export function failJob(parts: QueueParts, plan: Plan, ref: LeaseRef, given: WorkFailure): AfterFailure {
   const parsed = failureSchema.safeParse(given);
-  if (!parsed.success) throw new OperatingError("WORK_INVALID", `this is no failure: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new OperatingError("WORK_FAILURE_INVALID", `this is no failure: ${z.prettifyError(parsed.error)}`, {
+      hint: `Say its class (${FAILURE_CLASSES.join(", ")}) and its error.`,
+    });
   const failure = parsed.data;
   const job = heldJob(plan, ref);
   const error = headOf(failure.error, parts.limits.mostError);

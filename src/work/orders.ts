@@ -55,9 +55,13 @@ export function preemptJob(
 ): { readonly asked: boolean } {
   const job = jobOf(plan, workId);
   if (!isHeld(job.state))
-    throw new OperatingError("JOB_NOT_HELD", `job ${workId} is ${job.state}, and nobody holds it`);
+    throw new OperatingError("JOB_NOT_HELD", `job ${workId} is ${job.state}, and nobody holds it`, {
+      hint: "Only what is claimed or running can be asked to stop; cancel it instead.",
+    });
   if (!kindOf(parts.kinds, plan.laneOf(job).workType).preemptible)
-    throw new OperatingError("JOB_NOT_PREEMPTIBLE", `job ${workId} may not be stopped for another one`);
+    throw new OperatingError("JOB_NOT_PREEMPTIBLE", `job ${workId} may not be stopped for another one`, {
+      hint: "Its kind says so; cancel it if it must end.",
+    });
   if (job.stop_by !== null) return { asked: false };
   const why = headOf(reason, parts.limits.mostError);
   plan.move(job, "preempt", job.state, { stop_reason: why, stop_by: plan.now + parts.lease.graceMs });
@@ -109,7 +113,9 @@ export function retryJob(parts: QueueParts, plan: Plan, workId: string, options:
     job.seq,
   );
   if (other !== undefined)
-    throw new OperatingError("WORK_DUPLICATE", `job ${workIdOf(other.seq)} took the place of ${workId}`);
+    throw new OperatingError("WORK_DUPLICATE", `job ${workIdOf(other.seq)} took the place of ${workId}`, {
+      hint: "It has the same dedup key: look at that one.",
+    });
   const open = plan.read<{ seq: number; state: JobState }>(
     `SELECT j.seq, j.state FROM work_dependencies d JOIN work_jobs j ON j.seq = d.depends_on
      WHERE d.seq = ? AND j.state <> 'completed'`,

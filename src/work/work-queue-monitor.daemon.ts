@@ -91,7 +91,7 @@ export const workQueueMonitor = ({ queue, settings: given = {} }: WorkQueueMonit
       reason: live.length === 0 ? "nothing is short any more" : `short of ${live.map(([name]) => name).join(", ")}`,
       rate_multiplier: rateMultiplierOf(level),
       queue_depth: 0,
-      delay_seconds: 0,
+      waited_seconds: 0,
     };
     if (QUEUE_LEVELS.indexOf(level) > QUEUE_LEVELS.indexOf(before.level)) emit.BACKPRESSURE_ACTIVATED(payload);
     else emit.BACKPRESSURE_RELEASED(payload);

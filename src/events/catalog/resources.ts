@@ -51,7 +51,7 @@ const pressure = {
   reason,
   rate_multiplier: rateMultiplier.describe("factor on what producers may make"),
   queue_depth: queueDepth,
-  delay_seconds: seconds("how long the oldest item has waited"),
+  waited_seconds: seconds("how long the oldest item has waited"),
   duration_seconds: durationSeconds.describe("how long the pressure has lasted, in seconds").optional(),
   node_id: nodeId.optional(),
 };
