@@ -183,8 +183,8 @@ export class Plan {
     return applyWork({ at: this.now, checks, lanes: [], added: [], updates: [], completed: [] });
   }
 
-  /** What the writer must do; undefined when nothing changes. */
-  operation(): Operation | undefined {
+  /** What the writer must do; undefined when nothing changes. `unblocks`: completions may let others go on. */
+  operation(unblocks: boolean): Operation | undefined {
     const checks = this.#checks();
     if (this.#added.length === 0 && this.#changes.size === 0 && checks.length === 0) return undefined;
     const updates = new Map<string, { columns: string[]; rows: SqlValue[][] }>();
@@ -206,7 +206,7 @@ export class Plan {
       lanes: [...this.#newLanes.values()].map((lane) => this.#lanes.rowOf(lane)),
       added: this.#added,
       updates: [...updates.values()],
-      completed: this.#completed,
+      completed: unblocks ? this.#completed : [],
     });
   }
 }

@@ -102,7 +102,7 @@ export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #parts: QueueParts;
   readonly #known: KnownRows;
-  /** Whether any job has ever waited for another one here. */
+  /** Whether any job may wait for another one: known before that job is on disk, so that no completion overlooks it. */
   #dependencies = false;
 
   constructor(options: WorkQueueOptions<K>) {
@@ -247,7 +247,8 @@ export class WorkQueue<K extends string = string> {
       addAll: (specs) => {
         const plan = new Plan(this.#store, this.#parts.lanes, undefined, this.#clock.now());
         const added = addJobs(this.#parts, plan, specs, MOST_IN_BATCH);
-        const operation = plan.operation();
+        this.#dependencies ||= plan.waits;
+        const operation = plan.operation(this.#dependencies);
         if (operation !== undefined) context.rows.apply(operation);
         for (const { eventType, payload } of plan.said) context.emit[eventType]!(payload as never);
         context.afterCommit(() => {
@@ -336,10 +337,11 @@ export class WorkQueue<K extends string = string> {
         const next = new Plan(this.#store, this.#parts.lanes, this.#known, this.#clock.now());
         [answer] = each([undefined], () => decide(next));
         // A refusal is an answer too: it waits until what it was decided on is on disk.
-        const operation = answer!.ok ? next.operation() : next.refusal();
+        const operation = answer!.ok ? next.operation(this.#dependencies) : next.refusal();
         if (operation !== undefined) rows.apply(operation);
         if (!answer!.ok) return;
         for (const { eventType, payload } of next.said) emit(eventType, payload);
+        this.#dependencies ||= next.waits;
         this.#known.enter(next);
         this.#parts.unfinished += next.unfinished;
         plan = next;
@@ -356,7 +358,6 @@ export class WorkQueue<K extends string = string> {
   #settled(plan: Plan): void {
     const { lanes } = this.#parts;
     this.#known.settle(plan);
-    this.#dependencies ||= plan.waits;
     for (const { lane, level } of plan.waiting) lanes.filled(lane, level);
     if (plan.completes && this.#dependencies) lanes.lookEverywhere();
   }
