@@ -56,7 +56,7 @@ export const workMigrations: readonly Migration[] = [
       CREATE INDEX work_delayed ON work_jobs (not_before) WHERE state = 'delayed';
       CREATE INDEX work_blocked ON work_jobs (seq) WHERE state = 'blocked';
       CREATE INDEX work_held ON work_jobs (node_id) WHERE state IN ('claimed', 'running');
-      CREATE INDEX work_finished ON work_jobs (state, finished_at) WHERE state IN ('completed', 'failed', 'cancelled');
+      CREATE INDEX work_finished ON work_jobs (state, finished_at) WHERE finished_at IS NOT NULL;
       CREATE INDEX work_deadlines ON work_jobs (deadline)
         WHERE deadline IS NOT NULL AND state IN ('pending', 'delayed', 'blocked');
       CREATE UNIQUE INDEX work_dedup ON work_jobs (dedup_key)

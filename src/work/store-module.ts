@@ -178,16 +178,14 @@ export interface ForgetWork {
  * never given again; and so does a failed one while somebody still waits for it.
  */
 export const forgetWork = defineOperation<ForgetWork, { forgotten: number }>("work.forget", (tx, args) => {
-  const finished = tx.get<{ n: number }>(
-    "SELECT count(*) AS n FROM work_jobs WHERE state IN ('completed', 'failed', 'cancelled')",
-  )!.n;
+  const finished = tx.get<{ n: number }>("SELECT count(*) AS n FROM work_jobs WHERE finished_at IS NOT NULL")!.n;
   const tooMany = Math.max(0, finished - args.mostFinished);
   const old = (state: string, before: number, most: number) =>
     most <= 0
       ? []
       : tx.all<{ seq: number }>(
           `SELECT seq FROM work_jobs j WHERE state = ? AND finished_at < ?
-             AND seq < (SELECT max(seq) FROM work_jobs)
+             AND +seq < (SELECT max(seq) FROM work_jobs)
              AND NOT EXISTS (SELECT 1 FROM work_dependencies d JOIN work_jobs b ON b.seq = d.seq
                WHERE d.depends_on = j.seq AND b.state = 'blocked')
            ORDER BY finished_at LIMIT ?`,

@@ -192,8 +192,13 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** Takes everything that a lost node holds back into the queue. */
-  evict(nodeId: string, reason: string): Promise<{ moved: string[] }> {
-    return this.#ending((plan) => evictNode(this.#parts, plan, nodeId, reason));
+  async evict(nodeId: string, reason: string): Promise<{ moved: string[] }> {
+    const moved: string[] = [];
+    for (;;) {
+      const some = await this.#ending((plan) => evictNode(this.#parts, plan, nodeId, reason));
+      moved.push(...some.moved);
+      if (some.moved.length < this.#parts.limits.mostInCall) return { moved };
+    }
   }
 
   retry(workId: string, options: OrderOptions): Promise<{ state: JobState }> {
