@@ -21,3 +21,4 @@ export { registerStats } from "./stats.command.ts";
 export { type Cell, tableLines } from "./table.ts";
 export { number, plural, printable, shorten } from "./text.ts";
 export { decimal, lengthOfTime, wholeNumber } from "./values.ts";
+export { registerWorkload } from "./workload.command.ts";

@@ -1,4 +1,6 @@
 /** A workload as somebody declares it: which program, what it does, and how far it is trusted. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { z } from "zod";
 import { OperatingError } from "../../kernel/index.ts";
 
@@ -55,6 +57,20 @@ export function parseDeclaration(value: unknown): WorkloadDeclaration {
       hint: "docs/41-workloads.md shows what can be declared.",
     },
   );
+}
+
+/**
+ * The same with paths that hold anywhere, since a program does not run where it was declared: a command with a slash, and
+ * arguments that name something in the given folder, become absolute.
+ */
+export function resolvePaths<D extends Pick<WorkloadDeclaration, "command" | "args">>(declared: D, folder: string): D {
+  const { command, args } = declared;
+  const named = (arg: string) => !arg.startsWith("-") && arg !== "" && existsSync(resolve(folder, arg));
+  return {
+    ...declared,
+    command: command.includes("/") ? resolve(folder, command) : command,
+    args: args.map((arg) => (named(arg) ? resolve(folder, arg) : arg)),
+  };
 }
 
 /** What every program may see: enough to find its interpreter and its libraries, nothing that opens a door. */

@@ -15,9 +15,11 @@
 
 export { type CheckReport, type CheckResult, checkWorkload } from "./check/check.ts";
 export { type Child, type ChildEdges, type ChildStart, startChild } from "./child.ts";
+export { createWorkloadConsole, type WorkloadConsole } from "./console.ts";
 export {
   type Environment,
   parseDeclaration,
+  resolvePaths,
   type WorkloadDeclaration,
   type WorkloadDeclarationInput,
   type WorkloadLimits,

@@ -66,7 +66,7 @@ const hello = z.object({
   version: z.string().max(MOST_NAME).describe("of the program"),
   kinds: z.array(shortName).min(1).max(100).describe("kinds of job that it does, such as `selfplay`"),
   capabilities: capabilities.optional(),
-  examples: z.array(example).max(100).optional().describe("tiny jobs for `ringrift workload check`"),
+  examples: z.array(example).max(100).optional().describe("tiny jobs for `ringrift workload check`; see below"),
 });
 
 const progress = z.object({
@@ -115,7 +115,7 @@ const failure = z.object({
 const done = z.object({
   type: z.literal("done"),
   job_id: jobId,
-  status: z.enum(["ok", "error", "preempted"]),
+  status: z.enum(["ok", "error", "preempted"]).describe("it is done, it cannot be done, or it was cancelled"),
   error: failure
     .optional()
     .describe(
@@ -135,13 +135,15 @@ const welcome = z.object({
 const job = z.object({
   type: z.literal("job"),
   job_id: jobId,
-  kind: shortName,
+  kind: shortName.describe("what is to be done; one of the kinds of hello"),
   config_key: z.string().max(MOST_NAME).describe("board and players, such as `hex8_2p`"),
   attempt: z.int().min(1).describe("1 on the first try"),
   fence: count.describe("grows with every holder of the job; write it into what you put anywhere else"),
   seed: z.int().min(0).describe("all randomness of the job comes from it; below 2^53"),
   deadline: z.number().nullable().describe("Unix seconds after which nobody wants the result; null for none"),
-  parameters: anything,
+  parameters: anything.describe(
+    "what the kind of job needs to know beyond this; agreed between you and who adds the job",
+  ),
   inputs: z.array(input).describe("`{name, path, sha256}`"),
   output_folder: z.string().min(1).describe("absolute; where artifacts are written; empty at the start"),
   scratch_folder: z.string().min(1).describe("absolute; for anything else; removed after the job"),
@@ -154,7 +156,11 @@ export type CancelReason = (typeof CANCEL_REASONS)[number];
 const cancel = z.object({
   type: z.literal("cancel"),
   job_id: jobId,
-  reason: z.enum(CANCEL_REASONS),
+  reason: z
+    .enum(CANCEL_REASONS)
+    .describe(
+      "for your log: nobody wants it, another needs the place, the worker leaves, it is too late, another holds the job",
+    ),
   grace_seconds: z.number().min(0).describe("after so long come SIGTERM and SIGKILL"),
 });
 

@@ -134,7 +134,7 @@ export async function checkWorkload(plan: CheckPlan, edges: ChildEdges): Promise
     const pairs: PairsMessage[] = [];
     let progress = 0;
     const outcome = await on.runJob(request, {
-      ...hooks,
+      signal: AbortSignal.any([plan.signal, hooks.signal].filter((each) => each !== undefined)),
       progress(message) {
         progress += 1;
         hooks.progress?.(message);
@@ -166,7 +166,7 @@ export async function checkWorkload(plan: CheckPlan, edges: ChildEdges): Promise
     judge(
       `progress ${kind}`,
       first.progress > 0,
-      `${first.progress} messages`,
+      first.progress === 1 ? "1 message" : `${first.progress} messages`,
       "none; send one every few seconds, or a long job counts as silent",
     );
 
