@@ -4,7 +4,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf } from "../../../kernel/index.ts";
+import { messageOf, sleep } from "../../../kernel/index.ts";
 import { type Child, type ChildEdges, startChild } from "../child.ts";
 import type { WorkloadDeclaration } from "../declaration.ts";
 import type { JobHooks, JobRequest } from "../job-run.ts";
@@ -51,6 +51,8 @@ interface Ran {
   readonly strayed: readonly string[];
 }
 
+/** A program that waits so long after a job waits for the next one. */
+const LINGER_MS = 300;
 const UNKNOWN_KIND = "ringrift-check-no-such-kind";
 
 const tellFault = (fault: Fault | undefined): string =>
@@ -66,6 +68,8 @@ export async function checkWorkload(plan: CheckPlan, edges: ChildEdges): Promise
   let jobs = 0;
   let children = 0;
   let child: Child | undefined;
+  /** It goes after each job: whatever else is tried is tried on a fresh one. */
+  let leaves = false;
 
   const note = (name: string, status: CheckResult["status"], detail: string): boolean => {
     const result = { name, status, detail };
@@ -95,7 +99,7 @@ export async function checkWorkload(plan: CheckPlan, edges: ChildEdges): Promise
   const fresh = async () => startChild(declaration, { folder: await newFolder() }, edges);
   /** The child that waits, or a new one. */
   const present = async (): Promise<Child> => {
-    if (child?.usable) return child;
+    if (child?.usable && !leaves) return child;
     await child?.stop();
     const started = await fresh();
     if (!started.ok) {
@@ -170,6 +174,8 @@ export async function checkWorkload(plan: CheckPlan, edges: ChildEdges): Promise
       "none; send one every few seconds, or a long job counts as silent",
     );
 
+    await Promise.race([on.ended, sleep(edges.clock, LINGER_MS)]);
+    leaves ||= !on.usable;
     const again = await present();
     const second = await run(again, await requestOf(example));
     const completedAgain = judge(
