@@ -315,11 +315,18 @@ class Workload:
             }
         )
         threading.Thread(target=self._listen, name="ringrift-workload", daemon=True).start()
-        while True:
-            message = self._jobs.get()
-            if message is None:
-                self._exit(0)
-            self._do(message)
+        try:
+            while True:
+                message = self._jobs.get()
+                if message is None:
+                    self._exit(0)
+                self._do(message)
+        except SystemExit as leaving:
+            code = leaving.code
+            self._exit(code if isinstance(code, int) else 0 if code is None else 1)
+        except BaseException:
+            traceback.print_exc(file=sys.stderr)
+            self._exit(1)
 
     def _say(self, message: Mapping[str, Any]) -> None:
         line = _json(message) + b"\n"
@@ -387,7 +394,7 @@ class Workload:
     def _exit(self, code: int) -> NoReturn:
         with contextlib.suppress(Exception):
             sys.stderr.flush()
-        # The listening thread waits for a line that may never come.
+        # Not sys.exit: the listening thread holds standard input, for which the interpreter would wait in vain.
         os._exit(code)
 
 

@@ -139,6 +139,17 @@ const jobs = {
     for (let i = 0; i < 30; i += 1) spawn("sleep", ["1000"], { stdio: "ignore" });
     setInterval(() => say({ type: "progress", job_id: job.job_id, done: 0 }), 20);
   },
+  // In its group, in a session of its own, and an orphan of a process that is gone: none of them hears SIGTERM or sees our end.
+  "deaf-spreads": (job) => {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => {});
+    const deaf = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)';
+    spawn(process.execPath, ["-e", deaf], { stdio: "ignore" });
+    spawn(process.execPath, ["-e", deaf], { stdio: "ignore", detached: true });
+    const orphan = `require("node:child_process").spawn("sleep", ["1000"], { stdio: "ignore", detached: true }).unref()`;
+    spawn(process.execPath, ["-e", orphan], { stdio: "ignore", detached: true }).on("exit", () =>
+      say({ type: "progress", job_id: job.job_id, done: 1 }),
+    );
+  },
   "leaves-children": (job) => {
     spawn("sleep", ["1000"], { stdio: "inherit" });
     // A session of its own, and nobody's child once we are gone.
