@@ -142,7 +142,7 @@ export async function startChild(
     },
     async runJob(job, hooks = {}) {
       assert(child.usable, "a child takes one job at a time, and none after its end");
-      program.stderr.mark();
+      program.beginJob();
       running = startJob(program, job, hooks, { clock, hasher: edges.hasher, limits });
       try {
         return await running.outcome;

@@ -13,6 +13,8 @@ it("lets a full pipe after a pause of ours pass, and no flood", () => {
   expect(taken).toBe(40);
   expect(rate.take(5_050)).toBe(false);
   expect(rate.take(5_100)).toBe(true);
+  rate.refill();
+  expect(Array.from({ length: 100 }, () => rate.take(5_100)).filter(Boolean)).toHaveLength(40);
 });
 
 it("never lets more pass than the burst and what the time since allows", () => {

@@ -7,6 +7,8 @@ const BURST_SECONDS = 4;
 export interface MessageRate {
   /** Takes note of one message; false when it is one too many. */
   take(nowMs: number): boolean;
+  /** A new job is a new allowance: how fast jobs follow each other is our doing. */
+  refill(): void;
 }
 
 export function createMessageRate(perSecond: number): MessageRate {
@@ -20,6 +22,9 @@ export function createMessageRate(perSecond: number): MessageRate {
       if (left < 1) return false;
       left -= 1;
       return true;
+    },
+    refill() {
+      left = most;
     },
   };
 }

@@ -41,6 +41,8 @@ export interface Program {
   readonly stderr: StderrLog;
   /** What it did wrong, once it has. */
   readonly broken: Fault | undefined;
+  /** From here on its log and its messages count for a new job. */
+  beginJob(): void;
   send(message: WorkerMessage): void;
   /** Writes any line, right or wrong. */
   write(line: string): void;
@@ -185,6 +187,10 @@ export async function launch(
     stderr,
     get broken() {
       return broken;
+    },
+    beginJob() {
+      stderr.mark();
+      rate.refill();
     },
     send: (message) => program.write(writeMessage(message)),
     write(line) {

@@ -6,7 +6,7 @@ import type { Hasher } from "../hasher.ts";
 import type { VerifiedArtifact } from "../outcome.ts";
 import type { ExampleJob, JobInput } from "../protocol.ts";
 
-export async function fileSha256(file: string, hasher: Hasher): Promise<string> {
+async function fileSha256(file: string, hasher: Hasher): Promise<string> {
   const handle = await open(file, "r");
   try {
     return await hasher.sha256(handle, (await handle.stat()).size);

@@ -19,6 +19,7 @@ const say = (...messages) => {
 };
 const hello = { type: "hello", protocol: 1, name: "misbehaving", version: "1", kinds: ["selfplay"] };
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
+const MAKES_PIPES = "mkfifo";
 const forever = () => setInterval(() => {}, 1_000);
 
 const artifactOf = (job, path, text, more = {}) => ({
@@ -88,7 +89,7 @@ const jobs = {
     say(artifactOf(job, "folder", ""), done(job));
   },
   "path-pipe": (job) =>
-    spawn("mkfifo", [join(job.output_folder, "pipe")]).on("exit", () => say(artifactOf(job, "pipe", ""), done(job))),
+    spawn(MAKES_PIPES, [join(job.output_folder, "pipe")]).on("exit", () => say(artifactOf(job, "pipe", ""), done(job))),
   "artifact-twice": (job) => {
     writeFileSync(join(job.output_folder, "out.txt"), "good");
     say(artifactOf(job, "out.txt", "good"), artifactOf(job, "out.txt", "good"), done(job));
