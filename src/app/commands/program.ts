@@ -21,10 +21,12 @@ import {
   registerStatus,
   registerToken,
   registerWhy,
+  registerWorkload,
   type Shell,
   wantsColor,
 } from "../../surfaces/cli/index.ts";
 import { createArenaConsole } from "../../workloads/arena/index.ts";
+import { createWorkloadConsole } from "../../workloads/process/index.ts";
 import { registerDemo } from "../demo/demo.command.ts";
 import { findDataDir, inspectSettings, readSettings, settingsReport, settingsSchema } from "../settings.ts";
 import { readVersion } from "../version.ts";
@@ -159,5 +161,6 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   const arena = createArenaConsole();
   registerGames(program, io, arena);
   registerPlay(program, io, arena);
+  registerWorkload(program, shell, createWorkloadConsole({ ...ports, env: io.env, cwd: io.cwd }));
   return program;
 }

@@ -34,3 +34,4 @@ export { ago, duration, number, payloadLine, plural, printable, printableLines, 
 export { registerToken } from "./token.command.ts";
 export { decimal, lengthOfTime, oneOf, wholeNumber } from "./values.ts";
 export { registerWhy } from "./why.command.ts";
+export { registerWorkload } from "./workload.command.ts";

@@ -55,7 +55,7 @@ export { sprtGate } from "./loop/sprt-gate.ts";
 export { createPlayer, type MatchTask, type PlayerSpec, type SelfPlayTask, sharedCopy, specOf } from "./loop/tasks.ts";
 export { shapeOf } from "./net/layout.ts";
 export { createNetwork, type Network } from "./net/network.ts";
-export { createReplay, DEFAULT_REPLAY, type Replay, type ReplayConfig } from "./net/replay.ts";
+export { createReplay, DEFAULT_REPLAY, type Replay, type ReplayConfig, windowRows } from "./net/replay.ts";
 export { joinSamples, type Samples } from "./net/samples.ts";
 export {
   createTrainer,

@@ -1,0 +1,69 @@
+/** What the jobs of one child share: games and networks that it has seen, so that a resident child loads them once. */
+import { seededRandom } from "../../kernel/index.ts";
+import {
+  createGame,
+  createNetwork,
+  decodeModel,
+  decodeNpz,
+  decodeSamples,
+  type Game,
+  mixSeed,
+  type Network,
+  readWithin,
+  type Samples,
+  shapeOf,
+} from "../arena/index.ts";
+import { badInput, type ServedJob } from "../process/index.ts";
+
+export interface JobWorld {
+  game(configKey: string): Game;
+  /** The network of the input of that name; undefined if the job has none. */
+  model(job: ServedJob, name: string, game: Game): Promise<Network | undefined>;
+}
+
+/** Few: a child serves one or two configs, and meets a candidate and an opponent in each. */
+const MOST_GAMES = 8;
+const MOST_MODELS = 4;
+
+/** The job's seed as the 32 bits that the arena counts in; a larger one is folded into them. */
+export const seedOf = ({ message: { seed } }: ServedJob): number =>
+  seed <= 0xffff_ffff ? seed : mixSeed(seed % 0x1_0000_0000, Math.floor(seed / 0x1_0000_0000));
+
+export const freshNetwork = (game: Game, given: { wide: number; narrow: number; network_seed: number }): Network => {
+  if (given.wide % 8 !== 0 || given.narrow % 8 !== 0)
+    throw badInput("The widths of a network's layers are multiples of 8.");
+  return createNetwork(shapeOf(game, given.wide, given.narrow), seededRandom(given.network_seed));
+};
+
+/** Training rows from an input in either format. */
+export async function readSamples(path: string, game: Game): Promise<Samples> {
+  const bytes = await readWithin(path);
+  const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b;
+  const { samples } = isZip ? decodeNpz(bytes) : decodeSamples(bytes);
+  if (samples.configKey !== game.configKey)
+    throw badInput(`${path} holds rows of ${samples.configKey}, not of ${game.configKey}.`);
+  return samples;
+}
+
+export function createJobWorld(): JobWorld {
+  const games = new Map<string, Game>();
+  const models = new Map<string, Network>();
+  const kept = <T>(map: Map<string, T>, most: number, key: string, value: T): T => {
+    if (map.size >= most) map.delete(map.keys().next().value!);
+    map.set(key, value);
+    return value;
+  };
+  const gameOf = (configKey: string): Game =>
+    games.get(configKey) ?? kept(games, MOST_GAMES, configKey, createGame(configKey));
+  return {
+    game: gameOf,
+    async model({ message }, name, game) {
+      const input = message.inputs.find((each) => each.name === name);
+      if (input === undefined) return undefined;
+      const key = `${game.configKey} ${input.sha256}`;
+      const known = models.get(key);
+      if (known !== undefined) return known;
+      return kept(models, MOST_MODELS, key, decodeModel(await readWithin(input.path), game).network);
+    },
+  };
+}

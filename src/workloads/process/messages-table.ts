@@ -1,0 +1,63 @@
+/** The protocol for readers: a table for people, a JSON Schema for programs, both from the one table of messages. */
+import { z } from "zod";
+import { MESSAGES, PROTOCOL_VERSION } from "./protocol.ts";
+
+interface FieldShown {
+  readonly field: string;
+  readonly type: string;
+  readonly about: string;
+}
+
+interface SchemaNode {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly SchemaNode[];
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly description?: string;
+}
+
+const typeOf = (node: SchemaNode): string => {
+  if (node.enum !== undefined) return node.enum.map((each) => `\`${String(each)}\``).join(", ");
+  if (node.anyOf !== undefined) return node.anyOf.map(typeOf).join(" or ");
+  return [node.type ?? "any"].flat().join(" or ");
+};
+
+const schemaOf = (schema: z.ZodType): SchemaNode => z.toJSONSchema(schema, { io: "input" }) as SchemaNode;
+
+const fieldsOf = (schema: z.ZodType): FieldShown[] => {
+  const { properties = {}, required = [] } = schemaOf(schema);
+  return Object.entries(properties)
+    .filter(([field]) => field !== "type")
+    .map(([field, node]) => ({
+      field: required.includes(field) ? field : `${field}?`,
+      type: typeOf(node),
+      about: node.description ?? "",
+    }));
+};
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+/** The table of the manual, in Markdown. A field with a question mark may be left out. */
+export function printMessages(): string {
+  const rows = Object.entries(MESSAGES).flatMap(([type, { from, about, schema }]) => [
+    [`**\`${type}\`**`, from === "program" ? "program → worker" : "worker → program", `**${about}**`],
+    ...fieldsOf(schema).map((each) => [`\`${each.field}\``, each.type, each.about]),
+  ]);
+  return [["Message, field", "Direction, type", "Meaning"], ["---", "---", "---"], ...rows]
+    .map((cells) => `| ${cells.map(cell).join(" | ")} |\n`)
+    .join("");
+}
+
+/** One JSON Schema with a definition for each message. */
+export const messagesJsonSchema = (): Record<string, unknown> => ({
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: `RingRift workload protocol, version ${PROTOCOL_VERSION}`,
+  $defs: Object.fromEntries(
+    Object.entries(MESSAGES).map(([type, { from, about, schema }]) => {
+      const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input" });
+      return [type, { description: about, "x-from": from, ...rest }];
+    }),
+  ),
+});

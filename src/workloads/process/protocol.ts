@@ -1,0 +1,256 @@
+/**
+ * The protocol between a worker and a program of anybody's, version 1: lines of JSON, one message a line, the program's
+ * standard input and output. This table is the only place that says what a message looks like; the parsers, the types,
+ * the JSON Schema and the table in the manual are made from it.
+ *
+ * Readers tolerate fields that they do not know, so that a newer neighbour may say more.
+ */
+import { z } from "zod";
+
+/** The newest version that we speak, and the oldest. */
+export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_LEAST = 1;
+
+/** How a program ends when words fail it: what it was given is wrong for ever, or it was told to leave. */
+export const EXIT_BAD_INPUT = 64;
+export const EXIT_PREEMPTED = 75;
+
+/** Longest texts that are kept of a message; programs of others are not trusted to be brief. */
+const MOST_NAME = 128;
+const MOST_TEXT = 4_000;
+const MOST_PATH = 1_024;
+const MOST_PAIRS = 10_000;
+
+const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/, "letters, digits and . _ : / @ + - only");
+const shortName = name.max(MOST_NAME);
+const text = z.string().max(MOST_TEXT);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "64 hex digits in lower case");
+const count = z.int().min(0);
+const jobId = z.string().min(1).max(MOST_NAME).describe("which job it is about, as the job said");
+const metrics = z.record(z.string().max(MOST_NAME), z.number()).describe("finite numbers by name");
+const anything = z.record(z.string(), z.json());
+
+const input = z.object({
+  name: shortName.describe("what the file is to the job, such as `model`"),
+  path: z.string().min(1).describe("absolute path; only to be read"),
+  sha256: sha256.describe("checked before the job was sent"),
+});
+
+const example = z.object({
+  kind: shortName,
+  config_key: z.string().max(MOST_NAME).optional(),
+  parameters: anything.optional(),
+  long_parameters: anything.optional(),
+  inputs: z
+    .array(z.object({ name: shortName, path: z.string().min(1).optional(), artifact_kind: shortName.optional() }))
+    .optional(),
+});
+
+/** A tiny job that a program can be tried with. `long_parameters` make it run longer than ten seconds. */
+export type ExampleJob = z.infer<typeof example>;
+export const exampleJobSchema = example;
+
+const capabilities = z
+  .looseObject({
+    deterministic: z.boolean().optional().describe("same job, same seed: the same artifacts, byte for byte"),
+    config_keys: z.array(z.string().max(MOST_NAME)).max(1_000).optional().describe("all configs that it can do"),
+    tags: z.array(shortName).max(100).optional(),
+  })
+  .describe("`deterministic`, `config_keys`, `tags`, and whatever else you like to tell");
+
+const hello = z.object({
+  type: z.literal("hello"),
+  protocol: z.int().min(1).describe("the newest version of this protocol that the program speaks"),
+  protocol_least: z.int().min(1).optional().describe("the oldest one; the same unless given"),
+  name: shortName.describe("the program"),
+  version: z.string().max(MOST_NAME).describe("of the program"),
+  kinds: z.array(shortName).min(1).max(100).describe("kinds of job that it does, such as `selfplay`"),
+  capabilities: capabilities.optional(),
+  examples: z.array(example).max(100).optional().describe("tiny jobs for `ringrift workload check`; see below"),
+});
+
+const progress = z.object({
+  type: z.literal("progress"),
+  job_id: jobId,
+  done: z.number().min(0).describe("how much is done, in any unit: games, steps, rows"),
+  total: z.number().min(0).optional().describe("of how much"),
+  message: text.optional().describe("one line for people"),
+  metrics: metrics.optional(),
+});
+
+const artifact = z.object({
+  type: z.literal("artifact"),
+  job_id: jobId,
+  path: z.string().min(1).max(MOST_PATH).describe("relative to `output_folder`; flushed to disk and renamed already"),
+  sha256: sha256.describe("of the whole file; it is checked"),
+  bytes: count.describe("size of the file; it is checked"),
+  kind: shortName.describe("what it is, such as `samples`, `model`, `checkpoint`"),
+  rows: count.optional().describe("how many rows, games or positions are in it"),
+  meta: anything.optional().describe("whatever a reader of the file should know"),
+});
+
+const block = z.object({
+  opening: z.union([z.string().max(MOST_NAME), z.int()]).describe("what both sides started from"),
+  scores: z.array(z.number().min(0).max(1)).min(1).max(16).describe("the candidate's score in each seat"),
+});
+
+const pairs = z.object({
+  type: z.literal("pairs"),
+  job_id: jobId,
+  candidate: shortName.describe("who is judged"),
+  opponent: shortName.describe("against whom"),
+  blocks: z
+    .array(block)
+    .min(1)
+    .max(MOST_PAIRS)
+    .describe("played since the last such message: `{opening, scores}`, one opening with the candidate in every seat"),
+});
+
+const failure = z.object({
+  code: z.string().min(1).max(MOST_NAME),
+  message: text,
+  retryable: z.boolean(),
+});
+
+const done = z.object({
+  type: z.literal("done"),
+  job_id: jobId,
+  status: z.enum(["ok", "error", "preempted"]).describe("it is done, it cannot be done, or it was cancelled"),
+  error: failure
+    .optional()
+    .describe(
+      "with `error`: `{code, message, retryable}`; code `resource` says that memory, disk or a device was short",
+    ),
+  metrics: metrics.optional(),
+});
+
+const welcome = z.object({
+  type: z.literal("welcome"),
+  protocol: z.int().min(1).describe("the version that both will speak from here on"),
+  limits: z
+    .looseObject({ line_bytes: count, messages_per_second: z.number() })
+    .describe("`line_bytes`, `messages_per_second`: who goes beyond is ended"),
+});
+
+const job = z.object({
+  type: z.literal("job"),
+  job_id: jobId,
+  kind: shortName.describe("what is to be done; one of the kinds of hello"),
+  config_key: z.string().max(MOST_NAME).describe("board and players, such as `hex8_2p`"),
+  attempt: z.int().min(1).describe("1 on the first try"),
+  fence: count.describe("grows with every holder of the job; write it into what you put anywhere else"),
+  seed: z.int().min(0).describe("all randomness of the job comes from it; below 2^53"),
+  deadline: z.number().nullable().describe("Unix seconds after which nobody wants the result; null for none"),
+  parameters: anything.describe(
+    "what the kind of job needs to know beyond this; agreed between you and who adds the job",
+  ),
+  inputs: z.array(input).describe("`{name, path, sha256}`"),
+  output_folder: z.string().min(1).describe("absolute; where artifacts are written; empty at the start"),
+  scratch_folder: z.string().min(1).describe("absolute; for anything else; removed after the job"),
+});
+
+/** Why a job is to end before it is done. */
+export const CANCEL_REASONS = ["cancelled", "preempted", "shutdown", "deadline", "lease_lost"] as const;
+export type CancelReason = (typeof CANCEL_REASONS)[number];
+
+const cancel = z.object({
+  type: z.literal("cancel"),
+  job_id: jobId,
+  reason: z
+    .enum(CANCEL_REASONS)
+    .describe(
+      "for your log: nobody wants it, another needs the place, the worker leaves, it is too late, another holds the job",
+    ),
+  grace_seconds: z.number().min(0).describe("after so long come SIGTERM and SIGKILL"),
+});
+
+const shutdown = z.object({ type: z.literal("shutdown") });
+
+interface MessageRow {
+  readonly from: "program" | "worker";
+  readonly about: string;
+  readonly schema: z.ZodObject;
+}
+
+/** All messages, in the order in which a program meets them. */
+export const MESSAGES = {
+  hello: { from: "program", about: "The first line, once: who the program is and what it does.", schema: hello },
+  welcome: { from: "worker", about: "The answer to hello.", schema: welcome },
+  job: { from: "worker", about: "One job. The next one comes after its done.", schema: job },
+  progress: {
+    from: "program",
+    about: "How far the job is. Also the heartbeat: send one every few seconds.",
+    schema: progress,
+  },
+  artifact: { from: "program", about: "A file is complete and in its place.", schema: artifact },
+  pairs: {
+    from: "program",
+    about: "Match results since the last message of this type, for evaluations.",
+    schema: pairs,
+  },
+  cancel: { from: "worker", about: "End this job: save what is worth it, then say done.", schema: cancel },
+  done: { from: "program", about: "The job has ended. Nothing more may be said about it.", schema: done },
+  shutdown: {
+    from: "worker",
+    about: "No more jobs: exit with 0. A closed standard input means the same.",
+    schema: shutdown,
+  },
+} as const satisfies Record<string, MessageRow>;
+
+export type MessageType = keyof typeof MESSAGES;
+
+export type Hello = z.infer<typeof hello>;
+export type Welcome = z.infer<typeof welcome>;
+export type JobMessage = z.infer<typeof job>;
+export type JobInput = z.infer<typeof input>;
+export type ProgressMessage = z.infer<typeof progress>;
+export type ArtifactMessage = z.infer<typeof artifact>;
+export type PairsMessage = z.infer<typeof pairs>;
+export type DoneMessage = z.infer<typeof done>;
+export type CancelMessage = z.infer<typeof cancel>;
+export type ProgramMessage = Hello | ProgressMessage | ArtifactMessage | PairsMessage | DoneMessage;
+export type WorkerMessage = Welcome | JobMessage | CancelMessage | z.infer<typeof shutdown>;
+
+const parserOf = (from: MessageRow["from"]) => {
+  const rows = Object.values(MESSAGES).filter((row) => row.from === from);
+  return z.discriminatedUnion("type", rows.map(({ schema }) => schema) as unknown as [z.ZodObject, ...z.ZodObject[]]);
+};
+
+const programParser = parserOf("program");
+const workerParser = parserOf("worker");
+
+export type Parsed<M> = { readonly ok: true; readonly message: M } | { readonly ok: false; readonly reason: string };
+
+const MOST_QUOTED = 80;
+const quote = (line: string): string =>
+  JSON.stringify(line.length > MOST_QUOTED ? `${line.slice(0, MOST_QUOTED)}...` : line);
+
+function parse<M>(line: string, parser: z.ZodType): Parsed<M> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { ok: false, reason: `a line that is no JSON: ${quote(line)}` };
+  }
+  const parsed = parser.safeParse(value);
+  if (parsed.success) return { ok: true, message: parsed.data as M };
+  const type = (value as { type?: unknown } | null)?.type;
+  const [issue] = parsed.error.issues;
+  const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
+  const about = typeof type === "string" ? `a "${type.slice(0, MOST_NAME)}" message` : "a message without a type";
+  return { ok: false, reason: `${about} that is none: ${where}${issue?.message ?? "invalid"} in ${quote(line)}` };
+}
+
+/** What a program says. */
+export const parseProgramLine = (line: string): Parsed<ProgramMessage> => parse(line, programParser);
+/** What a worker says. */
+export const parseWorkerLine = (line: string): Parsed<WorkerMessage> => parse(line, workerParser);
+
+export const writeMessage = (message: ProgramMessage | WorkerMessage): string => `${JSON.stringify(message)}\n`;
+
+/** The version that both sides speak, or undefined. */
+export function commonVersion(theirs: { readonly protocol: number; readonly protocol_least?: number | undefined }) {
+  const version = Math.min(theirs.protocol, PROTOCOL_VERSION);
+  const least = Math.max(theirs.protocol_least ?? theirs.protocol, PROTOCOL_LEAST);
+  return version >= least ? version : undefined;
+}

@@ -1,0 +1,135 @@
+/**
+ * A slot for one workload: runs jobs one after the other, on a child that stays or on a new one for each job. Whatever a
+ * program does, the next job is run.
+ */
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { assert, messageOf } from "../../kernel/index.ts";
+import { type Child, type ChildEdges, startChild } from "./child.ts";
+import type { WorkloadDeclaration } from "./declaration.ts";
+import { checkInputs, type InputMemory } from "./files-inside.ts";
+import type { JobHooks, JobRequest } from "./job-run.ts";
+import { type ChildExit, type Fault, failed, fault, type JobOutcome } from "./outcome.ts";
+
+export interface RunnerPlace {
+  /** For this runner alone: where its child runs, and where the log of its child is kept. */
+  readonly folder: string;
+  /** Folders in which the inputs of jobs may lie. */
+  readonly inputFolders: readonly string[];
+}
+
+export interface Runner {
+  /** The child that waits or works now. */
+  readonly child: Child | undefined;
+  /** Never rejects for what a program does. The output and the scratch folder are made if they are not there. */
+  runJob(job: JobRequest, hooks?: JobHooks): Promise<JobOutcome>;
+  /** Starts the child before there is a job for it; its hello, or why there is none. */
+  warm(): Promise<Child | Fault>;
+  /** Ends the child with all that it started. */
+  close(): Promise<void>;
+}
+
+const noOutcome = (job: JobRequest, error: Fault, stderrTail = "", exit?: ChildExit): JobOutcome => ({
+  job_id: job.job_id,
+  ...failed(error),
+  artifacts: [],
+  metrics: {},
+  messages: 0,
+  stderr_tail: stderrTail,
+  ...(exit === undefined ? {} : { exit }),
+});
+
+/** The child left, or stopped listening, between two jobs: it never had this one, and a fresh child may. */
+const neverTaken = ({ error, messages, exit }: JobOutcome): boolean =>
+  messages === 0 && (error?.code === "input_closed" || (error?.code === "no_done" && exit?.code === 0));
+
+async function prepare(job: JobRequest): Promise<Fault | undefined> {
+  try {
+    await mkdir(job.scratch_folder, { recursive: true });
+    await mkdir(job.output_folder, { recursive: true });
+    if ((await readdir(job.output_folder)).length > 0)
+      return fault("retryable", "output_not_empty", "the output folder is not empty: each attempt needs its own");
+    return undefined;
+  } catch (thrown) {
+    return fault("resource", "no_folder", `the folders of the job cannot be made: ${messageOf(thrown)}`);
+  }
+}
+
+export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlace, edges: ChildEdges): Runner {
+  const memory: InputMemory = new Map();
+  const childFolder = join(place.folder, "child");
+  let child: Child | undefined;
+  let busy = false;
+  let closed = false;
+
+  const freshChild = async () => {
+    if (child !== undefined && !child.usable) await child.stop();
+    child = undefined;
+    await rm(childFolder, { recursive: true, force: true });
+    await mkdir(childFolder, { recursive: true });
+    const started = await startChild(
+      declaration,
+      { folder: childFolder, logFile: join(place.folder, "child.log") },
+      edges,
+    );
+    if (started.ok) child = started.child;
+    return started;
+  };
+
+  const tryJob = async (job: JobRequest, hooks: JobHooks): Promise<JobOutcome> => {
+    const wrong = (await prepare(job)) ?? (await checkInputs(job.inputs, place.inputFolders, edges.hasher, memory));
+    if (wrong !== undefined) return noOutcome(job, wrong);
+    let taken = child?.usable === true ? child : undefined;
+    const waited = taken !== undefined;
+    if (taken === undefined) {
+      const started = await freshChild();
+      if (!started.ok) return noOutcome(job, started.fault, started.stderr_tail, started.exit);
+      taken = started.child;
+    }
+    if (!taken.hello.kinds.includes(job.kind))
+      return noOutcome(job, fault("bad_input", "unknown_kind", `the program does not do "${job.kind}"`));
+    const outcome = await taken.runJob(job, hooks);
+    if (!waited || !neverTaken(outcome) || (await prepare(job)) !== undefined) return outcome;
+    const started = await freshChild();
+    if (!started.ok) return noOutcome(job, started.fault, started.stderr_tail, started.exit);
+    return started.child.runJob(job, hooks);
+  };
+
+  /** A child that serves one job is only done when it has gone: its last words belong to the job. */
+  const dismiss = async (outcome: JobOutcome): Promise<JobOutcome> => {
+    const last = child;
+    if (!declaration.one_child_per_job || last === undefined) return outcome;
+    const exit = await last.stop();
+    child = undefined;
+    if (last.broken !== undefined && outcome.status === "completed")
+      return { ...outcome, ...failed(last.broken), artifacts: [], exit };
+    return { ...outcome, exit };
+  };
+
+  return {
+    get child() {
+      return child;
+    },
+    async runJob(job, hooks = {}) {
+      assert(!busy && !closed, "a runner runs one job at a time, and none once it is closed");
+      busy = true;
+      try {
+        return await dismiss(await tryJob(job, hooks));
+      } finally {
+        await rm(job.scratch_folder, { recursive: true, force: true, maxRetries: 3 });
+        busy = false;
+      }
+    },
+    async warm() {
+      if (child?.usable) return child;
+      const started = await freshChild();
+      return started.ok ? started.child : started.fault;
+    },
+    async close() {
+      closed = true;
+      await child?.stop();
+      child = undefined;
+      await rm(childFolder, { recursive: true, force: true });
+    },
+  };
+}
