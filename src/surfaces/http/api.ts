@@ -137,15 +137,13 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
     };
     if (route!.record === "after") ports.writes.addSoon(row);
     else
-      await ports.writes
-        .add(row)
-        .catch((thrown: unknown) =>
-          log.error("a write was not recorded", {
-            request_id: requestId,
-            actor: caller.actor,
-            error: messageOf(thrown),
-          }),
-        );
+      await ports.writes.add(row).catch((thrown: unknown) =>
+        log.error("a write was not recorded", {
+          request_id: requestId,
+          actor: caller.actor,
+          error: messageOf(thrown),
+        }),
+      );
     return response;
   };
 
