@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { HttpSurfacePort } from "../daemons/index.ts";
-import type { Clock, Log, Random } from "../kernel/index.ts";
+import { type Clock, type Log, messageOf, type Random } from "../kernel/index.ts";
 import {
   type ControlPorts,
   createAccess,
@@ -29,6 +29,8 @@ export interface Serving {
   readonly kept: HttpSurfacePort;
   /** Ends the endless answers in good order. */
   endStreams(): void;
+  /** Shuts the doors; what still waits to be recorded is. */
+  close(): Promise<void>;
 }
 
 /** Puts the control surface together; its doors are still shut. */
@@ -37,7 +39,10 @@ export function serveControl(options: ServingOptions): Serving {
   const { store, metrics } = options.ports;
   const { api, port } = settings;
   const tokens = createTokens(store, clock, log);
-  const ports: ControlPorts = { ...options.ports, clock, log, tokens, writes: createWrites(store) };
+  const writes = createWrites(store, clock, (rows, thrown) =>
+    log.error("writes were not recorded", { rows, error: messageOf(thrown) }),
+  );
+  const ports: ControlPorts = { ...options.ports, clock, log, tokens, writes };
   const limits = createLimits(clock, api.rateFactor);
   const names = new Set([hostname().toLowerCase(), api.host, api.serverName?.toLowerCase()]);
   const access = createAccess({
@@ -63,6 +68,10 @@ export function serveControl(options: ServingOptions): Serving {
   return {
     surface,
     endStreams,
+    async close() {
+      await surface.close();
+      await writes.flush();
+    },
     kept: {
       check: () => surface.check(),
       reopen: (door) => surface.reopen(door),

@@ -1,5 +1,5 @@
 /** The tables of the surface: tokens, of which only hashes are kept, and the record of what was changed through it. */
-import { defineOperation, defineStoreModule } from "../../router/index.ts";
+import { defineOperation, defineStoreModule, type Transaction } from "../../router/index.ts";
 import type { TokenScope } from "./scope.ts";
 
 export interface TokenRow {
@@ -71,7 +71,11 @@ export const touchTokens = defineOperation<readonly { id: string; at: number }[]
 );
 
 /** The busy rows of workers must not push out the few of operators: each scope has its own share. */
-export const addWrite = defineOperation<WriteRow, void>("api.add_write", (tx, row) => {
+export const addWrites = defineOperation<readonly WriteRow[], void>("api.add_writes", (tx, rows) => {
+  for (const row of rows) addWrite(tx, row);
+});
+
+const addWrite = (tx: Transaction, row: WriteRow): void => {
   const { lastId } = tx.run(
     `INSERT INTO api_writes (at, actor, scope, method, path, status, request_id, came_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     row.at,
@@ -92,7 +96,7 @@ export const addWrite = defineOperation<WriteRow, void>("api.add_write", (tx, ro
       scope,
       MOST_WRITES,
     );
-});
+};
 
 export const apiModule = defineStoreModule({
   name: "api",
@@ -128,5 +132,5 @@ export const apiModule = defineStoreModule({
       `,
     },
   ],
-  operations: [addToken, revokeToken, touchTokens, addWrite],
+  operations: [addToken, revokeToken, touchTokens, addWrites],
 });

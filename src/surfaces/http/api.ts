@@ -125,7 +125,7 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
       response = complain(thrown, asked);
     }
     const caller = asked.caller!;
-    const added = ports.writes.add({
+    const row = {
       at: clock.now(),
       actor: caller.actor,
       scope: route!.scope,
@@ -134,11 +134,16 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
       status: response.status,
       request_id: requestId,
       came_from: caller.from,
-    });
-    const untold = added.catch((thrown: unknown) =>
-      log.error("a write was not recorded", { request_id: requestId, actor: caller.actor, error: messageOf(thrown) }),
-    );
-    if (route!.record === "before") await untold;
+    };
+    if (route!.record === "after") ports.writes.addSoon(row);
+    else
+      await ports.writes.add(row).catch((thrown: unknown) =>
+        log.error("a write was not recorded", {
+          request_id: requestId,
+          actor: caller.actor,
+          error: messageOf(thrown),
+        }),
+      );
     return response;
   };
 
