@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../test/unit/work/work-world.ts";
+import { EVIDENCE, PLENTY, type WorkWorld, withWork, workWorld } from "../../test/unit/work/work-world.ts";
+import { inThreadStore } from "../adapters/sqlite/in-thread-store.ts";
+import { openWriter } from "../adapters/sqlite/writer.ts";
+import { virtualClock } from "../kernel/index.ts";
 
 const worlds: WorkWorld[] = [];
 afterEach(async () => {
@@ -68,7 +71,8 @@ describe("the life of a job", () => {
 
   test("a kind that nobody can do is refused, with the one that was meant", async () => {
     const w = world();
-    const adding = w.queue.add({ ...selfplay("hex8"), work_type: "selfplax" as never });
+    // @ts-expect-error The kinds are a closed set: the compiler refuses it too.
+    const adding = w.queue.add({ ...selfplay("hex8"), work_type: "selfplax" });
     await expect(adding).rejects.toMatchObject({
       code: "WORK_KIND_UNKNOWN",
       hint: expect.stringContaining("selfplay"),
@@ -536,5 +540,33 @@ describe("memory", () => {
     for (const config of ["a", "d", "e"]) await w.queue.add(selfplay(config));
     await expect(w.queue.add(selfplay("f"))).rejects.toMatchObject({ code: "WORK_LANES_FULL" });
     expect(await w.queue.claim({ node_id: "a", most: 9, offer: PLENTY })).toHaveLength(3);
+  });
+});
+
+describe("a disk that refuses", () => {
+  test("nothing has happened, nothing was said, and everything goes on once it works again", async () => {
+    const writer = openWriter(":memory:", withWork);
+    const clock = virtualClock();
+    const w = workWorld({}, inThreadStore(writer, { clock }));
+    await w.queue.addAll([selfplay("a"), selfplay("b")]);
+    const lease = (await w.claimOne())!;
+    writer.db.exec("PRAGMA query_only = 1");
+    const trouble = { code: expect.stringMatching(/^STORE_/) };
+    const answers = await Promise.allSettled([
+      w.queue.complete(lease, EVIDENCE),
+      // It leans on the first one, which is not on disk yet: it must not be told that it repeats anything.
+      w.queue.complete(lease, EVIDENCE),
+      w.queue.add(selfplay("c")),
+      w.queue.claim({ node_id: "b", most: 1, offer: PLENTY }),
+    ]);
+    for (const answer of answers) expect(answer).toMatchObject({ status: "rejected", reason: trouble });
+    writer.db.exec("PRAGMA query_only = 0");
+    expect(w.queue.list().map(({ state }) => state)).toEqual(["claimed", "pending"]);
+    expect(w.queue.unfinished).toBe(2);
+    expect(w.said("WORK_COMPLETED")).toEqual([]);
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(await w.claimOne("b")).toBeDefined();
+    await w.close();
+    writer.close();
   });
 });
