@@ -227,6 +227,26 @@ describe("alert_manager", () => {
     expect(told(pager)).toEqual(["opened-1"]);
   });
 
+  test("lets go of what waits for a receiver that was taken out of the settings", async () => {
+    const old = receiver("old");
+    old.mood = "fails";
+    const { w, runtime, book, fail } = await start({ sinks: [old] });
+    await fail("hex8_2p");
+    await w.pass(3_000);
+    await w.driven(runtime.stop());
+    const unit = alertManagerCoordinator({
+      store: w.store,
+      clock: w.clock,
+      random: seededRandom(3),
+      sinks: [receiver("new")],
+    });
+    await w.driven(w.runtime([unit]).start());
+    await w.pass(3_000);
+    expect(book.list()[0]!.deliveries).toMatchObject([
+      { sink: "old", status: "failed", error: "the receiver is no longer configured" },
+    ]);
+  });
+
   test("misses a unit that had sent heartbeats, and tells when it is back", async () => {
     const { w, pager, book } = await start();
     const beat = () =>

@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import { defineDaemon, onEach, type UnitContext } from "../daemons/index.ts";
-import type { Clock, Random } from "../kernel/index.ts";
+import type { Clock, Log, Random } from "../kernel/index.ts";
 import type { AnyEvent, Store } from "../router/index.ts";
 import { type AbsenceRule, absenceKey, builtinAbsenceRules, createWatches, type Watches } from "./alerts/absence.ts";
 import { saveWatches, storedWatches } from "./alerts/absence-rows.ts";
 import { ageAlerts, closeAlertOf, forgetAlerts, type Recipient, raiseAlert } from "./alerts/alert-rows.ts";
 import { type DeliverySettings, deliver, deliveryDefaults } from "./alerts/delivery.ts";
 import { alertEvents, judge } from "./alerts/judge.ts";
-import { sinkState, waitingFor } from "./alerts/outbox.ts";
+import { dropReceivers, sinkState, waitingFor } from "./alerts/outbox.ts";
 import { alertPolicies } from "./alerts/rules.ts";
 import type { AlertSink } from "./alerts/sink.ts";
 
@@ -46,6 +46,7 @@ interface Cache {
 }
 
 const AGED_AT_ONCE = 200;
+const AGED_ROUNDS = 50;
 const FORGOTTEN_AT_ONCE = 500;
 const FORGET_EVERY_MS = 3_600_000;
 /** A sink that failed so often in a row is worth a word. */
@@ -118,12 +119,15 @@ export const alertManagerCoordinator = (ports: AlertManagerPorts) => {
     ]);
   };
 
-  const keepOrder = async (cache: Cache, now: number): Promise<void> => {
+  const keepOrder = async (cache: Cache, now: number, log: Log): Promise<void> => {
     // A read first: a commit that changes nothing is still a commit.
     const due = () => store.read("SELECT 1 FROM alerts WHERE due_at <= ? LIMIT 1", now).length > 0;
-    while (due()) await store.commit([ageAlerts({ now, most: AGED_AT_ONCE, to })]);
+    for (let round = 0; round < AGED_ROUNDS && due(); round += 1)
+      await store.commit([ageAlerts({ now, most: AGED_AT_ONCE, to })]);
     if (now - cache.forgotAt < FORGET_EVERY_MS) return;
     cache.forgotAt = now;
+    const [{ dropped }] = await store.commit([dropReceivers({ keep: sinks.map(({ name }) => name), at: now })]);
+    if (dropped > 0) log.warn("messages waited for receivers that are no longer configured", { dropped });
     const { keepClosedMs, mostClosed } = settings;
     for (;;) {
       const forget = forgetAlerts({ closedBefore: now - keepClosedMs, mostClosed, chunk: FORGOTTEN_AT_ONCE });
@@ -149,7 +153,7 @@ export const alertManagerCoordinator = (ports: AlertManagerPorts) => {
         watches: createWatches(rules, storedWatches(store), clock.now()),
         lookedAt: undefined,
         savedAt: clock.now(),
-        forgotAt: clock.now(),
+        forgotAt: Number.NEGATIVE_INFINITY,
       }),
     },
     on: { ...heardByUser, ...heardByRules } as typeof heardByRules,
@@ -157,7 +161,7 @@ export const alertManagerCoordinator = (ports: AlertManagerPorts) => {
       everyMs: settings.everyMs,
       async tick({ cache, now, log, signal }) {
         await watch(cache, now);
-        await keepOrder(cache, now);
+        await keepOrder(cache, now, log);
         await Promise.all(sinks.map((sink) => deliver({ store, clock, random, log, settings }, sink, signal)));
       },
     },
@@ -178,5 +182,7 @@ export const alertManagerCoordinator = (ports: AlertManagerPorts) => {
             details,
           };
     },
+    // Longer than a slow receiver may hold a round of the loop.
+    timeoutMs: 120_000,
   });
 };

@@ -8,7 +8,7 @@ import {
   forgetAlerts,
   raiseAlert,
 } from "./alerts/alert-rows.ts";
-import { beginDelivery, endDelivery, summarizeOutbox } from "./alerts/outbox.ts";
+import { beginDelivery, dropReceivers, endDelivery, summarizeOutbox } from "./alerts/outbox.ts";
 import { forgetNodes, healthMigrations, noteFailure, noteNode, noteRecovery, noteWell } from "./health/health-rows.ts";
 
 /** What this room keeps in the store. */
@@ -24,6 +24,7 @@ export const clusterModule = defineStoreModule({
     saveWatches,
     summarizeOutbox,
     beginDelivery,
+    dropReceivers,
     endDelivery,
     noteFailure,
     noteWell,

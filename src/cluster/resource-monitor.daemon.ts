@@ -217,5 +217,6 @@ export const resourceMonitorDaemon = ({ nodeId, sampler, settings: given = {} }:
         details,
       };
     },
+    timeoutMs: 30_000,
   });
 };

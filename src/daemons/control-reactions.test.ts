@@ -45,9 +45,10 @@ describe("an event and what it does to daemons", () => {
       ["lift resource:memory", "lift resource:memory:shown"],
     ],
     ["RESOURCE_CONSTRAINT", { ...disk("critical", "n2"), resource: "memory" }, []],
-    ["DISK_SPACE_LOW", disk("high"), ["hold disk producers", "lift disk:shown"]],
-    ["DISK_SPACE_LOW", disk("none"), ["lift disk", "lift disk:shown"]],
+    ["DISK_SPACE_LOW", disk("high"), ["hold resource:disk producers", "lift resource:disk:shown"]],
+    ["DISK_SPACE_LOW", disk("none"), ["lift resource:disk", "lift resource:disk:shown"]],
     ["DISK_SPACE_LOW", disk("critical", "n2"), []],
+    ["RESOURCE_CONSTRAINT", { ...disk("none"), resource: "disk" }, ["lift resource:disk", "lift resource:disk:shown"]],
     [
       "TRAINING_BLOCKED_BY_QUALITY",
       { config_key: "hex8_2p", quality_score: 0.4, threshold: 0.6 },

@@ -87,7 +87,8 @@ const table: {
       : byLevel(
           level,
           `resource:${resource}`,
-          "hungry",
+          // On a full disk no game can be kept, and this event tells when there is room again.
+          resource === "disk" ? "producers" : "hungry",
           `${resource} of this node is short: ${percent(usage)} used (${level} from ${percent(threshold)})`,
         ),
   DISK_SPACE_LOW: ({ node_id, level, usage, free_gb, threshold }, { nodeId }) =>
@@ -95,7 +96,7 @@ const table: {
       ? []
       : byLevel(
           level,
-          "disk",
+          "resource:disk",
           "producers",
           `the disk of this node is ${percent(usage)} full, ${free_gb} GB are free (${level} from ${percent(threshold)})`,
         ),

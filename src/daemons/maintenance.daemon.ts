@@ -110,8 +110,8 @@ export const maintenanceDaemon = ({ store, nodeId, database, logFile, settings: 
       {
         name: "integrity",
         everyMs: settings.integrityEveryMs,
-        async run() {
-          const problems = await care.check();
+        async run({ signal }) {
+          const problems = await care.check(signal);
           if (problems.length > 0) throw new Damage(problems.join("; ").slice(0, 1_000));
           return { sound: true };
         },
@@ -164,8 +164,10 @@ export const maintenanceDaemon = ({ store, nodeId, database, logFile, settings: 
               if (done !== undefined) log.info("a chore was done", { chore: chore.name, ...done });
               return null;
             },
-            (thrown: unknown) => failed(chore.name, thrown, context),
+            (thrown: unknown) => (signal.aborted ? null : failed(chore.name, thrown, context)),
           );
+          // Told to end in the middle of it: it was not done, and the next run does it.
+          if (signal.aborted) return;
           rows.put(chores, chore.name, { at: now, problem });
         }
       },

@@ -183,7 +183,7 @@ export async function run(options: { events?: number; rounds?: number } = {}) {
     ),
   );
   const section: Section = { title: `${UNITS} units, ${events} events`, measured: [], goals, notes };
-  return { bench: "surface", ok: goals.every(({ met }) => met), sections: [section] };
+  return { bench: "surface", met: goals.every(({ met }) => met), sections: [section] };
 }
 
 export const print = ({ sections }: { sections: readonly Section[] }): string => printSections(sections);

@@ -43,6 +43,15 @@ test("a sound database has no problems, and a damaged one is described", async (
   expect((await care.check()).length).toBeGreaterThan(0);
 });
 
+test("a check that is called off ends at once", async () => {
+  const { path } = await emptied(2_000);
+  const ending = new AbortController();
+  const checking = sqliteCare(path).check(ending.signal);
+  ending.abort(new Error("the unit stops"));
+  await expect(checking).rejects.toThrow("the unit stops");
+  await expect(sqliteCare(path).check(ending.signal)).rejects.toThrow("the unit stops");
+});
+
 test("a database that is not there is a problem, not a crash", async () => {
   await expect(sqliteCare(made()).check()).rejects.toMatchObject({ code: "CARE_FAILED" });
 });

@@ -6,8 +6,9 @@ import type { CareAnswer, CareOptions } from "./care.thread.ts";
 
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
-const ask = (options: CareOptions): Promise<CareAnswer> =>
+const ask = (options: CareOptions, signal: AbortSignal | undefined): Promise<CareAnswer> =>
   new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
     const thread = new Worker(new URL(`./care.thread.${extension}`, import.meta.url), {
       name: `database ${options.chore}`,
       workerData: options,
@@ -15,15 +16,25 @@ const ask = (options: CareOptions): Promise<CareAnswer> =>
     thread.once("message", resolve);
     thread.once("error", reject);
     // After an answer this says nothing new.
-    thread.once("exit", () => reject(new OperatingError("CARE_FAILED", `'${options.chore}' ended without an answer`)));
-    // A check of a large database is no reason to keep a process that has nothing else to do.
-    thread.unref();
+    thread.once("exit", () => {
+      signal?.removeEventListener("abort", stop);
+      reject(new OperatingError("CARE_FAILED", `'${options.chore}' ended without an answer`));
+    });
+    // It only reads, or leaves the log as long as it was: ending it half-way harms nothing.
+    const stop = () => {
+      reject(signal?.reason);
+      void thread.terminate();
+    };
+    signal?.addEventListener("abort", stop, { once: true });
   });
 
 /** The care of one database file, each chore on a thread of its own. */
 export function sqliteCare(path: string): DatabaseCare {
-  const answerTo = async (chore: CareOptions["chore"]): Promise<Exclude<CareAnswer, { error: string }>> => {
-    const answer = await ask({ path, chore });
+  const answerTo = async (
+    chore: CareOptions["chore"],
+    signal?: AbortSignal,
+  ): Promise<Exclude<CareAnswer, { error: string }>> => {
+    const answer = await ask({ path, chore }, signal);
     if ("error" in answer)
       throw new OperatingError("CARE_FAILED", `'${chore}' of the database failed: ${answer.error}`, {
         retryable: true,
@@ -32,8 +43,8 @@ export function sqliteCare(path: string): DatabaseCare {
     return answer;
   };
   return {
-    async check() {
-      const answer = await answerTo("check");
+    async check(signal) {
+      const answer = await answerTo("check", signal);
       return "problems" in answer ? answer.problems : [];
     },
     async truncateWal() {

@@ -48,6 +48,8 @@ export interface DeliveryPorts {
 }
 
 const MINUTE_MS = 60_000;
+/** A slow receiver goes on in the next round, so that others and the aging of alerts get their turn. */
+const ROUND_MS = 20_000;
 
 export interface Line {
   readonly waiting: number;
@@ -89,7 +91,8 @@ const messageOfRow = ({ id, sink, alert_id, transition, body }: OutboxRow): Aler
 /** Sends to one sink until nothing waits, its budget is spent, or it fails. */
 export async function deliver(ports: DeliveryPorts, sink: AlertSink, signal: AbortSignal): Promise<void> {
   const { store, clock, settings } = ports;
-  for (;;) {
+  const begunAt = clock.monotonic();
+  while (clock.monotonic() - begunAt < ROUND_MS) {
     if (signal.aborted) return;
     const now = clock.now();
     const head = headOf(store, sink.name);

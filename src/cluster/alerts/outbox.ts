@@ -126,6 +126,22 @@ export const endDelivery = defineOperation<{ id: number; sink: string; at: numbe
   },
 );
 
+/** Ends what waits for receivers that are no longer configured: nobody will ever take it. */
+export const dropReceivers = defineOperation<{ keep: readonly string[]; at: number }, { dropped: number }>(
+  "alerts.drop_receivers",
+  (tx, { keep, at }) => {
+    const gone = "sink NOT IN (SELECT value FROM json_each(?))";
+    tx.run(`DELETE FROM alert_sinks WHERE ${gone}`, JSON.stringify(keep));
+    const { changes } = tx.run(
+      `UPDATE alert_outbox SET status = 'failed', ended_at = ?, error = 'the receiver is no longer configured'
+       WHERE status = 'pending' AND ${gone}`,
+      at,
+      JSON.stringify(keep),
+    );
+    return { dropped: changes };
+  },
+);
+
 export const sinkState = (store: Pick<Store, "read">, sink: string): SinkState =>
   store.read<SinkState>("SELECT failures, next_at, error FROM alert_sinks WHERE sink = ?", sink)[0] ?? {
     failures: 0,

@@ -569,6 +569,21 @@ describe("stopping", () => {
     await second.driven(second.manager.shutdown());
   });
 
+  test("what is held, and what stands on it, does not make a process unready", async () => {
+    const { manager, driven, pass } = managerWorld();
+    register(manager, "ground");
+    register(manager, "house", { dependsOn: ["ground"] });
+    register(manager, "shed");
+    await driven(manager.startAll());
+    manager.pause("ground", "backpressure");
+    await pass(1_000);
+    expect([manager.isRunning("house"), manager.readinessProbe()]).toEqual([false, true]);
+    manager.registerFactory({ daemonType: "broken", factory: () => Promise.reject(new Error("no luck")) });
+    await driven(manager.startAll());
+    expect(manager.readinessProbe()).toBe(false);
+    await driven(manager.shutdown());
+  });
+
   test("holding one shows the reason, and it comes back when it is resumed", async () => {
     const { manager, pass, driven } = managerWorld();
     register(manager, "d");

@@ -250,9 +250,14 @@ export class DaemonManager {
     );
   }
 
-  /** Whether all that is wanted is ready. */
+  /** Whether all that is wanted is ready. What is held, and what stands on it, is meant not to run and does not count. */
   readinessProbe(): boolean {
-    return [...this.#cells.values()].every(({ wanted, phase }) => !wanted || phase === "running");
+    const held = new Set<string>();
+    for (const name of this.#checkedGraph().order) {
+      const { spec, book } = this.#cells.get(name)!;
+      if (book.holds.length > 0 || spec.dependsOn.some((on) => held.has(on))) held.add(name);
+    }
+    return [...this.#cells].every(([name, { wanted, phase }]) => !wanted || phase === "running" || held.has(name));
   }
 
   isPermanentlyFailed(name: string): boolean {

@@ -22,6 +22,7 @@ import {
   recommendation,
   resource,
   scope,
+  seconds,
   threshold,
   usage,
 } from "../fields.ts";
@@ -41,6 +42,20 @@ const budget = {
   limit_usd: amount("limit of the period, in US dollars"),
 };
 
+/** One shape for all pressure: it says how high it is on both scales, how high it was, and what it was judged by. */
+const pressure = {
+  scope,
+  level: level.describe("pressure on the scale of queues: none, soft, hard, stop"),
+  resource_level: level.describe("the same on the scale of resources: none, low, medium, high, critical"),
+  previous_level: level.describe("pressure before, on the scale of queues"),
+  reason,
+  rate_multiplier: rateMultiplier.describe("factor on what producers may make"),
+  queue_depth: queueDepth,
+  waited_seconds: seconds("how long the oldest item has waited"),
+  duration_seconds: durationSeconds.describe("how long the pressure has lasted, in seconds").optional(),
+  node_id: nodeId.optional(),
+};
+
 /** What is short, what is idle, what it costs, and who has to slow down. */
 export const resources = defineEvents("resources", {
   BACKPRESSURE_ACTIVATED: {
@@ -48,30 +63,14 @@ export const resources = defineEvents("resources", {
     class: "durable",
     orderKey: "scope",
     provisional: true,
-    payload: {
-      scope,
-      level,
-      reason,
-      rate_multiplier: rateMultiplier.describe("factor on what producers may make").optional(),
-      queue_depth: queueDepth.optional(),
-      threshold: threshold.optional(),
-      node_id: nodeId.optional(),
-    },
+    payload: pressure,
   },
   BACKPRESSURE_RELEASED: {
-    about: "Producers may go on at full rate.",
+    about: "Pressure went down; producers may go faster again.",
     class: "durable",
     orderKey: "scope",
     provisional: true,
-    payload: {
-      scope,
-      level: level.describe("pressure that is left"),
-      previous_level: level.describe("pressure before"),
-      reason: reason.optional(),
-      queue_depth: queueDepth.optional(),
-      duration_seconds: durationSeconds.describe("how long the pressure lasted, in seconds").optional(),
-      node_id: nodeId.optional(),
-    },
+    payload: pressure,
   },
   RESOURCE_CONSTRAINT: {
     about: "A resource of a node runs short.",

@@ -50,6 +50,7 @@ export const workQueue = defineEvents("work_queue", {
       ...item,
       node_id: holder,
       attempts,
+      fence: some("number of the lease; it grows with every claim of the item"),
       expires_at: expiresAt.describe("end of the lease, in Unix seconds"),
     },
   },
@@ -82,7 +83,7 @@ export const workQueue = defineEvents("work_queue", {
     payload: {
       ...item,
       error,
-      attempts,
+      attempts: attempts.optional(),
       error_code: errorCode.optional(),
       node_id: holder.optional(),
       duration_seconds: durationSeconds.optional(),
@@ -130,7 +131,7 @@ export const workQueue = defineEvents("work_queue", {
     payload: {
       ...item,
       node_id: holder,
-      preempting_work_id: workId.describe("item that takes its place"),
+      preempting_work_id: workId.describe("item that takes its place").optional(),
       reason: reason.optional(),
       duration_seconds: durationSeconds.describe("how long it had run, in seconds").optional(),
     },

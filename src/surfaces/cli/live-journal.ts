@@ -21,6 +21,19 @@ const PUBLISH_PATIENCE_MS = 5_000;
 
 type Wire<T> = Omit<T, "event"> & { readonly event: unknown };
 
+interface HistoryPage {
+  readonly events: readonly unknown[];
+  readonly next_before: number | null;
+}
+
+interface TracePage {
+  readonly trace_id: string;
+  readonly events: readonly Wire<EventNote>[];
+  readonly next_after: number | null;
+}
+
+const MOST_TRACED = 10_000;
+
 const eventOf = (json: unknown): AnyEvent => fromCloudEvent(json) as AnyEvent;
 const noteOf = ({ event, ...rest }: Wire<EventNote>): EventNote => ({ ...rest, event: eventOf(event) });
 
@@ -38,8 +51,10 @@ const wireFilter = (filter: DeadLetterFilter) => ({
 });
 
 /** Field by field: a command's other options are none of the route's business, and it says so. */
-const historyQuery = ({ eventType, orderKey, origin, source, since, until, limit }: HistoryFilter) =>
-  query({ event_type: eventType, order_key: orderKey, origin, source, since, until, limit });
+const historyQuery = (filter: HistoryFilter, before: number | undefined) => {
+  const { eventType, orderKey, origin, source, since, until, limit } = filter;
+  return query({ event_type: eventType, order_key: orderKey, origin, source, since, until, limit, before });
+};
 
 /** The journal of a running process, through its API. */
 export function openLiveJournal(
@@ -49,8 +64,18 @@ export function openLiveJournal(
   const address = { socketPath: endpoint.socket_path };
   const channel = openChannel(address);
   const get = <T>(path: string) => channel.send<T>("GET", path);
-  const history = async (filter: HistoryFilter) =>
-    (await get<{ events: unknown[] }>(`/v1/events${historyQuery(filter)}`)).events.map(eventOf);
+  /** Page by page: one page has a bound of bytes. */
+  const history = async (filter: HistoryFilter) => {
+    const found: AnyEvent[] = [];
+    const { limit = 100 } = filter;
+    for (let before: number | null | undefined; before !== null && found.length < limit; ) {
+      const path: string = `/v1/events${historyQuery({ ...filter, limit: limit - found.length }, before)}`;
+      const page: HistoryPage = await get<HistoryPage>(path);
+      found.unshift(...page.events.map(eventOf));
+      before = page.next_before;
+    }
+    return found;
+  };
   const act = async (what: "retry" | "discard", selection: DeadLetterSelection): Promise<DeadLetter[]> => {
     const body = {
       ...wireFilter(selection.filter),
@@ -70,10 +95,14 @@ export function openLiveJournal(
     history,
     event: async (eventId) => noteOf(await get<Wire<EventNote>>(`/v1/events/${encodeURIComponent(eventId)}`)),
     async trace(eventId) {
-      const found = await get<{ trace_id: string; events: Wire<EventNote>[] }>(
-        `/v1/events/${encodeURIComponent(eventId)}/trace`,
-      );
-      return { trace_id: found.trace_id, events: found.events.map(noteOf) };
+      const path = `/v1/events/${encodeURIComponent(eventId)}/trace`;
+      let page = await get<TracePage>(path);
+      const events = page.events.map(noteOf);
+      while (page.next_after !== null && events.length < MOST_TRACED) {
+        page = await get<TracePage>(`${path}?after=${page.next_after}`);
+        events.push(...page.events.map(noteOf));
+      }
+      return { trace_id: page.trace_id, events };
     },
     async deadLetters(filter, limit) {
       const path = `/v1/dead-letters${query({ ...wireFilter(filter), status: filter.status, limit })}`;

@@ -9,6 +9,7 @@ import {
 } from "../../kernel/index.ts";
 import { type Access, tooMany } from "./access.ts";
 import type { Limits } from "./limits.ts";
+import type { Waiting } from "./live-events.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
@@ -99,6 +100,7 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
     }
   };
   const gates = { ports, access, limits };
+  const stage: Stage = { ports, routes, streams, waiting: { bytes: 0 } };
 
   for (const route of routes) {
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
@@ -107,7 +109,7 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
       return answer(c, asked, async () => {
         const caller = admit(c, route, gates);
         asked.caller = caller;
-        const respond = () => perform(c, route, caller, asked.requestId, { ports, routes, streams });
+        const respond = () => perform(c, route, caller, asked.requestId, stage);
         return route.record === "no" ? respond() : recorded(c, asked, respond);
       });
     });
@@ -197,6 +199,7 @@ interface Stage {
   readonly ports: ControlPorts;
   readonly routes: readonly Route[];
   readonly streams: Streams;
+  readonly waiting: Waiting;
 }
 
 async function perform(
@@ -204,7 +207,7 @@ async function perform(
   route: Route,
   caller: Caller,
   requestId: string,
-  { ports, routes, streams }: Stage,
+  { ports, routes, streams, waiting }: Stage,
 ): Promise<Response> {
   const { type } = route.answers[usualStatus(route)]!;
   // Its head is the same as that of a GET; there is no body to wait for.
@@ -214,6 +217,7 @@ async function perform(
     routes,
     caller,
     requestId,
+    waiting,
     get signal() {
       return c.req.raw.signal;
     },

@@ -7,7 +7,7 @@ import { type Clock, OperatingError, sleep } from "../../kernel/index.ts";
 import { type AnyEvent, type EventRouter, fromStored, headSeq } from "../../router/index.ts";
 import { onTheWire } from "./ingest.ts";
 import { journalAfter } from "./journal-pages.ts";
-import { listenLive } from "./live-events.ts";
+import { listenLive, type Waiting } from "./live-events.ts";
 import type { Out } from "./route.ts";
 
 export interface FollowFilter {
@@ -26,7 +26,7 @@ export interface FollowOptions {
   readonly filter: FollowFilter;
   /** Begin after this place; with what comes from now on unless given. */
   readonly after: number | undefined;
-  readonly mostBytes?: number;
+  readonly waiting: Waiting;
   readonly beatMs?: number;
 }
 
@@ -75,7 +75,7 @@ export function followEvents(options: FollowOptions): { run(out: Out): Promise<v
   const fits = fitting(filter, types);
   // From now on means from the newest committed event: what is committed and still on its way here is news.
   const head = headSeq(store);
-  const live = listenLive(router, types, fits, options.mostBytes);
+  const live = listenLive(router, types, fits, options.waiting);
   let sent = Math.min(options.after ?? head, head);
   /** Whether the journal may hold more than was heard. */
   let behind = true;
@@ -141,8 +141,13 @@ export function followEvents(options: FollowOptions): { run(out: Out): Promise<v
 }
 
 /** What happens from now on, as JSON lines; a reader that is too slow is told how many it missed. */
-export function tailEvents(router: EventRouter, clock: Clock, eventTypes: readonly string[] | undefined) {
-  const live = listenLive(router, eventTypes, () => true);
+export function tailEvents(
+  router: EventRouter,
+  clock: Clock,
+  eventTypes: readonly string[] | undefined,
+  waiting: Waiting,
+) {
+  const live = listenLive(router, eventTypes, () => true, waiting);
   return {
     async run({ write, signal }: Out): Promise<void> {
       const until = (wake: () => void) => {

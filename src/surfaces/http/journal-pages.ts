@@ -51,8 +51,8 @@ export async function historyPage(
   const { sql, params } = conditionOf(filter);
   const mostBytes = page.mostBytes ?? MOST_PAGE_BYTES;
   const oldest = store.read<{ seq: number | null }>("SELECT min(seq) AS seq FROM events")[0]?.seq ?? 0;
-  // An index leads to the events of one type: they need not be looked for piece by piece.
-  const piece = filter.eventType === undefined ? PIECE : Number.MAX_SAFE_INTEGER;
+  // An index leads to the events of one type: alone, they need not be looked for piece by piece.
+  const piece = filter.eventType !== undefined && params.length === 1 ? Number.MAX_SAFE_INTEGER : PIECE;
   let upper = Math.min(page.before ?? Number.MAX_SAFE_INTEGER, headSeq(store) + 1);
   let bytes = 0;
   const rows: StoredEvent[] = [];
@@ -96,7 +96,7 @@ export interface TracedEvent {
 }
 
 /** Events of a trace whose deliveries are looked up before the main loop has its turn again. */
-const TRACE_PIECE = 20;
+const TRACE_PIECE = 10;
 
 export async function tracePage(
   store: Store,

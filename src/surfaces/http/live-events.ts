@@ -22,13 +22,19 @@ export interface LiveEvents {
 
 /** Bytes that wait for one slow reader. */
 const MOST_WAITING_BYTES = 4 * 1_024 * 1_024;
+const MOST_FOR_ALL_BYTES = 64 * 1_024 * 1_024;
+
+/** What waits for all slow readers together. */
+export interface Waiting {
+  bytes: number;
+}
 
 /** Listens to what other processes may see; what nobody takes is kept up to a bound of bytes and then only counted. */
 export function listenLive(
   router: EventRouter,
   types: readonly string[] | undefined,
   fits: (event: AnyEvent) => boolean,
-  mostBytes = MOST_WAITING_BYTES,
+  all: Waiting,
 ): LiveEvents {
   let waiting: Heard[] = [];
   let bytes = 0;
@@ -37,19 +43,26 @@ export function listenLive(
   let wake: (() => void) | undefined;
   const hear = (event: AnyEvent) => {
     if (!fits(event)) return;
-    const text = missed > 0 || bytes >= mostBytes ? undefined : JSON.stringify(onTheWire(event));
+    const full = missed > 0 || bytes >= MOST_WAITING_BYTES || all.bytes >= MOST_FOR_ALL_BYTES;
+    const text = full ? undefined : JSON.stringify(onTheWire(event));
     if (text === undefined) {
       missed += 1;
       if (event.seq === null) lost += 1;
     } else {
       bytes += text.length;
+      all.bytes += text.length;
       waiting.push({ seq: event.seq, text });
     }
     wake?.();
   };
   const stops: (() => void)[] = [];
+  const release = () => {
+    all.bytes -= bytes;
+    bytes = 0;
+  };
   const stop = () => {
     for (const end of stops.splice(0)) end();
+    release();
   };
   try {
     // A name that is refused is refused before the answer begins.
@@ -63,7 +76,7 @@ export function listenLive(
     take() {
       const taken = { heard: waiting, missed, lost };
       waiting = [];
-      bytes = 0;
+      release();
       missed = 0;
       lost = 0;
       return taken;

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, type LabelValues, Registry } from "@prometheus-io/client";
-import type { DaemonManager, UnitStatus } from "../../daemons/index.ts";
+import { DAEMON_STATES, type DaemonManager, type UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Timer } from "../../kernel/index.ts";
 import { consumerStatus, type EventRouter, journalBytes, type Store } from "../../router/index.ts";
 
@@ -212,12 +212,28 @@ function eventFigures(gauge: Define, counter: Define, sources: () => MetricSourc
     if (known === undefined) return;
     for (const { consumer, lag } of boundedConsumers(known.store)) set(lag, { consumer });
   });
+  gauge(
+    "dead_letters_unresolved",
+    "Deliveries that failed and wait for a decision, by event.",
+    ["event_type"],
+    (set) => {
+      for (const { event_type, letters } of unresolvedByType(router()?.store)) set(letters, { event_type });
+    },
+  );
   gauge("dead_letters", "Deliveries whose tries are spent, by what became of them.", ["status"], (set) =>
     every(router()?.deadLetters.counts() ?? {}, "status", set),
   );
 }
 
 const MOST_CONSUMERS = 500;
+const MOST_TYPES = 200;
+
+const unresolvedByType = (store: Store | undefined) =>
+  store?.read<{ event_type: string; letters: number }>(
+    `SELECT event_type, count(*) AS letters FROM dead_letters WHERE status IN ('pending', 'retrying')
+     GROUP BY event_type ORDER BY letters DESC, event_type LIMIT ?`,
+    MOST_TYPES,
+  ) ?? [];
 
 /** Names of consumers come from outside: the furthest behind are the ones worth a series. */
 const boundedConsumers = (store: Store) => {
@@ -228,7 +244,7 @@ const boundedConsumers = (store: Store) => {
 function daemonFigures(gauge: Define, counter: Define, sources: () => MetricSources | undefined): void {
   gauge("daemons", "Daemons, by the state that they are in.", ["state"], (set) => {
     const infos = Object.values(sources()?.daemons.getStatus() ?? {});
-    for (const [state, some] of Map.groupBy(infos, (info) => info.state)) set(some.length, { state });
+    for (const state of DAEMON_STATES) set(infos.filter((info) => info.state === state).length, { state });
   });
   gauge("daemon_restarts", "Restarts of a daemon that its budget remembers.", ["daemon"], (set) => {
     for (const { name, restarts } of Object.values(sources()?.daemons.getStatus() ?? {}))

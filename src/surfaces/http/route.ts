@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { LimitClass } from "./limits.ts";
+import type { Waiting } from "./live-events.ts";
 import type { ControlPorts, OptionalPort } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
@@ -35,6 +36,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly routes: readonly Route[];
   /** What a reader of server-sent events saw last, as its header says. */
   readonly lastEventId: number | undefined;
+  /** What waits for slow readers, all together. */
+  readonly waiting: Waiting;
   /** An endless answer. */
   stream(run: (out: Out) => Promise<void>): Response;
 }

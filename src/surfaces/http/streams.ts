@@ -2,7 +2,7 @@ import { type Clock, OperatingError, sleep } from "../../kernel/index.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Caller, Out } from "./route.ts";
 
-const MOST_STREAMS = 1_024;
+const MOST_STREAMS = 4_096;
 const MOST_FOR_ONE = 128;
 /** A reader that takes nothing for so long is gone, whatever its connection says. */
 const STALL_MS = 60_000;

@@ -158,8 +158,8 @@ export const eventRoutes: readonly Route[] = [
       },
     },
     endless: true,
-    handle({ ports: { router, clock }, query, stream }) {
-      const tail = tailEvents(router, clock, query.event_type);
+    handle({ ports: { router, clock }, query, stream, waiting }) {
+      const tail = tailEvents(router, clock, query.event_type, waiting);
       return stream((out) => tail.run(out));
     },
   }),
@@ -181,8 +181,8 @@ export const eventRoutes: readonly Route[] = [
       },
     },
     endless: true,
-    handle({ ports: { router, clock }, query: { after, ...filter }, stream, lastEventId }) {
-      const follow = followEvents({ router, clock, filter, after: lastEventId ?? after });
+    handle({ ports: { router, clock }, query: { after, ...filter }, stream, lastEventId, waiting }) {
+      const follow = followEvents({ router, clock, filter, after: lastEventId ?? after, waiting });
       return stream((out) => follow.run(out));
     },
   }),

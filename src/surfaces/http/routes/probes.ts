@@ -22,7 +22,7 @@ function readiness(call: Call): Check[] {
   const { subscriptions, unsubscribed } = ports.readiness();
   const missing = subscriptions.flatMap(({ event, missing }) => missing.map((consumer) => `${event} for ${consumer}`));
   const late = Object.values(ports.daemons.getStatus())
-    .filter(({ wanted, state }) => wanted && state !== "running")
+    .filter(({ wanted, state }) => wanted && state !== "running" && state !== "degraded")
     .map(({ name, state }) => `${name} (${state})`);
   const { fault } = ports.store;
   return [

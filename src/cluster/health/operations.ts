@@ -1,0 +1,41 @@
+import type { AnyEvent, Operation } from "../../router/index.ts";
+import { fill } from "../alerts/judge.ts";
+import { noteFailure, noteNode, noteRecovery, noteWell } from "./health-rows.ts";
+import { type HealthEvent, heardByHealth, type Meaning } from "./heard.ts";
+
+const MOST_TEXT = 500;
+
+/** What an event writes down. Texts are bounded: they come from others. */
+export function operationsOf(eventType: HealthEvent, event: AnyEvent, at: number): Operation[] {
+  const payload = event.payload as Readonly<Record<string, unknown>>;
+  const meaning: Meaning = heardByHealth[eventType];
+  const text = (template: string) => fill(template, payload, MOST_TEXT);
+  const node_id = typeof payload.node_id === "string" ? payload.node_id : undefined;
+  switch (meaning.kind) {
+    case "failure": {
+      const component = text(meaning.component).slice(0, 200);
+      if (meaning.when !== undefined && payload[meaning.when.field] !== meaning.when.is)
+        return meaning.orWell ? [noteWell({ component, at })] : [];
+      const own = payload.severity;
+      if (meaning.severity === "own" && own === "info") return [];
+      const severity =
+        meaning.severity === "own" ? (own === "warning" || own === "critical" ? own : "error") : meaning.severity;
+      const { eventId: event_id } = event;
+      const held = meaning.held ?? false;
+      return [
+        noteFailure({ component, severity, error: text(meaning.text), held, event_type: eventType, event_id, at }),
+      ];
+    }
+    case "well":
+      return [noteWell({ component: text(meaning.component).slice(0, 200), at })];
+    case "node":
+      return node_id === undefined ? [] : [noteNode({ node_id, state: meaning.state, reason: text(meaning.text), at })];
+    case "recovery":
+      return node_id === undefined
+        ? []
+        : [noteRecovery({ node_id, step: meaning.step, action: text(meaning.text), at })];
+    case "gone":
+    case "beat":
+      return [];
+  }
+}

@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { canonicalJson, OperatingError } from "../kernel/index.ts";
+import { type JobSpec, type JobSpecInput, jobSpecSchema, notFound, seqOf, workIdOf } from "./job.ts";
+import { kindOf } from "./kinds.ts";
+import type { Plan } from "./plan.ts";
+import type { QueueParts } from "./queue-parts.ts";
+import { priorityOf, urgencyLevel } from "./urgency.ts";
+
+export interface AddedJob {
+  readonly work_id: string;
+  /** The dedup key was known: this is the job that had it first. */
+  readonly duplicate: boolean;
+}
+
+const invalid = (what: string) =>
+  new OperatingError("WORK_INVALID", what, { hint: "Correct the job and add it again." });
+
+function parseSpec(parts: QueueParts, given: JobSpecInput): { spec: JobSpec; payload: string } {
+  const parsed = jobSpecSchema.safeParse(given);
+  if (!parsed.success) throw invalid(`this is no job: ${z.prettifyError(parsed.error)}`);
+  const spec = parsed.data;
+  const kind = kindOf(parts.kinds, spec.work_type);
+  const checked = kind.payload?.safeParse(spec.payload);
+  if (checked?.success === false)
+    throw invalid(`the payload is not what ${spec.work_type} takes: ${z.prettifyError(checked.error)}`);
+  const payload = canonicalJson(checked?.data ?? spec.payload);
+  if (payload.length > parts.limits.mostPayload)
+    throw new OperatingError(
+      "WORK_TOO_LARGE",
+      `the payload takes ${payload.length} characters, ${parts.limits.mostPayload} are allowed`,
+      { hint: "Put large inputs into artifacts and name them by their hash." },
+    );
+  return { spec, payload };
+}
+
+/** A job waits only for jobs that are there: no cycle can come about. */
+function dependenciesOf(parts: QueueParts, plan: Plan, spec: JobSpec): number[] {
+  const seqs = [...new Set(spec.depends_on)].map(seqOf);
+  if (seqs.length > parts.limits.mostDependencies)
+    throw invalid(`it waits for ${seqs.length} jobs, ${parts.limits.mostDependencies} are allowed`);
+  for (const seq of seqs) {
+    const job = plan.job(seq);
+    if (job === undefined) throw notFound(workIdOf(seq));
+    if (job.state === "failed" || job.state === "cancelled")
+      throw new OperatingError("WORK_DEPENDENCY_FAILED", `job ${workIdOf(seq)}, which it waits for, is ${job.state}`, {
+        hint: "Retry that job first.",
+      });
+  }
+  return seqs;
+}
+
+const sameKey = (plan: Plan, dedupKey: string): number | undefined =>
+  plan.read<{ seq: number }>(
+    "SELECT seq FROM work_jobs WHERE dedup_key = ? AND state NOT IN ('failed', 'cancelled')",
+    dedupKey,
+  )[0]?.seq;
+
+/** Adds jobs, all or none. */
+export function addJobs(
+  parts: QueueParts,
+  plan: Plan,
+  specs: readonly JobSpecInput[],
+  most: number = parts.limits.mostInCall,
+): AddedJob[] {
+  if (specs.length > most) throw invalid(`${specs.length} jobs in one call, ${most} are allowed`);
+  const keys = new Map<string, number>();
+  return specs.map((given) => {
+    const { spec, payload } = parseSpec(parts, given);
+    const { dedup_key } = spec;
+    if (dedup_key !== null) {
+      const first = keys.get(dedup_key) ?? sameKey(plan, dedup_key);
+      if (first !== undefined) return { work_id: workIdOf(first), duplicate: true };
+    }
+    const work_id = addOne(parts, plan, spec, payload);
+    if (dedup_key !== null) keys.set(dedup_key, seqOf(work_id));
+    return { work_id, duplicate: false };
+  });
+}
+
+function addOne(parts: QueueParts, plan: Plan, spec: JobSpec, payload: string): string {
+  const { limits } = parts;
+  if (parts.unfinished + plan.unfinished >= limits.mostUnfinished)
+    throw new OperatingError("WORK_QUEUE_FULL", `${limits.mostUnfinished} jobs are not finished; no more are taken`, {
+      retryable: true,
+      hint: "Wait until workers have caught up, or raise the limit.",
+    });
+  const dependsOn = dependenciesOf(parts, plan, spec);
+  const kind = kindOf(parts.kinds, spec.work_type);
+  const lane = parts.lanes.find({
+    workType: spec.work_type,
+    configKey: spec.config_key,
+    needs: spec.needs,
+    targets: spec.target_nodes,
+    excluded: spec.excluded_nodes,
+  });
+  const seq = parts.nextSeq;
+  parts.nextSeq += 1;
+  const level = urgencyLevel(spec.urgency);
+  const timeoutMs = Math.round(spec.timeout_seconds === undefined ? kind.timeoutMs : spec.timeout_seconds * 1_000);
+  plan.add(
+    {
+      row: [
+        seq,
+        lane.lane,
+        level,
+        "pending",
+        spec.cost ?? kind.cost,
+        timeoutMs,
+        spec.max_attempts ?? kind.maxAttempts,
+        plan.now,
+        plan.now,
+        spec.deadline === null ? null : Math.round(spec.deadline * 1_000),
+        spec.dedup_key,
+        spec.batch_id,
+        spec.requested_by,
+      ],
+      payload,
+      ...(dependsOn.length === 0 ? {} : { dependsOn }),
+    },
+    lane,
+    level,
+  );
+  const work_id = workIdOf(seq);
+  plan.say("WORK_QUEUED", {
+    work_id,
+    work_type: spec.work_type,
+    ...(spec.config_key === null ? {} : { config_key: spec.config_key }),
+    priority: priorityOf(level),
+    timeout_seconds: timeoutMs / 1_000,
+    ...(dependsOn.length === 0 ? {} : { depends_on: dependsOn.map(workIdOf) }),
+    ...(spec.requested_by === null ? {} : { requested_by: spec.requested_by }),
+  });
+  return work_id;
+}

@@ -1,0 +1,256 @@
+import { type Json, OperatingError } from "../kernel/index.ts";
+import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
+import { type JobRow, type LeaseRef, taskIdOf, workIdOf } from "./job.ts";
+import type { LaneBook } from "./lane-book.ts";
+import { fits, type Lane, type Offer, whyNotThere, without } from "./needs.ts";
+import type { Plan } from "./plan.ts";
+import type { QueueParts } from "./queue-parts.ts";
+import { itemOf } from "./told.ts";
+import { agedUrgency, CRITICAL, type Urgency, urgencyOf } from "./urgency.ts";
+
+export interface ClaimRequest {
+  readonly node_id: string;
+  /** Jobs it would take at once. */
+  readonly most: number;
+  /** What it has free. */
+  readonly offer: Offer;
+  /** Kinds it has executors for; all unless said. */
+  readonly kinds?: readonly string[];
+}
+
+/** A job in the hands of a node. Times are Unix seconds. */
+export interface Lease extends LeaseRef {
+  readonly task_id: string;
+  readonly work_type: string;
+  readonly config_key: string | null;
+  readonly urgency: Urgency;
+  readonly payload: Readonly<Record<string, Json>>;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  /** Not heard by then, the holder is taken for gone. Each beat moves it. */
+  readonly beat_by: number;
+  /** The attempt may not last longer. Nothing moves it but the start. */
+  readonly expires_at: number;
+}
+
+/** What is not known of every job that waits: the less is read, the more claims go through. */
+type Waiting = Pick<
+  JobRow,
+  "seq" | "rev" | "cost" | "timeout_ms" | "max_attempts" | "attempts" | "returns" | "fence" | "ready_at" | "deadline"
+>;
+const PENDING = `SELECT seq, rev, cost, timeout_ms, max_attempts, attempts, returns, fence, ready_at, deadline
+  FROM work_jobs WHERE state = 'pending' AND lane = ? AND urgency = ? AND seq > ? ORDER BY seq LIMIT ?`;
+
+/** Of the attempt before, if there was one, nothing stays. */
+const pendingJob = (row: Waiting, lane: number, urgency: number): JobRow => ({
+  seq: row.seq,
+  rev: row.rev,
+  lane,
+  urgency,
+  state: "pending",
+  cost: row.cost,
+  timeout_ms: row.timeout_ms,
+  max_attempts: row.max_attempts,
+  attempts: row.attempts,
+  returns: row.returns,
+  fence: row.fence,
+  ready_at: row.ready_at,
+  deadline: row.deadline,
+  node_id: null,
+  claimed_at: null,
+  started_at: null,
+  beat_by: null,
+  expires_at: null,
+  progress: null,
+  stop_reason: null,
+  stop_by: null,
+});
+
+/** The waiting jobs of one lane and class, oldest first, read a few at a time. */
+class Line {
+  readonly lane: Lane;
+  readonly #level: number;
+  readonly #plan: Plan;
+  readonly #lanes: LaneBook;
+  readonly #chunk: number;
+  #rows: JobRow[] = [];
+  #at = 0;
+  #after = 0;
+  #dry = false;
+
+  constructor(plan: Plan, lanes: LaneBook, lane: Lane, level: number, chunk: number) {
+    this.#plan = plan;
+    this.#lanes = lanes;
+    this.lane = lane;
+    this.#level = level;
+    this.#chunk = chunk;
+  }
+
+  peek(): JobRow | undefined {
+    for (;;) {
+      while (this.#at < this.#rows.length) {
+        const row = this.#rows[this.#at]!;
+        if (this.#plan.found(row) !== undefined) return row;
+        this.#at += 1;
+      }
+      if (this.#dry) return undefined;
+      this.#rows = this.#plan
+        .read<Waiting>(PENDING, this.lane.lane, this.#level, this.#after, this.#chunk)
+        .map((row) => pendingJob(row, this.lane.lane, this.#level));
+      this.#at = 0;
+      if (this.#rows.length === 0 && this.#after === 0) this.#lanes.empty(this.lane.lane, this.#level);
+      this.#after = this.#rows.at(-1)?.seq ?? this.#after;
+      this.#dry = this.#rows.length < this.#chunk;
+    }
+  }
+
+  take(): void {
+    this.#at += 1;
+  }
+}
+
+interface Choice extends Head {
+  readonly line: Line;
+  readonly job: JobRow;
+  readonly level: number;
+}
+
+/** The job of a config that is next: the most urgent, its waiting counted in, and the oldest of those. */
+function bestOf(
+  config: string,
+  lines: readonly Line[],
+  offer: Offer,
+  parts: QueueParts,
+  now: number,
+): Choice | undefined {
+  let best: Choice | undefined;
+  for (const line of lines) {
+    if (!fits(line.lane.needs, offer)) continue;
+    const job = line.peek();
+    if (job === undefined) continue;
+    const level = agedUrgency(job.urgency, now - job.ready_at, parts.ageing);
+    if (best !== undefined && (level < best.level || (level === best.level && job.seq > best.job.seq))) continue;
+    best = { config, cost: job.cost, urgent: level >= CRITICAL, line, job, level };
+  }
+  return best;
+}
+
+/** Hands a node the jobs that are its to have now. */
+export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest): Lease[] {
+  const verdict = parts.nodePolicy(request.node_id, plan.now);
+  if (!verdict.accepts)
+    throw new OperatingError("NODE_HELD_BACK", `node ${request.node_id} gets no work: ${verdict.reason}`, {
+      retryable: true,
+      hint: "Ask again later.",
+    });
+  const most = Math.min(request.most, parts.limits.mostInCall, verdict.room ?? Number.POSITIVE_INFINITY);
+  const { exceptConfigs = [], exceptKinds = [] } = verdict;
+  const kinds = request.kinds === undefined ? undefined : new Set(request.kinds);
+  const fitting = [...parts.lanes.all()].filter(
+    (lane) =>
+      whyNotThere(lane, request.node_id, kinds) === undefined &&
+      fits(lane.needs, request.offer) &&
+      !exceptKinds.includes(lane.workType) &&
+      !(lane.configKey !== null && exceptConfigs.includes(lane.configKey)),
+  );
+  // As many as each would get if all had as much to do: few looks, and few rows in vain.
+  const chunk = Math.max(2, Math.ceil((1.5 * most) / Math.max(1, fitting.length)));
+  const lines = new Map<string, Line[]>();
+  for (const lane of fitting) {
+    const config = lane.configKey ?? "";
+    const own = lines.get(config) ?? [];
+    for (const level of parts.lanes.levels(lane)) own.push(new Line(plan, parts.lanes, lane, level, chunk));
+    lines.set(config, own);
+  }
+  const chosen = deal(parts, plan, lines, request.offer, most);
+  return lease(parts, plan, request.node_id, chosen);
+}
+
+function deal(
+  parts: QueueParts,
+  plan: Plan,
+  lines: ReadonlyMap<string, readonly Line[]>,
+  offered: Offer,
+  most: number,
+): JobRow[] {
+  const chosen: JobRow[] = [];
+  let offer = offered;
+  const heads = new Map<string, Choice>();
+  const look = (config: string) => {
+    const best = bestOf(config, lines.get(config)!, offer, parts, plan.now);
+    if (best === undefined) heads.delete(config);
+    else heads.set(config, best);
+  };
+  for (const config of lines.keys()) look(config);
+  parts.deficits = forgetIdle(
+    parts.deficits,
+    [...lines.keys()].filter((config) => !heads.has(config)),
+  );
+  let shares = sharesOf([...heads.keys()], parts.shares);
+  while (chosen.length < most && heads.size > 0) {
+    const config = nextConfig([...heads.values()], parts.deficits, parts.shares)!;
+    const { job, line } = heads.get(config)!;
+    line.take();
+    chosen.push(job);
+    parts.deficits = afterServing(parts.deficits, shares, { config, cost: job.cost }, parts.shares.mostDebt);
+    offer = without(offer, line.lane.needs);
+    const before = heads.size;
+    look(config);
+    for (const [other, head] of [...heads]) if (!fits(head.line.lane.needs, offer)) look(other);
+    if (heads.size !== before) shares = sharesOf([...heads.keys()], parts.shares);
+  }
+  return chosen;
+}
+
+/** What each was given to work on, in one look. */
+function payloadsOf(plan: Plan, seqs: readonly number[]): Map<number, Readonly<Record<string, Json>>> {
+  const rows = plan.read<{ seq: number; payload: string }>(
+    "SELECT i.seq, i.payload FROM json_each(?) chosen JOIN work_inputs i ON i.seq = chosen.value",
+    JSON.stringify(seqs),
+  );
+  return new Map(rows.map(({ seq, payload }) => [seq, JSON.parse(payload) as Record<string, Json>]));
+}
+
+function lease(parts: QueueParts, plan: Plan, nodeId: string, chosen: readonly JobRow[]): Lease[] {
+  if (chosen.length === 0) return [];
+  const payloads = payloadsOf(
+    plan,
+    chosen.map(({ seq }) => seq),
+  );
+  return chosen.map((waiting) => {
+    const beatBy = plan.now + parts.lease.silentMs;
+    const job = plan.move(waiting, "claim", "claimed", {
+      attempts: waiting.attempts + 1,
+      fence: waiting.fence + 1,
+      node_id: nodeId,
+      claimed_at: plan.now,
+      started_at: null,
+      beat_by: beatBy,
+      expires_at: expiryOf(waiting, plan.now),
+      progress: null,
+      stop_reason: null,
+      stop_by: null,
+    });
+    const item = itemOf(plan, job);
+    const expires_at = job.expires_at! / 1_000;
+    plan.say("WORK_CLAIMED", { ...item, node_id: nodeId, attempts: job.attempts, fence: job.fence, expires_at });
+    return {
+      work_id: workIdOf(job.seq),
+      node_id: nodeId,
+      fence: job.fence,
+      task_id: taskIdOf(job.seq, job.fence),
+      work_type: item.work_type,
+      config_key: plan.laneOf(job).configKey,
+      urgency: urgencyOf(job.urgency),
+      payload: payloads.get(job.seq) ?? {},
+      attempts: job.attempts,
+      max_attempts: job.max_attempts,
+      beat_by: beatBy / 1_000,
+      expires_at,
+    };
+  });
+}
+
+/** When an attempt that begins now has lasted too long: its time limit, or the job's deadline before that. */
+export const expiryOf = (job: Pick<JobRow, "timeout_ms" | "deadline">, now: number): number =>
+  Math.min(now + job.timeout_ms, job.deadline ?? Number.POSITIVE_INFINITY);

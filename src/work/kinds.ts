@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { canonicalJson, didYouMean, type Json, OperatingError } from "../kernel/index.ts";
+
+/** What a finished job of a kind has to show. */
+export interface EvidenceRule {
+  /** Files it must have made, at least. */
+  readonly outputs: number;
+  /** Counts that must be there and above zero, as in games. */
+  readonly counts: readonly string[];
+}
+
+/** A kind of work that somebody here can do. */
+export interface WorkKind {
+  readonly evidence: EvidenceRule;
+  /** Longest time of one attempt. */
+  readonly timeoutMs: number;
+  readonly maxAttempts: number;
+  /** What one job costs its config's share, beside others. */
+  readonly cost: number;
+  /** Whether a running job may be stopped for one that matters more. */
+  readonly preemptible: boolean;
+  /** Checks the payload; anything that is JSON unless set. */
+  readonly payload?: z.ZodType<Readonly<Record<string, Json>>>;
+}
+
+export type WorkKinds<K extends string = string> = Readonly<Record<K, WorkKind>>;
+
+/** A kind with the usual limits where it does not say others. */
+export const defineKind = (kind: Partial<WorkKind> & Pick<WorkKind, "evidence">): WorkKind => ({
+  timeoutMs: 3_600_000,
+  maxAttempts: 3,
+  cost: 1,
+  preemptible: true,
+  ...kind,
+});
+
+export function kindOf(kinds: WorkKinds, name: string): WorkKind {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (kind === undefined)
+    throw new OperatingError("WORK_KIND_UNKNOWN", `no executor is registered for work of the kind '${name}'`, {
+      hint: `Register an executor for it.${didYouMean(name, Object.keys(kinds))}`,
+    });
+  return kind;
+}
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
+
+/** What was made: files by their hash, and numbers that say how much. */
+export const evidenceSchema = z.strictObject({
+  outputs: z
+    .array(z.strictObject({ name: z.string().min(1).max(200), sha256, bytes: z.int().min(1) }))
+    .max(1_000)
+    .default([]),
+  counts: z.record(z.string().min(1).max(100), z.int().min(0)).default({}),
+  summary: z.record(z.string().max(200), z.json()).optional(),
+});
+export type EvidenceInput = z.input<typeof evidenceSchema>;
+export type Evidence = z.output<typeof evidenceSchema>;
+
+/** The evidence in its stored form, or why it proves nothing. */
+export function checkEvidence(
+  rule: EvidenceRule,
+  given: unknown,
+  mostBytes: number,
+): { evidence: Evidence; text: string } {
+  const parsed = evidenceSchema.safeParse(given);
+  if (!parsed.success) throw lacking(`the evidence is malformed: ${z.prettifyError(parsed.error)}`);
+  const evidence = parsed.data;
+  if (evidence.outputs.length < rule.outputs)
+    throw lacking(`${rule.outputs} outputs are needed, ${evidence.outputs.length} came`);
+  const empty = rule.counts.filter((name) => (evidence.counts[name] ?? 0) < 1);
+  if (empty.length > 0) throw lacking(`nothing is counted under ${empty.join(", ")}`);
+  const text = canonicalJson(evidence);
+  if (text.length > mostBytes) throw lacking(`it takes ${text.length} characters, ${mostBytes} are allowed`);
+  return { evidence, text };
+}
+
+const lacking = (what: string) =>
+  new OperatingError("WORK_EVIDENCE_LACKING", `the job is not done: ${what}`, {
+    hint: "Report outputs with their SHA-256 and size, and counts above zero; report a failure if there is no result.",
+  });

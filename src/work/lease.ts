@@ -1,0 +1,219 @@
+import { z } from "zod";
+import { OperatingError } from "../kernel/index.ts";
+import { expiryOf } from "./claim.ts";
+import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
+import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
+import { checkEvidence, type EvidenceInput, kindOf } from "./kinds.ts";
+import type { Plan } from "./plan.ts";
+import type { QueueParts } from "./queue-parts.ts";
+import { isHeld } from "./states.ts";
+import type { JobChanges } from "./store-module.ts";
+import { durationOf, failedOutcome, itemOf, sayFailed, sayRetry, taskOf } from "./told.ts";
+
+/** What a holder learns from a beat. Times are Unix seconds. */
+export interface BeatAnswer {
+  readonly beat_by: number;
+  readonly expires_at: number;
+  /** It shall stop: its job was cancelled, or has to make room. */
+  readonly stop: { readonly kind: "cancelled" | "preempted"; readonly reason: string; readonly by: number } | null;
+}
+
+export interface Progress {
+  /** Share that is done, 0 to 1. */
+  readonly progress?: number;
+  readonly games?: number;
+}
+
+const isFor = (job: JobRow, ref: LeaseRef) => job.fence === ref.fence && job.node_id === ref.node_id;
+
+/** The job, if this is its holder; whoever comes with an older lease, or another's, is refused. */
+function heldJob(plan: Plan, ref: LeaseRef): JobRow {
+  const job = plan.job(seqOf(ref.work_id));
+  if (job === undefined) throw notFound(ref.work_id);
+  if (isHeld(job.state) && isFor(job, ref)) return job;
+  if (job.state === "cancelled" && isFor(job, ref))
+    throw new OperatingError("JOB_CANCELLED", `job ${ref.work_id} was cancelled`, {
+      hint: "Stop working on it; nobody wants the result.",
+    });
+  throw new OperatingError("STALE_LEASE", `node ${ref.node_id} does not hold job ${ref.work_id} (fence ${ref.fence})`, {
+    hint: "Stop working on it: the lease ended, and the job is somebody else's or finished.",
+    details: { work_id: ref.work_id, state: job.state, fence: job.fence },
+  });
+}
+
+/** The holder begins: from here on the attempt's own time runs. */
+export function startJob(parts: QueueParts, plan: Plan, ref: LeaseRef, pid?: number): { expires_at: number } {
+  const job = heldJob(plan, ref);
+  // The answer to the first one was lost.
+  if (job.state === "running") return { expires_at: job.expires_at! / 1_000 };
+  const running = plan.move(job, "start", "running", {
+    started_at: plan.now,
+    beat_by: plan.now + parts.lease.silentMs,
+    expires_at: expiryOf(job, plan.now),
+  });
+  const { task_id, node_id } = taskOf(plan, running);
+  plan.say("WORK_STARTED", { ...itemOf(plan, running), node_id, attempts: running.attempts, task_id });
+  plan.say("TASK_SPAWNED", { ...taskOf(plan, running), ...(pid === undefined ? {} : { pid }) });
+  return { expires_at: running.expires_at! / 1_000 };
+}
+
+/** The holder lives; what it shall do comes back. */
+export function beatJob(parts: QueueParts, plan: Plan, ref: LeaseRef, how: Progress = {}): BeatAnswer {
+  const known = plan.job(seqOf(ref.work_id));
+  if (known?.state === "cancelled" && isFor(known, ref))
+    return {
+      beat_by: plan.now / 1_000,
+      expires_at: plan.now / 1_000,
+      stop: { kind: "cancelled", reason: known.stop_reason ?? "cancelled", by: plan.now / 1_000 },
+    };
+  const job = heldJob(plan, ref);
+  const progress = how.progress === undefined ? job.progress : Math.max(0, Math.min(1, how.progress));
+  const changes: JobChanges = {
+    beat_by: plan.now + parts.lease.silentMs,
+    ...(progress === job.progress ? {} : { progress }),
+  };
+  const alive = plan.move(job, "beat", job.state, changes);
+  if (alive.state === "running")
+    plan.say("TASK_HEARTBEAT", {
+      ...taskOf(plan, alive),
+      duration_seconds: durationOf(plan, alive),
+      ...(progress === null ? {} : { progress }),
+      ...(how.games === undefined ? {} : { games: how.games }),
+    });
+  const { stop_reason, stop_by } = alive;
+  return {
+    beat_by: alive.beat_by! / 1_000,
+    expires_at: alive.expires_at! / 1_000,
+    stop: stop_by === null ? null : { kind: "preempted", reason: stop_reason ?? "", by: stop_by / 1_000 },
+  };
+}
+
+/** Done, with evidence. Said again by the same holder it changes nothing: the answer to the first one was lost. */
+export function completeJob(
+  parts: QueueParts,
+  plan: Plan,
+  ref: LeaseRef,
+  given: EvidenceInput,
+): { readonly repeated: boolean } {
+  const known = plan.job(seqOf(ref.work_id));
+  if (known?.state === "completed" && isFor(known, ref)) return { repeated: true };
+  const job = heldJob(plan, ref);
+  const { evidence, text } = checkEvidence(
+    kindOf(parts.kinds, plan.laneOf(job).workType).evidence,
+    given,
+    parts.limits.mostEvidence,
+  );
+  const item = itemOf(plan, job);
+  const duration_seconds = durationOf(plan, job);
+  const result = evidence as unknown as Record<string, never>;
+  const [only] = evidence.outputs;
+  plan.move(job, "complete", "completed", { finished_at: plan.now, outcome: text });
+  if (job.state === "running")
+    plan.say("TASK_COMPLETED", { ...taskOf(plan, job), duration_seconds, result: evidence.counts });
+  plan.say("WORK_COMPLETED", {
+    ...item,
+    node_id: ref.node_id,
+    attempts: job.attempts,
+    duration_seconds,
+    result,
+    ...(evidence.outputs.length === 1 ? { artifact_hash: only!.sha256 } : {}),
+  });
+  return { repeated: false };
+}
+
+export type AfterFailure = { readonly again: boolean; readonly retry_at: number | null };
+
+/** The attempt failed; its class decides what follows. */
+export function failJob(parts: QueueParts, plan: Plan, ref: LeaseRef, given: WorkFailure): AfterFailure {
+  const parsed = failureSchema.safeParse(given);
+  if (!parsed.success)
+    throw new OperatingError("WORK_FAILURE_INVALID", `this is no failure: ${z.prettifyError(parsed.error)}`, {
+      hint: `Say its class (${FAILURE_CLASSES.join(", ")}) and its error.`,
+    });
+  const failure = parsed.data;
+  const job = heldJob(plan, ref);
+  const error = headOf(failure.error, parts.limits.mostError);
+  if (!retryRules[failure.class].spends) return giveBack(parts, plan, job, "release", error);
+  const stderr = failure.stderr_tail === undefined ? undefined : tailOf(failure.stderr_tail, parts.limits.mostStderr);
+  const verdict = judgeRetry(failure.class, job.attempts, job.max_attempts, parts.random);
+  if (job.state === "running")
+    plan.say("TASK_FAILED", {
+      ...taskOf(plan, job),
+      error,
+      retryable: verdict.again,
+      duration_seconds: durationOf(plan, job),
+      ...(failure.error_code === undefined ? {} : { error_code: failure.error_code }),
+    });
+  return endAttempt(plan, job, "fail", verdict, { error, code: failure.error_code, stderr });
+}
+
+interface Why {
+  readonly error: string;
+  readonly code?: string | undefined;
+  readonly stderr?: string | undefined;
+}
+
+/** The attempt is spent: the job waits for its next one, or has failed for good. */
+export function endAttempt(
+  plan: Plan,
+  job: JobRow,
+  action: "fail" | "silent" | "expire",
+  verdict: { again: false } | { again: true; afterMs: number },
+  { error, code, stderr }: Why,
+): AfterFailure {
+  const outcome = failedOutcome(error, code, stderr);
+  if (!verdict.again) {
+    plan.move(job, action, "failed", { finished_at: plan.now, outcome });
+    sayFailed(plan, job, error, code);
+    return { again: false, retry_at: null };
+  }
+  const retryAt = plan.now + verdict.afterMs;
+  plan.move(job, action, "delayed", { not_before: retryAt, outcome, stop_reason: null, stop_by: null });
+  sayRetry(plan, job, error, retryAt);
+  return { again: true, retry_at: retryAt / 1_000 };
+}
+
+/**
+ * The job comes back without having spent its attempt: its holder stops, was stopped, or is lost through no fault of the
+ * job. One that keeps coming back pays for it in the end, so that nothing goes round for ever.
+ */
+export function giveBack(
+  parts: QueueParts,
+  plan: Plan,
+  job: JobRow,
+  action: "release" | "evict" | "silent",
+  reason: string,
+): AfterFailure {
+  const free = job.returns < parts.limits.mostReturns;
+  const attempts = free ? job.attempts - 1 : job.attempts;
+  if (action === "release") plan.say("TASK_ABANDONED", { ...taskOf(plan, job), reason });
+  else
+    plan.say("TASK_ORPHANED", {
+      ...taskOf(plan, job),
+      reason,
+      last_seen_at: ((job.beat_by ?? plan.now) - parts.lease.silentMs) / 1_000,
+    });
+  if (!free && attempts >= job.max_attempts) {
+    const error = `it came back ${job.returns + 1} times; the last time: ${reason}`;
+    plan.move(job, action, "failed", {
+      finished_at: plan.now,
+      outcome: failedOutcome(error, "WORK_RETURNED_TOO_OFTEN"),
+    });
+    sayFailed(plan, job, error, "WORK_RETURNED_TOO_OFTEN");
+    return { again: false, retry_at: null };
+  }
+  plan.move(job, action, "pending", {
+    attempts,
+    returns: job.returns + 1,
+    // What it had waited before counts on.
+    ready_at: plan.now - Math.max(0, (job.claimed_at ?? plan.now) - job.ready_at),
+    stop_reason: null,
+    stop_by: null,
+  });
+  return { again: true, retry_at: plan.now / 1_000 };
+}
+
+/** The holder stops and gives the job back; no attempt is spent. */
+export function releaseJob(parts: QueueParts, plan: Plan, ref: LeaseRef, reason: string): AfterFailure {
+  return giveBack(parts, plan, heldJob(plan, ref), "release", headOf(reason, parts.limits.mostError));
+}

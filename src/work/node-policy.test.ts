@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { type AdmissionLimits, admissionLimitDefaults, judgeNode, type NodeFacts } from "./node-policy.ts";
+
+const NOW = 1_000;
+const judge = (facts: Partial<NodeFacts>, limits: Partial<AdmissionLimits> = {}) =>
+  judgeNode(
+    { hold: undefined, shortages: [], misfits: [], heldHere: 0, heldInAll: 0, heldOfKind: {}, ...facts },
+    { ...admissionLimitDefaults, ...limits },
+    NOW,
+  );
+
+test.each([
+  ["a hold without end", { hold: { reason: "offline", until: null } }, {}, "offline"],
+  ["a hold that lasts", { hold: { reason: "resting", until: NOW + 1 } }, {}, "resting"],
+  ["a shortage", { shortages: [{ reason: "no memory", until: NOW + 1 }] }, {}, "no memory"],
+  ["enough jobs", { heldHere: 4 }, { mostPerNode: 4 }, "4 jobs, 4 are allowed"],
+  ["a full cluster", { heldInAll: 9 }, { mostInCluster: 9 }, "in the cluster"],
+])("a node with %s gets nothing, and learns why", (_what, facts, limits, reason) => {
+  expect(judge(facts, limits)).toEqual({ accepts: false, reason: expect.stringContaining(reason) });
+});
+
+test("what has passed holds nobody back", () => {
+  const facts = { hold: { reason: "x", until: NOW }, shortages: [{ reason: "y", until: NOW }] };
+  expect(judge(facts)).toMatchObject({ accepts: true });
+});
+
+test("a node gets no more than its room, and nothing it cannot run", () => {
+  const facts = { heldHere: 3, heldInAll: 10, misfits: ["hex8_2p"], heldOfKind: { training: 1 } };
+  expect(judge(facts, { mostPerNode: 8, mostInCluster: 12, mostOfKind: { training: 1, selfplay: 5 } })).toEqual({
+    accepts: true,
+    room: 2,
+    exceptConfigs: ["hex8_2p"],
+    exceptKinds: ["training"],
+  });
+});

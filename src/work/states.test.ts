@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { builtinRows } from "../events/index.ts";
+import {
+  assertTransition,
+  drawStates,
+  isFinished,
+  isHeld,
+  JOB_ACTIONS,
+  JOB_STATES,
+  type JobState,
+  printTransitions,
+  transitions,
+} from "./states.ts";
+import { workStorePart } from "./work-units.ts";
+
+describe("the table of states", () => {
+  test("every state can be reached, and every unfinished one can end", () => {
+    const reach = (from: JobState | null) => {
+      const seen = new Set<JobState>();
+      const walk = (state: JobState | null) => {
+        for (const { to } of transitions.filter((step) => step.from === state))
+          if (!seen.has(to)) {
+            seen.add(to);
+            walk(to);
+          }
+      };
+      walk(from);
+      return seen;
+    };
+    expect([...reach(null)].toSorted()).toEqual([...JOB_STATES].toSorted());
+    for (const state of JOB_STATES.filter((one) => !isFinished(one)))
+      expect([...reach(state)].some(isFinished)).toBe(true);
+  });
+
+  test("a completed job stays so, and a finished one moves only when somebody wants it again", () => {
+    expect(transitions.filter(({ from }) => from === "completed")).toEqual([]);
+    const finished = transitions.filter(({ from }) => from !== null && isFinished(from));
+    expect(new Set(finished.map(({ action }) => action))).toEqual(new Set(["retry"]));
+  });
+
+  test("no step stands in it twice, and every action is used", () => {
+    const keys = transitions.map(({ from, action, to }) => `${from}/${action}/${to}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(new Set(transitions.map(({ action }) => action))).toEqual(new Set(JOB_ACTIONS));
+  });
+
+  test("the end of every running attempt is told as the end of a task", () => {
+    const ends = transitions.filter(({ from, to }) => from === "running" && !isHeld(to));
+    for (const { says } of ends) expect(says.some((name) => name.startsWith("TASK_"))).toBe(true);
+  });
+
+  test("what it says is in the catalog, and the queue declares all of it and nothing else", () => {
+    const said = new Set(transitions.flatMap(({ says }) => says));
+    for (const name of said) expect(Object.keys(builtinRows)).toContain(name);
+    expect([...workStorePart.emits].toSorted()).toEqual([...said].toSorted());
+  });
+
+  test("a step that it does not have is a bug", () => {
+    expect(() => assertTransition("completed", "claim", "claimed")).toThrow("assertion failed");
+  });
+
+  test("the picture and the table in the docs are printed from it", () => {
+    const page = readFileSync(new URL("../../docs/40-work-queue.md", import.meta.url), "utf8");
+    expect(page).toContain(`\`\`\`mermaid\n${drawStates()}\n\`\`\``);
+    expect(page).toContain(printTransitions());
+  });
+});

@@ -1,0 +1,540 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../test/unit/work/work-world.ts";
+
+const worlds: WorkWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+const world = (options: Parameters<typeof workWorld>[0] = {}): WorkWorld => {
+  const opened = workWorld(options);
+  worlds.push(opened);
+  return opened;
+};
+const selfplay = (config: string, more: object = {}) =>
+  ({ work_type: "selfplay", config_key: `${config}_2p`, payload: { games: 50 }, ...more }) as const;
+const names = (w: WorkWorld) => w.said().map(({ eventType }) => eventType);
+const stateOf = (w: WorkWorld, workId: string) => w.queue.show(workId)?.state;
+const MINUTE = 60_000;
+
+describe("the life of a job", () => {
+  test("it is added, claimed, started and completed, and each step is said with it", async () => {
+    const w = world();
+    const { work_id } = await w.queue.add(selfplay("hex8", { urgency: "high", requested_by: "ann" }));
+    const lease = (await w.claimOne())!;
+    expect(lease).toMatchObject({
+      work_id,
+      node_id: "a",
+      fence: 1,
+      attempts: 1,
+      payload: { games: 50 },
+      urgency: "high",
+    });
+    await w.queue.start(lease, 4711);
+    await w.queue.heartbeat(lease, { progress: 0.5, games: 25 });
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(names(w)).toEqual([
+      "WORK_QUEUED",
+      "WORK_CLAIMED",
+      "WORK_STARTED",
+      "TASK_SPAWNED",
+      "TASK_COMPLETED",
+      "WORK_COMPLETED",
+    ]);
+    expect(w.said("WORK_QUEUED")[0]?.payload).toMatchObject({ work_id, priority: 75, requested_by: "ann" });
+    expect(w.said("WORK_CLAIMED")[0]?.payload).toMatchObject({ work_id, node_id: "a", attempts: 1, fence: 1 });
+    expect(w.said("WORK_COMPLETED")[0]?.payload).toMatchObject({
+      work_id,
+      config_key: "hex8_2p",
+      artifact_hash: "ab".repeat(32),
+      result: { counts: { games: 50 } },
+    });
+    expect(w.queue.show(work_id)).toMatchObject({
+      state: "completed",
+      evidence: { counts: { games: 50 } },
+      progress: 0.5,
+    });
+    expect(w.queue.unfinished).toBe(0);
+  });
+
+  test("what was not committed was not said either", async () => {
+    const w = world();
+    await expect(
+      w.queue.addAll([selfplay("hex8"), { ...selfplay("hex8"), depends_on: ["w99"] }]),
+    ).rejects.toMatchObject({ code: "JOB_NOT_FOUND" });
+    expect(w.said()).toEqual([]);
+    expect(w.queue.list()).toEqual([]);
+    expect(w.queue.unfinished).toBe(0);
+  });
+
+  test("a kind that nobody can do is refused, with the one that was meant", async () => {
+    const w = world();
+    const adding = w.queue.add({ ...selfplay("hex8"), work_type: "selfplax" as never });
+    await expect(adding).rejects.toMatchObject({
+      code: "WORK_KIND_UNKNOWN",
+      hint: expect.stringContaining("selfplay"),
+    });
+  });
+
+  test.each([
+    ["a payload beyond its bound", { payload: { text: "x".repeat(70_000) } }, "WORK_TOO_LARGE"],
+    ["a config that is none", { config_key: "hex8" }, "WORK_INVALID"],
+    ["a field that nobody knows", { prio: 3 }, "WORK_INVALID"],
+    ["a payload that is no JSON", { payload: { run: () => 1 } }, "WORK_INVALID"],
+    ["too many dependencies", { depends_on: Array.from({ length: 101 }, (_, i) => `w${i + 1}`) }, "WORK_INVALID"],
+    ["a dependency that is not there", { depends_on: ["w7"] }, "JOB_NOT_FOUND"],
+  ])("%s is refused", async (_what, wrong, code) => {
+    const w = world();
+    await expect(w.queue.add({ ...selfplay("hex8"), ...wrong } as never)).rejects.toMatchObject({ code });
+  });
+
+  test("a full queue refuses, and takes jobs again when some have ended", async () => {
+    const w = world({ limits: { mostUnfinished: 3 } });
+    await w.queue.addAll([selfplay("a"), selfplay("b"), selfplay("c")]);
+    await expect(w.queue.add(selfplay("d"))).rejects.toMatchObject({ code: "WORK_QUEUE_FULL", retryable: true });
+    await w.queue.complete((await w.claimOne())!, EVIDENCE);
+    await w.queue.add(selfplay("d"));
+    expect(w.open().unfinished).toBe(3);
+  });
+
+  test("a dedup key is one job until that has failed, and a lost answer finds it again", async () => {
+    const w = world();
+    const first = await w.queue.add(selfplay("hex8", { dedup_key: "k" }));
+    const both = await w.queue.addAll([selfplay("hex8", { dedup_key: "k" }), selfplay("hex8", { dedup_key: "l" })]);
+    expect(both[0]).toEqual({ work_id: first.work_id, duplicate: true });
+    const racing = await Promise.all([1, 2, 3].map(() => w.queue.add(selfplay("hex8", { dedup_key: "m" }))));
+    expect(new Set(racing.map(({ work_id }) => work_id)).size).toBe(1);
+    expect(racing.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
+    await w.queue.cancel(first.work_id, { reason: "no" });
+    expect(await w.queue.add(selfplay("hex8", { dedup_key: "k" }))).toMatchObject({ duplicate: false });
+    expect(w.said("WORK_QUEUED")).toHaveLength(4);
+  });
+});
+
+describe("evidence", () => {
+  test.each([
+    ["no outputs", { ...EVIDENCE, outputs: [] }],
+    ["a count of nothing", { ...EVIDENCE, counts: { games: 0 } }],
+    ["a count that is missing", { ...EVIDENCE, counts: {} }],
+    ["a hash that is none", { ...EVIDENCE, outputs: [{ name: "x", sha256: "abc", bytes: 1 }] }],
+    ["an empty file", { ...EVIDENCE, outputs: [{ name: "x", sha256: "ab".repeat(32), bytes: 0 }] }],
+    ["more than fits", { ...EVIDENCE, summary: { text: "x".repeat(40_000) } }],
+  ])("%s does not complete a job; its holder keeps it", async (_what, evidence) => {
+    const w = world();
+    await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    await expect(w.queue.complete(lease, evidence)).rejects.toMatchObject({ code: "WORK_EVIDENCE_LACKING" });
+    expect(stateOf(w, lease.work_id)).toBe("claimed");
+    await w.queue.complete(lease, EVIDENCE);
+    expect(w.said("WORK_COMPLETED")).toHaveLength(1);
+  });
+});
+
+describe("leases", () => {
+  test("whoever does not hold the job is refused, whatever it says", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    await w.queue.add(selfplay("hex8"));
+    const old = (await w.claimOne("a"))!;
+    await w.queue.start(old);
+    await w.pass(2 * MINUTE);
+    await w.queue.reap();
+    await w.pass(10 * MINUTE);
+    const now = (await w.claimOne("b"))!;
+    expect(now).toMatchObject({ work_id: old.work_id, fence: 2, attempts: 2 });
+    const stale = { code: "STALE_LEASE" };
+    for (const ref of [old, { ...now, fence: 1 }, { ...now, node_id: "a" }, { ...now, fence: 3 }]) {
+      await expect(w.queue.start(ref)).rejects.toMatchObject(stale);
+      await expect(w.queue.heartbeat(ref, { progress: 1 })).rejects.toMatchObject(stale);
+      await expect(w.queue.complete(ref, EVIDENCE)).rejects.toMatchObject(stale);
+      await expect(w.queue.fail(ref, { class: "bad_input", error: "no" })).rejects.toMatchObject(stale);
+      await expect(w.queue.release(ref, "no")).rejects.toMatchObject(stale);
+    }
+    await w.queue.complete(now, EVIDENCE);
+    await expect(w.queue.complete(old, EVIDENCE)).rejects.toMatchObject(stale);
+    expect(w.said("WORK_COMPLETED")).toHaveLength(1);
+  });
+
+  test("completing twice is completing once: the answer to the first was lost", async () => {
+    const w = world();
+    await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    const both = await Promise.all([w.queue.complete(lease, EVIDENCE), w.queue.complete(lease, EVIDENCE)]);
+    expect(both).toEqual([{ repeated: false }, { repeated: true }]);
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: true });
+    expect(w.said("WORK_COMPLETED")).toHaveLength(1);
+  });
+
+  test("a beat keeps the lease but never lengthens the attempt", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    await w.queue.add(selfplay("hex8", { timeout_seconds: 300 }));
+    const lease = (await w.claimOne())!;
+    const { expires_at } = await w.queue.start(lease);
+    for (let minute = 0; minute < 5; minute += 1) {
+      expect((await w.queue.heartbeat(lease)).expires_at).toBe(expires_at);
+      expect(await w.queue.reap()).toMatchObject({ silent: 0, expired: 0 });
+      await w.pass(MINUTE * 0.9);
+    }
+    await w.queue.heartbeat(lease);
+    await w.pass(MINUTE * 0.6);
+    expect(await w.queue.reap()).toMatchObject({ silent: 0, expired: 1 });
+    expect(w.said("WORK_TIMEOUT")[0]?.payload).toMatchObject({ will_retry: true, timeout_seconds: 300, attempts: 1 });
+    expect(w.queue.show(lease.work_id)).toMatchObject({
+      state: "delayed",
+      failure: { error_code: "JOB_ATTEMPT_EXPIRED" },
+    });
+    await expect(w.queue.heartbeat(lease)).rejects.toMatchObject({ code: "STALE_LEASE" });
+  });
+
+  test("a holder that goes silent before it began costs no attempt; one that had begun costs one", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    const { work_id } = await w.queue.add(selfplay("hex8"));
+    await w.claimOne();
+    await w.pass(2 * MINUTE);
+    expect(await w.queue.reap()).toMatchObject({ silent: 1 });
+    expect(w.queue.show(work_id)).toMatchObject({ state: "pending", attempts: 0 });
+    const lease = (await w.claimOne())!;
+    expect(lease).toMatchObject({ attempts: 1, fence: 2 });
+    await w.queue.start(lease);
+    await w.pass(2 * MINUTE);
+    expect(await w.queue.reap()).toMatchObject({ silent: 1 });
+    expect(w.queue.show(work_id)).toMatchObject({ state: "delayed", attempts: 1 });
+    expect(w.said("TASK_ORPHANED").map(({ payload }) => payload.task_id)).toEqual([`${work_id}.1`, `${work_id}.2`]);
+    expect(w.said("WORK_RETRY")).toHaveLength(1);
+  });
+
+  test("shutting down gives jobs back unspent, but not for ever", async () => {
+    const w = world({ limits: { mostReturns: 2 } });
+    const { work_id } = await w.queue.add(selfplay("hex8", { max_attempts: 2 }));
+    const rounds: unknown[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const lease = await w.claimOne();
+      if (lease === undefined) break;
+      await w.queue.release(lease, "shutting down");
+      rounds.push([stateOf(w, work_id), w.queue.show(work_id)?.attempts]);
+    }
+    expect(rounds).toEqual([
+      ["pending", 0],
+      ["pending", 0],
+      ["pending", 1],
+      ["failed", 2],
+    ]);
+    expect(w.queue.show(work_id)?.failure).toMatchObject({ error_code: "WORK_RETURNED_TOO_OFTEN" });
+    expect(w.said("TASK_ABANDONED")).toHaveLength(4);
+    expect(w.said("WORK_FAILED")).toHaveLength(1);
+  });
+});
+
+describe("failures", () => {
+  const failing = async (failure: Parameters<WorkWorld["queue"]["fail"]>[1]) => {
+    const w = world();
+    const { work_id } = await w.queue.add(selfplay("hex8", { max_attempts: 2 }));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    const after = await w.queue.fail(lease, failure);
+    return { w, work_id, after };
+  };
+
+  test("a hiccup is tried again later, and in the end the job is a visible failure with its stderr", async () => {
+    const { w, work_id, after } = await failing({ class: "retryable", error: "segfault", stderr_tail: "old" });
+    expect(after.again).toBe(true);
+    expect(stateOf(w, work_id)).toBe("delayed");
+    expect(await w.claimOne()).toBeUndefined();
+    await w.pass(5_000);
+    const lease = (await w.claimOne())!;
+    expect(lease.attempts).toBe(2);
+    const stderr_tail = `${"noise\n".repeat(5_000)}the end`;
+    const last = await w.queue.fail(lease, { class: "retryable", error: "segfault", error_code: "SIG11", stderr_tail });
+    expect(last).toEqual({ again: false, retry_at: null });
+    const { state, failure } = w.queue.show(work_id)!;
+    expect(state).toBe("failed");
+    expect(failure).toMatchObject({ error: "segfault", error_code: "SIG11" });
+    expect(failure?.stderr_tail).toHaveLength(8_000);
+    expect(failure?.stderr_tail?.endsWith("the end")).toBe(true);
+    expect(w.said("WORK_FAILED")[0]?.payload).toMatchObject({ work_id, attempts: 2, error_code: "SIG11" });
+    expect(names(w).filter((name) => name === "TASK_FAILED")).toHaveLength(1);
+  });
+
+  test("a shortage waits longer than a hiccup", async () => {
+    const hiccup = await failing({ class: "retryable", error: "x" });
+    const shortage = await failing({ class: "resource", error: "out of memory" });
+    const wait = ({ w, after }: typeof hiccup) => after.retry_at! - w.clock.now() / 1_000;
+    expect(wait(shortage)).toBeGreaterThan(3 * wait(hiccup));
+  });
+
+  test("a wrong input is never tried again", async () => {
+    const { w, work_id, after } = await failing({ class: "bad_input", error: "no such board" });
+    expect(after.again).toBe(false);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "failed", attempts: 1 });
+    expect(w.said("WORK_RETRY")).toEqual([]);
+  });
+
+  test("a preempted attempt counts as none", async () => {
+    const { w, work_id, after } = await failing({ class: "preempted", error: "made room" });
+    expect(after.again).toBe(true);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "pending", attempts: 0 });
+    expect(w.said("TASK_ABANDONED")).toHaveLength(1);
+  });
+
+  test("an operator may have it tried again, with all its attempts", async () => {
+    const { w, work_id } = await failing({ class: "bad_input", error: "no such board" });
+    await expect(w.queue.retry("w99", { reason: "" })).rejects.toMatchObject({ code: "JOB_NOT_FOUND" });
+    expect(await w.queue.retry(work_id, { reason: "fixed", requested_by: "ann" })).toEqual({ state: "pending" });
+    await expect(w.queue.retry(work_id, { reason: "" })).rejects.toMatchObject({ code: "JOB_NOT_FAILED" });
+    expect(await w.claimOne()).toMatchObject({ work_id, attempts: 1, fence: 2 });
+  });
+
+  test("a deadline that passes ends the job, waiting or running", async () => {
+    const w = world();
+    const deadline = w.clock.now() / 1_000 + 60;
+    await w.queue.addAll([selfplay("hex8", { deadline }), selfplay("hex8", { deadline })]);
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    expect(lease.expires_at).toBe(deadline);
+    await w.pass(61_000);
+    expect(await w.queue.reap()).toMatchObject({ expired: 1, lapsed: 1 });
+    expect(w.queue.list().map(({ state, failure }) => [state, failure?.error_code])).toEqual([
+      ["failed", "JOB_TOO_LATE"],
+      ["failed", "JOB_TOO_LATE"],
+    ]);
+    await expect(w.queue.retry(lease.work_id, { reason: "" })).rejects.toMatchObject({ code: "JOB_TOO_LATE" });
+  });
+});
+
+describe("cancelling and making room", () => {
+  test("a cancelled job tells its holder at the next beat, and takes no result any more", async () => {
+    const w = world();
+    await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    expect(await w.queue.cancel(lease.work_id, { reason: "changed plans", requested_by: "ann" })).toEqual({
+      state: "cancelled",
+    });
+    expect((await w.queue.heartbeat(lease)).stop).toMatchObject({ kind: "cancelled", reason: "changed plans" });
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject({ code: "JOB_CANCELLED" });
+    expect(w.said("WORK_CANCELLED")[0]?.payload).toMatchObject({ node_id: "a", requested_by: "ann" });
+    expect(w.said("TASK_CANCELLED")).toHaveLength(1);
+    expect(await w.queue.cancel(lease.work_id, { reason: "again" })).toEqual({ state: "cancelled" });
+    expect(w.said("WORK_CANCELLED")).toHaveLength(1);
+  });
+
+  test("a preempted job tells its holder, which may still finish, give back, or lose it after a while", async () => {
+    const w = world({ lease: { silentMs: MINUTE, graceMs: 30_000 } });
+    await w.queue.addAll([selfplay("a"), selfplay("b")]);
+    const [one, two] = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    await w.queue.start(one!);
+    expect(await w.queue.preempt(one!.work_id, { reason: "a critical job", for: "w9" })).toEqual({ asked: true });
+    expect(await w.queue.preempt(one!.work_id, { reason: "again" })).toEqual({ asked: false });
+    await w.queue.preempt(two!.work_id, { reason: "a critical job" });
+    expect((await w.queue.heartbeat(one!)).stop).toMatchObject({ kind: "preempted", reason: "a critical job" });
+    await w.queue.complete(two!, EVIDENCE);
+    await w.pass(31_000);
+    expect(await w.queue.reap()).toMatchObject({ stopped: 1, silent: 0 });
+    expect(w.queue.show(one!.work_id)).toMatchObject({ state: "pending", attempts: 0 });
+    expect(w.said("JOB_PREEMPTED").map(({ payload }) => payload.preempting_work_id)).toEqual(["w9", undefined]);
+    await expect(w.queue.preempt(one!.work_id, { reason: "" })).rejects.toMatchObject({ code: "JOB_NOT_HELD" });
+  });
+
+  test("what may not be stopped is not", async () => {
+    const w = world();
+    await w.queue.add({ work_type: "training", config_key: "hex8_2p" });
+    const lease = (await w.claimOne())!;
+    await expect(w.queue.preempt(lease.work_id, { reason: "" })).rejects.toMatchObject({ code: "JOB_NOT_PREEMPTIBLE" });
+  });
+
+  test("a lost node's jobs come back at once, a class more urgent, unspent", async () => {
+    const w = world();
+    await w.queue.addAll([selfplay("a"), selfplay("b", { urgency: "critical" }), selfplay("c")]);
+    const [one, two] = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    await w.queue.claim({ node_id: "b", most: 1, offer: PLENTY });
+    expect((await w.queue.evict("a", "the node is gone")).moved.toSorted()).toEqual(
+      [one!.work_id, two!.work_id].toSorted(),
+    );
+    expect(
+      w.queue
+        .list({ state: "pending" })
+        .map(({ urgency, attempts }) => [urgency, attempts])
+        .toSorted(),
+    ).toEqual([
+      ["critical", 0],
+      ["high", 0],
+    ]);
+    await expect(w.queue.complete(one!, EVIDENCE)).rejects.toMatchObject({ code: "STALE_LEASE" });
+  });
+});
+
+describe("dependencies", () => {
+  test("a job waits until all that it depends on is completed", async () => {
+    const w = world();
+    const [a, b] = await w.queue.addAll([selfplay("a"), selfplay("b")]);
+    const c = await w.queue.add(selfplay("c", { depends_on: [a!.work_id, b!.work_id] }));
+    const leases = await w.queue.claim({ node_id: "a", most: 9, offer: PLENTY });
+    expect(leases.map(({ work_id }) => work_id)).toEqual([a!.work_id, b!.work_id]);
+    await w.queue.complete(leases[0]!, EVIDENCE);
+    expect(stateOf(w, c.work_id)).toBe("blocked");
+    expect(await w.claimOne()).toBeUndefined();
+    await w.queue.complete(leases[1]!, EVIDENCE);
+    expect(stateOf(w, c.work_id)).toBe("pending");
+    expect(await w.claimOne()).toMatchObject({ work_id: c.work_id });
+    const late = await w.queue.add(selfplay("d", { depends_on: [a!.work_id] }));
+    expect(stateOf(w, late.work_id)).toBe("pending");
+  });
+
+  test("what depends on a failure fails with the reason, to the last of the chain", async () => {
+    const w = world();
+    const first = await w.queue.add(selfplay("a"));
+    const second = await w.queue.add(selfplay("b", { depends_on: [first.work_id] }));
+    const third = await w.queue.add(selfplay("c", { depends_on: [second.work_id] }));
+    await w.queue.fail((await w.claimOne())!, { class: "bad_input", error: "wrong" });
+    expect(w.queue.show(third.work_id)).toMatchObject({
+      state: "failed",
+      failure: { error: `job ${second.work_id}, which it waited for, failed`, error_code: "WORK_DEPENDENCY_FAILED" },
+    });
+    expect(w.said("WORK_FAILED")).toHaveLength(3);
+    await expect(w.queue.add(selfplay("d", { depends_on: [first.work_id] }))).rejects.toMatchObject({
+      code: "WORK_DEPENDENCY_FAILED",
+    });
+    await expect(w.queue.retry(third.work_id, { reason: "" })).rejects.toMatchObject({
+      code: "WORK_DEPENDENCY_FAILED",
+    });
+    await w.queue.retry(first.work_id, { reason: "fixed" });
+    expect(await w.queue.retry(second.work_id, { reason: "fixed" })).toEqual({ state: "blocked" });
+  });
+
+  test("a job that is added while the one it waits for completes does not wait for ever", async () => {
+    const w = world();
+    const first = await w.queue.add(selfplay("a"));
+    const lease = (await w.claimOne())!;
+    const [, second] = await Promise.all([
+      w.queue.complete(lease, EVIDENCE),
+      w.queue.add(selfplay("b", { depends_on: [first.work_id] })),
+    ]);
+    expect(stateOf(w, second.work_id)).toBe("pending");
+    expect(await w.claimOne()).toMatchObject({ work_id: second.work_id });
+  });
+});
+
+describe("who gets what", () => {
+  test("a node gets only what it can do, and no more than it has room for", async () => {
+    const w = world();
+    const add = (needs: object, more: object = {}) => w.queue.add(selfplay("a", { needs, ...more }));
+    const gpu = await add({ gpu: 1, gpu_memory_gb: 24 });
+    const big = await add({ memory_gb: 64 });
+    const tagged = await add({ tags: ["avx512"] });
+    const mine = await add({ cpu: 4 }, { target_nodes: ["a"] });
+    const notMine = await add({ cpu: 4 }, { excluded_nodes: ["a"] });
+    const claim = async (node_id: string, offer: object, kinds?: string[]) =>
+      (
+        await w.queue.claim({
+          node_id,
+          most: 9,
+          offer: { cpu: 8, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [], ...offer },
+          ...(kinds === undefined ? {} : { kinds }),
+        })
+      ).map(({ work_id }) => work_id);
+    expect(await claim("a", {}, ["training"])).toEqual([]);
+    expect(await claim("a", { cpu: 2 })).toEqual([]);
+    expect(await claim("a", { gpu: 1, gpu_memory_gb: 16 })).toEqual([mine.work_id]);
+    expect(await claim("c", { memory_gb: 64, tags: ["avx512"], cpu: 0 })).toEqual([big.work_id, tagged.work_id]);
+    expect(await claim("b", { gpu: 1, gpu_memory_gb: 24 })).toEqual([gpu.work_id, notMine.work_id]);
+  });
+
+  test("what a claim takes is taken from what the node has", async () => {
+    const w = world();
+    await w.queue.addAll(Array.from({ length: 5 }, () => selfplay("a", { needs: { cpu: 3 } })));
+    const leases = await w.queue.claim({ node_id: "a", most: 9, offer: { ...PLENTY, cpu: 8 } });
+    expect(leases).toHaveLength(2);
+  });
+
+  test("a node that the policy holds back gets nothing, with the reason", async () => {
+    const w = world({
+      nodePolicy: (node) => (node === "bad" ? { accepts: false, reason: "cordoned" } : { accepts: true }),
+    });
+    await w.queue.add(selfplay("a"));
+    await expect(w.claimOne("bad")).rejects.toMatchObject({
+      code: "NODE_HELD_BACK",
+      message: expect.stringContaining("cordoned"),
+    });
+    expect(await w.claimOne("good")).toBeDefined();
+  });
+
+  test("configs take turns, and inside one the most urgent and then the oldest goes first", async () => {
+    const w = world();
+    await w.queue.addAll(Array.from({ length: 6 }, () => selfplay("a")));
+    await w.queue.addAll([selfplay("b"), selfplay("b", { urgency: "high" }), selfplay("b")]);
+    const leases = await w.queue.claim({ node_id: "a", most: 6, offer: PLENTY });
+    expect(leases.filter(({ config_key }) => config_key === "b_2p").map(({ urgency }) => urgency)).toEqual([
+      "high",
+      "normal",
+      "normal",
+    ]);
+    expect(leases.filter(({ config_key }) => config_key === "a_2p").map(({ work_id }) => work_id)).toEqual([
+      "w1",
+      "w2",
+      "w3",
+    ]);
+  });
+
+  test("claims that run at the same time never get the same job", async () => {
+    const w = world();
+    await w.queue.addAll(Array.from({ length: 50 }, (_, i) => selfplay(`c${i % 3}`)));
+    const claims = Array.from({ length: 10 }, (_, i) => w.queue.claim({ node_id: `n${i}`, most: 7, offer: PLENTY }));
+    const ids = (await Promise.all(claims)).flat().map(({ work_id }) => work_id);
+    expect(ids).toHaveLength(50);
+    expect(new Set(ids).size).toBe(50);
+  });
+});
+
+describe("memory", () => {
+  test("finished jobs are forgotten in their time, numbers are never given twice", async () => {
+    const w = world({ limits: { keepCompletedMs: MINUTE, keepFailedMs: 10 * MINUTE } });
+    await w.queue.addAll([selfplay("a"), selfplay("a")]);
+    const [done, wrong] = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    await w.queue.complete(done!, EVIDENCE);
+    await w.queue.fail(wrong!, { class: "bad_input", error: "x" });
+    await w.pass(2 * MINUTE);
+    expect(await w.queue.forget()).toEqual({ forgotten: 1 });
+    expect(w.queue.list().map(({ work_id }) => work_id)).toEqual(["w2"]);
+    await w.pass(20 * MINUTE);
+    expect(await w.queue.forget()).toEqual({ forgotten: 0 });
+    expect((await w.open().add(selfplay("a"))).work_id).toBe("w3");
+    expect(await w.queue.forget()).toEqual({ forgotten: 1 });
+    await expect(w.queue.complete(done!, EVIDENCE)).rejects.toMatchObject({ code: "JOB_NOT_FOUND" });
+  });
+
+  test("of too many finished jobs the oldest go first, completed ones before failures", async () => {
+    const w = world({ limits: { mostFinished: 2 } });
+    await w.queue.addAll(Array.from({ length: 5 }, () => selfplay("a")));
+    const leases = await w.queue.claim({ node_id: "a", most: 4, offer: PLENTY });
+    await w.queue.fail(leases[0]!, { class: "bad_input", error: "x" });
+    for (const lease of leases.slice(1)) {
+      await w.pass(10);
+      await w.queue.complete(lease, EVIDENCE);
+    }
+    await w.queue.forget();
+    expect(w.queue.list().map(({ work_id }) => work_id)).toEqual(["w1", "w4", "w5"]);
+  });
+
+  test("a process that starts anew finds everything as it was", async () => {
+    const w = world();
+    await w.queue.addAll([selfplay("a"), selfplay("b", { urgency: "low" })]);
+    const lease = (await w.claimOne())!;
+    const next = w.open();
+    expect(next.unfinished).toBe(2);
+    expect(await next.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(await next.claim({ node_id: "b", most: 5, offer: PLENTY })).toHaveLength(1);
+    expect((await next.add(selfplay("c"))).work_id).toBe("w3");
+  });
+
+  test("lanes that nobody uses are forgotten, and their jobs are found all the same when they come again", async () => {
+    const w = world({ limits: { mostLanes: 4, keepCompletedMs: 0 } });
+    for (const config of ["a", "b", "c"]) {
+      await w.queue.add(selfplay(config));
+      await w.queue.complete((await w.claimOne())!, EVIDENCE);
+    }
+    await w.pass(10);
+    await w.queue.forget();
+    expect(w.store.read("SELECT config_key FROM work_lanes")).toEqual([{ config_key: "c_2p" }]);
+    for (const config of ["a", "d", "e"]) await w.queue.add(selfplay(config));
+    await expect(w.queue.add(selfplay("f"))).rejects.toMatchObject({ code: "WORK_LANES_FULL" });
+    expect(await w.queue.claim({ node_id: "a", most: 9, offer: PLENTY })).toHaveLength(3);
+  });
+});

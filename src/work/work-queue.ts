@@ -1,0 +1,369 @@
+import type { EventName } from "../events/index.ts";
+import { type Clock, isOperatingError, type OperatingError, type Random } from "../kernel/index.ts";
+import type { AnyEvent, EventRouter, Store, WriteSet } from "../router/index.ts";
+import { type AddedJob, addJobs } from "./add.ts";
+import { type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
+import type { WorkFailure } from "./failure.ts";
+import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
+import { type JobSpecInput, type LeaseRef, workIdOf } from "./job.ts";
+import type { EvidenceInput, WorkKinds } from "./kinds.ts";
+import { createLaneBook } from "./lane-book.ts";
+import {
+  type AfterFailure,
+  type BeatAnswer,
+  beatJob,
+  completeJob,
+  failJob,
+  type Progress,
+  releaseJob,
+  startJob,
+} from "./lease.ts";
+import { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
+import { whyNotThere } from "./needs.ts";
+import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
+import { KnownRows, Plan } from "./plan.ts";
+import type { WaitingJob } from "./preemption.ts";
+import {
+  fronts,
+  type HeldJob,
+  heldJobs,
+  type JobFilter,
+  type JobView,
+  listJobs,
+  type QueueCount,
+  type QueueLoad,
+  queueCounts,
+  queueLoad,
+  showJob,
+} from "./queries.ts";
+import type { NodePolicy, QueueParts } from "./queue-parts.ts";
+import { type Reaped, reap } from "./reap.ts";
+import type { JobState } from "./states.ts";
+import { forgetLanes, forgetWork, promoteDue } from "./store-module.ts";
+import type { AgeingPolicy } from "./urgency.ts";
+
+export const WORK_STORE = "work_store";
+
+export interface WorkQueueOptions<K extends string> {
+  readonly router: Pick<EventRouter, "transact">;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The kinds that somebody here can do; others are refused. */
+  readonly kinds: WorkKinds<K>;
+  readonly limits?: Partial<WorkLimits>;
+  readonly lease?: Partial<LeasePolicy>;
+  readonly ageing?: AgeingPolicy;
+  readonly shares?: Partial<SharePolicy>;
+  /** Which nodes get work at all; every one unless said. */
+  readonly nodePolicy?: NodePolicy;
+}
+
+/** One answer for each of many: what it came to, or why it was refused. */
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: OperatingError };
+
+/** What a unit's context gives for a change that belongs to its own commit. */
+export interface JoinedContext {
+  readonly rows: Pick<WriteSet, "apply">;
+  readonly emit: Readonly<Partial<Record<EventName, (payload: never) => unknown>>>;
+  afterCommit(run: () => void): void;
+}
+
+const REAP_AT_ONCE = 500;
+const MOST_KNOWN = 50_000;
+const MOST_IN_BATCH = 10_000;
+
+/** Refusals concern one of them alone; anything else is a fault of the whole. */
+const each = <A, T>(all: readonly A[], run: (one: A) => T): Answer<T>[] =>
+  all.map((one) => {
+    try {
+      return { ok: true, value: run(one) };
+    } catch (thrown) {
+      if (!isOperatingError(thrown)) throw thrown;
+      return { ok: false, error: thrown };
+    }
+  });
+
+const only = <T>([answer]: readonly Answer<T>[]): T => {
+  if (answer!.ok) return answer!.value;
+  throw answer!.error;
+};
+
+/**
+ * The durable queue. A change is decided on the committed rows and on those that are on their way to the disk, and is one
+ * commit with the events that tell of it; the writer refuses it if a row has changed meanwhile, and it is decided anew. So
+ * callers never wait for one another, and nothing is ever decided on what was not so.
+ */
+export class WorkQueue<K extends string = string> {
+  readonly #router: Pick<EventRouter, "transact">;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #parts: QueueParts;
+  readonly #known: KnownRows;
+  /** Whether any job may wait for another one: known before that job is on disk, so that no completion overlooks it. */
+  #dependencies = false;
+
+  constructor(options: WorkQueueOptions<K>) {
+    const { router, store, clock } = options;
+    this.#router = router;
+    this.#store = store;
+    this.#clock = clock;
+    const limits = { ...workLimitDefaults, ...options.limits };
+    this.#known = new KnownRows(MOST_KNOWN);
+    this.#dependencies = store.read("SELECT 1 FROM work_dependencies LIMIT 1").length > 0;
+    const [numbers] = store.read<{ newest: number | null; unfinished: number }>(
+      `SELECT (SELECT max(seq) FROM work_jobs) AS newest, (SELECT count(*) FROM work_jobs WHERE state IN
+         ('blocked', 'delayed', 'pending', 'claimed', 'running')) AS unfinished`,
+    );
+    this.#parts = {
+      kinds: options.kinds,
+      limits,
+      lease: { ...leasePolicyDefaults, ...options.lease },
+      ageing: options.ageing ?? { stepMs: 4 * 3_600_000 },
+      shares: { ...sharePolicyDefaults, ...options.shares },
+      nodePolicy: options.nodePolicy ?? (() => ({ accepts: true })),
+      lanes: createLaneBook(store, limits.mostLanes),
+      random: options.random,
+      deficits: new Map(),
+      nextSeq: (numbers?.newest ?? 0) + 1,
+      unfinished: numbers?.unfinished ?? 0,
+    };
+  }
+
+  /** Adds one job, if it is sound and there is room. */
+  async add(spec: JobSpecInput<K>, cause?: AnyEvent): Promise<AddedJob> {
+    return (await this.addAll([spec], cause))[0]!;
+  }
+
+  /** All of them or none. */
+  addAll(specs: readonly JobSpecInput<K>[], cause?: AnyEvent): Promise<AddedJob[]> {
+    return this.#change((plan) => addJobs(this.#parts, plan, specs), cause);
+  }
+
+  /** Leases on the jobs that are this node's to have now: none, when nothing fits. */
+  async claim(request: ClaimRequest): Promise<Lease[]> {
+    const at = this.#clock.now();
+    const [due] = this.#store.read("SELECT 1 FROM work_jobs WHERE state = 'delayed' AND not_before <= ? LIMIT 1", at);
+    if (due !== undefined) {
+      await this.#store.commit([promoteDue({ at, most: this.#parts.limits.mostInCall })]);
+      this.#parts.lanes.lookEverywhere();
+    }
+    return this.#change((plan) => claimJobs(this.#parts, plan, request));
+  }
+
+  async start(ref: LeaseRef, pid?: number): Promise<{ expires_at: number }> {
+    return this.#change((plan) => startJob(this.#parts, plan, ref, pid));
+  }
+
+  /** A sign of life, with how far it is; what it shall do comes back. */
+  async heartbeat(ref: LeaseRef, progress?: Progress): Promise<BeatAnswer> {
+    return only(await this.heartbeatAll([{ ref, ...(progress === undefined ? {} : { progress }) }]));
+  }
+
+  heartbeatAll(beats: readonly { ref: LeaseRef; progress?: Progress }[]): Promise<Answer<BeatAnswer>[]> {
+    return this.#change((plan) => each(beats, ({ ref, progress }) => beatJob(this.#parts, plan, ref, progress)));
+  }
+
+  async complete(ref: LeaseRef, evidence: EvidenceInput): Promise<{ repeated: boolean }> {
+    return only(await this.completeAll([{ ref, evidence }]));
+  }
+
+  completeAll(all: readonly { ref: LeaseRef; evidence: EvidenceInput }[]): Promise<Answer<{ repeated: boolean }>[]> {
+    return this.#change((plan) => each(all, ({ ref, evidence }) => completeJob(this.#parts, plan, ref, evidence)));
+  }
+
+  fail(ref: LeaseRef, failure: WorkFailure): Promise<AfterFailure> {
+    return this.#ending((plan) => failJob(this.#parts, plan, ref, failure));
+  }
+
+  /** Gives a job back unspent: for a worker that shuts down. */
+  release(ref: LeaseRef, reason: string): Promise<AfterFailure> {
+    return this.#ending((plan) => releaseJob(this.#parts, plan, ref, reason));
+  }
+
+  cancel(workId: string, options: OrderOptions): Promise<{ state: JobState }> {
+    return this.#ending((plan) => cancelJob(this.#parts, plan, workId, options));
+  }
+
+  preempt(workId: string, options: { reason: string; for?: string }): Promise<{ asked: boolean }> {
+    return this.#change((plan) => preemptJob(this.#parts, plan, workId, options));
+  }
+
+  /** Takes everything that a lost node holds back into the queue. */
+  async evict(nodeId: string, reason: string): Promise<{ moved: string[] }> {
+    const moved: string[] = [];
+    for (;;) {
+      const some = await this.#ending((plan) => evictNode(this.#parts, plan, nodeId, reason));
+      moved.push(...some.moved);
+      if (some.moved.length < this.#parts.limits.mostInCall) return { moved };
+    }
+  }
+
+  retry(workId: string, options: OrderOptions): Promise<{ state: JobState }> {
+    return this.#change((plan) => retryJob(this.#parts, plan, workId, options));
+  }
+
+  /** Ends silent leases and attempts that took too long, lets deadlines lapse, and fails those whose dependency failed. */
+  async reap(): Promise<Reaped> {
+    const sum = { silent: 0, expired: 0, stopped: 0, lapsed: 0, dependents: 0 };
+    for (;;) {
+      const pass = await this.#change((plan) => reap(this.#parts, plan, REAP_AT_ONCE));
+      for (const key of Object.keys(sum) as (keyof Reaped)[]) sum[key] += pass[key];
+      // What failed may have dependents of its own: until nothing more falls.
+      if (Object.values(pass).every((n) => n === 0)) return sum;
+    }
+  }
+
+  /** Forgets finished jobs beyond their time or number, and lanes that nobody uses. */
+  async forget(): Promise<{ forgotten: number }> {
+    const { limits, lanes } = this.#parts;
+    const now = this.#clock.now();
+    const most = 1_000;
+    let forgotten = 0;
+    for (;;) {
+      const [done] = await this.#store.commit([
+        forgetWork({
+          completedBefore: now - limits.keepCompletedMs,
+          failedBefore: now - limits.keepFailedMs,
+          mostFinished: limits.mostFinished,
+          most,
+        }),
+      ]);
+      forgotten += done.forgotten;
+      if (done.forgotten < most) break;
+    }
+    if (lanes.size > limits.mostLanes / 2) {
+      await this.#store.commit([forgetLanes({})]);
+      lanes.reload();
+    }
+    // A line that was overlooked, for whatever reason, is found from here on.
+    lanes.lookEverywhere();
+    return { forgotten };
+  }
+
+  /**
+   * A change that belongs to the commit of a unit's handler or tick: jobs and their events come about with its rows and its
+   * ack, or not at all. The unit declares the events that this says.
+   */
+  join(context: JoinedContext): { addAll(specs: readonly JobSpecInput<K>[]): AddedJob[] } {
+    return {
+      addAll: (specs) => {
+        const plan = new Plan(this.#store, this.#parts.lanes, undefined, this.#clock.now());
+        const added = addJobs(this.#parts, plan, specs, MOST_IN_BATCH);
+        this.#dependencies ||= plan.waits;
+        const operation = plan.operation(this.#dependencies);
+        if (operation !== undefined) context.rows.apply(operation);
+        for (const { eventType, payload } of plan.said) context.emit[eventType]!(payload as never);
+        context.afterCommit(() => {
+          this.#parts.unfinished += plan.unfinished;
+          this.#settled(plan);
+        });
+        return added;
+      },
+    };
+  }
+
+  show(workId: string): JobView | undefined {
+    return showJob(this.#store, workId);
+  }
+
+  list(filter?: JobFilter): JobView[] {
+    return listJobs(this.#store, filter);
+  }
+
+  held(nodeId?: string): HeldJob[] {
+    return heldJobs(this.#store, nodeId);
+  }
+
+  /** The first few of each line that wait and are at least so urgent. */
+  urgent(level: number, most: number): WaitingJob[] {
+    const now = this.#clock.now();
+    return fronts(this.#store, this.#parts.lanes, level, most).map(({ seq, lane, urgency, ready_at }) => {
+      const line = this.#parts.lanes.get(lane);
+      return {
+        work_id: workIdOf(seq),
+        urgency,
+        waitedMs: now - ready_at,
+        fits: (nodeId) => whyNotThere(line, nodeId, undefined) === undefined,
+      };
+    });
+  }
+
+  /** Whether jobs of a kind may be stopped for others. */
+  isPreemptible(workType: string): boolean {
+    return this.#parts.kinds[workType]?.preemptible ?? false;
+  }
+
+  load(): QueueLoad {
+    return queueLoad(this.#store, this.#parts.lanes, this.#clock.now());
+  }
+
+  counts(): QueueCount[] {
+    return queueCounts(this.#store);
+  }
+
+  /** Jobs that are not finished. */
+  get unfinished(): number {
+    return this.#parts.unfinished;
+  }
+
+  /** A change after which jobs may have failed that others wait for: those fail too, before the answer comes. */
+  async #ending<T>(decide: (plan: Plan) => T): Promise<T> {
+    let failed = false;
+    const result = await this.#change((plan) => {
+      const decided = decide(plan);
+      failed = [...plan.rows()].some(({ state }) => state === "failed" || state === "cancelled");
+      return decided;
+    });
+    if (failed && this.#store.read("SELECT 1 FROM work_jobs WHERE state = 'blocked' LIMIT 1").length > 0)
+      await this.reap();
+    return result;
+  }
+
+  async #change<T>(decide: (plan: Plan) => T, cause?: AnyEvent): Promise<T> {
+    let plan: Plan | undefined;
+    let answer: Answer<T> | undefined;
+    const withdraw = () => {
+      if (plan === undefined) return;
+      this.#known.withdraw(plan);
+      this.#parts.unfinished -= plan.unfinished;
+      plan = undefined;
+    };
+    const how = {
+      source: WORK_STORE,
+      validation: "strict",
+      ...(cause === undefined ? {} : { parent: cause }),
+    } as const;
+    try {
+      await this.#router.transact(how, ({ rows, emit }) => {
+        withdraw();
+        const next = new Plan(this.#store, this.#parts.lanes, this.#known, this.#clock.now());
+        [answer] = each([undefined], () => decide(next));
+        // A refusal is an answer too: it waits until what it was decided on is on disk.
+        const operation = answer!.ok ? next.operation(this.#dependencies) : next.refusal();
+        if (operation !== undefined) rows.apply(operation);
+        if (!answer!.ok) return;
+        for (const { eventType, payload } of next.said) emit(eventType, payload);
+        this.#dependencies ||= next.waits;
+        this.#known.enter(next);
+        this.#parts.unfinished += next.unfinished;
+        plan = next;
+      });
+    } catch (thrown) {
+      withdraw();
+      throw thrown;
+    }
+    if (plan !== undefined) this.#settled(plan);
+    return only([answer!]);
+  }
+
+  /** A plan is on disk: claims find what it has made claimable. */
+  #settled(plan: Plan): void {
+    const { lanes } = this.#parts;
+    this.#known.settle(plan);
+    for (const { lane, level } of plan.waiting) lanes.filled(lane, level);
+    if (plan.completes && this.#dependencies) lanes.lookEverywhere();
+  }
+}

@@ -1,0 +1,340 @@
+/**
+ * A seeded world around the shipped queue: a coordinator that crashes in the moment of a commit and starts again, a disk
+ * that answers late, a network that loses requests and answers, and workers that work, fail, shut down, die, and freeze
+ * beyond their lease to go on as if nothing had been. One seed is one history.
+ */
+import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
+import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
+import { builtinRows, createCatalog } from "../../src/events/index.ts";
+import {
+  type Clock,
+  isOperatingError,
+  pick,
+  type Random,
+  seededRandom,
+  silentLog,
+  virtualClock,
+} from "../../src/kernel/index.ts";
+import { EventRouter } from "../../src/router/index.ts";
+import { defineKind, type Lease, WorkQueue } from "../../src/work/index.ts";
+import { withWork } from "../unit/work/work-world.ts";
+
+export type WorkPlant = "none" | "fence-ignored" | "events-apart";
+
+export interface WorkWorldReport {
+  readonly trace: readonly string[];
+  readonly violations: readonly string[];
+  readonly crashes: number;
+  readonly refused: number;
+  readonly completed: number;
+}
+
+const kinds = {
+  selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] }, timeoutMs: 120_000, maxAttempts: 5 }),
+};
+type Queue = WorkQueue<keyof typeof kinds>;
+const OFFER = { cpu: 4, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [] };
+const LOST = Symbol("lost");
+const LEASE = { silentMs: 10_000, graceMs: 5_000 };
+
+interface Coordinator {
+  readonly queue: Queue;
+  alive: boolean;
+}
+
+function bootCoordinator(
+  writer: SqliteWriter,
+  clock: Clock,
+  random: Random,
+  crash: (mine: Coordinator, at: string) => boolean,
+): Coordinator {
+  let arrives = 0;
+  const mine = { alive: true } as { alive: boolean; queue: Queue };
+  const own: Clock = { ...clock, after: (ms, run) => clock.after(ms, () => (mine.alive ? run() : undefined)) };
+  const store = inThreadStore(writer, {
+    clock: own,
+    carry: (apply) => {
+      arrives = Math.max(arrives, clock.monotonic() + pick(random, 6));
+      clock.after(arrives - clock.monotonic(), () => {
+        if (!mine.alive) return;
+        const luck = random.next();
+        if (luck < 0.004 && crash(mine, "before commit")) return;
+        const answer = apply();
+        if (luck >= 0.004 && luck < 0.008 && crash(mine, "after commit")) return;
+        clock.after(0, () => (mine.alive ? answer() : undefined));
+      });
+    },
+  });
+  const catalog = createCatalog(builtinRows);
+  const router = new EventRouter({ catalog, store, clock: own, random, log: silentLog(), nodeId: "sim" });
+  mine.queue = new WorkQueue({ router, store, clock: own, random, kinds, lease: LEASE, limits: { mostReturns: 3 } });
+  return mine;
+}
+
+export async function simulateWork(seed: number, plant: WorkPlant = "none"): Promise<WorkWorldReport> {
+  const random = seededRandom(seed);
+  const clock = virtualClock();
+  const writer = openWriter(":memory:", withWork);
+  const trace: string[] = [];
+  const violations: string[] = [];
+  const say = (line: string) => void trace.push(`${clock.monotonic()} ${line}`);
+  const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
+  const target = 20 + pick(random, 25);
+  /** Keys of jobs whose addition was acknowledged, and their work ids. */
+  const added = new Map<string, string>();
+  /** The leases to which the queue said "this is the completion", by job. */
+  const accepted = new Map<string, number[]>();
+  const holders = new Map<string, string>();
+  let crashes = 0;
+  let refused = 0;
+  let faulty = true;
+  let over = false;
+
+  const crash = (mine: Coordinator, at: string): boolean => {
+    if (!faulty) return false;
+    crashes += 1;
+    mine.alive = false;
+    say(`crash ${at}`);
+    clock.after(50 + pick(random, 2_000), () => {
+      coordinator = bootCoordinator(writer, clock, random, crash);
+      say("boot");
+    });
+    return true;
+  };
+  let coordinator = bootCoordinator(writer, clock, random, crash);
+
+  /** A call over the network: the request or the answer may be lost, and a dead coordinator never answers. */
+  const call = async <T>(run: (queue: Queue) => Promise<T>): Promise<T | typeof LOST> => {
+    await wait(pick(random, 10));
+    if (faulty && random.next() < 0.03) {
+      await wait(1_000);
+      return LOST;
+    }
+    const answer = run(coordinator.queue);
+    answer.catch(() => undefined);
+    const result = await Promise.race([answer, wait(3_000).then((): typeof LOST => LOST)]);
+    if (faulty && random.next() < 0.03) return LOST;
+    return result;
+  };
+
+  /** Says it until it is answered; refusals are answers. */
+  const insist = async <T>(run: (queue: Queue) => Promise<T>, until: () => boolean): Promise<T | undefined> => {
+    while (!until()) {
+      const answer = await call(run);
+      if (answer !== LOST) return answer;
+      await wait(200);
+    }
+    return undefined;
+  };
+
+  const producer = async () => {
+    for (let n = 0; n < target; n += 1) {
+      await wait(pick(random, 2_000));
+      const dedup_key = `job-${n}`;
+      const earlier = [...added.values()];
+      const depends_on = random.next() < 0.2 && earlier.length > 0 ? [earlier[pick(random, earlier.length)]!] : [];
+      const spec = { work_type: "selfplay", config_key: `c${n % 3}_2p`, dedup_key, depends_on } as const;
+      try {
+        const done = await insist(
+          (queue) => queue.add(spec),
+          () => over,
+        );
+        if (done !== undefined) added.set(dedup_key, done.work_id);
+      } catch (thrown) {
+        if (!isOperatingError(thrown, "WORK_DEPENDENCY_FAILED")) throw thrown;
+        n -= 1;
+      }
+    }
+  };
+
+  const reaper = async () => {
+    while (!over) {
+      await wait(2_000);
+      await call((queue) => queue.reap());
+    }
+  };
+
+  const work = async (node: string, lease: Lease): Promise<"gone" | "going on"> => {
+    const held = `${lease.work_id}/${lease.fence}`;
+    if (holders.has(held)) violations.push(`${held} was handed to ${holders.get(held)} and to ${node}`);
+    holders.set(held, node);
+    const ref = plant === "fence-ignored" ? () => ({ ...lease, ...currentLease(writer, lease.work_id) }) : () => lease;
+    const evidence = { outputs: [{ name: "g", sha256: "cd".repeat(32), bytes: 10 }], counts: { games: 5 } };
+    try {
+      await insist(
+        (queue) => queue.start(ref()),
+        () => over,
+      );
+      for (let beats = pick(random, 5); beats > 0; beats -= 1) {
+        await wait(1_000 + pick(random, 4_000));
+        const luck = random.next();
+        if (faulty && luck < 0.04) return "gone";
+        if (faulty && luck < 0.08) await wait(5_000 + pick(random, 40_000));
+        const beat = await call((queue) => queue.heartbeat(ref(), { progress: 0.5 }));
+        if (beat !== LOST && beat.stop !== null) {
+          if (beat.stop.kind === "preempted")
+            await insist(
+              (queue) => queue.fail(ref(), { class: "preempted", error: "asked" }),
+              () => over,
+            );
+          return "going on";
+        }
+      }
+      const luck = random.next();
+      if (luck < 0.1)
+        await insist(
+          (queue) => queue.fail(ref(), { class: "retryable", error: "bad luck" }),
+          () => over,
+        );
+      else if (luck < 0.15)
+        await insist(
+          (queue) => queue.release(ref(), "shutting down"),
+          () => over,
+        );
+      else {
+        let answered = false;
+        const done = await insist(
+          async (queue) => {
+            const answer = await queue.complete(ref(), evidence);
+            // What the queue has said counts, whether the answer arrives or not.
+            if (!answer.repeated && !answered)
+              accepted.set(lease.work_id, [...(accepted.get(lease.work_id) ?? []), lease.fence]);
+            answered = true;
+            return answer;
+          },
+          () => over,
+        );
+        if (done !== undefined) say(`${node} completed ${lease.work_id}`);
+      }
+    } catch (thrown) {
+      if (!isOperatingError(thrown)) throw thrown;
+      refused += 1;
+      say(`${node} is refused ${lease.work_id}: ${thrown.code}`);
+    }
+    return "going on";
+  };
+
+  const worker = async (name: string) => {
+    for (let life = 1; !over; life += 1) {
+      const node = `${name}.${life}`;
+      let gone = false;
+      while (!over && !gone) {
+        const leases = await call((queue) =>
+          queue.claim({ node_id: node, most: 1 + pick(random, 2), offer: OFFER }),
+        ).catch(() => LOST);
+        if (leases === LOST || (leases as Lease[]).length === 0) {
+          await wait(500 + pick(random, 1_000));
+          continue;
+        }
+        const ends = await Promise.all((leases as Lease[]).map((lease) => work(node, lease)));
+        gone = ends.includes("gone");
+      }
+      if (gone) say(`${node} is gone`);
+      await wait(pick(random, 3_000));
+    }
+  };
+
+  /** Somebody who cancels, preempts and evicts now and then. */
+  const meddler = async () => {
+    while (faulty && !over) {
+      await wait(5_000 + pick(random, 10_000));
+      const ids = [...added.values()];
+      const id = ids[pick(random, Math.max(1, ids.length))];
+      if (id === undefined) continue;
+      const luck = random.next();
+      const order = (queue: Queue): Promise<unknown> => {
+        if (luck < 0.3) return queue.cancel(id, { reason: "meddling" });
+        if (luck < 0.7) return queue.preempt(id, { reason: "meddling" });
+        return queue.evict(queue.held()[0]?.node_id ?? "nobody", "meddling");
+      };
+      await call(order).catch((thrown: unknown) => {
+        if (!isOperatingError(thrown)) throw thrown;
+      });
+    }
+  };
+
+  const actors = [producer(), reaper(), meddler(), ...["a", "b", "c", "d"].map(worker)];
+  for (const actor of actors) actor.catch((thrown: unknown) => violations.push(`an actor failed: ${String(thrown)}`));
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  for (let steps = 0; steps < 40_000; steps += 1) {
+    await turn();
+    if (!clock.step()) break;
+    if (added.size === target && clock.monotonic() > 120_000) faulty = false;
+    if (steps % 50 === 0 && added.size === target && unfinished(writer) === 0) break;
+  }
+  over = true;
+  if (plant === "events-apart")
+    writer.db.exec("DELETE FROM events WHERE event_type = 'WORK_COMPLETED' AND seq % 3 = 0");
+  check(writer, added, accepted, target, violations);
+  coordinator.alive = false;
+  writer.close();
+  return { trace, violations, crashes, refused, completed: accepted.size };
+}
+
+/** What the holder of a job would show: with it anybody passes for it. */
+const currentLease = (writer: SqliteWriter, workId: string): { fence: number; node_id: string } =>
+  writer.db.prepare("SELECT fence, node_id FROM work_jobs WHERE seq = ?").get(Number(workId.slice(1))) as never;
+
+const unfinished = (writer: SqliteWriter): number =>
+  (
+    writer.db
+      .prepare("SELECT count(*) AS n FROM work_jobs WHERE state NOT IN ('completed', 'failed', 'cancelled')")
+      .get() as {
+      n: number;
+    }
+  ).n;
+
+/** The oracle: judged from the rows and the journal alone, beside what the callers were told. */
+function check(
+  writer: SqliteWriter,
+  added: ReadonlyMap<string, string>,
+  accepted: ReadonlyMap<string, readonly number[]>,
+  target: number,
+  violations: string[],
+): void {
+  const all = <T>(sql: string) => writer.db.prepare(sql).all() as T[];
+  const jobs = all<{
+    seq: number;
+    state: string;
+    attempts: number;
+    max_attempts: number;
+    fence: number;
+    dedup_key: string;
+  }>("SELECT * FROM work_jobs");
+  const told = all<{ event_type: string; order_key: string; n: number }>(
+    "SELECT event_type, order_key, count(*) AS n FROM events GROUP BY event_type, order_key",
+  );
+  const count = (type: string, key: string) => told.find((e) => e.event_type === type && e.order_key === key)?.n ?? 0;
+  if (added.size !== target) violations.push(`${target - added.size} additions were never acknowledged`);
+  const live = new Map(
+    jobs.filter(({ state }) => state !== "failed" && state !== "cancelled").map((job) => [job.dedup_key, job]),
+  );
+  if (live.size !== jobs.filter(({ state }) => state !== "failed" && state !== "cancelled").length)
+    violations.push("one key has two jobs");
+  for (const [key, id] of added)
+    if (!jobs.some(({ seq }) => `w${seq}` === id)) violations.push(`${key} was acknowledged as ${id} and is not there`);
+  for (const job of jobs) {
+    const id = `w${job.seq}`;
+    if (!["completed", "failed", "cancelled"].includes(job.state)) violations.push(`${id} stays ${job.state}`);
+    if (job.attempts > job.max_attempts) violations.push(`${id} had ${job.attempts} of ${job.max_attempts} attempts`);
+    const done = job.state === "completed" ? 1 : 0;
+    if (count("WORK_COMPLETED", id) !== done)
+      violations.push(`${id} is ${job.state}, and completed ${count("WORK_COMPLETED", id)} times`);
+    const winners = accepted.get(id) ?? [];
+    if (winners.length > done)
+      violations.push(`${id} is ${job.state}, and ${winners.length} holders were told that it is theirs`);
+    if (winners.some((fence) => fence !== job.fence))
+      violations.push(`${id} was completed by lease ${winners.join()}, and ${job.fence} stood`);
+    if (count("WORK_CLAIMED", id) !== job.fence)
+      violations.push(`${id} was claimed ${job.fence} times, told ${count("WORK_CLAIMED", id)} times`);
+    for (let fence = 1; fence <= job.fence; fence += 1) {
+      const task = `${id}.${fence}`;
+      const ended = ["COMPLETED", "FAILED", "ORPHANED", "CANCELLED", "ABANDONED"].reduce(
+        (sum, end) => sum + count(`TASK_${end}`, task),
+        0,
+      );
+      if (ended < count("TASK_SPAWNED", task) || ended > 1)
+        violations.push(`${task} began ${count("TASK_SPAWNED", task)} times and ended ${ended} times`);
+    }
+  }
+}

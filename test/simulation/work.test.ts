@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { simulateWork, type WorkPlant } from "./work-world.ts";
+
+/** `WORK_SEEDS=from-to` replays or widens; a single failing seed is replayed by `WORK_SEEDS=17-17`. */
+const [from, to] = (process.env.WORK_SEEDS ?? "1-100").split("-").map(Number) as [number, number];
+
+test(`each job is completed once in the books in the worlds ${from} to ${to}`, async () => {
+  const broken: string[] = [];
+  const sums = { crashes: 0, refused: 0, completed: 0 };
+  for (let seed = from; seed <= to; seed += 1) {
+    const report = await simulateWork(seed);
+    sums.crashes += report.crashes;
+    sums.refused += report.refused;
+    sums.completed += report.completed;
+    if (report.violations.length > 0) broken.push(`seed ${seed}: ${report.violations.slice(0, 3).join("; ")}`);
+  }
+  expect(broken).toEqual([]);
+  const worlds = to - from + 1;
+  expect(sums.crashes).toBeGreaterThan(worlds / 2);
+  expect(sums.refused).toBeGreaterThan(worlds / 2);
+  expect(sums.completed).toBeGreaterThan(10 * worlds);
+}, 900_000);
+
+test("one seed gives one history", async () => {
+  for (const seed of [3, 17]) expect((await simulateWork(seed)).trace).toEqual((await simulateWork(seed)).trace);
+});
+
+const findsIn = async (plant: WorkPlant, seeds: number) => {
+  for (let seed = 1; seed <= seeds; seed += 1) if ((await simulateWork(seed, plant)).violations.length > 0) return seed;
+  return undefined;
+};
+
+test("a holder that completes with another's lease is found out", async () => {
+  expect(await findsIn("fence-ignored", 20)).toBeDefined();
+});
+
+test("a change without its event is found out", async () => {
+  expect(await findsIn("events-apart", 5)).toBeDefined();
+});

@@ -1,0 +1,180 @@
+/** The queue as one would write it on a sheet of paper: what must be so after each call. */
+
+export interface ModelJob {
+  readonly id: string;
+  readonly config: string;
+  readonly dependsOn: readonly string[];
+  readonly dedup: string | null;
+  readonly maxAttempts: number;
+  readonly timeoutMs: number;
+  readonly deadline: number | null;
+  readonly preemptible: boolean;
+  state: string;
+  attempts: number;
+  returns: number;
+  fence: number;
+  node: string | null;
+  beatBy: number;
+  expiresAt: number;
+  stopBy: number | null;
+  /** When its backoff ends; told by the queue, checked against its rule. */
+  retryAt: number | null;
+}
+
+export interface ModelLimits {
+  readonly mostReturns: number;
+  readonly silentMs: number;
+  readonly graceMs: number;
+}
+
+export type LeaseWords = { readonly work_id: string; readonly node_id: string; readonly fence: number };
+const HELD = ["claimed", "running"];
+const QUEUED = ["pending", "delayed", "blocked"];
+
+export class ReferenceModel {
+  readonly jobs = new Map<string, ModelJob>();
+  readonly #limits: ModelLimits;
+
+  constructor(limits: ModelLimits) {
+    this.#limits = limits;
+  }
+
+  job(id: string): ModelJob {
+    const job = this.jobs.get(id);
+    if (job === undefined) throw new Error(`the model knows no ${id}`);
+    return job;
+  }
+
+  get unfinished(): number {
+    return [...this.jobs.values()].filter(({ state }) => HELD.includes(state) || QUEUED.includes(state)).length;
+  }
+
+  hasBlocked(): boolean {
+    return [...this.jobs.values()].some(({ state }) => state === "blocked");
+  }
+
+  byKey(dedup: string): ModelJob | undefined {
+    return [...this.jobs.values()].find((job) => job.dedup === dedup && !["failed", "cancelled"].includes(job.state));
+  }
+
+  brokenDependency(dependsOn: readonly string[]): boolean {
+    return dependsOn.some((id) => ["failed", "cancelled"].includes(this.job(id).state));
+  }
+
+  add(
+    job: Omit<
+      ModelJob,
+      "state" | "attempts" | "returns" | "fence" | "node" | "beatBy" | "expiresAt" | "stopBy" | "retryAt"
+    >,
+  ) {
+    const waits = job.dependsOn.some((id) => this.job(id).state !== "completed");
+    const rest = {
+      attempts: 0,
+      returns: 0,
+      fence: 0,
+      node: null,
+      beatBy: 0,
+      expiresAt: 0,
+      stopBy: null,
+      retryAt: null,
+    };
+    this.jobs.set(job.id, { ...job, ...rest, state: waits ? "blocked" : "pending" });
+  }
+
+  due(now: number): boolean {
+    return [...this.jobs.values()].some(({ state, retryAt }) => state === "delayed" && retryAt! <= now);
+  }
+
+  promote(now: number): void {
+    for (const job of this.jobs.values()) if (job.state === "delayed" && job.retryAt! <= now) job.state = "pending";
+  }
+
+  pending(): number {
+    return [...this.jobs.values()].filter(({ state }) => state === "pending").length;
+  }
+
+  claim(id: string, node: string, now: number): void {
+    const job = this.job(id);
+    if (job.state !== "pending") throw new Error(`${id} was claimed and is ${job.state}`);
+    Object.assign(job, { state: "claimed", node, stopBy: null, beatBy: now + this.#limits.silentMs });
+    job.attempts += 1;
+    job.fence += 1;
+    job.expiresAt = Math.min(now + job.timeoutMs, job.deadline ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** What the queue must say to a holder: nothing against it, or the code of its refusal. */
+  verdict(ref: LeaseWords): "held" | "STALE_LEASE" | "JOB_CANCELLED" {
+    const job = this.job(ref.work_id);
+    const same = job.fence === ref.fence && job.node === ref.node_id;
+    if (same && HELD.includes(job.state)) return "held";
+    return same && job.state === "cancelled" ? "JOB_CANCELLED" : "STALE_LEASE";
+  }
+
+  start(id: string, now: number): void {
+    const job = this.job(id);
+    if (job.state === "running") return;
+    job.state = "running";
+    job.beatBy = now + this.#limits.silentMs;
+    job.expiresAt = Math.min(now + job.timeoutMs, job.deadline ?? Number.POSITIVE_INFINITY);
+  }
+
+  beat(id: string, now: number): void {
+    this.job(id).beatBy = now + this.#limits.silentMs;
+  }
+
+  complete(id: string): void {
+    this.job(id).state = "completed";
+    for (const job of this.jobs.values())
+      if (job.state === "blocked" && job.dependsOn.every((on) => this.job(on).state === "completed"))
+        job.state = "pending";
+  }
+
+  /** The attempt counts. */
+  spend(id: string, never: boolean): void {
+    const job = this.job(id);
+    job.state = never || job.attempts >= job.maxAttempts ? "failed" : "delayed";
+    job.stopBy = null;
+  }
+
+  /** The attempt does not count, unless it came back too often. */
+  giveBack(id: string): void {
+    const job = this.job(id);
+    const free = job.returns < this.#limits.mostReturns;
+    if (!free && job.attempts >= job.maxAttempts) {
+      job.state = "failed";
+      return;
+    }
+    if (free) job.attempts -= 1;
+    job.returns += 1;
+    job.state = "pending";
+    job.stopBy = null;
+  }
+
+  retry(id: string): void {
+    const job = this.job(id);
+    Object.assign(job, { attempts: 0, returns: 0, stopBy: null });
+    job.state = job.dependsOn.some((on) => this.job(on).state !== "completed") ? "blocked" : "pending";
+  }
+
+  reap(now: number): void {
+    for (const job of this.jobs.values()) {
+      if (HELD.includes(job.state)) {
+        if (job.expiresAt <= now) this.spend(job.id, job.deadline !== null && job.deadline <= now);
+        else if (job.stopBy !== null && job.stopBy <= now) this.giveBack(job.id);
+        else if (job.beatBy <= now) {
+          if (job.state === "claimed") this.giveBack(job.id);
+          else this.spend(job.id, false);
+        }
+      }
+      if (QUEUED.includes(job.state) && job.deadline !== null && job.deadline <= now) job.state = "failed";
+    }
+    for (let fell = true; fell; ) {
+      fell = false;
+      for (const job of this.jobs.values())
+        if (job.state === "blocked" && this.brokenDependency(job.dependsOn)) {
+          job.state = "failed";
+          fell = true;
+        }
+    }
+  }
+}
