@@ -222,3 +222,45 @@ describe("ringrift alerts, health, why and logs", () => {
     });
   });
 });
+
+test("nonsense changes nothing in a process that runs, and is answered in words", async () => {
+  const { main, run } = await world();
+  const stateOf = () =>
+    Object.values(main.daemons.getStatus()).map(({ name, state, wanted, paused }) => [name, state, wanted, paused]);
+  const before = stateOf();
+  const nonsense = [
+    "",
+    " ",
+    "nonsense",
+    "../../status",
+    "a/b?c=d#e",
+    "%00",
+    "💥",
+    "\u001b[2J",
+    "x".repeat(3_000),
+    "-1",
+    "[]",
+    "toString",
+    "__proto__",
+  ];
+  const commands = [
+    ...["show", "start", "stop", "restart", "reset", "resume"].map((verb) => ["daemons", verb]),
+    ["daemons", "pause", "--reason", "x"],
+    ["why"],
+    ...["show", "ack", "close"].map((verb) => ["alerts", verb]),
+    ["token", "revoke"],
+    ["events", "trace"],
+    ["dlq", "show"],
+  ];
+  for (const command of commands)
+    for (const word of nonsense) {
+      const { code, out, err } = await run(...command, "--", word);
+      const what = `${command.join(" ")} ${JSON.stringify(word.slice(0, 40))}: ${err}`;
+      expect([2, 3], what).toContain(code);
+      expect(err, what).toMatch(/^error: .+/);
+      expect(`${out}${err}`, what).not.toMatch(/\n\s+at .+:\d+:\d+/);
+      expect(`${out}${err}`, what).not.toContain("\u001b");
+    }
+  expect(stateOf()).toEqual(before);
+  expect((await main.router.history({ eventType: "DAEMON_STOPPED", fromJournal: true })).length).toBe(0);
+});

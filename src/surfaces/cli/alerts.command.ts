@@ -68,6 +68,7 @@ function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
 function alertDetails(alert: AlertRow, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
+  const width = Math.min(shell.width, 120);
   const at = (seconds: number) => `${moment(seconds * 1_000, now)} (${ago(seconds * 1_000, now)})`;
   const facts: [string, string][] = [
     ["severity", alert.severity],
@@ -97,7 +98,7 @@ function alertDetails(alert: AlertRow, shell: Shell): string[] {
   ]);
   return [
     severityColor(paint, alert.severity)(paint.bold(printable(alert.title))),
-    ...wrapText(printable(alert.message), Math.min(shell.width, 120)),
+    ...wrapText(printable(alert.message), width),
     "",
     ...tableLines(
       facts
@@ -108,7 +109,12 @@ function alertDetails(alert: AlertRow, shell: Shell): string[] {
     ...(deliveries.length === 0 ? [] : ["", "told to", ...tableLines(deliveries, shell)]),
     ...(alert.event_id === null
       ? []
-      : ["", paint.dim(`'ringrift events trace ${printable(alert.event_id)}' shows where it came from.`)]),
+      : [
+          "",
+          ...wrapText(`'ringrift events trace ${printable(alert.event_id)}' shows where it came from.`, width).map(
+            (line) => paint.dim(line),
+          ),
+        ]),
   ];
 }
 
@@ -131,9 +137,11 @@ const list = (options: ListOptions, shell: Shell) =>
     const worstFirst = alerts.toSorted((a, b) => rank(b) - rank(a) || b.last_seen_at - a.last_seen_at);
     for (const line of alertLines(worstFirst, shell)) shell.say(line);
     shell.say("");
-    shell.say(
-      shell.paint.dim("'ringrift alerts show <id>' tells all of one; 'ack' says that you are on it; 'close' ends it."),
-    );
+    for (const text of wrapText(
+      "'ringrift alerts show <id>' tells all of one; 'ack' says that you are on it; 'close' ends it.",
+      Math.min(shell.width, 120),
+    ))
+      shell.say(shell.paint.dim(text));
   });
 
 /** The path of an alert by its id, or by the end of it. */

@@ -37,7 +37,7 @@ const factsOf = (sample: Sample): readonly { readonly text: string; readonly wro
   { text: `units ${sample.ready}/${sample.wanted}`, wrong: sample.ready < sample.wanted },
   { text: `${number(Math.round(sample.perSecond))} events/s`, wrong: false },
   { text: `lag ${number(sample.lag)}`, wrong: sample.lag >= 10_000 },
-  { text: `dead letters ${number(sample.deadLetters)}`, wrong: sample.deadLetters > 0 },
+  { text: `dead ${number(sample.deadLetters)}`, wrong: sample.deadLetters > 0 },
   ...(sample.alerts === undefined ? [] : [{ text: `alerts ${number(sample.alerts)}`, wrong: sample.alerts > 0 }]),
   { text: `loop ${duration(sample.loopDelayMs)}`, wrong: sample.loopDelayMs >= LATE_MS },
 ];
