@@ -27,6 +27,8 @@ async function run(args: readonly string[], ok: boolean) {
     },
     messages: () => "| a table |\n",
     messagesSchema: () => ({ title: "schema" }),
+    declaration: () => "| another table |\n",
+    declarationSchema: () => ({ title: "another schema" }),
   };
   const program = new Command().exitOverride().option("--json");
   const shell = {
@@ -116,7 +118,9 @@ describe("ringrift workload check", () => {
   });
 });
 
-it("ringrift workload messages prints the table, or the schema for programs", async () => {
+it("ringrift workload messages and declaration print the table, or the schema for programs", async () => {
+  expect((await run(["workload", "declaration"], true)).out).toBe("| another table |\n");
+  expect(JSON.parse((await run(["--json", "workload", "declaration"], true)).out)).toEqual({ title: "another schema" });
   expect((await run(["workload", "messages"], true)).out).toBe("| a table |\n");
   expect(JSON.parse((await run(["--json", "workload", "messages"], true)).out)).toEqual({ title: "schema" });
 });

@@ -31,6 +31,8 @@ export interface WorkloadPort {
   }>;
   messages(): string;
   messagesSchema(): Record<string, unknown>;
+  declaration(): string;
+  declarationSchema(): Record<string, unknown>;
 }
 
 interface CheckOptions {
@@ -119,5 +121,13 @@ export function registerWorkload(program: Command, shell: Shell, workloads: Work
     .action(() => {
       if (shell.json) shell.print(workloads.messagesSchema());
       else shell.io.out(workloads.messages());
+    });
+
+  command
+    .command("declaration")
+    .description("print what the declaration of a workload may say: a Markdown table, or JSON Schema with --json")
+    .action(() => {
+      if (shell.json) shell.print(workloads.declarationSchema());
+      else shell.io.out(workloads.declaration());
     });
 }

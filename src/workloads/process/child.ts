@@ -2,7 +2,7 @@
 import { assert } from "../../kernel/index.ts";
 import type { WorkloadDeclaration } from "./declaration.ts";
 import type { Hasher } from "./hasher.ts";
-import { type JobHooks, type JobRequest, type JobRun, startJob } from "./job-run.ts";
+import { type JobHooks, type JobRequest, type JobRun, startJob, UNREAD_MS } from "./job-run.ts";
 import { type ChildExit, endingOfExit, type Fault, fault, type JobOutcome, tellExit } from "./outcome.ts";
 import { launch, type Program, type ProgramEdges, type ProgramPlace } from "./program.ts";
 import { commonVersion, type Hello, PROTOCOL_LEAST, PROTOCOL_VERSION, type ProgramMessage } from "./protocol.ts";
@@ -94,9 +94,11 @@ export async function startChild(
     return { ok: false, fault: program.broken ?? why, stderr_tail: program.stderr.tail(), exit };
   };
 
-  const timer = clock.after(limits.hello_seconds * 1_000, () =>
-    program.kill(fault("timeout", "no_hello", `the program did not say hello within ${limits.hello_seconds} s`)),
-  );
+  const late = () =>
+    program.kill(fault("timeout", "no_hello", `the program did not say hello within ${limits.hello_seconds} s`));
+  let timer = clock.after(limits.hello_seconds * 1_000, () => {
+    timer = clock.after(UNREAD_MS, late);
+  });
   const said = await greeted.promise;
   timer.cancel();
   if (said === undefined) {

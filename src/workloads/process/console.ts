@@ -8,7 +8,7 @@ import { type CheckReport, type CheckResult, checkWorkload } from "./check/check
 import { type Environment, parseDeclaration, resolvePaths } from "./declaration.ts";
 import { createGuardian } from "./guardian.ts";
 import { createHasher } from "./hasher.ts";
-import { messagesJsonSchema, printMessages } from "./messages-table.ts";
+import { declarationJsonSchema, messagesJsonSchema, printDeclaration, printMessages } from "./messages-table.ts";
 import { type ExampleJob, exampleJobSchema } from "./protocol.ts";
 
 export interface CheckRequest {
@@ -32,6 +32,9 @@ export interface WorkloadConsole {
   /** The protocol as a table for people, and as JSON Schema. */
   messages(): string;
   messagesSchema(): Record<string, unknown>;
+  /** What a declaration may say, likewise. */
+  declaration(): string;
+  declarationSchema(): Record<string, unknown>;
 }
 
 export interface ConsoleEdges {
@@ -107,5 +110,7 @@ export function createWorkloadConsole({ clock, random, env, cwd }: ConsoleEdges)
     },
     messages: printMessages,
     messagesSchema: messagesJsonSchema,
+    declaration: printDeclaration,
+    declarationSchema: declarationJsonSchema,
   };
 }

@@ -16,7 +16,7 @@ const limits = z.strictObject({
   hello_seconds: seconds(30, 600).describe("from its start to hello"),
   silence_seconds: seconds(120, DAY_SECONDS).describe("from one message to the next while a job runs"),
   grace_seconds: seconds(30, 3_600).describe("from cancel to SIGTERM"),
-  term_seconds: seconds(5, 600).describe("from SIGTERM, or shutdown, to SIGKILL"),
+  term_seconds: seconds(5, 600).describe("from shutdown to SIGTERM, and from SIGTERM to SIGKILL"),
   line_bytes: whole(MIB, 16 * MIB).describe("of one message"),
   messages_per_second: whole(500, 100_000).describe("over a few seconds"),
   artifacts: whole(256, 100_000).describe("of one job"),
@@ -31,7 +31,7 @@ const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of an en
 
 const declaration = z.strictObject({
   command: z.string().min(1).describe("the program; it is started without a shell"),
-  args: z.array(z.string()).max(1_000).default([]),
+  args: z.array(z.string()).max(1_000).default([]).describe("its arguments"),
   env_allow: z.array(variable).max(200).default([]).describe("variables that it may see beside the usual ones"),
   env: z.record(variable, z.string()).default({}).describe("variables that are set for it"),
   kinds: z.array(z.string().min(1)).min(1).describe("kinds of job that are given to it"),

@@ -18,6 +18,8 @@ interface Order {
 }
 
 const CENSUS_EVERY_MS = 1_000;
+/** Where there are so many processes that looking takes long, it is done less often: at most 1 % of a core. */
+const CENSUS_SHARE = 0.01;
 const AGAIN_MS = 5;
 /** About three seconds; what is still there then hangs in the kernel. */
 const MOST_ROUNDS = 600;
@@ -88,11 +90,15 @@ process.stdout.on("error", () => {});
 // Signals to the worker's group or service are for the worker; the guardian leaves when the worker has left.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
-const timer = setInterval(census, CENSUS_EVERY_MS);
+let timer = setTimeout(function count() {
+  const from = performance.now();
+  census();
+  timer = setTimeout(count, Math.max(CENSUS_EVERY_MS, (performance.now() - from) / CENSUS_SHARE));
+}, CENSUS_EVERY_MS);
 const orders = createInterface({ input: process.stdin });
 orders.on("line", (line) => obey(JSON.parse(line) as Order));
 orders.on("close", async () => {
-  clearInterval(timer);
+  clearTimeout(timer);
   await Promise.all(Array.from(watched.values(), end));
   process.exit(0);
 });

@@ -28,7 +28,7 @@ export {
 export { type Census, createGuardian, type Guardian } from "./guardian.ts";
 export { createHasher, type Hasher } from "./hasher.ts";
 export type { JobHooks, JobRequest } from "./job-run.ts";
-export { messagesJsonSchema, printMessages } from "./messages-table.ts";
+export { declarationJsonSchema, messagesJsonSchema, printDeclaration, printMessages } from "./messages-table.ts";
 export type { ChildExit, ErrorClass, Fault, JobOutcome, VerifiedArtifact } from "./outcome.ts";
 export {
   CANCEL_REASONS,

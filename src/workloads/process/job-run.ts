@@ -53,11 +53,13 @@ export interface JobRun {
   exited(exit: ChildExit): void;
 }
 
-const UNREAD_MS = 100;
+export const UNREAD_MS = 100;
 /** A deadline may be further away than a timer can reach, and clocks are set: look again at least this often. */
 const MOST_TIMER_MS = 60_000;
 
-const isReason = (value: unknown): value is CancelReason => CANCEL_REASONS.includes(value as CancelReason);
+/** Why a signal was aborted, in the words of the protocol. */
+export const cancelReasonOf = (signal: AbortSignal | undefined): CancelReason =>
+  CANCEL_REASONS.find((reason) => reason === signal?.reason) ?? "cancelled";
 
 const endingOfDone = ({ status, error }: DoneMessage, cancelled: CancelReason | undefined): Ending => {
   if (status === "ok") return { status: "completed", reason: "done" };
@@ -123,7 +125,7 @@ export function startJob(program: Program, job: JobRequest, hooks: JobHooks, edg
     program.send({ type: "cancel", job_id: job.job_id, reason, grace_seconds: limits.grace_seconds });
     press(limits.grace_seconds * 1_000);
   };
-  const onAbort = (): void => cancel(isReason(hooks.signal?.reason) ? hooks.signal.reason : "cancelled");
+  const onAbort = (): void => cancel(cancelReasonOf(hooks.signal));
 
   const watchDeadline = (atMs: number) => {
     const leftMs = atMs - clock.now();

@@ -1,5 +1,6 @@
 /** The protocol for readers: a table for people, a JSON Schema for programs, both from the one table of messages. */
 import { z } from "zod";
+import { workloadDeclarationSchema } from "./declaration.ts";
 import { MESSAGES, PROTOCOL_VERSION } from "./protocol.ts";
 
 interface FieldShown {
@@ -16,6 +17,7 @@ interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly description?: string;
+  readonly default?: unknown;
 }
 
 const typeOf = (node: SchemaNode): string => {
@@ -39,16 +41,41 @@ const fieldsOf = (schema: z.ZodType): FieldShown[] => {
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** The table of the manual, in Markdown. A field with a question mark may be left out. */
-export function printMessages(): string {
-  const rows = Object.entries(MESSAGES).flatMap(([type, { from, about, schema }]) => [
-    [`**\`${type}\`**`, from === "program" ? "program → worker" : "worker → program", `**${about}**`],
-    ...fieldsOf(schema).map((each) => [`\`${each.field}\``, each.type, each.about]),
-  ]);
-  return [["Message, field", "Direction, type", "Meaning"], ["---", "---", "---"], ...rows]
-    .map((cells) => `| ${cells.map(cell).join(" | ")} |\n`)
-    .join("");
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(cell).join(" | ")} |\n`).join("");
+
+/** The table of messages for the manual, in Markdown. A field with a question mark may be left out. */
+export const printMessages = (): string =>
+  table(
+    ["Message, field", "Direction, type", "Meaning"],
+    Object.entries(MESSAGES).flatMap(([type, { from, about, schema }]) => [
+      [`**\`${type}\`**`, from === "program" ? "program → worker" : "worker → program", `**${about}**`],
+      ...fieldsOf(schema).map((each) => [`\`${each.field}\``, each.type, each.about]),
+    ]),
+  );
+
+/** The table of what a declaration may say, limits included. */
+export function printDeclaration(): string {
+  const { properties = {}, required = [] } = schemaOf(workloadDeclarationSchema);
+  const { limits, ...own } = properties;
+  const fallback = (node: SchemaNode, name: string) =>
+    required.includes(name) ? "" : node.default === undefined ? "none" : `\`${JSON.stringify(node.default)}\``;
+  const rowOf =
+    (prefix: string) =>
+    ([name, node]: [string, SchemaNode]) => [
+      `\`${prefix}${name}\``,
+      typeOf(node),
+      fallback(node, name),
+      node.description ?? "",
+    ];
+  return table(
+    ["Field", "Type", "Default", "Meaning"],
+    [...Object.entries(own).map(rowOf("")), ...Object.entries(limits?.properties ?? {}).map(rowOf("limits."))],
+  );
 }
+
+export const declarationJsonSchema = (): Record<string, unknown> =>
+  z.toJSONSchema(workloadDeclarationSchema, { io: "input" }) as Record<string, unknown>;
 
 /** One JSON Schema with a definition for each message. */
 export const messagesJsonSchema = (): Record<string, unknown> => ({

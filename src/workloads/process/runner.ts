@@ -5,11 +5,11 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { assert, messageOf } from "../../kernel/index.ts";
-import { type Child, type ChildEdges, startChild } from "./child.ts";
+import { type Child, type ChildEdges, type ChildStart, startChild } from "./child.ts";
 import type { WorkloadDeclaration } from "./declaration.ts";
 import { checkInputs, type InputMemory } from "./files-inside.ts";
-import type { JobHooks, JobRequest } from "./job-run.ts";
-import { type ChildExit, type Fault, failed, fault, type JobOutcome } from "./outcome.ts";
+import { cancelReasonOf, type JobHooks, type JobRequest } from "./job-run.ts";
+import { type ChildExit, type Ending, endingOfCancel, type Fault, failed, fault, type JobOutcome } from "./outcome.ts";
 
 export interface RunnerPlace {
   /** For this runner alone: where its child runs, and where the log of its child is kept. */
@@ -29,9 +29,10 @@ export interface Runner {
   close(): Promise<void>;
 }
 
-const noOutcome = (job: JobRequest, error: Fault, stderrTail = "", exit?: ChildExit): JobOutcome => ({
+/** The outcome of a job that never reached a program. */
+const notBegun = (job: JobRequest, ending: Ending, stderrTail = "", exit?: ChildExit): JobOutcome => ({
   job_id: job.job_id,
-  ...failed(error),
+  ...ending,
   artifacts: [],
   metrics: {},
   messages: 0,
@@ -62,11 +63,22 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
   let busy = false;
   let closed = false;
 
-  const freshChild = async () => {
+  /** What a program has made unremovable stays, and is told; it is no reason to stop. */
+  const remove = (folder: string): Promise<void> =>
+    rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch((thrown: unknown) =>
+      edges.log.warn("A folder of a workload cannot be removed.", { folder, error: messageOf(thrown) }),
+    );
+
+  const freshChild = async (): Promise<ChildStart> => {
     if (child !== undefined && !child.usable) await child.stop();
     child = undefined;
-    await rm(childFolder, { recursive: true, force: true });
-    await mkdir(childFolder, { recursive: true });
+    try {
+      await rm(childFolder, { recursive: true, force: true });
+      await mkdir(childFolder, { recursive: true });
+    } catch (thrown) {
+      const wrong = fault("resource", "no_folder", `the folder of the program cannot be made: ${messageOf(thrown)}`);
+      return { ok: false, fault: wrong, stderr_tail: "" };
+    }
     const started = await startChild(
       declaration,
       { folder: childFolder, logFile: join(place.folder, "child.log") },
@@ -78,20 +90,22 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
 
   const tryJob = async (job: JobRequest, hooks: JobHooks): Promise<JobOutcome> => {
     const wrong = (await prepare(job)) ?? (await checkInputs(job.inputs, place.inputFolders, edges.hasher, memory));
-    if (wrong !== undefined) return noOutcome(job, wrong);
+    if (wrong !== undefined) return notBegun(job, failed(wrong));
+    if (hooks.signal?.aborted)
+      return notBegun(job, endingOfCancel(cancelReasonOf(hooks.signal), "the job had not begun"));
     let taken = child?.usable === true ? child : undefined;
     const waited = taken !== undefined;
     if (taken === undefined) {
       const started = await freshChild();
-      if (!started.ok) return noOutcome(job, started.fault, started.stderr_tail, started.exit);
+      if (!started.ok) return notBegun(job, failed(started.fault), started.stderr_tail, started.exit);
       taken = started.child;
     }
     if (!taken.hello.kinds.includes(job.kind))
-      return noOutcome(job, fault("bad_input", "unknown_kind", `the program does not do "${job.kind}"`));
+      return notBegun(job, failed(fault("bad_input", "unknown_kind", `the program does not do "${job.kind}"`)));
     const outcome = await taken.runJob(job, hooks);
     if (!waited || !neverTaken(outcome) || (await prepare(job)) !== undefined) return outcome;
     const started = await freshChild();
-    if (!started.ok) return noOutcome(job, started.fault, started.stderr_tail, started.exit);
+    if (!started.ok) return notBegun(job, failed(started.fault), started.stderr_tail, started.exit);
     return started.child.runJob(job, hooks);
   };
 
@@ -116,7 +130,7 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
       try {
         return await dismiss(await tryJob(job, hooks));
       } finally {
-        await rm(job.scratch_folder, { recursive: true, force: true, maxRetries: 3 });
+        await remove(job.scratch_folder);
         busy = false;
       }
     },
@@ -129,7 +143,7 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
       closed = true;
       await child?.stop();
       child = undefined;
-      await rm(childFolder, { recursive: true, force: true });
+      await remove(childFolder);
     },
   };
 }

@@ -261,6 +261,24 @@ describe("inputs", () => {
     expect(await run(file)).toMatchObject({ status: "failed" });
   });
 
+  test("folders that cannot be made are a typed failure, and so is a kind that the program does not do", async () => {
+    const { file } = bench.input("plain.txt", "no folder");
+    const runner = bench.runner("good");
+    const nowhere = { output_folder: `${file}/output`, scratch_folder: `${file}/scratch` };
+    expect(await runner.runJob(bench.job(nowhere))).toMatchObject({ error: { class: "resource", code: "no_folder" } });
+    expect(await runner.runJob(bench.job({ kind: "knitting" }))).toMatchObject({
+      error: { class: "bad_input", code: "unknown_kind" },
+    });
+    expect(await runner.runJob(bench.job())).toMatchObject({ status: "completed" });
+  });
+
+  test("a job that was cancelled before it began starts no program", async () => {
+    const runner = bench.runner("good");
+    const outcome = await runner.runJob(bench.job(), { signal: AbortSignal.abort("shutdown") });
+    expect(outcome).toMatchObject({ status: "preempted", reason: "shutdown; the job had not begun" });
+    expect(runner.child).toBeUndefined();
+  });
+
   test("an output folder that is not empty belongs to another attempt", async () => {
     const runner = bench.runner("good");
     const job = bench.job();
