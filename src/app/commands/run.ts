@@ -1,16 +1,25 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { OperatingError } from "../../kernel/index.ts";
 import { type CliIo, EXIT, reportFailure } from "../../surfaces/cli/index.ts";
 import { type CliPorts, createProgram } from "./program.ts";
 
 const HELP = new Set(["commander.helpDisplayed", "commander.version"]);
 
+/** The command that the words lead to, as one types it: its help is the one to read. */
+function commandAt(program: Command, args: readonly string[]): string {
+  let at = program;
+  for (const word of args) at = at.commands.find((command) => command.name() === word) ?? at;
+  const names: string[] = [];
+  for (let command: Command | null = at; command !== null; command = command.parent) names.unshift(command.name());
+  return names.join(" ");
+}
+
 /** What is wrong with the command line, in our words: the suggestion is the hint. */
-function usageError(error: CommanderError): OperatingError {
+function usageError(error: CommanderError, command: string): OperatingError {
   const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = rest.join(" ").replace(/^\(|\)$/g, "");
   return new OperatingError("USAGE", message, {
-    hint: suggestion === "" ? "'ringrift --help' shows what there is." : suggestion,
+    hint: suggestion === "" ? `'${command} --help' shows what there is.` : suggestion,
   });
 }
 
@@ -29,6 +38,6 @@ export async function runCli(args: readonly string[], io: CliIo, ports: CliPorts
     if (thrown.code.startsWith("ringrift.")) return thrown.exitCode;
     // A group without its command: its help has been printed already.
     if (thrown.code === "commander.help") return EXIT.usage;
-    return reportFailure(usageError(thrown), io, json);
+    return reportFailure(usageError(thrown, commandAt(program, args)), io, json);
   }
 }
