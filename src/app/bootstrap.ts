@@ -262,8 +262,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const audit = () => auditWiring(registry, { baseline: auditBaseline, facts: runtimeFacts(store, inner) });
     // Probes are answered from here on, until all else has ended; the rest is told to come back.
     undo.push(() => control.close());
-    await control.surface.open();
     undo.push(() => router.stop());
+    await control.surface.open();
     undo.push(() => units.stop());
     undo.push(() => daemons.shutdown());
     const bringUp = createBringUp({
