@@ -80,6 +80,13 @@ const IN_JOB: readonly Row[] = [
     reason: /said nothing/,
     limits: { silence_seconds: 0.3, term_seconds: 0.2 },
   },
+  {
+    how: "closes-output",
+    class: "protocol",
+    code: "output_closed",
+    reason: /closed its standard output/,
+    limits: { term_seconds: 0.2 },
+  },
   { how: "exit-0", class: "protocol", code: "no_done", reason: /ended without done \(exit code 0\)/ },
   { how: "exit-1", class: "crash", code: "crashed", reason: /in the middle of the job \(exit code 1\)/ },
   { how: "exit-64", class: "bad_input", code: "exit_bad_input", reason: /exit code 64/ },
