@@ -244,6 +244,16 @@ describe("cancelling", () => {
     }
   });
 
+  test("closing the runner gives a running job back, and may be done twice", async () => {
+    const runner = bench.runner("deaf-to-cancel", { limits: { grace_seconds: 0.1, term_seconds: 0.1 } });
+    const running = Promise.withResolvers<void>();
+    const outcome = runner.runJob(bench.job(), { progress: () => running.resolve() });
+    await running.promise;
+    await Promise.all([runner.close(), runner.close()]);
+    expect(await outcome).toMatchObject({ status: "preempted", exit: { signal: "SIGKILL" } });
+    expect((await outcome).reason).toMatch(/^shutdown; the program ended/);
+  });
+
   test("a deadline ends the job as too late", async () => {
     const runner = bench.runner("deaf-to-cancel", { limits: { grace_seconds: 0.1, term_seconds: 0.1 } });
     const outcome = await runner.runJob(bench.job({ deadline: Date.now() / 1_000 + 0.2 }));
