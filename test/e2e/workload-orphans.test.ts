@@ -62,11 +62,11 @@ test("however early a worker dies, nothing that it started stays", async () => {
 });
 
 test("a worker that was stopped longer than a program may be silent reads before it judges", async () => {
-  const { worker } = setUp({ programs: ["deaf-to-cancel"], limits: { silence_seconds: 0.5 } });
+  const { worker } = setUp({ programs: ["deaf-to-cancel"], limits: { silence_seconds: 1 } });
   await worker.waitForLine(/^running/);
   worker.kill("SIGSTOP");
   const stoppedMs = performance.now();
-  await until(() => performance.now() - stoppedMs > 1_200);
+  await until(() => performance.now() - stoppedMs > 2_000);
   const before = worker.lines.length;
   worker.kill("SIGCONT");
   // More words than a pipe can hold were said meanwhile and later; none of them was an outcome.

@@ -13,7 +13,8 @@
  * Python. `checkWorkload` tries a program against all rules. `MESSAGES` is the protocol.
  */
 
-export { type CheckReport, type CheckResult, checkWorkload } from "./check/check.ts";
+export { type CheckReport, checkWorkload } from "./check/check.ts";
+export type { CheckResult } from "./check/tries.ts";
 export { type Child, type ChildEdges, type ChildStart, startChild } from "./child.ts";
 export { createWorkloadConsole, type WorkloadConsole } from "./console.ts";
 export {

@@ -143,6 +143,13 @@ export async function launch(
     if (reading && !lines.push(chunk))
       kill(fault("protocol", "line_too_long", `the program wrote a line of more than ${limits.line_bytes} bytes`));
   });
+  child.stdout.once("end", () => {
+    // Usually it is about to end. If it is not, nothing more can be heard of it.
+    edges.clock.after(limits.term_seconds * 1_000, () => {
+      if (!exited && reading)
+        kill(fault("protocol", "output_closed", "the program closed its standard output and goes on"));
+    });
+  });
   child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
 

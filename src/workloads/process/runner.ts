@@ -25,7 +25,7 @@ export interface Runner {
   runJob(job: JobRequest, hooks?: JobHooks): Promise<JobOutcome>;
   /** Starts the child before there is a job for it; its hello, or why there is none. */
   warm(): Promise<Child | Fault>;
-  /** Ends the child with all that it started. */
+  /** Gives a running job back, and ends the child with all that it started. */
   close(): Promise<void>;
 }
 
@@ -60,8 +60,9 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
   const memory: InputMemory = new Map();
   const childFolder = join(place.folder, "child");
   let child: Child | undefined;
-  let busy = false;
-  let closed = false;
+  /** Aborts when the runner closes: a job that runs then is given back. */
+  const closing = new AbortController();
+  let busy: Promise<unknown> | undefined;
 
   /** What a program has made unremovable stays, and is told; it is no reason to stop. */
   const remove = (folder: string): Promise<void> =>
@@ -125,13 +126,18 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
       return child;
     },
     async runJob(job, hooks = {}) {
-      assert(!busy && !closed, "a runner runs one job at a time, and none once it is closed");
-      busy = true;
+      assert(
+        busy === undefined && !closing.signal.aborted,
+        "a runner runs one job at a time, and none once it is closed",
+      );
+      const signal = hooks.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, hooks.signal]);
+      const running = tryJob(job, { ...hooks, signal }).then(dismiss);
+      busy = running;
       try {
-        return await dismiss(await tryJob(job, hooks));
+        return await running;
       } finally {
         await remove(job.scratch_folder);
-        busy = false;
+        busy = undefined;
       }
     },
     async warm() {
@@ -140,7 +146,8 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
       return started.ok ? started.child : started.fault;
     },
     async close() {
-      closed = true;
+      closing.abort("shutdown");
+      await busy;
       await child?.stop();
       child = undefined;
       await remove(childFolder);

@@ -40,18 +40,17 @@ test("a program that keeps all rules passes them all", async () => {
   expect(report.results.length).toBe(11);
 });
 
-const SHORT = { grace_seconds: 0.2, term_seconds: 0.2, silence_seconds: 2 };
 const BREAKS: readonly (readonly [string, readonly string[], object?])[] = [
   ["no-progress", ["progress selfplay"]],
   ["leaves", ["sequence selfplay"]],
   ["random", ["deterministic selfplay"]],
   ["strays", ["folders selfplay"]],
   ["changes-input", ["folders selfplay"]],
-  ["deaf", ["cancel selfplay"], SHORT],
+  ["deaf", ["cancel selfplay"], { grace_seconds: 0.2 }],
   ["any-kind", ["bad input: unknown kind"]],
   ["retryable", ["bad input: unknown kind"]],
   ["exit-1", ["bad input: no JSON"]],
-  ["stays", ["shutdown", "input closed"], SHORT],
+  ["stays", ["shutdown", "input closed"], { term_seconds: 1.5 }],
 ];
 
 for (const [rule, failed, limits] of BREAKS)

@@ -128,6 +128,10 @@ const jobs = {
     writeSync(2, "the last words\n");
     behave(job);
   },
+  "closes-output": () => {
+    closeSync(1);
+    forever();
+  },
   "exit-0": () => process.exit(0),
   "exit-1": () => {
     writeSync(2, "something broke\n");
