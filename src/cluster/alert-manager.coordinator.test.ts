@@ -38,12 +38,15 @@ const receiver = (name = "pager"): Receiver => {
 };
 const told = ({ got }: Receiver) => got.map((message) => (message.kind === "alert" ? message.transition : "summary"));
 
-const start = async (over: Partial<AlertManagerPorts> = {}) => {
+const start = async (
+  over: Partial<AlertManagerPorts> = {},
+  wrap: (store: World["store"]) => AlertManagerPorts["store"] = (store) => store,
+) => {
   const w = unitWorld(builtinRows);
   worlds.push(w);
   const pager = receiver();
   const ports = (): AlertManagerPorts => ({
-    store: w.store,
+    store: wrap(w.store),
     clock: w.clock,
     random: seededRandom(3),
     sinks: [pager],
@@ -280,6 +283,43 @@ describe("alert_manager", () => {
     expect(book.list()).toEqual([]);
     await w.pass(3 * MINUTE);
     expect(book.list()).toMatchObject([{ status: "open", subject: "worker@n7" }]);
+  });
+
+  test("tells of a silence, and of its end, also when the disk refused at that moment", async () => {
+    let refuses = false;
+    const { w, pager, book } = await start({}, (store) => ({
+      ...store,
+      read: (sql, ...params) => store.read(sql, ...params),
+      commit: (operations) =>
+        refuses ? Promise.reject(new OperatingError("STORE_FULL", "no room")) : store.commit(operations),
+    }));
+    const beat = () =>
+      w.router.publish(
+        "COORDINATOR_HEARTBEAT",
+        { coordinator_name: "far", node_id: "n2" as never, health: "running", handled_events: 0, failed_events: 0 },
+        { source: "test" },
+      );
+    // That its own round failed is another alert.
+    const absent = () => book.list().filter(({ key }) => key.startsWith("ABSENCE/"));
+    const toldOf = () =>
+      pager.got.flatMap((each) =>
+        each.kind === "alert" && each.alert.key.startsWith("ABSENCE/") ? [each.transition] : [],
+      );
+    await beat();
+    await w.pass(290_000);
+    refuses = true;
+    await w.pass(60_000);
+    refuses = false;
+    await w.pass(5_000);
+    expect(absent()).toMatchObject([{ status: "open", subject: "far@n2" }]);
+    expect(toldOf()).toEqual(["opened-1"]);
+    refuses = true;
+    await beat();
+    await w.pass(5_000);
+    refuses = false;
+    await w.pass(5_000);
+    expect(absent()).toMatchObject([{ status: "closed" }]);
+    expect(toldOf()).toEqual(["opened-1", "closed-2"]);
   });
 
   test("watches what the user asks for", async () => {
