@@ -360,6 +360,16 @@ describe("the book of alerts", () => {
     expect(book.list({ limit: 1 })).toHaveLength(1);
   });
 
+  test("counts those that are not closed, however many there are", async () => {
+    const { w, book, fail } = await start();
+    for (let i = 0; i < 1_100; i += 1) await fail(`board${i}_2p`);
+    await w.pass(5_000);
+    const [first, second] = book.list();
+    await w.driven(book.acknowledge(first!.id, "ann"));
+    await w.driven(book.close(second!.id, "ann"));
+    expect(book.counts()).toEqual({ info: 0, warning: 0, error: 1_099, critical: 0 });
+  });
+
   test("says which alert there is none of, and what is closed already", async () => {
     const { w, book, fail } = await start();
     const codeOf = (work: Promise<unknown>) =>
