@@ -247,7 +247,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const registry: Registry = withOwnUnits(live, options.units ?? []);
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
-    const sources = { router: inner, daemons, units: () => units.status(), openAlerts: () => openAlertsOf(alerts) };
+    const sources = { router: inner, daemons, units: () => units.status(), openAlerts: () => openAlertsOf(cluster) };
     const status = () =>
       statusOf({
         router: inner,

@@ -1,9 +1,20 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { translateFault } from "../adapters/sqlite/faults.ts";
 import { isOperatingError, OperatingError } from "../kernel/index.ts";
-import { findEndpoint } from "../surfaces/index.ts";
+import { ENDPOINT_FILE, findEndpoint } from "../surfaces/index.ts";
+import { findHolder, holdsLock } from "./commands/own-process.ts";
 import { ownFile } from "./own-file.ts";
+
+/** Whoever has the lock, by its address, or by its number alone while it is still starting. */
+function holderOf(dataDir: string): string {
+  const first = findEndpoint(dataDir);
+  if (first !== undefined && holdsLock(first.pid, dataDir) !== false)
+    return `process ${first.pid} (port ${first.port})`;
+  const pid = findHolder(dataDir);
+  return pid === undefined ? "another process" : `process ${pid}, which is still starting or ending`;
+}
 
 /**
  * One main process for each data folder. The lock is SQLite's own on a file beside the journal, so the operating system
@@ -23,13 +34,13 @@ export function guardDataDir(dataDir: string): { release(): void } {
     lock.close();
     const fault = translateFault(cause);
     if (!isOperatingError(fault, "STORE_LOCKED")) throw fault;
-    const first = findEndpoint(dataDir);
-    const who = first === undefined ? "another process" : `process ${first.pid} (port ${first.port})`;
-    throw new OperatingError("ALREADY_RUNNING", `the data folder ${dataDir} is in use by ${who}`, {
+    throw new OperatingError("ALREADY_RUNNING", `the data folder ${dataDir} is in use by ${holderOf(dataDir)}`, {
       cause,
       hint: "Stop the first one, or choose another folder with RINGRIFT_DATA_DIR.",
     });
   }
+  // The address of a process that was killed leads nowhere, or by now to somebody else.
+  rmSync(join(dataDir, ENDPOINT_FILE), { force: true });
   return {
     release() {
       if (!lock.isOpen) return;

@@ -38,12 +38,15 @@ const receiver = (name = "pager"): Receiver => {
 };
 const told = ({ got }: Receiver) => got.map((message) => (message.kind === "alert" ? message.transition : "summary"));
 
-const start = async (over: Partial<AlertManagerPorts> = {}) => {
+const start = async (
+  over: Partial<AlertManagerPorts> = {},
+  wrap: (store: World["store"]) => AlertManagerPorts["store"] = (store) => store,
+) => {
   const w = unitWorld(builtinRows);
   worlds.push(w);
   const pager = receiver();
   const ports = (): AlertManagerPorts => ({
-    store: w.store,
+    store: wrap(w.store),
     clock: w.clock,
     random: seededRandom(3),
     sinks: [pager],
@@ -282,6 +285,43 @@ describe("alert_manager", () => {
     expect(book.list()).toMatchObject([{ status: "open", subject: "worker@n7" }]);
   });
 
+  test("tells of a silence, and of its end, also when the disk refused at that moment", async () => {
+    let refuses = false;
+    const { w, pager, book } = await start({}, (store) => ({
+      ...store,
+      read: (sql, ...params) => store.read(sql, ...params),
+      commit: (operations) =>
+        refuses ? Promise.reject(new OperatingError("STORE_FULL", "no room")) : store.commit(operations),
+    }));
+    const beat = () =>
+      w.router.publish(
+        "COORDINATOR_HEARTBEAT",
+        { coordinator_name: "far", node_id: "n2" as never, health: "running", handled_events: 0, failed_events: 0 },
+        { source: "test" },
+      );
+    // That its own round failed is another alert.
+    const absent = () => book.list().filter(({ key }) => key.startsWith("ABSENCE/"));
+    const toldOf = () =>
+      pager.got.flatMap((each) =>
+        each.kind === "alert" && each.alert.key.startsWith("ABSENCE/") ? [each.transition] : [],
+      );
+    await beat();
+    await w.pass(290_000);
+    refuses = true;
+    await w.pass(60_000);
+    refuses = false;
+    await w.pass(5_000);
+    expect(absent()).toMatchObject([{ status: "open", subject: "far@n2" }]);
+    expect(toldOf()).toEqual(["opened-1"]);
+    refuses = true;
+    await beat();
+    await w.pass(5_000);
+    refuses = false;
+    await w.pass(5_000);
+    expect(absent()).toMatchObject([{ status: "closed" }]);
+    expect(toldOf()).toEqual(["opened-1", "closed-2"]);
+  });
+
   test("watches what the user asks for", async () => {
     const { w, book } = await start({
       absence: [
@@ -318,6 +358,16 @@ describe("the book of alerts", () => {
     expect(book.list({ status: "closed" }).map(({ subject }) => subject)).toEqual(["b_2p"]);
     expect(book.list({ severity: "critical" })).toEqual([]);
     expect(book.list({ limit: 1 })).toHaveLength(1);
+  });
+
+  test("counts those that are not closed, however many there are", async () => {
+    const { w, book, fail } = await start();
+    for (let i = 0; i < 1_100; i += 1) await fail(`board${i}_2p`);
+    await w.pass(5_000);
+    const [first, second] = book.list();
+    await w.driven(book.acknowledge(first!.id, "ann"));
+    await w.driven(book.close(second!.id, "ann"));
+    expect(book.counts()).toEqual({ info: 0, warning: 0, error: 1_099, critical: 0 });
   });
 
   test("says which alert there is none of, and what is closed already", async () => {

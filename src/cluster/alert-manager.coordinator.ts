@@ -2,7 +2,14 @@ import { hash } from "node:crypto";
 import { defineDaemon, onEach, type UnitContext } from "../daemons/index.ts";
 import type { Clock, Log, Random } from "../kernel/index.ts";
 import type { AnyEvent, Store } from "../router/index.ts";
-import { type AbsenceRule, absenceKey, builtinAbsenceRules, createWatches, type Watches } from "./alerts/absence.ts";
+import {
+  type AbsenceRule,
+  absenceKey,
+  builtinAbsenceRules,
+  createWatches,
+  type Watches,
+  type WatchNews,
+} from "./alerts/absence.ts";
 import { saveWatches, storedWatches } from "./alerts/absence-rows.ts";
 import { ageAlerts, closeAlertOf, forgetAlerts, type Recipient, raiseAlert } from "./alerts/alert-rows.ts";
 import { type DeliverySettings, deliver, deliveryDefaults } from "./alerts/delivery.ts";
@@ -39,6 +46,8 @@ export interface AlertManagerPorts {
 
 interface Cache {
   readonly watches: Watches;
+  /** What the watches found and no commit has told yet, in order. */
+  news: readonly ({ readonly kind: "back" | "silent" } & WatchNews["silent"][number])[];
   /** On the clock that never goes back; undefined before the first look. */
   lookedAt: number | undefined;
   savedAt: number;
@@ -92,16 +101,29 @@ export const alertManagerCoordinator = (ports: AlertManagerPorts) => {
     const look = clock.monotonic();
     const { silent, back } = cache.watches.pass(look - (cache.lookedAt ?? look));
     cache.lookedAt = look;
-    const save = silent.length + back.length > 0 || now - cache.savedAt >= settings.saveEveryMs;
+    cache.news = [
+      ...cache.news,
+      ...back.map((each) => ({ kind: "back" as const, ...each })),
+      ...silent.map((each) => ({ kind: "silent" as const, ...each })),
+    ];
+    const save = cache.news.length > 0 || now - cache.savedAt >= settings.saveEveryMs;
     if (!save) return;
     const changes = cache.watches.takeChanges();
+    try {
+      await store.commit([...cache.news.map((each) => operationOf(each, now)), saveWatches(changes)]);
+    } catch (thrown) {
+      // A disk that refuses for a moment must not swallow an alarm: the next round tells all of it.
+      cache.watches.putBack(changes);
+      throw thrown;
+    }
+    cache.news = [];
     cache.savedAt = now;
-    await store.commit([
-      ...back.map(({ rule, row }) =>
-        closeAlertOf({ key: absenceKey(row), at: now, to, by: rule.event || "configuration" }),
-      ),
-      ...silent.map(({ rule, row }) =>
-        raiseAlert({
+  };
+
+  const operationOf = ({ kind, rule, row }: Cache["news"][number], now: number) =>
+    kind === "back"
+      ? closeAlertOf({ key: absenceKey(row), at: now, to, by: rule.event || "configuration" })
+      : raiseAlert({
           key: absenceKey(row),
           id: `al_${hash("sha256", `${absenceKey(row)} ${row.seen_at}`).slice(0, 32)}`,
           severity: rule.severity,
@@ -113,11 +135,7 @@ export const alertManagerCoordinator = (ports: AlertManagerPorts) => {
           policy: alertPolicies.lasting,
           at: now,
           to,
-        }),
-      ),
-      saveWatches(changes),
-    ]);
-  };
+        });
 
   const keepOrder = async (cache: Cache, now: number, log: Log): Promise<void> => {
     // A read first: a commit that changes nothing is still a commit.
@@ -151,6 +169,7 @@ export const alertManagerCoordinator = (ports: AlertManagerPorts) => {
     state: {
       cache: (): Cache => ({
         watches: createWatches(rules, storedWatches(store), clock.now()),
+        news: [],
         lookedAt: undefined,
         savedAt: clock.now(),
         forgotAt: Number.NEGATIVE_INFINITY,

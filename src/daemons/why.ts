@@ -1,5 +1,6 @@
 import { didYouMean, isOperatingError, OperatingError } from "../kernel/index.ts";
 import type { DaemonInfo } from "./daemon-manager/daemon.ts";
+import { OPERATOR_HOLD } from "./daemon-manager/holds.ts";
 import { daemonTypes, resolveDaemon } from "./daemon-types.ts";
 import type { HealthState } from "./health.ts";
 import { consumerOf } from "./identity.ts";
@@ -216,7 +217,7 @@ function holdGates(info: DaemonInfo): Gate[] {
       required: "no hold",
       since,
       hint:
-        actor === "operator"
+        hold === OPERATOR_HOLD
           ? `Resume it: POST /v1/daemons/${info.name}/resume.`
           : `${actor} lifts it when its reason is over.`,
     }),

@@ -146,7 +146,38 @@ describe("GET /events", () => {
       .poll(() => Object.values(surface.coordination.router.listSubscribers()).flat(), { timeout: 5_000 })
       .not.toContain("stream");
   });
+
+  test("refuses one stream too many, and leaves no listener behind for it either", async () => {
+    const port = { host: "127.0.0.1", port: surface.coordination.api.port };
+    const listeners = () =>
+      (surface.coordination.router.listSubscribers()["*"] ?? []).filter((name) => name === "stream").length;
+    await expect.poll(listeners).toBe(0);
+    const readers: EventReader[] = [];
+    for (let i = 0; i < 131; i += 1) readers.push(await readEvents(port, i % 2 === 0 ? "/events" : "/v1/stream"));
+    expect(readers.map(({ status }) => status).filter((status) => status === 429)).toHaveLength(3);
+    expect(listeners()).toBe(128);
+    for (const reader of readers) reader.cut();
+    await expect.poll(listeners).toBe(0);
+  });
+
+  test("a reader that takes nothing is cut off when its token ends", async () => {
+    const body = { label: "idler", scope: "read" };
+    const { json } = await surface.ask("socket", "/v1/tokens", { method: "POST", body });
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    await expect.poll(sockets).toBe(0);
+    const port = { host: "127.0.0.1", port: surface.coordination.api.port };
+    const idler = await readEvents(port, "/events", { authorization: `Bearer ${json.token}` });
+    idler.pause();
+    for (let i = 0; i < 40; i += 1) await Promise.all(Array.from({ length: 10 }, (_, n) => publish(n, "n1", long)));
+    expect(sockets()).toBe(2);
+    await surface.ask("socket", `/v1/tokens/${json.id}`, { method: "DELETE" });
+    // Our end of it stays, since it does not look.
+    await expect.poll(sockets, { timeout: 15_000 }).toBe(1);
+    idler.cut();
+  });
 });
+
+const long = "x".repeat(40_000);
 
 describe("pages of the journal", () => {
   const page = async (path: string) =>

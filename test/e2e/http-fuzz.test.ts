@@ -150,7 +150,9 @@ const kept = () => {
     letters: rows("SELECT * FROM dead_letters"),
     actions: rows("SELECT * FROM dead_letter_actions"),
     tokens: rows("SELECT id, scope, revoked_at FROM api_tokens"),
-    state: rows("SELECT table_name, key, value FROM state_rows"),
+    // Units that measure and tidy write by themselves, and would be mistaken for what a request did.
+    state: rows(`SELECT table_name, key, value FROM state_rows
+      WHERE table_name NOT IN ('maintenance_chores', 'health_verdict', 'resource_levels')`),
     daemons: surface.coordination.daemons.report().map(({ name, state, wanted, paused, restarts }) => ({
       name,
       state,

@@ -22,10 +22,16 @@ describe("every answer", () => {
   test("is what the table says that it is", async () => {
     const { eventId } = await surface.coordination.router.publish("HOST_OFFLINE", { node_id: "n1", reason: "silent" });
     const values = { name: "event_router", id: eventId, subject: "event_router" };
+    const error = { component: "c", error: "e", error_code: "E", severity: "error", node_id: "n1" } as const;
+    const alert = `al_${(await surface.coordination.router.publish("ERROR", error)).eventId}`;
+    await expect.poll(async () => (await surface.ask("socket", `/v1/alerts/${alert}`)).status).toBe(200);
     const readable = mounted.filter(({ method, endless }) => method === "GET" && !endless);
     expect(readable.length).toBeGreaterThan(15);
     for (const route of readable) {
-      const { status, json, text, type } = await surface.ask("socket", pathOf(route, values));
+      const { status, json, text, type } = await surface.ask(
+        "socket",
+        pathOf(route, route.id === "getAlert" ? { id: alert } : values),
+      );
       const answer = route.answers[status];
       expect(answer, `${route.id} ${status} ${text.slice(0, 200)}`).toBeDefined();
       expect(type).toContain(answer!.type);

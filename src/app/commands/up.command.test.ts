@@ -6,7 +6,7 @@ import { PassThrough, Readable } from "node:stream";
 import { Command, type CommanderError } from "commander";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DaemonContext } from "../../daemons/index.ts";
-import { silentLog, systemClock, virtualClock } from "../../kernel/index.ts";
+import { type Clock, silentLog, systemClock, virtualClock } from "../../kernel/index.ts";
 import { type CliIo, createPaint, type Shell } from "../../surfaces/cli/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
 import { readSettings } from "../settings.ts";
@@ -14,7 +14,10 @@ import { openTerminal } from "./terminal.ts";
 import { registerUp } from "./up.command.ts";
 
 /** `ringrift up` in this process, with one daemon more, and hands on what signals would do. */
-function world(stubborn: (context: DaemonContext) => Promise<void>) {
+function world(
+  stubborn: (context: DaemonContext) => Promise<void>,
+  { lastStep = async () => {}, clock = systemClock() }: { lastStep?: () => Promise<void>; clock?: Clock } = {},
+) {
   const dataDir = mkdtempSync(join(tmpdir(), "ringrift-up-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const said: string[] = [];
@@ -40,7 +43,7 @@ function world(stubborn: (context: DaemonContext) => Promise<void>) {
   };
   const shell = {
     io,
-    clock: systemClock(),
+    clock,
     paint: createPaint(false),
     width: 100,
     json: false,
@@ -54,10 +57,11 @@ function world(stubborn: (context: DaemonContext) => Promise<void>) {
     shell,
     () => readSettings({}, dataDir, { dataDir, port: 0 }),
     async (options) => {
-      const main = await bootstrapCoordination({ ...options, log: silentLog() });
+      const main = await bootstrapCoordination({ ...options, clock: systemClock(), log: silentLog() });
       main.daemons.registerFactory({ daemonType: "stubborn", factory: stubborn, readyAfterMs: null });
       await main.daemons.start("stubborn");
-      return main as never;
+      const shutdown = () => main.shutdown().then(lastStep);
+      return { ...main, shutdown } as never;
     },
   );
   const heard = (pattern: RegExp) =>
@@ -107,6 +111,24 @@ describe("the end of ringrift up", () => {
     await heard(/^stopping: waits for .*stubborn/);
     force();
     await heard(/^stopped by force after/);
+    expect(await code).toBe(130);
+  });
+
+  it("is not waited for any longer when even a forced one does not come", async () => {
+    const clock = systemClock();
+    // Its long waits are short, so that the test is.
+    const hasty: Clock = { ...clock, after: (ms, run, hold) => clock.after(Math.min(ms, 200), run, hold) };
+    const { heard, code, interrupt, force } = world(
+      async ({ ready, signal }) => {
+        ready();
+        await aborted(signal);
+      },
+      { lastStep: () => new Promise(() => {}), clock: hasty },
+    );
+    await heard(/^ready/);
+    interrupt();
+    await heard(/^stopping/);
+    force();
     expect(await code).toBe(130);
   });
 });

@@ -154,6 +154,7 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
     log: createLog(settings.logLevel, logStream === undefined ? {} : { stream: logStream }),
     isAlive: () => main.daemons.livenessProbe(),
   });
+  let summary: Summary | undefined;
   try {
     const { api } = main;
     const about = { pid: process.pid, port: api.port, socket_path: api.socketPath, data_dir: settings.dataDir };
@@ -172,7 +173,7 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
       told.abort();
     });
     await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier);
-    const summary = await stop(main, shell, region, notifier);
+    summary = await stop(main, shell, region, notifier);
     say(summary, shell);
     // Whoever supervises this process starts it again.
     if (broken !== undefined) throw broken;
@@ -180,8 +181,8 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
   } finally {
     region?.clear();
     loop.stop();
-    // After a failure on the way; otherwise it has been done.
-    await main.shutdown();
+    // After a failure on the way; otherwise it has been done, or was forced and has had all the time that it gets.
+    if (summary?.forced !== true) await main.shutdown();
     await notifier.close();
   }
 }

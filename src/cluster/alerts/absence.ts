@@ -35,6 +35,11 @@ export interface WatchNews {
   readonly back: readonly { readonly rule: AbsenceRule; readonly row: WatchRow }[];
 }
 
+export interface WatchChanges {
+  readonly rows: readonly WatchRow[];
+  readonly gone: readonly Pick<WatchRow, "rule" | "subject">[];
+}
+
 export interface Watches {
   /** Whether the event matters to any rule. */
   hears(eventType: string): boolean;
@@ -42,7 +47,9 @@ export interface Watches {
   /** Lets listened-to time pass; at most `mostStepMs` of it counts. */
   pass(elapsedMs: number): WatchNews;
   /** Rows that changed since they were last taken, and those that are gone. */
-  takeChanges(): { readonly rows: readonly WatchRow[]; readonly gone: readonly Pick<WatchRow, "rule" | "subject">[] };
+  takeChanges(): WatchChanges;
+  /** They could not be written down: they are taken again next time. */
+  putBack(changes: WatchChanges): void;
   readonly size: number;
 }
 
@@ -146,6 +153,10 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
       changed.clear();
       gone.clear();
       return taken;
+    },
+    putBack(changes) {
+      for (const row of changes.rows) if (rows.has(keyOf(row))) changed.add(keyOf(row));
+      for (const row of changes.gone) if (!rows.has(keyOf(row))) gone.set(keyOf(row), row);
     },
   };
 }

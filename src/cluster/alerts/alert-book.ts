@@ -21,6 +21,8 @@ export interface AlertBook {
   /** Newest first. */
   list(filter?: AlertFilter): Alert[];
   get(id: string): Alert;
+  /** How many are not closed, by severity. */
+  counts(): Readonly<Record<AlertSeverity, number>>;
   acknowledge(id: string, actor: string, note?: string): Promise<Alert>;
   close(id: string, actor: string, note?: string): Promise<Alert>;
 }
@@ -87,6 +89,18 @@ export function alertBook({ store, clock, recipients = [] }: AlertBookPorts): Al
       const row = store.read<AlertRow>("SELECT * FROM alerts WHERE id = ?", id)[0];
       if (row === undefined) throw notFound(id);
       return told(row);
+    },
+    counts() {
+      const found = store.read<{ severity: AlertSeverity; n: number }>(
+        "SELECT severity, count(*) AS n FROM alerts WHERE status IN ('open', 'acknowledged') GROUP BY severity",
+      );
+      return {
+        info: 0,
+        warning: 0,
+        error: 0,
+        critical: 0,
+        ...Object.fromEntries(found.map((row) => [row.severity, row.n])),
+      };
     },
     acknowledge: (id, actor, note) => decide(id, "acknowledge", actor, note),
     close: (id, actor, note) => decide(id, "close", actor, note),

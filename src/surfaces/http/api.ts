@@ -230,8 +230,10 @@ async function perform(
     query: parse(route.query, queryOf(c.req.url), "query"),
     body: route.body === null ? undefined : parse(route.body, await bodyOf(c, route)),
     lastEventId: lastEventIdOf(c.req.header("last-event-id")),
-    stream: (run) => streams.open(caller, c.req.raw.signal, { "content-type": type }, run),
+    stream: (run) => streams.open(caller, c.req.raw.signal, c.env.outgoing, { "content-type": type }, run),
   };
+  // Before it listens to anything: whoever is refused leaves nothing behind that still listens.
+  if (route.endless) streams.assertRoom(caller);
   const given = await route.handle(call);
   if (given instanceof Response) return given;
   const reply = given instanceof Reply ? given : new Reply(usualStatus(route), given);

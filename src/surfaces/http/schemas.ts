@@ -94,8 +94,11 @@ export const streamQuery = z.strictObject({
   credit: whole(1, 10_000).default(256).describe("Unacknowledged events that may be on their way at once."),
 });
 
+/** In the record of writes `local:` stands for who needs no token. */
+const label = name.refine((text) => !text.toLowerCase().startsWith("local:"), "labels do not begin with 'local:'");
+
 export const newTokenBody = z.strictObject({
-  label: name,
+  label,
   scope: z.enum(["read", "worker", "operator"]),
   expires_in_seconds: z
     .number()

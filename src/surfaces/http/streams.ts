@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { type Clock, OperatingError, sleep } from "../../kernel/index.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Caller, Out } from "./route.ts";
@@ -6,6 +7,8 @@ const MOST_STREAMS = 4_096;
 const MOST_FOR_ONE = 128;
 /** A reader that takes nothing for so long is gone, whatever its connection says. */
 const STALL_MS = 60_000;
+/** Whoever has not read to the end of an answer so long after it ended is cut off. */
+const GOODBYE_MS = 5_000;
 
 interface Open {
   readonly caller: Caller;
@@ -14,9 +17,12 @@ interface Open {
 
 /** The endless answers that are under way. They end with their reader, with its token, or with the process. */
 export interface Streams {
+  /** Throws when one more would be too many. Asked before anything is made ready for it. */
+  assertRoom(caller: Caller): void;
   open(
     caller: Caller,
     gone: AbortSignal,
+    outgoing: Pick<ServerResponse, "closed" | "once" | "destroy">,
     headers: Readonly<Record<string, string>>,
     run: (out: Out) => Promise<void>,
   ): Response;
@@ -32,17 +38,21 @@ export function createStreams(
 ): Streams {
   const all = new Set<Open>();
   const keyOf = ({ tokenId, actor, from }: Caller) => tokenId ?? `${actor} ${from}`;
+  const assertRoom = (caller: Caller) => {
+    const same = [...all].filter((one) => keyOf(one.caller) === keyOf(caller)).length;
+    if (all.size >= MOST_STREAMS || (same >= MOST_FOR_ONE && caller.from !== "socket"))
+      throw new OperatingError("TOO_MANY_STREAMS", `${same} streams of yours are open, ${all.size} of all`, {
+        retryable: true,
+        details: { retryAfterSeconds: 5 },
+      });
+  };
   return {
     get size() {
       return all.size;
     },
-    open(caller, gone, headers, run) {
-      const same = [...all].filter((one) => keyOf(one.caller) === keyOf(caller)).length;
-      if (all.size >= MOST_STREAMS || (same >= MOST_FOR_ONE && caller.from !== "socket"))
-        throw new OperatingError("TOO_MANY_STREAMS", `${same} streams of yours are open, ${all.size} of all`, {
-          retryable: true,
-          details: { retryAfterSeconds: 5 },
-        });
+    assertRoom,
+    open(caller, gone, outgoing, headers, run) {
+      assertRoom(caller);
       const end = new AbortController();
       const one: Open = { caller, end };
       all.add(one);
@@ -81,8 +91,12 @@ export function createStreams(
           expiry?.cancel();
           gone.removeEventListener("abort", abort);
           end.abort();
-          // A reader that does not read would keep a polite goodbye waiting for ever.
           writer.close().catch(() => undefined);
+          // A reader that does not read would keep a polite goodbye waiting for ever, and its connection with it.
+          if (!outgoing.closed) {
+            const patience = clock.after(GOODBYE_MS, () => outgoing.destroy());
+            outgoing.once("close", () => patience.cancel());
+          }
         }
       };
       void finish();

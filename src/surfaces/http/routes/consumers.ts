@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { unitNameOf } from "../../../daemons/index.ts";
+import { OperatingError } from "../../../kernel/index.ts";
 import { consumerStatus, inUnixSeconds, type Session } from "../../../router/index.ts";
 import { ingest, onTheWire } from "../ingest.ts";
 import { type Call, type Route, route } from "../route.ts";
@@ -13,6 +15,20 @@ const both = z.strictObject({ consumer: schema.name, session: schema.name });
 
 const delivered = (batch: Awaited<ReturnType<Session["poll"]>>) =>
   batch.map(({ event, attempt }) => ({ attempt, event: onTheWire(event) }));
+
+/**
+ * What the units of this process are owed is theirs, also while they are held or stopped: nobody outside reads it in their
+ * place or gives it up for them.
+ */
+const refuseOwn = ({ ports, params: { consumer } }: Pick<Call<z.output<typeof one>>, "ports" | "params">): void => {
+  const unit = unitNameOf(consumer);
+  const place = consumer.slice(unit.length + 1);
+  const here = place === "" || place === ports.router.nodeId || place.startsWith(`${ports.router.nodeId}/`);
+  if (here && ports.daemons.holds().has(unit))
+    throw new OperatingError("INVALID_CONSUMER", `'${consumer}' is a unit of the main process`, {
+      hint: "Choose another name; 'ringrift daemons' stops and pauses units.",
+    });
+};
 
 const sessionOf = ({ ports, params }: Call<z.output<typeof both>>): Session =>
   ports.router.session(params.consumer, params.session);
@@ -45,7 +61,10 @@ export const consumerRoutes: readonly Route[] = [
     limit: "write",
     params: one,
     answers: { 200: { about: "How many deliveries it is forgiven.", schema: z.object({ forgiven: z.int() }) } },
-    handle: ({ ports, params }) => ports.router.forgetConsumer(params.consumer),
+    handle(call) {
+      refuseOwn(call);
+      return call.ports.router.forgetConsumer(call.params.consumer);
+    },
   }),
   route({
     id: "openSession",
@@ -62,6 +81,7 @@ export const consumerRoutes: readonly Route[] = [
     },
     record: "after",
     async handle({ ports, params, body }) {
+      refuseOwn({ ports, params });
       const session = await ports.router.openSession({
         consumer: params.consumer,
         eventTypes: body.event_types,

@@ -18,8 +18,19 @@ const rowOf = (daemons: DaemonManager, spelling: string): Record<string, unknown
 
 const outcome = (daemons: DaemonManager, name: string, ok: boolean, message: string) => {
   const row = rowOf(daemons, name);
-  const why = row.permanently_failed ?? row.paused ?? row.last_error;
-  return { name: row.name, state: row.state, ok, message: ok ? message : String(why ?? `it is ${row.state}`) };
+  return { name: row.name, state: row.state, ok, message: ok ? message : whyNot(daemons, String(row.name)) };
+};
+
+/** Why a daemon does not run, also where nobody wants it to. */
+const whyNot = (daemons: DaemonManager, name: string): string => {
+  const status = daemons.getStatus();
+  const { permanentFailure, paused, holds, lastError, state, dependsOn } = status[name]!;
+  if (permanentFailure !== null) return permanentFailure.reason;
+  if (paused !== null) return paused;
+  if (holds.length > 0) return holds.map(({ reason }) => reason).join("; ");
+  const missing = dependsOn.filter((on) => !daemons.isRunning(on));
+  if (missing.length > 0) return `it depends on ${missing.join(", ")}, which does not run`;
+  return lastError ?? `it is ${state}`;
 };
 
 interface Decision {
@@ -45,6 +56,8 @@ const verbs: Readonly<
   restart: {
     summary: "Ends a daemon and starts it again.",
     async run({ daemons, name, actor }) {
+      // One that was given up is not even stopped: it would no longer be wanted, and its reset would not start it.
+      if (daemons.isPermanentlyFailed(name)) return daemons.start(name, { actor });
       if (!(await daemons.stop(name, { actor }))) return false;
       return daemons.start(name, { actor, waitForDeps: true });
     },
@@ -56,11 +69,8 @@ const verbs: Readonly<
     said: "its restarts count from zero again",
   },
   resume: {
-    summary: "Lets a paused daemon run again.",
-    run({ daemons, name, actor }) {
-      daemons.resume(name, { actor });
-      return true;
-    },
+    summary: "Lifts the pause of an operator; what else holds the daemon goes on holding it.",
+    run: ({ daemons, name, actor }) => daemons.resume(name, { actor }).length === 0,
     said: "resumed",
   },
 };
