@@ -47,7 +47,7 @@ test.each([
     const rows = db.prepare("SELECT payload FROM events WHERE event_type = 'ERROR'").all() as { payload: string }[];
     const errors = rows.map(({ payload }) => JSON.parse(payload) as Record<string, unknown>);
     // A slow machine may block it elsewhere too; this one is named.
-    const error = errors.find(({ details }) => JSON.stringify(details).includes("innocentBlocker"))!;
+    const error = errors.find(({ details }) => JSON.stringify(details ?? null).includes("innocentBlocker"))!;
     expect(error).toMatchObject({ error_code: "MAIN_LOOP_BLOCKED", component: "main_loop", node_id: "n1" });
     const { blocked_seconds, stack: kept } = error.details as { blocked_seconds: number; stack: string[] };
     expect(blocked_seconds).toBeGreaterThanOrEqual(2.9);
