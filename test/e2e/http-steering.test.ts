@@ -102,3 +102,11 @@ test("no token bears a name under which the record knows those who need none", a
     expect([status, json.code]).toEqual([422, "INVALID_REQUEST"]);
   }
 });
+
+test("where nobody is meant to judge the health of the system, none is told", async () => {
+  const node = await runSurface({ RINGRIFT_PROFILE: "training_node" });
+  const { status, json } = await node.ask("socket", "/health");
+  expect([status, json.code]).toEqual([404, "HEALTH_NOT_FOUND"]);
+  expect((await node.ask("socket", "/readyz")).status).toBe(200);
+  await node.end();
+});
