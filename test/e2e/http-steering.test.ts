@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Store } from "../../src/router/index.ts";
 import { type RunningSurface, runSurface } from "../support/surface.ts";
 
 let surface: RunningSurface;
@@ -64,6 +65,34 @@ describe("what one asks of a daemon is answered with what came of it", () => {
     expect((await post("/v1/daemons/fragile/reset")).json).toMatchObject({ ok: true });
     await expect.poll(() => stateOf("fragile")).toBe("running");
   });
+});
+
+test("what was asked of a daemon is on disk when the answer comes", async () => {
+  let slow = false;
+  const wrapStore = (store: Store): Store => ({
+    async commit(operations) {
+      // The supervisor's books take a detour; all else passes them by.
+      if (slow && JSON.stringify(operations).includes("daemon_books"))
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      return store.commit(operations);
+    },
+    read: (sql, ...params) => store.read(sql, ...params),
+    get fault() {
+      return store.fault;
+    },
+    onFault: (listen) => store.onFault(listen),
+    close: () => store.close(),
+  });
+  const other = await runSurface({}, { wrapStore });
+  slow = true;
+  const asking = { method: "POST", body: { reason: "the disk is moved" } };
+  const { json } = await other.ask("socket", "/v1/daemons/dlq_retry/pause", asking);
+  expect(json).toMatchObject({ ok: true, message: "paused" });
+  const [book] = other.coordination.router.store.read<{ value: string }>(
+    "SELECT value FROM state_rows WHERE table_name = 'daemon_books' AND key = 'dlq_retry'",
+  );
+  expect(JSON.parse(book!.value).holds).toMatchObject([{ reason: "the disk is moved" }]);
+  await other.end();
 });
 
 test("what a unit is owed is read and given up by nobody else, also while it is held", async () => {
