@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
-import { systemHealth } from "../cluster/index.ts";
 import {
   type AuditReport,
   auditBaseline,
@@ -46,7 +45,7 @@ import {
 } from "../surfaces/index.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
-import { alertsPortOf, clusterPortsOf, openAlertsOf, workOf } from "./cluster-ports.ts";
+import { alertsPortOf, clusterPortsOf, judgedHealth, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
 import { ownFile } from "./own-file.ts";
 import { profileOf } from "./profile.ts";
@@ -218,7 +217,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
             subject,
             whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),
           ),
-        health: () => systemHealth(store, clock.now()),
+        health: () => judgedHealth(store, clock.now(), units),
         alerts,
         bootstrapStatus: () => ({ ...bringUp.status() }),
         shutdown(reason, actor) {

@@ -6,13 +6,15 @@ import {
   logSink,
   readAlertRules,
   recipientsOf,
+  type SystemHealth,
   slackSink,
+  systemHealth,
   systemSampler,
   webhookSink,
 } from "../cluster/index.ts";
 import type { Registry, UnitRuntime } from "../daemons/index.ts";
 import type { Catalog } from "../events/index.ts";
-import type { Clock, Log, Random } from "../kernel/index.ts";
+import { type Clock, type Log, OperatingError, type Random } from "../kernel/index.ts";
 import type { Store } from "../router/index.ts";
 import type { AlertsPort } from "../surfaces/index.ts";
 import type { Settings } from "./settings.ts";
@@ -83,6 +85,15 @@ export function workOf(
       health,
       message,
     }));
+}
+
+/** The health of the system, where there is somebody to judge it. Where nobody is meant to, silence is no bad sign. */
+export function judgedHealth(store: Store, now: number, units: Pick<UnitRuntime, "outcomes">): SystemHealth {
+  if (!units.outcomes().some(({ name }) => name === "health_manager"))
+    throw new OperatingError("HEALTH_NOT_FOUND", "nobody judges the health of the system in this process", {
+      hint: "health_manager does, in the profile coordinator; 'ringrift status' says how this process does.",
+    });
+  return systemHealth(store, now);
 }
 
 /** The alerts, as the API asks for them. */

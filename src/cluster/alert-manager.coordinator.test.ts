@@ -401,4 +401,19 @@ describe("the book of alerts", () => {
     expect(book.list().map(({ event_type }) => event_type)).toEqual(["DLQ_EVENTS_PURGED"]);
     expect(w.store.read("SELECT DISTINCT alert_id FROM alert_outbox")).toHaveLength(1);
   });
+
+  test("forgets messages that were summed up, and summed up again", async () => {
+    const { w, pager, fail } = await start({ settings: { keepClosedMs: 2 * HOUR, mostWaiting: 5 } });
+    pager.mood = "fails";
+    for (let i = 0; i < 60; i += 1) {
+      await fail(`board${i}_2p`);
+      await w.pass(1_000);
+    }
+    const summaries = () =>
+      w.store.read("SELECT 1 FROM alert_outbox WHERE alert_id IS NULL AND status = 'summarized'").length;
+    expect(summaries()).toBeGreaterThan(2);
+    pager.mood = "takes";
+    await w.pass(12 * HOUR);
+    expect(summaries()).toBe(0);
+  });
 });

@@ -234,6 +234,27 @@ describe("on loopback", () => {
     await surface.end();
   });
 
+  test("who has no token, or asks for what there is not, is heard only so often; a good token passes all the while", async () => {
+    const surface = await runSurface({ RINGRIFT_RATE_FACTOR: "0.05" });
+    const asked: [string, Asking, number][] = [
+      ["/v1/shutdown", { method: "POST", body: {} }, 401],
+      ["/no/such/route", {}, 404],
+      ["/status", { headers: { host: "evil.example" } }, 403],
+    ];
+    const seen: number[] = [];
+    for (let round = 0; round < 10; round += 1)
+      for (const [path, asking] of asked) seen.push((await surface.ask("port", path, asking)).status);
+    expect(seen.slice(0, 9)).toEqual([401, 404, 403, 401, 404, 403, 401, 404, 403]);
+    expect(seen.slice(-3)).toEqual([429, 429, 429]);
+    const { status } = await surface.ask("port", "/v1/daemons/dlq_retry/resume", {
+      method: "POST",
+      body: {},
+      token: surface.token,
+    });
+    expect(status).toBe(200);
+    await surface.end();
+  });
+
   test("tokens outlive a restart, and so does their end", async () => {
     const first = await runSurface();
     const issue = async (label: string) =>

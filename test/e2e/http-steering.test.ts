@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Store } from "../../src/router/index.ts";
 import { type RunningSurface, runSurface } from "../support/surface.ts";
 
 let surface: RunningSurface;
@@ -66,6 +67,34 @@ describe("what one asks of a daemon is answered with what came of it", () => {
   });
 });
 
+test("what was asked of a daemon is on disk when the answer comes", async () => {
+  let slow = false;
+  const wrapStore = (store: Store): Store => ({
+    async commit(operations) {
+      // The supervisor's books take a detour; all else passes them by.
+      if (slow && JSON.stringify(operations).includes("daemon_books"))
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      return store.commit(operations);
+    },
+    read: (sql, ...params) => store.read(sql, ...params),
+    get fault() {
+      return store.fault;
+    },
+    onFault: (listen) => store.onFault(listen),
+    close: () => store.close(),
+  });
+  const other = await runSurface({}, { wrapStore });
+  slow = true;
+  const asking = { method: "POST", body: { reason: "the disk is moved" } };
+  const { json } = await other.ask("socket", "/v1/daemons/dlq_retry/pause", asking);
+  expect(json).toMatchObject({ ok: true, message: "paused" });
+  const [book] = other.coordination.router.store.read<{ value: string }>(
+    "SELECT value FROM state_rows WHERE table_name = 'daemon_books' AND key = 'dlq_retry'",
+  );
+  expect(JSON.parse(book!.value).holds).toMatchObject([{ reason: "the disk is moved" }]);
+  await other.end();
+});
+
 test("what a unit is owed is read and given up by nobody else, also while it is held", async () => {
   const own = ["dlq_retry", `daemon_control@${surface.coordination.settings.nodeId}`];
   daemons().pause("dlq_retry", "held");
@@ -101,4 +130,12 @@ test("no token bears a name under which the record knows those who need none", a
     const { status, json } = await post("/v1/tokens", { label, scope: "operator" });
     expect([status, json.code]).toEqual([422, "INVALID_REQUEST"]);
   }
+});
+
+test("where nobody is meant to judge the health of the system, none is told", async () => {
+  const node = await runSurface({ RINGRIFT_PROFILE: "training_node" });
+  const { status, json } = await node.ask("socket", "/health");
+  expect([status, json.code]).toEqual([404, "HEALTH_NOT_FOUND"]);
+  expect((await node.ask("socket", "/readyz")).status).toBe(200);
+  await node.end();
 });

@@ -1,10 +1,11 @@
+import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
-import { silentLog } from "../../src/kernel/index.ts";
+import { type Clock, silentLog, systemClock } from "../../src/kernel/index.ts";
 import type { Store } from "../../src/router/index.ts";
 import { type Family, readExposition } from "../support/exposition.ts";
 import { freePort, owned } from "../support/process.ts";
@@ -96,6 +97,32 @@ describe("every answer", () => {
     });
     expect(heard).toMatch(/^HTTP\/1.1 408 /);
   }, 60_000);
+});
+
+describe("an answer that nobody takes", () => {
+  test("is given up, and its connection with it", async () => {
+    const system = systemClock();
+    // Two minutes are half a second here.
+    const clock: Clock = {
+      ...system,
+      after: (ms, run, hold) => system.after(ms === 120_000 ? 500 : ms, run, hold),
+    };
+    const patient = await runSurface({ RINGRIFT_RATE_FACTOR: "1000" }, { clock });
+    const { router, api } = patient.coordination;
+    const games = { config_key: "hex8_2p", node_id: "n1", new_games: 1, total_games: 1, notes: "x".repeat(100_000) };
+    for (let i = 0; i < 80; i += 1) await router.publish("NEW_GAMES_AVAILABLE", games as never, { source: "test" });
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    const before = sockets();
+    const reader = connect(api.port, "127.0.0.1");
+    await once(reader, "connect");
+    reader.pause();
+    reader.write("GET /v1/events?limit=1000 HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    await expect.poll(() => sockets() - before).toBe(2);
+    // Our own end of it stays, since it does not look.
+    await expect.poll(() => sockets() - before, { timeout: 10_000 }).toBe(1);
+    reader.destroy();
+    await patient.end();
+  });
 });
 
 describe("the record of writes", () => {

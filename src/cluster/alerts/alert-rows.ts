@@ -162,6 +162,7 @@ function write(tx: Transaction, before: AlertRow, { state, told }: Step, at: num
     messages: state.messages,
     due_at: dueAt(state, policy),
     acknowledged_by: state.status === "open" ? null : before.acknowledged_by,
+    closed_by: state.status === "closed" ? before.closed_by : null,
   };
   const columns = Object.keys(row);
   tx.run(
@@ -273,6 +274,10 @@ export const forgetAlerts = defineOperation<
     tx.run("DELETE FROM alert_outbox WHERE alert_id = ?", id);
     tx.run("DELETE FROM alerts WHERE id = ?", id);
   }
-  tx.run("DELETE FROM alert_outbox WHERE alert_id IS NULL AND status <> 'pending' AND ended_at < ?", closedBefore);
+  // One that went into a later summary never ended by itself.
+  tx.run(
+    "DELETE FROM alert_outbox WHERE alert_id IS NULL AND status <> 'pending' AND coalesce(ended_at, created_at) < ?",
+    closedBefore,
+  );
   return { deleted: old.length };
 });

@@ -43,6 +43,19 @@ const codeOf = async (work: () => unknown): Promise<string> => {
   }
 };
 
+test("what is registered after the shutdown is refused, and does not start", async () => {
+  const { manager, driven, pass } = managerWorld({ config: { autoStart: true } });
+  register(manager, "a");
+  await driven(manager.shutdown());
+  let runs = 0;
+  const factory = async () => {
+    runs += 1;
+  };
+  expect(await codeOf(() => manager.registerFactory({ daemonType: "late", factory }))).toBe("MANAGER_STOPPED");
+  await pass(60_000);
+  expect(runs).toBe(0);
+});
+
 describe("starting", () => {
   test("waits for dependencies when asked to, and is refused otherwise", async () => {
     const { manager, driven, pass, said } = managerWorld();

@@ -108,6 +108,7 @@ export class DaemonManager {
 
   /** Puts a daemon under supervision. Its dependencies may be registered later, but before it starts. */
   registerFactory(options: DaemonOptions): void {
+    this.#supervisor.mustBeOpen();
     const { config } = this;
     const name = canonicalDaemonName(options.daemonType);
     if (!NAME.test(name))

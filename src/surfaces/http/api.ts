@@ -32,6 +32,8 @@ export interface Api {
 }
 
 const WRITE_PATH_MOST = 300;
+/** Refusals that cost their sender nothing, not even a token: each address has only so many of them. */
+const TURNED_AWAY: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SCOPE_TOO_SMALL", "ROUTE_NOT_FOUND"]);
 const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** What is known of a request while it is being answered. */
@@ -92,11 +94,16 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
       },
     });
   };
+  const slowed = (c: Context<Env>, thrown: unknown): unknown => {
+    if (c.env.cameBy === "socket" || !isOperatingError(thrown) || !TURNED_AWAY.has(thrown.code)) return thrown;
+    const wait = limits.take(c.env.incoming.socket.remoteAddress ?? "gone", "refused");
+    return wait > 0 ? tooMany(wait, "too many requests that are turned away came from here") : thrown;
+  };
   const answer = async (c: Context<Env>, asked: Asked, run: () => Promise<Response>): Promise<Response> => {
     try {
       return leave(c, asked, await run());
     } catch (thrown) {
-      return leave(c, asked, complain(thrown, asked));
+      return leave(c, asked, complain(slowed(c, thrown), asked));
     }
   };
   const gates = { ports, access, limits };

@@ -18,8 +18,10 @@ export const limitClasses = {
   stream: { perSecond: 5, burst: 20 },
   /** Tokens that were wrong. */
   login: { perSecond: 0.2, burst: 10 },
+  /** What is turned away at the door: no token, no such route, a foreign name. */
+  refused: { perSecond: 50, burst: 200 },
 } as const satisfies Record<string, Allowance>;
-export type LimitClass = Exclude<keyof typeof limitClasses, "login">;
+export type LimitClass = Exclude<keyof typeof limitClasses, "login" | "refused">;
 
 const MOST_CALLERS = 10_000;
 

@@ -59,6 +59,8 @@ const MOST_OF_ONE_ADDRESS = 256;
 const MOST_HEADER_BYTES = 16 * 1_024;
 const CHECK_TIMEOUT_MS = 2_000;
 const CLOSE_GRACE_MS = 1_000;
+/** Whoever takes an answer by drops is cut off as well: what waits for it is memory of ours. */
+const TAKE_ANSWER_MS = 120_000;
 
 /** Whoever sends its request by drops is cut off: the head within 10 s, all of it within two minutes. */
 const slowest = {
@@ -148,6 +150,12 @@ export function createSurface(options: SurfaceOptions): Surface {
     return (incoming: IncomingMessage, outgoing: Parameters<typeof answer>[1]) => {
       const id = incoming.headers["x-request-id"];
       if (typeof id === "string" && awaited.has(id)) awaited.set(id, true);
+      outgoing.once("prefinish", () => {
+        // The system has taken most answers whole by now.
+        if (outgoing.closed || incoming.socket.writableLength === 0) return;
+        const patience = clock.after(TAKE_ANSWER_MS, () => incoming.socket.destroy());
+        outgoing.once("close", () => patience.cancel());
+      });
       void answer(incoming, outgoing);
     };
   };

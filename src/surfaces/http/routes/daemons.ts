@@ -16,9 +16,16 @@ const rowOf = (daemons: DaemonManager, spelling: string): Record<string, unknown
   return rows.find((row) => row.name === name)!;
 };
 
-const outcome = (daemons: DaemonManager, name: string, ok: boolean, message: string) => {
+/** How long an answer waits for a disk in trouble. */
+const FLUSH_MS = 5_000;
+
+/** What came of it. Whoever is told so may rely on it after a crash, too, or is told that the disk has not taken it. */
+const outcome = async (daemons: DaemonManager, name: string, ok: boolean, said: string) => {
+  const isKept = await daemons.flush(FLUSH_MS);
   const row = rowOf(daemons, name);
-  return { name: row.name, state: row.state, ok, message: ok ? message : whyNot(daemons, String(row.name)) };
+  const message = ok ? said : whyNot(daemons, String(row.name));
+  const note = isKept ? "" : "; the disk has not taken that yet";
+  return { name: row.name, state: row.state, ok, message: `${message}${note}` };
 };
 
 /** Why a daemon does not run, also where nobody wants it to. */
