@@ -1,5 +1,6 @@
 /** Programs that break the rules, as real processes: each is a typed failure with its reason, and the next job is run. */
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ErrorClass, WorkloadLimits } from "../../../src/workloads/process/index.ts";
 import { alive, openBench, type WorkloadBench } from "./bench.ts";
@@ -218,8 +219,10 @@ describe("what is no failure", () => {
     const one = await bench.runner("last-word", { one_child_per_job: true }).runJob(bench.job());
     expect(one).toMatchObject({ status: "failed", error: { class: "protocol", code: "without_job" }, artifacts: [] });
     const runner = bench.runner("late-word");
-    expect(await runner.runJob(bench.job())).toMatchObject({ status: "completed" });
+    const speak = join(bench.folder, "speak");
+    expect(await runner.runJob(bench.job({ parameters: { speak } }))).toMatchObject({ status: "completed" });
     const { child } = runner;
+    writeFileSync(speak, "");
     await child!.ended;
     expect(child!.broken).toMatchObject({ class: "protocol", code: "without_job" });
     expect(await runner.runJob(bench.job({ parameters: { good: true } }))).toMatchObject({ status: "completed" });
