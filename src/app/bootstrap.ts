@@ -217,7 +217,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
             subject,
             whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),
           ),
-        health: () => judgedHealth(store, clock.now(), units),
+        health: () => judgedHealth(store, clock.now(), units, daemons),
         alerts,
         bootstrapStatus: () => ({ ...bringUp.status() }),
         shutdown(reason, actor) {

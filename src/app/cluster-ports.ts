@@ -12,7 +12,7 @@ import {
   systemSampler,
   webhookSink,
 } from "../cluster/index.ts";
-import type { Registry, UnitRuntime } from "../daemons/index.ts";
+import type { DaemonManager, Registry, UnitRuntime } from "../daemons/index.ts";
 import type { Catalog } from "../events/index.ts";
 import { type Clock, type Log, OperatingError, type Random } from "../kernel/index.ts";
 import type { Store } from "../router/index.ts";
@@ -88,8 +88,14 @@ export function workOf(
 }
 
 /** The health of the system, where there is somebody to judge it. Where nobody is meant to, silence is no bad sign. */
-export function judgedHealth(store: Store, now: number, units: Pick<UnitRuntime, "outcomes">): SystemHealth {
-  if (!units.outcomes().some(({ name }) => name === "health_manager"))
+export function judgedHealth(
+  store: Store,
+  now: number,
+  units: Pick<UnitRuntime, "outcomes">,
+  daemons: Pick<DaemonManager, "isRunning">,
+): SystemHealth {
+  const isMeant = units.outcomes().some(({ name }) => name === "health_manager");
+  if (!isMeant && !daemons.isRunning("health_manager"))
     throw new OperatingError("HEALTH_NOT_FOUND", "nobody judges the health of the system in this process", {
       hint: "health_manager does, in the profile coordinator; 'ringrift status' says how this process does.",
     });

@@ -5,6 +5,7 @@ const REMEMBERED = 100;
 
 /** Failures that are kept, so that one sees what repeats. */
 const KEPT_ERRORS = 50;
+const MOST_TEXT = 2_000;
 
 export interface UnitError {
   /** Milliseconds since the epoch. */
@@ -72,7 +73,8 @@ export function createUnitLedger(): UnitLedger {
     get recentErrors() {
       return recentErrors;
     },
-    fail(kind, error, at) {
+    fail(kind, said, at) {
+      const error = said.slice(0, MOST_TEXT);
       failures[kind] += 1;
       lastError = error;
       recentErrors.push({ at, kind, error });

@@ -167,7 +167,9 @@ export function createUnitRuntime(options: UnitRuntimeOptions): UnitRuntime {
 
   const beat = () => {
     const why = offDuty();
-    for (const live of units.filter(({ unit }) => wanted.has(unit.name))) {
+    // Those that were started by hand live as much as those of the profile.
+    const speaking = units.filter(({ unit }) => wanted.has(unit.name) || why.get(unit.name) !== "stopped");
+    for (const live of speaking) {
       beats.set(live.unit.name, clock.now());
       const { name, status, message, handled_events, failed_events } = live.status();
       const { busyMs, overdueMs } = live.work();

@@ -133,8 +133,11 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
   const mayRun: Gate[] = [
     gateOf("registered", { passed: true, actual: "registered", required: "registered here", hint: "" }),
     gateOf("in_profile", {
-      passed: inProfile,
-      actual: profile === undefined ? "no profile is set" : inProfile ? profile.name : `not in '${profile.name}'`,
+      // Whoever starts one by hand wants it, whatever the profile holds.
+      passed: inProfile || info.wanted,
+      actual: inProfile
+        ? (profile?.name ?? "no profile is set")
+        : `not in '${profile.name}'${info.wanted ? ", started by hand" : ""}`,
       required: "in the profile that runs",
       hint: "Start a profile that holds it.",
     }),

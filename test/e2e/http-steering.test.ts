@@ -137,5 +137,7 @@ test("where nobody is meant to judge the health of the system, none is told", as
   const { status, json } = await node.ask("socket", "/health");
   expect([status, json.code]).toEqual([404, "HEALTH_NOT_FOUND"]);
   expect((await node.ask("socket", "/readyz")).status).toBe(200);
+  await node.ask("socket", "/v1/daemons/health_manager/start", { method: "POST", body: {} });
+  await expect.poll(async () => (await node.ask("socket", "/health")).status).toBe(200);
   await node.end();
 });

@@ -77,7 +77,7 @@ export class Chronicle {
   }
 
   failed(cell: Cell, error: string, cause: string): void {
-    this.#o.log.error("a daemon failed", { daemon: cell.spec.name, error, cause });
+    this.#o.log.error("a daemon failed", { daemon: cell.spec.name, error: error.slice(0, MOST_TEXT), cause });
     this.act(cell, "failed", error, cause, cell.spec.name);
   }
 

@@ -42,6 +42,24 @@ describe("the supervisor's books in the store", () => {
     expect(w.ledger().books().get("bad")).toMatchObject({ restarts: [], permanentFailure: null });
   });
 
+  test.each([
+    ["nothing", ""],
+    ["half a character", "broken \ud83d"],
+    ["NUL and other controls", "a\u0000b\u001b[31m\n"],
+    ["a character cut in two by the bound", `${"x".repeat(1_999)}😀`],
+    ["a book", "long ".repeat(500_000)],
+  ])("are written, whatever a daemon says when it fails: %s", async (_, message) => {
+    const w = world();
+    const { manager, driven, pass } = managerWorld({ clock: w.clock, ledger: w.ledger() });
+    const factory = () => Promise.reject(new Error(message));
+    manager.registerFactory({ daemonType: "odd", factory, maxRestarts: 3 });
+    void manager.start("odd");
+    await pass(300_000);
+    expect(manager.isPermanentlyFailed("odd")).toBe(true);
+    expect(w.ledger().books().get("odd")?.permanentFailure).toMatchObject({ kind: "restarts" });
+    await driven(manager.shutdown());
+  });
+
   test("are committed together with the events, which the catalog's strict schemas allow", async () => {
     const w = world();
     const { manager, driven, pass } = managerWorld({ clock: w.clock, ledger: w.ledger() });

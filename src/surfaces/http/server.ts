@@ -182,12 +182,15 @@ export function createSurface(options: SurfaceOptions): Surface {
       make: () => made(createServer(slowest, listenerAt("socket"))),
       async listen(server) {
         rmSync(socketPath, { force: true });
+        // The file is made within the call; the mask is of the whole process and must not outlive it.
         const before = process.umask(0o177);
+        let listening: Promise<void>;
         try {
-          await listen(server, { path: socketPath });
+          listening = listen(server, { path: socketPath });
         } finally {
           process.umask(before);
         }
+        await listening;
         chmodSync(socketPath, 0o600);
       },
       ask: (nonce) => ({ socketPath, headers: { host: "localhost", "x-request-id": nonce } }),

@@ -30,13 +30,13 @@ const daemon = (name: string, dependsOn: readonly string[] = [], tick: () => voi
   });
 
 /** Units that run under a supervisor, and the question. */
-const running = async (units: readonly Unit[], profile?: WhyFacts["profile"]) => {
+const running = async (units: readonly Unit[], profile?: WhyFacts["profile"], names?: readonly string[]) => {
   const w = unitWorld(builtinRows, { settings: { maxAttempts: 1 } });
   worlds.push(w);
   const { clock, router, store } = w;
   const manager = new DaemonManager({ clock, random: seededRandom(4), log: silentLog(), nodeId: "n1", pid: 1 });
   const runtime = w.runtime(units, { manager });
-  await w.driven(runtime.start());
+  await w.driven(runtime.start(names));
   await w.pass(1_000);
   const ask = (subject: string, change: (facts: WhyFacts) => WhyFacts = (facts) => facts): Why =>
     why(
@@ -135,8 +135,16 @@ describe("why", () => {
   });
 
   test("one outside the profile that runs says so", async () => {
-    const { ask } = await running([daemon("d")], { name: "training_node", members: ["event_router"] });
-    expect(failing(ask("d"))).toEqual(["in_profile: not in 'training_node'"]);
+    const profile = { name: "training_node", members: ["ground"] };
+    const { ask, manager, w } = await running([daemon("ground"), daemon("d")], profile, ["ground"]);
+    expect(failing(ask("d"))[0]).toBe("in_profile: not in 'training_node'");
+    // One that is started all the same runs, gives its signs of life, and is not said to be down.
+    await w.driven(manager.start("d"));
+    await w.pass(30_000);
+    expect(ask("d")).toMatchObject({ verdict: "d runs and is well" });
+    expect(ask("d").gates).toContainEqual(
+      expect.objectContaining({ gate: "in_profile", actual: "not in 'training_node', started by hand" }),
+    );
   });
 
   test("dead letters, lag, late heartbeats and failures do not keep it down, and are told", async () => {

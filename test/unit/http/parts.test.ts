@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
-import { silentLog, virtualClock } from "../../../src/kernel/index.ts";
-import { createLimits, createTokens, createWrites } from "../../../src/surfaces/index.ts";
+import { seededRandom, silentLog, systemClock, virtualClock } from "../../../src/kernel/index.ts";
+import { createLimits, createSurface, createTokens, createWrites } from "../../../src/surfaces/index.ts";
 import { readExposition } from "../../support/exposition.ts";
 
 const world = () => {
@@ -153,4 +156,26 @@ describe("the reader of figures that the tests rely on", () => {
   ])("refuses %s", (_, text) => {
     expect(() => readExposition(text)).toThrow();
   });
+});
+
+test("opening the socket for its owner alone changes nothing for what other threads make meanwhile", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-door-"));
+  const surface = createSurface({
+    socketPath: join(folder, "s.sock"),
+    host: "127.0.0.1",
+    port: 0,
+    clock: systemClock(),
+    random: seededRandom(1),
+    log: silentLog(),
+    fetch: () => new Response("here"),
+  });
+  onTestFinished(async () => {
+    await surface.close();
+    rmSync(folder, { recursive: true });
+  });
+  const before = process.umask();
+  const opening = surface.open();
+  expect(process.umask()).toBe(before);
+  await opening;
+  expect(statSync(join(folder, "s.sock")).mode & 0o777).toBe(0o600);
 });
