@@ -71,7 +71,14 @@ export const auditBaseline: AuditBaseline = {
       hears: [],
     },
     daemon_manager: {
-      emits: ["DAEMON_CRASH_LOOP_DETECTED", "DAEMON_PERMANENTLY_FAILED", "DAEMON_STARTED", "DAEMON_STOPPED", "ERROR"],
+      emits: [
+        "DAEMON_CRASH_LOOP_DETECTED",
+        "DAEMON_PERMANENTLY_FAILED",
+        "DAEMON_STARTED",
+        "DAEMON_STATUS_CHANGED",
+        "DAEMON_STOPPED",
+        "ERROR",
+      ],
       hears: [],
     },
     bootstrap: {

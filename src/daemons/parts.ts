@@ -9,7 +9,14 @@ export const unitRuntimePart = definePart({ name: "unit_runtime", emits: ["COORD
 /** The supervisor's own words: what it did to a daemon, and that too many fall at once. */
 export const daemonManagerPart = definePart({
   name: "daemon_manager",
-  emits: ["DAEMON_STARTED", "DAEMON_STOPPED", "DAEMON_PERMANENTLY_FAILED", "DAEMON_CRASH_LOOP_DETECTED", "ERROR"],
+  emits: [
+    "DAEMON_STARTED",
+    "DAEMON_STOPPED",
+    "DAEMON_STATUS_CHANGED",
+    "DAEMON_PERMANENTLY_FAILED",
+    "DAEMON_CRASH_LOOP_DETECTED",
+    "ERROR",
+  ],
 });
 
 /** What the bring-up of a process says of its units. */

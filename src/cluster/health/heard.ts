@@ -15,7 +15,7 @@ export type Meaning =
       readonly text: string;
       readonly held?: true;
       /** Counts only if this field is so. */
-      readonly when?: { readonly field: string; readonly is: boolean };
+      readonly when?: { readonly field: string; readonly among: readonly unknown[] };
       /** Otherwise it is a good report. */
       readonly orWell?: true;
     }
@@ -54,7 +54,11 @@ export const heardByHealth = {
   BUDGET_EXCEEDED: failure("budget {scope}", "error", "{spent_usd} of {limit_usd} US dollars"),
   DAEMON_STARTED: well("{daemon_name}"),
   DAEMON_STOPPED: { kind: "gone", component: "{daemon_name}" },
-  DAEMON_STATUS_CHANGED: failure("{daemon_name}", "warning", "{daemon_state}: {reason}"),
+  DAEMON_STATUS_CHANGED: {
+    ...failure("{daemon_name}", "warning", "{daemon_state}: {reason}"),
+    // Holds, resets and recoveries are told by it as well.
+    when: { field: "daemon_state", among: ["failed", "degraded"] },
+  },
   DAEMON_CRASH_LOOP_DETECTED: failure("{daemon_name}", "error", "{restarts} restarts"),
   DAEMON_PERMANENTLY_FAILED: held("{daemon_name}", "critical", "{reason}"),
   COORDINATOR_HEARTBEAT: { kind: "beat" },
@@ -72,7 +76,7 @@ export const heardByHealth = {
     severity: "critical",
     text: "{problems}",
     held: true,
-    when: { field: "passed", is: false },
+    when: { field: "passed", among: [false] },
     orWell: true,
   },
   HOST_ONLINE: node("online", ""),

@@ -14,7 +14,7 @@ export function operationsOf(eventType: HealthEvent, event: AnyEvent, at: number
   switch (meaning.kind) {
     case "failure": {
       const component = text(meaning.component).slice(0, 200);
-      if (meaning.when !== undefined && payload[meaning.when.field] !== meaning.when.is)
+      if (meaning.when !== undefined && !meaning.when.among.includes(payload[meaning.when.field]))
         return meaning.orWell ? [noteWell({ component, at })] : [];
       const own = payload.severity;
       if (meaning.severity === "own" && own === "info") return [];

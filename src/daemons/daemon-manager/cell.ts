@@ -94,7 +94,7 @@ export const viewOf = (cell: Cell): DaemonView => ({
   notBefore: cell.notBefore,
 });
 
-function stateOf(cell: Cell): DaemonState {
+export function stateOf(cell: Cell): DaemonState {
   const { phase, book } = cell;
   if (phase === "running") return cell.health.status === "running" ? "running" : "degraded";
   if (phase !== "down") return phase;

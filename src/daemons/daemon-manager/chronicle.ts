@@ -1,8 +1,8 @@
 import type { Clock, Log } from "../../kernel/index.ts";
-import { type Cell, type Ending, noteCondition } from "./cell.ts";
+import { type Cell, type Ending, noteCondition, stateOf } from "./cell.ts";
 import { type Condition, sameConditions } from "./conditions.ts";
 import type { DaemonManagerConfig } from "./config.ts";
-import type { PermanentFailure } from "./daemon.ts";
+import type { DaemonState, PermanentFailure } from "./daemon.ts";
 import { heldBecause } from "./holds.ts";
 import type { ActionRow, SupervisionLedger, SupervisorEvent } from "./ledger.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
@@ -54,6 +54,7 @@ export class Chronicle {
     else this.condition(cell, "Held", "true", "Held", held);
     this.save(cell);
     this.act(cell, action, reason, null, actor);
+    this.#status(cell, stateOf(cell), `${action}: ${reason}`);
   }
 
   save(cell: Cell): void {
@@ -79,6 +80,7 @@ export class Chronicle {
   failed(cell: Cell, error: string, cause: string): void {
     this.#o.log.error("a daemon failed", { daemon: cell.spec.name, error: error.slice(0, MOST_TEXT), cause });
     this.act(cell, "failed", error, cause, cell.spec.name);
+    this.#status(cell, "failed", cause === cell.spec.name ? error : `fell with ${cause}: ${error}`);
   }
 
   gaveUp(cell: Cell, { kind, reason, restarts }: PermanentFailure): void {
@@ -123,6 +125,7 @@ export class Chronicle {
     this.condition(cell, "PermanentlyFailed", "false", "Reset", reason);
     this.save(cell);
     this.act(cell, "reset", reason, null, actor);
+    this.#status(cell, stateOf(cell), `reset: ${reason}`, "failed");
   }
 
   flush(timeoutMs: number): Promise<boolean> {
@@ -137,6 +140,15 @@ export class Chronicle {
 
   #about(cell: Cell) {
     return { daemon_name: cell.spec.name, node_id: this.#o.nodeId };
+  }
+
+  /** For what is neither a start nor an end. */
+  #status(cell: Cell, daemon_state: DaemonState, reason: string, previous: DaemonState = stateOf(cell)): void {
+    const states = { daemon_state, previous_daemon_state: previous };
+    this.#say({
+      type: "DAEMON_STATUS_CHANGED",
+      payload: { ...this.#about(cell), ...states, reason: reason.slice(0, MOST_TEXT) },
+    });
   }
 
   #error({ lastError }: Cell) {

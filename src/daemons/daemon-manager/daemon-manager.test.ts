@@ -204,9 +204,10 @@ describe("a daemon that fails", () => {
       expect(wait).toBeGreaterThanOrEqual(10_000 * 2 ** i);
       expect(wait).toBeLessThanOrEqual((10_000 * 2 ** i) / 0.9 + 1);
     }
+    const failed = "DAEMON_STATUS_CHANGED bad";
     expect(said.filter((each) => !each.startsWith("DAEMON_STARTED"))).toEqual([
-      "DAEMON_CRASH_LOOP_DETECTED bad",
-      "DAEMON_PERMANENTLY_FAILED bad",
+      ...[failed, failed, failed, "DAEMON_CRASH_LOOP_DETECTED bad"],
+      ...[failed, failed, failed, "DAEMON_PERMANENTLY_FAILED bad"],
     ]);
     expect(manager.isPermanentlyFailed("bad")).toBe(true);
     expect(manager.getStatus().bad).toMatchObject({ state: "failed", restarts: 5, lastError: "no luck" });
@@ -320,6 +321,7 @@ describe("a daemon that fails", () => {
     const group = ledger.actions().filter(({ cause }) => cause === "a");
     expect(group.map(({ daemon, action }) => `${daemon} ${action}`)).toEqual(["a failed", "b stopped", "c stopped"]);
     expect(said.slice(3)).toEqual([
+      "DAEMON_STATUS_CHANGED a",
       "DAEMON_STOPPED b",
       "DAEMON_STOPPED c",
       "DAEMON_STARTED a",

@@ -80,10 +80,12 @@ describe("the supervisor's books in the store", () => {
         ["DAEMON_STARTED", "daemon_manager", "good"],
         ["DAEMON_CRASH_LOOP_DETECTED", "daemon_manager", "bad"],
         ["DAEMON_PERMANENTLY_FAILED", "daemon_manager", "bad"],
+        ["DAEMON_STATUS_CHANGED", "daemon_manager", "bad"],
         ["DAEMON_STOPPED", "daemon_manager", "good"],
       ]),
     );
-    expect(said).toHaveLength(4);
+    // Each of its five failures is told.
+    expect(said).toHaveLength(4 + 5);
   });
 
   test("wait for a store that refuses, and lose nothing", async () => {

@@ -50,6 +50,7 @@ export type ActionRow = {
 export type SupervisorEventName =
   | "DAEMON_STARTED"
   | "DAEMON_STOPPED"
+  | "DAEMON_STATUS_CHANGED"
   | "DAEMON_PERMANENTLY_FAILED"
   | "DAEMON_CRASH_LOOP_DETECTED"
   | "ERROR";

@@ -31,7 +31,8 @@ const ROTATE_EVERY_MS = 30_000;
 /** Names from outside become labels; beyond so many, new ones are left out. */
 const MOST_SAMPLES = 1_000;
 
-const RESOLUTION_MS = 10;
+/** Delays that matter are longer; more samples would only cost an idle process. */
+const RESOLUTION_MS = 50;
 
 /** The delay of the event loop over the last half to whole minute, whoever asks and however often. */
 function loopDelay(clock: Clock) {

@@ -7,7 +7,7 @@ export interface LoopDelay {
   stop(): void;
 }
 
-const RESOLUTION_MS = 10;
+const RESOLUTION_MS = 50;
 
 /** Measures by a timer that should come every 10 ms; what it is late beyond that is the delay. */
 export function measureLoopDelay(): LoopDelay {
