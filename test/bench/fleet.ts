@@ -93,7 +93,9 @@ class Fleet {
 
   async #timed(kind: Kind, asked: Promise<Timed>): Promise<Timed> {
     const answer = await asked;
-    this.samples.set(kind, [...(this.samples.get(kind) ?? []), answer.ms]);
+    const known = this.samples.get(kind);
+    if (known === undefined) this.samples.set(kind, [answer.ms]);
+    else known.push(answer.ms);
     const answers = (answer.json.answers ?? []) as { ok: boolean; error?: { code: string } }[];
     const refused = answers.find(({ ok }) => !ok);
     if (answer.status !== 200 || refused !== undefined)
