@@ -47,6 +47,7 @@ import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { alertsPortOf, clusterPortsOf, judgedHealth, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
+import { artifactStoreOf, nodePortsOf, ownCapabilities } from "./node-ports.ts";
 import { ownFile } from "./own-file.ts";
 import { profileOf } from "./profile.ts";
 import { liveRegistry, withOwnUnits } from "./registry.ts";
@@ -56,6 +57,8 @@ import { readToken, writeWhole } from "./token.ts";
 import { createUndo } from "./undo.ts";
 import { readVersion } from "./version.ts";
 import { watchStore } from "./watch-store.ts";
+import { whySubject } from "./why-subjects.ts";
+import { workPortsOf } from "./work-ports.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
@@ -182,6 +185,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       ...(logFile === undefined ? {} : { logFile: logPathOf(settings.dataDir) }),
     });
     undo.push(() => mainLoop.stop());
+    const nodes = nodePortsOf({ settings, store, clock, log, version });
     const cluster = clusterPortsOf({
       settings,
       store,
@@ -189,10 +193,19 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       random,
       log,
       catalog: catalog as never,
+      nodes,
       work: () => workOf(registry, units),
     });
     undo.push(() => cluster.resources.sampler.close());
     const alerts = alertsPortOf(cluster);
+    const work = workPortsOf({
+      router: inner,
+      store,
+      clock,
+      random,
+      leaseSilenceMs: settings.work.leaseSilenceMs,
+      barred: (node) => nodes.book.barred(node),
+    });
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -213,6 +226,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         status: () => status(),
         audit: () => audit(),
         why: (subject) =>
+          whySubject(subject, { queue: work.queue, book: nodes.book, now: clock.now() }) ??
           why(
             subject,
             whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),
@@ -220,6 +234,9 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         health: () => judgedHealth(store, clock.now(), units, daemons),
         alerts,
         bootstrapStatus: () => ({ ...bringUp.status() }),
+        work,
+        nodes,
+        artifacts: artifactStoreOf(settings),
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
           // The answer to this request comes first.
@@ -242,6 +259,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       maintenance: settings.maintenance,
       surface: control.kept,
       cluster,
+      queue: work.queue,
     });
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const registry: Registry = withOwnUnits(live, options.units ?? []);
@@ -276,6 +294,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     });
     undo.push(() => bringUp.sayGoodbye("the process ends in order"));
     undo.push(() => control.endStreams());
+    undo.push(() => work.desk.close());
+    await nodes.book.ensureLocal(ownCapabilities());
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);

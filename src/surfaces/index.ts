@@ -37,6 +37,7 @@ export type {
   AlertsPort,
   AlertView,
   ControlPorts,
+  NodesPort,
   Phase,
   SystemHealth,
   Why,

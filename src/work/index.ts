@@ -30,6 +30,8 @@ export {
   resourceLevelOf,
 } from "./backpressure.ts";
 export type { ClaimRequest, Lease } from "./claim.ts";
+export { type ClaimDesk, type ClaimDeskLimits, createClaimDesk } from "./claim-desk.ts";
+export { workExcuses } from "./excuses.ts";
 export { FAILURE_CLASSES, type FailureClass, failureSchema, type WorkFailure } from "./failure.ts";
 export { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
 export { type GlobalTaskSettings, globalTaskCoordinator, globalTaskDefaults } from "./global-task.coordinator.ts";
@@ -48,9 +50,11 @@ export {
 export type { AfterFailure, BeatAnswer, Progress } from "./lease.ts";
 export { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
 export type { Needs, Offer } from "./needs.ts";
+export type { NodeFigures } from "./node-figures.ts";
 export { type AdmissionLimits, admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
 export type { OrderOptions } from "./orders.ts";
 export { type PidPolicy, type PidState, pidPolicyDefaults, pidStart, steer } from "./pid.ts";
+export type { Candidate, Placement } from "./placement.ts";
 export { type PreemptionPolicy, preemptionPolicyDefaults } from "./preemption.ts";
 export type { HeldJob, JobFilter, JobView, QueueCount, QueueLoad } from "./queries.ts";
 export type { NodePolicy, NodeVerdict } from "./queue-parts.ts";

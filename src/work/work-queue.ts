@@ -5,7 +5,7 @@ import { type AddedJob, addJobs } from "./add.ts";
 import { type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
-import { type JobSpecInput, type LeaseRef, workIdOf } from "./job.ts";
+import { type JobSpecInput, type LeaseRef, notFound, seqOf, workIdOf } from "./job.ts";
 import type { EvidenceInput, WorkKinds } from "./kinds.ts";
 import { createLaneBook } from "./lane-book.ts";
 import {
@@ -20,7 +20,9 @@ import {
 } from "./lease.ts";
 import { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
 import { whyNotThere } from "./needs.ts";
+import { type NodeFigures, nodeFigures } from "./node-figures.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
+import { type Candidate, type Placement, waitsFor, whyNotOn } from "./placement.ts";
 import { KnownRows, Plan } from "./plan.ts";
 import type { WaitingJob } from "./preemption.ts";
 import {
@@ -36,7 +38,7 @@ import {
   queueLoad,
   showJob,
 } from "./queries.ts";
-import type { NodePolicy, QueueParts } from "./queue-parts.ts";
+import type { NodePolicy, NodeVerdict, QueueParts } from "./queue-parts.ts";
 import { type Reaped, reap } from "./reap.ts";
 import type { JobState } from "./states.ts";
 import { forgetLanes, forgetWork, promoteDue } from "./store-module.ts";
@@ -104,6 +106,7 @@ export class WorkQueue<K extends string = string> {
   readonly #known: KnownRows;
   /** Whether any job may wait for another one: known before that job is on disk, so that no completion overlooks it. */
   #dependencies = false;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: WorkQueueOptions<K>) {
     const { router, store, clock } = options;
@@ -149,6 +152,7 @@ export class WorkQueue<K extends string = string> {
     if (due !== undefined) {
       await this.#store.commit([promoteDue({ at, most: this.#parts.limits.mostInCall })]);
       this.#parts.lanes.lookEverywhere();
+      this.#tell();
     }
     return this.#change((plan) => claimJobs(this.#parts, plan, request));
   }
@@ -265,6 +269,19 @@ export class WorkQueue<K extends string = string> {
     };
   }
 
+  /** Calls whenever jobs may have become claimable. Returns how to stop. */
+  onClaimable(listen: () => void): () => void {
+    this.#listeners.add(listen);
+    return () => void this.#listeners.delete(listen);
+  }
+
+  /** Whether any job waits to be claimed, or its time has come. */
+  hasClaimable(): boolean {
+    const any = (where: string, ...values: number[]) =>
+      this.#store.read(`SELECT 1 FROM work_jobs WHERE ${where} LIMIT 1`, ...values).length > 0;
+    return any("state = 'pending'") || any("state = 'delayed' AND not_before <= ?", this.#clock.now());
+  }
+
   show(workId: string): JobView | undefined {
     return showJob(this.#store, workId);
   }
@@ -291,9 +308,49 @@ export class WorkQueue<K extends string = string> {
     });
   }
 
+  /** What a job needs, and where it may run; undefined for one that nobody knows. */
+  placement(workId: string): Placement | undefined {
+    const [row] = this.#store.read<{ lane: number }>("SELECT lane FROM work_jobs WHERE seq = ?", seqOf(workId));
+    if (row === undefined) return undefined;
+    const { needs, targets, excluded } = this.#parts.lanes.get(row.lane);
+    return { needs, targets, excluded, waitsFor: waitsFor(this.#store, seqOf(workId)) };
+  }
+
+  /** Why a node could not take a job now; undefined if it could. */
+  whyNotOn(workId: string, candidate: Candidate): string | undefined {
+    const [row] = this.#store.read<{ lane: number }>("SELECT lane FROM work_jobs WHERE seq = ?", seqOf(workId));
+    if (row === undefined) throw notFound(workId);
+    const verdict = this.#parts.nodePolicy(candidate.node_id, this.#clock.now());
+    return whyNotOn(this.#parts.lanes.get(row.lane), candidate, verdict);
+  }
+
+  /** Whether a node may have work at all, and why not. */
+  verdictOn(nodeId: string): NodeVerdict {
+    return this.#parts.nodePolicy(nodeId, this.#clock.now());
+  }
+
+  /** Jobs that wait and that this node could take, at the fronts of their lines. */
+  fittingFor(candidate: Candidate): number {
+    const { lanes } = this.#parts;
+    const verdict = this.#parts.nodePolicy(candidate.node_id, this.#clock.now());
+    return fronts(this.#store, lanes, 0, 1).filter(
+      ({ lane }) => whyNotOn(lanes.get(lane), candidate, verdict) === undefined,
+    ).length;
+  }
+
+  /** What it takes jobs of. */
+  get kinds(): string[] {
+    return Object.keys(this.#parts.kinds);
+  }
+
   /** Whether jobs of a kind may be stopped for others. */
   isPreemptible(workType: string): boolean {
     return this.#parts.kinds[workType]?.preemptible ?? false;
+  }
+
+  /** What a node has done lately, and how fast beside the others. */
+  figures(nodeId: string): NodeFigures {
+    return nodeFigures(this.#store, nodeId, this.#clock.now());
   }
 
   load(): QueueLoad {
@@ -365,5 +422,10 @@ export class WorkQueue<K extends string = string> {
     this.#known.settle(plan);
     for (const { lane, level } of plan.waiting) lanes.filled(lane, level);
     if (plan.completes && this.#dependencies) lanes.lookEverywhere();
+    if (plan.waiting.length > 0 || (plan.completes && this.#dependencies)) this.#tell();
+  }
+
+  #tell(): void {
+    for (const listen of this.#listeners) listen();
   }
 }

@@ -125,7 +125,8 @@ describe("each setting of the process changes what it names", () => {
 
   test("and none is forgotten", () => {
     // Those are shown at the parts themselves, beside the schema; those of the API in http-settings.test.ts.
-    const atTheParts = /^(router|daemons|watchdog|maintenance|resources|alerts)\.|^log\.file/;
+    const atTheParts =
+      /^(router|daemons|watchdog|maintenance|resources|alerts|nodes|work|artifacts)\.|^log\.file|^p2p\.startup/;
     const working = settingRows.filter(([key, row]) => !atTheParts.test(key) && !row.withoutEffect);
     const ours = (keys: readonly string[]) => keys.filter((key) => !key.startsWith("api.")).sort();
     expect(ours(Object.keys(shown))).toEqual(ours(working.map(([key]) => key)));

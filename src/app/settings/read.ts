@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { AlertSeverity, ResourceMonitorSettings } from "../../cluster/index.ts";
+import type { AlertSeverity, NodeTiming, ResourceMonitorSettings } from "../../cluster/index.ts";
 import type { MaintenanceSettings } from "../../daemons/index.ts";
 import { type LogLevel, OperatingError } from "../../kernel/index.ts";
 import type { RouterSettings } from "../../router/index.ts";
@@ -36,6 +36,9 @@ export interface Settings {
   readonly token: Secret | undefined;
   readonly resources: Pick<ResourceMonitorSettings, "memory" | "disk">;
   readonly alerts: AlertSettings;
+  readonly nodes: { readonly timing: NodeTiming; readonly requiredGpus: number };
+  readonly work: { readonly leaseSilenceMs: number };
+  readonly artifacts: { readonly mostBytes: number };
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
   readonly notices: readonly string[];
 }
@@ -101,6 +104,14 @@ function soundValues({ settings, problems }: Inspection): SettingValues {
   return Object.fromEntries([...settings].map(([key, { value }]) => [key, value])) as unknown as SettingValues;
 }
 
+const timingOf = (values: SettingValues): NodeTiming => ({
+  beatMs: values["nodes.beat"] * 1_000,
+  suspectMs: values["nodes.suspect"] * 1_000,
+  deadMs: values["nodes.dead"] * 1_000,
+  purgeMs: values["nodes.purge"] * 1_000,
+  startupGraceMs: values["p2p.startup_grace_period"] * 1_000,
+});
+
 const apiOf = (values: SettingValues): ApiSettings => {
   const [certFile, keyFile] = [values["api.tls_cert_file"], values["api.tls_key_file"]];
   return {
@@ -143,6 +154,9 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
       messagesPerMinute: values["alerts.messages_per_minute"],
       rulesFile: values["alerts.rules_file"],
     },
+    nodes: { timing: timingOf(values), requiredGpus: values["nodes.required_gpus"] },
+    work: { leaseSilenceMs: values["work.lease_silence"] * 1_000 },
+    artifacts: { mostBytes: values["artifacts.most_bytes"] },
     notices: resolution.notices,
   };
 }

@@ -1,7 +1,10 @@
 /** What the surface needs of the program behind it. `app` connects it; what is optional decides which routes there are. */
+import type { NodeBook, NodeGate, Refusals } from "../../cluster/index.ts";
 import type { DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
+import type { ArtifactStore } from "../../sync/index.ts";
+import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Writes } from "./writes.ts";
@@ -91,6 +94,20 @@ export interface Why {
   }[];
 }
 
+/** The queue, and the desk where claims stand in line. */
+export interface WorkPort {
+  readonly queue: WorkQueue;
+  readonly desk: ClaimDesk;
+}
+
+/** The nodes, the gate where they show who they are, and who was turned away there. */
+export interface NodesPort {
+  readonly book: NodeBook;
+  readonly gate: NodeGate;
+  readonly refusals: Refusals;
+  readonly version: string;
+}
+
 export interface ControlPorts {
   readonly router: EventRouter;
   readonly clock: Clock;
@@ -114,6 +131,9 @@ export interface ControlPorts {
   /** What stands between a subject (a daemon, a unit, a config) and its work; undefined for a subject nobody knows. */
   readonly why?: (subject: string) => Why | undefined;
   readonly bootstrapStatus?: () => Readonly<Record<string, unknown>>;
+  readonly work?: WorkPort;
+  readonly nodes?: NodesPort;
+  readonly artifacts?: ArtifactStore;
 }
 
-export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus";
+export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus" | "work" | "nodes" | "artifacts";

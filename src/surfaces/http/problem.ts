@@ -10,6 +10,8 @@ export interface Problem {
   readonly code: string;
   readonly retryable: boolean;
   readonly hint?: string;
+  /** What the caller needs to do better. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 export const PROBLEM_TYPE = "application/problem+json";
@@ -18,6 +20,24 @@ const statusByCode: Readonly<Record<string, number>> = {
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
   SCOPE_TOO_SMALL: 403,
+  NOT_YOUR_NODE: 403,
+  UNKNOWN_NODE: 401,
+  BAD_SIGNATURE: 401,
+  NODE_SESSION_STALE: 401,
+  REPLAYED_REQUEST: 401,
+  CLOCK_SKEW: 401,
+  STALE_INCARNATION: 409,
+  PROTOCOL_REFUSED: 426,
+  TOO_MANY_NODES: 409,
+  NODE_AMBIGUOUS: 409,
+  NODE_IS_LOCAL: 409,
+  LENGTH_REQUIRED: 411,
+  ARTIFACT_OFFSET: 409,
+  ARTIFACT_BUSY: 409,
+  ARTIFACT_TOO_LARGE: 413,
+  ARTIFACT_HASH: 422,
+  RANGE_NOT_SATISFIABLE: 416,
+  UPLOADS_BUSY: 503,
   UNKNOWN_DAEMON: 404,
   DAEMON_NOT_BUILT: 404,
   UNKNOWN_UNIT: 404,
@@ -36,8 +56,28 @@ const statusByCode: Readonly<Record<string, number>> = {
   ROUTER_STOPPED: 503,
   MANAGER_STOPPED: 503,
   STARTING: 503,
+  WORK_INVALID: 422,
+  WORK_KIND_UNKNOWN: 422,
+  WORK_TOO_LARGE: 413,
+  WORK_QUEUE_FULL: 503,
+  WORK_DEPENDENCY_FAILED: 409,
+  WORK_LANES_FULL: 503,
+  JOB_FINISHED: 409,
+  JOB_NOT_FAILED: 409,
+  JOB_TOO_LATE: 409,
+  CLAIMS_BUSY: 503,
+  NODE_HELD_BACK: 503,
+  READ_CONFLICT: 503,
   STOPPING: 503,
 };
+
+/** Errors whose details the other side acts on; those of others stay here. */
+const TELLING: ReadonlySet<string> = new Set([
+  "NODE_SESSION_STALE",
+  "CLOCK_SKEW",
+  "PROTOCOL_REFUSED",
+  "ARTIFACT_OFFSET",
+]);
 
 const statusOf = (error: OperatingError): number => {
   const known = statusByCode[error.code];
@@ -63,5 +103,6 @@ export function problemOf(thrown: unknown, requestId?: string): Problem {
     code: error.code,
     retryable: error.retryable,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(TELLING.has(error.code) ? { details: error.details } : {}),
   };
 }

@@ -9,7 +9,7 @@ export interface LoopDelay {
 
 const RESOLUTION_MS = 50;
 
-/** Measures by a timer that should come every 10 ms; what it is late beyond that is the delay. */
+/** Measures by a timer that should come every 50 ms; what it is late beyond that is the delay. */
 export function measureLoopDelay(): LoopDelay {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   histogram.enable();

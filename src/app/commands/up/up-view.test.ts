@@ -111,12 +111,12 @@ describe("the watchdog of systemd", () => {
 it("the delay of the main loop is seen", async () => {
   const loop = measureLoopDelay();
   try {
-    await new Promise((resume) => setTimeout(resume, 30));
-    const end = performance.now() + 120;
+    await new Promise((resume) => setTimeout(resume, 120));
+    const end = performance.now() + 250;
     while (performance.now() < end);
     // The measuring timer has its turn before this one.
-    await new Promise((resume) => setTimeout(resume, 30));
-    expect(loop.look().maxMs).toBeGreaterThan(60);
+    await new Promise((resume) => setTimeout(resume, 120));
+    expect(loop.look().maxMs).toBeGreaterThan(100);
   } finally {
     loop.stop();
   }
