@@ -57,6 +57,7 @@ import { readToken, writeWhole } from "./token.ts";
 import { createUndo } from "./undo.ts";
 import { readVersion } from "./version.ts";
 import { watchStore } from "./watch-store.ts";
+import { workPortsOf } from "./work-ports.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
@@ -194,6 +195,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     });
     undo.push(() => cluster.resources.sampler.close());
     const alerts = alertsPortOf(cluster);
+    const work = workPortsOf({ router: inner, store, clock, random });
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -221,6 +223,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         health: () => systemHealth(store, clock.now()),
         alerts,
         bootstrapStatus: () => ({ ...bringUp.status() }),
+        work,
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
           // The answer to this request comes first.
@@ -243,6 +246,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       maintenance: settings.maintenance,
       surface: control.kept,
       cluster,
+      queue: work.queue,
     });
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const registry: Registry = withOwnUnits(live, options.units ?? []);
@@ -277,6 +281,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     });
     undo.push(() => bringUp.sayGoodbye("the process ends in order"));
     undo.push(() => control.endStreams());
+    undo.push(() => work.desk.close());
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);

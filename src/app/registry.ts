@@ -12,6 +12,7 @@ import {
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog } from "../events/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "../kernel/index.ts";
+import { type WorkQueue, workExcuses, workStorePart, workUnits } from "../work/index.ts";
 
 export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
   readonly clock?: Clock;
@@ -19,6 +20,7 @@ export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
   /** These are left out where the wiring is only looked at. */
   readonly surface?: HttpSurfacePort;
   readonly cluster?: ClusterPorts;
+  readonly queue?: WorkQueue;
 }
 
 /** For whoever only reads the declarations: a process that serves nobody has no doors. */
@@ -37,6 +39,9 @@ const unusedClusterPorts = ({ store }: Pick<LivePorts, "store">, clock: Clock, r
   alerts: { sinks: [] },
 });
 
+/** The units only keep it for when they run. */
+const noQueue = {} as WorkQueue;
+
 /** Rules of the user may watch for what nobody says yet; that is theirs to decide. */
 const watchedByUser = (registry: Registry, cluster: ClusterPorts): Record<string, string> => {
   const said = new Set([...registry.units, ...registry.parts].flatMap(({ emits }) => emits));
@@ -46,7 +51,7 @@ const watchedByUser = (registry: Registry, cluster: ClusterPorts): Record<string
 
 /** Every unit and part that exists, wired. A subscription that nobody feeds does not compile here. */
 export const liveRegistry = (ports: LivePorts): Registry => {
-  const { surface = noSurface, clock = systemClock(), random = systemRandom(), ...own } = ports;
+  const { surface = noSurface, queue = noQueue, clock = systemClock(), random = systemRandom(), ...own } = ports;
   const cluster = ports.cluster ?? unusedClusterPorts(ports, clock, random);
   const leaderUnits = () =>
     new Set(registry.units.filter(({ placement }) => placement === "leader").map(({ name }) => name));
@@ -55,13 +60,18 @@ export const liveRegistry = (ports: LivePorts): Registry => {
     units: [
       ...ownUnits({ ...own, leaderUnits }),
       ...clusterUnits(cluster),
+      ...workUnits({ queue }),
       httpServerDaemon({ surface, clock, random }),
     ],
-    parts: ownParts,
+    parts: [...ownParts, workStorePart],
     ingress: [],
     excused: {
-      orphans: clusterExcuses.orphans,
-      deadSubscriptions: { ...ownExcuses.deadSubscriptions, ...clusterExcuses.deadSubscriptions },
+      orphans: { ...clusterExcuses.orphans, ...workExcuses.orphans },
+      deadSubscriptions: {
+        ...ownExcuses.deadSubscriptions,
+        ...clusterExcuses.deadSubscriptions,
+        ...workExcuses.deadSubscriptions,
+      },
     },
   }) as unknown as Registry;
   const { deadSubscriptions } = registry.excused;

@@ -2,6 +2,7 @@ import { clusterModule } from "../cluster/cluster-module.ts";
 import { maintenanceModule } from "../daemons/store-chores.ts";
 import { journalModule, type StoreModule, stateModule } from "../router/index.ts";
 import { apiModule } from "../surfaces/http/api-store.ts";
+import { workModule } from "../work/store-module.ts";
 
 /** The rooms' tables and operations, in the order their migrations run. The writer's thread imports this list. */
 export const storeModules: readonly StoreModule[] = [
@@ -10,4 +11,5 @@ export const storeModules: readonly StoreModule[] = [
   maintenanceModule,
   clusterModule,
   apiModule,
+  workModule,
 ];

@@ -1,9 +1,6 @@
 /** What this room says although no unit hears it yet. Each goes when its listener comes: the audit insists. */
 const orphans = {
   NODE_CAPACITY_UPDATED: "dashboards read it live; resource_coordinator and cluster_monitor are to hear it",
-  RESOURCE_CONSTRAINT_DETECTED: "operators read it in 'ringrift events tail'; selfplay_scheduler is to hear it",
-  MEMORY_PRESSURE: "dashboards read it live; workers are to hear it",
-  NODE_OVERLOADED: "operators read it in 'ringrift events tail'; job_scheduler is to hear it",
 } as const;
 
 /** What health and alerts hear, by the unit or part that is to say it and does not exist yet. A name goes when it does. */
@@ -17,7 +14,7 @@ const awaited = {
   evaluation_daemon: ["EVALUATION_COMPLETED", "EVALUATION_FAILED"],
   leader_lease: ["LEADER_ELECTED", "LEADER_LOST", "SPLIT_BRAIN_DETECTED", "SPLIT_BRAIN_RESOLVED"],
   lock_store: ["DEADLOCK_DETECTED", "LOCK_TIMEOUT"],
-  membership: ["HOST_OFFLINE", "HOST_ONLINE", "NODE_SUSPECT", "P2P_NODES_DEAD"],
+  membership: ["HOST_OFFLINE", "HOST_ONLINE", "NODE_SUSPECT", "P2P_NODE_DEAD", "P2P_NODES_DEAD"],
   metrics_orchestrator: ["TRAINING_LOSS_ANOMALY"],
   model_distribution_daemon: ["DISTRIBUTION_INCOMPLETE"],
   model_performance_watchdog: ["REGRESSION_CLEARED", "REGRESSION_CRITICAL", "REGRESSION_DETECTED", "REGRESSION_SEVERE"],
@@ -33,7 +30,6 @@ const awaited = {
   sync_facade: ["PRIORITY_SYNC_FAILED"],
   training_coordinator: ["TRAINING_COMPLETED", "TRAINING_FAILED"],
   transfer_verifier: ["SYNC_CHECKSUM_FAILED"],
-  worker: ["TASK_FAILED"],
 } as const;
 
 type AwaitedEvent = (typeof awaited)[keyof typeof awaited][number];

@@ -60,7 +60,7 @@ export function againstBaseline(registry: Registry<Rows>, open: readonly string[
 
 /** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
-  openRows: 128,
+  openRows: 109,
   ties: {
     router: {
       emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
@@ -76,6 +76,27 @@ export const auditBaseline: AuditBaseline = {
     },
     bootstrap: {
       emits: ["COORDINATOR_HEALTHY", "COORDINATOR_INIT_FAILED", "COORDINATOR_SHUTDOWN", "STARTUP_STATE_VALIDATED"],
+      hears: [],
+    },
+    work_store: {
+      emits: [
+        "JOB_PREEMPTED",
+        "TASK_ABANDONED",
+        "TASK_CANCELLED",
+        "TASK_COMPLETED",
+        "TASK_FAILED",
+        "TASK_HEARTBEAT",
+        "TASK_ORPHANED",
+        "TASK_SPAWNED",
+        "WORK_CANCELLED",
+        "WORK_CLAIMED",
+        "WORK_COMPLETED",
+        "WORK_FAILED",
+        "WORK_QUEUED",
+        "WORK_RETRY",
+        "WORK_STARTED",
+        "WORK_TIMEOUT",
+      ],
       hears: [],
     },
     event_router: {
@@ -257,6 +278,45 @@ export const auditBaseline: AuditBaseline = {
         "TRAINING_COMPLETED",
         "TRAINING_FAILED",
         "TRAINING_LOSS_ANOMALY",
+      ],
+    },
+    task_coordinator: {
+      emits: [],
+      hears: [
+        "HOST_OFFLINE",
+        "HOST_ONLINE",
+        "NODE_RECOVERED",
+        "TASK_ABANDONED",
+        "TASK_CANCELLED",
+        "TASK_COMPLETED",
+        "TASK_FAILED",
+        "TASK_HEARTBEAT",
+        "TASK_ORPHANED",
+        "TASK_SPAWNED",
+      ],
+    },
+    global_task_coordinator: {
+      emits: [],
+      hears: ["HOST_ONLINE", "MEMORY_PRESSURE", "RESOURCE_CONSTRAINT", "RESOURCE_CONSTRAINT_DETECTED"],
+    },
+    work_queue_monitor: {
+      emits: ["BACKPRESSURE_ACTIVATED", "BACKPRESSURE_RELEASED"],
+      hears: ["DISK_SPACE_LOW", "RESOURCE_CONSTRAINT"],
+    },
+    job_reaper: {
+      emits: [],
+      hears: ["P2P_NODE_DEAD"],
+    },
+    job_scheduler: {
+      emits: ["BATCH_DISPATCHED", "WORK_QUEUED"],
+      hears: [
+        "BATCH_SCHEDULED",
+        "HOST_OFFLINE",
+        "HOST_ONLINE",
+        "NODE_INCOMPATIBLE_WITH_WORKLOAD",
+        "NODE_OVERLOADED",
+        "NODE_RECOVERED",
+        "WORK_TIMEOUT",
       ],
     },
     http_server: {

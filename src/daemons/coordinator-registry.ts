@@ -71,7 +71,14 @@ export interface CoordinatorEntry extends PlannedCoordinator {
 }
 
 /** The coordinators behind which there is a unit. */
-const built: readonly CoordinatorName[] = ["health_manager", "error_coordinator", "recovery_manager"];
+const built: readonly CoordinatorName[] = [
+  "task_coordinator",
+  "global_task_coordinator",
+  "health_manager",
+  "error_coordinator",
+  "recovery_manager",
+  "job_scheduler",
+];
 
 /** The coordinators that are brought up, layer by layer. */
 export const COORDINATOR_REGISTRY: readonly CoordinatorEntry[] = built

@@ -47,7 +47,6 @@ export const ownParts = [routerPart, unitRuntimePart, daemonManagerPart, bootstr
 /** What this room hears although nobody says it yet. Each goes when its other end comes: the audit insists. */
 export const ownExcuses = {
   deadSubscriptions: untilTheyCome([
-    { unit: "work_queue_monitor", stage: "work", emits: ["BACKPRESSURE_ACTIVATED", "BACKPRESSURE_RELEASED"] },
     { unit: "training_trigger", stage: "loop", emits: ["TRAINING_BLOCKED_BY_QUALITY"] },
     { unit: "model_performance_watchdog", stage: "loop", emits: ["REGRESSION_CRITICAL"] },
     {

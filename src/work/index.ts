@@ -30,6 +30,8 @@ export {
   resourceLevelOf,
 } from "./backpressure.ts";
 export type { ClaimRequest, Lease } from "./claim.ts";
+export { type ClaimDesk, type ClaimDeskLimits, createClaimDesk } from "./claim-desk.ts";
+export { workExcuses } from "./excuses.ts";
 export { FAILURE_CLASSES, type FailureClass, failureSchema, type WorkFailure } from "./failure.ts";
 export { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
 export { type GlobalTaskSettings, globalTaskCoordinator, globalTaskDefaults } from "./global-task.coordinator.ts";

@@ -104,6 +104,7 @@ export class WorkQueue<K extends string = string> {
   readonly #known: KnownRows;
   /** Whether any job may wait for another one: known before that job is on disk, so that no completion overlooks it. */
   #dependencies = false;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: WorkQueueOptions<K>) {
     const { router, store, clock } = options;
@@ -149,6 +150,7 @@ export class WorkQueue<K extends string = string> {
     if (due !== undefined) {
       await this.#store.commit([promoteDue({ at, most: this.#parts.limits.mostInCall })]);
       this.#parts.lanes.lookEverywhere();
+      this.#tell();
     }
     return this.#change((plan) => claimJobs(this.#parts, plan, request));
   }
@@ -265,6 +267,19 @@ export class WorkQueue<K extends string = string> {
     };
   }
 
+  /** Calls whenever jobs may have become claimable. Returns how to stop. */
+  onClaimable(listen: () => void): () => void {
+    this.#listeners.add(listen);
+    return () => void this.#listeners.delete(listen);
+  }
+
+  /** Whether any job waits to be claimed, or its time has come. */
+  hasClaimable(): boolean {
+    const any = (where: string, ...values: number[]) =>
+      this.#store.read(`SELECT 1 FROM work_jobs WHERE ${where} LIMIT 1`, ...values).length > 0;
+    return any("state = 'pending'") || any("state = 'delayed' AND not_before <= ?", this.#clock.now());
+  }
+
   show(workId: string): JobView | undefined {
     return showJob(this.#store, workId);
   }
@@ -289,6 +304,11 @@ export class WorkQueue<K extends string = string> {
         fits: (nodeId) => whyNotThere(line, nodeId, undefined) === undefined,
       };
     });
+  }
+
+  /** What it takes jobs of. */
+  get kinds(): string[] {
+    return Object.keys(this.#parts.kinds);
   }
 
   /** Whether jobs of a kind may be stopped for others. */
@@ -365,5 +385,10 @@ export class WorkQueue<K extends string = string> {
     this.#known.settle(plan);
     for (const { lane, level } of plan.waiting) lanes.filled(lane, level);
     if (plan.completes && this.#dependencies) lanes.lookEverywhere();
+    if (plan.waiting.length > 0 || (plan.completes && this.#dependencies)) this.#tell();
+  }
+
+  #tell(): void {
+    for (const listen of this.#listeners) listen();
   }
 }

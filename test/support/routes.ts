@@ -17,6 +17,7 @@ export const pathOf = (route: Route, values: Readonly<Record<string, string>> = 
 /** A body that the route's own schema takes. */
 export const bodyOf = (route: Route): unknown => {
   if (route.body === null) return undefined;
+  const ref = { work_id: "w1", node_id: "walker", fence: 1 };
   const wanted: Record<string, unknown> = {
     publishEvents: {
       specversion: "1.0",
@@ -32,6 +33,14 @@ export const bodyOf = (route: Route): unknown => {
     retryDeadLetters: { dry_run: true },
     discardDeadLetters: { dry_run: true },
     pauseDaemon: { reason: "walking" },
+    claimWork: { node_id: "walker", most: 1, offer: { cpu: 0 } },
+    startWork: { leases: [{ ref }] },
+    beatWork: { beats: [{ ref }] },
+    completeWork: { completions: [{ ref, evidence: {} }] },
+    failWork: { failures: [{ ref, failure: { class: "retryable", error: "walking" } }] },
+    releaseWork: { releases: [{ ref, reason: "walking" }] },
+    addWork: { jobs: [{ work_type: "selfplay" }] },
+    cancelWork: { reason: "walking" },
   };
   return wanted[route.id] ?? {};
 };

@@ -7,7 +7,6 @@ export const progress = defineEvents("progress", {
     about: "A node has new samples of its measurements.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId.describe("node that measured"),
       metrics: numbers("values, by measurement"),

@@ -62,14 +62,12 @@ export const resources = defineEvents("resources", {
     about: "More work comes in than goes out; producers have to slow down.",
     class: "durable",
     orderKey: "scope",
-    provisional: true,
     payload: pressure,
   },
   BACKPRESSURE_RELEASED: {
     about: "Pressure went down; producers may go faster again.",
     class: "durable",
     orderKey: "scope",
-    provisional: true,
     payload: pressure,
   },
   RESOURCE_CONSTRAINT: {

@@ -115,7 +115,6 @@ export const selfplay = defineEvents("selfplay", {
     class: "durable",
     orderKey: "batch_id",
     dedup: ["batch_id"],
-    provisional: true,
     payload: {
       batch_id: batchId,
       config_key: configKey,

@@ -35,14 +35,12 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     class: "durable",
     orderKey: "task_id",
     critical: true,
-    provisional: true,
     payload: { ...task, pid: some("process").optional() },
   },
   TASK_HEARTBEAT: {
     about: "A task lives, and this is how far it is.",
     class: "volatile",
     orderKey: "task_id",
-    provisional: true,
     payload: {
       ...task,
       progress: share("share of the task that is done").optional(),
@@ -56,7 +54,6 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     orderKey: "task_id",
     legacy: ["TASK_COMPLETE"],
     critical: true,
-    provisional: true,
     payload: { ...task, duration_seconds: durationSeconds, result: result.optional() },
   },
   TASK_FAILED: {
@@ -64,7 +61,6 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     class: "durable",
     orderKey: "task_id",
     critical: true,
-    provisional: true,
     payload: {
       ...task,
       error,
@@ -78,21 +74,18 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     class: "durable",
     orderKey: "task_id",
     dedup: ["task_id"],
-    provisional: true,
     payload: { ...task, reason, last_seen_at: lastSeenAt, silent_seconds: silentSeconds.optional() },
   },
   TASK_CANCELLED: {
     about: "A task was stopped because nobody wants its result any longer.",
     class: "durable",
     orderKey: "task_id",
-    provisional: true,
     payload: { ...task, reason, requested_by: requestedBy.optional() },
   },
   TASK_ABANDONED: {
     about: "A node gave a task up on purpose; its work comes back to the queue.",
     class: "durable",
     orderKey: "task_id",
-    provisional: true,
     payload: { ...task, reason },
   },
 });

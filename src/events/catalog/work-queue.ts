@@ -32,7 +32,6 @@ export const workQueue = defineEvents("work_queue", {
     about: "An item was added to the work queue.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: {
       ...item,
       priority,
@@ -45,7 +44,6 @@ export const workQueue = defineEvents("work_queue", {
     about: "A node took an item and holds its lease.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: {
       ...item,
       node_id: holder,
@@ -58,14 +56,12 @@ export const workQueue = defineEvents("work_queue", {
     about: "A node began to work on an item.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: { ...item, node_id: holder, attempts, task_id: taskId.optional() },
   },
   WORK_COMPLETED: {
     about: "An item is done, and this is its result.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: {
       ...item,
       node_id: holder,
@@ -79,7 +75,6 @@ export const workQueue = defineEvents("work_queue", {
     about: "An item failed for good; no try is left.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: {
       ...item,
       error,
@@ -93,7 +88,6 @@ export const workQueue = defineEvents("work_queue", {
     about: "An item failed and will be tried again.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: {
       ...item,
       error,
@@ -107,7 +101,6 @@ export const workQueue = defineEvents("work_queue", {
     about: "An item took longer than it may, and its lease ended.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: {
       ...item,
       node_id: holder,
@@ -120,14 +113,12 @@ export const workQueue = defineEvents("work_queue", {
     about: "An item was taken back before it was done.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: { ...item, reason, node_id: holder.optional(), requested_by: requestedBy.optional() },
   },
   JOB_PREEMPTED: {
     about: "A running job has to stop for one that matters more.",
     class: "durable",
     orderKey: "work_id",
-    provisional: true,
     payload: {
       ...item,
       node_id: holder,

@@ -14,6 +14,10 @@ export const limitClasses = {
   write: { perSecond: 50, burst: 100 },
   /** The daily bread of publishers and consumers. */
   traffic: { perSecond: 2_000, burst: 4_000 },
+  /** Signs of life and results of workers: they never wait behind what follows. */
+  beat: { perSecond: 2_000, burst: 4_000 },
+  /** Asking for work. */
+  claim: { perSecond: 200, burst: 400 },
   /** Opening an endless answer. */
   stream: { perSecond: 5, burst: 20 },
   /** Tokens that were wrong. */

@@ -2,6 +2,7 @@
 import type { DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
+import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Writes } from "./writes.ts";
@@ -91,6 +92,12 @@ export interface Why {
   }[];
 }
 
+/** The queue, and the desk where claims stand in line. */
+export interface WorkPort {
+  readonly queue: WorkQueue;
+  readonly desk: ClaimDesk;
+}
+
 export interface ControlPorts {
   readonly router: EventRouter;
   readonly clock: Clock;
@@ -114,6 +121,7 @@ export interface ControlPorts {
   /** What stands between a subject (a daemon, a unit, a config) and its work; undefined for a subject nobody knows. */
   readonly why?: (subject: string) => Why | undefined;
   readonly bootstrapStatus?: () => Readonly<Record<string, unknown>>;
+  readonly work?: WorkPort;
 }
 
-export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus";
+export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus" | "work";

@@ -8,6 +8,7 @@ import { deadLetterRoutes } from "./routes/dead-letters.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { probeRoutes } from "./routes/probes.ts";
 import { systemRoutes } from "./routes/system.ts";
+import { workRoutes } from "./routes/work.ts";
 
 /** Every route there is. What is mounted, documented, fuzzed and checked for access is read from this list. */
 export const allRoutes: readonly Route[] = [
@@ -19,6 +20,7 @@ export const allRoutes: readonly Route[] = [
   ...consumerRoutes,
   ...deadLetterRoutes,
   ...accessRoutes,
+  ...workRoutes,
 ];
 
 /** The routes whose ports are given: nothing is offered that does not work. */

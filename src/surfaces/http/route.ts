@@ -10,6 +10,8 @@ export interface Caller {
   readonly actor: string;
   readonly scope: Scope;
   readonly tokenId: string | null;
+  /** For a node that signs its requests: the only one it may speak for. */
+  readonly nodeId?: string;
   /** When its token opens nothing any more, in milliseconds since the epoch. */
   readonly expiresAt: number | null;
   /** Address of the other side; `socket` for the Unix socket. */

@@ -1,0 +1,42 @@
+import type { Clock, Random } from "../kernel/index.ts";
+import type { EventRouter, Store } from "../router/index.ts";
+import {
+  type ClaimDesk,
+  createClaimDesk,
+  defineKind,
+  storedNodePolicy,
+  type WorkKinds,
+  WorkQueue,
+} from "../work/index.ts";
+
+/** The kinds of work that this program knows executors for, and what each has to show when it is done. */
+export const workKinds = {
+  selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),
+  training: defineKind({ evidence: { outputs: 1, counts: ["steps"] }, cost: 4, timeoutMs: 6 * 3_600_000 }),
+  evaluation: defineKind({ evidence: { outputs: 0, counts: ["games"] } }),
+} as const satisfies WorkKinds;
+
+export interface WorkSurroundings {
+  readonly router: EventRouter;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface WorkPorts {
+  readonly queue: WorkQueue;
+  readonly desk: ClaimDesk;
+}
+
+/** The queue of a process, with the policy on nodes that its units keep, and the desk where claims stand in line. */
+export function workPortsOf({ router, store, clock, random }: WorkSurroundings): WorkPorts {
+  const queue = new WorkQueue({
+    router,
+    store,
+    clock,
+    random,
+    kinds: workKinds,
+    nodePolicy: storedNodePolicy(store),
+  }) as unknown as WorkQueue;
+  return { queue, desk: createClaimDesk({ queue, clock }) };
+}
