@@ -84,7 +84,13 @@ export function nextIncarnation(dataDir: string): number {
   return next;
 }
 
-export const trustOf = ({ ca, fingerprint }: Pick<NodeFile, "ca" | "fingerprint">): TlsTrust => ({
+export const trustOf = ({
+  ca,
+  fingerprint,
+}: {
+  ca?: string | undefined;
+  fingerprint?: string | undefined;
+}): TlsTrust => ({
   ...(ca === undefined ? {} : { ca }),
   ...(fingerprint === undefined ? {} : { fingerprint }),
 });
