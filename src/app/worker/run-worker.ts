@@ -11,7 +11,15 @@ import {
   queueOver,
   requireEndpoint,
 } from "../../surfaces/index.ts";
-import { type Capacity, createAdmission, createWorker, openSpool, type Worker } from "../../work/worker/index.ts";
+import {
+  type Capacity,
+  createAdmission,
+  createWorker,
+  openSpool,
+  type Worker,
+  type WorkerTiming,
+  workerTimingDefaults,
+} from "../../work/worker/index.ts";
 import { createGuardian, createHasher, type Environment } from "../../workloads/process/index.ts";
 import { guardDataDir } from "../guard.ts";
 import type { Settings, WorkerSettings } from "../settings.ts";
@@ -42,7 +50,8 @@ export interface RunningWorker {
   close(): Promise<void>;
 }
 
-const capacityOf = (worker: WorkerSettings): Capacity => ({
+/** What the settings of a worker come to. */
+export const capacityOf = (worker: WorkerSettings): Capacity => ({
   slots: worker.slots,
   cpu: worker.cpus,
   memory_gb: worker.memoryGb,
@@ -50,6 +59,13 @@ const capacityOf = (worker: WorkerSettings): Capacity => ({
   gpu_memory_gb: worker.gpuMemoryGb,
   tags: worker.tags,
   diskReserveBytes: worker.diskReserveBytes,
+});
+
+export const timingOf = ({ beatMs, claimWaitSeconds, graceMs }: WorkerSettings): WorkerTiming => ({
+  ...workerTimingDefaults,
+  beatMs,
+  waitSeconds: claimWaitSeconds,
+  graceMs,
 });
 
 /** What the main process is told of this node when it joins, and with its first sign of life. */
@@ -136,13 +152,7 @@ export async function runWorker(world: WorkerWorld): Promise<RunningWorker> {
       clock,
       random,
       log,
-      timing: {
-        beatMs: settings.worker.beatMs,
-        waitSeconds: settings.worker.claimWaitSeconds,
-        idleMs: 1_000,
-        graceMs: settings.worker.graceMs,
-        flushMs: 10_000,
-      },
+      timing: timingOf(settings.worker),
       mostWaiting: settings.worker.mostWaiting,
     });
     const beats = keepBeating({ ...world, link, nodeId, incarnation, worker, about: aboutNode(settings.worker) });

@@ -114,6 +114,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const counts: WorkerCounts = { claimed: 0, completed: 0, failed: 0, released: 0, lost: 0, cancelled: 0 };
   const stopping = new AbortController();
   const forced = Promise.withResolvers<void>();
+  let isForced = false;
   let draining = false;
   let started = false;
   let stopped: Promise<void> | undefined;
@@ -396,7 +397,6 @@ export function createWorker(options: WorkerOptions): Worker {
       for (const one of stuck)
         await finish(one, { status: "stopped", reason: "the worker shut down, and the job did not end in time" });
     }
-    const isForced = await Promise.race([forced.promise.then(() => true), Promise.resolve(false)]);
     await deliveries.flush(isForced ? FORCED_RELEASE_MS : timing.flushMs);
     isOver = true;
     beatTimer?.cancel();
@@ -430,6 +430,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return stopped;
     },
     force() {
+      isForced = true;
       executor.kill();
       forced.resolve();
     },
