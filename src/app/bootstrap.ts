@@ -48,6 +48,7 @@ import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { alertsPortOf, clusterPortsOf, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
+import { artifactStoreOf, nodePortsOf, ownCapabilities } from "./node-ports.ts";
 import { ownFile } from "./own-file.ts";
 import { profileOf } from "./profile.ts";
 import { liveRegistry, withOwnUnits } from "./registry.ts";
@@ -184,6 +185,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       ...(logFile === undefined ? {} : { logFile: logPathOf(settings.dataDir) }),
     });
     undo.push(() => mainLoop.stop());
+    const nodes = nodePortsOf({ settings, store, clock, log, version });
     const cluster = clusterPortsOf({
       settings,
       store,
@@ -191,11 +193,19 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       random,
       log,
       catalog: catalog as never,
+      nodes,
       work: () => workOf(registry, units),
     });
     undo.push(() => cluster.resources.sampler.close());
     const alerts = alertsPortOf(cluster);
-    const work = workPortsOf({ router: inner, store, clock, random });
+    const work = workPortsOf({
+      router: inner,
+      store,
+      clock,
+      random,
+      leaseSilenceMs: settings.work.leaseSilenceMs,
+      barred: (node) => nodes.book.barred(node),
+    });
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -224,6 +234,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         alerts,
         bootstrapStatus: () => ({ ...bringUp.status() }),
         work,
+        nodes,
+        artifacts: artifactStoreOf(settings),
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
           // The answer to this request comes first.
@@ -282,6 +294,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     undo.push(() => bringUp.sayGoodbye("the process ends in order"));
     undo.push(() => control.endStreams());
     undo.push(() => work.desk.close());
+    await nodes.book.ensureLocal(ownCapabilities());
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);

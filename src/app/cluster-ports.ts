@@ -14,7 +14,8 @@ import type { Registry, UnitRuntime } from "../daemons/index.ts";
 import type { Catalog } from "../events/index.ts";
 import type { Clock, Log, Random } from "../kernel/index.ts";
 import type { Store } from "../router/index.ts";
-import type { AlertsPort } from "../surfaces/index.ts";
+import type { AlertsPort, NodesPort } from "../surfaces/index.ts";
+import { CLUSTER_ID } from "./node-ports.ts";
 import type { Settings } from "./settings.ts";
 
 export interface ClusterSurroundings {
@@ -24,6 +25,7 @@ export interface ClusterSurroundings {
   readonly random: Random;
   readonly log: Log;
   readonly catalog: Catalog;
+  readonly nodes: Pick<NodesPort, "book" | "refusals">;
   /** What the runtime says of its units; asked only while it runs. */
   readonly work: () => readonly ComponentWork[];
 }
@@ -50,7 +52,7 @@ export function alertSinksOf({
 }
 
 export function clusterPortsOf(around: ClusterSurroundings): ClusterPorts {
-  const { settings, store, clock, random, catalog, work } = around;
+  const { settings, store, clock, random, catalog, work, nodes } = around;
   const { rulesFile, messagesPerMinute } = settings.alerts;
   return {
     nodeId: settings.nodeId,
@@ -59,6 +61,12 @@ export function clusterPortsOf(around: ClusterSurroundings): ClusterPorts {
     random,
     resources: { sampler: systemSampler({ dataDir: settings.dataDir, clock }), settings: settings.resources },
     health: { work },
+    nodes: {
+      book: nodes.book,
+      refusals: nodes.refusals,
+      clusterId: CLUSTER_ID,
+      capacity: { requiredGpus: settings.nodes.requiredGpus },
+    },
     alerts: {
       sinks: alertSinksOf(around),
       absence: rulesFile === undefined ? [] : readAlertRules(rulesFile, catalog),

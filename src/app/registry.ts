@@ -1,4 +1,4 @@
-import { type ClusterPorts, clusterExcuses, clusterUnits } from "../cluster/index.ts";
+import { type ClusterPorts, clusterExcuses, clusterUnits, type NodeBook } from "../cluster/index.ts";
 import {
   createRegistry,
   type HttpSurfacePort,
@@ -36,6 +36,7 @@ const unusedClusterPorts = ({ store }: Pick<LivePorts, "store">, clock: Clock, r
     sampler: { sample: () => Promise.reject(new Error("these units are declarations only")), close() {} },
   },
   health: { work: () => [] },
+  nodes: { book: {} as NodeBook, refusals: { news: () => [] }, clusterId: "none" },
   alerts: { sinks: [] },
 });
 

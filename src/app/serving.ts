@@ -48,6 +48,7 @@ export function serveControl(options: ServingOptions): Serving {
     limits,
     log,
     metrics,
+    nodes: ports.nodes?.gate,
   });
   const { app, endStreams } = createApi({ ports, access, limits, random });
   const surface: Surface = createSurface({

@@ -4,6 +4,7 @@ import {
   type ClaimDesk,
   createClaimDesk,
   defineKind,
+  type NodePolicy,
   storedNodePolicy,
   type WorkKinds,
   WorkQueue,
@@ -21,6 +22,9 @@ export interface WorkSurroundings {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
+  readonly leaseSilenceMs: number;
+  /** Why a node gets no work, by what its operators decided; undefined if it may. */
+  readonly barred: (nodeId: string) => string | undefined;
 }
 
 export interface WorkPorts {
@@ -29,14 +33,21 @@ export interface WorkPorts {
 }
 
 /** The queue of a process, with the policy on nodes that its units keep, and the desk where claims stand in line. */
-export function workPortsOf({ router, store, clock, random }: WorkSurroundings): WorkPorts {
+export function workPortsOf(around: WorkSurroundings): WorkPorts {
+  const { router, store, clock, random, leaseSilenceMs, barred } = around;
+  const stored = storedNodePolicy(store);
+  const nodePolicy: NodePolicy = (nodeId, now) => {
+    const reason = barred(nodeId);
+    return reason === undefined ? stored(nodeId, now) : { accepts: false, reason };
+  };
   const queue = new WorkQueue({
     router,
     store,
     clock,
     random,
     kinds: workKinds,
-    nodePolicy: storedNodePolicy(store),
+    nodePolicy,
+    lease: { silentMs: leaseSilenceMs },
   }) as unknown as WorkQueue;
   return { queue, desk: createClaimDesk({ queue, clock }) };
 }

@@ -10,11 +10,12 @@ import {
 } from "./alerts/alert-rows.ts";
 import { beginDelivery, dropReceivers, endDelivery, summarizeOutbox } from "./alerts/outbox.ts";
 import { forgetNodes, healthMigrations, noteFailure, noteNode, noteRecovery, noteWell } from "./health/health-rows.ts";
+import { addNode, changeNode, dropNode, nodeMigration, touchNodes } from "./nodes/node-rows.ts";
 
 /** What this room keeps in the store. */
 export const clusterModule = defineStoreModule({
   name: "cluster",
-  migrations: [...alertMigrations, ...healthMigrations],
+  migrations: [...alertMigrations, ...healthMigrations, nodeMigration(3)],
   operations: [
     raiseAlert,
     closeAlertOf,
@@ -31,5 +32,9 @@ export const clusterModule = defineStoreModule({
     noteNode,
     noteRecovery,
     forgetNodes,
+    addNode,
+    changeNode,
+    dropNode,
+    touchNodes,
   ],
 });

@@ -1,6 +1,6 @@
 /** What this room says although no unit hears it yet. Each goes when its listener comes: the audit insists. */
 const orphans = {
-  NODE_CAPACITY_UPDATED: "dashboards read it live; resource_coordinator and cluster_monitor are to hear it",
+  CLUSTER_CAPACITY_CHANGED: "operators read it in 'ringrift events tail'; cluster_monitor is to hear it",
 } as const;
 
 /** What health and alerts hear, by the unit or part that is to say it and does not exist yet. A name goes when it does. */
@@ -14,7 +14,6 @@ const awaited = {
   evaluation_daemon: ["EVALUATION_COMPLETED", "EVALUATION_FAILED"],
   leader_lease: ["LEADER_ELECTED", "LEADER_LOST", "SPLIT_BRAIN_DETECTED", "SPLIT_BRAIN_RESOLVED"],
   lock_store: ["DEADLOCK_DETECTED", "LOCK_TIMEOUT"],
-  membership: ["HOST_OFFLINE", "HOST_ONLINE", "NODE_SUSPECT", "P2P_NODE_DEAD", "P2P_NODES_DEAD"],
   metrics_orchestrator: ["TRAINING_LOSS_ANOMALY"],
   model_distribution_daemon: ["DISTRIBUTION_INCOMPLETE"],
   model_performance_watchdog: ["REGRESSION_CLEARED", "REGRESSION_CRITICAL", "REGRESSION_DETECTED", "REGRESSION_SEVERE"],
@@ -25,7 +24,6 @@ const awaited = {
   provisioner: ["BUDGET_ALERT", "BUDGET_EXCEEDED", "NODE_PROVISION_FAILED"],
   quality_monitor_daemon: ["HIGH_QUALITY_DATA_AVAILABLE", "LOW_QUALITY_DATA_WARNING"],
   replication_daemon: ["REPAIR_COMPLETED", "REPAIR_FAILED", "REPLICATION_ALERT"],
-  resource_coordinator: ["CAPACITY_LOW", "CAPACITY_RESTORED"],
   sync_coordinator: ["SYNC_FAILURE_CRITICAL"],
   sync_facade: ["PRIORITY_SYNC_FAILED"],
   training_coordinator: ["TRAINING_COMPLETED", "TRAINING_FAILED"],

@@ -1,10 +1,13 @@
 /**
  * cluster: the state of the machines, of the system as a whole, and who is told when it is bad.
  *
- * `resource_monitor` measures its node. `health_manager` makes one score and one verdict on new work of what all others say.
+ * `membership` knows which nodes belong to the cluster and which of them are there; a node is its key, and every word of it
+ * is signed. `resource_coordinator` keeps what they offer. `resource_monitor` measures its node. `health_manager` makes one score and one verdict on new work of what all others say.
  * `alert_manager` makes alerts of what is alarming, and of what is missing, and sends them out.
  *
  * It guarantees that
+ * - a request of a node counts once, from that node alone, in one run of the coordinator; whoever is turned away is counted;
+ * - each change of a node's state is stored and told once, in one commit, and silence counts only while somebody listens;
  * - a node measures itself cheaply, and each crossing of a limit is told once, also over a restart;
  * - nothing is healthy for want of news: who is expected and has not done its work before its deadline is bad, and a judgement
  *   that nobody renews is worth nothing;
@@ -60,6 +63,40 @@ export {
   healthManagerCoordinator,
   healthManagerDefaults,
 } from "./health-manager.coordinator.ts";
+export {
+  type MembershipPorts,
+  type MembershipSettings,
+  membershipDaemon,
+  membershipDefaults,
+} from "./membership.daemon.ts";
+export { nodeIdOf, nodeKeyOf } from "./nodes/identity.ts";
+export {
+  type JoinRequest,
+  type NodeBeat,
+  NodeBook,
+  type NodeBookPorts,
+  type NodeLoad,
+  type NodeView,
+} from "./nodes/node-book.ts";
+export { createNodeGate, type NodeGate, type UnprovenNode } from "./nodes/node-gate.ts";
+export type { NodeCapabilities, NodeRow } from "./nodes/node-rows.ts";
+export { createRefusals, type Refusal, type Refusals } from "./nodes/refusals.ts";
+export {
+  BODY_HASH_HEADER,
+  NODE_HEADER,
+  type NodeClaim,
+  type SignedRequest,
+  signRequest,
+} from "./nodes/signature.ts";
+export { NODE_STATES, type NodeState } from "./nodes/states.ts";
+export { type NodeTiming, nodeTimingDefaults, timingOnTheWire } from "./nodes/timing.ts";
+export { isDeprecated, PROTOCOL } from "./nodes/versions.ts";
+export {
+  type ResourceCoordinatorPorts,
+  type ResourceCoordinatorSettings,
+  resourceCoordinator,
+  resourceCoordinatorDefaults,
+} from "./resource.coordinator.ts";
 export {
   type ResourceMonitorPorts,
   type ResourceMonitorSettings,

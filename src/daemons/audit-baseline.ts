@@ -60,7 +60,7 @@ export function againstBaseline(registry: Registry<Rows>, open: readonly string[
 
 /** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
-  openRows: 109,
+  openRows: 107,
   ties: {
     router: {
       emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
@@ -152,6 +152,22 @@ export const auditBaseline: AuditBaseline = {
         "RESOURCE_CONSTRAINT_DETECTED",
       ],
       hears: [],
+    },
+    membership: {
+      emits: [
+        "ERROR",
+        "HOST_OFFLINE",
+        "HOST_ONLINE",
+        "NODE_RETIRED",
+        "NODE_SUSPECT",
+        "P2P_NODES_DEAD",
+        "P2P_NODE_DEAD",
+      ],
+      hears: [],
+    },
+    resource_coordinator: {
+      emits: ["CAPACITY_LOW", "CAPACITY_RESTORED", "CLUSTER_CAPACITY_CHANGED"],
+      hears: ["HOST_OFFLINE", "HOST_ONLINE", "NODE_CAPACITY_UPDATED", "NODE_RETIRED"],
     },
     health_manager: {
       emits: ["HEALTH_ALERT"],
@@ -248,6 +264,7 @@ export const auditBaseline: AuditBaseline = {
         "NETWORK_ISOLATION_DETECTED",
         "NODE_PROVISION_FAILED",
         "NODE_RECOVERED",
+        "NODE_RETIRED",
         "NODE_SUSPECT",
         "NPZ_COMBINATION_COMPLETE",
         "NPZ_COMBINATION_FAILED",

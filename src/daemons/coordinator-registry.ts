@@ -74,6 +74,7 @@ export interface CoordinatorEntry extends PlannedCoordinator {
 const built: readonly CoordinatorName[] = [
   "task_coordinator",
   "global_task_coordinator",
+  "resource_coordinator",
   "health_manager",
   "error_coordinator",
   "recovery_manager",

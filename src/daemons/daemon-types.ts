@@ -165,6 +165,8 @@ export const daemonProfiles = {
     "maintenance",
     "health_manager",
     "alert_manager",
+    "membership",
+    "resource_coordinator",
     "task_coordinator",
     "global_task_coordinator",
     "work_queue_monitor",

@@ -49,6 +49,7 @@ export type {
   AlertsPort,
   AlertView,
   ControlPorts,
+  NodesPort,
   Phase,
   SystemHealth,
   Why,

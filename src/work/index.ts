@@ -50,6 +50,7 @@ export {
 export type { AfterFailure, BeatAnswer, Progress } from "./lease.ts";
 export { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
 export type { Needs, Offer } from "./needs.ts";
+export type { NodeFigures } from "./node-figures.ts";
 export { type AdmissionLimits, admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
 export type { OrderOptions } from "./orders.ts";
 export { type PidPolicy, type PidState, pidPolicyDefaults, pidStart, steer } from "./pid.ts";

@@ -20,6 +20,7 @@ import {
 } from "./lease.ts";
 import { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
 import { whyNotThere } from "./needs.ts";
+import { type NodeFigures, nodeFigures } from "./node-figures.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { KnownRows, Plan } from "./plan.ts";
 import type { WaitingJob } from "./preemption.ts";
@@ -314,6 +315,11 @@ export class WorkQueue<K extends string = string> {
   /** Whether jobs of a kind may be stopped for others. */
   isPreemptible(workType: string): boolean {
     return this.#parts.kinds[workType]?.preemptible ?? false;
+  }
+
+  /** What a node has done lately, and how fast beside the others. */
+  figures(nodeId: string): NodeFigures {
+    return nodeFigures(this.#store, nodeId, this.#clock.now());
   }
 
   load(): QueueLoad {

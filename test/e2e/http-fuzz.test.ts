@@ -18,7 +18,7 @@ type Schema = {
 interface Operation {
   readonly operationId: string;
   readonly parameters?: readonly { name: string; in: string; schema: Schema }[];
-  readonly requestBody?: { readonly content: { readonly "application/json": { readonly schema: Schema } } };
+  readonly requestBody?: { readonly content: { readonly "application/json"?: { readonly schema: Schema } } };
 }
 
 interface Case {
@@ -127,8 +127,9 @@ function* badCases(path: string, method: string, { parameters = [], requestBody 
     for (const [why, text] of texts)
       yield { what: `query ${name}: ${why}`, path: `${good}?${name}=${text}`, asking: safe };
   }
-  if (requestBody === undefined) return;
-  for (const [why, sent] of badBodies(requestBody.content["application/json"].schema))
+  const json = requestBody?.content["application/json"];
+  if (json === undefined) return;
+  for (const [why, sent] of badBodies(json.schema))
     yield { what: `body: ${why}`, path: good, asking: { method, ...sent } };
   yield {
     what: "body: not said to be JSON",

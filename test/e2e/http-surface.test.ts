@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
@@ -22,10 +23,29 @@ describe("every answer", () => {
   test("is what the table says that it is", async () => {
     const { eventId } = await surface.coordination.router.publish("HOST_OFFLINE", { node_id: "n1", reason: "silent" });
     const values = { name: "event_router", id: eventId, subject: "event_router" };
+    const { router } = surface.coordination;
+    const added = await surface.ask("socket", "/v1/work/jobs", {
+      method: "POST",
+      body: { jobs: [{ work_type: "selfplay" }] },
+    });
+    const [{ work_id }] = added.json.added as [{ work_id: string }];
+    const sha256 = createHash("sha256").update("bytes").digest("hex");
+    await surface.ask("socket", `/v1/artifacts/${sha256}`, { method: "PUT", raw: "bytes" });
+    await router.publish("ERROR", { component: "walker", error: "walking", severity: "warning" });
+    await expect
+      .poll(async () => (await surface.ask("socket", "/v1/alerts")).json.alerts, { timeout: 5_000 })
+      .not.toEqual([]);
+    const [alert] = (await surface.ask("socket", "/v1/alerts")).json.alerts as [{ id: string }];
+    const ids: Readonly<Record<string, object>> = {
+      getWork: { id: work_id },
+      getNode: { id: router.nodeId },
+      getArtifact: { sha256 },
+      getAlert: { id: alert.id },
+    };
     const readable = mounted.filter(({ method, endless }) => method === "GET" && !endless);
     expect(readable.length).toBeGreaterThan(15);
     for (const route of readable) {
-      const { status, json, text, type } = await surface.ask("socket", pathOf(route, values));
+      const { status, json, text, type } = await surface.ask("socket", pathOf(route, { ...values, ...ids[route.id] }));
       const answer = route.answers[status];
       expect(answer, `${route.id} ${status} ${text.slice(0, 200)}`).toBeDefined();
       expect(type).toContain(answer!.type);

@@ -41,6 +41,21 @@ export const bodyOf = (route: Route): unknown => {
     releaseWork: { releases: [{ ref, reason: "walking" }] },
     addWork: { jobs: [{ work_type: "selfplay" }] },
     cancelWork: { reason: "walking" },
+    joinNode: {
+      public_key: Buffer.alloc(32, 7).toString("base64"),
+      label: "walker",
+      version: "0.1.0",
+      protocol: 1,
+      capabilities: { cpu: 1 },
+    },
+    beatNode: {
+      node_id: "walker",
+      incarnation: 1,
+      version: "0.1.0",
+      load: { running: 0, free: { cpu: 1 } },
+      spool: { waiting: 0 },
+    },
+    leaveNode: { node_id: "walker", reason: "walking" },
   };
   return wanted[route.id] ?? {};
 };

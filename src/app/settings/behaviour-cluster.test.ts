@@ -102,6 +102,7 @@ const portsOf = (environment: Environment) => {
     random: seededRandom(1),
     log: silentLog(),
     catalog: w.router.catalog as never,
+    nodes: { book: {} as never, refusals: {} as never },
     work: () => [],
   });
 };

@@ -10,6 +10,26 @@ export interface Check {
 
 export const settingChecks: readonly Check[] = [
   {
+    keys: ["nodes.beat", "nodes.suspect"],
+    holds: (values) => values["nodes.beat"] * 2 <= values["nodes.suspect"],
+    rule: "A node must have the time for two beats before it is suspect, or one lost request is an alarm.",
+  },
+  {
+    keys: ["nodes.suspect", "nodes.dead"],
+    holds: (values) => values["nodes.suspect"] < values["nodes.dead"],
+    rule: "A node is suspect before it is dead.",
+  },
+  {
+    keys: ["nodes.dead", "nodes.purge"],
+    holds: (values) => values["nodes.dead"] <= values["nodes.purge"],
+    rule: "A node is forgotten after it is dead, not before.",
+  },
+  {
+    keys: ["nodes.beat", "work.lease_silence"],
+    holds: (values) => values["nodes.beat"] * 2 <= values["work.lease_silence"],
+    rule: "A holder must have the time for two beats before its job is given away.",
+  },
+  {
     keys: ["router.retry_first", "router.retry_most"],
     holds: (values) => values["router.retry_first"] <= values["router.retry_most"],
     rule: "The first wait between tries must not be longer than the longest one.",

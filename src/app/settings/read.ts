@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { AlertSeverity, ResourceMonitorSettings } from "../../cluster/index.ts";
+import type { AlertSeverity, NodeTiming, ResourceMonitorSettings } from "../../cluster/index.ts";
 import type { MaintenanceSettings } from "../../daemons/index.ts";
 import { type LogLevel, OperatingError } from "../../kernel/index.ts";
 import type { RouterSettings } from "../../router/index.ts";
@@ -58,6 +58,9 @@ export interface Settings {
   /** Slots of the worker beside the main process; none for 0. */
   readonly localWorkers: number;
   readonly worker: WorkerSettings;
+  readonly nodes: { readonly timing: NodeTiming; readonly requiredGpus: number };
+  readonly work: { readonly leaseSilenceMs: number };
+  readonly artifacts: { readonly mostBytes: number };
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
   readonly notices: readonly string[];
 }
@@ -127,6 +130,14 @@ function soundValues({ settings, problems }: Inspection): SettingValues {
   return Object.fromEntries([...settings].map(([key, { value }]) => [key, value])) as unknown as SettingValues;
 }
 
+const timingOf = (values: SettingValues): NodeTiming => ({
+  beatMs: values["nodes.beat"] * 1_000,
+  suspectMs: values["nodes.suspect"] * 1_000,
+  deadMs: values["nodes.dead"] * 1_000,
+  purgeMs: values["nodes.purge"] * 1_000,
+  startupGraceMs: values["p2p.startup_grace_period"] * 1_000,
+});
+
 const apiOf = (values: SettingValues): ApiSettings => {
   const [certFile, keyFile] = [values["api.tls_cert_file"], values["api.tls_key_file"]];
   return {
@@ -186,6 +197,9 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
     },
     localWorkers: values["workers.local"],
     worker: workerOf(values),
+    nodes: { timing: timingOf(values), requiredGpus: values["nodes.required_gpus"] },
+    work: { leaseSilenceMs: values["work.lease_silence"] * 1_000 },
+    artifacts: { mostBytes: values["artifacts.most_bytes"] },
     notices: resolution.notices,
   };
 }

@@ -7,6 +7,8 @@ import {
   ALERT_SEVERITIES,
   type AlertSeverity,
   alertManagerDefaults as alerts,
+  resourceCoordinatorDefaults as capacity,
+  nodeTimingDefaults as nodes,
   resourceMonitorDefaults as resources,
 } from "../../cluster/index.ts";
 import {
@@ -16,6 +18,8 @@ import {
 } from "../../daemons/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
+import { artifactStoreDefaults as artifacts } from "../../sync/index.ts";
+import { leasePolicyDefaults as lease } from "../../work/index.ts";
 import { choice, decimal, host, type Kind, name, path, tagList, whole, yesNo } from "./kinds.ts";
 import { type Secret, secretFile } from "./secret.ts";
 
@@ -336,9 +340,50 @@ export const settingsSchema = {
   "p2p.startup_grace_period": row({
     variable: "RINGRIFT_P2P_STARTUP_GRACE_PERIOD",
     kind: seconds(0, 86_400),
-    about: "Time after a start in which the silence of other nodes is no alarm.",
-    fallback: always(120),
-    withoutEffect: true,
+    about: "Time after a start of the coordinator in which the silence of nodes is no alarm.",
+    fallback: always(nodes.startupGraceMs / 1_000),
+  }),
+  "nodes.beat": row({
+    variable: "RINGRIFT_NODE_BEAT",
+    kind: seconds(0.1, 3_600),
+    about: "Time between two signs of life of a node.",
+    fallback: always(nodes.beatMs / 1_000),
+  }),
+  "nodes.suspect": row({
+    variable: "RINGRIFT_NODE_SUSPECT",
+    kind: seconds(0.2, 86_400),
+    about: "Silence after which a node is suspect.",
+    fallback: always(nodes.suspectMs / 1_000),
+  }),
+  "nodes.dead": row({
+    variable: "RINGRIFT_NODE_DEAD",
+    kind: seconds(0.3, 86_400),
+    about: "Silence after which a node counts as dead, and its jobs come back.",
+    fallback: always(nodes.deadMs / 1_000),
+  }),
+  "nodes.purge": row({
+    variable: "RINGRIFT_NODE_PURGE",
+    kind: seconds(1, YEAR_SECONDS),
+    about: "Time after which a node that is dead, left or never came is forgotten.",
+    fallback: always(nodes.purgeMs / 1_000),
+  }),
+  "nodes.required_gpus": row({
+    variable: "RINGRIFT_REQUIRED_GPUS",
+    kind: whole({ least: 0, most: 1_000_000, unit: "accelerators" }),
+    about: "Accelerators that the cluster should have; with fewer its capacity is low.",
+    fallback: always(capacity.requiredGpus),
+  }),
+  "work.lease_silence": row({
+    variable: "RINGRIFT_WORK_LEASE_SILENCE",
+    kind: seconds(0.2, 86_400),
+    about: "Silence after which the holder of a job is taken for gone, and the job is given to another.",
+    fallback: always(lease.silentMs / 1_000),
+  }),
+  "artifacts.most_bytes": row({
+    variable: "RINGRIFT_ARTIFACT_MOST_BYTES",
+    kind: whole({ least: 1, most: 1_000_000_000_000, unit: "bytes" }),
+    about: "Size of the largest file that nodes may bring.",
+    fallback: always(artifacts.mostBytes),
   }),
   "p2p.swim_enabled": row({
     variable: "RINGRIFT_SWIM_ENABLED",

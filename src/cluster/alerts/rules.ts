@@ -93,7 +93,7 @@ export const alertRules = [
   rule({ event: "REPAIR_FAILED", by: ["artifact_hash"], severity: "error", policy: "passing", title: "A lost copy could not be made again", message: "{artifact_hash} has {copies} copies; {node_id}: {error}", closedBy: [{ event: "REPAIR_COMPLETED", by: ["artifact_hash"] }] }),
   rule({ event: "REPLICATION_ALERT", by: node, severity: "own", policy: "passing", title: "Data has too few copies", message: "{message}" }),
   // Machines.
-  rule({ event: "NODE_SUSPECT", ...lastingNode, severity: "warning", title: "Node {node_id} is silent", message: "no sign of life for {silent_seconds} s", closedBy: [{ event: "HOST_ONLINE", by: node }, { event: "NODE_RECOVERED", by: node }] }),
+  rule({ event: "NODE_SUSPECT", ...lastingNode, severity: "warning", title: "Node {node_id} is silent", message: "no sign of life for {silent_seconds} s", closedBy: [{ event: "HOST_ONLINE", by: node }, { event: "NODE_RECOVERED", by: node }, { event: "NODE_RETIRED", by: node }] }),
   rule({ event: "NETWORK_ISOLATION_DETECTED", ...lastingNode, severity: "error", title: "Node {node_id} is cut off", message: "it reaches {peers} of {expected_peers} peers", closedBy: [{ event: "P2P_HEALTH_RECOVERED", by: node }, { event: "NODE_RECOVERED", by: node }] }),
   rule({ event: "RECOVERY_FAILED", ...lastingNode, severity: "error", title: "Node {node_id} could not be repaired", message: "{recovery_action} failed on try {attempts}: {error}", closedBy: [{ event: "NODE_RECOVERED", by: node }, { event: "RECOVERY_COMPLETED", by: node }] }),
   rule({ event: "NODE_PROVISION_FAILED", by: ["provider"], severity: "warning", policy: "passing", title: "{provider} gave no machine", message: "{error}" }),

@@ -47,7 +47,6 @@ export const cluster = defineEvents("cluster", {
     about: "The cluster has more or fewer nodes or accelerators than before.",
     class: "durable",
     orderKey: "cluster_id",
-    provisional: true,
     payload: {
       cluster_id: clusterId,
       healthy_nodes: healthyNodes,

@@ -68,7 +68,6 @@ export const nodes = defineEvents("nodes", {
     about: "A node joined the cluster or came back.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId,
       address: address.optional(),
@@ -84,21 +83,18 @@ export const nodes = defineEvents("nodes", {
     about: "A node left the cluster or is no longer reachable.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: { node_id: nodeId, reason, last_seen_at: lastSeenAt.optional() },
   },
   NODE_SUSPECT: {
     about: "A node is late with its sign of life; it has a little time before it counts as dead.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: { node_id: nodeId, last_seen_at: lastSeenAt, silent_seconds: silentSeconds },
   },
   P2P_NODE_DEAD: {
     about: "A node has been silent for too long and counts as dead.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId,
       last_seen_at: lastSeenAt,
@@ -110,7 +106,6 @@ export const nodes = defineEvents("nodes", {
     about: "Several nodes died at once, probably of one cause.",
     class: "durable",
     orderKey: "cluster_id",
-    provisional: true,
     payload: { cluster_id: clusterId, node_ids: nodeIds.describe("nodes that died"), reason: reason.optional() },
   },
   NODE_UNHEALTHY: {
@@ -142,7 +137,6 @@ export const nodes = defineEvents("nodes", {
     about: "A node is taken out of scheduling for good.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId,
       reason,

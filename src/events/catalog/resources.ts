@@ -155,14 +155,12 @@ export const resources = defineEvents("resources", {
     about: "There are fewer accelerators than the cluster should have.",
     class: "durable",
     orderKey: "scope",
-    provisional: true,
     payload: capacity,
   },
   CAPACITY_RESTORED: {
     about: "There are enough accelerators again.",
     class: "durable",
     orderKey: "scope",
-    provisional: true,
     payload: capacity,
   },
   BUDGET_ALERT: {

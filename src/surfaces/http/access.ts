@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import { type Log, OperatingError } from "../../kernel/index.ts";
+import { NODE_HEADER, type NodeGate } from "../../cluster/index.ts";
+import { isOperatingError, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Caller, Route } from "./route.ts";
@@ -25,6 +26,8 @@ export interface AccessOptions {
   readonly limits: Limits;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "failedLogin">;
+  /** Where nodes show who they are; without it none can. */
+  readonly nodes?: NodeGate | undefined;
 }
 
 export interface Access {
@@ -106,6 +109,35 @@ export function createAccess(options: AccessOptions): Access {
     return { actor: known.label, scope: known.scope, tokenId: known.id, expiresAt: known.expiresAt, from };
   };
 
+  /** Who is refused as a node is slowed down like somebody who tries tokens. */
+  const asNode = <T>(from: string, run: () => T): T => {
+    try {
+      return run();
+    } catch (thrown) {
+      if (isOperatingError(thrown, "NODE_SESSION_STALE")) throw thrown;
+      const wait = limits.take(`node ${from}`, "login");
+      if (wait > 0) throw tooMany(wait, "too many requests that no node has signed came from here");
+      log.warn("a node was refused", { from, error: messageOf(thrown) });
+      throw thrown;
+    }
+  };
+  const node = (request: IncomingMessage, from: string): Caller | undefined => {
+    const header = request.headers[NODE_HEADER];
+    if (header === undefined || options.nodes === undefined) return undefined;
+    const { nodes } = options;
+    const unproven = asNode(from, () => nodes.open(String(header)));
+    return {
+      actor: `node:${unproven.nodeId}`,
+      scope: "worker",
+      tokenId: null,
+      expiresAt: null,
+      from,
+      nodeId: unproven.nodeId,
+      prove: (bodySha256) =>
+        asNode(from, () => unproven.prove({ method: request.method ?? "GET", path: request.url ?? "/", bodySha256 })),
+    };
+  };
+
   return {
     check(request, cameBy, route) {
       if (cameBy === "socket")
@@ -117,7 +149,9 @@ export function createAccess(options: AccessOptions): Access {
       if (scope === "probe") return nobody;
       const free = cameBy === "loopback" && options.localReads && (route === undefined || route.method === "GET");
       const caller =
-        bearer(request, from) ?? (free ? { ...nobody, actor: "local:reader", scope: "read" as const } : nobody);
+        node(request, from) ??
+        bearer(request, from) ??
+        (free ? { ...nobody, actor: "local:reader", scope: "read" as const } : nobody);
       if (includes(caller.scope, scope)) return caller;
       if (caller.scope === "probe" || caller.actor === "local:reader")
         throw unauthorized(

@@ -1,4 +1,6 @@
+import { hash } from "node:crypto";
 import { type Context, Hono } from "hono";
+import { BODY_HASH_HEADER } from "../../cluster/index.ts";
 import {
   createIds,
   isOperatingError,
@@ -13,7 +15,7 @@ import type { Waiting } from "./live-events.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
-import { type Call, type Caller, Reply, type Route, usualStatus } from "./route.ts";
+import { type Call, type Caller, Reply, type Route, type Upload, usualStatus } from "./route.ts";
 import { routesFor } from "./route-table.ts";
 import { createStreams, type Streams } from "./streams.ts";
 
@@ -39,6 +41,7 @@ interface Asked {
   readonly route: Route | undefined;
   readonly requestId: string;
   readonly began: number;
+  readonly from: string;
   caller?: Caller;
 }
 
@@ -64,6 +67,7 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
     route,
     requestId: requestIdOf(c.req.header("x-request-id"), () => ids.uuid()),
     began: clock.monotonic(),
+    from: c.env.incoming.socket.remoteAddress ?? c.env.cameBy,
   });
   const leave = (c: Context<Env>, asked: Asked, response: Response): Response => {
     response.headers.set("x-request-id", asked.requestId);
@@ -72,7 +76,7 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
     metrics.request(c.req.method, asked.route?.path ?? "(none)", response.status, seconds);
     return response;
   };
-  const complain = (thrown: unknown, { requestId, route }: Asked): Response => {
+  const complain = (thrown: unknown, { requestId, route, caller, from }: Asked): Response => {
     const problem = problemOf(thrown, requestId);
     if (!isOperatingError(thrown))
       log.error("a request failed", {
@@ -80,6 +84,10 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
         route: route?.id,
         error: thrown instanceof Error ? thrown.stack : messageOf(thrown),
       });
+    else {
+      ports.nodes?.refusals.note({ code: thrown.code, from: caller?.from ?? from, nodeId: caller?.nodeId });
+      if (problem.status >= 400) metrics.refused(thrown.code);
+    }
     const after = isOperatingError(thrown) ? thrown.details.retryAfterSeconds : undefined;
     return Response.json(problem, {
       status: problem.status,
@@ -100,15 +108,14 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
     }
   };
   const gates = { ports, access, limits };
-  const stage: Stage = { ports, routes, streams, waiting: { bytes: 0 } };
+  const stage: Stage = { limits, ports, routes, streams, waiting: { bytes: 0 } };
 
   for (const route of routes) {
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
     app.on(route.method, path, (c) => {
       const asked = ask(c, route);
       return answer(c, asked, async () => {
-        const caller = admit(c, route, gates);
-        asked.caller = caller;
+        const caller = admit(c, route, gates, asked);
         const respond = () => perform(c, route, caller, asked.requestId, stage);
         return route.record === "no" ? respond() : recorded(c, asked, respond);
       });
@@ -177,12 +184,11 @@ interface Gates {
 }
 
 /** Who it is, whether it asks too often, and whether there is somebody home. */
-function admit(c: Context<Env>, route: Route, { ports, access, limits }: Gates): Caller {
+function admit(c: Context<Env>, route: Route, { ports, access, limits }: Gates, asked: Asked): Caller {
   const caller = access.check(c.env.incoming, c.env.cameBy, route);
-  if (c.env.cameBy !== "socket") {
-    const wait = limits.take(caller.tokenId ?? `${caller.actor} ${caller.from}`, route.limit);
-    if (wait > 0) throw tooMany(wait, `more requests of the kind '${route.limit}' than are allowed`);
-  }
+  asked.caller = caller;
+  // A node is held to its limit once it has proven who it is: nobody spends another's.
+  if (c.env.cameBy !== "socket" && caller.prove === undefined) keepToLimit(caller, route, limits);
   if (route.scope === "probe") return caller;
   const phase = ports.phase();
   if (phase === "starting")
@@ -195,7 +201,13 @@ function admit(c: Context<Env>, route: Route, { ports, access, limits }: Gates):
   return caller;
 }
 
+function keepToLimit(caller: Caller, route: Route, limits: Limits): void {
+  const wait = limits.take(caller.tokenId ?? caller.nodeId ?? `${caller.actor} ${caller.from}`, route.limit);
+  if (wait > 0) throw tooMany(wait, `more requests of the kind '${route.limit}' than are allowed`);
+}
+
 interface Stage {
+  readonly limits: Limits;
   readonly ports: ControlPorts;
   readonly routes: readonly Route[];
   readonly streams: Streams;
@@ -207,9 +219,14 @@ async function perform(
   route: Route,
   caller: Caller,
   requestId: string,
-  { ports, routes, streams, waiting }: Stage,
+  { limits, ports, routes, streams, waiting }: Stage,
 ): Promise<Response> {
   const { type } = route.answers[usualStatus(route)]!;
+  const text = route.body === null ? undefined : await readText(c.env.incoming, route.mostBodyBytes);
+  const promised = c.req.header(BODY_HASH_HEADER);
+  const proven = !route.bytes || caller.prove === undefined || promised !== undefined;
+  if (proven) caller.prove?.(route.bytes ? String(promised) : hash("sha256", text ?? "", "hex"));
+  if (proven && caller.prove !== undefined) keepToLimit(caller, route, limits);
   // Its head is the same as that of a GET; there is no body to wait for.
   if (route.endless && c.req.method === "HEAD") return new Response(null, { headers: { "content-type": type } });
   const call: Call = {
@@ -217,13 +234,16 @@ async function perform(
     routes,
     caller,
     requestId,
+    method: c.req.method,
     waiting,
     get signal() {
       return c.req.raw.signal;
     },
     params: parse(route.params, c.req.param(), "path"),
     query: parse(route.query, queryOf(c.req.url), "query"),
-    body: route.body === null ? undefined : parse(route.body, await bodyOf(c, route)),
+    body: route.body === null ? undefined : parse(route.body, bodyOf(c, text ?? "")),
+    upload: route.bytes ? uploadOf(c, caller, promised, proven) : undefined,
+    headers: c.env.incoming.headers as Readonly<Record<string, string | undefined>>,
     lastEventId: lastEventIdOf(c.req.header("last-event-id")),
     stream: (run) => streams.open(caller, c.req.raw.signal, { "content-type": type }, run),
   };
@@ -234,8 +254,24 @@ async function perform(
   return new Response(String(reply.body), { status: reply.status, headers: { "content-type": reply.type } });
 }
 
-async function bodyOf(c: Context<Env>, route: Route): Promise<unknown> {
-  const text = await readText(c.env.incoming, route.mostBodyBytes);
+/** Bytes as they come. A hash that was promised, and signed, must be that of what came. */
+function uploadOf(c: Context<Env>, caller: Caller, promised: string | undefined, proven: boolean): Upload {
+  const announced = c.env.incoming.headers["content-length"];
+  if (announced === undefined || !/^\d{1,15}$/.test(announced))
+    throw new OperatingError("LENGTH_REQUIRED", "a request with bytes must say how many come (Content-Length)");
+  return {
+    bytes: c.env.incoming,
+    length: Number(announced),
+    proven,
+    prove(bodySha256) {
+      if (proven && promised !== undefined && promised !== bodySha256)
+        throw new OperatingError("BAD_SIGNATURE", `the body is not the one that ${BODY_HASH_HEADER} promises`);
+      if (!proven) caller.prove?.(bodySha256);
+    },
+  };
+}
+
+function bodyOf(c: Context<Env>, text: string): unknown {
   // A form that a foreign page sends without asking first is never JSON. No page reaches the socket.
   if (text !== "" && c.env.cameBy !== "socket" && !isJson(c.req.header("content-type") ?? null))
     throw new OperatingError("UNSUPPORTED_MEDIA_TYPE", "a body must be JSON and say so", {

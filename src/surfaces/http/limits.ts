@@ -18,6 +18,8 @@ export const limitClasses = {
   beat: { perSecond: 2_000, burst: 4_000 },
   /** Asking for work. */
   claim: { perSecond: 200, burst: 400 },
+  /** Bringing and fetching files. */
+  upload: { perSecond: 50, burst: 200 },
   /** Opening an endless answer. */
   stream: { perSecond: 5, burst: 20 },
   /** Tokens that were wrong. */

@@ -20,6 +20,8 @@ export interface Metrics {
   request(method: string, route: string, status: number, seconds: number): void;
   commit(seconds: number, ok: boolean): void;
   failedLogin(): void;
+  /** A request was turned away, for this reason. */
+  refused(code: string): void;
   /** One more endless answer, or one less. */
   streams(change: 1 | -1): void;
   /** What a node measured and told. */
@@ -127,6 +129,12 @@ export function createMetrics(clock: Clock, sources: () => MetricSources | undef
     help: "Requests with a token that opens nothing.",
     registers,
   });
+  const refusals = new Counter({
+    name: "ringrift_http_refusals_total",
+    help: "Requests that were turned away, by the code of the problem.",
+    labelNames: ["code"],
+    registers,
+  });
   const open = new Gauge({ name: "ringrift_http_streams", help: "Endless answers under way.", registers });
   return {
     contentType: registry.contentType,
@@ -134,6 +142,7 @@ export function createMetrics(clock: Clock, sources: () => MetricSources | undef
     request: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
     commit: (seconds, ok) => commits.observe({ outcome: ok ? "done" : "refused" }, seconds),
     failedLogin: () => logins.inc(),
+    refused: (code) => refusals.inc({ code }),
     streams: (change) => open.inc(change),
     sample(nodeId, values) {
       for (const [name, value] of Object.entries(values)) {

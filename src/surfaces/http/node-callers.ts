@@ -1,11 +1,24 @@
 import { OperatingError } from "../../kernel/index.ts";
+import type { ControlPorts } from "./ports.ts";
 import type { Caller } from "./route.ts";
 
-/** A node speaks for itself alone; who runs the cluster, and a worker with a token, may say for which node it speaks. */
-export function assertSpeaksFor(caller: Caller, nodeIds: readonly string[]): void {
-  const other = nodeIds.find((nodeId) => caller.nodeId !== undefined && nodeId !== caller.nodeId);
-  if (other !== undefined)
-    throw new OperatingError("NOT_YOUR_NODE", `node ${caller.nodeId} cannot speak for '${other.slice(0, 100)}'`, {
-      hint: "Name your own node_id.",
-    });
+const notYours = (nodeId: string, hint: string) =>
+  new OperatingError("NOT_YOUR_NODE", `you cannot speak for node '${nodeId.slice(0, 100)}'`, { hint });
+
+/**
+ * A node speaks for itself alone. Who runs the cluster, or sits at its socket, may speak for every node; a worker with a
+ * token for those that have no key of their own.
+ */
+export function assertSpeaksFor(
+  caller: Caller,
+  nodeIds: readonly string[],
+  { nodes }: Pick<ControlPorts, "nodes">,
+): void {
+  if (caller.scope === "operator") return;
+  for (const nodeId of nodeIds) {
+    if (caller.nodeId !== undefined) {
+      if (nodeId !== caller.nodeId) throw notYours(nodeId, `Name your own node_id, ${caller.nodeId}.`);
+    } else if ((nodes?.book.row(nodeId)?.public_key ?? null) !== null)
+      throw notYours(nodeId, "It has a key of its own, and signs what it says.");
+  }
 }

@@ -65,6 +65,7 @@ function operationOf(route: Route, named: Map<string, Json>): Json {
     description: SCOPE_SAYS[route.scope],
     ...(route.scope === "probe" ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.bytes ? { requestBody: { required: true, content: { "application/octet-stream": {} } } } : {}),
     ...(route.body === null
       ? {}
       : {

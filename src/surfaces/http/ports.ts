@@ -1,7 +1,9 @@
 /** What the surface needs of the program behind it. `app` connects it; what is optional decides which routes there are. */
+import type { NodeBook, NodeGate, Refusals } from "../../cluster/index.ts";
 import type { DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
+import type { ArtifactStore } from "../../sync/index.ts";
 import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Tokens } from "./tokens.ts";
@@ -98,6 +100,14 @@ export interface WorkPort {
   readonly desk: ClaimDesk;
 }
 
+/** The nodes, the gate where they show who they are, and who was turned away there. */
+export interface NodesPort {
+  readonly book: NodeBook;
+  readonly gate: NodeGate;
+  readonly refusals: Refusals;
+  readonly version: string;
+}
+
 export interface ControlPorts {
   readonly router: EventRouter;
   readonly clock: Clock;
@@ -122,6 +132,8 @@ export interface ControlPorts {
   readonly why?: (subject: string) => Why | undefined;
   readonly bootstrapStatus?: () => Readonly<Record<string, unknown>>;
   readonly work?: WorkPort;
+  readonly nodes?: NodesPort;
+  readonly artifacts?: ArtifactStore;
 }
 
-export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus" | "work";
+export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus" | "work" | "nodes" | "artifacts";

@@ -10,6 +10,8 @@ export interface Problem {
   readonly code: string;
   readonly retryable: boolean;
   readonly hint?: string;
+  /** What the caller needs to do better. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 export const PROBLEM_TYPE = "application/problem+json";
@@ -19,6 +21,23 @@ const statusByCode: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   SCOPE_TOO_SMALL: 403,
   NOT_YOUR_NODE: 403,
+  UNKNOWN_NODE: 401,
+  BAD_SIGNATURE: 401,
+  NODE_SESSION_STALE: 401,
+  REPLAYED_REQUEST: 401,
+  CLOCK_SKEW: 401,
+  STALE_INCARNATION: 409,
+  PROTOCOL_REFUSED: 426,
+  TOO_MANY_NODES: 409,
+  NODE_AMBIGUOUS: 409,
+  NODE_IS_LOCAL: 409,
+  LENGTH_REQUIRED: 411,
+  ARTIFACT_OFFSET: 409,
+  ARTIFACT_BUSY: 409,
+  ARTIFACT_TOO_LARGE: 413,
+  ARTIFACT_HASH: 422,
+  RANGE_NOT_SATISFIABLE: 416,
+  UPLOADS_BUSY: 503,
   UNKNOWN_DAEMON: 404,
   DAEMON_NOT_BUILT: 404,
   METHOD_NOT_ALLOWED: 405,
@@ -50,6 +69,14 @@ const statusByCode: Readonly<Record<string, number>> = {
   STOPPING: 503,
 };
 
+/** Errors whose details the other side acts on; those of others stay here. */
+const TELLING: ReadonlySet<string> = new Set([
+  "NODE_SESSION_STALE",
+  "CLOCK_SKEW",
+  "PROTOCOL_REFUSED",
+  "ARTIFACT_OFFSET",
+]);
+
 const statusOf = (error: OperatingError): number => {
   const known = statusByCode[error.code];
   if (known !== undefined) return known;
@@ -74,5 +101,6 @@ export function problemOf(thrown: unknown, requestId?: string): Problem {
     code: error.code,
     retryable: error.retryable,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(TELLING.has(error.code) ? { details: error.details } : {}),
   };
 }

@@ -2,10 +2,12 @@ import type { ControlPorts } from "./ports.ts";
 import type { Route } from "./route.ts";
 import { accessRoutes } from "./routes/access.ts";
 import { alertRoutes } from "./routes/alerts.ts";
+import { artifactRoutes } from "./routes/artifacts.ts";
 import { consumerRoutes } from "./routes/consumers.ts";
 import { daemonRoutes } from "./routes/daemons.ts";
 import { deadLetterRoutes } from "./routes/dead-letters.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { nodeRoutes } from "./routes/nodes.ts";
 import { probeRoutes } from "./routes/probes.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { workRoutes } from "./routes/work.ts";
@@ -21,6 +23,8 @@ export const allRoutes: readonly Route[] = [
   ...deadLetterRoutes,
   ...accessRoutes,
   ...workRoutes,
+  ...nodeRoutes,
+  ...artifactRoutes,
 ];
 
 /** The routes whose ports are given: nothing is offered that does not work. */

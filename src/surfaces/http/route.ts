@@ -12,6 +12,8 @@ export interface Caller {
   readonly tokenId: string | null;
   /** For a node that signs its requests: the only one it may speak for. */
   readonly nodeId?: string;
+  /** For a node: refuses unless it signed this request with this body. */
+  readonly prove?: (bodySha256: string) => void;
   /** When its token opens nothing any more, in milliseconds since the epoch. */
   readonly expiresAt: number | null;
   /** Address of the other side; `socket` for the Unix socket. */
@@ -25,6 +27,17 @@ export interface Out {
   readonly signal: AbortSignal;
 }
 
+/** The bytes of a request as they come. */
+export interface Upload {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** How many are announced. */
+  readonly length: number;
+  /** For a node that did not say the hash of its body beforehand: refuses unless it signed these bytes. */
+  prove(bodySha256: string): void;
+  /** Whether who sends it is known already, so that what has come counts even if the rest does not. */
+  readonly proven: boolean;
+}
+
 export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly ports: ControlPorts;
   readonly params: P;
@@ -32,6 +45,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly body: B;
   readonly caller: Caller;
   readonly requestId: string;
+  readonly method: string;
   /** Aborts when the caller is gone. */
   readonly signal: AbortSignal;
   /** The routes that are mounted, for the document about them. */
@@ -40,6 +54,9 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly lastEventId: number | undefined;
   /** What waits for slow readers, all together. */
   readonly waiting: Waiting;
+  /** What is sent, for routes that take bytes as they come. */
+  readonly upload: Upload | undefined;
+  readonly headers: Readonly<Record<string, string | undefined>>;
   /** An endless answer. */
   stream(run: (out: Out) => Promise<void>): Response;
 }
@@ -67,7 +84,7 @@ export interface Answer {
 export interface Route {
   /** Its name in the OpenAPI document, in lowerCamelCase. */
   readonly id: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** With its parameters in braces: `/v1/daemons/{name}`. */
   readonly path: string;
   readonly tag: string;
@@ -80,6 +97,8 @@ export interface Route {
   readonly mostBodyBytes: number;
   /** By status. The first is the usual one. */
   readonly answers: Readonly<Record<number, Answer>>;
+  /** It takes bytes as they come, whatever they are, instead of JSON. */
+  readonly bytes: boolean;
   /** Answers that do not end by themselves. */
   readonly endless: boolean;
   /** Whether it changes something, and so leaves a row in the record of writes: before the answer, or soon after it. */
@@ -107,6 +126,7 @@ interface Spec<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType
   readonly body?: B;
   readonly mostBodyBytes?: number;
   readonly answers: Readonly<Record<number, { about: string; schema: z.ZodType; type?: string }>>;
+  readonly bytes?: boolean;
   readonly endless?: boolean;
   readonly record?: Route["record"];
   readonly needs?: readonly OptionalPort[];
@@ -129,6 +149,7 @@ export const route = <
   answers: Object.fromEntries(
     Object.entries(spec.answers).map(([status, answer]) => [status, { type: JSON_TYPE, ...answer }]),
   ),
+  bytes: spec.bytes ?? false,
   endless: spec.endless ?? false,
   record: spec.record ?? (spec.method === "GET" ? "no" : "before"),
   needs: spec.needs ?? [],

@@ -131,6 +131,7 @@ export const problem = z
     code: z.string(),
     retryable: z.boolean(),
     hint: z.string().optional(),
+    details: z.looseObject({}).optional(),
   })
   .meta({ id: "Problem", description: "RFC 9457. The code never changes its meaning." });
 

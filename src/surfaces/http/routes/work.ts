@@ -79,7 +79,7 @@ const workerRoutes: readonly Route[] = [
       },
     },
     async handle({ ports, body, caller, signal }) {
-      assertSpeaksFor(caller, [body.node_id]);
+      assertSpeaksFor(caller, [body.node_id], ports);
       const { wait_seconds, kinds, ...request } = body;
       const asked = ports.work!.desk.claim(
         { ...request, ...(kinds === undefined ? {} : { kinds }) },
@@ -107,7 +107,7 @@ const workerRoutes: readonly Route[] = [
       },
     },
     async handle({ ports, body: { leases }, caller }) {
-      assertSpeaksFor(caller, nodesOf(leases));
+      assertSpeaksFor(caller, nodesOf(leases), ports);
       const { queue } = ports.work!;
       return onTheWire(await Promise.all(leases.map(({ ref, pid }) => settled(queue.start(ref, pid)))));
     },
@@ -124,7 +124,7 @@ const workerRoutes: readonly Route[] = [
       200: { about: "Until when each is believed, and whether to stop.", schema: work.answersOf(work.beatAnswer) },
     },
     async handle({ ports, body: { beats }, caller }) {
-      assertSpeaksFor(caller, nodesOf(beats));
+      assertSpeaksFor(caller, nodesOf(beats), ports);
       const said = beats.map(({ ref, progress = {} }) => ({
         ref,
         progress: {
@@ -145,7 +145,7 @@ const workerRoutes: readonly Route[] = [
     body: work.completeBody,
     answers: { 200: { about: "Whether each counts.", schema: work.answersOf(z.object({ repeated: z.boolean() })) } },
     async handle({ ports, body: { completions }, caller }) {
-      assertSpeaksFor(caller, nodesOf(completions));
+      assertSpeaksFor(caller, nodesOf(completions), ports);
       return onTheWire(await ports.work!.queue.completeAll(completions as never));
     },
   }),
@@ -159,7 +159,7 @@ const workerRoutes: readonly Route[] = [
     body: work.failBody,
     answers: { 200: { about: "Whether each is tried again.", schema: work.answersOf(work.afterFailure) } },
     async handle({ ports, body: { failures }, caller }) {
-      assertSpeaksFor(caller, nodesOf(failures));
+      assertSpeaksFor(caller, nodesOf(failures), ports);
       const { queue } = ports.work!;
       return onTheWire(await Promise.all(failures.map(({ ref, failure }) => settled(queue.fail(ref, failure)))));
     },
@@ -174,7 +174,7 @@ const workerRoutes: readonly Route[] = [
     body: work.releaseBody,
     answers: { 200: { about: "What became of each.", schema: work.answersOf(work.afterFailure) } },
     async handle({ ports, body: { releases }, caller }) {
-      assertSpeaksFor(caller, nodesOf(releases));
+      assertSpeaksFor(caller, nodesOf(releases), ports);
       const { queue } = ports.work!;
       return onTheWire(await Promise.all(releases.map(({ ref, reason }) => settled(queue.release(ref, reason)))));
     },

@@ -1,0 +1,132 @@
+import { defineOperation, type Migration, type SqlValue, type Store } from "../../router/index.ts";
+import type { NodeState } from "./states.ts";
+
+/** What a node has, as it said when it joined or beat. */
+export interface NodeCapabilities {
+  readonly cpu: number;
+  readonly gpu: number;
+  readonly memory_gb: number;
+  readonly gpu_memory_gb: number;
+  readonly tags: readonly string[];
+  readonly hostname?: string | undefined;
+  readonly platform?: string | undefined;
+  /** Kinds of work that it has executors for. */
+  readonly kinds?: readonly string[] | undefined;
+}
+
+/** A node as it is stored. Times are milliseconds since the epoch. */
+export interface NodeRow {
+  readonly node_id: string;
+  /** Base64 of the raw key; null for the coordinator's own node, which needs none. */
+  readonly public_key: string | null;
+  readonly label: string;
+  readonly version: string;
+  readonly protocol: number;
+  readonly capabilities: string;
+  readonly incarnation: number;
+  readonly state: NodeState;
+  readonly state_since: number;
+  readonly joined_at: number;
+  readonly joined_by: string;
+  readonly last_seen_at: number | null;
+  readonly address: string | null;
+  /** Why it gets no new work; null if it may. */
+  readonly cordon_reason: string | null;
+  readonly cordoned_at: number | null;
+  readonly cordoned_by: string | null;
+  /** 1: it shall also give back what it has. */
+  readonly draining: number;
+  readonly left_reason: string | null;
+  readonly forgotten_at: number | null;
+}
+
+export type NodeChanges = Partial<Omit<NodeRow, "node_id">>;
+
+const COLUMNS = [
+  "node_id",
+  "public_key",
+  "label",
+  "version",
+  "protocol",
+  "capabilities",
+  "incarnation",
+  "state",
+  "state_since",
+  "joined_at",
+  "joined_by",
+  "last_seen_at",
+  "address",
+  "cordon_reason",
+  "cordoned_at",
+  "cordoned_by",
+  "draining",
+  "left_reason",
+  "forgotten_at",
+] as const satisfies readonly (keyof NodeRow)[];
+
+export const addNode = defineOperation<NodeRow, void>("cluster.add_node", (tx, row) => {
+  tx.run(
+    `INSERT INTO cluster_nodes (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})
+     ON CONFLICT (node_id) DO NOTHING`,
+    ...COLUMNS.map((column) => row[column] as SqlValue),
+  );
+});
+
+/** Only what changed is written: two changes of one node never undo each other. */
+export const changeNode = defineOperation<{ nodeId: string; changes: NodeChanges }, { changed: boolean }>(
+  "cluster.change_node",
+  (tx, { nodeId, changes }) => {
+    const columns = COLUMNS.filter((column) => column !== "node_id" && Object.hasOwn(changes, column));
+    if (columns.length === 0) return { changed: false };
+    const { changes: rows } = tx.run(
+      `UPDATE cluster_nodes SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE node_id = ?`,
+      ...columns.map((column) => changes[column as keyof NodeChanges] as SqlValue),
+      nodeId,
+    );
+    return { changed: rows > 0 };
+  },
+);
+
+export const dropNode = defineOperation<{ nodeId: string }, void>("cluster.drop_node", (tx, { nodeId }) => {
+  tx.run("DELETE FROM cluster_nodes WHERE node_id = ?", nodeId);
+});
+
+/** When nodes were last heard, written down now and then. */
+export const touchNodes = defineOperation<readonly { nodeId: string; at: number }[], void>(
+  "cluster.touch_nodes",
+  (tx, seen) => {
+    for (const { nodeId, at } of seen)
+      tx.run("UPDATE cluster_nodes SET last_seen_at = ? WHERE node_id = ?", at, nodeId);
+  },
+);
+
+export const storedNodes = (store: Pick<Store, "read">): NodeRow[] =>
+  store.read<NodeRow>(`SELECT ${COLUMNS.join(", ")} FROM cluster_nodes ORDER BY node_id`);
+
+export const nodeMigration = (id: number): Migration => ({
+  id,
+  name: "nodes",
+  sql: `
+    CREATE TABLE cluster_nodes (
+      node_id TEXT PRIMARY KEY,
+      public_key TEXT,
+      label TEXT NOT NULL,
+      version TEXT NOT NULL,
+      protocol INTEGER NOT NULL,
+      capabilities TEXT NOT NULL,
+      incarnation INTEGER NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('joined', 'online', 'suspect', 'dead', 'left')),
+      state_since REAL NOT NULL,
+      joined_at REAL NOT NULL,
+      joined_by TEXT NOT NULL,
+      last_seen_at REAL,
+      address TEXT,
+      cordon_reason TEXT,
+      cordoned_at REAL,
+      cordoned_by TEXT,
+      draining INTEGER NOT NULL,
+      left_reason TEXT,
+      forgotten_at REAL
+    ) STRICT, WITHOUT ROWID;
+  `,
+});

@@ -1,0 +1,87 @@
+import type { Clock } from "../../kernel/index.ts";
+
+/** Somebody was turned away: for which reason, from where, and as whom it came. */
+export interface Refusal {
+  readonly code: string;
+  readonly from: string;
+  readonly nodeId?: string | undefined;
+}
+
+export interface RefusalPolicy {
+  /** So many for one reason within the time below are worth an alert. */
+  readonly most: number;
+  readonly withinMs: number;
+  /** After this long without one the next ones are news again. */
+  readonly quietMs: number;
+}
+
+export const refusalPolicyDefaults: RefusalPolicy = { most: 5, withinMs: 60_000, quietMs: 600_000 };
+
+/** Reasons for which nobody honest is turned away again and again. */
+const SUSPICIOUS: ReadonlySet<string> = new Set([
+  "UNAUTHORIZED",
+  "SCOPE_TOO_SMALL",
+  "UNKNOWN_NODE",
+  "BAD_SIGNATURE",
+  "REPLAYED_REQUEST",
+  "STALE_INCARNATION",
+  "CLOCK_SKEW",
+  "NOT_YOUR_NODE",
+  "PROTOCOL_REFUSED",
+  "PAYLOAD_TOO_LARGE",
+]);
+
+interface Episode {
+  recent: number[];
+  lastAt: number;
+  told: boolean;
+  sources: Set<string>;
+}
+
+export interface RefusalNews {
+  readonly code: string;
+  readonly count: number;
+  readonly sources: readonly string[];
+}
+
+/** Counts who is turned away, and says once for each episode that it repeats. */
+export interface Refusals {
+  note(refusal: Refusal): void;
+  /** Reasons that have repeated since the last call. */
+  news(): RefusalNews[];
+  counts(): Readonly<Record<string, number>>;
+}
+
+const MOST_SOURCES = 5;
+
+export function createRefusals(clock: Pick<Clock, "monotonic">, given: Partial<RefusalPolicy> = {}): Refusals {
+  const policy = { ...refusalPolicyDefaults, ...given };
+  const episodes = new Map<string, Episode>();
+  const counts = new Map<string, number>();
+  return {
+    note({ code, from, nodeId }) {
+      if (!SUSPICIOUS.has(code)) return;
+      const now = clock.monotonic();
+      counts.set(code, (counts.get(code) ?? 0) + 1);
+      let episode = episodes.get(code);
+      if (episode === undefined || now - episode.lastAt > policy.quietMs) {
+        episode = { recent: [], lastAt: now, told: false, sources: new Set() };
+        episodes.set(code, episode);
+      }
+      episode.lastAt = now;
+      episode.recent = [...episode.recent, now].slice(-policy.most);
+      if (episode.sources.size < MOST_SOURCES)
+        episode.sources.add(nodeId === undefined ? from : `${nodeId} at ${from}`);
+    },
+    news() {
+      const now = clock.monotonic();
+      return [...episodes].flatMap(([code, episode]) => {
+        const repeats = episode.recent.length >= policy.most && now - episode.recent[0]! <= policy.withinMs;
+        if (!repeats || episode.told) return [];
+        episode.told = true;
+        return [{ code, count: counts.get(code) ?? 0, sources: [...episode.sources] }];
+      });
+    },
+    counts: () => Object.fromEntries(counts),
+  };
+}

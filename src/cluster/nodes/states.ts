@@ -1,0 +1,32 @@
+import type { NodeTiming } from "./timing.ts";
+
+/** Joined and never heard; heard lately; late; too late; said goodbye. */
+export const NODE_STATES = ["joined", "online", "suspect", "dead", "left"] as const;
+export type NodeState = (typeof NODE_STATES)[number];
+
+export interface Signs {
+  readonly state: NodeState;
+  /** How long it has been silent while somebody listened; null for one that was not heard since the start. */
+  readonly silentMs: number | null;
+  /** How long this process has listened. */
+  readonly listenedMs: number;
+  /** It said goodbye after its last sign of life. */
+  readonly left: boolean;
+}
+
+/** What a node is now. Silence counts only while somebody listens, and not before the time of grace is over. */
+export function nextState({ state, silentMs, listenedMs, left }: Signs, timing: NodeTiming): NodeState {
+  if (left) return "left";
+  if (silentMs !== null && silentMs <= timing.suspectMs) return "online";
+  // Not heard since this process began: what it was before holds until it had its chance to speak.
+  const silent = silentMs ?? listenedMs;
+  if (state === "joined" || state === "left" || state === "dead")
+    return silentMs === null ? state : judge(silent, timing);
+  if (listenedMs < timing.startupGraceMs) return state;
+  return judge(silent, timing);
+}
+
+const judge = (silentMs: number, { suspectMs, deadMs }: NodeTiming): NodeState => {
+  if (silentMs > deadMs) return "dead";
+  return silentMs > suspectMs ? "suspect" : "online";
+};

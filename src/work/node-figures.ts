@@ -1,0 +1,72 @@
+import type { Store } from "../router/index.ts";
+
+/** What a node has done in the last day. */
+export interface NodeFigures {
+  readonly completed: number;
+  readonly failed: number;
+  readonly games: number;
+  readonly busy_seconds: number;
+  readonly games_per_hour: number | null;
+  /**
+   * How much faster than all nodes together it is at the same configs, as a natural logarithm: 0 is as fast, -0.7 half as
+   * fast. Null where there is nothing to compare.
+   */
+  readonly speed_residual: number | null;
+}
+
+interface Group {
+  readonly node_id: string;
+  readonly line: string;
+  readonly jobs: number;
+  readonly games: number | null;
+  readonly ms: number | null;
+}
+
+const DAY_MS = 86_400_000;
+
+const DONE = `SELECT j.node_id, coalesce(l.config_key, '') || '/' || l.work_type AS line, count(*) AS jobs,
+    sum(json_extract(j.outcome, '$.counts.games')) AS games, sum(j.finished_at - coalesce(j.started_at, j.claimed_at)) AS ms
+  FROM work_jobs j JOIN work_lanes l ON l.lane = j.lane
+  WHERE j.state = 'completed' AND j.finished_at >= ? AND j.node_id IS NOT NULL GROUP BY 1, 2`;
+
+/** Work in a line: games where they are counted, else jobs. */
+const amountOf = ({ games, jobs }: Group) => games ?? jobs;
+
+export function nodeFigures(store: Pick<Store, "read">, nodeId: string, now: number): NodeFigures {
+  const groups = store.read<Group>(DONE, now - DAY_MS);
+  const own = groups.filter(({ node_id }) => node_id === nodeId);
+  const [failed] = store.read<{ n: number }>(
+    "SELECT count(*) AS n FROM work_jobs WHERE state = 'failed' AND node_id = ? AND finished_at >= ?",
+    nodeId,
+    now - DAY_MS,
+  );
+  const sum = (of: (group: Group) => number) => own.reduce((total, group) => total + of(group), 0);
+  const busyMs = sum(({ ms }) => ms ?? 0);
+  const games = sum((group) => group.games ?? 0);
+  return {
+    completed: sum(({ jobs }) => jobs),
+    failed: failed?.n ?? 0,
+    games,
+    busy_seconds: busyMs / 1_000,
+    games_per_hour: busyMs === 0 ? null : games / (busyMs / 3_600_000),
+    speed_residual: residualOf(own, groups, nodeId),
+  };
+}
+
+/** The mean over lines of how much faster it is than the others together, weighted by its time there. */
+function residualOf(own: readonly Group[], all: readonly Group[], nodeId: string): number | null {
+  let weighted = 0;
+  let weight = 0;
+  for (const group of own) {
+    const others = all.filter(({ node_id, line }) => node_id !== nodeId && line === group.line);
+    const [theirs, theirMs] = [
+      others.reduce((total, each) => total + amountOf(each), 0),
+      others.reduce((total, { ms }) => total + (ms ?? 0), 0),
+    ];
+    const ms = group.ms ?? 0;
+    if (ms <= 0 || theirMs <= 0 || theirs <= 0 || amountOf(group) <= 0) continue;
+    weighted += ms * Math.log(amountOf(group) / ms / (theirs / theirMs));
+    weight += ms;
+  }
+  return weight === 0 ? null : weighted / weight;
+}
