@@ -128,7 +128,8 @@ export function openLink({ target, clock, identity, token }: LinkOptions): NodeL
   const agents = new Map(
     (Object.keys(CONNECTIONS) as LineClass[]).map((line) => {
       const more = { ...keep, maxSockets: CONNECTIONS[line] };
-      return [line, isTls ? new HttpsAgent(more) : new HttpAgent(more)];
+      // A session that is resumed shows no certificate that could be looked at.
+      return [line, isTls ? new HttpsAgent({ ...more, maxCachedSessions: 0 }) : new HttpAgent(more)];
     }),
   );
   let counter = 0;

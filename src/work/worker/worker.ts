@@ -325,14 +325,16 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const claim = async (): Promise<number> => {
     const { slots, offer } = admission.free();
+    const askedMs = clock.monotonic();
     const { leases, retryAfterMs } = await queue.claim(
       { most: slots, offer, kinds: executor.kinds, waitSeconds: timing.waitSeconds },
       stopping.signal,
     );
     take(leases);
     if (leases.length > 0) return 0;
-    // Not all at once: who asks together now would ask together for ever.
-    return (retryAfterMs ?? timing.idleMs) * (0.5 + random.next());
+    // Not all at once: who asks together now would ask together for ever. A claim that was kept open is a pause already.
+    if (retryAfterMs !== undefined) return retryAfterMs * (0.5 + random.next());
+    return Math.max(0, timing.idleMs * (0.5 + random.next()) - (clock.monotonic() - askedMs));
   };
 
   const claimLoop = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 /**
- * A program of the workload protocol for tests. Its parameters say how it behaves: `ms` works so long, `stubborn` does not
- * hear cancel, `spawn` starts a child of its own that outlives the job, `note` is a file to which it adds a line for each
- * job that it begins.
+ * A program of the workload protocol for tests. Its parameters say how it behaves: `ms` works so long (`again_ms` if it is
+ * tried again), `stubborn` does not hear cancel, `spawn` starts a child of its own that outlives the job, `note` is a file
+ * to which it adds a line for each job that it begins.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -19,13 +19,15 @@ const code = await serveWorkload(
         kind,
         async (job) => {
           const {
-            ms = 0,
+            ms: firstMs = 0,
+            again_ms = firstMs,
             stubborn = false,
             spawn: starts = false,
             note,
           } = job.message.parameters as Record<string, never>;
           if (typeof note === "string") appendFileSync(note, `${job.message.job_id} ${process.pid}\n`);
           if (starts) spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" }).unref();
+          const ms = job.message.attempt > 1 ? again_ms : firstMs;
           const until = clock.monotonic() + Number(ms);
           while (clock.monotonic() < until) {
             job.progress(1 - (until - clock.monotonic()) / Number(ms), { total: 1 });
