@@ -58,6 +58,7 @@ import { readToken, writeWhole } from "./token.ts";
 import { createUndo } from "./undo.ts";
 import { readVersion } from "./version.ts";
 import { watchStore } from "./watch-store.ts";
+import { whySubject } from "./why-subjects.ts";
 import { workPortsOf } from "./work-ports.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
@@ -226,6 +227,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         status: () => status(),
         audit: () => audit(),
         why: (subject) =>
+          whySubject(subject, { queue: work.queue, book: nodes.book, now: clock.now() }) ??
           why(
             subject,
             whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),

@@ -54,6 +54,7 @@ export type { NodeFigures } from "./node-figures.ts";
 export { type AdmissionLimits, admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
 export type { OrderOptions } from "./orders.ts";
 export { type PidPolicy, type PidState, pidPolicyDefaults, pidStart, steer } from "./pid.ts";
+export type { Candidate, Placement } from "./placement.ts";
 export { type PreemptionPolicy, preemptionPolicyDefaults } from "./preemption.ts";
 export type { HeldJob, JobFilter, JobView, QueueCount, QueueLoad } from "./queries.ts";
 export type { NodePolicy, NodeVerdict } from "./queue-parts.ts";

@@ -5,7 +5,7 @@ import { type AddedJob, addJobs } from "./add.ts";
 import { type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
-import { type JobSpecInput, type LeaseRef, workIdOf } from "./job.ts";
+import { type JobSpecInput, type LeaseRef, notFound, seqOf, workIdOf } from "./job.ts";
 import type { EvidenceInput, WorkKinds } from "./kinds.ts";
 import { createLaneBook } from "./lane-book.ts";
 import {
@@ -22,6 +22,7 @@ import { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaul
 import { whyNotThere } from "./needs.ts";
 import { type NodeFigures, nodeFigures } from "./node-figures.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
+import { type Candidate, type Placement, waitsFor, whyNotOn } from "./placement.ts";
 import { KnownRows, Plan } from "./plan.ts";
 import type { WaitingJob } from "./preemption.ts";
 import {
@@ -37,7 +38,7 @@ import {
   queueLoad,
   showJob,
 } from "./queries.ts";
-import type { NodePolicy, QueueParts } from "./queue-parts.ts";
+import type { NodePolicy, NodeVerdict, QueueParts } from "./queue-parts.ts";
 import { type Reaped, reap } from "./reap.ts";
 import type { JobState } from "./states.ts";
 import { forgetLanes, forgetWork, promoteDue } from "./store-module.ts";
@@ -305,6 +306,36 @@ export class WorkQueue<K extends string = string> {
         fits: (nodeId) => whyNotThere(line, nodeId, undefined) === undefined,
       };
     });
+  }
+
+  /** What a job needs, and where it may run; undefined for one that nobody knows. */
+  placement(workId: string): Placement | undefined {
+    const [row] = this.#store.read<{ lane: number }>("SELECT lane FROM work_jobs WHERE seq = ?", seqOf(workId));
+    if (row === undefined) return undefined;
+    const { needs, targets, excluded } = this.#parts.lanes.get(row.lane);
+    return { needs, targets, excluded, waitsFor: waitsFor(this.#store, seqOf(workId)) };
+  }
+
+  /** Why a node could not take a job now; undefined if it could. */
+  whyNotOn(workId: string, candidate: Candidate): string | undefined {
+    const [row] = this.#store.read<{ lane: number }>("SELECT lane FROM work_jobs WHERE seq = ?", seqOf(workId));
+    if (row === undefined) throw notFound(workId);
+    const verdict = this.#parts.nodePolicy(candidate.node_id, this.#clock.now());
+    return whyNotOn(this.#parts.lanes.get(row.lane), candidate, verdict);
+  }
+
+  /** Whether a node may have work at all, and why not. */
+  verdictOn(nodeId: string): NodeVerdict {
+    return this.#parts.nodePolicy(nodeId, this.#clock.now());
+  }
+
+  /** Jobs that wait and that this node could take, at the fronts of their lines. */
+  fittingFor(candidate: Candidate): number {
+    const { lanes } = this.#parts;
+    const verdict = this.#parts.nodePolicy(candidate.node_id, this.#clock.now());
+    return fronts(this.#store, lanes, 0, 1).filter(
+      ({ lane }) => whyNotOn(lanes.get(lane), candidate, verdict) === undefined,
+    ).length;
   }
 
   /** What it takes jobs of. */

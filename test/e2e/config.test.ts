@@ -124,9 +124,10 @@ describe("each setting of the process changes what it names", () => {
   test.each(Object.keys(shown))("%s", (key) => shown[key]!());
 
   test("and none is forgotten", () => {
-    // Those are shown at the parts themselves, beside the schema; those of the API in http-settings.test.ts;
-    // those that make a worker what it is, in worker.test.ts.
-    const atTheParts = /^(router|daemons|watchdog|maintenance|resources|alerts|worker|workers|jobs)\.|^log\.file/;
+    // Those are shown at the parts themselves, beside the schema; those of the API in http-settings.test.ts; those that
+    // make a worker what it is, in worker.test.ts.
+    const atTheParts =
+      /^(router|daemons|watchdog|maintenance|resources|alerts|nodes|work|artifacts|workers?|jobs)\.|^log\.file|^p2p\.startup/;
     const working = settingRows.filter(([key, row]) => !atTheParts.test(key) && !row.withoutEffect);
     const ours = (keys: readonly string[]) => keys.filter((key) => !key.startsWith("api.")).sort();
     expect(ours(Object.keys(shown))).toEqual(ours(working.map(([key]) => key)));

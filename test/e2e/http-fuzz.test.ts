@@ -144,14 +144,19 @@ const kept = () => {
   const { store } = surface.coordination.router;
   const rows = (sql: string) => store.read(sql);
   return {
-    events: rows("SELECT seq, event_id FROM events"),
+    // That somebody is turned away again and again is told, and judged.
+    events: rows("SELECT event_type, event_id FROM events WHERE event_type <> 'ERROR'"),
     consumers: rows("SELECT consumer, expired_at FROM consumers"),
     subscriptions: rows("SELECT * FROM subscriptions"),
     deliveries: rows("SELECT * FROM deliveries"),
     letters: rows("SELECT * FROM dead_letters"),
     actions: rows("SELECT * FROM dead_letter_actions"),
     tokens: rows("SELECT id, scope, revoked_at FROM api_tokens"),
-    state: rows("SELECT table_name, key, value FROM state_rows"),
+    state: rows(
+      "SELECT table_name, key, value FROM state_rows WHERE table_name NOT IN ('health_verdict', 'cluster_capacity', 'cluster_offers')",
+    ),
+    jobs: rows("SELECT * FROM work_jobs"),
+    nodes: rows("SELECT node_id, label, state, cordon_reason FROM cluster_nodes"),
     daemons: surface.coordination.daemons.report().map(({ name, state, wanted, paused, restarts }) => ({
       name,
       state,

@@ -16,7 +16,9 @@ import {
   registerGames,
   registerHealth,
   registerLogs,
+  registerNodes,
   registerPlay,
+  registerQueue,
   registerStats,
   registerStatus,
   registerToken,
@@ -150,6 +152,8 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerDaemons(program, shell, readFolderBooks);
   registerHealth(program, shell);
   registerAlerts(program, shell);
+  registerNodes(program, shell);
+  registerQueue(program, shell);
   registerWhy(program, shell);
   registerLogs(program, shell);
   registerToken(program, shell);

@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { owned } from "../../../test/support/process.ts";
+import { nodeTimingDefaults } from "../../cluster/index.ts";
 import { isOperatingError } from "../../kernel/index.ts";
 import { defaultRouterSettings } from "../../router/index.ts";
 import { settingChecks } from "./checks.ts";
@@ -149,6 +150,9 @@ describe("precedence", () => {
       },
       localWorkers: 0,
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
+      nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
+      work: { leaseSilenceMs: 60_000 },
+      artifacts: { mostBytes: 16 * 1_024 ** 3 },
       notices: [],
     });
   });
@@ -243,6 +247,10 @@ describe("checks over several settings", () => {
     "router.dedup_window router.retention": { RINGRIFT_EVENT_RETENTION: "60", RINGRIFT_EVENT_DEDUP_WINDOW: "61" },
     "resources.memory_warn resources.memory_critical": { RINGRIFT_MEMORY_WARN: "96" },
     "resources.disk_warn resources.disk_critical": { RINGRIFT_DISK_CRITICAL: "50" },
+    "nodes.beat nodes.suspect": { RINGRIFT_NODE_BEAT: "23" },
+    "nodes.suspect nodes.dead": { RINGRIFT_NODE_SUSPECT: "120" },
+    "nodes.dead nodes.purge": { RINGRIFT_NODE_PURGE: "119" },
+    "nodes.beat work.lease_silence": { RINGRIFT_WORK_LEASE_SILENCE: "29" },
   };
 
   test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(
@@ -389,7 +397,6 @@ describe("all problems at once", () => {
 
 describe("settings whose part does not exist", () => {
   test.each([
-    ["RINGRIFT_P2P_STARTUP_GRACE_PERIOD", "30", "-1"],
     ["RINGRIFT_ALLOW_PENDING_GATE", "true", "perhaps"],
     ["RINGRIFT_SWIM_ENABLED", "1", "2"],
     ["RINGRIFT_RAFT_ENABLED", "on", "raft"],

@@ -2,12 +2,19 @@
  * Slots in which programs do the jobs. A slot has a folder and at most one child, which takes one job after the other; a
  * job of another program has the child replaced. A slot whose program already runs is preferred.
  */
-import { mkdir, rm } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { assert, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { Lease } from "../../work/index.ts";
 import type { ExecutorPort, WorkResult } from "../../work/worker/index.ts";
-import { type ChildEdges, createRunner, type JobRequest, type Runner } from "../../workloads/process/index.ts";
+import {
+  type ChildEdges,
+  createRunner,
+  type JobRequest,
+  type PairsMessage,
+  type Runner,
+} from "../../workloads/process/index.ts";
 import { jobPayload, requestOf, resultOf } from "./job-request.ts";
 import { type NamedWorkload, workloadFor } from "./workload-list.ts";
 
@@ -33,6 +40,7 @@ interface Slot {
 
 /** A child whose job is somebody else's now hears of it, and has this long before it is ended. */
 const LOST_MS = 1_000;
+const PAIRS_FILE = "pairs.jsonl";
 
 const endGroup = (pid: number | undefined): void => {
   if (pid === undefined) return;
@@ -48,6 +56,21 @@ const broken = (failure: { class: "retryable" | "bad_input"; error: string; erro
   status: "failed",
   failure,
 });
+
+/** Match results are a file of the job like any other: they travel with it, and count with it or not at all. */
+async function withPairs(result: WorkResult, pairs: readonly PairsMessage[], place: string): Promise<WorkResult> {
+  if (result.status !== "completed" || pairs.length === 0) return result;
+  const text = pairs.map(({ type: _, job_id, ...rest }) => `${JSON.stringify(rest)}\n`).join("");
+  const file = join(place, PAIRS_FILE);
+  await writeFile(file, text, { mode: 0o600, flush: true });
+  const made = { name: PAIRS_FILE, sha256: hash("sha256", text, "hex"), bytes: Buffer.byteLength(text) };
+  const { outputs = [], ...evidence } = result.evidence;
+  return {
+    ...result,
+    evidence: { ...evidence, outputs: [...outputs, made] },
+    files: [...result.files, { ...made, file, kind: "pairs" }],
+  };
+}
 
 export function createProcessExecutor(options: ProcessExecutorOptions): ExecutorPort {
   const { workloads, folder, edges, log, input, inputFolders } = options;
@@ -114,9 +137,11 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
       if (signal.reason === "lease_lost") clock.after(LOST_MS, () => slot.busy && endGroup(runner.child?.pid));
     };
     signal.addEventListener("abort", lost, { once: true });
+    const pairs: PairsMessage[] = [];
     try {
       const outcome = await runner.runJob(request, {
         signal,
+        pairs: (message) => void pairs.push(message),
         progress({ done, total, metrics }) {
           const games = metrics?.games;
           progress({
@@ -125,7 +150,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
           });
         },
       });
-      return resultOf(outcome, place);
+      return await withPairs(resultOf(outcome, place), pairs, place);
     } finally {
       signal.removeEventListener("abort", lost);
     }

@@ -82,7 +82,7 @@ export function registerWhy(program: Command, shell: Shell): void {
     .description(
       "why something runs or does not: each gate with what is and what must be; exit code 1 when one does not open",
     )
-    .argument("<subject>", "the name of a daemon or unit")
+    .argument("<subject>", "the name of a daemon or unit, a job (w17) or a node")
     .action((subject: string) =>
       askMain(shell.main, async (main) => {
         const path = `/v1/why/${encodeURIComponent(subject)}`;

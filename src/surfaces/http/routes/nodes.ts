@@ -14,7 +14,7 @@ const nodeAnswer = { 200: { about: "The node as it is now.", schema: node.nodeVi
 /** A node with what it holds and has done, where there is a queue. */
 const shown = ({ nodes, work }: ControlPorts, name: string) => {
   const row = nodes!.book.find(name);
-  const jobs = work?.queue.held(row.node_id) ?? [];
+  const jobs = (work?.queue.held(row.node_id) ?? []).map((job) => ({ ...job, claimed_at: job.claimed_at / 1_000 }));
   const done = work?.queue.figures(row.node_id);
   return { ...nodes!.book.view(row), jobs, ...(done === undefined ? {} : { work: done }) };
 };

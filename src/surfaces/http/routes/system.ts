@@ -92,7 +92,7 @@ export const systemRoutes: readonly Route[] = [
       const found = ports.why!(subject);
       if (found === undefined)
         throw new OperatingError("SUBJECT_NOT_FOUND", `nobody knows '${subject}'`, {
-          hint: "A subject is the name of a daemon, a unit or a config.",
+          hint: "A subject is the name of a daemon or unit, a job or a node.",
         });
       return found;
     },

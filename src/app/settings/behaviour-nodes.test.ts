@@ -1,0 +1,164 @@
+/** Each variable of nodes, work and artifacts changes what it names: seen at the parts that the program builds of it. */
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { unitWorld } from "../../../test/fixtures/unit-world.ts";
+import { CAPABILITIES, nodeKeys } from "../../../test/support/node-client.ts";
+import { membershipDaemon, resourceCoordinator, timingOnTheWire } from "../../cluster/index.ts";
+import { builtinRows } from "../../events/index.ts";
+import { seededRandom, silentLog } from "../../kernel/index.ts";
+import type { EventRouter } from "../../router/index.ts";
+import { artifactStoreOf, nodePortsOf } from "../node-ports.ts";
+import { workPortsOf } from "../work-ports.ts";
+import { readSettings } from "./read.ts";
+import { settingRows } from "./values.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+/** A node that joined, beat once and was never heard again: what is told of it, by second. */
+async function silentNode(environment: Environment, forSeconds: number): Promise<string[]> {
+  const w = unitWorld(builtinRows);
+  onTestFinished(() => w.close());
+  const settings = readSettings({ RINGRIFT_P2P_STARTUP_GRACE_PERIOD: "0", ...environment }, "/");
+  const { book, refusals } = nodePortsOf({
+    settings,
+    store: w.store,
+    clock: w.clock,
+    log: silentLog(),
+    version: "0.1.0",
+  });
+  const { requiredGpus } = settings.nodes;
+  const units = [
+    membershipDaemon({ book, refusals, clock: w.clock, clusterId: "main" }),
+    resourceCoordinator({ book, clusterId: "main", settings: { requiredGpus } }),
+  ];
+  const { node_id } = await w.driven(
+    book.join(
+      { ...nodeKeys(), label: "a", version: "0.1.0", protocol: 1, capabilities: CAPABILITIES },
+      { actor: "test", address: "192.0.2.1" },
+    ),
+  );
+  const load = { running: 0, free: CAPABILITIES };
+  await w.driven(book.beat({ node_id, incarnation: 1, version: "0.1.0", load, spool: { waiting: 0 } }));
+  await w.driven(w.runtime(units).start());
+  await w.pass(forSeconds * 1_000);
+  return w.router
+    .history({ fromJournal: true, limit: 1_000 })
+    .map(({ eventType }) => eventType)
+    .filter((type) => /^(NODE_|P2P_|CAPACITY_)/.test(type));
+}
+
+/** Whether a job comes back within so many seconds from a holder that is never heard. */
+async function comesBack(environment: Environment, afterSeconds: number): Promise<boolean> {
+  const w = unitWorld(builtinRows);
+  onTestFinished(() => w.close());
+  const { work } = readSettings(environment, "/");
+  const { queue } = workPortsOf({
+    router: w.router as unknown as EventRouter,
+    store: w.store,
+    clock: w.clock,
+    random: seededRandom(1),
+    leaseSilenceMs: work.leaseSilenceMs,
+    barred: () => undefined,
+  });
+  await w.driven(queue.add({ work_type: "selfplay" }));
+  await w.driven(queue.claim({ node_id: "a", most: 1, offer: CAPABILITIES }));
+  await w.pass(afterSeconds * 1_000);
+  return (await w.driven(queue.reap())).silent === 1;
+}
+
+async function takes(environment: Environment, bytes: Buffer): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), "ringrift-settings-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const store = artifactStoreOf({ ...readSettings(environment, "/"), dataDir });
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const request = {
+    sha256,
+    offset: 0,
+    size: bytes.length,
+    length: bytes.length,
+    bytes: (async function* () {
+      yield bytes;
+    })(),
+    accept: () => {},
+    keepPart: false,
+  };
+  return store.write(request).then(
+    () => "taken",
+    (thrown: { code?: string }) => String(thrown.code),
+  );
+}
+
+interface Behaviour {
+  readonly see: (environment: Environment) => Promise<unknown>;
+  readonly without: unknown;
+  readonly set: string;
+  readonly with: unknown;
+}
+
+const behaviours: Readonly<Record<string, Behaviour>> = {
+  "p2p.startup_grace_period": {
+    see: (environment) => silentNode({ RINGRIFT_P2P_STARTUP_GRACE_PERIOD: "120", ...environment }, 100),
+    without: [],
+    set: "10",
+    with: ["NODE_SUSPECT"],
+  },
+  "nodes.beat": {
+    see: async (environment) => timingOnTheWire(readSettings(environment, "/").nodes.timing).beat_seconds,
+    without: 15,
+    set: "5",
+    with: 5,
+  },
+  "nodes.suspect": { see: (env) => silentNode(env, 60), without: ["NODE_SUSPECT"], set: "90", with: [] },
+  "nodes.dead": {
+    see: (environment) => silentNode(environment, 100),
+    without: ["NODE_SUSPECT"],
+    set: "90",
+    with: ["NODE_SUSPECT", "P2P_NODE_DEAD"],
+  },
+  "nodes.purge": {
+    see: async (environment) => (await silentNode(environment, 400)).includes("NODE_RETIRED"),
+    without: false,
+    set: "200",
+    with: true,
+  },
+  "nodes.required_gpus": {
+    see: async (environment) => (await silentNode(environment, 40)).includes("CAPACITY_LOW"),
+    without: false,
+    set: "1",
+    with: true,
+  },
+  "work.lease_silence": { see: (environment) => comesBack(environment, 50), without: false, set: "40", with: true },
+  "artifacts.most_bytes": {
+    see: (environment) => takes(environment, Buffer.alloc(2_000)),
+    without: "taken",
+    set: "1999",
+    with: "ARTIFACT_TOO_LARGE",
+  },
+};
+
+const rows = settingRows.filter(([key]) => /^(nodes|work|artifacts)\.|^p2p\.startup/.test(key));
+
+test("every setting of nodes, work and artifacts is shown to change something", () => {
+  expect(rows.map(([key]) => key).sort()).toEqual(Object.keys(behaviours).sort());
+});
+
+test.each(rows.map(([key, { variable }]) => ({ key, variable })))(
+  "$variable changes what one sees",
+  async ({ key, variable }) => {
+    const { see, without, set, with: seen } = behaviours[key]!;
+    expect(await see({})).toEqual(without);
+    expect(await see({ [variable]: set })).toEqual(seen);
+  },
+);
+
+test.each([
+  [{ RINGRIFT_NODE_BEAT: "30" }, "two beats before it is suspect"],
+  [{ RINGRIFT_NODE_SUSPECT: "120" }, "suspect before it is dead"],
+  [{ RINGRIFT_NODE_PURGE: "60" }, "forgotten after it is dead"],
+  [{ RINGRIFT_WORK_LEASE_SILENCE: "20" }, "two beats before its job is given away"],
+])("times that contradict each other are refused: %o", (environment, rule) => {
+  expect(() => readSettings(environment, "/")).toThrow(rule);
+});
