@@ -27,7 +27,7 @@ export {
 } from "./client/client.ts";
 export { ENDPOINT_FILE, type EndpointFile, findEndpoint, requireEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
 export { type LinkOptions, type NodeLink, openLink, type TlsTrust } from "./client/node-link.ts";
-export { makeNodeKey, type NodeKey, nodeIdOf, readNodeKey } from "./client/node-link-signature.ts";
+export { makeNodeKey, type NodeKey, readNodeKey } from "./client/node-link-signature.ts";
 export {
   beatOver,
   type Joined,

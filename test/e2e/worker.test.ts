@@ -1,4 +1,5 @@
 /** Workers as people start them: beside a main process, by hand, told to stop, killed, and left behind. */
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -23,6 +24,7 @@ const isAlive = (pid: number) => {
     return false;
   }
 };
+const has = (program: string) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
 const world = (env = {}) => {
   const own = owned(onTestFinished);
   return { own, main: mainProcess(own, { RINGRIFT_WORKER_BEAT_INTERVAL: "0.3", ...env }) };
@@ -145,6 +147,13 @@ test("one worker for each folder; one that came before its main process waits fo
   expect(second.stderr()).toMatch(/is in use by another process/);
   await early.stop();
 }, 120_000);
+
+test.skipIf(!has("systemd-analyze"))("the systemd unit of a worker is sound", () => {
+  const unit = new URL("../../deploy/ringrift-worker.service", import.meta.url).pathname;
+  const done = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
+  expect(`${done.stdout}${done.stderr}`).not.toMatch(/ringrift-worker\.service/);
+  expect(readFileSync(unit, "utf8")).toMatch(/\nExecStart=.*ringrift\.js worker\n/);
+});
 
 test("a workload that is declared wrong is told at the start, by name", async () => {
   const { own, main } = world();

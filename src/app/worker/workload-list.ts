@@ -57,7 +57,7 @@ function ofFile(file: string | undefined, graceSeconds: number): NamedWorkload[]
   }));
 }
 
-export const ARENA = "arena";
+const ARENA = "arena";
 
 /** In the order in which they are asked: who declares a program wants it before the built-in one. */
 export function workloadList(file: string | undefined, graceSeconds: number): NamedWorkload[] {

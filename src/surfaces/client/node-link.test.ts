@@ -6,9 +6,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { nodeIdOf } from "../../cluster/index.ts";
 import { systemClock } from "../../kernel/index.ts";
 import { openLink } from "./node-link.ts";
-import { makeNodeKey, nodeIdOf, readNodeKey } from "./node-link-signature.ts";
+import { makeNodeKey, readNodeKey } from "./node-link-signature.ts";
 import { artifactsOver } from "./work-client-artifacts.ts";
 
 type Handler = (request: IncomingMessage, body: Buffer, response: ServerResponse) => void;

@@ -7,8 +7,9 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import { BODY_HASH_HEADER, NODE_HEADER } from "../../cluster/index.ts";
 import { type Clock, messageOf, OperatingError } from "../../kernel/index.ts";
-import { hashOfBody, NODE_HEADER, type NodeKey, signedHeader } from "./node-link-signature.ts";
+import { hashOfBody, type NodeKey } from "./node-link-signature.ts";
 
 /** Which connections a request may use. */
 export type LineClass = "beat" | "claim" | "file";
@@ -202,7 +203,8 @@ export function openLink({ target, clock, identity, token }: LinkOptions): NodeL
     counter += 1;
     const { key, incarnation } = identity;
     const issuedAt = Math.floor(clock.now() / 1_000);
-    return { [NODE_HEADER]: signedHeader(key, { method, path, bodyHash, incarnation, counter, issuedAt, boot }) };
+    const claim = { incarnation, counter, issuedAt, boot };
+    return { [NODE_HEADER]: key.sign(claim, { method, path, bodySha256: bodyHash }) };
   };
 
   /** A main process that was started again does not take what was signed for the one before. */
@@ -260,7 +262,13 @@ export function openLink({ target, clock, identity, token }: LinkOptions): NodeL
           method: "PUT",
           path,
           bodyHash: sha256,
-          headers: { "content-type": "application/octet-stream", "content-length": bytes, ...headers },
+          headers: {
+            "content-type": "application/octet-stream",
+            "content-length": bytes,
+            // Known beforehand, a part that is cut off need not be sent again.
+            [BODY_HASH_HEADER]: sha256,
+            ...headers,
+          },
           write(outgoing) {
             const source = open();
             source.once("error", (cause) => outgoing.destroy(cause));

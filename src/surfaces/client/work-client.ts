@@ -1,5 +1,6 @@
 /** The queue and the node's own affairs over the wire: what `src/work/worker` asks for, in the words of the API. */
 import { z } from "zod";
+import { PROTOCOL } from "../../cluster/index.ts";
 import { OperatingError } from "../../kernel/index.ts";
 import type { Lease, Offer } from "../../work/index.ts";
 import type { Claimed, QueuePort, Reply } from "../../work/worker/index.ts";
@@ -70,9 +71,6 @@ export type Joined = z.output<typeof joined>;
 const beatAnswer = z.object({ state: z.string(), drain: z.boolean(), timing });
 export type NodeBeatAnswer = z.output<typeof beatAnswer>;
 
-/** The version of what is said between nodes and the main process. */
-export const NODE_PROTOCOL = 1;
-
 export interface NodeAbout extends Offer {
   readonly hostname: string;
   readonly platform: string;
@@ -100,7 +98,7 @@ export async function joinOver(
   },
 ): Promise<Joined> {
   const { publicKey: public_key, label, version, capabilities } = node;
-  const body = { public_key, label, version, protocol: NODE_PROTOCOL, capabilities };
+  const body = { public_key, label, version, protocol: PROTOCOL.current, capabilities };
   return understood(joined, await link.send("POST", "/v1/nodes/join", body));
 }
 
