@@ -51,7 +51,7 @@ const finished = (job: JobView): Why => {
 };
 
 /** What stands between a job and its end: each gate with what is and what must be, and each node that could not take it. */
-export function whyJob(job: JobView, { queue, book, now }: WhySubjects): Why {
+function whyJob(job: JobView, { queue, book, now }: WhySubjects): Why {
   if (job.finished_at !== null && ["completed", "failed", "cancelled"].includes(job.state)) return finished(job);
   const placement = queue.placement(job.work_id)!;
   const { waitsFor, needs } = placement;
@@ -114,7 +114,7 @@ export function whyJob(job: JobView, { queue, book, now }: WhySubjects): Why {
 }
 
 /** What stands between a node and work. */
-export function whyNode(node: NodeView, { queue, book, now }: WhySubjects): Why {
+function whyNode(node: NodeView, { queue, book, now }: WhySubjects): Why {
   const silent = node.last_seen_at === null ? null : Math.max(0, Math.round(now / 1_000 - node.last_seen_at));
   const there = isThere(node);
   const verdict = queue.verdictOn(node.node_id);

@@ -11,7 +11,7 @@ import {
 } from "../work/index.ts";
 
 /** The kinds of work that this program knows executors for, and what each has to show when it is done. */
-export const workKinds = {
+const workKinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),
   training: defineKind({ evidence: { outputs: 1, counts: ["steps"] }, cost: 4, timeoutMs: 6 * 3_600_000 }),
   evaluation: defineKind({ evidence: { outputs: 0, counts: ["games"] } }),

@@ -43,7 +43,7 @@ interface Whole {
 }
 
 /** What all nodes that are there offer together. */
-export function wholeOf(nodes: readonly NodeView[]): Whole {
+function wholeOf(nodes: readonly NodeView[]): Whole {
   const there = nodes.filter(({ state }) => state === "online" || state === "suspect");
   const able = there.filter(({ state, cordoned }) => state === "online" && cordoned === null);
   const gpus = (all: readonly NodeView[]) => all.reduce((sum, { capabilities: { gpu = 0 } }) => sum + gpu, 0);

@@ -12,7 +12,7 @@ export interface ClaimDeskLimits {
   readonly lookAgainMs: number;
 }
 
-export const claimDeskDefaults: ClaimDeskLimits = {
+const claimDeskDefaults: ClaimDeskLimits = {
   atOnce: 16,
   mostInLine: 4_096,
   mostWaiting: 20_000,

@@ -1,4 +1,4 @@
-import { defineTable, type Store } from "../router/index.ts";
+import { defineTable, type StateTable, type Store } from "../router/index.ts";
 import type { NodePolicy, NodeVerdict } from "./queue-parts.ts";
 
 /** Why a node gets less work than it asks for; kept by `job_scheduler`. Times are milliseconds since the epoch. */
@@ -55,38 +55,48 @@ export function judgeNode(facts: NodeFacts, limits: AdmissionLimits, now: number
   return { accepts: true, room, exceptConfigs: facts.misfits, exceptKinds: full.map(([kind]) => kind) };
 }
 
-const rowOf = <T>(store: Pick<Store, "read">, table: string, key: string): T | undefined => {
-  const [row] = store.read<{ value: string }>(
-    "SELECT value FROM state_rows WHERE table_name = ? AND key = ?",
-    table,
-    key,
-  );
-  return row === undefined ? undefined : (JSON.parse(row.value) as T);
-};
+/** What the units keep about a node, in one look. */
+const KEPT = `SELECT table_name, value FROM state_rows WHERE table_name = '${nodeHolds.table}' AND key = ?1
+  UNION ALL SELECT table_name, value FROM state_rows WHERE table_name = '${nodeMisfits.table}' AND key = ?1
+  UNION ALL SELECT table_name, value FROM state_rows WHERE table_name = '${nodeShortages.table}'
+    AND key IN (${SHORT_OF.map((resource) => `?1 || '/${resource}'`).join(", ")})`;
+
+/** How old the number of all held jobs may be while it is far from its limit: counting thousands at each claim is dear. */
+const COUNT_EVERY_MS = 1_000;
+const NEAR = 0.9;
 
 /** The policy that the units of this room keep in rows, read anew at every claim. */
-export const storedNodePolicy =
-  (store: Pick<Store, "read">, limits: AdmissionLimits = admissionLimitDefaults): NodePolicy =>
-  (nodeId, now) => {
-    const [held] = store.read<{ here: number; everywhere: number }>(
-      `SELECT count(*) FILTER (WHERE node_id = ?) AS here, count(*) AS everywhere
-       FROM work_jobs INDEXED BY work_held WHERE state IN ('claimed', 'running')`,
-      nodeId,
+export const storedNodePolicy = (
+  store: Pick<Store, "read">,
+  limits: AdmissionLimits = admissionLimitDefaults,
+): NodePolicy => {
+  let counted = { at: Number.NEGATIVE_INFINITY, jobs: 0 };
+  const heldInAll = (now: number): number => {
+    const fresh = now >= counted.at && now - counted.at < COUNT_EVERY_MS;
+    if (fresh && counted.jobs < NEAR * limits.mostInCluster) return counted.jobs;
+    const [all] = store.read<{ jobs: number }>(
+      "SELECT count(*) AS jobs FROM work_jobs INDEXED BY work_held WHERE state IN ('claimed', 'running')",
     );
+    counted = { at: now, jobs: all?.jobs ?? 0 };
+    return counted.jobs;
+  };
+  return (nodeId, now) => {
+    const kept = store.read<{ table_name: string; value: string }>(KEPT, nodeId);
+    const of = <T>({ table }: StateTable): T[] =>
+      kept.filter(({ table_name }) => table_name === table).map(({ value }) => JSON.parse(value) as T);
     const ofKind = store.read<{ work_type: string; n: number }>(
       `SELECT l.work_type, count(*) AS n FROM work_jobs j INDEXED BY work_held JOIN work_lanes l ON l.lane = j.lane
        WHERE j.state IN ('claimed', 'running') AND j.node_id = ? GROUP BY l.work_type`,
       nodeId,
     );
     const facts: NodeFacts = {
-      hold: rowOf<NodeHold>(store, nodeHolds.table, nodeId),
-      shortages: SHORT_OF.flatMap(
-        (resource) => rowOf<NodeShortage>(store, nodeShortages.table, `${nodeId}/${resource}`) ?? [],
-      ),
-      misfits: rowOf<{ configs: string[] }>(store, nodeMisfits.table, nodeId)?.configs ?? [],
-      heldHere: held?.here ?? 0,
-      heldInAll: held?.everywhere ?? 0,
+      hold: of<NodeHold>(nodeHolds)[0],
+      shortages: of<NodeShortage>(nodeShortages),
+      misfits: of<{ configs: string[] }>(nodeMisfits)[0]?.configs ?? [],
+      heldHere: ofKind.reduce((sum, { n }) => sum + n, 0),
+      heldInAll: heldInAll(now),
       heldOfKind: Object.fromEntries(ofKind.map(({ work_type, n }) => [work_type, n])),
     };
     return judgeNode(facts, limits, now);
   };
+};

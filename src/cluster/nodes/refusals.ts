@@ -15,7 +15,7 @@ export interface RefusalPolicy {
   readonly quietMs: number;
 }
 
-export const refusalPolicyDefaults: RefusalPolicy = { most: 5, withinMs: 60_000, quietMs: 600_000 };
+const refusalPolicyDefaults: RefusalPolicy = { most: 5, withinMs: 60_000, quietMs: 600_000 };
 
 /** Reasons for which nobody honest is turned away again and again. */
 const SUSPICIOUS: ReadonlySet<string> = new Set([

@@ -28,7 +28,7 @@ export interface SignedRequest {
 }
 
 /** What is signed: all that the request does, and to whom and when it was said. */
-export const signedText = (claim: NodeClaim, { method, path, bodySha256 }: SignedRequest): string =>
+const signedText = (claim: NodeClaim, { method, path, bodySha256 }: SignedRequest): string =>
   [
     method.toUpperCase(),
     path,

@@ -17,7 +17,7 @@ interface Capabilities {
   readonly kinds?: readonly string[];
 }
 
-export interface NodeReport {
+interface NodeReport {
   readonly node_id: string;
   readonly label: string;
   readonly state: string;
@@ -67,7 +67,7 @@ const schedulingOf = ({ cordoned, draining }: NodeReport): string => {
 const sizeOf = ({ cpu, gpu, memory_gb }: Capabilities): string =>
   [`${cpu} cpu`, ...(gpu > 0 ? [`${gpu} gpu`] : []), ...(memory_gb > 0 ? [`${memory_gb} GB`] : [])].join(", ");
 
-export function nodeLines(nodes: readonly NodeReport[], shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
+function nodeLines(nodes: readonly NodeReport[], shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const rows = nodes.map((node): Cell[] => [
@@ -91,7 +91,7 @@ const residualOf = (residual: number | null): string => {
   return `, ${Math.abs(percent)} % ${percent > 0 ? "faster" : "slower"} than the others`;
 };
 
-export function nodeDetails(node: NodeReport, shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
+function nodeDetails(node: NodeReport, shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const at = (seconds: number) => `${moment(seconds * 1_000, now)} (${ago(seconds * 1_000, now)})`;

@@ -10,7 +10,7 @@ import { decimal, lengthOfTime, oneOf, wholeNumber } from "./values.ts";
 const STATES = ["pending", "delayed", "blocked", "claimed", "running", "completed", "failed", "cancelled"] as const;
 const URGENCIES = ["low", "normal", "high", "critical"] as const;
 
-export interface JobReport {
+interface JobReport {
   readonly work_id: string;
   readonly work_type: string;
   readonly config_key: string | null;
@@ -74,7 +74,7 @@ const noteOf = (job: JobReport, nowMs: number): string => {
   return job.node_id === null ? "" : `by ${printable(job.node_id)}`;
 };
 
-export function jobLines(jobs: readonly JobReport[], shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
+function jobLines(jobs: readonly JobReport[], shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const rows = jobs.map((job): Cell[] => [
@@ -91,7 +91,7 @@ export function jobLines(jobs: readonly JobReport[], shell: Pick<Shell, "paint" 
   return tableLines([head, ...rows], shell);
 }
 
-export function jobDetails(job: JobReport, shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
+function jobDetails(job: JobReport, shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const at = (seconds: number | null) =>
@@ -198,7 +198,7 @@ const order = (verb: "cancel" | "retry", id: string, reason: string | undefined,
     shell.say(`${job.work_id} is ${job.state}`);
   });
 
-export interface QueueStats {
+interface QueueStats {
   readonly unfinished: number;
   readonly states: Readonly<Record<string, number>>;
   readonly oldest_seconds: number;
@@ -207,7 +207,7 @@ export interface QueueStats {
   readonly counts: readonly { config_key: string | null; work_type: string; state: string; jobs: number }[];
 }
 
-export function statsLines(stats: QueueStats, shell: Pick<Shell, "paint" | "width">): string[] {
+function statsLines(stats: QueueStats, shell: Pick<Shell, "paint" | "width">): string[] {
   const { paint } = shell;
   const seen = STATES.filter((state) => (stats.states[state] ?? 0) > 0);
   const lines = new Map<string, Map<string, number>>();

@@ -53,7 +53,8 @@ export interface Surface {
 
 const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 
-const MOST_CONNECTIONS = 4_096;
+/** A fleet keeps one open for each node that waits for work. */
+const MOST_CONNECTIONS = 16_384;
 /** Of one address, where others can come from. */
 const MOST_OF_ONE_ADDRESS = 256;
 const MOST_HEADER_BYTES = 16 * 1_024;

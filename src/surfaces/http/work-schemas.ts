@@ -3,7 +3,7 @@ import { z } from "zod";
 import { evidenceSchema, failureSchema, JOB_STATES, jobSpecSchema, URGENCIES } from "../../work/index.ts";
 import * as schema from "./schemas.ts";
 
-export const nodeId = z.string().regex(/^[\w.:-]{1,200}$/, "must be 1 to 200 letters, digits or . : - _");
+const nodeId = z.string().regex(/^[\w.:-]{1,200}$/, "must be 1 to 200 letters, digits or . : - _");
 const word = z.string().min(1).max(200);
 const MOST_IN_REQUEST = 1_000;
 

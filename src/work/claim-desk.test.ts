@@ -1,0 +1,89 @@
+import { expect, onTestFinished, test } from "vitest";
+import { PLENTY, workWorld } from "../../test/unit/work/work-world.ts";
+import { type ClaimDeskLimits, createClaimDesk } from "./claim-desk.ts";
+import type { WorkQueue } from "./work-queue.ts";
+
+const never = new AbortController().signal;
+const breathe = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function world(limits: Partial<ClaimDeskLimits> = {}) {
+  const w = workWorld();
+  onTestFinished(() => w.close());
+  const desk = createClaimDesk({ queue: w.queue as unknown as WorkQueue, clock: w.clock, limits });
+  onTestFinished(() => desk.close());
+  const claim = (node_id: string, waitMs: number, more = {}, signal = never) =>
+    desk.claim({ node_id, most: 1, offer: PLENTY, ...more }, waitMs, signal);
+  return { ...w, desk, claim };
+}
+
+test("who does not want to wait is answered at once", async () => {
+  const { claim, queue } = world();
+  expect(await claim("a", 0)).toEqual([]);
+  await queue.add({ work_type: "check" });
+  expect(await claim("a", 0)).toHaveLength(1);
+});
+
+test("who waits gets the first job that fits, in turn; a job that fits only those behind goes to them", async () => {
+  const { claim, queue, desk, driven } = world();
+  const first = claim("a", 60_000, { kinds: ["training"] });
+  const second = claim("b", 60_000);
+  const third = claim("c", 60_000);
+  await breathe();
+  expect(desk.waiting).toBe(3);
+  await queue.add({ work_type: "check" });
+  expect(await driven(second)).toMatchObject([{ work_type: "check", node_id: "b" }]);
+  expect(desk.waiting).toBe(2);
+  await queue.addAll([{ work_type: "check" }, { work_type: "training" }]);
+  expect(await driven(first)).toMatchObject([{ work_type: "training" }]);
+  expect(await driven(third)).toMatchObject([{ work_type: "check" }]);
+});
+
+test("whose time is over gets nothing, and who hangs up is waited for by nobody", async () => {
+  const { claim, queue, desk, driven, pass } = world();
+  const patient = claim("a", 5_000);
+  const gone = new AbortController();
+  const leaver = claim("b", 60_000, {}, gone.signal);
+  await breathe();
+  gone.abort();
+  expect(await leaver).toEqual([]);
+  await pass(5_000);
+  expect(await driven(patient)).toEqual([]);
+  expect(desk.waiting).toBe(0);
+  const { work_id } = await queue.add({ work_type: "check" });
+  expect(queue.show(work_id)).toMatchObject({ state: "pending", attempts: 0 });
+});
+
+test("a job whose time comes by itself is found by those who wait", async () => {
+  const { claim, queue, driven, pass } = world();
+  const { work_id } = await queue.add({ work_type: "check" });
+  const [lease] = await claim("a", 0);
+  await queue.fail(lease!, { class: "retryable", error: "a hiccup" });
+  const waiting = claim("b", 600_000);
+  await pass(20_000);
+  expect(await driven(waiting)).toMatchObject([{ work_id, attempts: 2 }]);
+});
+
+test("a node that is held back learns it at once, also while it waits", async () => {
+  const { claim, queue, driven } = world();
+  const held = workWorld({ nodePolicy: () => ({ accepts: false, reason: "cordoned" }) });
+  onTestFinished(() => held.close());
+  const desk = createClaimDesk({ queue: held.queue as unknown as WorkQueue, clock: held.clock });
+  await expect(desk.claim({ node_id: "a", most: 1, offer: PLENTY }, 60_000, never)).rejects.toMatchObject({
+    code: "NODE_HELD_BACK",
+  });
+  desk.close();
+  const waiting = claim("a", 60_000);
+  await queue.add({ work_type: "check" });
+  expect(await driven(waiting)).toHaveLength(1);
+});
+
+test("is bounded: in how many wait, and in how many stand in line", async () => {
+  const { claim, desk } = world({ mostWaiting: 1, atOnce: 1, mostInLine: 1 });
+  const waiting = claim("a", 60_000);
+  await breathe();
+  await expect(claim("b", 60_000)).rejects.toMatchObject({ code: "CLAIMS_BUSY", retryable: true });
+  const crowd = await Promise.allSettled([claim("b", 0), claim("c", 0), claim("d", 0)]);
+  expect(crowd.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+  desk.close();
+  expect(await waiting).toEqual([]);
+});
