@@ -295,7 +295,9 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     undo.push(() => bringUp.sayGoodbye("the process ends in order"));
     undo.push(() => control.endStreams());
     undo.push(() => work.desk.close());
-    await nodes.book.ensureLocal(ownCapabilities());
+    await nodes.book
+      .ensureLocal(ownCapabilities())
+      .catch((thrown: unknown) => log.error("this node was not written down", { error: messageOf(thrown) }));
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);

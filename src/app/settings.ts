@@ -14,6 +14,7 @@ export {
   readSettings,
   type SettingOverrides,
   type Settings,
+  type WorkerSettings,
 } from "./settings/read.ts";
 export { settingsReport } from "./settings/report.ts";
 export type { Inspection } from "./settings/resolve.ts";

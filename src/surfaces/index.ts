@@ -25,7 +25,19 @@ export {
   type SubscribeOptions,
   type Subscription,
 } from "./client/client.ts";
-export { ENDPOINT_FILE, type EndpointFile, findEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
+export { ENDPOINT_FILE, type EndpointFile, findEndpoint, requireEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
+export { type LinkOptions, type NodeLink, openLink, type TlsTrust } from "./client/node-link.ts";
+export { makeNodeKey, type NodeKey, readNodeKey } from "./client/node-link-signature.ts";
+export {
+  beatOver,
+  type Joined,
+  joinOver,
+  leaveOver,
+  type NodeAbout,
+  type NodeBeatAnswer,
+  queueOver,
+} from "./client/work-client.ts";
+export { artifactsOver } from "./client/work-client-artifacts.ts";
 export { type AccessOptions, createAccess } from "./http/access.ts";
 export { type Api, type ApiOptions, createApi } from "./http/api.ts";
 export { createLimits } from "./http/limits.ts";

@@ -2,7 +2,7 @@ import { type Json, OperatingError } from "../kernel/index.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
 import { type JobRow, type LeaseRef, taskIdOf, workIdOf } from "./job.ts";
 import { Line } from "./line.ts";
-import { fits, type Offer, whyNotThere, without } from "./needs.ts";
+import { fits, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueParts } from "./queue-parts.ts";
 import { itemOf } from "./told.ts";
@@ -25,6 +25,8 @@ export interface Lease extends LeaseRef {
   readonly config_key: string | null;
   readonly urgency: Urgency;
   readonly payload: Readonly<Record<string, Json>>;
+  /** What it takes of its node while it runs: the node keeps its own books of what it has left. */
+  readonly needs: Needs;
   readonly attempts: number;
   readonly max_attempts: number;
   /** Not heard by then, the holder is taken for gone. Each beat moves it. */
@@ -167,6 +169,7 @@ function lease(parts: QueueParts, plan: Plan, nodeId: string, chosen: readonly J
       config_key: plan.laneOf(job).configKey,
       urgency: urgencyOf(job.urgency),
       payload: payloads.get(job.seq) ?? {},
+      needs: plan.laneOf(job).needs,
       attempts: job.attempts,
       max_attempts: job.max_attempts,
       beat_by: beatBy / 1_000,

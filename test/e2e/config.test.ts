@@ -124,9 +124,10 @@ describe("each setting of the process changes what it names", () => {
   test.each(Object.keys(shown))("%s", (key) => shown[key]!());
 
   test("and none is forgotten", () => {
-    // Those are shown at the parts themselves, beside the schema; those of the API in http-settings.test.ts.
+    // Those are shown at the parts themselves, beside the schema; those of the API in http-settings.test.ts; those that
+    // make a worker what it is, in worker.test.ts.
     const atTheParts =
-      /^(router|daemons|watchdog|maintenance|resources|alerts|nodes|work|artifacts)\.|^log\.file|^p2p\.startup/;
+      /^(router|daemons|watchdog|maintenance|resources|alerts|nodes|work|artifacts|workers?|jobs)\.|^log\.file|^p2p\.startup/;
     const working = settingRows.filter(([key, row]) => !atTheParts.test(key) && !row.withoutEffect);
     const ours = (keys: readonly string[]) => keys.filter((key) => !key.startsWith("api.")).sort();
     expect(ours(Object.keys(shown))).toEqual(ours(working.map(([key]) => key)));
@@ -144,9 +145,9 @@ describe("ringrift up", () => {
 
   test("says what was set and has no effect yet", async () => {
     const { up } = world();
-    const { main } = await up({ RINGRIFT_PORT: "0", RINGRIFT_SWIM_ENABLED: "1", RINGRIFT_JOB_GRACE_PERIOD: "5" });
+    const { main } = await up({ RINGRIFT_PORT: "0", RINGRIFT_SWIM_ENABLED: "1", RINGRIFT_RAFT_ENABLED: "1" });
     await main.waitForLine(/"level":40.*p2p\.swim_enabled \(RINGRIFT_SWIM_ENABLED\) has no effect yet/);
-    await main.waitForLine(/"level":40.*jobs\.grace_period \(RINGRIFT_JOB_GRACE_PERIOD\) has no effect yet/);
+    await main.waitForLine(/"level":40.*p2p\.raft_enabled \(RINGRIFT_RAFT_ENABLED\) has no effect yet/);
   });
 
   test("does not start with a setting that nobody knows, and leaves nothing behind", async () => {

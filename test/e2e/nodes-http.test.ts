@@ -154,6 +154,17 @@ describe("turned away", () => {
           surface.ask("port", "/v1/work/claim", { method: "POST", token: workerToken, body: claimBody(good.nodeId) }),
       ],
       [
+        "a bearer that speaks for the coordinator's own node",
+        403,
+        "NOT_YOUR_NODE",
+        () =>
+          surface.ask("port", "/v1/work/claim", {
+            method: "POST",
+            token: workerToken,
+            body: claimBody(surface.coordination.settings.nodeId),
+          }),
+      ],
+      [
         "an old version",
         426,
         "PROTOCOL_REFUSED",

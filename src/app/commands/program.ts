@@ -30,14 +30,23 @@ import {
 import { createArenaConsole } from "../../workloads/arena/index.ts";
 import { createWorkloadConsole } from "../../workloads/process/index.ts";
 import { registerDemo } from "../demo/demo.command.ts";
-import { findDataDir, inspectSettings, readSettings, settingsReport, settingsSchema } from "../settings.ts";
+import {
+  findDataDir,
+  inspectSettings,
+  readSettings,
+  type SettingOverrides,
+  settingsReport,
+  settingsSchema,
+} from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { auditDeclarations } from "./declarations.ts";
 import { registerDoctor } from "./doctor.command.ts";
 import { registerDown } from "./down.command.ts";
 import { readFolderBooks } from "./folder-books.ts";
 import { openFolderJournal } from "./folder-journal.ts";
+import { registerJoin } from "./join.command.ts";
 import { registerUp } from "./up.command.ts";
+import { registerWorker } from "./worker.command.ts";
 
 /** What the program needs of the world beyond its terminal. */
 export interface CliPorts {
@@ -134,8 +143,11 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command");
   registerDemo(program, shell);
-  registerUp(program, shell, (given) => readSettings(io.env, io.cwd, { ...flagsOf(program), ...given }));
+  const settingsWith = (given: SettingOverrides) => readSettings(io.env, io.cwd, { ...flagsOf(program), ...given });
+  registerUp(program, shell, settingsWith);
   registerDown(program, shell);
+  registerWorker(program, shell, ports.random, settingsWith);
+  registerJoin(program, shell, ports.random, settingsWith);
   registerStatus(program, shell);
   registerDaemons(program, shell, readFolderBooks);
   registerHealth(program, shell);

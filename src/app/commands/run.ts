@@ -31,7 +31,8 @@ export async function runCli(args: readonly string[], io: CliIo, ports: CliPorts
     return EXIT.ok;
   } catch (thrown) {
     // On its way out everything may fail that is being waited for: that is how a command is cut short.
-    if (io.signal.aborted && !(thrown instanceof OperatingError)) return EXIT.ok;
+    const isOurs = thrown instanceof CommanderError && thrown.code.startsWith("ringrift.");
+    if (io.signal.aborted && !isOurs && !(thrown instanceof OperatingError)) return EXIT.ok;
     const json = program.opts<{ json?: boolean }>().json === true || args.includes("--json");
     if (!(thrown instanceof CommanderError)) return reportFailure(thrown, io, json);
     if (HELP.has(thrown.code)) return EXIT.ok;

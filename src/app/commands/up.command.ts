@@ -1,10 +1,11 @@
 import { type Command, CommanderError } from "commander";
 import { daemonProfiles } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
-import { type Clock, createLog, type LogPlaces, sleep } from "../../kernel/index.ts";
+import { type Clock, createLog, type LogPlaces, sleep, systemRandom } from "../../kernel/index.ts";
 import { EXIT, logLine, oneOf, printable, type Shell, shorten, wholeNumber } from "../../surfaces/cli/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
+import { type LocalWorker, startLocalWorker } from "../worker/local-worker.ts";
 import { type LiveRegion, liveRegion } from "./up/live-region.ts";
 import { measureLoopDelay } from "./up/loop-delay.ts";
 import { createSampler } from "./up/sampler.ts";
@@ -27,6 +28,7 @@ interface UpOptions {
   readonly profile?: string;
   readonly port?: number;
   readonly headless?: boolean;
+  readonly workers?: number;
 }
 
 type Main = Coordination<Rows>;
@@ -58,7 +60,13 @@ async function runUntil(
 }
 
 /** Ends it in order and says what that waits for. A second signal forces it. */
-async function stop(main: Main, shell: Shell, region: LiveRegion | undefined, notifier: Notifier): Promise<Summary> {
+async function stop(
+  main: Main,
+  worker: LocalWorker | undefined,
+  shell: Shell,
+  region: LiveRegion | undefined,
+  notifier: Notifier,
+): Promise<Summary> {
   const { io, clock, paint } = shell;
   const { router, daemons } = main;
   const began = clock.monotonic();
@@ -71,17 +79,25 @@ async function stop(main: Main, shell: Shell, region: LiveRegion | undefined, no
   const force = Promise.withResolvers<void>();
   const release = io.onForce?.(() => {
     forced = true;
+    worker?.kill();
     void daemons.shutdown({ force: true });
     clock.after(FORCED_LIMIT_MS, () => force.resolve());
   });
   let ended = false;
-  const ending = main.shutdown().finally(() => {
+  // What it gives back must be taken by somebody: it goes first.
+  let isWorking = worker !== undefined;
+  const end = async () => {
+    await worker?.stop();
+    isWorking = false;
+    await main.shutdown();
+  };
+  const ending = end().finally(() => {
     ended = true;
   });
   notifier.stopping("stopping");
   const again = io.onForce === undefined ? "" : "  Ctrl-C again forces it";
   const tell = () => {
-    const names = waitedFor(daemons.getStatus());
+    const names = [...(isWorking ? ["local worker"] : []), ...waitedFor(daemons.getStatus())];
     const line = waitingLine(names, clock.monotonic() - began);
     const isNews = names.join() !== said || clock.monotonic() - saidAt >= SAY_WAITING_EVERY_MS;
     const hint = forced ? "  by force" : again;
@@ -146,17 +162,29 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
     region?.clear();
   }
   const loop = measureLoopDelay();
+  const log = createLog(settings.logLevel, logStream === undefined ? {} : { stream: logStream });
   const notifier = createNotifier({
     env: io.env,
     pid: process.pid,
     ppid: process.ppid,
     clock,
-    log: createLog(settings.logLevel, logStream === undefined ? {} : { stream: logStream }),
+    log,
     isAlive: () => main.daemons.livenessProbe(),
   });
   let summary: Summary | undefined;
+  let worker: LocalWorker | undefined;
   try {
     const { api } = main;
+    if (settings.localWorkers > 0)
+      worker = startLocalWorker({
+        slots: settings.localWorkers,
+        dataDir: settings.dataDir,
+        configFile: settings.worker.configFile,
+        env: io.env,
+        clock,
+        random: systemRandom(),
+        log,
+      });
     const about = { pid: process.pid, port: api.port, socket_path: api.socketPath, data_dir: settings.dataDir };
     if (shell.json) shell.print({ status: "ready", ...about });
     else shell.say(`ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`);
@@ -173,7 +201,7 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
       told.abort();
     });
     await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier);
-    summary = await stop(main, shell, region, notifier);
+    summary = await stop(main, worker, shell, region, notifier);
     say(summary, shell);
     // Whoever supervises this process starts it again.
     if (broken !== undefined) throw broken;
@@ -182,7 +210,10 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
     region?.clear();
     loop.stop();
     // After a failure on the way; otherwise it has been done, or was forced and has had all the time that it gets.
-    if (summary?.forced !== true) await main.shutdown();
+    if (summary?.forced !== true) {
+      await worker?.stop();
+      await main.shutdown();
+    }
     await notifier.close();
   }
 }
@@ -205,8 +236,18 @@ export function registerUp(
       oneOf("--profile", PROFILES),
     )
     .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
+    .option(
+      "--workers <n>",
+      "start a worker beside it that does so many jobs at once; RINGRIFT_LOCAL_WORKERS unless given",
+      wholeNumber("--workers", 0, 1_024),
+    )
     .option("--headless", "no live status line, not even on a terminal: log lines alone")
     .action((options: UpOptions) =>
-      up(options, readSettings({ port: options.port, profile: options.profile }), shell, start),
+      up(
+        options,
+        readSettings({ port: options.port, profile: options.profile, workers: options.workers }),
+        shell,
+        start,
+      ),
     );
 }

@@ -92,6 +92,18 @@ export const name = (): Kind<string> => {
   return { expects, range: "1 to 100 letters, digits, `_` `.` `-`", fromText: fromJson, fromJson, show: (v) => v };
 };
 
+/** Tags, divided by commas. */
+export const tagList = (): Kind<string> => {
+  const expects = "a list of tags, divided by commas, each 1 to 64 letters, digits or . : + - _";
+  const fromJson = (value: unknown): Reading<string> => {
+    if (typeof value !== "string") return { refused: `is not ${expects}` };
+    const tags = value.split(",").map((tag) => tag.trim());
+    const isSound = value.trim() === "" || (tags.length <= 64 && tags.every((tag) => /^[\w.:+-]{1,64}$/.test(tag)));
+    return isSound ? { value: tags.join(",") } : { refused: `is not ${expects}` };
+  };
+  return { expects, range: expects, fromText: fromJson, fromJson, show: (value) => value };
+};
+
 /** An address or a name of this machine to listen on. */
 export const host = (): Kind<string> => {
   const expects = "an IP address or a host name";

@@ -148,6 +148,8 @@ describe("precedence", () => {
         messagesPerMinute: 10,
         rulesFile: undefined,
       },
+      localWorkers: 0,
+      worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
       nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
       work: { leaseSilenceMs: 60_000 },
       artifacts: { mostBytes: 16 * 1_024 ** 3 },
@@ -398,7 +400,6 @@ describe("settings whose part does not exist", () => {
     ["RINGRIFT_ALLOW_PENDING_GATE", "true", "perhaps"],
     ["RINGRIFT_SWIM_ENABLED", "1", "2"],
     ["RINGRIFT_RAFT_ENABLED", "on", "raft"],
-    ["RINGRIFT_JOB_GRACE_PERIOD", "5.5", "soon"],
   ])("%s is known and checked, and says that it has no effect yet", (variable, right, wrong) => {
     const { notices } = readSettings({ [variable]: right }, "/");
     expect(notices).toEqual([

@@ -19,6 +19,25 @@ export interface ApiSettings {
   readonly rateFactor: number;
 }
 
+/** What a worker offers, and how it speaks with the main process. */
+export interface WorkerSettings {
+  readonly slots: number;
+  readonly cpus: number;
+  readonly memoryGb: number;
+  readonly gpus: number;
+  readonly gpuMemoryGb: number;
+  readonly tags: readonly string[];
+  readonly diskReserveBytes: number;
+  readonly beatMs: number;
+  readonly claimWaitSeconds: number;
+  readonly mostWaiting: number;
+  /** What a job has to end by itself. */
+  readonly graceMs: number;
+  /** Where workloads are declared. */
+  readonly configFile: string | undefined;
+  readonly allowPlainHttp: boolean;
+}
+
 /** What the parts of the program are given. */
 export interface Settings {
   readonly dataDir: string;
@@ -36,6 +55,9 @@ export interface Settings {
   readonly token: Secret | undefined;
   readonly resources: Pick<ResourceMonitorSettings, "memory" | "disk">;
   readonly alerts: AlertSettings;
+  /** Slots of the worker beside the main process; none for 0. */
+  readonly localWorkers: number;
+  readonly worker: WorkerSettings;
   readonly nodes: { readonly timing: NodeTiming; readonly requiredGpus: number };
   readonly work: { readonly leaseSilenceMs: number };
   readonly artifacts: { readonly mostBytes: number };
@@ -60,6 +82,8 @@ export interface SettingOverrides {
   readonly nodeId?: string | undefined;
   readonly profile?: string | undefined;
   readonly port?: number | undefined;
+  readonly workers?: number | undefined;
+  readonly slots?: number | undefined;
   readonly logLevel?: LogLevel | undefined;
   readonly router?: Partial<RouterSettings> | undefined;
   readonly daemons?: Partial<SupervisorSettings> | undefined;
@@ -71,6 +95,8 @@ const flagsOf = (given: SettingOverrides): Partial<Record<SettingKey, unknown>> 
   node_id: given.nodeId,
   profile: given.profile,
   "api.port": given.port,
+  "workers.local": given.workers,
+  "worker.slots": given.slots,
   "log.level": given.logLevel,
   ...routerFields.from(given.router ?? {}),
   ...daemonFields.from(given.daemons ?? {}),
@@ -122,6 +148,21 @@ const apiOf = (values: SettingValues): ApiSettings => {
     rateFactor: values["api.rate_factor"],
   };
 };
+const workerOf = (values: SettingValues): WorkerSettings => ({
+  slots: values["worker.slots"],
+  cpus: values["worker.cpus"],
+  memoryGb: values["worker.memory_gb"],
+  gpus: values["worker.gpus"],
+  gpuMemoryGb: values["worker.gpu_memory_gb"],
+  tags: values["worker.tags"] === "" ? [] : values["worker.tags"].split(","),
+  diskReserveBytes: Math.round(values["worker.disk_reserve_gb"] * 1e9),
+  beatMs: Math.round(values["worker.beat_interval"] * 1_000),
+  claimWaitSeconds: values["worker.claim_wait"],
+  mostWaiting: values["worker.most_waiting"],
+  graceMs: Math.round(values["jobs.grace_period"] * 1_000),
+  configFile: values.config,
+  allowPlainHttp: values["api.allow_plain_http"],
+});
 /** Settings are in percent, as people think of them; the parts count shares. */
 const limitsOf = (warn: number, critical: number) => ({ high: warn / 100, critical: critical / 100 });
 
@@ -154,6 +195,8 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
       messagesPerMinute: values["alerts.messages_per_minute"],
       rulesFile: values["alerts.rules_file"],
     },
+    localWorkers: values["workers.local"],
+    worker: workerOf(values),
     nodes: { timing: timingOf(values), requiredGpus: values["nodes.required_gpus"] },
     work: { leaseSilenceMs: values["work.lease_silence"] * 1_000 },
     artifacts: { mostBytes: values["artifacts.most_bytes"] },

@@ -107,6 +107,8 @@ export function fromFile(file: ConfigFile | undefined): Collected {
   const candidates = new Map<SettingKey, Candidate>();
   const problems: Problem[] = [];
   for (const { path, value, line } of file.entries) {
+    // Programs that do jobs: no settings, and read by those who run them.
+    if (path[0] === "workloads") continue;
     const name = path.join(".");
     const place = `${file.path}:${line}`;
     const key = name as SettingKey;

@@ -2,6 +2,7 @@
  * Every setting of the program. A new setting is a new row: it then has its variable, its key in the file, its place in
  * `config show`, its line in the reference, and a test that fails until somebody shows what it changes.
  */
+import { availableParallelism, totalmem } from "node:os";
 import {
   ALERT_SEVERITIES,
   type AlertSeverity,
@@ -19,7 +20,7 @@ import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
 import { artifactStoreDefaults as artifacts } from "../../sync/index.ts";
 import { leasePolicyDefaults as lease } from "../../work/index.ts";
-import { choice, decimal, host, type Kind, name, path, whole, yesNo } from "./kinds.ts";
+import { choice, decimal, host, type Kind, name, path, tagList, whole, yesNo } from "./kinds.ts";
 import { type Secret, secretFile } from "./secret.ts";
 
 /** What a default may depend on. */
@@ -263,7 +264,78 @@ export const settingsSchema = {
     kind: seconds(0, 86_400),
     about: "Time that a job has to end by itself when it is told to stop.",
     fallback: always(60),
-    withoutEffect: true,
+  }),
+  "workers.local": row({
+    variable: "RINGRIFT_LOCAL_WORKERS",
+    flag: "--workers",
+    kind: whole({ least: 0, most: 1_024, unit: "slots" }),
+    about: "Jobs at once of the worker that `ringrift up` starts beside itself; 0 starts none.",
+    fallback: always(0),
+  }),
+  "worker.slots": row({
+    variable: "RINGRIFT_WORKER_SLOTS",
+    flag: "--slots",
+    kind: whole({ least: 1, most: 1_024, unit: "slots" }),
+    about: "Jobs that a worker runs at once, each with a child of its own.",
+    fallback: () => availableParallelism(),
+    shown: "the number of CPUs",
+  }),
+  "worker.cpus": row({
+    variable: "RINGRIFT_WORKER_CPUS",
+    kind: decimal({ least: 0, most: 4_096, unit: "CPUs" }),
+    about: "CPUs that a worker offers to jobs.",
+    fallback: () => availableParallelism(),
+    shown: "all of the machine",
+  }),
+  "worker.memory_gb": row({
+    variable: "RINGRIFT_WORKER_MEMORY_GB",
+    kind: decimal({ least: 0, most: 65_536, unit: "GB" }),
+    about: "Memory that a worker offers to jobs.",
+    fallback: () => Math.floor((0.9 * totalmem()) / 1e8) / 10,
+    shown: "nine tenths of the machine's",
+  }),
+  "worker.gpus": row({
+    variable: "RINGRIFT_WORKER_GPUS",
+    kind: whole({ least: 0, most: 64, unit: "accelerators" }),
+    about: "Accelerators that a worker offers to jobs.",
+    fallback: always(0),
+  }),
+  "worker.gpu_memory_gb": row({
+    variable: "RINGRIFT_WORKER_GPU_MEMORY_GB",
+    kind: decimal({ least: 0, most: 4_096, unit: "GB" }),
+    about: "Memory of each of them.",
+    fallback: always(0),
+  }),
+  "worker.tags": row<string>({
+    variable: "RINGRIFT_WORKER_TAGS",
+    kind: tagList(),
+    about: "Tags of this node, for jobs that ask for them.",
+    fallback: always(""),
+    shown: "none",
+  }),
+  "worker.disk_reserve_gb": row({
+    variable: "RINGRIFT_WORKER_DISK_RESERVE_GB",
+    kind: decimal({ least: 0, most: 1_000_000, unit: "GB" }),
+    about: "Free space on the data folder's disk below which a worker begins nothing new.",
+    fallback: always(2),
+  }),
+  "worker.beat_interval": row({
+    variable: "RINGRIFT_WORKER_BEAT_INTERVAL",
+    kind: seconds(0.05, 600),
+    about: "Longest pause between two signs of life for the jobs that run.",
+    fallback: always(10),
+  }),
+  "worker.claim_wait": row({
+    variable: "RINGRIFT_WORKER_CLAIM_WAIT",
+    kind: seconds(0, 30),
+    about: "How long a claim is kept open until there is work.",
+    fallback: always(20),
+  }),
+  "worker.most_waiting": row({
+    variable: "RINGRIFT_WORKER_MOST_WAITING",
+    kind: whole({ least: 1, most: 100_000, unit: "results" }),
+    about: "Results that may wait for the main process; while there are more, a worker claims nothing.",
+    fallback: always(1_000),
   }),
   "p2p.startup_grace_period": row({
     variable: "RINGRIFT_P2P_STARTUP_GRACE_PERIOD",

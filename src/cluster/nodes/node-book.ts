@@ -74,6 +74,8 @@ interface Live {
   key: KeyObject | undefined;
   incarnation: number;
   window: ReplayWindow;
+  /** The capabilities as they were read last: thousands of nodes are looked through every few seconds. */
+  read: { readonly text: string; readonly value: NodeCapabilities } | undefined;
 }
 
 /** A node whose state is not what is stored: what `membership` writes down and tells. */
@@ -361,7 +363,7 @@ export class NodeBook {
       incarnation: row.incarnation,
       version: row.version,
       deprecated: isDeprecated(row.version, this.#ports.version),
-      capabilities: JSON.parse(row.capabilities) as NodeCapabilities,
+      capabilities: this.#capabilitiesOf(row),
       joined_at: row.joined_at / 1_000,
       joined_by: row.joined_by,
       last_seen_at: seenAt === null ? null : seenAt / 1_000,
@@ -385,6 +387,22 @@ export class NodeBook {
       .sort((a, b) => (a.node_id < b.node_id ? -1 : 1));
   }
 
+  /** How many nodes there are in each state. */
+  counts(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const { state, forgotten_at } of this.#rows.values())
+      if (forgotten_at === null) counts[state] = (counts[state] ?? 0) + 1;
+    return counts;
+  }
+
+  #capabilitiesOf({ node_id, capabilities: text }: NodeRow): NodeCapabilities {
+    const live = this.#live.get(node_id);
+    if (live?.read?.text === text) return live.read.value;
+    const value = JSON.parse(text) as NodeCapabilities;
+    if (live !== undefined) live.read = { text, value };
+    return value;
+  }
+
   #enter(row: NodeRow): void {
     this.#rows.set(row.node_id, row);
     if (this.#live.has(row.node_id)) return;
@@ -398,6 +416,7 @@ export class NodeBook {
       key: undefined,
       incarnation: row.incarnation,
       window: createReplayWindow(),
+      read: undefined,
     });
   }
 

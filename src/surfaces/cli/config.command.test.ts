@@ -108,11 +108,9 @@ describe("ringrift config show", () => {
   });
 
   test("notes on the side what has no effect yet", async () => {
-    const { out, err } = await config(["show", "jobs.grace_period"], { RINGRIFT_JOB_GRACE_PERIOD: "5" });
-    expect(out).toBe("5\n");
-    expect(err).toBe(
-      "notice: jobs.grace_period (RINGRIFT_JOB_GRACE_PERIOD) has no effect yet: its part does not exist\n",
-    );
+    const { out, err } = await config(["show", "p2p.raft_enabled"], { RINGRIFT_RAFT_ENABLED: "true" });
+    expect(out).toBe("true\n");
+    expect(err).toBe("notice: p2p.raft_enabled (RINGRIFT_RAFT_ENABLED) has no effect yet: its part does not exist\n");
   });
 });
 

@@ -7,7 +7,7 @@ const notYours = (nodeId: string, hint: string) =>
 
 /**
  * A node speaks for itself alone. Who runs the cluster, or sits at its socket, may speak for every node; a worker with a
- * token for those that have no key of their own.
+ * token for those that nobody knows as a node.
  */
 export function assertSpeaksFor(
   caller: Caller,
@@ -18,7 +18,7 @@ export function assertSpeaksFor(
   for (const nodeId of nodeIds) {
     if (caller.nodeId !== undefined) {
       if (nodeId !== caller.nodeId) throw notYours(nodeId, `Name your own node_id, ${caller.nodeId}.`);
-    } else if ((nodes?.book.row(nodeId)?.public_key ?? null) !== null)
-      throw notYours(nodeId, "It has a key of its own, and signs what it says.");
+    } else if (nodes?.book.row(nodeId) !== undefined)
+      throw notYours(nodeId, "It signs what it says with its own key, or speaks over the Unix socket.");
   }
 }

@@ -1,0 +1,165 @@
+import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { isOperatingError, messageOf, OperatingError, type Random } from "../../kernel/index.ts";
+import { printable, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { type Joined, joinOver, openLink } from "../../surfaces/index.ts";
+import type { SettingOverrides, Settings } from "../settings.ts";
+import { readVersion } from "../version.ts";
+import { joinedNode, keepJoined, type NodeFile, nodeKeyIn, trustOf } from "../worker/node-identity.ts";
+import { aboutNode } from "../worker/run-worker.ts";
+import { workUntilTold } from "../worker/work-until-told.ts";
+
+interface JoinOptions {
+  readonly label?: string;
+  readonly ca?: string;
+  readonly fingerprint?: string;
+  readonly tokenFile?: string;
+  readonly slots?: number;
+  readonly run: boolean;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+const usage = (message: string, hint: string) => new OperatingError("USAGE", message, { hint });
+
+function addressOf(text: string, allowPlainHttp: boolean): URL {
+  const url = URL.parse(text);
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.pathname !== "/" ||
+    url.search !== "" ||
+    url.username !== ""
+  )
+    throw usage(`'${printable(text)}' is no address of a main process`, "It looks like https://host:8770.");
+  if (url.protocol === "http:" && !LOOPBACK.test(url.hostname) && !allowPlainHttp)
+    throw usage(
+      "over plain HTTP the token could be read on the way",
+      "Use https://, or set RINGRIFT_ALLOW_PLAIN_HTTP=true where something else protects the line.",
+    );
+  return url;
+}
+
+const read = (what: string, path: string): string => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw usage(`${what} cannot be read: ${messageOf(cause)}`, "Check the path.");
+  }
+};
+
+const fingerprintOf = (text: string): string => {
+  const digits = text
+    .replace(/^sha-?256[:=]/i, "")
+    .replace(/[^0-9a-f]/gi, "")
+    .toLowerCase();
+  if (digits.length === 64) return digits;
+  throw usage("--fingerprint is no SHA-256", "'openssl x509 -noout -fingerprint -sha256 -in cert.pem' prints it.");
+};
+
+/** What keeps a node out, with what to do about it. */
+function explain(thrown: unknown, url: URL): unknown {
+  if (!isOperatingError(thrown)) return thrown;
+  const cause = messageOf(thrown.cause ?? "");
+  const isTrust = /certificate|self.signed|issuer|altname/i.test(`${thrown.message} ${cause}`);
+  if (thrown.code === "UNREACHABLE" && isTrust)
+    return new OperatingError(
+      "UNTRUSTED_CERTIFICATE",
+      `the certificate of ${url.host} is not trusted: ${thrown.message}`,
+      {
+        cause: thrown,
+        hint: "Give the authority with --ca, or the certificate's SHA-256 with --fingerprint.",
+      },
+    );
+  if (thrown.code === "UNAUTHORIZED" || thrown.code === "SCOPE_TOO_SMALL" || thrown.code === "FORBIDDEN")
+    return new OperatingError(thrown.code, `${url.host} does not take this token: ${thrown.message}`, {
+      cause: thrown,
+      hint: "On the main process, 'ringrift token create box-7 --scope worker' makes one.",
+    });
+  return thrown;
+}
+
+function tell(answer: Joined, url: URL, shell: Shell): void {
+  const { node_id, label, protocol, deprecated } = answer;
+  if (shell.json) shell.print({ status: "joined", node_id, label, url: url.origin, protocol, deprecated });
+  else shell.say(`joined ${url.origin} as ${node_id} (${printable(label)})`);
+  if (deprecated) shell.note("note: this version is behind that of the main process; it works, but update it soon");
+}
+
+export function registerJoin(
+  program: Command,
+  shell: Shell,
+  random: Random,
+  readSettings: (given: SettingOverrides) => Settings,
+): void {
+  program
+    .command("join")
+    .description("make this machine a node of a main process elsewhere, and do jobs for it; it only dials out")
+    .argument("<url>", "address of the main process, such as https://host:8770")
+    .argument("[token]", "token of the scope worker; not needed once this folder has joined")
+    .option("--token-file <file>", "file with the token: the command line can be seen by others on this machine")
+    .option("--label <name>", "what people call this node; the host name unless given")
+    .option("--ca <file>", "certificates in PEM to trust instead of the system's")
+    .option("--fingerprint <sha256>", "SHA-256 of the one certificate to trust, for one that nobody signed")
+    .option("--slots <n>", "jobs at once; RINGRIFT_WORKER_SLOTS unless given", wholeNumber("--slots", 1, 1_024))
+    .option("--no-run", "only join; 'ringrift worker' does the jobs later")
+    .action(async (address: string, given: string | undefined, options: JoinOptions) => {
+      const settings = readSettings({ slots: options.slots });
+      const { dataDir } = settings;
+      if (existsSync(join(dataDir, "coordination.db")))
+        throw new OperatingError("FOLDER_IN_USE", `${dataDir} is the folder of a main process, not of a node`, {
+          hint: "Choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
+        });
+      const url = addressOf(address, settings.worker.allowPlainHttp);
+      const token =
+        given ?? (options.tokenFile === undefined ? undefined : read("--token-file", options.tokenFile).trim());
+      const before = joinedNode(dataDir);
+      if (token !== undefined) {
+        const trust = trustOf({
+          ca: options.ca === undefined ? undefined : read("--ca", options.ca),
+          fingerprint: options.fingerprint === undefined ? undefined : fingerprintOf(options.fingerprint),
+        });
+        const key = nodeKeyIn(dataDir);
+        const link = openLink({ target: { url, trust }, clock: shell.clock, token });
+        try {
+          const answer = await joinOver(link, {
+            publicKey: key.publicKey,
+            label: options.label ?? hostname(),
+            version: readVersion(),
+            capabilities: aboutNode(settings.worker),
+          });
+          if (answer.node_id !== key.nodeId)
+            throw new OperatingError(
+              "UNEXPECTED_ANSWER",
+              `the main process calls this node ${printable(answer.node_id)}`,
+              {
+                hint: "It is none of ours, or of another version.",
+              },
+            );
+          const node: NodeFile = {
+            node_id: answer.node_id,
+            label: answer.label,
+            url: url.origin,
+            ...trust,
+            joined_at: shell.clock.now() / 1_000,
+          };
+          keepJoined(dataDir, node);
+          tell(answer, url, shell);
+        } catch (thrown) {
+          throw explain(thrown, url);
+        } finally {
+          link.close();
+        }
+      } else if (before === undefined)
+        throw usage(
+          "a token is needed to join",
+          "On the main process, 'ringrift token create box-7 --scope worker' makes one.",
+        );
+      else if (before.url !== url.origin)
+        throw usage(`this folder has joined ${before.url}`, "Give a token to join another main process.");
+      else if (!shell.json) shell.say(`joined ${before.url} already as ${before.node_id} (${printable(before.label)})`);
+      if (options.run) await workUntilTold(settings, shell, random, {});
+    });
+}

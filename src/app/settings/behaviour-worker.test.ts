@@ -1,0 +1,101 @@
+/** Each variable of a worker changes what it names: seen at the admission and at the worker that the program builds of it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { nearQueue } from "../../../test/unit/work/near-queue.ts";
+import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
+import { type ClaimAsk, createAdmission, createWorker, openSpool, type WorkResult } from "../../work/worker/index.ts";
+import { capacityOf, timingOf } from "../worker/run-worker.ts";
+import { readSettings } from "./read.ts";
+import { settingRows } from "./values.ts";
+
+type Environment = Readonly<Record<string, string>>;
+const soon = (look: () => unknown) => vi.waitFor(look, { timeout: 20_000, interval: 5 });
+
+const free = (environment: Environment) =>
+  createAdmission(capacityOf(readSettings(environment, "/").worker), () => 3e9).free();
+
+/** A worker as the settings make it, at a queue that takes no results; what it asked for and said. */
+async function seen(environment: Environment, until: (said: readonly string[], asked: readonly ClaimAsk[]) => void) {
+  const near = nearQueue();
+  await near.queue.addAll(Array.from({ length: 8 }, () => ({ work_type: "check" as const })));
+  near.state.weather = (call) => (call === "complete" ? "no question" : "fine");
+  const { worker: settings } = readSettings({ RINGRIFT_WORKER_SLOTS: "1", ...environment }, "/");
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-settings-"));
+  const asked: ClaimAsk[] = [];
+  const port = near.port("a");
+  const worker = createWorker({
+    queue: {
+      ...port,
+      claim(ask, signal) {
+        asked.push(ask);
+        return port.claim(ask, signal);
+      },
+    },
+    executor: {
+      kinds: ["check"],
+      run: async (): Promise<WorkResult> => ({ status: "completed", evidence: {}, files: [] }),
+      kill() {},
+      close: async () => {},
+    },
+    artifacts: { upload: async () => {} },
+    admission: createAdmission(capacityOf(settings), () => 1e12),
+    spool: await openSpool({ folder, onTrouble: () => {} }),
+    clock: systemClock(),
+    random: seededRandom(1),
+    log: silentLog(),
+    timing: { ...timingOf(settings), flushMs: 0 },
+    mostWaiting: settings.mostWaiting,
+  });
+  onTestFinished(async () => {
+    await worker.stop();
+    await near.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await worker.start();
+  await soon(() => until(near.said, asked));
+  return { asked, said: near.said, worker };
+}
+
+const shown: Record<string, () => void | Promise<void>> = {
+  "worker.slots": () => expect(free({ RINGRIFT_WORKER_SLOTS: "3" }).slots).toBe(3),
+  "worker.cpus": () => expect(free({ RINGRIFT_WORKER_CPUS: "2.5" }).offer.cpu).toBe(2.5),
+  "worker.memory_gb": () => expect(free({ RINGRIFT_WORKER_MEMORY_GB: "7" }).offer.memory_gb).toBe(7),
+  "worker.gpus": () => expect(free({ RINGRIFT_WORKER_GPUS: "2" }).offer.gpu).toBe(2),
+  "worker.gpu_memory_gb": () => expect(free({ RINGRIFT_WORKER_GPU_MEMORY_GB: "24" }).offer.gpu_memory_gb).toBe(24),
+  "worker.tags": () => expect(free({ RINGRIFT_WORKER_TAGS: "fast, a100" }).offer.tags).toEqual(["fast", "a100"]),
+  "worker.disk_reserve_gb": () => {
+    expect(free({ RINGRIFT_WORKER_DISK_RESERVE_GB: "2.9", RINGRIFT_WORKER_SLOTS: "1" }).slots).toBe(1);
+    expect(free({ RINGRIFT_WORKER_DISK_RESERVE_GB: "3.1", RINGRIFT_WORKER_SLOTS: "1" }).slots).toBe(0);
+  },
+  async "worker.claim_wait"() {
+    const { asked } = await seen({ RINGRIFT_WORKER_CLAIM_WAIT: "7" }, (_, all) =>
+      expect(all.length).toBeGreaterThan(0),
+    );
+    expect(asked[0]!.waitSeconds).toBe(7);
+  },
+  async "worker.beat_interval"() {
+    const beats = (said: readonly string[]) => said.filter((call) => call === "beat").length;
+    const slow = await seen({ RINGRIFT_WORKER_BEAT_INTERVAL: "600" }, (said) => expect(said).toContain("start"));
+    await seen({ RINGRIFT_WORKER_BEAT_INTERVAL: "0.05" }, (said) => expect(beats(said)).toBeGreaterThan(3));
+    expect(beats(slow.said)).toBe(0);
+  },
+  async "worker.most_waiting"() {
+    const waits = (most: string, all: number) =>
+      seen({ RINGRIFT_WORKER_MOST_WAITING: most }, (said) =>
+        expect(said.filter((call) => call === "start").length).toBeGreaterThanOrEqual(all),
+      );
+    const few = await waits("2", 2);
+    const many = await waits("100", 8);
+    expect(few.worker.status().counts.claimed).toBe(2);
+    expect(many.worker.status().counts.claimed).toBe(8);
+  },
+};
+
+const rows = settingRows.filter(([key]) => key.startsWith("worker."));
+test.each(rows.map(([key]) => key))("%s", async (key) => {
+  const show = shown[key];
+  expect(show, `nothing shows what ${key} changes`).toBeDefined();
+  await show!();
+});

@@ -1,0 +1,104 @@
+/** The signs of life of a node that has joined: who it is, what it does, and what the main process wants of it. */
+import {
+  backoffMs,
+  type Clock,
+  isOperatingError,
+  type Log,
+  messageOf,
+  type OperatingError,
+  type Random,
+  sleep,
+} from "../../kernel/index.ts";
+import { beatOver, leaveOver, type NodeAbout, type NodeLink } from "../../surfaces/index.ts";
+import type { Worker } from "../../work/worker/index.ts";
+
+export interface NodeBeatsOptions {
+  readonly link: NodeLink;
+  readonly nodeId: string;
+  /** Undefined for a worker of the main process's own node, which has its own signs of life. */
+  readonly incarnation: number | undefined;
+  readonly worker: Worker;
+  readonly about: NodeAbout;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface NodeBeats {
+  /** Resolves if the main process will never again hear this node as it is. */
+  readonly broken: Promise<OperatingError>;
+  /** Says that it goes in order, so that its silence is no loss. */
+  leave(reason: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const FIRST_EVERY_MS = 15_000;
+const AGAIN = { firstMs: 500, mostMs: 15_000, jitter: 0.5 };
+/** Nothing on this side makes these better by itself. */
+const FINAL = new Set(["PROTOCOL_REFUSED", "UNKNOWN_NODE", "NODE_FORGOTTEN", "BAD_SIGNATURE", "WRONG_CERTIFICATE"]);
+
+export function keepBeating(options: NodeBeatsOptions): NodeBeats {
+  const { link, nodeId, incarnation, worker, about, version, clock, random, log } = options;
+  const stopping = new AbortController();
+  const broken = Promise.withResolvers<OperatingError>();
+  if (incarnation === undefined) return { broken: broken.promise, leave: async () => {}, stop: async () => {} };
+
+  let everyMs = FIRST_EVERY_MS;
+  let isDrained = false;
+  let state = "";
+  /** Until it was heard once, the main process may not know what this node has. */
+  let told = false;
+
+  const beat = async (): Promise<void> => {
+    const { running, free, spool } = worker.status();
+    const answer = await beatOver(link, {
+      node_id: nodeId,
+      incarnation,
+      ...(told ? {} : { capabilities: about }),
+      load: { running: running.length, free },
+      spool,
+      version,
+    });
+    told = true;
+    everyMs = answer.timing.beat_seconds * 1_000;
+    if (answer.state !== state) log.info("the main process sees this node", { node_id: nodeId, state: answer.state });
+    state = answer.state;
+    if (answer.drain === isDrained) return;
+    isDrained = answer.drain;
+    log.info(isDrained ? "no new work is claimed" : "work is claimed again", { node_id: nodeId });
+    worker.drain(isDrained);
+  };
+
+  const loop = async (): Promise<void> => {
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      let pauseMs: number;
+      try {
+        await beat();
+        failures = 0;
+        pauseMs = everyMs * (0.9 + 0.1 * random.next());
+      } catch (thrown) {
+        if (stopping.signal.aborted) return;
+        failures += 1;
+        if (failures === 3) log.warn("the main process does not hear this node", { error: messageOf(thrown) });
+        if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);
+        pauseMs = Math.min(everyMs, backoffMs(AGAIN, failures, random));
+      }
+      await sleep(clock, pauseMs, stopping.signal).catch(() => undefined);
+    }
+  };
+  const running = loop();
+
+  return {
+    broken: broken.promise,
+    async leave(reason) {
+      await leaveOver(link, nodeId, reason).catch((thrown) =>
+        log.info("the main process did not hear that this node leaves", { error: messageOf(thrown) }),
+      );
+    },
+    async stop() {
+      stopping.abort(new Error("the worker stops"));
+      await Promise.race([running, sleep(clock, 1_000)]);
+    },
+  };
+}

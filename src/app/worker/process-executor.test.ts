@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createIds, OperatingError, seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
+import type { Lease } from "../../work/index.ts";
+import { createGuardian, createHasher } from "../../workloads/process/index.ts";
+import { seedOf } from "./job-request.ts";
+import { createProcessExecutor } from "./process-executor.ts";
+import { workloadFor, workloadList } from "./workload-list.ts";
+
+const folderOf = () => {
+  const folder = mkdtempSync(join(tmpdir(), "executor-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+function world(configFile?: string) {
+  const folder = folderOf();
+  const clock = systemClock();
+  const log = silentLog();
+  const guardian = createGuardian({ ids: createIds(clock, seededRandom(1)), log });
+  const hasher = createHasher();
+  const executor = createProcessExecutor({
+    workloads: workloadList(configFile, 1),
+    slots: 1,
+    folder,
+    log,
+    edges: { clock, log, guardian, hasher, env: process.env },
+    input: (sha256) => Promise.reject(new OperatingError("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`)),
+    inputFolders: [folder],
+  });
+  onTestFinished(async () => {
+    await executor.close();
+    await guardian.close();
+    await hasher.close();
+  });
+  const run = (lease: Partial<Lease>) =>
+    executor.run(leaseOf(lease), { signal: new AbortController().signal, progress: () => {} });
+  return { executor, run };
+}
+
+const leaseOf = (more: Partial<Lease>): Lease => ({
+  work_id: "w1",
+  node_id: "a",
+  fence: 1,
+  task_id: "w1.1",
+  work_type: "selfplay",
+  config_key: "connect4_7x6_2p",
+  urgency: "normal",
+  payload: {},
+  needs: { cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] },
+  attempts: 1,
+  max_attempts: 3,
+  beat_by: Date.now() / 1_000 + 60,
+  expires_at: Date.now() / 1_000 + 600,
+  ...more,
+});
+const SMALL = { wide: 8, narrow: 8, games: 2, simulations: 4 };
+
+test("the built-in games play, and what they made is the evidence", async () => {
+  const { executor, run } = world();
+  expect(executor.kinds).toEqual(["selfplay", "training", "evaluation"]);
+  const result = await run({ payload: { parameters: SMALL } });
+  expect(result).toMatchObject({ status: "completed", evidence: { counts: { games: 2 } } });
+  if (result.status !== "completed") throw new Error("it was not completed");
+  expect(result.files.map(({ name, kind }) => [name, kind])).toEqual([
+    ["samples.arena", "samples"],
+    ["games.arena", "games"],
+  ]);
+  expect(result.evidence.outputs?.map(({ sha256 }) => sha256)).toEqual(result.files.map(({ sha256 }) => sha256));
+});
+
+test("match results travel with the job as a file of it", async () => {
+  const { run } = world();
+  const parameters = { candidate: "random", opponent: "random", blocks: 2, simulations: 4 };
+  const result = await run({ work_type: "evaluation", payload: { parameters } });
+  expect(result).toMatchObject({ status: "completed" });
+  if (result.status !== "completed") throw new Error("it was not completed");
+  const pairs = result.files.find(({ kind }) => kind === "pairs")!;
+  const lines = readFileSync(pairs.file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines.flatMap(({ blocks }) => blocks)).toHaveLength(2);
+  expect(result.evidence.outputs).toContainEqual({ name: "pairs.jsonl", sha256: pairs.sha256, bytes: pairs.bytes });
+});
+
+test.each([
+  ["a parameter that is none", { payload: { parameters: { gamez: 1 } } }, "bad_input", /gamez/],
+  ["a payload that is none", { payload: { seed: "x" } }, "bad_input", /payload is no job/],
+  [
+    "an input that nobody has",
+    { payload: { inputs: [{ name: "model", sha256: "ab".repeat(32) }] } },
+    "bad_input",
+    /cannot be fetched/,
+  ],
+  ["a kind that nobody does", { work_type: "export" }, "bad_input", /no workload of this node does export/],
+])("%s is a failure that says so", async (_, lease, failureClass, error) => {
+  const result = await world().run(lease as Partial<Lease>);
+  expect(result).toMatchObject({
+    status: "failed",
+    failure: { class: failureClass, error: expect.stringMatching(error) },
+  });
+});
+
+test("a job without a seed has the same one each time, and another job another one", () => {
+  expect(seedOf("w1")).toBe(seedOf("w1"));
+  expect(seedOf("w1")).not.toBe(seedOf("w2"));
+  expect(Number.isSafeInteger(seedOf("w123456"))).toBe(true);
+});
+
+test("declared programs come before the built-in games, for the configs that they name", () => {
+  const file = join(folderOf(), "ringrift.config.json");
+  writeFileSync(
+    file,
+    JSON.stringify({
+      workloads: {
+        mine: { command: "./play", kinds: ["selfplay"], config_keys: ["hex8_2p"], limits: { term_seconds: 1 } },
+      },
+    }),
+  );
+  const all = workloadList(file, 12);
+  expect(workloadFor(all, "selfplay", "hex8_2p")?.name).toBe("mine");
+  expect(workloadFor(all, "selfplay", "hex9_2p")?.name).toBe("arena");
+  expect(workloadFor(all, "export", "hex8_2p")).toBeUndefined();
+  expect(all.map(({ declaration }) => declaration.limits.grace_seconds)).toEqual([12, 12]);
+  expect(all[0]!.declaration.command).toBe(join(file, "..", "play"));
+});

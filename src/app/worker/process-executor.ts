@@ -1,0 +1,185 @@
+/**
+ * Slots in which programs do the jobs. A slot has a folder and at most one child, which takes one job after the other; a
+ * job of another program has the child replaced. A slot whose program already runs is preferred.
+ */
+import { hash } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { assert, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import type { Lease } from "../../work/index.ts";
+import type { ExecutorPort, WorkResult } from "../../work/worker/index.ts";
+import {
+  type ChildEdges,
+  createRunner,
+  type JobRequest,
+  type PairsMessage,
+  type Runner,
+} from "../../workloads/process/index.ts";
+import { jobPayload, requestOf, resultOf } from "./job-request.ts";
+import { type NamedWorkload, workloadFor } from "./workload-list.ts";
+
+export interface ProcessExecutorOptions {
+  readonly workloads: readonly NamedWorkload[];
+  readonly slots: number;
+  /** For slots and jobs; the jobs' folders are handed on with their results. */
+  readonly folder: string;
+  readonly edges: ChildEdges;
+  readonly log: Log;
+  /** Where the input of this hash lies; fetched if it is not here. */
+  readonly input: (sha256: string, signal: AbortSignal) => Promise<string>;
+  /** Where inputs may lie. */
+  readonly inputFolders: readonly string[];
+}
+
+interface Slot {
+  readonly folder: string;
+  runner: Runner | undefined;
+  workload: NamedWorkload | undefined;
+  busy: boolean;
+}
+
+/** A child whose job is somebody else's now hears of it, and has this long before it is ended. */
+const LOST_MS = 1_000;
+const PAIRS_FILE = "pairs.jsonl";
+
+const endGroup = (pid: number | undefined): void => {
+  if (pid === undefined) return;
+  try {
+    // A program leads a group of its own; the guardian ends what has left it.
+    process.kill(-pid, "SIGKILL");
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") throw thrown;
+  }
+};
+
+const broken = (failure: { class: "retryable" | "bad_input"; error: string; error_code: string }): WorkResult => ({
+  status: "failed",
+  failure,
+});
+
+/** Match results are a file of the job like any other: they travel with it, and count with it or not at all. */
+async function withPairs(result: WorkResult, pairs: readonly PairsMessage[], place: string): Promise<WorkResult> {
+  if (result.status !== "completed" || pairs.length === 0) return result;
+  const text = pairs.map(({ type: _, job_id, ...rest }) => `${JSON.stringify(rest)}\n`).join("");
+  const file = join(place, PAIRS_FILE);
+  await writeFile(file, text, { mode: 0o600, flush: true });
+  const made = { name: PAIRS_FILE, sha256: hash("sha256", text, "hex"), bytes: Buffer.byteLength(text) };
+  const { outputs = [], ...evidence } = result.evidence;
+  return {
+    ...result,
+    evidence: { ...evidence, outputs: [...outputs, made] },
+    files: [...result.files, { ...made, file, kind: "pairs" }],
+  };
+}
+
+export function createProcessExecutor(options: ProcessExecutorOptions): ExecutorPort {
+  const { workloads, folder, edges, log, input, inputFolders } = options;
+  const { clock } = edges;
+  const slots = Array.from(
+    { length: options.slots },
+    (_, i): Slot => ({ folder: join(folder, "slots", String(i)), runner: undefined, workload: undefined, busy: false }),
+  );
+
+  const slotFor = (workload: NamedWorkload): Slot => {
+    const free = slots.filter(({ busy }) => !busy);
+    const slot =
+      free.find((each) => each.workload === workload) ?? free.find(({ runner }) => runner === undefined) ?? free[0];
+    assert(slot !== undefined, "admission gives no more jobs than there are slots");
+    return slot;
+  };
+
+  const runnerIn = async (slot: Slot, workload: NamedWorkload): Promise<Runner> => {
+    if (slot.runner !== undefined && slot.workload === workload) return slot.runner;
+    await slot.runner?.close();
+    await mkdir(slot.folder, { recursive: true, mode: 0o700 });
+    slot.workload = workload;
+    slot.runner = createRunner(workload.declaration, { folder: slot.folder, inputFolders }, edges);
+    return slot.runner;
+  };
+
+  const fetched = async (lease: Lease, place: string, signal: AbortSignal): Promise<JobRequest | WorkResult> => {
+    const payload = jobPayload.safeParse(lease.payload);
+    if (!payload.success)
+      return broken({
+        class: "bad_input",
+        error: `its payload is no job: ${payload.error.message}`,
+        error_code: "bad_payload",
+      });
+    const inputs: JobRequest["inputs"] = [];
+    for (const { name, sha256 } of payload.data.inputs)
+      try {
+        inputs.push({ name, sha256, path: await input(sha256, signal) });
+      } catch (thrown) {
+        const missing = thrown instanceof OperatingError && !thrown.retryable;
+        const error = `input "${name}" cannot be fetched: ${messageOf(thrown)}`;
+        return broken({ class: missing ? "bad_input" : "retryable", error, error_code: "no_input" });
+      }
+    const places = { output_folder: join(place, "out"), scratch_folder: join(place, "scratch"), inputs };
+    return requestOf(lease, payload.data, places);
+  };
+
+  const runIn = async (
+    slot: Slot,
+    workload: NamedWorkload,
+    lease: Lease,
+    hooks: Parameters<ExecutorPort["run"]>[1],
+  ) => {
+    const { signal, progress } = hooks;
+    const place = join(folder, "jobs", lease.task_id);
+    // What an earlier life of the same attempt left is worth nothing.
+    await rm(place, { recursive: true, force: true });
+    await mkdir(place, { recursive: true, mode: 0o700 });
+    const request = await fetched(lease, place, signal);
+    if ("status" in request) return { ...request, folder: place };
+    if (signal.aborted) return { status: "stopped", folder: place, reason: String(signal.reason) } as const;
+    const runner = await runnerIn(slot, workload);
+    const lost = () => {
+      if (signal.reason === "lease_lost") clock.after(LOST_MS, () => slot.busy && endGroup(runner.child?.pid));
+    };
+    signal.addEventListener("abort", lost, { once: true });
+    const pairs: PairsMessage[] = [];
+    try {
+      const outcome = await runner.runJob(request, {
+        signal,
+        pairs: (message) => void pairs.push(message),
+        progress({ done, total, metrics }) {
+          const games = metrics?.games;
+          progress({
+            ...(total === undefined || total <= 0 ? {} : { progress: Math.min(1, done / total) }),
+            ...(games !== undefined && Number.isSafeInteger(games) && games >= 0 ? { games } : {}),
+          });
+        },
+      });
+      return await withPairs(resultOf(outcome, place), pairs, place);
+    } finally {
+      signal.removeEventListener("abort", lost);
+    }
+  };
+
+  return {
+    kinds: [...new Set(workloads.flatMap(({ declaration }) => declaration.kinds))],
+    async run(lease, hooks) {
+      const workload = workloadFor(workloads, lease.work_type, lease.config_key);
+      if (workload === undefined)
+        return broken({
+          class: "bad_input",
+          error: `no workload of this node does ${lease.work_type} of ${lease.config_key ?? "no config"}`,
+          error_code: "no_workload",
+        });
+      const slot = slotFor(workload);
+      slot.busy = true;
+      try {
+        return await runIn(slot, workload, lease, hooks);
+      } finally {
+        slot.busy = false;
+      }
+    },
+    kill() {
+      for (const { runner } of slots) endGroup(runner?.child?.pid);
+    },
+    async close() {
+      for (const { runner } of slots)
+        await runner?.close().catch((thrown) => log.warn("a child did not close", { error: messageOf(thrown) }));
+    },
+  };
+}

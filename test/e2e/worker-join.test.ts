@@ -1,0 +1,200 @@
+/** Machines that become nodes with one command: over TLS, with a key of their own, only dialling out. */
+import { X509Certificate } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { selfSigned } from "../support/certificate.ts";
+import { freePort, owned, type StartOptions } from "../support/process.ts";
+import { declareTiny, mainProcess, processesWith } from "./parts/worker-world.ts";
+
+const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, { timeout: 60_000, interval: 50 });
+const SILENCE_SECONDS = 2;
+const MAIN = {
+  RINGRIFT_WORK_LEASE_SILENCE: String(SILENCE_SECONDS),
+  RINGRIFT_NODE_BEAT: "0.5",
+  RINGRIFT_NODE_SUSPECT: "1.5",
+  RINGRIFT_NODE_DEAD: "60",
+};
+const NODE = { RINGRIFT_WORKER_BEAT_INTERVAL: "0.3", RINGRIFT_WORKER_CLAIM_WAIT: "1", RINGRIFT_JOB_GRACE_PERIOD: "1" };
+
+async function world({ tls = false } = {}) {
+  const own = owned(onTestFinished);
+  const certificate = tls ? selfSigned(own.folder()) : undefined;
+  const port = await freePort();
+  const main = mainProcess(own, {
+    ...MAIN,
+    RINGRIFT_PORT: String(port),
+    ...(certificate === undefined
+      ? {}
+      : { RINGRIFT_TLS_CERT_FILE: certificate.cert, RINGRIFT_TLS_KEY_FILE: certificate.key }),
+  });
+  await main.start();
+  const node = (env: StartOptions["env"] = {}) => {
+    const folder = own.folder();
+    declareTiny(folder);
+    const dataDir = join(folder, ".ringrift");
+    const run = (...args: string[]) => own.startCli(args, { cwd: folder, env: { ...NODE, ...env } });
+    return { folder, dataDir, run };
+  };
+  const url = `${certificate === undefined ? "http" : "https"}://localhost:${port}`;
+  return { own, main, certificate, url, node, token: await main.token() };
+}
+const nodes = async (main: ReturnType<typeof mainProcess>) => {
+  const { ask } = await import("../support/surface.ts");
+  const { socket_path: socketPath } = JSON.parse(readFileSync(join(main.dataDir, "endpoint.json"), "utf8"));
+  return (await ask({ socketPath }, "/v1/nodes")).json.nodes as { node_id: string; label: string; state: string }[];
+};
+
+test("joins over TLS with the authority or the fingerprint, and does jobs whose files come home", async () => {
+  const { main, certificate, url, node, token } = await world({ tls: true });
+  if (certificate === undefined) return;
+  const plain = node();
+  const untrusted = plain.run("join", url, token);
+  expect((await untrusted.exited).code).not.toBe(0);
+  expect(untrusted.stderr()).toMatch(/is not trusted[\s\S]*--ca[\s\S]*--fingerprint/);
+  const wrong = node().run("join", url, token, "--fingerprint", "ab".repeat(32));
+  expect((await wrong.exited).code).not.toBe(0);
+  expect(wrong.stderr()).toMatch(/shows another certificate/);
+  expect(await nodes(main)).toHaveLength(1);
+
+  const byAuthority = node();
+  const first = byAuthority.run("join", url, token, "--ca", certificate.cert, "--label", "one", "--slots", "1");
+  await first.waitForLine(/joined .* as n[0-9a-f]{16} \(one\)/);
+  await first.waitForLine(/worker ready/);
+  const { fingerprint256 } = new X509Certificate(readFileSync(certificate.cert));
+  const second = node().run("join", url, token, "--fingerprint", fingerprint256, "--label", "two", "--slots", "1");
+  await second.waitForLine(/worker ready/);
+  const ids = await main.add(Array.from({ length: 6 }, () => ({ work_type: "selfplay", parameters: { ms: 1_000 } })));
+  await soon(async () => expect(await main.states()).toEqual({ completed: 6 }));
+  const jobs = await Promise.all(ids.map((id) => main.show(id)));
+  expect(new Set(jobs.map(({ node_id }) => node_id)).size).toBe(2);
+  for (const { evidence } of jobs) {
+    const [{ sha256, bytes }] = (evidence as { outputs: [{ sha256: string; bytes: number }] }).outputs;
+    expect(statSync(join(main.dataDir, "artifacts", sha256.slice(0, 2), sha256)).size).toBe(bytes);
+  }
+  for (const file of ["node.key", "node.json"])
+    expect(statSync(join(byAuthority.dataDir, "node", file)).mode & 0o777, file).toBe(0o600);
+  expect(readFileSync(join(byAuthority.dataDir, "node", "node.json"), "utf8")).not.toContain(token);
+  await Promise.all([first.stop(), second.stop()]);
+  await soon(async () => expect((await nodes(main)).filter(({ state }) => state === "left")).toHaveLength(2));
+}, 180_000);
+
+test("needs a token once: after that 'join' without it, or 'worker', is enough, over restarts of the main process", async () => {
+  const { main, url, node, token } = await world();
+  const one = node();
+  const none = one.run("join", url);
+  expect((await none.exited).code).toBe(2);
+  expect(none.stderr()).toMatch(/a token is needed/);
+  const bad = one.run("join", url, "not-a-token-of-ours");
+  expect((await bad.exited).code).not.toBe(0);
+  expect(bad.stderr()).toMatch(/does not take this token[\s\S]*ringrift token create/);
+  const read = one.run("join", url, await main.token("read"));
+  expect((await read.exited).code).not.toBe(0);
+
+  const only = one.run("join", url, token, "--no-run");
+  expect(await only.exited).toEqual({ code: 0, signal: null });
+  const again = one.run("join", url);
+  await again.waitForLine(/joined .* already/);
+  await again.waitForLine(/worker ready/);
+  await main.started().killNow();
+  await main.start();
+  const [id] = await main.add([{ parameters: {} }]);
+  await soon(async () => expect((await main.show(id!)).state).toBe("completed"));
+  await again.stop();
+  const worker = one.run("worker");
+  await worker.waitForLine(/worker ready/);
+  await worker.stop();
+  expect(readFileSync(join(one.dataDir, "node", "incarnation"), "utf8")).toBe("2\n");
+}, 180_000);
+
+test.each([
+  [
+    "the folder of a main process",
+    "FOLDER_IN_USE",
+    (folder: string) => {
+      mkdirSync(join(folder, ".ringrift"));
+      writeFileSync(join(folder, ".ringrift", "coordination.db"), "");
+      return ["http://localhost:1"];
+    },
+  ],
+  ["an address that is none", "USAGE", () => ["box-7"]],
+  ["plain HTTP beyond this machine", "USAGE", () => ["http://192.0.2.1:8770"]],
+  ["a main process that does not answer", "UNREACHABLE", () => ["http://127.0.0.1:1"]],
+])("does not join with %s", async (_, code, prepare) => {
+  const own = owned(onTestFinished);
+  const folder = own.folder();
+  const args = ["join", ...prepare(folder), "a-token-that-is-long-enough-to-be-one", "--json"];
+  const joining = own.startCli(args, { cwd: folder });
+  expect((await joining.exited).code).not.toBe(0);
+  expect(JSON.parse(joining.stderr().trim().split("\n").at(-1)!)).toMatchObject({ error: { code } });
+  expect(existsSync(join(folder, ".ringrift", "node", "node.json"))).toBe(false);
+});
+
+test("a job whose worker died runs elsewhere within the silence limit and a few seconds", async () => {
+  const { main, url, node, token } = await world();
+  const first = node().run("join", url, token, "--slots", "1");
+  await first.waitForLine(/worker ready/);
+  const [id] = await main.add([{ parameters: { ms: 600_000 } }]);
+  await soon(async () => expect((await main.show(id!)).progress).not.toBeNull());
+  const second = node().run("join", url, token, "--slots", "1");
+  await second.waitForLine(/worker ready/);
+  const before = await main.show(id!);
+  const diedAt = Date.now() / 1_000;
+  await first.killNow();
+  const after = await soon(async () => {
+    const job = await main.show(id!);
+    expect(job).toMatchObject({ state: "running", fence: 2, attempts: 2 });
+    return job;
+  });
+  expect(after.node_id).not.toBe(before.node_id);
+  // The books tell it, not a stopwatch: silence, the reaper's next look, and the wait before a second try.
+  expect(after.started_at! - diedAt).toBeLessThan(SILENCE_SECONDS + 5 + 5 + 3);
+  await second.stop();
+}, 180_000);
+
+test("a worker that slept beyond its lease is refused, stops its child at once, and keeps what was refused", async () => {
+  const { main, url, node, token } = await world();
+  const sleeper = node();
+  const first = sleeper.run("join", url, token, "--slots", "1");
+  await first.waitForLine(/worker ready/);
+  const note = join(main.folder, "note");
+  const [id] = await main.add([{ parameters: { ms: 600_000, again_ms: 0, stubborn: true, note } }]);
+  await soon(() => expect(existsSync(note)).toBe(true));
+  first.kill("SIGSTOP");
+  const second = node().run("join", url, token, "--slots", "1");
+  await soon(async () => expect(await main.show(id!)).toMatchObject({ state: "running", fence: 2 }));
+  first.kill("SIGCONT");
+  await first.waitForLine(/the lease is lost; its job is stopped/);
+  await soon(() => expect(processesWith(join(sleeper.dataDir, "worker", "slots"))).toEqual([]));
+  await soon(async () => expect(await main.show(id!)).toMatchObject({ state: "completed", fence: 2 }));
+  await Promise.all([first.stop(), second.stop()]);
+  await main.started().stop();
+  const db = new DatabaseSync(join(main.dataDir, "coordination.db"), { readOnly: true });
+  const told = db.prepare("SELECT count(*) AS n FROM events WHERE event_type = 'WORK_COMPLETED'").get();
+  db.close();
+  expect(told).toEqual({ n: 1 });
+  expect(readdirSync(join(sleeper.dataDir, "worker", "spool", "results"))).toEqual([]);
+}, 180_000);
+
+test("a drained node gives up claiming, and works again when it is let", async () => {
+  const { main, url, node, token } = await world();
+  const worker = node().run("join", url, token, "--label", "box", "--slots", "1");
+  await worker.waitForLine(/worker ready/);
+  await main.post("/v1/nodes/box/drain", { reason: "maintenance" });
+  await worker.waitForLine(/no new work is claimed/);
+  const [id] = await main.add([{ parameters: {} }]);
+  await main.post("/v1/nodes/box/uncordon", {});
+  await worker.waitForLine(/work is claimed again/);
+  await soon(async () => expect((await main.show(id!)).state).toBe("completed"));
+  await worker.stop();
+}, 180_000);
+
+test("a node that was forgotten ends and says that it has to join again", async () => {
+  const { main, url, node, token } = await world();
+  const worker = node().run("join", url, token, "--label", "box");
+  await worker.waitForLine(/worker ready/);
+  await main.post("/v1/nodes/box/forget", {});
+  expect((await worker.exited).code).not.toBe(0);
+  expect(worker.stderr()).toMatch(/Join again/i);
+}, 180_000);
