@@ -112,12 +112,12 @@ export function registerJoin(
         throw new OperatingError("FOLDER_IN_USE", `${dataDir} is the folder of a main process, not of a node`, {
           hint: "Choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
         });
-      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
       const url = addressOf(address, settings.worker.allowPlainHttp);
       const token =
         given ?? (options.tokenFile === undefined ? undefined : read("--token-file", options.tokenFile).trim());
       const before = joinedNode(dataDir);
       if (token !== undefined) {
+        mkdirSync(dataDir, { recursive: true, mode: 0o700 });
         const key = nodeKeyIn(dataDir);
         const trust = trustOf({
           ca: options.ca === undefined ? undefined : read("--ca", options.ca),
