@@ -81,7 +81,7 @@ describe("ringrift daemons", () => {
     const troubled = await run("status");
     expect(troubled.code).toBe(1);
     expect(troubled.out).toMatch(/! event_router was stopped\n +'ringrift daemons start event_router'/);
-    expect(troubled.out).toMatch(/daemons? waits? for event_router: .*dlq_retry/);
+    expect(troubled.out).toMatch(/daemons? waits? for event_router: .*daemon_control/);
     expect(await run("daemons", "start", "event_router")).toMatchObject({ code: 0 });
     expect(await json("daemons", "restart", "DLQ_RETRY")).toMatchObject({ name: "dlq_retry", ok: true });
     const { actions } = await json("daemons", "show", "event_router");

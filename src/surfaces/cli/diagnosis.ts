@@ -94,13 +94,17 @@ function ofLetters({ pending, retrying }: StatusReport["dead_letters"]): Trouble
   return letters > 0 ? [note(what, todo)] : [];
 }
 
-function ofReadiness({ readiness }: StatusReport): Trouble[] {
+function ofReadiness({ readiness, daemons = [] }: StatusReport): Trouble[] {
   if (readiness === undefined || readiness.ready) return [];
+  // Who is stopped or waits hears nothing, and is told as such: its cause must not be lost among them.
+  const idle = new Set(daemons.filter(({ wanted, paused }) => !wanted || paused !== null).map(({ name }) => name));
   const missing = readiness.subscriptions.filter(({ missing: consumers }) => consumers.length > 0);
   return [
-    ...readiness.unsubscribed.map((unit) =>
-      bad(`${printable(unit)} does not hear its events`, `'ringrift daemons restart ${printable(unit)}'`),
-    ),
+    ...readiness.unsubscribed
+      .filter((unit) => !idle.has(unit))
+      .map((unit) =>
+        bad(`${printable(unit)} does not hear its events`, `'ringrift daemons restart ${printable(unit)}'`),
+      ),
     ...missing.map(({ event, missing: consumers }) =>
       bad(`nobody hears ${printable(event)}: ${consumers.map(printable).join(", ")} should`, "'ringrift audit'"),
     ),

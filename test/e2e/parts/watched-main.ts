@@ -45,7 +45,8 @@ const manager = new DaemonManager({
 });
 const registry = liveRegistry({ router: inner, store, supervisor: manager, mainLoop });
 const units = createUnitRuntime({ registry, router: inner, clock, log, manager, heartbeatMs: 500 });
-await units.start();
+// The other rooms' units have no ports here.
+await units.start(["event_router", "daemon_control", "daemon_watchdog", "dlq_retry", "maintenance"]);
 
 const heard = new Set<string>();
 const consumer = await inner.consume({
