@@ -49,7 +49,16 @@ const say = async (w: World, type: string, payload: Record<string, unknown>) => 
   await w.router.settled(await w.router.publish(type, payload, { source: "test" }));
   await w.pass(1_000);
 };
-const pressure = (scope: string, level: string) => ({ scope, level, previous_level: "none", reason: "too much" });
+const pressure = (scope: string, level: string) => ({
+  scope,
+  level,
+  resource_level: level === "none" ? "none" : "critical",
+  previous_level: "none",
+  reason: "too much",
+  rate_multiplier: level === "none" ? 1 : 0,
+  queue_depth: 1_000,
+  waited_seconds: 60,
+});
 const running = ({ manager }: { manager: DaemonManager }) =>
   Object.values(manager.getStatus())
     .filter(({ state }) => state === "running")
