@@ -58,7 +58,8 @@ import { createUndo } from "./undo.ts";
 import { readVersion } from "./version.ts";
 import { watchStore } from "./watch-store.ts";
 import { whySubject } from "./why-subjects.ts";
-import { workPortsOf } from "./work-ports.ts";
+import { kindsOf, workPortsOf } from "./work-ports.ts";
+import { workloadList } from "./worker/workload-list.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
@@ -204,6 +205,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       clock,
       random,
       leaseSilenceMs: settings.work.leaseSilenceMs,
+      kinds: kindsOf(workloadList(settings.worker.configFile, settings.worker.graceMs / 1_000)),
       barred: (node) => nodes.book.barred(node),
     });
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
