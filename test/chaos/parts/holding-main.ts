@@ -53,8 +53,10 @@ const look = () => {
 setInterval(look, 10);
 
 for await (const command of createInterface({ input: process.stdin })) {
-  const about = { scope: "games", reason: "full" };
-  if (command === "press") await router.publish("BACKPRESSURE_ACTIVATED", { ...about, level: "stop" });
-  else await router.publish("BACKPRESSURE_RELEASED", { ...about, level: "none", previous_level: "stop" });
+  const about = { scope: "games", reason: "full", queue_depth: 5_000, waited_seconds: 900 };
+  const stop = { level: "stop", resource_level: "critical", previous_level: "none", rate_multiplier: 0 } as const;
+  const none = { level: "none", resource_level: "none", previous_level: "stop", rate_multiplier: 1 } as const;
+  if (command === "press") await router.publish("BACKPRESSURE_ACTIVATED", { ...about, ...stop });
+  else await router.publish("BACKPRESSURE_RELEASED", { ...about, ...none });
   say(command === "press" ? "pressed" : "released");
 }
