@@ -47,11 +47,9 @@ export type {
   AlertDecision,
   AlertFilter,
   AlertsPort,
-  AlertView,
   ControlPorts,
   NodesPort,
   Phase,
-  SystemHealth,
   Why,
 } from "./http/ports.ts";
 export type { Route } from "./http/route.ts";

@@ -1,5 +1,6 @@
 import type { Store } from "../router/index.ts";
 import { type StoredJob, seqOf, workIdOf } from "./job.ts";
+import type { Evidence } from "./kinds.ts";
 import type { LaneBook } from "./lane-book.ts";
 import type { JobState } from "./states.ts";
 import type { FailedOutcome } from "./told.ts";
@@ -28,7 +29,7 @@ export interface JobView {
   readonly batch_id: string | null;
   readonly dedup_key: string | null;
   /** Of a completed one. */
-  readonly evidence: Readonly<Record<string, unknown>> | null;
+  readonly evidence: Evidence | null;
   /** Of one that failed, was cancelled, or waits for another try. */
   readonly failure: FailedOutcome | null;
 }
@@ -59,7 +60,7 @@ function viewOf(row: Joined): JobView {
     progress: row.progress,
     batch_id: row.batch_id,
     dedup_key: row.dedup_key,
-    evidence: done ? outcome : null,
+    evidence: done ? (outcome as Evidence | null) : null,
     failure: done ? null : (outcome as FailedOutcome | null),
   };
 }

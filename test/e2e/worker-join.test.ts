@@ -70,7 +70,7 @@ test("joins over TLS with the authority or the fingerprint, and does jobs whose 
   const jobs = await Promise.all(ids.map((id) => main.show(id)));
   expect(new Set(jobs.map(({ node_id }) => node_id)).size).toBe(2);
   for (const { evidence } of jobs) {
-    const [{ sha256, bytes }] = (evidence as { outputs: [{ sha256: string; bytes: number }] }).outputs;
+    const { sha256, bytes } = evidence!.outputs[0]!;
     expect(statSync(join(main.dataDir, "artifacts", sha256.slice(0, 2), sha256)).size).toBe(bytes);
   }
   for (const file of ["node.key", "node.json"])

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { type DaemonContext, defineDaemon } from "../../src/daemons/index.ts";
 import { builtinRows } from "../../src/events/index.ts";
 import { pick, seededRandom } from "../../src/kernel/index.ts";
-import { breathe, managerWorld } from "../fixtures/manager-world.ts";
+import { managerWorld } from "../fixtures/manager-world.ts";
 import { unitWorld } from "../fixtures/unit-world.ts";
+import { breathe } from "../support/virtual-time.ts";
 
 const DAEMONS = 12;
 

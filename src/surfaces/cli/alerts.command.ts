@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { ALERT_SEVERITIES, ALERT_STATUSES, type Alert } from "../../cluster/index.ts";
 import { didYouMean, OperatingError } from "../../kernel/index.ts";
 import { askMain, type MainProcess } from "./main-process.ts";
 import type { Paint } from "./paint.ts";
@@ -7,35 +8,9 @@ import { type Cell, tableLines } from "./table.ts";
 import { ago, moment, number, plural, printable, wrapText } from "./text.ts";
 import { oneOf, wholeNumber } from "./values.ts";
 
-const SEVERITIES = ["info", "warning", "error", "critical"] as const;
-const STATUSES = ["open", "acknowledged", "closed"] as const;
-
-export interface AlertRow {
-  readonly id: string;
-  readonly key: string;
-  readonly severity: string;
-  readonly status: string;
-  readonly title: string;
-  readonly message: string;
-  readonly event_type: string | null;
-  readonly event_id: string | null;
-  readonly subject: string | null;
-  readonly opened_at: number;
-  readonly last_seen_at: number;
-  readonly count: number;
-  readonly closed_at: number | null;
-  readonly acknowledged_by: string | null;
-  readonly deliveries: readonly {
-    readonly sink: string;
-    readonly status: string;
-    readonly at: number | null;
-    readonly error: string | null;
-  }[];
-}
-
 interface ListOptions {
-  readonly status?: (typeof STATUSES)[number];
-  readonly severity?: (typeof SEVERITIES)[number];
+  readonly status?: (typeof ALERT_STATUSES)[number];
+  readonly severity?: (typeof ALERT_SEVERITIES)[number];
   readonly all?: boolean;
   readonly limit: number;
 }
@@ -45,13 +20,13 @@ const severityColor = (paint: Paint, severity: string): ((text: string) => strin
   return severity === "warning" ? paint.yellow : paint.dim;
 };
 
-const rank = ({ severity }: AlertRow) => (SEVERITIES as readonly string[]).indexOf(severity);
+const rank = ({ severity }: Alert) => (ALERT_SEVERITIES as readonly string[]).indexOf(severity);
 
 const SHORT = 8;
 /** The end of an id: long enough to name it, short enough to type. */
 const shortOf = (id: string): string => printable(id.slice(-SHORT));
 
-function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
+function alertLines(alerts: readonly Alert[], shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const rows = alerts.map((alert): Cell[] => [
@@ -65,7 +40,7 @@ function alertLines(alerts: readonly AlertRow[], shell: Shell): string[] {
   return tableLines([["ID", "SEVERITY", "STATUS", "OPENED", { text: "SEEN", align: "right" }, "WHAT"], ...rows], shell);
 }
 
-function alertDetails(alert: AlertRow, shell: Shell): string[] {
+function alertDetails(alert: Alert, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const width = Math.min(shell.width, 120);
@@ -128,7 +103,7 @@ const queryOf = ({ status, severity, all, limit }: ListOptions): string => {
 
 const list = (options: ListOptions, shell: Shell) =>
   askMain(shell.main, async (main) => {
-    const { alerts } = await main.get<{ alerts: AlertRow[] }>(`/v1/alerts?${queryOf(options)}`);
+    const { alerts } = await main.get<{ alerts: Alert[] }>(`/v1/alerts?${queryOf(options)}`);
     if (shell.json) return shell.print({ alerts });
     if (alerts.length === 0) {
       const filtered = options.all === true || options.status !== undefined || options.severity !== undefined;
@@ -148,7 +123,7 @@ const list = (options: ListOptions, shell: Shell) =>
 async function pathOf(main: MainProcess, given: string): Promise<string> {
   const path = (id: string) => `/v1/alerts/${encodeURIComponent(id)}`;
   if (!/^[\w-]{4,30}$/.test(given)) return path(given);
-  const { alerts } = await main.get<{ alerts: AlertRow[] }>("/v1/alerts?limit=1000");
+  const { alerts } = await main.get<{ alerts: Alert[] }>("/v1/alerts?limit=1000");
   const meant = alerts.filter(({ id }) => id.endsWith(given));
   if (meant.length > 1)
     throw new OperatingError("USAGE", `${meant.length} alerts end in '${given}'`, { hint: "Give more of the id." });
@@ -157,14 +132,14 @@ async function pathOf(main: MainProcess, given: string): Promise<string> {
 
 const show = (id: string, shell: Shell) =>
   askMain(shell.main, async (main) => {
-    const alert = await main.get<AlertRow>(await pathOf(main, id));
+    const alert = await main.get<Alert>(await pathOf(main, id));
     if (shell.json) return shell.print({ alert });
     for (const line of alertDetails(alert, shell)) shell.say(line);
   });
 
 const decide = (verb: "acknowledge" | "close", id: string, note: string | undefined, shell: Shell) =>
   askMain(shell.main, async (main) => {
-    const alert = await main.post<AlertRow>(`${await pathOf(main, id)}/${verb}`, note === undefined ? {} : { note });
+    const alert = await main.post<Alert>(`${await pathOf(main, id)}/${verb}`, note === undefined ? {} : { note });
     if (shell.json) return shell.print({ alert });
     shell.say(`alert ${shortOf(alert.id)} is ${alert.status}: ${printable(alert.title)}`);
   });
@@ -183,8 +158,12 @@ export function registerAlerts(program: Command, shell: Shell): void {
   alerts
     .command("list", { isDefault: true })
     .description("list the open ones, worst first; this is what 'ringrift alerts' does")
-    .option("--status <status>", `only those that are ${STATUSES.join(", ")}`, oneOf("--status", STATUSES))
-    .option("--severity <severity>", `only those that are ${SEVERITIES.join(", ")}`, oneOf("--severity", SEVERITIES))
+    .option("--status <status>", `only those that are ${ALERT_STATUSES.join(", ")}`, oneOf("--status", ALERT_STATUSES))
+    .option(
+      "--severity <severity>",
+      `only those that are ${ALERT_SEVERITIES.join(", ")}`,
+      oneOf("--severity", ALERT_SEVERITIES),
+    )
     .option("--all", "also those that were acknowledged or closed")
     .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
     .allowExcessArguments(true)

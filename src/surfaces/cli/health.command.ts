@@ -1,32 +1,10 @@
 import type { Command } from "commander";
+import type { SystemHealth } from "../../cluster/index.ts";
 import { askMain } from "./main-process.ts";
 import type { Paint } from "./paint.ts";
 import { negative, type Shell } from "./shell.ts";
 import { type Cell, tableLines } from "./table.ts";
 import { ago, duration, printable } from "./text.ts";
-
-interface HealthReport {
-  readonly status: "healthy" | "degraded" | "unhealthy";
-  /** 0 to 100, as those of its parts. */
-  readonly score: number;
-  readonly accepts_new_work: boolean;
-  readonly reasons: readonly string[];
-  readonly parts: readonly {
-    readonly name: string;
-    readonly weight: number;
-    readonly score: number;
-    readonly message: string;
-  }[];
-  readonly components: readonly {
-    readonly component: string;
-    readonly breaker: string;
-    readonly errors: number;
-    readonly last_error: string | null;
-    readonly last_error_at: number | null;
-  }[];
-  /** Since when it takes new work or does not, in Unix seconds. */
-  readonly since: number | null;
-}
 
 const BAR_WIDTH = 10;
 
@@ -43,7 +21,7 @@ const gradeColor = (paint: Paint, share: number): ((text: string) => string) => 
 const MARK = { healthy: "✓", degraded: "!", unhealthy: "✗" } as const;
 
 /** The verdict, why it is so, and what it is made of. */
-function healthLines(report: HealthReport, shell: Shell): string[] {
+function healthLines(report: SystemHealth, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const color = { healthy: paint.green, degraded: paint.yellow, unhealthy: paint.red }[report.status];
@@ -88,7 +66,7 @@ export function registerHealth(program: Command, shell: Shell): void {
     )
     .action(() =>
       askMain(shell.main, async (main) => {
-        const report = await main.get<HealthReport>("/health");
+        const report = await main.get<SystemHealth>("/health");
         if (shell.json) shell.print(report);
         else for (const line of healthLines(report, shell)) shell.say(line);
         if (report.status !== "healthy") throw negative();

@@ -1,41 +1,12 @@
 import type { Command } from "commander";
 import { messageOf, OperatingError } from "../../kernel/index.ts";
+import { JOB_STATES, type JobView, URGENCIES } from "../../work/index.ts";
 import { askMain } from "./main-process.ts";
 import type { Paint } from "./paint.ts";
 import type { Shell } from "./shell.ts";
 import { type Cell, tableLines } from "./table.ts";
 import { ago, duration, moment, number, plural, printable, printableLines } from "./text.ts";
 import { decimal, lengthOfTime, oneOf, wholeNumber } from "./values.ts";
-
-const STATES = ["pending", "delayed", "blocked", "claimed", "running", "completed", "failed", "cancelled"] as const;
-const URGENCIES = ["low", "normal", "high", "critical"] as const;
-
-interface JobReport {
-  readonly work_id: string;
-  readonly work_type: string;
-  readonly config_key: string | null;
-  readonly urgency: string;
-  readonly state: string;
-  readonly attempts: number;
-  readonly max_attempts: number;
-  readonly node_id: string | null;
-  readonly fence: number;
-  readonly queued_at: number;
-  readonly retry_at: number | null;
-  readonly deadline: number | null;
-  readonly claimed_at: number | null;
-  readonly started_at: number | null;
-  readonly finished_at: number | null;
-  readonly progress: number | null;
-  readonly batch_id: string | null;
-  readonly dedup_key: string | null;
-  readonly evidence: { readonly outputs?: readonly object[]; readonly counts?: object } | null;
-  readonly failure: {
-    readonly error: string;
-    readonly error_code: string | null;
-    readonly stderr_tail: string | null;
-  } | null;
-}
 
 interface ListOptions {
   readonly state?: string;
@@ -65,7 +36,7 @@ const stateColor = (paint: Paint, state: string): ((text: string) => string) => 
 };
 
 /** What a reader wants to know next to the state. */
-const noteOf = (job: JobReport, nowMs: number): string => {
+const noteOf = (job: JobView, nowMs: number): string => {
   if (job.state === "running" || job.state === "claimed") {
     const done = job.progress === null ? "" : `${Math.round(job.progress * 100)} %, `;
     return `${done}on ${printable(job.node_id ?? "")} for ${duration(Math.max(0, nowMs - (job.claimed_at ?? 0) * 1_000))}`;
@@ -74,7 +45,7 @@ const noteOf = (job: JobReport, nowMs: number): string => {
   return job.node_id === null ? "" : `by ${printable(job.node_id)}`;
 };
 
-function jobLines(jobs: readonly JobReport[], shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
+function jobLines(jobs: readonly JobView[], shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const rows = jobs.map((job): Cell[] => [
@@ -91,7 +62,7 @@ function jobLines(jobs: readonly JobReport[], shell: Pick<Shell, "paint" | "cloc
   return tableLines([head, ...rows], shell);
 }
 
-function jobDetails(job: JobReport, shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
+function jobDetails(job: JobView, shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const at = (seconds: number | null) =>
@@ -143,7 +114,7 @@ const queryOf = ({ state, configKey, kind, node, limit }: ListOptions): string =
 
 const list = (options: ListOptions, shell: Shell) =>
   askMain(shell.main, async (main) => {
-    const { jobs } = await main.get<{ jobs: JobReport[] }>(`/v1/work/jobs?${queryOf(options)}`);
+    const { jobs } = await main.get<{ jobs: JobView[] }>(`/v1/work/jobs?${queryOf(options)}`);
     if (shell.json) return shell.print({ jobs });
     if (jobs.length === 0) return shell.say("no job fits");
     for (const line of jobLines(jobs, shell)) shell.say(line);
@@ -151,7 +122,7 @@ const list = (options: ListOptions, shell: Shell) =>
 
 const show = (id: string, shell: Shell) =>
   askMain(shell.main, async (main) => {
-    const job = await main.get<JobReport>(`/v1/work/jobs/${encodeURIComponent(id)}`);
+    const job = await main.get<JobView>(`/v1/work/jobs/${encodeURIComponent(id)}`);
     if (shell.json) return shell.print({ job });
     for (const line of jobDetails(job, shell)) shell.say(line);
   });
@@ -193,7 +164,7 @@ const add = (kind: string, options: AddOptions, shell: Shell) =>
 const order = (verb: "cancel" | "retry", id: string, reason: string | undefined, shell: Shell) =>
   askMain(shell.main, async (main) => {
     const body = { reason: reason ?? `asked for by ${shell.actor}` };
-    const job = await main.post<JobReport>(`/v1/work/jobs/${encodeURIComponent(id)}/${verb}`, body);
+    const job = await main.post<JobView>(`/v1/work/jobs/${encodeURIComponent(id)}/${verb}`, body);
     if (shell.json) return shell.print({ job });
     shell.say(`${job.work_id} is ${job.state}`);
   });
@@ -209,7 +180,7 @@ interface QueueStats {
 
 function statsLines(stats: QueueStats, shell: Pick<Shell, "paint" | "width">): string[] {
   const { paint } = shell;
-  const seen = STATES.filter((state) => (stats.states[state] ?? 0) > 0);
+  const seen = JOB_STATES.filter((state) => (stats.states[state] ?? 0) > 0);
   const lines = new Map<string, Map<string, number>>();
   for (const { config_key, work_type, state, jobs } of stats.counts) {
     const name = `${config_key ?? "(no config)"}\u0000${work_type}`;
@@ -261,7 +232,7 @@ export function registerQueue(program: Command, shell: Shell): void {
   queue
     .command("list", { isDefault: true })
     .description("list jobs in the order they were added; this is what 'ringrift queue' does")
-    .option("--state <state>", `only those that are ${STATES.join(", ")}`, oneOf("--state", STATES))
+    .option("--state <state>", `only those that are ${JOB_STATES.join(", ")}`, oneOf("--state", JOB_STATES))
     .option("--config-key <config>", "only those of a config")
     .option("--kind <kind>", "only those of a kind")
     .option("--node <node>", "only those that a node holds or has done, by its id")

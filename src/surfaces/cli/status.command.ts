@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { Alert } from "../../cluster/index.ts";
 import { isOperatingError } from "../../kernel/index.ts";
-import type { AlertRow } from "./alerts.command.ts";
 import { diagnose, isWell, type OpenAlerts } from "./diagnosis.ts";
 import type { MainProcess } from "./main-process.ts";
 import { negative, type Shell, unavailable } from "./shell.ts";
@@ -19,7 +19,7 @@ const MOST_ALERTS = 1_000;
 /** How many alerts are open, by how bad they are; undefined where the process keeps none. */
 async function openAlerts(main: MainProcess): Promise<OpenAlerts | undefined> {
   try {
-    const { alerts } = await main.get<{ alerts: AlertRow[] }>(`/v1/alerts?status=open&limit=${MOST_ALERTS}`);
+    const { alerts } = await main.get<{ alerts: Alert[] }>(`/v1/alerts?status=open&limit=${MOST_ALERTS}`);
     const count = (severity: string) => alerts.filter((alert) => alert.severity === severity).length;
     return { critical: count("critical"), error: count("error"), warning: count("warning") };
   } catch (thrown) {

@@ -1,5 +1,13 @@
 /** What the surface needs of the program behind it. `app` connects it; what is optional decides which routes there are. */
-import type { NodeBook, NodeGate, Refusals } from "../../cluster/index.ts";
+import type {
+  Alert,
+  AlertSeverity,
+  AlertStatus,
+  NodeBook,
+  NodeGate,
+  Refusals,
+  SystemHealth,
+} from "../../cluster/index.ts";
 import type { DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
@@ -10,33 +18,6 @@ import type { Tokens } from "./tokens.ts";
 import type { Writes } from "./writes.ts";
 
 export type Phase = "starting" | "ready" | "stopping";
-
-export type AlertSeverity = "info" | "warning" | "error" | "critical";
-export type AlertStatus = "open" | "acknowledged" | "closed";
-
-/** Times are Unix seconds, here and below. */
-export interface AlertView {
-  readonly id: string;
-  readonly key: string;
-  readonly severity: AlertSeverity;
-  readonly status: AlertStatus;
-  readonly title: string;
-  readonly message: string;
-  readonly event_type: string | null;
-  readonly event_id: string | null;
-  readonly subject: string | null;
-  readonly opened_at: number;
-  readonly last_seen_at: number;
-  readonly count: number;
-  readonly closed_at: number | null;
-  readonly acknowledged_by: string | null;
-  readonly deliveries: readonly {
-    readonly sink: string;
-    readonly status: string;
-    readonly at: number | null;
-    readonly error: string | null;
-  }[];
-}
 
 export interface AlertFilter {
   readonly status?: AlertStatus | undefined;
@@ -51,32 +32,10 @@ export interface AlertDecision {
 
 /** Refusals are operating errors: `ALERT_NOT_FOUND` for an id that nobody knows. */
 export interface AlertsPort {
-  list(filter: AlertFilter): readonly AlertView[];
-  get(id: string): AlertView | undefined;
-  acknowledge(id: string, decision: AlertDecision): Promise<AlertView>;
-  close(id: string, decision: AlertDecision): Promise<AlertView>;
-}
-
-export interface SystemHealth {
-  readonly status: "healthy" | "degraded" | "unhealthy";
-  readonly score: number;
-  readonly accepts_new_work: boolean;
-  readonly reasons: readonly string[];
-  readonly parts: readonly {
-    readonly name: string;
-    readonly weight: number;
-    readonly score: number;
-    readonly message: string;
-  }[];
-  readonly components: readonly {
-    readonly component: string;
-    readonly breaker: string;
-    readonly errors: number;
-    readonly last_error: string | null;
-    readonly last_error_at: number | null;
-  }[];
-  readonly recoveries: Readonly<Record<string, unknown>>;
-  readonly since: number | null;
+  list(filter: AlertFilter): readonly Alert[];
+  get(id: string): Alert | undefined;
+  acknowledge(id: string, decision: AlertDecision): Promise<Alert>;
+  close(id: string, decision: AlertDecision): Promise<Alert>;
 }
 
 export interface Why {

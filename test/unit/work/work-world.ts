@@ -8,6 +8,7 @@ import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
 import { EventRouter, type Store, type StoreModule } from "../../../src/router/index.ts";
 import { defineKind, type WorkKinds, WorkQueue, type WorkQueueOptions, workModule } from "../../../src/work/index.ts";
+import { driver } from "../../support/virtual-time.ts";
 
 export const withWork: readonly StoreModule[] = [
   ...storeModules.filter(({ name }) => name !== workModule.name),
@@ -28,8 +29,6 @@ export const EVIDENCE = {
   counts: { games: 50, samples: 1_000 },
 };
 
-const breathe = () => new Promise<void>((resolve) => setImmediate(resolve));
-
 export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?: Store) {
   const clock = virtualClock();
   const store = given ?? memoryStore(withWork, clock);
@@ -39,22 +38,7 @@ export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?:
   const open = () => new WorkQueue<Kind>({ router, store, clock, random: seededRandom(2), kinds, ...options });
   const queue = open();
   const runtimes: UnitRuntime[] = [];
-  const until = async (over: () => boolean) => {
-    await breathe();
-    while (!over()) {
-      clock.step();
-      await breathe();
-    }
-  };
-  const driven = async <T>(work: Promise<T>): Promise<T> => {
-    let over = false;
-    const end = () => {
-      over = true;
-    };
-    work.then(end, end);
-    await until(() => over);
-    return work;
-  };
+  const driven = driver(clock);
   return {
     clock,
     store,
