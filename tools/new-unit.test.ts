@@ -13,6 +13,7 @@ function workshop(): string {
   for (const each of [
     "src",
     "test/fixtures",
+    "test/support",
     "package.json",
     "tsconfig.json",
     "vitest.config.ts",
