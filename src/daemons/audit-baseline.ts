@@ -60,7 +60,7 @@ export function againstBaseline(registry: Registry<Rows>, open: readonly string[
 
 /** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
-  openRows: 107,
+  openRows: 108,
   ties: {
     router: {
       emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],

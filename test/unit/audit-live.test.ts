@@ -45,8 +45,8 @@ describe("a full registry of all planned units", () => {
     expect(report.findings).toEqual([]);
     expect(report).toMatchObject({ ok: true, status: "HEALTHY" });
     expect(report.totals).toMatchObject({
-      events: 217,
-      well_connected: 217,
+      events: 218,
+      well_connected: 218,
       open: 0,
       orphans: 0,
       dead_subscriptions: 0,

@@ -1,4 +1,15 @@
-import { action, configKey, eloPerDay, nodeId, numbers, pipelineStage, seconds, stalledSeconds } from "../fields.ts";
+import {
+  action,
+  attempts,
+  configKey,
+  count,
+  eloPerDay,
+  nodeId,
+  numbers,
+  pipelineStage,
+  seconds,
+  stalledSeconds,
+} from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 /** Whether the loop moves, and the measurements that tell. */
@@ -11,6 +22,18 @@ export const progress = defineEvents("progress", {
       node_id: nodeId.describe("node that measured"),
       metrics: numbers("values, by measurement"),
       config_key: configKey.optional(),
+    },
+  },
+  PIPELINE_STAGE_ENTERED: {
+    about: "A config entered a stage; whoever works on that stage looks at the rows. It only saves them the wait.",
+    class: "process",
+    orderKey: "config_key",
+    provisional: true,
+    payload: {
+      config_key: configKey,
+      pipeline_stage: pipelineStage,
+      iteration: count("iteration of the config"),
+      attempts: attempts.describe("try of the stage, from 1"),
     },
   },
   PROGRESS_STALL_DETECTED: {
