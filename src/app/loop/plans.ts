@@ -1,0 +1,78 @@
+/** What is wanted of each config: from the built-in games' own defaults, from `plans` in `ringrift.config.json`, and from flags. */
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { canonicalJson, didYouMean, OperatingError } from "../../kernel/index.ts";
+import { type ConfigPlan, type ConfigPlanInput, configPlanSchema, configs, LOOP_KINDS } from "../../pipeline/index.ts";
+import type { EventRouter } from "../../router/index.ts";
+import { CONFIG_KEYS, DEFAULT_LOOP } from "../../workloads/arena/index.ts";
+import { type NamedWorkload, workloadFor } from "../worker/workload-list.ts";
+
+type Given = Omit<Partial<ConfigPlanInput>, "config_key" | "kinds">;
+
+/** Everything that the built-in games learn with, in the words of their jobs. */
+const arenaDefaults = (): Given => ({
+  games_per_iteration: DEFAULT_LOOP.gamesPerRound,
+  selfplay: { simulations: DEFAULT_LOOP.search.simulations, format: "npz" },
+  training: { samples_per_row: DEFAULT_LOOP.samplesPerRow },
+  evaluation: { simulations: DEFAULT_LOOP.gateSearch.simulations, opening_plies: DEFAULT_LOOP.gateOpeningPlies },
+  window: { ...DEFAULT_LOOP.replay },
+  gate: { batch_blocks: DEFAULT_LOOP.gateBatchBlocks },
+});
+
+const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: true, kinds: true }).partial());
+
+/** Plans of the file, by config; none if it has none. */
+export function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> {
+  if (file === undefined) return {};
+  const { plans } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as { plans?: Record<string, unknown> };
+  // Checked field by field, but kept as it was written: what it does not say has other defaults for other games.
+  const parsed = plansInFile.safeParse(plans ?? {});
+  if (!parsed.success)
+    throw new OperatingError("INVALID_PLAN", `${file}: plans are wrong: ${z.prettifyError(parsed.error)}`, {
+      hint: "docs/51-loop.md shows what a plan can say.",
+    });
+  return (plans ?? {}) as Readonly<Record<string, Given>>;
+}
+
+/** The plan of a config that somebody here can play. */
+export function planFor(configKey: string, given: Given, workloads: readonly NamedWorkload[]): ConfigPlan {
+  const kinds = LOOP_KINDS.filter((kind) => {
+    const workload = workloadFor(workloads, kind, configKey);
+    return workload !== undefined && (workload.configKeys !== undefined || CONFIG_KEYS.includes(configKey));
+  });
+  const missing = (["selfplay", "training", "evaluation"] as const).filter((kind) => !kinds.includes(kind));
+  if (missing.length > 0) {
+    const known = [...new Set([...CONFIG_KEYS, ...workloads.flatMap(({ configKeys }) => configKeys ?? [])])];
+    throw new OperatingError("NO_WORKLOAD", `no workload does ${missing.join(", ")} of ${configKey}`, {
+      hint: `Known configs: ${known.join(", ")}.${didYouMean(configKey, known)}`,
+    });
+  }
+  const isBuiltIn = CONFIG_KEYS.includes(configKey) && workloadFor(workloads, "selfplay", configKey)?.configKeys === undefined;
+  const parsed = configPlanSchema.safeParse({ ...(isBuiltIn ? arenaDefaults() : {}), ...given, config_key: configKey, kinds });
+  if (!parsed.success)
+    throw new OperatingError("INVALID_PLAN", `the plan of ${configKey} is wrong: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** What may change in a plan without another run coming of it. */
+const harmless = ({ most_iterations, target_elo, weight, rating_share, kinds, ...decisive }: ConfigPlan) => decisive;
+
+/** Writes the plans down. A run that has begun keeps what decides its outcome. */
+export async function ensurePlans(router: Pick<EventRouter, "transact">, plans: readonly ConfigPlan[]): Promise<void> {
+  if (plans.length === 0) return;
+  await router.transact("app", ({ rows }) => {
+    for (const plan of plans) {
+      const known = rows.get(configs, plan.config_key);
+      if (known !== undefined && canonicalJson(harmless(known.plan)) !== canonicalJson(harmless(plan))) {
+        const changed = Object.keys(harmless(plan)).filter(
+          (key) => canonicalJson(known.plan[key as never] ?? null) !== canonicalJson(plan[key as never] ?? null),
+        );
+        throw new OperatingError("PLAN_DIFFERS", `${plan.config_key} has begun with another ${changed.join(", ")}`, {
+          hint: "Go on with the plan it has, or begin anew in another --data-dir.",
+        });
+      }
+      if (known === undefined || canonicalJson(known.plan) !== canonicalJson(plan))
+        rows.put(configs, plan.config_key, { plan, paused: known?.paused ?? null });
+    }
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * What the loop of one config does next, as a pure function of its rows. It knows no events and no clock but the argument:
+ * whoever calls it, however often, the same rows lead to the same step.
+ */
+import { backoffMs } from "../kernel/index.ts";
+import type { ConfigRow } from "./config-plan.ts";
+import type { Iteration, StageFailure, Wait } from "./iteration.ts";
+import { isFor, type StageWork } from "./stage-work.ts";
+import { STAGES, type Stage, stageAfter } from "./stages.ts";
+
+export interface StagePolicy {
+  /** Longest time of one attempt of a stage, by stage. */
+  readonly deadlineMs: Readonly<Record<Stage, number>>;
+  /** Wait before a new attempt; doubles. */
+  readonly retry: { readonly firstMs: number; readonly mostMs: number };
+  /** Failures of a stage in a row that open its breaker, for `openMs`, twice as long each time. */
+  readonly breaker: { readonly threshold: number; readonly openMs: number; readonly mostMs: number };
+}
+
+const MINUTE_MS = 60_000;
+export const stagePolicyDefaults: StagePolicy = {
+  deadlineMs: {
+    selfplay: 60 * MINUTE_MS,
+    data_sync: 30 * MINUTE_MS,
+    npz_export: 30 * MINUTE_MS,
+    training: 180 * MINUTE_MS,
+    evaluation: 180 * MINUTE_MS,
+    promotion: 5 * MINUTE_MS,
+  },
+  retry: { firstMs: 1_000, mostMs: MINUTE_MS },
+  breaker: { threshold: 3, openMs: MINUTE_MS, mostMs: 60 * MINUTE_MS },
+};
+
+export interface LoopView {
+  readonly now: number;
+  readonly config: ConfigRow;
+  readonly iteration: Iteration | undefined;
+  /** The last work on each stage, of whatever iteration. */
+  readonly work: Readonly<Record<Stage, StageWork<never> | undefined>>;
+  /** SHA-256 of the champion; undefined before the first. */
+  readonly champion: string | undefined;
+  readonly policy: StagePolicy;
+}
+
+/** `ended` is the work that this step closes: it goes into the history. */
+export interface Step {
+  readonly kind: "stay" | "entered" | "closed" | "failed" | "held" | "released";
+  readonly iteration: Iteration;
+  readonly ended?: { readonly stage: Stage; readonly work: StageWork<never> };
+}
+
+const MOST_FAILURES = 10;
+
+/** A rejected segment is no fault of the stage that found it: its games are played again, by somebody else. */
+export const SEGMENTS_REJECTED = "SEGMENTS_REJECTED";
+
+const attemptAt = (view: LoopView, iteration: number, stage: Stage): number => {
+  const work = view.work[stage];
+  return work !== undefined && work.iteration === iteration ? work.attempt + 1 : 1;
+};
+
+function enter(view: LoopView, from: Iteration, stage: Stage): Iteration {
+  return {
+    ...from,
+    stage,
+    attempt: attemptAt(view, from.iteration, stage),
+    state: "running",
+    stage_since: view.now,
+    deadline: view.now + view.policy.deadlineMs[stage],
+    waits: [],
+    not_before: null,
+  };
+}
+
+/** The first champion is made, not earned: iteration 0 only trains nothing, and crowns it. */
+function open(view: LoopView, number: number, failures: Iteration["failures"]): Iteration {
+  const stage: Stage = number === 0 ? "training" : "selfplay";
+  const blank: Iteration = {
+    iteration: number,
+    stage,
+    attempt: 1,
+    state: "running",
+    opened_at: view.now,
+    stage_since: view.now,
+    deadline: 0,
+    champion: view.champion ?? null,
+    waits: [],
+    failures,
+    not_before: null,
+  };
+  return enter(view, blank, stage);
+}
+
+/** Failures of this stage in a row, over attempts and iterations: a success of it ends the row. */
+export const failuresInARow = (iteration: Iteration, stage: Stage): number => {
+  const reversed = [...iteration.failures].reverse();
+  const other = reversed.findIndex((failure) => failure.stage !== stage);
+  return other === -1 ? reversed.length : other;
+};
+
+function fail(view: LoopView, iteration: Iteration, failure: StageFailure): Iteration {
+  const { stage, attempt } = iteration;
+  const failures = [...iteration.failures, { ...failure, stage, attempt, at: view.now }].slice(-MOST_FAILURES);
+  const failed = { ...iteration, failures };
+  if (!failure.retryable)
+    return {
+      ...failed,
+      state: "failed",
+      waits: [{ for: "a person: it cannot be mended by trying again", actual: failure.message, required: null, since: view.now }],
+    };
+  const inARow = failuresInARow(failed, stage);
+  const { retry, breaker } = view.policy;
+  const over = inARow - breaker.threshold;
+  const waitMs =
+    over >= 0
+      ? Math.min(breaker.mostMs, breaker.openMs * 2 ** over)
+      : backoffMs({ ...retry, jitter: 0 }, inARow, { next: () => 0, bits: () => 0 });
+  const wait: Wait = {
+    for: over >= 0 ? `the breaker of ${stage}, open after ${inARow} failures in a row` : `another try of ${stage}`,
+    actual: failure.message,
+    required: null,
+    since: view.now,
+  };
+  return { ...failed, state: "waiting", not_before: view.now + waitMs, waits: [wait] };
+}
+
+function afterDone(view: LoopView, iteration: Iteration): Iteration {
+  // A stage that succeeded has no failures in a row.
+  const calm = { ...iteration, failures: iteration.failures.filter(({ stage }) => stage !== iteration.stage) };
+  const next = iteration.iteration === 0 && iteration.stage === "training" ? "promotion" : stageAfter(iteration.stage);
+  if (next !== undefined) return enter(view, calm, next);
+  const most = view.config.plan.most_iterations;
+  if (most !== null && iteration.iteration >= most)
+    return {
+      ...calm,
+      state: "complete",
+      waits: [{ for: "nothing: all iterations are done", actual: iteration.iteration, required: most, since: view.now }],
+    };
+  return open(view, iteration.iteration + 1, calm.failures);
+}
+
+/** The next step of one config. */
+export function reconcile(view: LoopView): Step {
+  const { config, now } = view;
+  if (view.iteration === undefined)
+    return { kind: "entered", iteration: open(view, view.champion === undefined ? 0 : 1, []) };
+  const { iteration } = view;
+  if (config.paused !== null) {
+    if (iteration.state === "paused" || iteration.state === "complete") return { kind: "stay", iteration };
+    const { by, at, reason } = config.paused;
+    const wait: Wait = { for: `${by} to resume it`, actual: reason, required: null, since: at };
+    return { kind: "held", iteration: { ...iteration, state: "paused", waits: [wait] } };
+  }
+  if (iteration.state === "paused")
+    return {
+      kind: "released",
+      // The time it stood still is no delay of the stage.
+      iteration: { ...iteration, state: "running", waits: [], deadline: now + view.policy.deadlineMs[iteration.stage] },
+    };
+  if (iteration.state === "complete") {
+    const most = config.plan.most_iterations;
+    return most === null || iteration.iteration < most
+      ? { kind: "entered", iteration: open(view, iteration.iteration + 1, iteration.failures) }
+      : { kind: "stay", iteration };
+  }
+  if (iteration.state === "failed") return { kind: "stay", iteration };
+  if (iteration.state === "waiting") {
+    if (iteration.not_before !== null && now < iteration.not_before) return { kind: "stay", iteration };
+    return { kind: "entered", iteration: enter(view, iteration, iteration.stage) };
+  }
+  const work = view.work[iteration.stage];
+  if (!isFor(work, iteration) || work!.state === "running") return { kind: "stay", iteration };
+  const ended = { stage: iteration.stage, work: work! };
+  if (work!.state === "done") return { kind: "closed", iteration: afterDone(view, iteration), ended };
+  const failure = work!.failure ?? { code: "NO_REASON", message: "it failed without a reason", retryable: true };
+  const failed = fail(view, iteration, failure);
+  if (failure.code !== SEGMENTS_REJECTED || failed.state === "failed") return { kind: "failed", iteration: failed, ended };
+  // Straight back to those who play, while the breaker is shut.
+  const isOpen = failuresInARow(failed, iteration.stage) >= view.policy.breaker.threshold;
+  return isOpen
+    ? { kind: "failed", iteration: { ...failed, stage: "selfplay" }, ended }
+    : { kind: "failed", iteration: enter(view, failed, "selfplay"), ended };
+}
+
+/** The state of each stage's breaker, for people. */
+export function breakersOf(iteration: Iteration, policy: StagePolicy, now: number) {
+  return STAGES.map((stage) => {
+    const failures = failuresInARow(iteration, stage);
+    const isOver = failures >= policy.breaker.threshold;
+    const isOpen = isOver && iteration.stage === stage && (iteration.not_before ?? 0) > now;
+    return { stage, failures, state: isOpen ? "open" : isOver ? "half_open" : "closed" } as const;
+  });
+}
