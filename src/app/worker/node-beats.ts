@@ -18,6 +18,8 @@ export interface NodeBeatsOptions {
   /** Undefined for a worker of the main process's own node, which has its own signs of life. */
   readonly incarnation: number | undefined;
   readonly worker: Worker;
+  /** Events that wait here, and those that were refused. */
+  readonly outbox: () => { readonly waiting: number; readonly refused: number };
   readonly about: NodeAbout;
   readonly version: string;
   readonly clock: Clock;
@@ -39,7 +41,7 @@ const AGAIN = { firstMs: 500, mostMs: 15_000, jitter: 0.5 };
 const FINAL = new Set(["PROTOCOL_REFUSED", "UNKNOWN_NODE", "NODE_FORGOTTEN", "BAD_SIGNATURE", "WRONG_CERTIFICATE"]);
 
 export function keepBeating(options: NodeBeatsOptions): NodeBeats {
-  const { link, nodeId, incarnation, worker, about, version, clock, random, log } = options;
+  const { link, nodeId, incarnation, worker, outbox, about, version, clock, random, log } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
   if (incarnation === undefined) return { broken: broken.promise, leave: async () => {}, stop: async () => {} };
@@ -58,6 +60,7 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
       ...(told ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
+      outbox: outbox(),
       version,
     });
     told = true;
