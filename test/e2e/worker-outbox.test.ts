@@ -138,6 +138,23 @@ test("an event that the main process refuses is set aside, seen on both sides, a
   await running.stop();
 }, 120_000);
 
+test("commands that make the file at the same moment keep all they were given", async () => {
+  const { command, nodeId } = await world();
+  const all = upTo(6).map((n) =>
+    command(
+      "events",
+      "publish",
+      "DISK_CLEANUP_TRIGGERED",
+      `node_id=${nodeId}`,
+      `bytes_freed=${n}`,
+      "artifacts=0",
+      "reason=x",
+    ),
+  );
+  for (const { json } of await Promise.all(all)) expect(json).toMatchObject({ durability: "node", suppressed: null });
+  expect((await command("events", "outbox")).json).toMatchObject({ kept: 6, waiting: 6 });
+}, 60_000);
+
 test("a node measures itself and says so under its own name, also what it noticed while nobody answered", async () => {
   const { worker, spoil, journal, nodeId, main } = await world();
   const away = await worker();

@@ -51,6 +51,7 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
   let state = "";
   /** Until it was heard once, the main process may not know what this node has. */
   let told = false;
+  let tellsOutbox = true;
 
   const beat = async (): Promise<void> => {
     const { running, free, spool } = worker.status();
@@ -60,7 +61,7 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
       ...(told ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
-      outbox: outbox(),
+      ...(tellsOutbox ? { outbox: outbox() } : {}),
       version,
     });
     told = true;
@@ -82,6 +83,11 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
         pauseMs = everyMs * (0.9 + 0.1 * random.next());
       } catch (thrown) {
         if (stopping.signal.aborted) return;
+        // A main process of the version before knows nothing of outboxes, and refuses what it does not know.
+        if (tellsOutbox && isOperatingError(thrown, "INVALID_REQUEST")) {
+          tellsOutbox = false;
+          continue;
+        }
         failures += 1;
         if (failures === 3) log.warn("the main process does not hear this node", { error: messageOf(thrown) });
         if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);

@@ -29,7 +29,7 @@ export interface NodeOutboxOptions {
   readonly log: Log;
 }
 
-export const outboxPathOf = (dataDir: string): string => join(nodeFolderOf(dataDir), "outbox.db");
+const outboxPathOf = (dataDir: string): string => join(nodeFolderOf(dataDir), "outbox.db");
 
 /** Two processes that make the file at the same moment stand in each other's way once. */
 const TRIES = 5;

@@ -25,7 +25,7 @@ export interface OutboxBounds {
   readonly mostBytes: number;
 }
 
-export const outboxBounds: OutboxBounds = { mostEvents: 100_000, mostBytes: 64_000_000 };
+export const outboxBounds: OutboxBounds = { mostEvents: 100_000, mostBytes: 256_000_000 };
 
 export interface OutboxOptions {
   readonly store: Store;

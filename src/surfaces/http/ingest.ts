@@ -1,7 +1,7 @@
 import { unitNameOf } from "../../daemons/index.ts";
-import { EventSource, fromCloudEvent, toCloudEvent, upcast } from "../../events/index.ts";
+import { EventSource, fromCloudEvent, upcast } from "../../events/index.ts";
 import { OperatingError } from "../../kernel/index.ts";
-import type { AnyEvent, Prepared } from "../../router/index.ts";
+import type { Prepared } from "../../router/index.ts";
 import { whyNodeMayNot } from "../../router/outbox/index.ts";
 import { mayNameNode } from "./node-callers.ts";
 import type { ControlPorts } from "./ports.ts";
@@ -64,8 +64,6 @@ function read({ router, clock }: IngestPorts, json: unknown): Prepared {
     routeToCrossProcess: arrived.views.crossProcess,
   });
 }
-
-export const onTheWire = (event: AnyEvent) => toCloudEvent(event as Parameters<typeof toCloudEvent>[0]);
 
 /** One event or a list of them. */
 export function eventsOfBody(body: unknown, most: number): unknown[] {

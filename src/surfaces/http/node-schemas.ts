@@ -53,7 +53,7 @@ export const beatAnswer = z.object({
   server_time: z.number(),
 });
 
-export const MOST_NODE_EVENTS = 1_000;
+const MOST_NODE_EVENTS = 1_000;
 
 export const nodeEventsBody = z.strictObject({
   node_id: id,

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { unitNameOf } from "../../../daemons/index.ts";
 import { OperatingError } from "../../../kernel/index.ts";
 import { consumerStatus, inUnixSeconds, type Session } from "../../../router/index.ts";
-import { ingestFor, onTheWire } from "../ingest.ts";
+import { ingestFor } from "../ingest.ts";
+import { onTheWire } from "../on-the-wire.ts";
 import { type Call, type Route, route } from "../route.ts";
 import * as schema from "../schemas.ts";
 

@@ -2,8 +2,9 @@ import { z } from "zod";
 import { OperatingError } from "../../../kernel/index.ts";
 import { type EventRouter, eventById, fromStored, pairsOfEvent, type StoredEvent } from "../../../router/index.ts";
 import { followEvents, tailEvents } from "../follow.ts";
-import { eventsOfBody, ingestFor, onTheWire } from "../ingest.ts";
+import { eventsOfBody, ingestFor } from "../ingest.ts";
 import { historyPage, tracePage } from "../journal-pages.ts";
+import { onTheWire } from "../on-the-wire.ts";
 import { type Route, route } from "../route.ts";
 import * as schema from "../schemas.ts";
 
