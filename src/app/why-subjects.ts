@@ -40,7 +40,7 @@ const finished = (job: JobView): Why => {
   const failed = job.state !== "completed";
   const actual = failed ? (job.failure?.error ?? job.state) : "completed";
   const required = failed ? "completed" : "done with evidence";
-  const hint = "See all of it: 'ringrift queue show'; try it again: 'ringrift queue retry'.";
+  const hint = `See all of it: 'ringrift queue show ${job.work_id}'; try it again: 'ringrift queue retry ${job.work_id}'.`;
   return {
     subject: job.work_id,
     kind: "job",
@@ -84,7 +84,7 @@ function whyJob(job: JobView, { queue, book, now }: WhySubjects): Why {
         ? "it may run"
         : `${retryIn} s until attempt ${job.attempts + 1}: ${job.failure?.error ?? "it failed"}`,
       "its time has come",
-      { hint: "Wait; its attempts are told in 'ringrift queue show'." },
+      { hint: `Wait; its attempts are told in 'ringrift queue show ${job.work_id}'.` },
     ),
     ...(held
       ? [gate("held", true, `${job.state} on ${job.node_id}`, "a node works on it", { since: job.claimed_at })]

@@ -26,6 +26,7 @@ export {
   type Subscription,
 } from "./client/client.ts";
 export { ENDPOINT_FILE, type EndpointFile, findEndpoint, requireEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
+export { eventsOver } from "./client/event-client.ts";
 export { type LinkOptions, type NodeLink, openLink, type TlsTrust } from "./client/node-link.ts";
 export { makeNodeKey, type NodeKey, readNodeKey } from "./client/node-link-signature.ts";
 export {

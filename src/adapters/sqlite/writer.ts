@@ -79,8 +79,11 @@ function migrate(db: DatabaseSync, modules: readonly StoreModule[]): void {
       if (step.id <= reached) continue;
       db.exec("BEGIN IMMEDIATE");
       try {
-        db.exec(step.sql);
-        db.prepare("INSERT INTO migrations (module, id, name) VALUES (?, ?, ?)").run(name, step.id, step.name);
+        // Another process that opens the file at the same time may have been faster.
+        if (Number((seen.get(name) as { id: number | null }).id ?? 0) < step.id) {
+          db.exec(step.sql);
+          db.prepare("INSERT INTO migrations (module, id, name) VALUES (?, ?, ?)").run(name, step.id, step.name);
+        }
         db.exec("COMMIT");
       } catch (thrown) {
         if (db.isTransaction) db.exec("ROLLBACK");

@@ -45,6 +45,7 @@ import { registerDown } from "./down.command.ts";
 import { readFolderBooks } from "./folder-books.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { registerJoin } from "./join.command.ts";
+import { nodeOutboxes } from "./node-outboxes.ts";
 import { registerUp } from "./up.command.ts";
 import { registerWorker } from "./worker.command.ts";
 
@@ -157,7 +158,12 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerWhy(program, shell);
   registerLogs(program, shell);
   registerToken(program, shell);
-  registerEvents(program, shell, catalog);
+  registerEvents(
+    program,
+    shell,
+    catalog,
+    nodeOutboxes(() => settingsWith({}), ports),
+  );
   registerDlq(program, shell, catalog);
   const inspect = () => inspectSettings(io.env, io.cwd, flagsOf(program));
   registerConfig(program, shell, { inspect: () => settingsReport(inspect()) });

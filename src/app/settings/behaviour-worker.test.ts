@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { nearQueue } from "../../../test/unit/work/near-queue.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import { type ClaimAsk, createAdmission, createWorker, openSpool, type WorkResult } from "../../work/worker/index.ts";
+import { openOutboxBriefly } from "../worker/node-outbox.ts";
 import { capacityOf, timingOf } from "../worker/run-worker.ts";
 import { readSettings } from "./read.ts";
 import { settingRows } from "./values.ts";
@@ -58,6 +59,29 @@ async function seen(environment: Environment, until: (said: readonly string[], a
   return { asked, said: near.said, worker };
 }
 
+/** How many of so many events the outbox takes that the settings make. */
+async function keptOf(environment: Environment, count: number, reason: string): Promise<number> {
+  const { outbox: bounds } = readSettings(environment, "/").worker;
+  const dataDir = mkdtempSync(join(tmpdir(), "ringrift-settings-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const clock = systemClock();
+  const outbox = await openOutboxBriefly({
+    dataDir,
+    nodeId: "n",
+    bounds,
+    clock,
+    random: seededRandom(1),
+    log: silentLog(),
+  });
+  for (let n = 0; n < count; n += 1)
+    await outbox
+      .publish("DISK_CLEANUP_TRIGGERED", { node_id: "n", bytes_freed: n, artifacts: 0, reason: `because ${reason}` })
+      .catch((thrown) => expect(thrown).toMatchObject({ code: "OUTBOX_FULL" }));
+  const { kept } = outbox.status();
+  await outbox.store.close();
+  return kept;
+}
+
 const shown: Record<string, () => void | Promise<void>> = {
   "worker.slots": () => expect(free({ RINGRIFT_WORKER_SLOTS: "3" }).slots).toBe(3),
   "worker.cpus": () => expect(free({ RINGRIFT_WORKER_CPUS: "2.5" }).offer.cpu).toBe(2.5),
@@ -90,6 +114,15 @@ const shown: Record<string, () => void | Promise<void>> = {
     const many = await waits("100", 8);
     expect(few.worker.status().counts.claimed).toBe(2);
     expect(many.worker.status().counts.claimed).toBe(8);
+  },
+  async "worker.outbox_events"() {
+    expect(await keptOf({ RINGRIFT_WORKER_OUTBOX_EVENTS: "3" }, 5, "")).toBe(3);
+    expect(await keptOf({ RINGRIFT_WORKER_OUTBOX_EVENTS: "4" }, 5, "")).toBe(4);
+  },
+  async "worker.outbox_mb"() {
+    const reason = "x".repeat(1_800);
+    expect(await keptOf({ RINGRIFT_WORKER_OUTBOX_MB: "0.01" }, 5, reason)).toBe(3);
+    expect(await keptOf({ RINGRIFT_WORKER_OUTBOX_MB: "0.02" }, 5, reason)).toBe(5);
   },
 };
 

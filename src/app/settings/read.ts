@@ -3,6 +3,7 @@ import type { AlertSeverity, NodeTiming, ResourceMonitorSettings } from "../../c
 import type { MaintenanceSettings } from "../../daemons/index.ts";
 import { type LogLevel, OperatingError } from "../../kernel/index.ts";
 import type { RouterSettings } from "../../router/index.ts";
+import type { OutboxBounds } from "../../router/outbox/index.ts";
 import { readConfigFile } from "./config-file.ts";
 import { daemonFields, routerFields, type SupervisorSettings } from "./part-fields.ts";
 import { findConfigFile, findDataDir } from "./places.ts";
@@ -31,6 +32,8 @@ export interface WorkerSettings {
   readonly beatMs: number;
   readonly claimWaitSeconds: number;
   readonly mostWaiting: number;
+  /** What a joined node may keep for its main process. */
+  readonly outbox: OutboxBounds;
   /** What a job has to end by itself. */
   readonly graceMs: number;
   /** Where workloads are declared. */
@@ -159,6 +162,10 @@ const workerOf = (values: SettingValues): WorkerSettings => ({
   beatMs: Math.round(values["worker.beat_interval"] * 1_000),
   claimWaitSeconds: values["worker.claim_wait"],
   mostWaiting: values["worker.most_waiting"],
+  outbox: {
+    mostEvents: values["worker.outbox_events"],
+    mostBytes: Math.round(values["worker.outbox_mb"] * 1e6),
+  },
   graceMs: Math.round(values["jobs.grace_period"] * 1_000),
   configFile: values.config,
   allowPlainHttp: values["api.allow_plain_http"],

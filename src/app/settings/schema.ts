@@ -18,6 +18,7 @@ import {
 } from "../../daemons/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
+import { outboxBounds } from "../../router/outbox/index.ts";
 import { artifactStoreDefaults as artifacts } from "../../sync/index.ts";
 import { leasePolicyDefaults as lease } from "../../work/index.ts";
 import { choice, decimal, host, type Kind, name, path, tagList, whole, yesNo } from "./kinds.ts";
@@ -336,6 +337,18 @@ export const settingsSchema = {
     kind: whole({ least: 1, most: 100_000, unit: "results" }),
     about: "Results that may wait for the main process; while there are more, a worker claims nothing.",
     fallback: always(1_000),
+  }),
+  "worker.outbox_events": row({
+    variable: "RINGRIFT_WORKER_OUTBOX_EVENTS",
+    kind: whole({ least: 1, most: 10_000_000, unit: "events" }),
+    about: "Events that a joined node keeps for its main process; one more is refused with OUTBOX_FULL.",
+    fallback: always(outboxBounds.mostEvents),
+  }),
+  "worker.outbox_mb": row({
+    variable: "RINGRIFT_WORKER_OUTBOX_MB",
+    kind: decimal({ least: 0.01, most: 1_000_000, unit: "MB" }),
+    about: "Room that they may take, with a kilobyte for each beside its payload.",
+    fallback: always(outboxBounds.mostBytes / 1e6),
   }),
   "p2p.startup_grace_period": row({
     variable: "RINGRIFT_P2P_STARTUP_GRACE_PERIOD",

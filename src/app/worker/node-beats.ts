@@ -18,6 +18,8 @@ export interface NodeBeatsOptions {
   /** Undefined for a worker of the main process's own node, which has its own signs of life. */
   readonly incarnation: number | undefined;
   readonly worker: Worker;
+  /** Events that wait here, and those that were refused. */
+  readonly outbox: () => { readonly waiting: number; readonly refused: number };
   readonly about: NodeAbout;
   readonly version: string;
   readonly clock: Clock;
@@ -39,7 +41,7 @@ const AGAIN = { firstMs: 500, mostMs: 15_000, jitter: 0.5 };
 const FINAL = new Set(["PROTOCOL_REFUSED", "UNKNOWN_NODE", "NODE_FORGOTTEN", "BAD_SIGNATURE", "WRONG_CERTIFICATE"]);
 
 export function keepBeating(options: NodeBeatsOptions): NodeBeats {
-  const { link, nodeId, incarnation, worker, about, version, clock, random, log } = options;
+  const { link, nodeId, incarnation, worker, outbox, about, version, clock, random, log } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
   if (incarnation === undefined) return { broken: broken.promise, leave: async () => {}, stop: async () => {} };
@@ -49,6 +51,7 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
   let state = "";
   /** Until it was heard once, the main process may not know what this node has. */
   let told = false;
+  let tellsOutbox = true;
 
   const beat = async (): Promise<void> => {
     const { running, free, spool } = worker.status();
@@ -58,6 +61,7 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
       ...(told ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
+      ...(tellsOutbox ? { outbox: outbox() } : {}),
       version,
     });
     told = true;
@@ -79,6 +83,11 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
         pauseMs = everyMs * (0.9 + 0.1 * random.next());
       } catch (thrown) {
         if (stopping.signal.aborted) return;
+        // A main process of the version before knows nothing of outboxes, and refuses what it does not know.
+        if (tellsOutbox && isOperatingError(thrown, "INVALID_REQUEST")) {
+          tellsOutbox = false;
+          continue;
+        }
         failures += 1;
         if (failures === 3) log.warn("the main process does not hear this node", { error: messageOf(thrown) });
         if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);

@@ -20,7 +20,7 @@ const nodeFile = z.object({
 export type NodeFile = z.output<typeof nodeFile>;
 
 /** The node's own files within the data folder; for its owner alone. */
-const nodeFolderOf = (dataDir: string): string => join(dataDir, "node");
+export const nodeFolderOf = (dataDir: string): string => join(dataDir, "node");
 
 /** On the disk before it counts: a number that goes back after a loss of power would be taken for a replay. */
 function writeDurably(path: string, text: string): void {

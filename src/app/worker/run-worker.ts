@@ -27,6 +27,7 @@ import { createUndo } from "../undo.ts";
 import { keepInputs } from "./inputs.ts";
 import { keepBeating } from "./node-beats.ts";
 import { joinedNode, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
+import { type NodeVoice, startNodeVoice } from "./node-voice.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
 
@@ -106,6 +107,8 @@ function lineOf({ settings, clock }: WorkerWorld): Line {
   return { link, nodeId: node.node_id, main: node.url, incarnation };
 }
 
+const NOTHING_WAITS: ReturnType<NodeVoice["waiting"]> = { waiting: 0, refused: 0 };
+
 const freeBytes = (folder: string) => (): number => {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
@@ -155,7 +158,18 @@ export async function runWorker(world: WorkerWorld): Promise<RunningWorker> {
       timing: timingOf(settings.worker),
       mostWaiting: settings.worker.mostWaiting,
     });
-    const beats = keepBeating({ ...world, link, nodeId, incarnation, worker, about: aboutNode(settings.worker) });
+    // The main process beside us measures this machine itself, and has the journal.
+    const voice = incarnation === undefined ? undefined : await startNodeVoice({ ...world, link, nodeId });
+    undo.push(() => voice?.close());
+    const beats = keepBeating({
+      ...world,
+      link,
+      nodeId,
+      incarnation,
+      worker,
+      outbox: () => voice?.waiting() ?? NOTHING_WAITS,
+      about: aboutNode(settings.worker),
+    });
     undo.push(() => beats.stop());
     await worker.start();
     return {
@@ -166,6 +180,7 @@ export async function runWorker(world: WorkerWorld): Promise<RunningWorker> {
       broken: beats.broken,
       async close() {
         await worker.stop();
+        await voice?.finish();
         await beats.leave("the worker ends in order");
         await undo.run();
       },

@@ -37,6 +37,13 @@ export interface NodeBeat {
   readonly capabilities?: NodeCapabilities | undefined;
   readonly load: NodeLoad;
   readonly spool: { readonly waiting: number };
+  readonly outbox?: NodeOutbox | undefined;
+}
+
+/** Events that a node has kept: on their way, and set aside because they were refused. */
+export interface NodeOutbox {
+  readonly waiting: number;
+  readonly refused: number;
 }
 
 /** A node for people and clients. Times are Unix seconds. */
@@ -58,6 +65,7 @@ export interface NodeView {
   readonly left_reason: string | null;
   readonly load: NodeLoad | null;
   readonly spool: { readonly waiting: number } | null;
+  readonly outbox: NodeOutbox | null;
   /** It is the coordinator's own, and needs no key. */
   readonly local: boolean;
 }
@@ -71,6 +79,7 @@ interface Live {
   left: boolean;
   load: NodeLoad | null;
   spool: { readonly waiting: number } | null;
+  outbox: NodeOutbox | null;
   key: KeyObject | undefined;
   incarnation: number;
   window: ReplayWindow;
@@ -211,6 +220,7 @@ export class NodeBook {
     live.left = false;
     live.load = beat.load;
     live.spool = beat.spool;
+    live.outbox = beat.outbox ?? null;
     live.incarnation = Math.max(live.incarnation, beat.incarnation);
     this.heard(beat.node_id);
     const capabilities = beat.capabilities === undefined ? row.capabilities : JSON.stringify(beat.capabilities);
@@ -376,6 +386,7 @@ export class NodeBook {
       left_reason: row.left_reason,
       load: live?.load ?? null,
       spool: live?.spool ?? null,
+      outbox: live?.outbox ?? null,
       local: row.node_id === this.#ports.localNodeId,
     };
   }
@@ -413,6 +424,7 @@ export class NodeBook {
       left: row.left_reason !== null,
       load: null,
       spool: null,
+      outbox: null,
       key: undefined,
       incarnation: row.incarnation,
       window: createReplayWindow(),

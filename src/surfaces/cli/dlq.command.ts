@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Catalog } from "../../events/index.ts";
 import { isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
 import type { DeadLetter, DeadLetterFilter, DeadLetterGroup } from "../../router/index.ts";
-import { onTheWire } from "../http/ingest.ts";
+import { onTheWire } from "../http/on-the-wire.ts";
 import { discard, purge, retry } from "./dlq-actions.ts";
 import {
   ALERTS,

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type Catalog, EventSource } from "../../events/index.ts";
 import type { HistoryFilter } from "../../router/index.ts";
-import { onTheWire } from "../http/ingest.ts";
+import { onTheWire } from "../http/on-the-wire.ts";
 import { eventLines } from "./event-line.ts";
 import { canonicalName } from "./event-names.ts";
 import type { Shell } from "./shell.ts";

@@ -5,8 +5,10 @@ import type { Catalog } from "../../events/index.ts";
 import { messageOf, OperatingError } from "../../kernel/index.ts";
 import { canonicalName } from "./event-names.ts";
 import type { CliIo } from "./io.ts";
+import type { NodeOutboxes, OpenNodeOutbox } from "./node-outbox.port.ts";
 import { payloadOfJson, payloadOfWords } from "./payload-words.ts";
 import type { Shell } from "./shell.ts";
+import { plural } from "./text.ts";
 
 interface PublishOptions {
   readonly file?: string;
@@ -33,10 +35,29 @@ async function readPayloadFile(file: string, io: CliIo): Promise<string> {
   }
 }
 
-export function registerEventsPublish(events: Command, shell: Shell, catalog: Catalog): void {
+/** On a node that has joined, the event is kept beside it and sent on by its worker. */
+async function keep(
+  { outbox, url, worker }: OpenNodeOutbox,
+  [name, payload, source]: [name: string, payload: Readonly<Record<string, unknown>>, source: string],
+  shell: Shell,
+): Promise<void> {
+  const { eventId, eventType, durability, suppressed } = await outbox.publish(name, payload, { source });
+  const { waiting } = outbox.status();
+  if (shell.json)
+    return shell.print({ event_id: eventId, event_type: eventType, seq: null, suppressed, durability, waiting, url });
+  const { paint } = shell;
+  shell.say(
+    `kept here ${paint.cyan(eventType)}  ${paint.yellow(eventId)}  forwarded when ${url} answers, ${plural(waiting, "event waits", "events wait")}`,
+  );
+  if (worker === "away") shell.note("note: no worker runs on this folder; 'ringrift worker' sends what waits");
+}
+
+export function registerEventsPublish(events: Command, shell: Shell, catalog: Catalog, outboxes: NodeOutboxes): void {
   events
     .command("publish")
-    .description("publish an event; needs the running process, and answers once the event is on disk")
+    .description(
+      "publish an event; answers once it is on disk, with the running process or in the outbox of a node that has joined",
+    )
     .argument("<name>", "the event in any spelling")
     .argument("[payload...]", "one JSON object, or words like config_key=hex8_2p games=100")
     .option("--file <path>", "take the payload from this JSON file; - reads standard input")
@@ -52,6 +73,13 @@ export function registerEventsPublish(events: Command, shell: Shell, catalog: Ca
               await readPayloadFile(options.file, shell.io),
               options.file === "-" ? "the input" : options.file,
             );
+      const node = await outboxes.open();
+      if (node !== undefined)
+        try {
+          return await keep(node, [name, payload, options.source], shell);
+        } finally {
+          await node.close();
+        }
       const journal = await shell.journals.live();
       try {
         const receipt = await journal.publish(name, payload, options.source);

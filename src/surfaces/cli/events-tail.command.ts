@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Catalog } from "../../events/index.ts";
-import { onTheWire } from "../http/ingest.ts";
+import { onTheWire } from "../http/on-the-wire.ts";
 import { eventLine } from "./event-line.ts";
 import { canonicalName } from "./event-names.ts";
 import type { Followed } from "./journal-view.port.ts";

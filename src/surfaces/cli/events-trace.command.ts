@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { onTheWire } from "../http/ingest.ts";
+import { onTheWire } from "../http/on-the-wire.ts";
 import { findEventId } from "./find-event.ts";
 import type { Shell } from "./shell.ts";
 import { traceTree } from "./trace-tree.ts";

@@ -22,6 +22,7 @@ export { createJournals, type Journals } from "./journals.ts";
 export { logLine } from "./log-line.ts";
 export { registerLogs } from "./logs.command.ts";
 export { createMainProcesses, type MainProcess, type MainProcesses } from "./main-process.ts";
+export type { NodeOutboxes, OpenNodeOutbox } from "./node-outbox.port.ts";
 export { registerNodes } from "./nodes.command.ts";
 export { createPaint, type Paint, wantsColor } from "./paint.ts";
 export { registerPlay } from "./play.command.ts";

@@ -35,6 +35,7 @@ interface NodeReport {
   readonly left_reason: string | null;
   readonly load: { readonly running: number; readonly free: Capabilities } | null;
   readonly spool: { readonly waiting: number } | null;
+  readonly outbox?: { readonly waiting: number; readonly refused: number } | null;
   readonly local: boolean;
   readonly jobs?: readonly {
     readonly work_id: string;
@@ -91,6 +92,12 @@ const residualOf = (residual: number | null): string => {
   return `, ${Math.abs(percent)} % ${percent > 0 ? "faster" : "slower"} than the others`;
 };
 
+const outboxOf = ({ outbox }: NodeReport): string => {
+  if (outbox == null) return "";
+  const waits = plural(outbox.waiting, "event that waits", "events that wait");
+  return outbox.refused === 0 ? waits : `${waits}, ${number(outbox.refused)} refused`;
+};
+
 function nodeDetails(node: NodeReport, shell: Pick<Shell, "paint" | "clock" | "width">): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
@@ -110,6 +117,7 @@ function nodeDetails(node: NodeReport, shell: Pick<Shell, "paint" | "clock" | "w
     ["free", node.load === null ? "" : `${sizeOf(node.load.free)}, ${plural(node.load.running, "job")} running`],
     ["kinds", printable((has.kinds ?? []).join(", "))],
     ["spool", node.spool === null ? "" : plural(node.spool.waiting, "result that waits", "results that wait")],
+    ["outbox", outboxOf(node)],
     ["version", `${printable(node.version)}${node.deprecated ? ", older than the coordinator" : ""}`],
     ["starts", number(node.incarnation)],
     [

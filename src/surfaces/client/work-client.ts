@@ -108,6 +108,7 @@ export interface NodeBeat {
   readonly capabilities?: NodeAbout;
   readonly load: { readonly running: number; readonly free: Offer };
   readonly spool: { readonly waiting: number };
+  readonly outbox?: { readonly waiting: number; readonly refused: number };
   readonly version: string;
 }
 

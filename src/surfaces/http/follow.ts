@@ -5,9 +5,9 @@
  */
 import { type Clock, OperatingError, sleep } from "../../kernel/index.ts";
 import { type AnyEvent, type EventRouter, fromStored, headSeq } from "../../router/index.ts";
-import { onTheWire } from "./ingest.ts";
 import { journalAfter } from "./journal-pages.ts";
 import { listenLive, type Waiting } from "./live-events.ts";
+import { onTheWire } from "./on-the-wire.ts";
 import type { Out } from "./route.ts";
 
 export interface FollowFilter {

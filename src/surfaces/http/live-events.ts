@@ -1,5 +1,5 @@
 import type { AnyEvent, EventRouter } from "../../router/index.ts";
-import { onTheWire } from "./ingest.ts";
+import { onTheWire } from "./on-the-wire.ts";
 
 /** An event as text, and its place in the journal. */
 export interface Heard {

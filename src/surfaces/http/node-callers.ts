@@ -9,16 +9,18 @@ const notYours = (nodeId: string, hint: string) =>
  * A node speaks for itself alone. Who runs the cluster, or sits at its socket, may speak for every node; a worker with a
  * token for those that nobody knows as a node.
  */
-export function assertSpeaksFor(
-  caller: Caller,
-  nodeIds: readonly string[],
-  { nodes }: Pick<ControlPorts, "nodes">,
-): void {
-  if (caller.scope === "operator") return;
-  for (const nodeId of nodeIds) {
-    if (caller.nodeId !== undefined) {
-      if (nodeId !== caller.nodeId) throw notYours(nodeId, `Name your own node_id, ${caller.nodeId}.`);
-    } else if (nodes?.book.row(nodeId) !== undefined)
-      throw notYours(nodeId, "It signs what it says with its own key, or speaks over the Unix socket.");
-  }
+export function mayNameNode(caller: Caller, nodeId: string, { nodes }: Pick<ControlPorts, "nodes">): boolean {
+  if (caller.scope === "operator") return true;
+  return caller.nodeId === undefined ? nodes?.book.row(nodeId) === undefined : nodeId === caller.nodeId;
+}
+
+export function assertSpeaksFor(caller: Caller, nodeIds: readonly string[], ports: Pick<ControlPorts, "nodes">): void {
+  for (const nodeId of nodeIds)
+    if (!mayNameNode(caller, nodeId, ports))
+      throw notYours(
+        nodeId,
+        caller.nodeId === undefined
+          ? "It signs what it says with its own key, or speaks over the Unix socket."
+          : `Name your own node_id, ${caller.nodeId}.`,
+      );
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { NODE_STATES } from "../../cluster/index.ts";
 import * as schema from "./schemas.ts";
-import { offer } from "./work-schemas.ts";
+import { answersOf, offer } from "./work-schemas.ts";
 
 const id = z.string().regex(/^[\w.:-]{1,200}$/, "must be 1 to 200 letters, digits or . : - _");
 const word = z.string().min(1).max(200);
@@ -43,6 +43,7 @@ export const beatBody = z.strictObject({
   capabilities: capabilities.optional(),
   load: z.strictObject({ running: z.int().min(0).max(1_000_000), free: offer }),
   spool: z.strictObject({ waiting: z.int().min(0) }),
+  outbox: z.strictObject({ waiting: z.int().min(0), refused: z.int().min(0) }).optional(),
 });
 
 export const beatAnswer = z.object({
@@ -51,6 +52,22 @@ export const beatAnswer = z.object({
   timing,
   server_time: z.number(),
 });
+
+const MOST_NODE_EVENTS = 1_000;
+
+export const nodeEventsBody = z.strictObject({
+  node_id: id,
+  events: z
+    .array(z.unknown())
+    .min(1)
+    .max(MOST_NODE_EVENTS)
+    .meta({ items: { $ref: "#/components/schemas/CloudEvent" } })
+    .describe("Oldest first."),
+});
+
+export const nodeEventsAnswer = answersOf(
+  z.object({ event_id: z.string(), seq: z.int().nullable(), suppressed: z.enum(["event_id", "content"]).nullable() }),
+);
 
 export const leaveBody = z.strictObject({ node_id: id, reason: z.string().min(1).max(2_000) });
 

@@ -21,6 +21,7 @@ const statusByCode: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   SCOPE_TOO_SMALL: 403,
   NOT_YOUR_NODE: 403,
+  NOT_YOURS_TO_SAY: 403,
   UNKNOWN_NODE: 401,
   BAD_SIGNATURE: 401,
   NODE_SESSION_STALE: 401,

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { unitNameOf } from "../../../daemons/index.ts";
 import { OperatingError } from "../../../kernel/index.ts";
 import { consumerStatus, inUnixSeconds, type Session } from "../../../router/index.ts";
-import { ingest, onTheWire } from "../ingest.ts";
+import { ingestFor } from "../ingest.ts";
+import { onTheWire } from "../on-the-wire.ts";
 import { type Call, type Route, route } from "../route.ts";
 import * as schema from "../schemas.ts";
 
@@ -130,9 +131,9 @@ export const consumerRoutes: readonly Route[] = [
     },
     record: "after",
     handle(call) {
-      const { ports, body } = call;
+      const { ports, body, caller } = call;
       const session = sessionOf(call as never);
-      const emitted = body.emit.map((json) => ingest(ports.router, ports.clock, json));
+      const emitted = body.emit.map(ingestFor(ports, caller));
       return session.ack(body.seqs, emitted);
     },
   }),

@@ -2,8 +2,9 @@ import { z } from "zod";
 import { OperatingError } from "../../../kernel/index.ts";
 import { type EventRouter, eventById, fromStored, pairsOfEvent, type StoredEvent } from "../../../router/index.ts";
 import { followEvents, tailEvents } from "../follow.ts";
-import { eventsOfBody, ingest, onTheWire } from "../ingest.ts";
+import { eventsOfBody, ingestFor } from "../ingest.ts";
 import { historyPage, tracePage } from "../journal-pages.ts";
+import { onTheWire } from "../on-the-wire.ts";
 import { type Route, route } from "../route.ts";
 import * as schema from "../schemas.ts";
 
@@ -59,9 +60,9 @@ export const eventRoutes: readonly Route[] = [
       },
     },
     record: "after",
-    async handle({ ports: { router, clock }, body }) {
-      const prepared = eventsOfBody(body, MOST_EVENTS).map((json) => ingest(router, clock, json));
-      const published = await router.publishAll(prepared);
+    async handle({ ports, body, caller }) {
+      const prepared = eventsOfBody(body, MOST_EVENTS).map(ingestFor(ports, caller));
+      const published = await ports.router.publishAll(prepared);
       return {
         events: published.map(({ eventId, eventType, seq, suppressed }) => ({
           event_id: eventId,

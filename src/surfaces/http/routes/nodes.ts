@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { isDeprecated, PROTOCOL, timingOnTheWire } from "../../../cluster/index.ts";
+import { isOperatingError, type OperatingError } from "../../../kernel/index.ts";
+import type { Prepared } from "../../../router/index.ts";
+import { ingestFor } from "../ingest.ts";
 import { assertSpeaksFor } from "../node-callers.ts";
 import * as node from "../node-schemas.ts";
 import type { ControlPorts } from "../ports.ts";
@@ -8,6 +11,7 @@ import * as schema from "../schemas.ts";
 
 const tag = "nodes";
 const needs = ["nodes"] as const;
+const MOST_EVENTS_BYTES = 16 * 1_024 * 1_024;
 const one = z.strictObject({ id: schema.name });
 const nodeAnswer = { 200: { about: "The node as it is now.", schema: node.nodeView } };
 
@@ -38,6 +42,18 @@ const verbs: Readonly<
     summary: "Lets a node have work again.",
     run: ({ nodes }, id) => nodes!.book.uncordon(id),
   },
+};
+
+type Taken = { readonly prepared: Prepared } | { readonly error: OperatingError };
+
+/** A refusal concerns its event alone; the others of the request are taken. */
+const takenOrNot = (read: () => Prepared): Taken => {
+  try {
+    return { prepared: read() };
+  } catch (error) {
+    if (!isOperatingError(error)) throw error;
+    return { error };
+  }
 };
 
 /** Nodes say who they are with a signature; to join they need the token of a worker. */
@@ -89,6 +105,38 @@ export const nodeRoutes: readonly Route[] = [
         drain: row.draining === 1,
         timing: timingOnTheWire(book.timing),
         server_time: ports.clock.now() / 1_000,
+      };
+    },
+  }),
+  route({
+    id: "publishNodeEvents",
+    method: "POST",
+    path: "/v1/nodes/events",
+    tag,
+    summary: "The events of a node's outbox, oldest first. Each is answered by itself; sent again it counts once.",
+    scope: "worker",
+    limit: "traffic",
+    // The journal tells of each event and which node it is of.
+    record: "no",
+    body: node.nodeEventsBody,
+    mostBodyBytes: MOST_EVENTS_BYTES,
+    answers: { 200: { about: "Those that are taken are on disk.", schema: node.nodeEventsAnswer } },
+    needs,
+    async handle({ ports, body: { node_id, events }, caller }) {
+      assertSpeaksFor(caller, [node_id], ports);
+      const read = ingestFor(ports, { ...caller, scope: "worker", nodeId: node_id });
+      const taken = events.map((json) => takenOrNot(() => read(json)));
+      const good = taken.flatMap((each) => ("prepared" in each ? [each.prepared] : []));
+      const published = (await ports.router.publishAll(good)).values();
+      return {
+        answers: taken.map((each) => {
+          if ("error" in each) {
+            const { code, message, retryable } = each.error;
+            return { ok: false, error: { code, message, retryable } };
+          }
+          const { eventId: event_id, seq, suppressed } = published.next().value!;
+          return { ok: true, value: { event_id, seq, suppressed } };
+        }),
       };
     },
   }),

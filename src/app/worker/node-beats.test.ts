@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
+import { makeNodeKey, openLink } from "../../surfaces/index.ts";
+import type { Worker } from "../../work/worker/index.ts";
+import { keepBeating } from "./node-beats.ts";
+
+const NOTHING = { cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] };
+
+test("tells what waits in the outbox, and is heard without it by a main process that does not know of outboxes", async () => {
+  const heard: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const part of request) text += String(part);
+    const { outbox } = JSON.parse(text) as { outbox?: unknown };
+    heard.push(outbox);
+    if (outbox !== undefined) {
+      response.writeHead(422, { "content-type": "application/problem+json" });
+      response.end(JSON.stringify({ code: "INVALID_REQUEST", detail: "outbox", retryable: false }));
+      return;
+    }
+    const timing = { beat_seconds: 0.01, suspect_seconds: 1, dead_seconds: 2 };
+    response.end(JSON.stringify({ state: "online", drain: false, timing }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const clock = systemClock();
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const key = makeNodeKey();
+  const link = openLink({ target: { url, trust: {} }, clock, identity: { key, incarnation: 1 } });
+  const status = { running: [], free: NOTHING, spool: { waiting: 0 } };
+  const beats = keepBeating({
+    link,
+    nodeId: key.nodeId,
+    incarnation: 1,
+    worker: { status: () => status } as unknown as Worker,
+    outbox: () => ({ waiting: 2, refused: 1 }),
+    about: { ...NOTHING, hostname: "h", platform: "p" },
+    version: "1",
+    clock,
+    random: seededRandom(1),
+    log: silentLog(),
+  });
+  onTestFinished(async () => {
+    await beats.stop();
+    link.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(3), { timeout: 20_000, interval: 5 });
+  expect(heard.slice(0, 4)).toEqual([{ waiting: 2, refused: 1 }, undefined, undefined, undefined]);
+});

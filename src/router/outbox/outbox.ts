@@ -1,0 +1,262 @@
+import type { Catalog } from "../../events/index.ts";
+import { type Clock, createIds, isOperatingError, type Log, OperatingError, type Random } from "../../kernel/index.ts";
+import { runAfterCommit } from "../after-commit.ts";
+import { type AnyEvent, fromStored, toRecord } from "../event.ts";
+import { type Prepared, type PublishOptions, prepare, type Validation } from "../prepare.ts";
+import type { HandlerContext } from "../runner.ts";
+import type { Store } from "../store.port.ts";
+import { createWriteSet } from "../write-set.ts";
+import {
+  discardRefused,
+  keepEvent,
+  type OutboxStatus,
+  outboxStatus,
+  type RefusedEvent,
+  refusedEvents,
+  retryRefused,
+  type SettleArgs,
+  settleEvents,
+  waitingEvents,
+} from "./outbox-module.ts";
+import { whyNodeMayNot } from "./speech.ts";
+
+export interface OutboxBounds {
+  readonly mostEvents: number;
+  readonly mostBytes: number;
+}
+
+export const outboxBounds: OutboxBounds = { mostEvents: 100_000, mostBytes: 256_000_000 };
+
+export interface OutboxOptions {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Who speaks here. */
+  readonly nodeId: string;
+  readonly bounds?: OutboxBounds;
+  /** Whether a passing event finds somebody who sends it, or is refused: only the process with the forwarder sends. */
+  readonly passing?: "sent" | "refused";
+}
+
+/** What became of an event beyond this node. */
+export type Forwarded =
+  | { readonly durability: "cluster"; readonly seq: number | null; readonly suppressed: "event_id" | "content" | null }
+  | { readonly durability: "refused"; readonly code: string; readonly reason: string }
+  /** A passing event that was sent, or was not. */
+  | { readonly durability: "none"; readonly sent: boolean };
+
+/** What `publish` resolves to: the event, and how far it has come. */
+export type Kept = AnyEvent & {
+  readonly durability: "node" | "none";
+  /** One of this id was here already. */
+  readonly suppressed: "event_id" | null;
+  /** Settles in the process that sends, and never rejects; elsewhere it stays open, and the books tell. */
+  readonly forwarded: Promise<Forwarded>;
+};
+
+export interface OutboxWork {
+  readonly source: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The events of a node that the coordinator does not have yet. */
+export interface Outbox {
+  readonly nodeId: string;
+  readonly store: Store;
+  publish(eventType: string, payload: unknown, options?: PublishOptions, how?: Validation): Promise<Kept>;
+  /** Work whose rows and emissions are one commit here; emissions are checked strictly. */
+  transact(work: OutboxWork, body: (context: HandlerContext) => void | Promise<void>): Promise<void>;
+  status(): OutboxStatus;
+  refused(limit: number): RefusedEvent[];
+  /** How many go to the end of the line once more. */
+  retry(eventId?: string): Promise<number>;
+  /** How many are given up for good. */
+  discard(eventId?: string): Promise<number>;
+  /** For whoever sends: the oldest that wait, as they are to be sent, with their place. */
+  next(mostEvents: number, mostBytes: number): { readonly seq: number; readonly event: AnyEvent }[];
+  /** For whoever sends: passing events since the last call. */
+  takePassing(): AnyEvent[];
+  settle(
+    verdicts: readonly { readonly seq: number; readonly eventId: string; readonly outcome: Forwarded }[],
+  ): Promise<void>;
+  settlePassing(events: readonly AnyEvent[], sent: boolean): void;
+  /** Told when there is something to send. */
+  onNews(listen: () => void): () => void;
+  /** Passing events that nobody heard, and events that found no room, in this process. */
+  readonly lost: { readonly passing: number; readonly turnedAway: number };
+}
+
+const MOST_PASSING = 256;
+
+const staysHere = (eventType: string) =>
+  new OperatingError("EVENT_NOT_FORWARDED", `${eventType} never leaves the process in which it is said`);
+
+const notSent = (eventType: string) =>
+  new OperatingError(
+    "EVENT_NOT_KEPT",
+    `${eventType} is a passing event: it is not kept, and nobody here can send it now`,
+    {
+      hint: "Durable events are kept until the main process answers; 'ringrift events show' tells the class of an event.",
+    },
+  );
+
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { store, clock, log, nodeId, bounds = outboxBounds } = options;
+  const ids = createIds(clock, options.random);
+  const waiters = new Map<string, ((outcome: Forwarded) => void)[]>();
+  const listeners = new Set<() => void>();
+  const lost = { passing: 0, turnedAway: 0 };
+  let passing: AnyEvent[] = [];
+  let full = false;
+
+  const prepared = (eventType: string, payload: unknown, given: PublishOptions, how: Validation): Prepared => {
+    const made = prepare(
+      {
+        catalog: options.catalog,
+        clock,
+        ids,
+        nodeId,
+        strictNames: false,
+        onDeprecated: (kind, what, instead) => log.warn("an old or unknown word in an event", { kind, what, instead }),
+      },
+      eventType,
+      payload,
+      given,
+      how,
+    );
+    if (made.event.eventClass === "process") throw staysHere(made.event.eventType);
+    if (made.event.eventClass === "volatile" && options.passing !== "sent") throw notSent(made.event.eventType);
+    const refusal = whyNodeMayNot(made, (named) => named === nodeId);
+    if (refusal !== undefined) throw refusal;
+    return made;
+  };
+
+  const news = () => {
+    for (const listen of listeners) listen();
+  };
+  const pass = (event: AnyEvent) => {
+    passing.push(event);
+    if (passing.length > MOST_PASSING) settlePassing(passing.splice(0, 1), false);
+  };
+  const tell = (eventId: string, outcome: Forwarded) => {
+    for (const resolve of waiters.get(eventId) ?? []) resolve(outcome);
+    waiters.delete(eventId);
+  };
+  const settlePassing = (events: readonly AnyEvent[], sent: boolean) => {
+    if (!sent) lost.passing += events.length;
+    for (const { eventId } of events) tell(eventId, { durability: "none", sent });
+  };
+  const forwardedOf = (eventId: string) =>
+    new Promise<Forwarded>((resolve) => {
+      waiters.set(eventId, [...(waiters.get(eventId) ?? []), resolve]);
+    });
+
+  const keep = ({ event, payloadText }: Prepared) =>
+    keepEvent({ event: toRecord(event, payloadText), at: clock.now(), ...bounds });
+
+  /** The bound is said once when it is reached and once when there is room again; each refusal is an error of its own. */
+  const watched = async <T>(count: number, commit: () => Promise<T>): Promise<T> => {
+    try {
+      const done = await commit();
+      if (full && count > 0) log.info("the outbox has room again", { turned_away: lost.turnedAway });
+      if (count > 0) full = false;
+      return done;
+    } catch (thrown) {
+      if (isOperatingError(thrown, "OUTBOX_FULL")) {
+        lost.turnedAway += count;
+        if (!full) log.error("the outbox is full: events of this node are refused", { error: thrown.message });
+        full = true;
+      }
+      throw thrown;
+    }
+  };
+
+  const publishPrepared = async (made: Prepared): Promise<Kept> => {
+    const { event } = made;
+    const forwarded = forwardedOf(event.eventId);
+    if (event.eventClass === "volatile") {
+      pass(event);
+      news();
+      return { ...event, durability: "none", suppressed: null, forwarded };
+    }
+    try {
+      const [{ isNew }] = await watched(1, () => store.commit([keep(made)]));
+      news();
+      return { ...event, durability: "node", suppressed: isNew ? null : "event_id", forwarded };
+    } catch (thrown) {
+      waiters.delete(event.eventId);
+      throw thrown;
+    }
+  };
+
+  return {
+    nodeId,
+    store,
+    lost,
+    publish: async (eventType, payload, given = {}, how = "tolerant") =>
+      publishPrepared(prepared(eventType, payload, given, how)),
+    async transact({ source, signal = new AbortController().signal }, body) {
+      const rows = createWriteSet(store);
+      const emitted: Prepared[] = [];
+      const after: (() => void)[] = [];
+      await body({
+        rows,
+        attempt: 1,
+        signal,
+        emit(eventType, payload) {
+          const made = prepared(eventType, payload, { source }, "strict");
+          emitted.push(made);
+          return made.event;
+        },
+        afterCommit: (run) => void after.push(run),
+      });
+      signal.throwIfAborted();
+      const keeps = emitted.filter(({ event }) => event.eventClass === "durable").map(keep);
+      const operations = [...rows.operations(), ...keeps];
+      if (operations.length > 0) await watched(keeps.length, () => store.commit(operations));
+      for (const { event } of emitted) if (event.eventClass === "volatile") pass(event);
+      runAfterCommit(log, source, after);
+      if (emitted.length > 0) news();
+    },
+    status: () => outboxStatus(store),
+    refused: (limit) => refusedEvents(store, limit),
+    async retry(eventId) {
+      const [count] = await store.commit([retryRefused({ eventId: eventId ?? null })]);
+      if (count > 0) news();
+      return count;
+    },
+    async discard(eventId) {
+      const [count] = await store.commit([discardRefused({ eventId: eventId ?? null })]);
+      return count;
+    },
+    next: (mostEvents, mostBytes) =>
+      waitingEvents(store, mostEvents, mostBytes).map((stored) => ({
+        seq: stored.seq,
+        // Its place here is none in the journal.
+        event: { ...fromStored(options.catalog, stored), seq: null },
+      })),
+    takePassing() {
+      const taken = passing;
+      passing = [];
+      return taken;
+    },
+    async settle(verdicts) {
+      const args: { -readonly [K in keyof SettleArgs]: SettleArgs[K] } = {
+        at: clock.now(),
+        forwarded: verdicts.filter(({ outcome }) => outcome.durability === "cluster").map(({ seq }) => seq),
+        refused: verdicts.flatMap(({ seq, outcome }) =>
+          outcome.durability === "refused" ? [{ seq, code: outcome.code, reason: outcome.reason }] : [],
+        ),
+      };
+      await store.commit([settleEvents(args)]);
+      for (const { eventId, outcome } of verdicts) tell(eventId, outcome);
+    },
+    settlePassing,
+    onNews(listen) {
+      listeners.add(listen);
+      return () => void listeners.delete(listen);
+    },
+  };
+}
