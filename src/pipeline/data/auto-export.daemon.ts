@@ -287,31 +287,31 @@ export const autoExport = ({ queue, catalog, settings = {} }: AutoExportPorts) =
     return base;
   };
 
-  const reconcile = (context: Context, configKey: string): void => {
+  /** The row after one more look. */
+  const look = (context: Context, { plan, paused }: ConfigRow, iteration: Iteration, known: Work | undefined): Work => {
     const { rows, now } = context;
-    const config: ConfigRow | undefined = rows.get(configs, configKey);
-    const iteration = rows.get(iterations, configKey);
-    if (config === undefined || !isTurnOf("npz_export", iteration)) return;
-    const { plan, paused } = config;
-    const known = rows.get(exportWork, configKey);
-    const isCurrent = known !== undefined && isFor(known, iteration);
-    if (isCurrent && known.state !== "running") return;
     const base = baseOf(context, plan.config_key, iteration);
     const { window, total_rows } = base;
-    const work = isCurrent ? known : beginWork(iteration, now, { window, total_rows, new_rows: 0 });
-    const sync = rows.get(syncWork, configKey);
-    const write = (row: Work) => void putChanged(rows, exportWork, configKey, row);
+    const work = known ?? beginWork(iteration, now, { window, total_rows, new_rows: 0 });
+    const sync = rows.get(syncWork, plan.config_key);
     if (paused !== null)
-      return write(
-        waiting(work, now, [{ for: "pause", actual: `${paused.by}: ${paused.reason}`, required: "resumed" }]),
-      );
+      return waiting(work, now, [{ for: "pause", actual: `${paused.by}: ${paused.reason}`, required: "resumed" }]);
     if (sync?.iteration !== iteration.iteration || sync.state !== "done")
-      return write(
-        waiting(work, now, [
-          { for: "accepted_games", actual: sync?.state ?? null, required: "a batch that is accepted" },
-        ]),
-      );
-    write(step({ context, plan, iteration, segments: sync.own.accepted, base }, work));
+      return waiting(work, now, [
+        { for: "accepted_games", actual: sync?.state ?? null, required: "a batch that is accepted" },
+      ]);
+    return step({ context, plan, iteration, segments: sync.own.accepted, base }, work);
+  };
+
+  const reconcile = (context: Context, configKey: string): void => {
+    const { rows } = context;
+    const config = rows.get(configs, configKey);
+    const iteration = rows.get(iterations, configKey);
+    if (config === undefined || !isTurnOf("npz_export", iteration)) return;
+    const known = rows.get(exportWork, configKey);
+    const current = known !== undefined && isFor(known, iteration) ? known : undefined;
+    if (current === undefined || current.state === "running")
+      putChanged(rows, exportWork, configKey, look(context, config, iteration, current));
   };
 
   return defineDaemon({

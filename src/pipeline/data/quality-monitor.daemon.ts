@@ -207,33 +207,31 @@ export const qualityMonitor = ({ catalog, allowPendingGate, settings = {} }: Qua
     });
   };
 
+  /** The row after one more look. */
+  const look = (context: Context, config: ConfigRow, iteration: Iteration, work: Work): Work => {
+    const { rows, now } = context;
+    const key = config.plan.config_key;
+    const selfplay = rows.get(selfplayWork, key);
+    if (selfplay?.iteration !== iteration.iteration || selfplay.state !== "done")
+      return waiting(work, now, [{ for: "games", actual: selfplay?.state ?? null, required: "a batch that is done" }]);
+    const parity = rows.get(parities, key);
+    if (parity !== undefined && isFor(parity, iteration) && parity.failure !== null)
+      return failed(work, now, parity.failure);
+    const gathered = gather(config, iteration, selfplay.own.segments, parity);
+    return "waits" in gathered
+      ? waiting(work, now, gathered.waits)
+      : judge(context, config, iteration, work, gathered.cases);
+  };
+
   const reconcile = (context: Context, configKey: string): void => {
     const { rows, now } = context;
     const config = rows.get(configs, configKey);
     const iteration = rows.get(iterations, configKey);
     if (config === undefined || !isTurnOf("data_sync", iteration)) return;
     const known = rows.get(syncWork, configKey);
-    const work =
-      known !== undefined && isFor(known, iteration)
-        ? known
-        : beginWork(iteration, now, { accepted: [], rejected: [] });
-    if (work.state !== "running") return;
-    const selfplay = rows.get(selfplayWork, configKey);
-    const put = (row: Work) => void putChanged(rows, syncWork, configKey, row);
-    if (selfplay?.iteration !== iteration.iteration || selfplay.state !== "done")
-      return put(
-        waiting(work, now, [{ for: "games", actual: selfplay?.state ?? null, required: "a batch that is done" }]),
-      );
-    const { segments } = selfplay.own;
-    const parity = rows.get(parities, configKey);
-    if (parity !== undefined && isFor(parity, iteration) && parity.failure !== null)
-      return put(failed(work, now, parity.failure));
-    const gathered = gather(config, iteration, segments, parity);
-    put(
-      "waits" in gathered
-        ? waiting(work, now, gathered.waits)
-        : judge(context, config, iteration, work, gathered.cases),
-    );
+    const isCurrent = known !== undefined && isFor(known, iteration);
+    const work = isCurrent ? known : beginWork(iteration, now, { accepted: [], rejected: [] });
+    if (work.state === "running") putChanged(rows, syncWork, configKey, look(context, config, iteration, work));
   };
 
   return defineDaemon({
