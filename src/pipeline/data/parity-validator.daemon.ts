@@ -1,0 +1,283 @@
+import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
+import type { JobSpecInput, JobView, WorkQueue } from "../../work/index.ts";
+import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
+import { followJobs } from "../followed-jobs.ts";
+import { type Iteration, isTurnOf, iterations, type Wait } from "../iteration.ts";
+import { type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
+import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
+import { isFor, type Segment, selfplayWork } from "../stage-work.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+import { type Check, type ParityRow, parities } from "./parity-row.ts";
+
+export interface ParityValidatorPorts {
+  readonly queue: Pick<WorkQueue, "join" | "show">;
+  /** Nodes that could check now. */
+  readonly nodes: () => readonly string[];
+  readonly settings?: { readonly everyMs?: number };
+}
+
+type Context = UnitContext<
+  | "WORK_QUEUED"
+  | "PARITY_VALIDATION_STARTED"
+  | "PARITY_VALIDATION_COMPLETED"
+  | "PARITY_FAILURE_RATE_CHANGED"
+  | "DATA_QUALITY_ALERT"
+>;
+type ConfigKey = ConfigPlan["config_key"];
+
+/** Refusals that say something about the machine or the plan, and nothing about the segment. */
+const NOT_ITS_FAULT = new Set(["no_workload", "bad_payload", "unknown_kind", "no_input"]);
+
+/** A job that was refused with attempts left was refused for its input. */
+const isUnreadable = (job: JobView | undefined): boolean =>
+  job?.state === "failed" &&
+  job.attempts < job.max_attempts &&
+  job.failure?.error_code !== null &&
+  !NOT_ITS_FAULT.has(job.failure?.error_code ?? "no_input");
+
+/** Games that must not be used, by what the check found; wrong labels say nothing of how many games they spoil. */
+const badGames = ({ illegal_games, parity_failed, label_errors }: Figures): number =>
+  Math.max(illegal_games + parity_failed, label_errors > 0 ? 1 : 0);
+
+const tellFaults = ({ label_errors, illegal_games, parity_failed, parity_checked }: Figures): string =>
+  [
+    illegal_games > 0 ? `${illegal_games} games break the rules` : "",
+    label_errors > 0 ? `${label_errors} rows contradict their game` : "",
+    parity_failed > 0 ? `${parity_failed} of ${parity_checked} games came out otherwise when played again` : "",
+  ]
+    .filter((text) => text !== "")
+    .join("; ");
+
+/**
+ * Has every segment of a batch checked before it counts: that its games follow the rules, that its labels are those of its
+ * games, and that a share of them comes out the same when played again. It collects what was found and judges nothing:
+ * `quality_monitor_daemon` does.
+ */
+export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidatorPorts) => {
+  const begin = ({ iteration, attempt }: Iteration, before: ParityRow | undefined, now: number): ParityRow => ({
+    iteration,
+    attempt,
+    state: "running",
+    since: now,
+    ended_at: null,
+    jobs: {},
+    // What was checked in an earlier attempt and is still the same file stays checked.
+    checked: before?.iteration === iteration ? before.checked : {},
+    unchecked: {},
+    failure: null,
+    waits: [],
+    failure_rate: before?.failure_rate ?? 0,
+  });
+
+  const specOf = ({ plan }: ConfigRow, order: SelfplayOrder, segment: Segment, batch: string): JobSpecInput => {
+    const { part, producer, games_file, samples_file } = segment;
+    const { first_game, games } = order.parts.find((one) => one.part === part)!;
+    return {
+      work_type: "validation",
+      config_key: plan.config_key,
+      payload: {
+        parameters: { ...order.parameters, games, first_game, game_seed: order.seed, parity_share: plan.parity_share },
+        seed: order.seed,
+        inputs: [
+          { name: "games", sha256: games_file!.sha256 },
+          { name: "samples", sha256: samples_file.sha256 },
+          { name: "model", sha256: order.model },
+        ],
+      },
+      batch_id: batch,
+      dedup_key: `${batch}:${part}`,
+      requested_by: "parity_validator",
+      // Whoever made it is the last one to ask, where anybody else is there.
+      excluded_nodes: nodes().some((node) => node !== producer) ? [producer] : [],
+    };
+  };
+
+  /** Adds the checks that are lacking; those that cannot be made are written down as such. */
+  const ask = (context: Context, config: ConfigRow, row: ParityRow, segments: readonly Segment[]): ParityRow => {
+    const key = config.plan.config_key;
+    const unchecked: Record<string, string> = {};
+    const open = segments.filter(({ part, games_file, samples_file }) => {
+      if (row.checked[part]?.samples === samples_file.sha256 || row.jobs[part] !== undefined) return false;
+      if (games_file === null) unchecked[part] = "its workload keeps no games to check";
+      return games_file !== null;
+    });
+    const order = context.rows.get(selfplayOrders, key);
+    if (open.length > 0 && order?.iteration !== row.iteration)
+      return {
+        ...row,
+        waits: waitsSince(row.waits, context.now, [{ for: "order", actual: null, required: "what was asked for" }]),
+      };
+    const batch = undertakingOf(key, row, "data_sync");
+    const put = putJobs(
+      queue,
+      context,
+      open.map((segment) => specOf(config, order!, segment, batch)),
+    );
+    if ("refused" in put) {
+      if (put.refused.code !== "WORK_KIND_UNKNOWN")
+        return { ...row, waits: waitsSince(row.waits, context.now, [refusedWait(put.refused)]) };
+      for (const { part } of open) unchecked[part] = "nobody here can check games";
+      return { ...row, unchecked: { ...row.unchecked, ...unchecked } };
+    }
+    const jobs = Object.fromEntries(open.map(({ part }, n) => [part, put.added[n]!.work_id]));
+    if (open.length > 0 && Object.keys(row.jobs).length === 0)
+      context.emit.PARITY_VALIDATION_STARTED({
+        config_key: key,
+        job_id: batch,
+        games: open.reduce((sum, { games }) => sum + games, 0),
+      });
+    return { ...row, jobs: { ...row.jobs, ...jobs }, unchecked: { ...row.unchecked, ...unchecked } };
+  };
+
+  /** Says what came of a batch whose checks are all in. */
+  const tellEnd = ({ emit, now }: Context, key: ConfigKey, row: ParityRow, segments: readonly Segment[]): number => {
+    const found = segments.flatMap((segment) => {
+      const check = row.checked[segment.part];
+      return check === undefined ? [] : [{ segment, check }];
+    });
+    const games = found.reduce((sum, { segment }) => sum + segment.games, 0);
+    if (games === 0) return row.failure_rate;
+    const bad = found.map(({ segment, check }) =>
+      Math.min(segment.games, check.figures === null ? segment.games : badGames(check.figures)),
+    );
+    const failed_games = bad.reduce((sum, n) => sum + n, 0);
+    for (const [n, { segment, check }] of found.entries())
+      if (bad[n]! > 0)
+        emit.DATA_QUALITY_ALERT({
+          config_key: key,
+          severity: "error",
+          message: `segment ${segment.part} of ${segment.producer}, job ${segment.work_id}: ${check.figures === null ? `cannot be read: ${check.unreadable}` : tellFaults(check.figures)}`,
+          failed_games: bad[n]!,
+          artifact_hash: (segment.games_file ?? segment.samples_file).sha256,
+        });
+    emit.PARITY_VALIDATION_COMPLETED({
+      config_key: key,
+      job_id: undertakingOf(key, row, "data_sync"),
+      passed: failed_games === 0,
+      games,
+      failed_games,
+      artifact_hashes: found.map(({ segment }) => (segment.games_file ?? segment.samples_file).sha256),
+      duration_seconds: (now - row.since) / 1_000,
+    });
+    const failure_rate = failed_games / games;
+    if (failure_rate !== row.failure_rate)
+      emit.PARITY_FAILURE_RATE_CHANGED({
+        config_key: key,
+        failure_rate,
+        previous_failure_rate: row.failure_rate,
+        games,
+      });
+    return failure_rate;
+  };
+
+  /** Takes the answers that have come in. */
+  const collect = (context: Context, key: ConfigKey, row: ParityRow, segments: readonly Segment[]): ParityRow => {
+    const { now } = context;
+    const missing = segments.filter(({ part, samples_file }) => row.checked[part]?.samples !== samples_file.sha256);
+    const asked = Object.fromEntries(
+      missing.flatMap(({ part }) => (row.jobs[part] === undefined ? [] : [[part, row.jobs[part]]])),
+    );
+    const followed = followJobs(queue, asked);
+    const samplesOf = (part: string) => segments.find((segment) => segment.part === part)!.samples_file.sha256;
+    const checked: Record<string, Check> = { ...row.checked };
+    for (const { part, job } of followed.completed)
+      checked[part] = {
+        samples: samplesOf(part),
+        validator: job.node_id ?? "unknown",
+        figures: figuresOf(job.evidence!),
+        unreadable: null,
+      };
+    const broken = followed.failed.filter(({ workId }) => !isUnreadable(queue.show(workId)));
+    const unreadable = followed.failed.filter((failure) => !broken.includes(failure));
+    // When nothing at all can be read it is not the producers' fault, but that of the plan or the workload.
+    const isSweeping = unreadable.length === segments.length;
+    for (const { part, reason } of isSweeping ? [] : unreadable)
+      checked[part] = { samples: samplesOf(part), validator: "none", figures: null, unreadable: reason };
+    const next: ParityRow = { ...row, checked };
+    if (
+      followed.open.length > 0 ||
+      missing.some(({ part }) => row.jobs[part] === undefined && row.unchecked[part] === undefined)
+    ) {
+      const done = segments.length - followed.open.length;
+      const wait: Omit<Wait, "since"> = { for: "parity", actual: done, required: segments.length };
+      // A refusal of the queue says more than that nothing is done.
+      return followed.open.length === 0 ? next : { ...next, waits: waitsSince(row.waits, now, [wait]) };
+    }
+    const [fault] = isSweeping ? unreadable : broken;
+    if (fault !== undefined)
+      return {
+        ...next,
+        state: "failed",
+        ended_at: now,
+        waits: [],
+        failure: {
+          code: isSweeping ? "VALIDATION_REFUSED" : "VALIDATION_FAILED",
+          message: `check ${fault.workId} of part ${fault.part} failed (${fault.code}): ${fault.reason}`,
+          retryable: true,
+        },
+      };
+    return { ...next, state: "done", ended_at: now, waits: [], failure_rate: tellEnd(context, key, next, segments) };
+  };
+
+  const reconcile = (context: Context, configKey: string): void => {
+    const { rows, now } = context;
+    const config = rows.get(configs, configKey);
+    const iteration = rows.get(iterations, configKey);
+    if (config === undefined || !isTurnOf("data_sync", iteration)) return;
+    if (!config.plan.kinds.includes("validation")) return;
+    const selfplay = rows.get(selfplayWork, configKey);
+    if (selfplay?.iteration !== iteration.iteration || selfplay.state !== "done") return;
+    const known = rows.get(parities, configKey);
+    const row = known !== undefined && isFor(known, iteration) ? known : begin(iteration, known, now);
+    if (row.state !== "running") return;
+    const { segments } = selfplay.own;
+    const asked = config.paused === null ? ask(context, config, row, segments) : row;
+    // Jobs that are added in this very commit cannot have ended; to the queue they are not there yet.
+    const isNew = Object.keys(asked.jobs).length > Object.keys(row.jobs).length;
+    const wait = { for: "parity", actual: 0, required: segments.length };
+    const next = isNew
+      ? { ...asked, waits: waitsSince(row.waits, now, [wait]) }
+      : collect(context, config.plan.config_key, asked, segments);
+    putChanged(rows, parities, configKey, next);
+  };
+
+  return defineDaemon({
+    name: "parity_validator",
+    layer: 4,
+    placement: "leader",
+    alsoKnownAs: ["INTEGRITY_CHECK", "ParityValidator"],
+    dependsOn: ["event_router"],
+    emits: [
+      "WORK_QUEUED",
+      "PARITY_VALIDATION_STARTED",
+      "PARITY_VALIDATION_COMPLETED",
+      "PARITY_FAILURE_RATE_CHANGED",
+      "DATA_QUALITY_ALERT",
+    ],
+    state: { tables: { parities } },
+    on: {
+      PIPELINE_STAGE_ENTERED: ({ payload }, context: Context) => {
+        if (payload.pipeline_stage === "data_sync") reconcile(context, payload.config_key);
+      },
+      DATABASE_CREATED: ({ payload: { config_key } }, context: Context) => reconcile(context, config_key),
+      ...onEach(["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"], ({ payload }, context: Context) => {
+        if (payload.work_type === "validation" && payload.config_key !== undefined)
+          reconcile(context, payload.config_key);
+      }),
+    },
+    loop: {
+      everyMs: settings.everyMs ?? 2_000,
+      tick(context) {
+        for (const [key] of context.rows.list(configs)) reconcile(context, key);
+      },
+    },
+    health: ({ rows }) => {
+      const all = rows.list(parities);
+      const [bad] = all.filter(([, { failure }]) => failure !== null);
+      const details = { failure_rates: Object.fromEntries(all.map(([key, { failure_rate }]) => [key, failure_rate])) };
+      return bad === undefined
+        ? { status: "running", message: "", details }
+        : { status: "degraded", message: `${bad[0]}: ${bad[1].failure?.message}`, details };
+    },
+  });
+};

@@ -1,0 +1,192 @@
+/** The units between the first game and the training file, with real router, queue and SQL, and time that the test moves. */
+import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
+import { storeModules } from "../../../src/app/store-modules.ts";
+import { DaemonManager } from "../../../src/daemons/index.ts";
+import type { Unit } from "../../../src/daemons/unit.ts";
+import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit-runtime.ts";
+import { builtinRows, createCatalog } from "../../../src/events/index.ts";
+import { type Json, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
+import { type ConfigPlanInput, configPlanSchema, configs } from "../../../src/pipeline/config-plan.ts";
+import { autoExport } from "../../../src/pipeline/data/auto-export.daemon.ts";
+import { parityValidator } from "../../../src/pipeline/data/parity-validator.daemon.ts";
+import { qualityMonitor } from "../../../src/pipeline/data/quality-monitor.daemon.ts";
+import { type Iteration, iterations } from "../../../src/pipeline/iteration.ts";
+import { queuePopulator } from "../../../src/pipeline/selfplay/queue-populator.daemon.ts";
+import { selfplayOrchestrator } from "../../../src/pipeline/selfplay/selfplay-orchestrator.daemon.ts";
+import { selfplayScheduler } from "../../../src/pipeline/selfplay/selfplay-scheduler.daemon.ts";
+import type { RatedChampion } from "../../../src/pipeline/selfplay/strength.port.ts";
+import type { Stage } from "../../../src/pipeline/stages.ts";
+import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
+import { type JobFilter, type WorkKinds, WorkQueue } from "../../../src/work/index.ts";
+import { driver } from "../../support/virtual-time.ts";
+import { PLENTY } from "../work/work-world.ts";
+import { createPlayer, loopKinds, type PlayerOptions, sha } from "./player.ts";
+import { createShelf, shelfModule } from "./shelf.ts";
+
+export const KEY = "othello6_2p";
+export const CHAMPION = sha("champion");
+
+export interface LoopWorldOptions extends PlayerOptions {
+  readonly nodes?: readonly string[];
+  readonly allowPendingGate?: boolean;
+  readonly kinds?: WorkKinds;
+  /** Time between two ticks; a test of events sets it so high that no tick comes. */
+  readonly everyMs?: number;
+}
+
+const HOUR = 3_600_000;
+
+export function loopWorld(options: LoopWorldOptions = {}) {
+  const clock = virtualClock();
+  const store = memoryStore([...storeModules, shelfModule], clock);
+  const catalog = createCatalog(builtinRows);
+  const log = silentLog();
+  const router = new EventRouter({ catalog, store, clock, random: seededRandom(1), log, nodeId: "n1" });
+  const queue = new WorkQueue({
+    router,
+    store,
+    clock,
+    random: seededRandom(2),
+    kinds: options.kinds ?? loopKinds,
+  }) as unknown as WorkQueue;
+  const shelf = createShelf(store);
+  const player = createPlayer(options);
+  const nodes = { known: [...(options.nodes ?? ["a", "b"])] };
+  const strength: { history: RatedChampion[] } = { history: [] };
+  const runtimes: UnitRuntime[] = [];
+  const driven = driver(clock);
+  const settings = { everyMs: options.everyMs ?? 1_000 };
+  const units = {
+    scheduler: () => selfplayScheduler({ settings }),
+    populator: (more: { mostOpen?: number } = {}) =>
+      queuePopulator({
+        queue,
+        strengthOf: () => strength.history,
+        nodes: () => nodes.known,
+        settings: { ...settings, ...more },
+      }),
+    orchestrator: () => selfplayOrchestrator({ queue, catalog: shelf, settings }),
+    validator: () => parityValidator({ queue, nodes: () => nodes.known, settings }),
+    monitor: () => qualityMonitor({ catalog: shelf, allowPendingGate: options.allowPendingGate ?? false, settings }),
+    exporter: () => autoExport({ queue, catalog: shelf, settings }),
+  };
+  const write = (change: (rows: WriteSet) => void) =>
+    driven(router.transact({ source: "test" }, ({ rows }) => change(rows)));
+
+  return {
+    clock,
+    store,
+    router,
+    queue,
+    shelf,
+    player,
+    nodes,
+    strength,
+    units,
+    driven,
+    write,
+    allUnits: (): Unit[] => [
+      units.scheduler(),
+      units.populator(),
+      units.orchestrator(),
+      units.validator(),
+      units.monitor(),
+      units.exporter(),
+    ],
+    pass: (ms: number) => driven(new Promise<void>((resolve) => void clock.after(ms, resolve))),
+    async runtime(all: readonly Unit[]): Promise<UnitRuntime> {
+      const registry = { catalog, units: all, parts: [], ingress: [], excused: {}, delegations: [] };
+      const manager = new DaemonManager({ clock, random: seededRandom(3), log, nodeId: "n1", pid: 1 });
+      const runtime = createUnitRuntime({ registry, router: router as unknown as EventRouter, clock, log, manager });
+      runtimes.push(runtime);
+      await driven(runtime.start());
+      return runtime;
+    },
+    plan: (given: Partial<ConfigPlanInput> = {}, key = KEY) =>
+      write((rows) =>
+        rows.put(configs, key, {
+          plan: configPlanSchema.parse({
+            config_key: key,
+            seed: 7,
+            games_per_iteration: 40,
+            games_per_job: 10,
+            ...given,
+          }),
+          paused: null,
+        }),
+      ),
+    pause: (reason: string | null, key = KEY) =>
+      write((rows) =>
+        rows.put(configs, key, {
+          ...rows.get(configs, key)!,
+          paused: reason === null ? null : { by: "ann", at: clock.now(), reason },
+        }),
+      ),
+    /** It is a stage's turn. Only the row says so unless `wake` is set. */
+    async turn(stage: Stage, given: Partial<Iteration> & { wake?: boolean; key?: string } = {}) {
+      const { wake = false, key = KEY, ...more } = given;
+      const row: Iteration = {
+        iteration: 1,
+        stage,
+        attempt: 1,
+        state: "running",
+        opened_at: clock.now(),
+        stage_since: clock.now(),
+        deadline: clock.now() + HOUR,
+        champion: CHAMPION,
+        waits: [],
+        failures: [],
+        not_before: null,
+        ...more,
+      };
+      await write((rows) => rows.put(iterations, key, row));
+      if (!wake) return;
+      const { iteration, attempt } = row;
+      const payload = { config_key: key, pipeline_stage: stage, iteration, attempts: attempt };
+      await driven(router.publish("PIPELINE_STAGE_ENTERED", payload as never, { source: "test" }));
+    },
+    row: <T extends Json>({ table }: StateTable<T>, key = KEY): T | undefined => {
+      const [found] = store.read<{ value: string }>(
+        "SELECT value FROM state_rows WHERE table_name = ? AND key = ?",
+        table,
+        key,
+      );
+      return found === undefined ? undefined : (JSON.parse(found.value) as T);
+    },
+    said: (eventType?: string) =>
+      router
+        .history({ fromJournal: true, limit: 10_000, ...(eventType === undefined ? {} : { eventType }) })
+        .map((event) => ({ eventType: event.eventType, payload: event.payload as Record<string, unknown> })),
+    jobs: (workType: string, more: JobFilter = {}) => queue.list({ workType, limit: 1_000, ...more }),
+    /** A node does one job; false if there was none for it. */
+    async work(node = "a", kinds?: readonly string[]): Promise<boolean> {
+      const [lease] = await queue.claim({
+        node_id: node,
+        most: 1,
+        offer: PLENTY,
+        ...(kinds === undefined ? {} : { kinds }),
+      });
+      if (lease === undefined) return false;
+      await queue.start(lease);
+      const outcome = player.do(lease, node);
+      if ("failure" in outcome) await queue.fail(lease, outcome.failure);
+      else await queue.complete(lease, outcome.evidence);
+      return true;
+    },
+    /** All nodes in turn, until nothing is left to do. */
+    async workAll(): Promise<number> {
+      let done = 0;
+      for (let idle = 0; idle < nodes.known.length; done += 1) {
+        const worked = await this.work(nodes.known[done % nodes.known.length]!);
+        idle = worked ? 0 : idle + 1;
+      }
+      return done;
+    },
+    async close() {
+      for (const runtime of runtimes) await driven(runtime.stop());
+      await driven(router.stop());
+      await store.close();
+    },
+  };
+}
+export type LoopWorld = ReturnType<typeof loopWorld>;
