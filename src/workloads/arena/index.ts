@@ -42,7 +42,15 @@ export {
   type RoundReport,
 } from "./loop/bare-loop.ts";
 export { type LadderMatch, type LadderPlan, playLadder, rungsOf } from "./loop/ladder.ts";
-export { type BlockResult, createTally, distinctOpenings, playBlock, playGame, type Tally } from "./loop/match.ts";
+export {
+  type BlockResult,
+  createTally,
+  distinctOpenings,
+  playBlock,
+  playGame,
+  playOpening,
+  type Tally,
+} from "./loop/match.ts";
 export { createPool, type Pool } from "./loop/pool.ts";
 export {
   DEFAULT_SELF_PLAY,
