@@ -116,6 +116,18 @@ class Job:
         known = ", ".join(each["name"] for each in self.inputs) or "none"
         raise BadInput(f'the job has no input "{name}"; it has: {known}')
 
+    def has_input(self, name: str) -> bool:
+        """Whether the job has an input of that name."""
+        return any(each["name"] == name for each in self.inputs)
+
+    def inputs_like(self, prefix: str) -> List[str]:
+        """The paths of all inputs whose names start so, in the order of the job: ``samples-0000``, ``samples-0001``."""
+        return [each["path"] for each in self.inputs if each["name"].startswith(prefix)]
+
+    def random_of(self, *numbers: int) -> random.Random:
+        """Randomness of one thing among many, such as game 17: the same in whichever job of this seed it is done."""
+        return random.Random("/".join(str(number) for number in (self.seed, *numbers)))
+
     def parameter(self, name: str, default: Any = None, kind: Optional[type] = None) -> Any:
         """A parameter, of the given type if one is given; ``BadInput`` if it is missing without a default."""
         if name not in self.parameters:

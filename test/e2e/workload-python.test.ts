@@ -5,13 +5,21 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { arenaDeclaration } from "../../src/workloads/arena-process/index.ts";
-import { createRunner, type JobRequest, parseDeclaration, type Runner } from "../../src/workloads/process/index.ts";
+import {
+  createRunner,
+  type JobOutcome,
+  type JobRequest,
+  type PairsMessage,
+  parseDeclaration,
+  type Runner,
+} from "../../src/workloads/process/index.ts";
 import { owned } from "../support/process.ts";
 import { openBench, PATIENT, type WorkloadBench } from "../unit/workloads/bench.ts";
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const TRAINER = path("../../examples/workloads/trainer.py");
 const SELFPLAY = path("../../examples/workloads/selfplay.py");
+const NIM = path("../../examples/workloads/nim.py");
 const FAULTS = path("./parts/workload_faults.py");
 const CLIENTS = path("../../clients/python");
 
@@ -29,7 +37,7 @@ const python = (file: string, name: string): Runner => {
     command: "python3",
     args: [file],
     env: { PYTHONPATH: CLIENTS },
-    kinds: [file === SELFPLAY ? "selfplay" : "training"],
+    kinds: file === NIM ? ["selfplay", "training", "evaluation"] : [file === SELFPLAY ? "selfplay" : "training"],
     limits: PATIENT,
   });
   const runner = createRunner(
@@ -42,14 +50,18 @@ const python = (file: string, name: string): Runner => {
 };
 
 describe.skipIf(!hasPython)("the examples", () => {
-  for (const file of [SELFPLAY, TRAINER])
+  for (const [file, rules] of [
+    [SELFPLAY, 11],
+    [TRAINER, 11],
+    [NIM, 23],
+  ] as const)
     test(`${file.split("/").at(-1)} keeps all rules, as ringrift workload check says`, async () => {
       const own = owned(onTestFinished);
       const check = own.startCli(["workload", "check", "--json", "--", "python3", file], { cwd: own.folder() });
       expect(await check.exited, check.lines.join("\n")).toMatchObject({ code: 0 });
       const report = JSON.parse(check.stdout()) as { ok: boolean; results: { name: string; status: string }[] };
       expect(report.results.filter(({ status }) => status !== "passed")).toEqual([]);
-      expect(report.results).toHaveLength(11);
+      expect(report.results).toHaveLength(rules);
     });
 
   test("the trainer learns from the self-play beside it, and from the rows of the built-in games", async () => {
@@ -87,6 +99,115 @@ describe.skipIf(!hasPython)("the examples", () => {
       }
       expect(losses[1]!).toBeLessThan(losses[0]!);
       expect(losses[1]!).toBeLessThan(Math.LN2);
+    }
+  });
+});
+
+describe.skipIf(!hasPython)("the example of a whole loop", () => {
+  const config_key = "nim21_2p";
+  type Input = JobRequest["inputs"][number];
+  const made = ({ artifacts }: JobOutcome, kind: string, name = kind): Input => {
+    const { file, sha256 } = artifacts.find((each) => each.kind === kind)!;
+    return { name, path: file, sha256 };
+  };
+  const open = (name: string) => {
+    const runner = python(NIM, name);
+    return async (kind: string, parameters: JobRequest["parameters"], inputs: Input[] = []) => {
+      const pairs: PairsMessage[] = [];
+      const job = bench.job({ kind, config_key, seed: 12, parameters, inputs });
+      const outcome = await runner.runJob(job, { pairs: (message) => pairs.push(message) });
+      return { outcome, blocks: pairs.flatMap(({ blocks }) => blocks) };
+    };
+  };
+  const linesOf = ({ path: file }: Input) =>
+    readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { game: number; ply: number; left: number[]; result: number });
+
+  /** One iteration as the loop does it: the first model, games in parts, training, a match against the champion. */
+  const iterate = async (name: string) => {
+    const run = open(name);
+    const done = async (...job: Parameters<typeof run>) => {
+      const ran = await run(...job);
+      expect(ran.outcome, ran.outcome.stderr_tail).toMatchObject({ status: "completed" });
+      return ran;
+    };
+    const { outcome: fresh } = await done("training", { fresh: true, network_seed: 1 });
+    expect(fresh.metrics).toEqual({ fresh: 1, steps: 0, rows: 0 });
+    const champion = made(fresh, "model");
+    const parts: Input[] = [];
+    for (const first_game of [0, 150]) {
+      const { outcome } = await done("selfplay", { games: 150, first_game }, [champion]);
+      expect(outcome.metrics.rows).toBe(linesOf(made(outcome, "samples")).length);
+      parts.push(made(outcome, "samples", `samples-000${parts.length}`));
+    }
+    const { outcome: trained } = await done("training", { new_rows: 10, total_rows: 10, window_base: 20_000 }, [
+      ...parts,
+      made(fresh, "checkpoint"),
+    ]);
+    const candidate = made(trained, "model", "candidate");
+    const { outcome: match, blocks } = await done("evaluation", { blocks: 40 }, [
+      candidate,
+      { ...champion, name: "opponent" },
+    ]);
+    return { done, run, parts, champion, trained, candidate, match, blocks };
+  };
+
+  test("learns in one iteration, and tells its match in pairs", async () => {
+    const { done, parts, champion, trained, candidate, match, blocks } = await iterate("nim");
+    expect(trained.metrics.loss).toBeLessThan(0.25);
+    const { games, wins, losses, draws, score, redundancy, distinct_openings } = match.metrics;
+    expect({ games, draws, distinct_openings }).toEqual({ games: 80, draws: 0, distinct_openings: 40 });
+    expect(wins! + losses!).toBe(80);
+    expect(score).toBeGreaterThan(0.7);
+    expect(redundancy).toBeLessThan(0.5);
+    expect(blocks.flatMap(({ scores }) => scores).reduce((a, b) => a + b, 0)).toBe(wins);
+    expect(blocks).toHaveLength(40);
+
+    // Parts of a match are the match, and games cut into other jobs are the same games.
+    const later = await done("evaluation", { blocks: 10, first_block: 30 }, [
+      candidate,
+      { ...champion, name: "opponent" },
+    ]);
+    expect(later.blocks).toEqual(blocks.slice(30));
+    const { outcome: whole } = await done("selfplay", { games: 200, first_game: 0 }, [champion]);
+    const positions = (lines: ReturnType<typeof linesOf>) => lines.map(({ left, result }) => ({ left, result }));
+    const cut = parts.flatMap(linesOf);
+    expect(positions(linesOf(made(whole, "samples")))).toEqual(
+      positions(cut).slice(0, linesOf(made(whole, "samples")).length),
+    );
+    const perfect = await done("evaluation", { blocks: 20, candidate: "perfect" }, [
+      { ...candidate, name: "opponent" },
+    ]);
+    expect(perfect.outcome.metrics.score).toBeGreaterThan(0.6);
+  });
+
+  test("gives the same files in another process", async () => {
+    const [one, two] = [await iterate("nim-one"), await iterate("nim-two")];
+    expect(two.trained.artifacts.map(({ sha256 }) => sha256)).toEqual(
+      one.trained.artifacts.map(({ sha256 }) => sha256),
+    );
+    expect(two.blocks).toEqual(one.blocks);
+  });
+
+  test("says what is wrong with a job", async () => {
+    const run = open("nim-wrong");
+    const note = bench.input("note.txt", "no rows\n");
+    const wrong: readonly [Parameters<typeof run>, RegExp][] = [
+      [["selfplay", { games: 0 }], /games is 0/],
+      [["training", {}], /nothing to train on/],
+      [
+        ["training", {}, [{ name: "samples-0000", path: note.file, sha256: note.sha256 }]],
+        /line 1 of .* is no training row/,
+      ],
+      [["selfplay", {}, [{ name: "model", path: note.file, sha256: note.sha256 }]], /is no model/],
+      [["evaluation", { candidate: "nobody" }], /no baseline "nobody"/],
+    ];
+    for (const [job, reason] of wrong) {
+      const { outcome } = await run(...job);
+      expect(outcome).toMatchObject({ status: "failed", error: { class: "bad_input" } });
+      expect(outcome.reason).toMatch(reason);
     }
   });
 });

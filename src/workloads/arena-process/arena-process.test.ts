@@ -84,11 +84,13 @@ test("a loop of jobs is the bare loop, number for number", async () => {
     await pool.close();
   }
 
-  const first = encodeModel(createNetwork(shapeOf(game, SMALL.wide, SMALL.narrow), seededRandom(config.seed)));
-  const firstFile = join(bench.folder, "champion-0.arena");
-  writeFileSync(firstFile, first.bytes);
-  let champion: Input = { name: "model", path: firstFile, sha256: first.hash };
-  let checkpoint: Input[] = [];
+  const { outcome: fresh } = await run({
+    kind: "training",
+    parameters: { ...SMALL, network_seed: config.seed, fresh: true },
+  });
+  expect(done(fresh).metrics).toEqual({ fresh: 1, steps: 0, rows: 0 });
+  let champion = inputOf(fresh, "model");
+  let checkpoint = [inputOf(fresh, "checkpoint")];
   const samples: Input[] = [];
   let rows = 0;
   for (const round of [1, 2]) {

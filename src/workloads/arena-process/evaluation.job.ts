@@ -4,10 +4,12 @@ import {
   createPlayer,
   createTally,
   distinctOpenings,
+  fingerprint,
   type Game,
   type Player,
   type PlayerSpec,
   playBlock,
+  playOpening,
   type SearchConfig,
   specOf,
 } from "../arena/index.ts";
@@ -34,6 +36,17 @@ async function specFor(
   );
 }
 
+/** Openings that end in different positions; a small game may not have as many as were asked for. */
+function distinctPositions(game: Game, plies: number, openings: readonly number[]): number {
+  const state = game.newState();
+  const moves = new Int32Array(game.moves);
+  const prints = openings.map((seed) => {
+    playOpening(game, plies, seed, state, moves);
+    return fingerprint(game, state);
+  });
+  return new Set(prints).size;
+}
+
 /**
  * A match between the inputs `candidate` and `opponent`, or baselines by name, in blocks: one opening, the candidate in
  * every seat. Block number n of a seed is the same block in whichever job it is played; the results go out as `pairs`.
@@ -54,6 +67,7 @@ export const evaluationJob =
     const opponents = Array.from({ length: game.players - 1 }, opponent);
     const { first_block: first, blocks } = given;
     const openings = distinctOpenings(game, given.opening_plies, seedOf(job), first + blocks).slice(first);
+    const distinct = distinctPositions(game, given.opening_plies, openings);
     const tally = createTally(game.players);
     let untold: { opening: number; scores: number[] }[] = [];
     const tell = () => {
@@ -61,7 +75,7 @@ export const evaluationJob =
       untold = [];
     };
     for (const [i, opening] of openings.entries()) {
-      job.progress(i * game.players, { total: blocks * game.players });
+      job.progress(i * game.players, { total: blocks * game.players, metrics: { games: i * game.players } });
       await job.pause();
       const result: BlockResult = playBlock(game, candidate, opponents, given.opening_plies, opening);
       tally.add([result]);
@@ -70,5 +84,5 @@ export const evaluationJob =
     }
     tell();
     const { games, wins, draws, losses, score, redundancy } = tally;
-    return { games, wins, draws, losses, score, redundancy };
+    return { games, wins, draws, losses, score, redundancy, blocks, distinct_openings: distinct };
   };

@@ -22,8 +22,11 @@ const search = (fallback: SearchConfig) => ({
   noise_total: z.number().positive().default(fallback.noiseTotal),
 });
 
-export const selfPlayParameters = z.strictObject({
-  games: whole(1, 1, 100_000),
+/** `arena` is our own container, `npz` what NumPy reads. */
+const format = (fallback: "arena" | "npz") => z.enum(["arena", "npz"]).default(fallback);
+
+/** All that decides a game beside its seed and its network. */
+const playing = {
   /** The place of the first game among all games of its seed, where several jobs share one. */
   first_game: whole(0),
   ...network,
@@ -32,12 +35,38 @@ export const selfPlayParameters = z.strictObject({
   late_temperature: z.number().positive().default(DEFAULT_SELF_PLAY.lateTemperature),
   temperature_plies: whole(DEFAULT_SELF_PLAY.temperaturePlies),
   random_plies: whole(DEFAULT_SELF_PLAY.randomPlies),
-  /** `arena` is our own container, `npz` what NumPy reads. */
-  format: z.enum(["arena", "npz"]).default("arena"),
+};
+
+export const selfPlayParameters = z.strictObject({
+  games: whole(1, 1, 100_000),
+  ...playing,
+  format: format("arena"),
+});
+
+/** What the games were played with, so that some of them can be played again. */
+export const validationParameters = z.strictObject({
+  ...playing,
+  /** How many games there should be; however many there are, unless given. */
+  games: z.int().min(1).max(100_000).optional(),
+  /** The seed of the job that played them; that of this job unless given. */
+  game_seed: z.int().min(0).optional(),
+  /** The share of games that is played again, at least one. */
+  parity_share: share(0.02),
+  format: format("arena"),
+});
+
+export const exportParameters = z.strictObject({
+  /** `shard`: rows of segments become a training file. `combine`: training files become one. */
+  mode: z.enum(["shard", "combine"]).default("shard"),
+  /** The share of positions, by hash, that is kept out of training. */
+  holdout_share: z.number().min(0).max(0.5).default(0.02),
+  format: format("npz"),
 });
 
 export const trainingParameters = z.strictObject({
   ...network,
+  /** Writes the network of `network_seed` as it is, without training. */
+  fresh: z.boolean().default(false),
   /** Batches to train; follows from the new rows unless given. */
   steps: z.int().min(1).max(10_000_000).optional(),
   /** Rows that are new since the last training; those of the last input unless given. */
@@ -52,7 +81,14 @@ export const trainingParameters = z.strictObject({
   window_base: whole(DEFAULT_REPLAY.base, 1),
   window_share: share(DEFAULT_REPLAY.share),
   window_most: whole(DEFAULT_REPLAY.most, 1),
+  /** Of the held-out rows, so many of the newest are measured. */
+  holdout_rows: whole(4_000, 1),
+  /** Training ends after so many measurements in a row without a better one, and keeps the best; 0 for never. */
+  patience: whole(0, 0, 1_000_000),
+  /** Batches between two measurements; a tenth of all unless given. */
+  check_steps: z.int().min(1).optional(),
 });
+export type TrainingParameters = z.output<typeof trainingParameters>;
 
 export const evaluationParameters = z.strictObject({
   blocks: whole(10, 1, 100_000),
@@ -80,14 +116,14 @@ export const searchOf = (given: z.output<z.ZodObject<ReturnType<typeof search>>>
   noiseTotal: given.noise_total,
 });
 
-export const selfPlayOf = (given: z.output<typeof selfPlayParameters>): SelfPlayConfig => ({
+export const selfPlayOf = (given: z.output<z.ZodObject<typeof playing>>): SelfPlayConfig => ({
   temperature: given.temperature,
   lateTemperature: given.late_temperature,
   temperaturePlies: given.temperature_plies,
   randomPlies: given.random_plies,
 });
 
-export const trainerOf = (given: z.output<typeof trainingParameters>): TrainerConfig => ({
+export const trainerOf = (given: TrainingParameters): TrainerConfig => ({
   batch: given.batch,
   rate: given.rate,
   searchShare: given.search_share,

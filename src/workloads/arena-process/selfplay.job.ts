@@ -11,6 +11,7 @@ import {
   selfPlay,
 } from "../arena/index.ts";
 import type { JobHandler } from "../process/index.ts";
+import { nothingMade } from "./failures.ts";
 import { freshNetwork, type JobWorld, seedOf } from "./job-world.ts";
 import { parseParameters, searchOf, selfPlayOf, selfPlayParameters } from "./parameters.ts";
 
@@ -29,7 +30,7 @@ export const selfPlayJob =
     const parts: Samples[] = [];
     const games: GameRecord[] = [];
     for (let i = 0; i < given.games; i += 1) {
-      job.progress(i, { total: given.games });
+      job.progress(i, { total: given.games, metrics: { games: i } });
       await job.pause();
       const played = selfPlay(game, search, selfPlayOf(given), [mixSeed(seed, given.first_game + i)]);
       played.samples.game.fill(i);
@@ -37,6 +38,7 @@ export const selfPlayJob =
       games.push(...played.games);
     }
     const samples = joinSamples(parts, game);
+    if (samples.count === 0) throw nothingMade("The games are over before a move was searched; lower `random_plies`.");
     const model = job.message.inputs.find(({ name }) => name === "model")?.sha256 ?? null;
     const origin = { model, seed, first_game: given.first_game };
     const isNpz = given.format === "npz";
@@ -52,5 +54,10 @@ export const selfPlayJob =
       rows: games.length,
       meta: { config_key: game.configKey },
     });
-    return { games: games.length, rows: samples.count };
+    const outcomes = Array.from({ length: game.players + 1 }, (_, seat) => [
+      `outcome_${seat}`,
+      games.filter(({ outcome }) => outcome === seat).length,
+    ]);
+    const plies = games.reduce((sum, { moves }) => sum + moves.length, 0);
+    return { games: games.length, rows: samples.count, plies_sum: plies, ...Object.fromEntries(outcomes) };
   };

@@ -1,6 +1,5 @@
-import { OperatingError, seededRandom } from "../../kernel/index.ts";
+import { seededRandom } from "../../kernel/index.ts";
 import {
-  createReplay,
   createTrainer,
   decodeCheckpoint,
   encodeCheckpoint,
@@ -9,14 +8,14 @@ import {
   type Momentum,
   type Network,
   readWithin,
-  windowRows,
+  type Samples,
+  type Trainer,
 } from "../arena/index.ts";
 import { badInput, type JobHandler, type ServedJob } from "../process/index.ts";
-import { freshNetwork, type JobWorld, readSamples, seedOf } from "./job-world.ts";
-import { parseParameters, trainerOf, trainingParameters } from "./parameters.ts";
-
-/** Batches between two looks at what the worker says. */
-const STEPS_A_BREATH = 16;
+import { naming } from "./failures.ts";
+import { freshNetwork, inputsLike, type JobWorld, seedOf } from "./job-world.ts";
+import { parseParameters, type TrainingParameters, trainerOf, trainingParameters } from "./parameters.ts";
+import { lossOf, newestRows, runTraining, windowOf } from "./training-run.ts";
 
 interface Start {
   readonly network: Network;
@@ -24,68 +23,90 @@ interface Start {
 }
 
 /** Where training begins: at a checkpoint, at a model, or at nothing. Never on a network that others still use. */
-async function startOf(
-  job: ServedJob,
-  game: Game,
-  world: JobWorld,
-  given: { wide: number; narrow: number; network_seed: number },
-): Promise<Start> {
+async function startOf(job: ServedJob, game: Game, world: JobWorld, given: TrainingParameters): Promise<Start> {
   const checkpoint = job.message.inputs.find(({ name }) => name === "checkpoint");
-  if (checkpoint !== undefined) return decodeCheckpoint(await readWithin(checkpoint.path), game);
+  if (checkpoint !== undefined)
+    return naming(checkpoint, async () => decodeCheckpoint(await readWithin(checkpoint.path), game));
   const model = await world.model(job, "model", game);
   if (model === undefined) return { network: freshNetwork(game, given) };
   return { network: { layout: model.layout, weights: model.weights.slice() } };
 }
 
+async function readAll(job: ServedJob, world: JobWorld, game: Game, prefix: string): Promise<Samples[]> {
+  const parts: Samples[] = [];
+  for (const input of inputsLike(job, prefix)) {
+    parts.push(await world.samples(input, game));
+    await job.pause();
+  }
+  return parts;
+}
+
+type About = Readonly<Record<string, string | number>>;
+
+async function write(
+  job: ServedJob,
+  made: Pick<Trainer, "network" | "momentum">,
+  steps: number,
+  about: About,
+): Promise<void> {
+  const samples = inputsLike(job, "samples").map(({ sha256 }) => sha256);
+  const origin = { samples, seed: seedOf(job), steps };
+  await job.writeArtifact("model.arena", encodeModel(made.network, origin).bytes, { kind: "model", meta: about });
+  await job.writeArtifact("checkpoint.arena", encodeCheckpoint(made, origin).bytes, {
+    kind: "checkpoint",
+    meta: about,
+  });
+}
+
+/** The network that knows nothing, for a config that has none yet. */
+async function writeFresh(job: ServedJob, game: Game, given: TrainingParameters) {
+  const unwanted = job.message.inputs[0];
+  if (unwanted !== undefined)
+    throw badInput(`A fresh network is made of nothing; "${unwanted.name}" would be left unread.`);
+  job.progress(0, { total: 1 });
+  const network = freshNetwork(game, given);
+  await write(job, createTrainer(network, game.symmetries, trainerOf(given)), 0, { config_key: game.configKey });
+  return { fresh: 1, steps: 0, rows: 0 };
+}
+
 /**
- * Trains on the newest rows of the inputs `samples...`, oldest file first; artifacts `model` and `checkpoint`. With the
- * checkpoint of the last job as an input it goes on as if it had never stopped.
+ * Trains on the newest rows of the inputs `samples...`, oldest file first, and measures on those of `holdout...`; artifacts
+ * `model` and `checkpoint`. With the checkpoint of the last job as an input it goes on as if it had never stopped.
  */
 export const trainingJob =
   (world: JobWorld): JobHandler =>
   async (job) => {
     const given = parseParameters(trainingParameters, job.message.parameters);
     const game = world.game(job.message.config_key);
-    const files = job.message.inputs.filter(({ name }) => name.startsWith("samples"));
-    const parts = [];
-    for (const { path } of files) {
-      parts.push(await readSamples(path, game));
-      await job.pause();
-    }
+    if (given.fresh) return writeFresh(job, game, given);
+    job.progress(0);
+    const parts = await readAll(job, world, game, "samples");
     const rows = parts.reduce((sum, { count }) => sum + count, 0);
     if (rows === 0) throw badInput("There is nothing to train on: give inputs whose names start with `samples`.");
-
-    const { window_base: base, window_share: share, window_most: most } = given;
-    const window = Math.min(rows, windowRows(Math.max(rows, given.total_rows ?? rows), { base, share, most }));
-    const replay = createReplay(game, { base: window, share: 0, most: window });
-    for (const part of parts) replay.add(part);
+    const window = windowOf(parts, given, game);
+    const holdout = newestRows(await readAll(job, world, game, "holdout"), given.holdout_rows, game);
 
     const start = await startOf(job, game, world, given);
     const trainer = createTrainer(start.network, game.symmetries, trainerOf(given), start.momentum);
-    const random = seededRandom(seedOf(job));
     const newRows = given.new_rows ?? parts.at(-1)!.count;
     const steps = given.steps ?? Math.max(1, Math.ceil((newRows * given.samples_per_row) / given.batch));
-    let policy = 0;
-    let value = 0;
-    for (let i = 0; i < steps; i += 1) {
-      if (i % STEPS_A_BREATH === 0) {
-        job.progress(i, { total: steps, ...(i === 0 ? {} : { metrics: { policy_loss: (policy * steps) / i } }) });
-        await job.pause();
-      }
-      const losses = trainer.step(replay.samples, () => replay.draw(random), random);
-      policy += losses.policy / steps;
-      value += losses.value / steps;
-    }
-    if (!Number.isFinite(policy + value))
-      throw new OperatingError("ARENA_TRAINING_DIVERGED", "The losses are no numbers.", {
-        hint: "Lower the learning rate.",
-      });
-    const origin = { samples: files.map(({ sha256 }) => sha256), seed: seedOf(job), steps };
-    const about = { config_key: game.configKey, policy_loss: policy, value_loss: value };
-    await job.writeArtifact("model.arena", encodeModel(trainer.network, origin).bytes, { kind: "model", meta: about });
-    await job.writeArtifact("checkpoint.arena", encodeCheckpoint(trainer, origin).bytes, {
-      kind: "checkpoint",
-      meta: about,
-    });
-    return { policy_loss: policy, value_loss: value, rows, window_rows: replay.size, steps };
+    const random = seededRandom(seedOf(job));
+    const trained = await runTraining(job, trainer, window, holdout, { given, steps, random });
+
+    const { policy, value, measure } = trained;
+    const losses = { loss: lossOf(trained, given), policy_loss: policy, value_loss: value };
+    const measured =
+      measure === undefined
+        ? {}
+        : { validation_loss: lossOf(measure, given), policy_accuracy: measure.accuracy, holdout_rows: holdout.count };
+    await write(job, trained, trained.keptStep, { config_key: game.configKey, ...losses, ...measured });
+    return {
+      ...losses,
+      ...measured,
+      rows,
+      window_rows: window.count,
+      steps: trained.steps,
+      kept_step: trained.keptStep,
+      early_stopped: trained.steps < steps ? 1 : 0,
+    };
   };

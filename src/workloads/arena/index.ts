@@ -22,13 +22,13 @@ export type { Table } from "./console/table.ts";
 export { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from "./files/checkpoint-file.ts";
 export { type EncodedFile, MOST_FILE_BYTES } from "./files/container.ts";
 export type { FileFault } from "./files/errors.ts";
-export { decodeGames, encodeGames, type GamesFile } from "./files/games-file.ts";
+export { decodeGames, decodeUnplayedGames, encodeGames, faultOfGame, type GamesFile } from "./files/games-file.ts";
 export { decodeModel, encodeModel, type Model } from "./files/model-file.ts";
 export { decodeNpz, encodeNpz } from "./files/npz.ts";
 export { decodeSamples, encodeSamples, type SamplesFile } from "./files/samples-file.ts";
 export { readWithin, writeOnce } from "./files/store.ts";
 export { CONFIG_KEYS, createGame, DEFAULT_CONFIG_KEY } from "./games/catalog.ts";
-export { type Game, isOver, OUTCOME, PLY, type State, scores, TURN } from "./games/game.ts";
+export { fingerprint, type Game, isOver, OUTCOME, PLY, type State, scores, TURN } from "./games/game.ts";
 export { perft } from "./games/perft.ts";
 export {
   bareLoop,
@@ -42,7 +42,15 @@ export {
   type RoundReport,
 } from "./loop/bare-loop.ts";
 export { type LadderMatch, type LadderPlan, playLadder, rungsOf } from "./loop/ladder.ts";
-export { type BlockResult, createTally, distinctOpenings, playBlock, playGame, type Tally } from "./loop/match.ts";
+export {
+  type BlockResult,
+  createTally,
+  distinctOpenings,
+  playBlock,
+  playGame,
+  playOpening,
+  type Tally,
+} from "./loop/match.ts";
 export { createPool, type Pool } from "./loop/pool.ts";
 export {
   DEFAULT_SELF_PLAY,
@@ -56,15 +64,17 @@ export { createPlayer, type MatchTask, type PlayerSpec, type SelfPlayTask, share
 export { shapeOf } from "./net/layout.ts";
 export { createNetwork, type Network } from "./net/network.ts";
 export { createReplay, DEFAULT_REPLAY, type Replay, type ReplayConfig, windowRows } from "./net/replay.ts";
-export { joinSamples, type Samples } from "./net/samples.ts";
+export { copySamples, emptySamples, joinSamples, type Samples } from "./net/samples.ts";
 export {
   createTrainer,
   DEFAULT_TRAINER,
   type Losses,
+  type Measure,
   type Momentum,
   type Trainer,
   type TrainerConfig,
 } from "./net/trainer.ts";
+export { log } from "./numerics/exp-log.ts";
 export { mixSeed } from "./numerics/samplers.ts";
 export { networkEvaluator } from "./search/evaluator.ts";
 export { createSearch, DEFAULT_SEARCH, type Search, type SearchConfig } from "./search/puct.ts";

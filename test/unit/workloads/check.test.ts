@@ -82,7 +82,9 @@ test("a program that says no hello ends the check at once", async () => {
 test("the built-in games keep all rules", async () => {
   const { args } = arenaDeclaration();
   const report = await check(args);
-  expect(report.results.filter(({ status }) => status !== "passed")).toEqual([]);
-  expect(report.program?.kinds).toEqual(["selfplay", "training", "evaluation"]);
-  expect(report.results.length).toBe(23);
+  expect(named(report, "failed")).toEqual([]);
+  // An export of a few rows may be over before it can be cancelled.
+  expect(named(report, "skipped").filter((name) => name !== "cancel export")).toEqual([]);
+  expect(report.program?.kinds).toEqual(["selfplay", "validation", "export", "training", "evaluation"]);
+  expect(report.results.length).toBe(35);
 });

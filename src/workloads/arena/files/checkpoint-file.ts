@@ -2,7 +2,7 @@
 import type { Json } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
 import type { Momentum, Trainer } from "../net/trainer.ts";
-import { columnOf, decodeFile, type EncodedFile, encodeFile } from "./container.ts";
+import { columnOf, decodeFile, type EncodedFile, encodeFile, hashOf } from "./container.ts";
 import { fileFault } from "./errors.ts";
 import { describeShape, type Model, networkFrom } from "./model-file.ts";
 
@@ -13,7 +13,10 @@ export interface Checkpoint extends Model {
   readonly momentum: Momentum;
 }
 
-export function encodeCheckpoint({ network, momentum }: Trainer, origin: Json = {}): EncodedFile {
+export function encodeCheckpoint(
+  { network, momentum }: Pick<Trainer, "network" | "momentum">,
+  origin: Json = {},
+): EncodedFile {
   const shape = [network.layout.length];
   return encodeFile({
     kind: KIND,
@@ -42,7 +45,7 @@ export function decodeCheckpoint(bytes: Uint8Array, game: Game): Checkpoint {
   };
   return {
     network,
-    hash: file.hash,
+    hash: hashOf(bytes),
     origin,
     momentum: { first: moments("first_moments"), second: moments("second_moments"), steps },
   };

@@ -29,7 +29,7 @@ export interface FileContent {
 
 export interface EncodedFile {
   readonly bytes: Uint8Array;
-  /** SHA-256 of the bytes, in hex. */
+  /** SHA-256 of the bytes, in hex; computed when it is asked for. */
   readonly hash: string;
 }
 
@@ -57,6 +57,18 @@ const typeOf = (data: Column): ColumnType => {
 
 export const hashOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
+/** Bytes and their name. Whoever passes them on hashes them once more by itself, so the hash waits until it is wanted. */
+export function encodedFile(bytes: Uint8Array): EncodedFile {
+  let known: string | undefined;
+  return {
+    bytes,
+    get hash() {
+      known ??= hashOf(bytes);
+      return known;
+    },
+  };
+}
+
 /** Column bytes in the file's order; a copy, so that views into shared memory are settled. */
 export function columnBytes(data: Column): Buffer {
   const bytes = Buffer.from(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
@@ -67,9 +79,13 @@ export function columnBytes(data: Column): Buffer {
       : bytes.swap32();
 }
 
+/** The column in these bytes: a view of them where they lie as the machine wants them, and a copy otherwise. */
 export function columnFrom(bytes: Uint8Array, type: ColumnType): Column {
-  const copy = Buffer.from(Uint8Array.from(bytes).buffer);
   const Type = TYPES[type];
+  const size = Type.BYTES_PER_ELEMENT;
+  if (bytes.byteOffset % size === 0 && (endianness() === "LE" || size === 1))
+    return new Type(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / size);
+  const copy = Buffer.from(Uint8Array.from(bytes).buffer);
   if (endianness() !== "LE" && Type.BYTES_PER_ELEMENT === 2) copy.swap16();
   if (endianness() !== "LE" && Type.BYTES_PER_ELEMENT === 4) copy.swap32();
   return new Type(copy.buffer, copy.byteOffset, copy.byteLength / Type.BYTES_PER_ELEMENT);
@@ -88,8 +104,7 @@ export function encodeFile(content: FileContent): EncodedFile {
   const length = Buffer.alloc(4);
   length.writeUInt32LE(header.length);
   const body = Buffer.concat([MAGIC, length, header, ...content.columns.map(({ data }) => columnBytes(data))]);
-  const bytes = Buffer.concat([body, hash("sha256", body, "buffer")]);
-  return { bytes, hash: hashOf(bytes) };
+  return encodedFile(Buffer.concat([body, hash("sha256", body, "buffer")]));
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -125,7 +140,7 @@ const columnSpec = (value: unknown): { name: string; shape: number[]; type: Colu
 };
 
 /** Reads a file of one kind and one version, or says in a typed error why it cannot. */
-export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent & { readonly hash: string } {
+export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length < MAGIC.length || !file.subarray(0, MAGIC.length).equals(MAGIC))
     throw fileFault("ARENA_FILE_CORRUPT", "This is no file of the arena: it does not start with its mark.");
@@ -171,7 +186,7 @@ export function decodeFile(bytes: Uint8Array, kind: string, version: number): Fi
     at += size;
     return { name, shape, data };
   });
-  return { kind, version, about: header.about as { readonly [key: string]: Json }, columns, hash: hashOf(file) };
+  return { kind, version, about: header.about as { readonly [key: string]: Json }, columns };
 }
 
 /** A column by name, type and shape; anything else is a corrupt file. */

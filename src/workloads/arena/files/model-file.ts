@@ -2,7 +2,7 @@ import { canonicalJson, type Json } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
 import { layoutOf, type NetworkShape, shapeOf } from "../net/layout.ts";
 import type { Network } from "../net/network.ts";
-import { columnOf, decodeFile, type EncodedFile, encodeFile, type NamedColumn } from "./container.ts";
+import { columnOf, decodeFile, type EncodedFile, encodeFile, hashOf, type NamedColumn } from "./container.ts";
 import { fileFault } from "./errors.ts";
 
 const KIND = "model";
@@ -63,5 +63,5 @@ export function networkFrom(
 export function decodeModel(bytes: Uint8Array, game: Game): Model {
   const file = decodeFile(bytes, KIND, VERSION);
   const { origin = {}, ...shape } = file.about;
-  return { network: networkFrom(shape, file.columns, game), hash: file.hash, origin };
+  return { network: networkFrom(shape, file.columns, game), hash: hashOf(bytes), origin };
 }

@@ -9,7 +9,6 @@ export const SAMPLES_VERSION = 1;
 
 export interface SamplesFile {
   readonly samples: Samples;
-  readonly hash: string;
   readonly origin: Json;
 }
 
@@ -88,5 +87,5 @@ export const encodeSamples = (samples: Samples, origin: Json = {}): EncodedFile 
 export function decodeSamples(bytes: Uint8Array): SamplesFile {
   const file = decodeFile(bytes, KIND, SAMPLES_VERSION);
   const { config_key: configKey, origin = {} } = file.about;
-  return { samples: samplesFrom(configKey, file.columns), hash: file.hash, origin };
+  return { samples: samplesFrom(configKey, file.columns), origin };
 }

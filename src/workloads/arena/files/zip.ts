@@ -28,6 +28,21 @@ const STORED = 0;
 const DEFLATED = 8;
 /** 1 January 1980, midnight: the same content gives the same bytes. */
 const DOS_DATE = 0x21;
+/** Plain members start at multiples of this, so that an array inside can be read where it lies. */
+const ALIGNMENT = 64;
+/** The extra field for alignment: its id, its length, the alignment, then nothing. */
+const ALIGNMENT_FIELD = 0xd935;
+const ALIGNMENT_LEAST = 6;
+
+/** Fills a local header up so that what follows it is aligned. */
+const paddingAfter = (offset: number): Buffer => {
+  const length = ALIGNMENT_LEAST + ((ALIGNMENT - ((offset + ALIGNMENT_LEAST) % ALIGNMENT)) % ALIGNMENT);
+  const field = Buffer.alloc(length);
+  field.writeUInt16LE(ALIGNMENT_FIELD, 0);
+  field.writeUInt16LE(length - 4, 2);
+  field.writeUInt16LE(ALIGNMENT, 4);
+  return field;
+};
 
 export function encodeZip(members: readonly ZipMember[], compress: boolean): Buffer {
   const parts: Buffer[] = [];
@@ -43,17 +58,21 @@ export function encodeZip(members: readonly ZipMember[], compress: boolean): Buf
     fields.writeUInt32LE(body.length, 14);
     fields.writeUInt32LE(data.length, 18);
     fields.writeUInt16LE(Buffer.byteLength(name), 22);
-    const signature = Buffer.alloc(4);
-    signature.writeUInt32LE(LOCAL);
-    parts.push(signature, fields, Buffer.from(name), body);
+    const local = Buffer.alloc(LOCAL_BYTES);
+    local.writeUInt32LE(LOCAL);
+    fields.copy(local, 4);
+    const nameBytes = Buffer.from(name);
+    const padding = compress ? Buffer.alloc(0) : paddingAfter(offset + LOCAL_BYTES + nameBytes.length);
+    local.writeUInt16LE(padding.length, 28);
+    parts.push(local, nameBytes, padding, body);
 
     const entry = Buffer.alloc(CENTRAL_BYTES);
     entry.writeUInt32LE(CENTRAL, 0);
     entry.writeUInt16LE(20, 4);
     fields.copy(entry, 6);
     entry.writeUInt32LE(offset, 42);
-    directory.push(entry, Buffer.from(name));
-    offset += LOCAL_BYTES + Buffer.byteLength(name) + body.length;
+    directory.push(entry, nameBytes);
+    offset += LOCAL_BYTES + nameBytes.length + padding.length + body.length;
   }
   const central = Buffer.concat(directory);
   const end = Buffer.alloc(END_BYTES);

@@ -144,6 +144,8 @@ describe("training", () => {
     expect(before.policy).toBeGreaterThan(1);
     expect(after.policy).toBeLessThan(0.1);
     expect(after.value).toBeLessThan(0.1);
+    expect(before.accuracy).toBeLessThan(0.6);
+    expect(after.accuracy).toBeGreaterThan(0.95);
   });
 
   it("carries over to new rows when the labels mean something, and not when they are scrambled", () => {

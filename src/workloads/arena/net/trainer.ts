@@ -25,6 +25,11 @@ export interface Losses {
   readonly value: number;
 }
 
+export interface Measure extends Losses {
+  /** The share of rows whose most visited move is also the one that the network likes best. */
+  readonly accuracy: number;
+}
+
 /** What Adam remembers: with it and the network, training goes on elsewhere as if it had never stopped. */
 export interface Momentum {
   readonly first: Float32Array;
@@ -38,8 +43,8 @@ export interface Trainer {
   readonly momentum: Momentum;
   /** One batch of rows drawn by `draw`, each seen through a random symmetry. */
   step(samples: Samples, draw: (i: number) => number, random: Random): Losses;
-  /** The mean losses on a range of rows; changes nothing. */
-  measure(samples: Samples, start: number, count: number): Losses;
+  /** The mean losses on a range of rows, and how often the best move is found; changes nothing. */
+  measure(samples: Samples, start: number, count: number): Measure;
   /** The gradient of the summed loss of one row, as a dense array; for tests and curiosity, not for speed. */
   gradientOf(samples: Samples, row: number): Float64Array;
 }
@@ -139,6 +144,25 @@ export function createTrainer(
     lossSums[1] = lossSums[1]! + loss;
   };
 
+  /** Whether the row that `judge` has just seen through the identity has the same best move in target and network. */
+  const findsBest = (samples: Samples, row: number): boolean => {
+    const at = row * moves;
+    let liked = -1;
+    let wanted = -1;
+    let most = Number.NEGATIVE_INFINITY;
+    for (let m = 0; m < moves; m += 1) {
+      if (samples.legal[at + m]! === 0) continue;
+      const target = samples.policy[at + m]!;
+      if (wanted < 0 || target > samples.policy[at + wanted]!) wanted = m;
+      // The error that `judge` left is the network's share less the target.
+      if (policyDelta[m]! + target > most) {
+        most = policyDelta[m]! + target;
+        liked = m;
+      }
+    }
+    return liked === wanted;
+  };
+
   const headBackward = (delta: number, bias: number, row: number): void => {
     gradients[bias] = gradients[bias]! + delta;
     for (let k = 0; k < narrowSize; k += 1) {
@@ -221,8 +245,12 @@ export function createTrainer(
 
     measure(samples, start, count) {
       lossSums.fill(0);
-      for (let row = start; row < start + count; row += 1) judge(samples, row, symmetries[0]!);
-      return { policy: lossSums[0]! / count, value: lossSums[1]! / count };
+      let found = 0;
+      for (let row = start; row < start + count; row += 1) {
+        judge(samples, row, symmetries[0]!);
+        if (findsBest(samples, row)) found += 1;
+      }
+      return { policy: lossSums[0]! / count, value: lossSums[1]! / count, accuracy: found / count };
     },
 
     gradientOf(samples, row) {

@@ -1,0 +1,67 @@
+import { encodeNpz, encodeSamples, MOST_FILE_BYTES, type Samples } from "../arena/index.ts";
+import { badInput, type JobHandler, type ServedJob } from "../process/index.ts";
+import { onEnd, shardOf } from "./export-rows.ts";
+import { nothingMade } from "./failures.ts";
+import { inputsLike, type JobWorld } from "./job-world.ts";
+import { exportParameters, parseParameters } from "./parameters.ts";
+import { bytesOf } from "./samples-cache.ts";
+
+/** A file has a frame around its rows. */
+const FRAME_BYTES = 1 << 20;
+
+async function readAll(job: ServedJob, world: JobWorld): Promise<Samples[]> {
+  const game = world.game(job.message.config_key);
+  const files = inputsLike(job, "samples");
+  const parts: Samples[] = [];
+  for (const [i, input] of files.entries()) {
+    job.progress(i, { total: files.length });
+    await job.pause();
+    parts.push(await world.samples(input, game));
+  }
+  if (parts.length === 0) throw badInput("There is nothing to export: give inputs whose names start with `samples`.");
+  const bytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
+  if (bytes + FRAME_BYTES > MOST_FILE_BYTES)
+    throw badInput(`The rows take ${bytes} bytes; a file of more than ${MOST_FILE_BYTES} could not be read again.`);
+  return parts;
+}
+
+/**
+ * Makes training files (inputs `samples-...` in the order of the job): of segments a file to train on and one that is held
+ * out (mode `shard`), of training files a single one (mode `combine`). What is read is checked to the last row; what is
+ * broken fails the job and is named.
+ */
+export const exportJob =
+  (world: JobWorld): JobHandler =>
+  async (job) => {
+    const given = parseParameters(exportParameters, job.message.parameters);
+    const game = world.game(job.message.config_key);
+    const parts = await readAll(job, world);
+    const all = onEnd(parts, game);
+    if (all.count === 0) throw nothingMade("The files hold no rows.");
+    const sources = inputsLike(job, "samples").map(({ sha256 }) => sha256);
+    const write = (name: string, kind: string, samples: Samples): Promise<void> => {
+      const origin = { mode: given.mode, samples: sources };
+      const encode = given.format === "npz" ? encodeNpz : encodeSamples;
+      return job.writeArtifact(`${name}.${given.format}`, encode(samples, origin).bytes, {
+        kind,
+        rows: samples.count,
+        meta: { config_key: game.configKey, format: given.format },
+      });
+    };
+    if (given.mode === "combine") {
+      await write("train", "training_set", all);
+      return { rows: all.count, files: parts.length };
+    }
+    await job.pause();
+    const { train, holdout, duplicates, distinctPositions } = shardOf(all, given.holdout_share, game);
+    if (train.count === 0) throw nothingMade(`None of ${all.count} rows is left to train on.`);
+    await write("train", "training_set", train);
+    if (holdout.count > 0) await write("holdout", "holdout", holdout);
+    return {
+      rows: train.count,
+      holdout_rows: holdout.count,
+      duplicates,
+      distinct_positions: distinctPositions,
+      files: parts.length,
+    };
+  };

@@ -1,0 +1,136 @@
+/** The batches of one training job: when it measures, when it has seen enough, and what it keeps. */
+import { OperatingError, type Random } from "../../kernel/index.ts";
+import {
+  copySamples,
+  emptySamples,
+  type Game,
+  type Measure,
+  type Momentum,
+  type Network,
+  type Samples,
+  type Trainer,
+  windowRows,
+} from "../arena/index.ts";
+import type { ServedJob } from "../process/index.ts";
+import type { TrainingParameters } from "./parameters.ts";
+
+/** Batches between two looks at what the worker says. */
+const STEPS_A_BREATH = 16;
+/** Measurements of a run that does not say how many it wants. */
+const CHECKS = 10;
+
+/** The newest rows of several files, oldest file first. */
+export function newestRows(parts: readonly Samples[], most: number, game: Game): Samples {
+  const total = parts.reduce((sum, { count }) => sum + count, 0);
+  const newest = emptySamples(game, Math.min(total, most));
+  let end = newest.count;
+  for (const part of parts.toReversed()) {
+    const count = Math.min(part.count, end);
+    end -= count;
+    copySamples(part, part.count - count, count, newest, end);
+  }
+  return newest;
+}
+
+/** The rows that training may draw from: the newest of the inputs, as many as the window has room for. */
+export function windowOf(parts: readonly Samples[], given: TrainingParameters, game: Game): Samples {
+  const rows = parts.reduce((sum, { count }) => sum + count, 0);
+  const { window_base: base, window_share: share, window_most: most } = given;
+  return newestRows(parts, windowRows(Math.max(rows, given.total_rows ?? rows), { base, share, most }), game);
+}
+
+const diverged = (what: string): OperatingError =>
+  new OperatingError("ARENA_TRAINING_DIVERGED", `The ${what} are no numbers.`, { hint: "Lower the learning rate." });
+
+function refuseNaN(network: Network): void {
+  for (let i = 0; i < network.weights.length; i += 1)
+    if (!Number.isFinite(network.weights[i]!)) throw diverged("weights");
+}
+
+export interface Trained {
+  readonly network: Network;
+  readonly momentum: Momentum;
+  /** Means over all batches. */
+  readonly policy: number;
+  readonly value: number;
+  /** Batches done; training may have ended early. */
+  readonly steps: number;
+  /** The batch after which the network was as it is kept. */
+  readonly keptStep: number;
+  /** On the held-out rows, of the network that is kept; undefined without such rows. */
+  readonly measure: Measure | undefined;
+}
+
+const copyOf = ({ network, momentum }: Trainer): Pick<Trained, "network" | "momentum"> => ({
+  network: { layout: network.layout, weights: network.weights.slice() },
+  momentum: { first: momentum.first.slice(), second: momentum.second.slice(), steps: momentum.steps },
+});
+
+export const lossOf = ({ policy, value }: { policy: number; value: number }, given: TrainingParameters): number =>
+  policy + given.value_weight * value;
+
+export async function runTraining(
+  job: ServedJob,
+  trainer: Trainer,
+  window: Samples,
+  holdout: Samples,
+  plan: { readonly given: TrainingParameters; readonly steps: number; readonly random: Random },
+): Promise<Trained> {
+  const { given, steps, random } = plan;
+  const checkEvery = given.check_steps ?? Math.max(1, Math.ceil(steps / CHECKS));
+  const measures = holdout.count > 0;
+  const mayStop = measures && given.patience > 0;
+  let best: { readonly measure: Measure; readonly step: number; readonly kept: ReturnType<typeof copyOf> } | undefined;
+  let newest: Measure | undefined;
+  let policy = 0;
+  let value = 0;
+  let done = 0;
+  let worse = 0;
+
+  const tell = (): void => {
+    const losses = { policy: (policy * steps) / done, value: (value * steps) / done };
+    const metrics = {
+      loss: lossOf(losses, given),
+      policy_loss: losses.policy,
+      value_loss: losses.value,
+      ...(newest === undefined ? {} : { validation_loss: lossOf(newest, given) }),
+    };
+    job.progress(done, { total: steps, ...(done === 0 ? {} : { metrics }) });
+  };
+
+  while (done < steps) {
+    if (done % STEPS_A_BREATH === 0) {
+      if (!Number.isFinite(policy + value)) throw diverged("losses");
+      tell();
+      await job.pause();
+    }
+    const losses = trainer.step(window, () => Math.floor(random.next() * window.count), random);
+    policy += losses.policy / steps;
+    value += losses.value / steps;
+    done += 1;
+    if (!mayStop || (done % checkEvery !== 0 && done < steps)) continue;
+    newest = trainer.measure(holdout, 0, holdout.count);
+    if (best === undefined || lossOf(newest, given) < lossOf(best.measure, given)) {
+      best = { measure: newest, step: done, kept: copyOf(trainer) };
+      worse = 0;
+    } else worse += 1;
+    if (worse >= given.patience) break;
+  }
+  // Exactly 1 unless it ended early, so that a full run has the very sums of the bare loop.
+  const scale = steps / done;
+  policy *= scale;
+  value *= scale;
+  if (!Number.isFinite(policy + value)) throw diverged("losses");
+  const { kept, step } = best ?? { kept: trainer, step: done };
+  refuseNaN(kept.network);
+  const measure = best?.measure ?? (measures ? trainer.measure(holdout, 0, holdout.count) : undefined);
+  return {
+    network: kept.network,
+    momentum: kept.momentum,
+    policy,
+    value,
+    steps: done,
+    keptStep: step,
+    measure,
+  };
+}
