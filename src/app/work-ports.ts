@@ -14,7 +14,10 @@ import type { NamedWorkload } from "./worker/workload-list.ts";
 /** The kinds of work that the built-in workload does, and what each has to show when it is done. */
 const builtinKinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),
-  training: defineKind({ evidence: { outputs: 1, counts: ["steps"] }, cost: 4, timeoutMs: 6 * 3_600_000 }),
+  validation: defineKind({ evidence: { outputs: 0, counts: ["games"] } }),
+  export: defineKind({ evidence: { outputs: 1, counts: ["rows"] } }),
+  // The first network is trained on nothing: its maker counts no steps, and the loop looks closer.
+  training: defineKind({ evidence: { outputs: 1, counts: [] }, cost: 4, timeoutMs: 6 * 3_600_000 }),
   evaluation: defineKind({ evidence: { outputs: 0, counts: ["games"] } }),
 } as const satisfies WorkKinds;
 

@@ -46,6 +46,7 @@ import { readFolderBooks } from "./folder-books.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { registerJoin } from "./join.command.ts";
 import { nodeOutboxes } from "./node-outboxes.ts";
+import { configKeysOf, registerTrain } from "./train.command.ts";
 import { registerUp } from "./up.command.ts";
 import { registerWorker } from "./worker.command.ts";
 
@@ -67,10 +68,10 @@ interface GlobalOptions {
   readonly color: boolean;
 }
 
-/** Settings that hold for all commands, as the command line gives them. */
+/** Settings that hold for all commands, as the command line gives them. `train --config othello6_2p` names no file. */
 const flagsOf = (program: Command) => {
   const { config, dataDir } = program.opts<GlobalOptions>();
-  return { config, dataDir };
+  return { config: config === undefined || configKeysOf(config) !== undefined ? undefined : config, dataDir };
 };
 
 function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
@@ -146,6 +147,7 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerDemo(program, shell);
   const settingsWith = (given: SettingOverrides) => readSettings(io.env, io.cwd, { ...flagsOf(program), ...given });
   registerUp(program, shell, settingsWith);
+  registerTrain(program, shell, settingsWith);
   registerDown(program, shell);
   registerWorker(program, shell, ports.random, settingsWith);
   registerJoin(program, shell, ports.random, settingsWith);

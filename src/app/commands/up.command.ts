@@ -32,6 +32,18 @@ interface UpOptions {
 }
 
 type Main = Coordination<Rows>;
+
+/** What somebody who runs more than the main process adds to it. */
+export interface MainGuest {
+  /** Once it is ready. */
+  arrived?(main: Main, worker: LocalWorker | undefined): void | Promise<void>;
+  /** The live lines in place of the usual ones. */
+  lines?(main: Main, sample: Sample): string[];
+  /** Every second; returns true when it is time to end. */
+  look?(main: Main, sample: Sample): boolean;
+  /** Before anything ends: the last look at what is. */
+  leaving?(main: Main): void | Promise<void>;
+}
 type LogStream = NonNullable<LogPlaces["stream"]>;
 
 /** Everything that happens while it runs: the live line, and what systemd is told. */
@@ -42,6 +54,7 @@ async function runUntil(
   sample: () => Sample,
   region: LiveRegion | undefined,
   notifier: Notifier,
+  guest: MainGuest,
 ): Promise<void> {
   const { clock } = shell;
   const { port } = main.api;
@@ -52,7 +65,8 @@ async function runUntil(
     await sleep(clock, LOOK_EVERY_MS, asked).catch(() => undefined);
     if (asked.aborted) return;
     const seen = sample();
-    region?.draw(liveLines(seen, place, shell));
+    region?.draw(guest.lines?.(main, seen) ?? liveLines(seen, place, shell));
+    if (guest.look?.(main, seen) === true) return;
     if (clock.monotonic() - toldAt < TELL_SYSTEMD_EVERY_MS) continue;
     toldAt = clock.monotonic();
     notifier.status(plainLine(seen));
@@ -143,9 +157,16 @@ function judge(summary: Summary): void {
   if (summary.hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
 }
 
-type Start = (options: { settings: Settings; clock: Clock; logStream?: LogStream }) => Promise<Main>;
+export type Start = (options: { settings: Settings; clock: Clock; logStream?: LogStream }) => Promise<Main>;
 
-async function up(options: UpOptions, settings: Settings, shell: Shell, start: Start): Promise<void> {
+/** Runs the main process, a worker beside it, and whoever comes along, until somebody ends it. */
+export async function runMain(
+  options: Pick<UpOptions, "headless">,
+  settings: Settings,
+  shell: Shell,
+  start: Start,
+  guest: MainGuest = {},
+): Promise<void> {
   const { io, clock } = shell;
   const isLive = io.isTerminal && !shell.json && options.headless !== true;
   const region = isLive ? liveRegion(io) : undefined;
@@ -200,7 +221,10 @@ async function up(options: UpOptions, settings: Settings, shell: Shell, start: S
       if (!shell.json) shell.say(`told to stop by ${printable(actor)}`);
       told.abort();
     });
-    await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier);
+    await guest.arrived?.(main, worker);
+    await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier, guest);
+    region?.clear();
+    await guest.leaving?.(main);
     summary = await stop(main, worker, shell, region, notifier);
     say(summary, shell);
     // Whoever supervises this process starts it again.
@@ -243,7 +267,7 @@ export function registerUp(
     )
     .option("--headless", "no live status line, not even on a terminal: log lines alone")
     .action((options: UpOptions) =>
-      up(
+      runMain(
         options,
         readSettings({ port: options.port, profile: options.profile, workers: options.workers }),
         shell,

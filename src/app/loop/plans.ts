@@ -1,7 +1,7 @@
 /** What is wanted of each config: from the built-in games' own defaults, from `plans` in `ringrift.config.json`, and from flags. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { canonicalJson, didYouMean, OperatingError } from "../../kernel/index.ts";
+import { canonicalJson, didYouMean, type Json, OperatingError } from "../../kernel/index.ts";
 import { type ConfigPlan, type ConfigPlanInput, configPlanSchema, configs, LOOP_KINDS } from "../../pipeline/index.ts";
 import type { EventRouter } from "../../router/index.ts";
 import { CONFIG_KEYS, DEFAULT_LOOP } from "../../workloads/arena/index.ts";
@@ -22,7 +22,7 @@ const arenaDefaults = (): Given => ({
 const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: true, kinds: true }).partial());
 
 /** Plans of the file, by config; none if it has none. */
-export function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> {
+function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> {
   if (file === undefined) return {};
   const { plans } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as { plans?: Record<string, unknown> };
   // Checked field by field, but kept as it was written: what it does not say has other defaults for other games.
@@ -35,7 +35,7 @@ export function plansOfFile(file: string | undefined): Readonly<Record<string, G
 }
 
 /** The plan of a config that somebody here can play. */
-export function planFor(configKey: string, given: Given, workloads: readonly NamedWorkload[]): ConfigPlan {
+function planFor(configKey: string, given: Given, workloads: readonly NamedWorkload[]): ConfigPlan {
   const kinds = LOOP_KINDS.filter((kind) => {
     const workload = workloadFor(workloads, kind, configKey);
     return workload !== undefined && (workload.configKeys !== undefined || CONFIG_KEYS.includes(configKey));
@@ -54,25 +54,53 @@ export function planFor(configKey: string, given: Given, workloads: readonly Nam
   return parsed.data;
 }
 
+/** A plan, and which of its fields somebody has asked for; a run that has begun keeps the others as they were. */
+export interface WantedPlan {
+  readonly plan: ConfigPlan;
+  readonly asked: readonly string[];
+}
+
 /** What may change in a plan without another run coming of it. */
-const harmless = ({ most_iterations, target_elo, weight, rating_share, kinds, ...decisive }: ConfigPlan) => decisive;
+const HARMLESS = ["most_iterations", "target_elo", "weight", "rating_share", "kinds"] as const satisfies (keyof ConfigPlan)[];
+
+const isSame = (a: unknown, b: unknown) => canonicalJson((a ?? null) as Json) === canonicalJson((b ?? null) as Json);
+
+/** The plan that a config goes on with. */
+function mergePlan(known: ConfigPlan, { plan, asked }: WantedPlan): ConfigPlan {
+  const harmless: readonly string[] = HARMLESS;
+  const changed = asked.filter(
+    (key) => !harmless.includes(key) && !isSame(known[key as keyof ConfigPlan], plan[key as keyof ConfigPlan]),
+  );
+  if (changed.length > 0)
+    throw new OperatingError("PLAN_DIFFERS", `${plan.config_key} has begun with another ${changed.join(", ")}`, {
+      hint: "Go on with the plan it has, or begin anew in another --data-dir.",
+    });
+  return { ...known, ...(Object.fromEntries(HARMLESS.map((key) => [key, plan[key]])) as Partial<ConfigPlan>) };
+}
 
 /** Writes the plans down. A run that has begun keeps what decides its outcome. */
-export async function ensurePlans(router: Pick<EventRouter, "transact">, plans: readonly ConfigPlan[]): Promise<void> {
-  if (plans.length === 0) return;
-  await router.transact("app", ({ rows }) => {
-    for (const plan of plans) {
-      const known = rows.get(configs, plan.config_key);
-      if (known !== undefined && canonicalJson(harmless(known.plan)) !== canonicalJson(harmless(plan))) {
-        const changed = Object.keys(harmless(plan)).filter(
-          (key) => canonicalJson(known.plan[key as never] ?? null) !== canonicalJson(plan[key as never] ?? null),
-        );
-        throw new OperatingError("PLAN_DIFFERS", `${plan.config_key} has begun with another ${changed.join(", ")}`, {
-          hint: "Go on with the plan it has, or begin anew in another --data-dir.",
-        });
-      }
-      if (known === undefined || canonicalJson(known.plan) !== canonicalJson(plan))
+export async function ensurePlans(router: Pick<EventRouter, "transact">, wanted: readonly WantedPlan[]): Promise<void> {
+  if (wanted.length === 0) return;
+  await router.transact({ source: "app" }, ({ rows }) => {
+    for (const want of wanted) {
+      const known = rows.get(configs, want.plan.config_key);
+      const plan = known === undefined ? want.plan : mergePlan(known.plan, want);
+      if (known === undefined || !isSame(known.plan, plan))
         rows.put(configs, plan.config_key, { plan, paused: known?.paused ?? null });
     }
+  });
+}
+
+/** Plans for configs by name, with what the file and the flags say of them. */
+export function plansFor(
+  configKeys: readonly string[],
+  flags: Given,
+  configFile: string | undefined,
+  workloads: readonly NamedWorkload[],
+): WantedPlan[] {
+  const inFile = plansOfFile(configFile);
+  return [...new Set(configKeys)].map((key) => {
+    const given = { ...inFile[key], ...flags };
+    return { plan: planFor(key, given, workloads), asked: Object.keys(given) };
   });
 }

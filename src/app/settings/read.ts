@@ -41,6 +41,13 @@ export interface WorkerSettings {
   readonly allowPlainHttp: boolean;
 }
 
+/** What is learned here, and what may be learned from. */
+export interface LoopSettings {
+  readonly configs: readonly string[];
+  /** Whether games whose check is still to come may be trained on. */
+  readonly allowPendingGate: boolean;
+}
+
 /** What the parts of the program are given. */
 export interface Settings {
   readonly dataDir: string;
@@ -61,6 +68,7 @@ export interface Settings {
   /** Slots of the worker beside the main process; none for 0. */
   readonly localWorkers: number;
   readonly worker: WorkerSettings;
+  readonly loop: LoopSettings;
   readonly nodes: { readonly timing: NodeTiming; readonly requiredGpus: number };
   readonly work: { readonly leaseSilenceMs: number };
   readonly artifacts: { readonly mostBytes: number };
@@ -203,6 +211,10 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
       rulesFile: values["alerts.rules_file"],
     },
     localWorkers: values["workers.local"],
+    loop: {
+      configs: values["loop.configs"].split(",").filter((config) => config !== ""),
+      allowPendingGate: values["training.allow_pending_gate"],
+    },
     worker: workerOf(values),
     nodes: { timing: timingOf(values), requiredGpus: values["nodes.required_gpus"] },
     work: { leaseSilenceMs: values["work.lease_silence"] * 1_000 },

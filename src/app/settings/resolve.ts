@@ -107,8 +107,8 @@ export function fromFile(file: ConfigFile | undefined): Collected {
   const candidates = new Map<SettingKey, Candidate>();
   const problems: Problem[] = [];
   for (const { path, value, line } of file.entries) {
-    // Programs that do jobs: no settings, and read by those who run them.
-    if (path[0] === "workloads") continue;
+    // Programs that do jobs, and plans of what they shall learn: no settings, and read by those who run them.
+    if (path[0] === "workloads" || path[0] === "plans") continue;
     const name = path.join(".");
     const place = `${file.path}:${line}`;
     const key = name as SettingKey;

@@ -412,12 +412,18 @@ export const settingsSchema = {
     fallback: always(false),
     withoutEffect: true,
   }),
+  "loop.configs": row({
+    variable: "RINGRIFT_LOOP_CONFIGS",
+    kind: tagList(),
+    about: "Configs that the main process trains, separated by commas.",
+    fallback: always(""),
+    shown: "none",
+  }),
   "training.allow_pending_gate": row({
     variable: "RINGRIFT_ALLOW_PENDING_GATE",
     kind: yesNo(),
     about: "Let data whose parity gate is still pending into training.",
     fallback: always(false),
-    withoutEffect: true,
   }),
   "api.host": row({
     variable: "RINGRIFT_HOST",

@@ -1,0 +1,66 @@
+import { availableParallelism } from "node:os";
+import type { Command } from "commander";
+import { configPlanSchema } from "../../pipeline/index.ts";
+import { EXIT, lengthOfTime, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { DEFAULT_CONFIG_KEY } from "../../workloads/arena/index.ts";
+import { bootstrapCoordination } from "../bootstrap.ts";
+import { plansFor } from "../loop/plans.ts";
+import type { SettingOverrides, Settings } from "../settings.ts";
+import { workloadList } from "../worker/workload-list.ts";
+import { createTrainGuest } from "./train/train-guest.ts";
+import { runMain } from "./up.command.ts";
+
+/** Config keys in a list with commas; undefined if it is something else, as a file. */
+export function configKeysOf(text: string): string[] | undefined {
+  const keys = text.split(",").map((key) => key.trim());
+  const isKey = (key: string) => configPlanSchema.shape.config_key.safeParse(key).success;
+  return keys.every(isKey) ? keys : undefined;
+}
+
+interface TrainOptions {
+  readonly for?: number;
+  readonly workers?: number;
+  readonly headless?: boolean;
+  readonly seed?: number;
+  readonly iterations?: number;
+  readonly port?: number;
+  readonly report?: string | false;
+  readonly chaos?: boolean;
+}
+
+/** `ringrift train`: the main process with workers beside it and the loop in it, until it is told to stop. */
+export function registerTrain(
+  program: Command,
+  shell: Shell,
+  readSettings: (given: SettingOverrides) => Settings,
+): void {
+  program
+    .command("train")
+    .description(
+      "train models by self-play on this machine, and show how strong they get; what was begun in this data folder goes on",
+    )
+    .argument("[configs...]", `what to train, as in ${DEFAULT_CONFIG_KEY}; --config says the same`)
+    .option("--for <time>", "end by itself after so long, as in 5m", lengthOfTime("--for"))
+    .option("--iterations <n>", "end when every config has made so many rounds", wholeNumber("--iterations", 1, 1_000_000))
+    .option("--workers <n>", "jobs at once; one for each processor unless given", wholeNumber("--workers", 1, 1_024))
+    .option("--seed <n>", "what the whole run follows from; 1 unless given", wholeNumber("--seed", 0, 0xffff_ffff))
+    .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
+    .option("--headless", "no live view, not even on a terminal: a line for each thing that happens")
+    .option("--report <file>", "where the report goes; report.html in the data folder unless given")
+    .option("--no-report", "no report at the end")
+    .option("--chaos", "kill workers, damage a file and poison a producer on purpose, and show each being caught")
+    .action(async (given: readonly string[], options: TrainOptions) => {
+      const named = program.opts<{ config?: string }>().config;
+      const keys = given.length > 0 ? given : ((named === undefined ? undefined : configKeysOf(named)) ?? [DEFAULT_CONFIG_KEY]);
+      const settings = readSettings({ port: options.port, workers: options.workers ?? availableParallelism() });
+      const workloads = workloadList(settings.worker.configFile, settings.worker.graceMs / 1_000);
+      const flags = {
+        ...(options.seed === undefined ? {} : { seed: options.seed }),
+        ...(options.iterations === undefined ? {} : { most_iterations: options.iterations }),
+      };
+      const plans = plansFor(keys, flags, settings.worker.configFile, workloads);
+      const guest = createTrainGuest({ settings, shell, plans, options });
+      await runMain(options, settings, shell, (start) => bootstrapCoordination({ ...start, plans }), guest);
+      if (guest.failed) process.exitCode = EXIT.negative;
+    });
+}
