@@ -11,5 +11,7 @@ export {
   type ArtifactStoreOptions,
   artifactStoreDefaults,
   createArtifactStore,
-  type WriteRequest,
+  type Damage,
+  type Inspection,
 } from "./artifact-store.ts";
+export type { WriteRequest } from "./upload.ts";
