@@ -13,7 +13,17 @@ export interface MaintenancePorts {
   readonly database?: DatabaseCare | undefined;
   /** The log file of this process, where it has one. */
   readonly logFile?: Pick<LogFile, "tidy" | "lost"> | undefined;
+  /** What the rooms above have to be tidied. */
+  readonly chores?: readonly MoreChore[];
   readonly settings?: Partial<MaintenanceSettings>;
+}
+
+/** A chore of another room. */
+export interface MoreChore {
+  readonly name: string;
+  readonly everyMs: number;
+  /** Resolves to what is worth a line in the log; rejects if it could not be done. */
+  run(signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 export interface MaintenanceSettings {
@@ -65,7 +75,14 @@ class Damage extends Error {}
  * Keeps the house clean: gives free pages back, keeps the write-ahead log and the log files short, trims what only grows,
  * and looks through the database once a day. Journal retention is not its business: that is event_router's.
  */
-export const maintenanceDaemon = ({ store, nodeId, database, logFile, settings: given = {} }: MaintenancePorts) => {
+export const maintenanceDaemon = ({
+  store,
+  nodeId,
+  database,
+  logFile,
+  chores: more = [],
+  settings: given = {},
+}: MaintenancePorts) => {
   const settings = { ...maintenanceDefaults, ...given };
 
   const all: readonly Chore[] = [
@@ -94,6 +111,7 @@ export const maintenanceDaemon = ({ store, nodeId, database, logFile, settings: 
       },
     },
     ...(database === undefined ? [] : choresOf(database)),
+    ...more.map(({ name, everyMs, run }): Chore => ({ name, everyMs, run: ({ signal }) => run(signal) })),
   ];
 
   function choresOf(care: DatabaseCare): Chore[] {

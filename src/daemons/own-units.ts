@@ -22,11 +22,12 @@ export interface OwnUnitsPorts {
   /** The log file of this process; without it there is none to rotate. */
   readonly logFile?: MaintenancePorts["logFile"];
   readonly maintenance?: MaintenancePorts["settings"];
+  readonly chores?: MaintenancePorts["chores"];
 }
 
 /** The units of this room, for `app` to put into its registry beside those of the other rooms. */
 export const ownUnits = ({ router, store, supervisor, mainLoop, leaderUnits, ...rest }: OwnUnitsPorts) => {
-  const { database, logFile, maintenance } = rest;
+  const { database, logFile, maintenance, chores = [] } = rest;
   const { nodeId } = router;
   const leaders = (): ReadonlySet<string> =>
     new Set((units as readonly Unit[]).filter(({ placement }) => placement === "leader").map(({ name }) => name));
@@ -36,7 +37,7 @@ export const ownUnits = ({ router, store, supervisor, mainLoop, leaderUnits, ...
     daemonControl(control),
     daemonWatchdog({ nodeId, mainLoop }),
     dlqRetryDaemon({ router, store }),
-    maintenanceDaemon({ store, nodeId, database, logFile, settings: maintenance ?? {} }),
+    maintenanceDaemon({ store, nodeId, database, logFile, chores, settings: maintenance ?? {} }),
   ] as const;
   return units;
 };
