@@ -1,6 +1,6 @@
 /**
  * How fast the arena is on one core: moves and games of random play, positions of the network at batch 1, training
- * samples, and self-play games at 48 simulations. A second is a second of computing by this thread. Each number is the
+ * samples, self-play games at 48 simulations, and rows written and read. A second is a second of computing by this thread. Each number is the
  * median of a few windows after a warm-up, and the best window beside it, since other work on the machine, which shares
  * caches and memory, only ever slows a window down.
  */
@@ -12,9 +12,14 @@ import {
   createNetwork,
   createSearch,
   createTrainer,
+  DEFAULT_CONFIG_KEY,
   DEFAULT_SEARCH,
   DEFAULT_SELF_PLAY,
   DEFAULT_TRAINER,
+  decodeNpz,
+  decodeSamples,
+  encodeNpz,
+  encodeSamples,
   type Game,
   isOver,
   networkEvaluator,
@@ -36,6 +41,18 @@ export interface ArenaBench {
   readonly training_samples_per_second: Rate;
   readonly self_play_games_per_second: Rate;
   readonly self_play_simulations: number;
+}
+
+/** Rows a second, written to and read from memory, in our own container and as the archive that NumPy reads. */
+export interface FilesBench {
+  readonly config_key: string;
+  readonly rows: number;
+  readonly write_arena: Rate;
+  readonly write_npz: Rate;
+  readonly write_npz_packed: Rate;
+  readonly read_arena: Rate;
+  readonly read_npz: Rate;
+  readonly read_npz_packed: Rate;
 }
 
 /** What the first sketch of this learner reached on such a machine, on Othello 6x6. */
@@ -107,9 +124,38 @@ const evaluate = (game: Game, samplePlies: number, windows: number, windowMs: nu
   });
 };
 
+const files = (configKey: string, windows: number, windowMs: number): FilesBench => {
+  const game = createGame(configKey);
+  const network = createNetwork(shapeOf(game), seededRandom(1));
+  const search = createSearch(game, networkEvaluator(game, network), { ...DEFAULT_SEARCH, simulations: 8 });
+  const { samples } = selfPlay(
+    game,
+    search,
+    DEFAULT_SELF_PLAY,
+    Array.from({ length: 400 }, (_, seed) => seed),
+  );
+  const rate = (work: () => unknown): Rate =>
+    rateOf(windows, windowMs, () => {
+      work();
+      return samples.count;
+    });
+  const [arena, npz, packed] = [encodeSamples(samples), encodeNpz(samples), encodeNpz(samples, {}, true)];
+  return {
+    config_key: configKey,
+    rows: samples.count,
+    write_arena: rate(() => encodeSamples(samples)),
+    write_npz: rate(() => encodeNpz(samples)),
+    write_npz_packed: rate(() => encodeNpz(samples, {}, true)),
+    read_arena: rate(() => decodeSamples(arena.bytes)),
+    read_npz: rate(() => decodeNpz(npz.bytes)),
+    read_npz_packed: rate(() => decodeNpz(packed.bytes)),
+  };
+};
+
 export async function run(options: { windowMs?: number; windows?: number } = {}): Promise<{
   readonly prototype: typeof PROTOTYPE;
   readonly games: readonly ArenaBench[];
+  readonly files: FilesBench;
 }> {
   const { windowMs = 600, windows = 3 } = options;
   const games = CONFIG_KEYS.map((configKey): ArenaBench => {
@@ -144,7 +190,7 @@ export async function run(options: { windowMs?: number; windows?: number } = {})
       self_play_simulations: SIMULATIONS,
     };
   });
-  return { prototype: PROTOTYPE, games };
+  return { prototype: PROTOTYPE, games, files: files(DEFAULT_CONFIG_KEY, windows, windowMs) };
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)

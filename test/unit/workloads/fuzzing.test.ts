@@ -7,7 +7,8 @@ import type { JobOutcome } from "../../../src/workloads/process/index.ts";
 import { alive, openBench, type WorkloadBench } from "./bench.ts";
 
 const FUZZING = fileURLToPath(new URL("./programs/fuzzing.mjs", import.meta.url));
-const MARK = "ringrift-fuzzing-test";
+/** Of this run alone: the same test may run elsewhere on the machine. */
+const MARK = `ringrift-fuzzing-test-${process.pid}.`;
 const JOBS = 60;
 
 let bench: WorkloadBench;

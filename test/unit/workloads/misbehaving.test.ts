@@ -6,7 +6,8 @@ import type { ErrorClass, WorkloadLimits } from "../../../src/workloads/process/
 import { alive, openBench, type WorkloadBench } from "./bench.ts";
 
 let bench: WorkloadBench;
-const MARK = "ringrift-misbehaving-test";
+/** Of this run alone: the same test may run elsewhere on the machine. */
+const MARK = `ringrift-misbehaving-test-${process.pid}.`;
 beforeAll(() => {
   bench = openBench({ ...process.env, MARK, SECRET: "hidden", ALLOWED: "yes" });
 });
