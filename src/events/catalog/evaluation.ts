@@ -158,6 +158,8 @@ export const evaluation = defineEvents("evaluation", {
       previous_elo: previousElo,
       elo_change: eloChange,
       threshold: threshold.describe("change that counts"),
+      elo_low: eloLow.optional(),
+      elo_high: eloHigh.optional(),
     },
   },
   ELO_VELOCITY_CHANGED: {

@@ -1,0 +1,347 @@
+import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
+import { isOperatingError, messageOf } from "../../kernel/index.ts";
+import { defineTable, type Store } from "../../router/index.ts";
+import type { WorkQueue } from "../../work/index.ts";
+import { type ConfigPlan, configs } from "../config-plan.ts";
+import { followJobs } from "../followed-jobs.ts";
+import { iterations, type Wait } from "../iteration.ts";
+import { champions, withdrawnModels } from "../models/champion.ts";
+import { championHistory } from "../models/champion-rows.ts";
+import { type ConfigKey, eachConfig, sameWaits, waitsSince } from "../models/loop-parts.ts";
+import { seedFor } from "../seeds.ts";
+import { appendMatches, gamesByPurpose, pairTallies } from "./ledger.ts";
+import { matchResults, type ReadArtifact } from "./match-results.ts";
+import { chooseRatingPair } from "./rating-choice.ts";
+import type { RatingEngine } from "./rating-engine.ts";
+import { ladderKey, ladders, type RatedLadder, type RatedPlayer } from "./ratings-table.ts";
+import { checkPolicyDefaults, faultOf } from "./regression-check.ts";
+import { regressions } from "./regressions-table.ts";
+import { budgetOf, playersOf, ratingAllowance } from "./search-budget.ts";
+
+export interface EloServicePorts {
+  readonly queue: Pick<WorkQueue, "join" | "show">;
+  readonly store: Pick<Store, "read">;
+  readonly readArtifact: ReadArtifact;
+  readonly engine: Pick<RatingEngine, "rate">;
+  /** Baselines that the workload of a config can play by name, weakest first; the middle one is the zero of the ladder. */
+  readonly anchors: (configKey: string) => readonly string[];
+  readonly settings?: Partial<EloServiceSettings>;
+}
+
+export interface EloServiceSettings {
+  readonly everyMs: number;
+  readonly blocksPerJob: number;
+  /** Rating jobs of a config at a time. */
+  readonly mostOpen: number;
+  /** Champions that still play for their ratings: the newest, and the first. */
+  readonly rosterSize: number;
+  /** Change of the champion's rating that others should think about. */
+  readonly significantElo: number;
+  /** Blocks that are left for the check of a new champion. */
+  readonly reservedBlocks: number;
+  /** Jobs of a player that may fail before it is no longer asked to play. */
+  readonly mostFailures: number;
+}
+
+export const eloServiceDefaults: EloServiceSettings = {
+  everyMs: 2_000,
+  blocksPerJob: 8,
+  mostOpen: 2,
+  rosterSize: 48,
+  significantElo: 25,
+  reservedBlocks: checkPolicyDefaults.batchBlocks,
+  mostFailures: 3,
+};
+
+type Said = "WORK_QUEUED" | "ELO_UPDATED" | "ELO_SIGNIFICANT_CHANGE";
+type Context = UnitContext<Said>;
+
+/** What is known of a rating that was told. */
+type Told = { readonly model: string; readonly elo: number };
+
+/** Rating games on order, and what was told of the ratings. By config_key. */
+type RatingWork = {
+  /** The number of the next job; seeds follow from it. */
+  readonly next: number;
+  readonly open: {
+    readonly [part: string]: {
+      readonly work_id: string;
+      readonly candidate: string;
+      readonly opponent: string;
+      readonly blocks: number;
+    };
+  };
+  readonly failures: { readonly [player: string]: number };
+  /** Where the next games tell most, as of the last ratings. */
+  readonly wanted: readonly (readonly [string, string])[];
+  readonly told: Told | null;
+  readonly significant: Told | null;
+  readonly waits: readonly Wait[];
+};
+export const ratingWork = defineTable<RatingWork>("pipeline_rating_work");
+
+const NOTHING: RatingWork = { next: 0, open: {}, failures: {}, wanted: [], told: null, significant: null, waits: [] };
+const UNIT = "elo_service";
+/** Champions that a ladder holds; with the anchors it stays within what the statistics take. */
+const MOST_RATED = 500;
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** The anchor in the middle of the ladder: its interval is the narrowest, so ratings against it are. */
+export const zeroOf = (anchors: readonly string[], firstChampion: string | undefined): string | null =>
+  anchors[Math.floor(anchors.length / 2)] ?? firstChampion ?? null;
+
+/**
+ * Keeps the ladder of every config: orders rating games where they tell most, within their share of all games, and computes
+ * ratings anew from the ledger, never mixed over configs or search budgets. Gate games make no ratings: they stop on luck.
+ */
+export const eloService = (ports: EloServicePorts) => {
+  const { queue, store, readArtifact, engine, anchors } = ports;
+  const settings = { ...eloServiceDefaults, ...ports.settings };
+
+  const firstChampion = (configKey: string): string | undefined =>
+    store.read<{ model: string }>(
+      "SELECT model FROM champion_history WHERE config_key = ? AND generation = 1",
+      configKey,
+    )[0]?.model;
+
+  /** Champions that may play, newest first, each once; what was withdrawn plays no more. */
+  const rosterOf = (configKey: string): string[] => {
+    const history = championHistory(store, configKey, 4 * settings.rosterSize);
+    const withdrawn = withdrawnModels(history);
+    const first = firstChampion(configKey);
+    const newest = [...new Set(history.map(({ model }) => model))].filter((model) => !withdrawn.has(model));
+    const kept = newest.slice(0, settings.rosterSize);
+    return first === undefined || kept.includes(first) || withdrawn.has(first) ? kept : [...kept, first];
+  };
+
+  /** Takes in what has come. A job without a result only costs its players a mark. */
+  const collect = async (
+    configKey: ConfigKey,
+    plan: ConfigPlan,
+    given: RatingWork,
+    context: Context,
+  ): Promise<RatingWork> => {
+    const { rows, now, log } = context;
+    const jobs = Object.fromEntries(Object.entries(given.open).map(([part, { work_id }]) => [part, work_id]));
+    const { completed, failed } = followJobs(queue, jobs);
+    if (completed.length === 0 && failed.length === 0) return given;
+    const open = { ...given.open };
+    const failures = { ...given.failures };
+    const blame = (part: string) => {
+      const { candidate, opponent } = open[part]!;
+      for (const player of [candidate, opponent]) failures[player] = (failures[player] ?? 0) + 1;
+    };
+    for (const { part, job } of completed) {
+      const { candidate, opponent, blocks } = open[part]!;
+      try {
+        const expected = { candidate, opponent, blocks, players: playersOf(configKey) };
+        const results = await matchResults(readArtifact, job, expected);
+        const budget = budgetOf(plan.evaluation);
+        rows.apply(
+          appendMatches({
+            config_key: configKey,
+            budget,
+            purpose: "rating",
+            work_id: job.work_id,
+            candidate,
+            opponent,
+            blocks: results.blocks,
+            at: now,
+          }),
+        );
+        for (const player of [candidate, opponent]) delete failures[player];
+      } catch (thrown) {
+        if (!isOperatingError(thrown)) continue;
+        if (thrown.retryable && !thrown.code.startsWith("MATCH_")) continue;
+        log.warn("rating games brought no result", {
+          config_key: configKey,
+          work_id: job.work_id,
+          error: messageOf(thrown),
+        });
+        blame(part);
+      }
+      delete open[part];
+    }
+    for (const { part, code, reason } of failed) {
+      if (faultOf(code, reason) !== undefined) blame(part);
+      delete open[part];
+    }
+    return { ...given, open, failures };
+  };
+
+  const order = (configKey: ConfigKey, plan: ConfigPlan, given: RatingWork, context: Context): RatingWork => {
+    const { rows, now } = context;
+    const players = playersOf(configKey);
+    const names = anchors(configKey);
+    const budget = budgetOf(plan.evaluation);
+    const perJob = settings.blocksPerJob * players;
+    const { gate, rating, regression } = gamesByPurpose(store, configKey);
+    const others = gate + (rows.get(iterations, configKey)?.iteration ?? 0) * plan.games_per_iteration;
+    // The check of a new champion comes first: what it will need is not given away in small pieces.
+    const check = rows.get(regressions, configKey);
+    const isAwaited = check?.state === "watching" && check.gated && Object.keys(check.jobs).length === 0;
+    const reserved = isAwaited ? settings.reservedBlocks * players : 0;
+    let work = given;
+    for (let i = Object.keys(given.open).length; i < settings.mostOpen; i += 1) {
+      const ordered = Object.values(work.open).reduce((sum, { blocks }) => sum + blocks * players, 0);
+      const spent = rating + regression + ordered + reserved;
+      const allowance = ratingAllowance(plan.rating_share, { others, rating: spent });
+      if (allowance < perJob) {
+        const wait = { for: "games that ratings may have", actual: allowance, required: perJob };
+        const waits = waitsSince(work.waits, now, [wait]);
+        return sameWaits(work.waits, waits) ? work : { ...work, waits };
+      }
+      const pair = chooseRatingPair({
+        anchors: names,
+        zero: zeroOf(names, firstChampion(configKey)),
+        champions: rosterOf(configKey),
+        rated: rows.get(ladders, ladderKey(configKey, budget))?.players ?? [],
+        next: work.wanted,
+        open: Object.values(work.open).map(({ candidate, opponent }) => [candidate, opponent]),
+        unplayable: new Set(
+          Object.entries(work.failures)
+            .filter(([, count]) => count >= settings.mostFailures)
+            .map(([player]) => player),
+        ),
+      });
+      if (pair === undefined) return work;
+      const [candidate, opponent] = pair;
+      const part = `r${work.next}`;
+      const inputs = (["candidate", "opponent"] as const)
+        .map((name) => ({ name, sha256: name === "candidate" ? candidate : opponent }))
+        .filter(({ sha256 }) => SHA256.test(sha256));
+      const { blocksPerJob: blocks } = settings;
+      const [added] = queue.join(context).addAll([
+        {
+          work_type: "evaluation",
+          config_key: configKey,
+          urgency: "low",
+          payload: {
+            parameters: { ...plan.evaluation, blocks, first_block: 0, candidate, opponent },
+            seed: seedFor(plan.seed, "rating", work.next),
+            inputs,
+          },
+          batch_id: `${configKey}:rating`,
+          dedup_key: `${configKey}:rating:${part}`,
+          requested_by: UNIT,
+        },
+      ]);
+      const open = { ...work.open, [part]: { work_id: added!.work_id, candidate, opponent, blocks } };
+      work = { ...work, next: work.next + 1, open, waits: [] };
+    }
+    return work;
+  };
+
+  const tell = (configKey: ConfigKey, rated: RatedPlayer, given: RatingWork, { emit }: Context): RatingWork => {
+    const { player: model, elo, low, high, games } = rated;
+    const { told, significant } = given;
+    if (told?.model === model && Math.abs(told.elo - elo) < 1) return given;
+    emit.ELO_UPDATED({
+      config_key: configKey,
+      model_id: model,
+      elo,
+      games,
+      elo_low: low,
+      elo_high: high,
+      ...(told === null ? {} : { previous_elo: told.elo }),
+    });
+    const now: Told = { model, elo };
+    if (significant === null) return { ...given, told: now, significant: now };
+    const change = elo - significant.elo;
+    // Noise is no news: the old value must lie outside of what is possible now.
+    const isOutside = significant.elo < low || significant.elo > high;
+    if (Math.abs(change) < settings.significantElo || !isOutside) return { ...given, told: now };
+    emit.ELO_SIGNIFICANT_CHANGE({
+      config_key: configKey,
+      model_id: model,
+      elo,
+      previous_elo: significant.elo,
+      elo_change: change,
+      threshold: settings.significantElo,
+      elo_low: low,
+      elo_high: high,
+    });
+    return { ...given, told: now, significant: now };
+  };
+
+  /** Computes the ladder anew when the ledger has grown. */
+  const rate = async (
+    configKey: ConfigKey,
+    plan: ConfigPlan,
+    given: RatingWork,
+    context: Context,
+  ): Promise<RatingWork> => {
+    const { rows, now } = context;
+    const budget = budgetOf(plan.evaluation);
+    const champion = rows.get(champions, configKey)?.model;
+    const key = ladderKey(configKey, budget);
+    const before = rows.get(ladders, key);
+    const names = anchors(configKey);
+    const known = new Set([...names, ...championHistory(store, configKey, MOST_RATED).map(({ model }) => model)]);
+    const tallies = pairTallies(store, configKey, budget, "rating").filter(
+      ({ candidate, opponent }) => known.has(candidate) && known.has(opponent),
+    );
+    const games = tallies.reduce((sum, tally) => sum + tally.games, 0);
+    let work = given;
+    let players = before?.players ?? [];
+    if (games !== (before?.games ?? 0)) {
+      const zero = zeroOf(names, firstChampion(configKey));
+      const answer = await engine.rate({ players: playersOf(configKey), tallies, zero, anchors: names, most: 20 });
+      const row: RatedLadder = { config_key: configKey, budget, games, zero, players: answer.players, at: now };
+      rows.put(ladders, key, row);
+      players = answer.players;
+      work = { ...work, wanted: answer.next };
+    }
+    const rated = players.find(({ player, linked }) => player === champion && linked);
+    return rated === undefined || rated.anchor ? work : tell(configKey, rated, work, context);
+  };
+
+  const reconcile = async (configKey: ConfigKey, context: Context) => {
+    const { rows } = context;
+    const config = rows.get(configs, configKey);
+    if (config === undefined || rows.get(champions, configKey) === undefined) return;
+    if (!config.plan.kinds.includes("evaluation")) return;
+    const before = rows.get(ratingWork, configKey) ?? NOTHING;
+    let work = await collect(configKey, config.plan, before, context);
+    work = await rate(configKey, config.plan, work, context);
+    if (config.paused === null) work = order(configKey, config.plan, work, context);
+    if (work !== before) rows.put(ratingWork, configKey, work);
+  };
+
+  return defineDaemon({
+    name: UNIT,
+    layer: 7,
+    placement: "leader",
+    alsoKnownAs: [
+      "ELO_SYNC",
+      "TOURNAMENT_DAEMON",
+      "EloService",
+      "EloSyncManager",
+      "TournamentDaemon",
+      "StabilityHeuristic",
+    ],
+    dependsOn: ["model_coordinator"],
+    emits: ["WORK_QUEUED", "ELO_UPDATED", "ELO_SIGNIFICANT_CHANGE"],
+    state: { tables: { ladders, ratingWork } },
+    on: {
+      ...onEach(["MODEL_PROMOTED", "EVALUATION_COMPLETED"], ({ payload }, context: Context) =>
+        reconcile(payload.config_key, context),
+      ),
+      ...onEach(["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"], async ({ payload }, context: Context) => {
+        if (payload.work_type === "evaluation" && payload.config_key !== undefined)
+          await reconcile(payload.config_key, context);
+      }),
+    },
+    loop: {
+      everyMs: settings.everyMs,
+      tick: (context) => eachConfig(context.rows, (configKey) => reconcile(configKey, context)),
+    },
+    health: ({ rows }) => ({
+      status: "running",
+      message: "",
+      details: Object.fromEntries(
+        rows.list(ladders).map(([key, { games, players }]) => [key, `${players.length} players, ${games} games`]),
+      ),
+    }),
+  });
+};

@@ -1,0 +1,10 @@
+import { defineStoreModule } from "../../router/index.ts";
+import { appendMatches, ledgerMigration } from "./ledger.ts";
+import { recordVerdict, verdictMigration } from "./verdicts.ts";
+
+/** The match ledger and the verdicts of gates, as they are kept in the store. */
+export const evaluationModule = defineStoreModule({
+  name: "evaluation",
+  migrations: [ledgerMigration(1), verdictMigration(2)],
+  operations: [appendMatches, recordVerdict],
+});

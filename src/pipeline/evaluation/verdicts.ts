@@ -1,0 +1,126 @@
+import { canonicalJson } from "../../kernel/index.ts";
+import { defineOperation, type Migration, type Store } from "../../router/index.ts";
+
+export const GATE_VERDICTS = ["promote", "reject", "inconclusive"] as const;
+export type GateVerdictWord = (typeof GATE_VERDICTS)[number];
+
+/** What a gate came to, with the numbers behind it. Kept for ever. Times are milliseconds since the epoch. */
+export interface GateVerdict {
+  readonly config_key: string;
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly candidate: string;
+  readonly opponent: string;
+  readonly budget: string;
+  readonly verdict: GateVerdictWord;
+  readonly reason: string;
+  readonly blocks: number;
+  readonly games: number;
+  /** Mean score of a game, from 0 to 1. */
+  readonly score: number;
+  /** Blocks by score cell. */
+  readonly counts: readonly number[];
+  readonly llr: number;
+  readonly elo0: number;
+  readonly elo1: number;
+  readonly alpha: number;
+  readonly beta: number;
+  readonly redundancy: number;
+  /** Elo after stopping, median-unbiased, with its 95 % interval. */
+  readonly elo: number;
+  readonly elo_low: number;
+  readonly elo_high: number;
+  readonly normalized_elo: number;
+  readonly at: number;
+}
+
+const COLUMNS = [
+  "config_key",
+  "iteration",
+  "attempt",
+  "candidate",
+  "opponent",
+  "budget",
+  "verdict",
+  "reason",
+  "blocks",
+  "games",
+  "score",
+  "counts",
+  "llr",
+  "elo0",
+  "elo1",
+  "alpha",
+  "beta",
+  "redundancy",
+  "elo",
+  "elo_low",
+  "elo_high",
+  "normalized_elo",
+  "at",
+] as const satisfies readonly (keyof GateVerdict)[];
+
+export const verdictMigration = (id: number): Migration => ({
+  id,
+  name: "what gates came to",
+  sql: `
+    CREATE TABLE gate_verdicts (
+      config_key TEXT NOT NULL,
+      iteration INTEGER NOT NULL,
+      attempt INTEGER NOT NULL,
+      candidate TEXT NOT NULL,
+      opponent TEXT NOT NULL,
+      budget TEXT NOT NULL,
+      verdict TEXT NOT NULL CHECK (verdict IN ('promote', 'reject', 'inconclusive')),
+      reason TEXT NOT NULL,
+      blocks INTEGER NOT NULL,
+      games INTEGER NOT NULL CHECK (games > 0),
+      score REAL NOT NULL,
+      counts TEXT NOT NULL,
+      llr REAL NOT NULL,
+      elo0 REAL NOT NULL,
+      elo1 REAL NOT NULL,
+      alpha REAL NOT NULL,
+      beta REAL NOT NULL,
+      redundancy REAL NOT NULL,
+      elo REAL NOT NULL,
+      elo_low REAL NOT NULL,
+      elo_high REAL NOT NULL,
+      normalized_elo REAL NOT NULL,
+      at INTEGER NOT NULL,
+      PRIMARY KEY (config_key, iteration, attempt)
+    ) STRICT, WITHOUT ROWID;
+  `,
+});
+
+/** The first word of an attempt stays. */
+export const recordVerdict = defineOperation<GateVerdict, void>("evaluation.verdict", (tx, given) => {
+  const stored = { ...given, counts: canonicalJson(given.counts) };
+  tx.run(
+    `INSERT INTO gate_verdicts (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})
+     ON CONFLICT DO NOTHING`,
+    ...COLUMNS.map((column) => stored[column]),
+  );
+});
+
+/** The gates of a config, newest first. */
+export const gateVerdicts = (store: Pick<Store, "read">, configKey: string, limit = 100): GateVerdict[] =>
+  store
+    .read<Omit<GateVerdict, "counts"> & { counts: string }>(
+      `SELECT ${COLUMNS.join(", ")} FROM gate_verdicts WHERE config_key = ?
+       ORDER BY iteration DESC, attempt DESC LIMIT ?`,
+      configKey,
+      limit,
+    )
+    .map(({ counts, ...rest }) => ({ ...rest, counts: JSON.parse(counts) as number[] }));
+
+/** How many gates of a config ended, and how many promoted, for each pair of error rates that they ran with. */
+export const gateTallies = (
+  store: Pick<Store, "read">,
+  configKey: string,
+): { readonly alpha: number; readonly beta: number; readonly gates: number; readonly promotions: number }[] =>
+  store.read(
+    `SELECT alpha, beta, count(*) AS gates, sum(verdict = 'promote') AS promotions FROM gate_verdicts
+     WHERE config_key = ? GROUP BY alpha, beta ORDER BY alpha, beta`,
+    configKey,
+  );

@@ -1,0 +1,123 @@
+import { canonicalJson, type Json } from "../../kernel/index.ts";
+import { defineOperation, type Migration, type Store } from "../../router/index.ts";
+
+/** A training run that brought a model. Times are milliseconds since the epoch. */
+export interface TrainingRun {
+  readonly config_key: string;
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly job_id: string;
+  readonly work_id: string;
+  readonly node_id: string | null;
+  readonly model: string;
+  readonly model_bytes: number;
+  readonly checkpoint: string | null;
+  /** Where it went on from; null for a run from nothing. */
+  readonly base_checkpoint: string | null;
+  /** The training files, oldest first. */
+  readonly inputs: readonly string[];
+  readonly fresh: boolean;
+  readonly steps: number;
+  readonly rows: number;
+  /** Mean loss of the run; null for a fresh one. */
+  readonly loss: number | null;
+  /** All losses and rates that it reported, by name. */
+  readonly losses: { readonly [name: string]: Json };
+  readonly ended_at: number;
+}
+
+export const trainingRunMigration = (id: number): Migration => ({
+  id,
+  name: "training runs that brought a model",
+  sql: `
+    CREATE TABLE training_runs (
+      config_key TEXT NOT NULL,
+      iteration INTEGER NOT NULL,
+      attempt INTEGER NOT NULL,
+      job_id TEXT NOT NULL,
+      work_id TEXT NOT NULL,
+      node_id TEXT,
+      model TEXT NOT NULL,
+      model_bytes INTEGER NOT NULL,
+      checkpoint TEXT,
+      base_checkpoint TEXT,
+      inputs TEXT NOT NULL,
+      fresh INTEGER NOT NULL,
+      steps INTEGER NOT NULL,
+      rows INTEGER NOT NULL,
+      loss REAL,
+      losses TEXT NOT NULL,
+      ended_at INTEGER NOT NULL,
+      PRIMARY KEY (config_key, iteration, attempt)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX training_runs_by_model ON training_runs (model);
+  `,
+});
+
+/** Said twice it is written once. */
+export const recordRun = defineOperation<TrainingRun, void>("models.trained", (tx, run) => {
+  tx.run(
+    `INSERT INTO training_runs (config_key, iteration, attempt, job_id, work_id, node_id, model, model_bytes, checkpoint,
+       base_checkpoint, inputs, fresh, steps, rows, loss, losses, ended_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    run.config_key,
+    run.iteration,
+    run.attempt,
+    run.job_id,
+    run.work_id,
+    run.node_id,
+    run.model,
+    run.model_bytes,
+    run.checkpoint,
+    run.base_checkpoint,
+    canonicalJson(run.inputs),
+    run.fresh ? 1 : 0,
+    run.steps,
+    run.rows,
+    run.loss,
+    canonicalJson(run.losses),
+    run.ended_at,
+  );
+});
+
+type Stored = Omit<TrainingRun, "inputs" | "losses" | "fresh"> & { inputs: string; losses: string; fresh: number };
+
+const runOf = ({ inputs, losses, fresh, ...rest }: Stored): TrainingRun => ({
+  ...rest,
+  fresh: fresh === 1,
+  inputs: JSON.parse(inputs) as string[],
+  losses: JSON.parse(losses) as TrainingRun["losses"],
+});
+
+/** The runs of a config, newest first. */
+export const trainingRuns = (store: Pick<Store, "read">, configKey: string, limit = 50): TrainingRun[] =>
+  store
+    .read<Stored>(
+      "SELECT * FROM training_runs WHERE config_key = ? ORDER BY iteration DESC, attempt DESC LIMIT ?",
+      configKey,
+      limit,
+    )
+    .map(runOf);
+
+/** Runs whose model the registry does not know yet, oldest first. */
+export const unregisteredRuns = (store: Pick<Store, "read">, configKey: string, limit = 50): TrainingRun[] =>
+  store
+    .read<Stored>(
+      // Models come in the order of iterations: only the newest need a look.
+      `SELECT r.* FROM training_runs r WHERE r.config_key = ?
+         AND r.iteration >= coalesce((SELECT max(iteration) FROM model_registry WHERE config_key = ?), 0)
+         AND NOT EXISTS (SELECT 1 FROM model_registry m WHERE m.config_key = r.config_key AND m.model = r.model)
+       ORDER BY r.iteration, r.attempt LIMIT ?`,
+      configKey,
+      configKey,
+      limit,
+    )
+    .map(runOf);
+
+/** The checkpoint that belongs to a model; null where it has none or is unknown. */
+export const checkpointOf = (store: Pick<Store, "read">, configKey: string, model: string): string | null =>
+  store.read<{ checkpoint: string | null }>(
+    "SELECT checkpoint FROM training_runs WHERE model = ? AND config_key = ? ORDER BY iteration DESC LIMIT 1",
+    model,
+    configKey,
+  )[0]?.checkpoint ?? null;
