@@ -47,7 +47,9 @@ import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { alertsPortOf, clusterPortsOf, judgedHealth, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
-import { artifactStoreOf, nodePortsOf, ownCapabilities } from "./node-ports.ts";
+import { loopPartsOf } from "./loop/loop-ports.ts";
+import { ensurePlans, plansFor, type WantedPlan } from "./loop/plans.ts";
+import { artifactStoreOf, nodePortsOf, nodesThatWork, ownCapabilities } from "./node-ports.ts";
 import { ownFile } from "./own-file.ts";
 import { profileOf } from "./profile.ts";
 import { liveRegistry, withOwnUnits } from "./registry.ts";
@@ -76,6 +78,10 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly log?: Log;
   /** Where log lines go besides the log file; standard error unless given. */
   readonly logStream?: LogPlaces["stream"];
+  /** What shall be learned here. */
+  readonly plans?: readonly WantedPlan[];
+  /** Stands between a unit and its events; for tests that lose or repeat them. */
+  readonly wrapUnit?: (unit: Unit) => Unit;
   /** Stands between the router and the store; for tests that cut the line. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -199,15 +205,29 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     });
     undo.push(() => cluster.resources.sampler.close());
     const alerts = alertsPortOf(cluster);
+    const workloads = workloadList(settings.worker.configFile, settings.worker.graceMs / 1_000);
     const work = workPortsOf({
       router: inner,
       store,
       clock,
       random,
       leaseSilenceMs: settings.work.leaseSilenceMs,
-      kinds: kindsOf(workloadList(settings.worker.configFile, settings.worker.graceMs / 1_000)),
+      kinds: kindsOf(workloads),
       barred: (node) => nodes.book.barred(node),
     });
+    const files = artifactStoreOf(settings);
+    const loop = loopPartsOf({
+      router: inner,
+      store,
+      clock,
+      log,
+      nodeId,
+      queue: work.queue,
+      files,
+      nodes: () => nodesThatWork(nodes.book),
+      allowPendingGate: settings.loop.allowPendingGate,
+    });
+    undo.push(() => loop.close());
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -238,7 +258,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         bootstrapStatus: () => ({ ...bringUp.status() }),
         work,
         nodes,
-        artifacts: artifactStoreOf(settings),
+        artifacts: files,
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
           // The answer to this request comes first.
@@ -262,9 +282,12 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       surface: control.kept,
       cluster,
       queue: work.queue,
+      loop: loop.ports,
+      chores: loop.chores,
     });
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
-    const registry: Registry = withOwnUnits(live, options.units ?? []);
+    const { wrapUnit = (unit) => unit } = options;
+    const registry: Registry = withOwnUnits({ ...live, units: live.units.map(wrapUnit) }, options.units ?? []);
     const units = createUnitRuntime({ registry, router: inner, clock, log, manager: daemons });
     const sources = { router: inner, daemons, units: () => units.status(), openAlerts: () => openAlertsOf(cluster) };
     const status = () =>
@@ -300,6 +323,10 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     await nodes.book
       .ensureLocal(ownCapabilities())
       .catch((thrown: unknown) => log.error("this node was not written down", { error: messageOf(thrown) }));
+    await ensurePlans(inner, [
+      ...plansFor(settings.loop.configs, {}, settings.worker.configFile, workloads),
+      ...(options.plans ?? []),
+    ]);
     await bringUp.start(options.enable);
     // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
     await daemons.flush(1_000);

@@ -51,3 +51,10 @@ export function nodePortsOf({ settings, store, clock, log, version }: NodeSurrou
 /** Where artifacts of a data folder lie. */
 export const artifactStoreOf = (settings: Pick<Settings, "dataDir" | "artifacts">) =>
   createArtifactStore({ folder: join(settings.dataDir, "artifacts"), mostBytes: settings.artifacts.mostBytes });
+
+/** Nodes that are there and may have work. */
+export const nodesThatWork = (book: Pick<NodeBook, "list" | "barred">): string[] =>
+  book
+    .list()
+    .filter(({ state, node_id }) => state === "online" && book.barred(node_id) === undefined)
+    .map(({ node_id }) => node_id);

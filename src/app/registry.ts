@@ -12,6 +12,8 @@ import {
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog } from "../events/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "../kernel/index.ts";
+import { type PipelinePorts, pipelineExcuses, pipelineParts, pipelineUnits } from "../pipeline/index.ts";
+import { artifactStorePart } from "../sync/index.ts";
 import { type WorkQueue, workExcuses, workStorePart, workUnits } from "../work/index.ts";
 
 export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
@@ -21,6 +23,7 @@ export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
   readonly surface?: HttpSurfacePort;
   readonly cluster?: ClusterPorts;
   readonly queue?: WorkQueue;
+  readonly loop?: PipelinePorts;
 }
 
 /** For whoever only reads the declarations: a process that serves nobody has no doors. */
@@ -40,8 +43,9 @@ const unusedClusterPorts = ({ store }: Pick<LivePorts, "store">, clock: Clock, r
   alerts: { sinks: [] },
 });
 
-/** The units only keep it for when they run. */
+/** The units only keep them for when they run. */
 const noQueue = {} as WorkQueue;
+const noLoop = {} as PipelinePorts;
 
 /** Rules of the user may watch for what nobody says yet; that is theirs to decide. */
 const watchedByUser = (registry: Registry, cluster: ClusterPorts): Record<string, string> => {
@@ -62,16 +66,18 @@ export const liveRegistry = (ports: LivePorts): Registry => {
       ...ownUnits({ ...own, leaderUnits }),
       ...clusterUnits(cluster),
       ...workUnits({ queue }),
+      ...pipelineUnits(ports.loop ?? noLoop),
       httpServerDaemon({ surface, clock, random }),
     ],
-    parts: [...ownParts, workStorePart],
+    parts: [...ownParts, workStorePart, artifactStorePart, ...pipelineParts],
     ingress: [],
     excused: {
-      orphans: { ...clusterExcuses.orphans, ...workExcuses.orphans },
+      orphans: { ...clusterExcuses.orphans, ...workExcuses.orphans, ...pipelineExcuses.orphans },
       deadSubscriptions: {
         ...ownExcuses.deadSubscriptions,
         ...clusterExcuses.deadSubscriptions,
         ...workExcuses.deadSubscriptions,
+        ...pipelineExcuses.deadSubscriptions,
       },
     },
   }) as unknown as Registry;

@@ -135,6 +135,7 @@ export {
   type MaintenanceSettings,
   maintenanceDaemon,
   maintenanceDefaults,
+  type MoreChore,
 } from "./maintenance.daemon.ts";
 export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";
 export { printAudit } from "./print-audit.ts";

@@ -1,18 +1,21 @@
 import { defineDaemon, onEach, type UnitContext } from "../daemons/index.ts";
 import type { PayloadFor } from "../events/index.ts";
 import { defineTable } from "../router/index.ts";
+import type { ArtifactEntry } from "./artifacts.port.ts";
 import { type ConfigRow, configs } from "./config-plan.ts";
 import { endedStage } from "./history.ts";
 import { type Iteration, iterations } from "./iteration.ts";
 import { champions } from "./models/champion.ts";
 import { type LoopView, reconcile, type Step, type StagePolicy, stagePolicyDefaults } from "./reconcile.ts";
-import { type Segment, type StageWork, syncWork, trainingWork, workOf } from "./stage-work.ts";
-import { STAGES, type Stage } from "./stages.ts";
+import { entriesOf } from "./selfplay/segments.ts";
+import { undertakingOf } from "./stage-rows.ts";
+import { syncWork, trainingWork, workOf } from "./stage-work.ts";
+import { STAGES } from "./stages.ts";
 
 /** What the store of artifacts does for the loop. Both may be asked again and again: what is done is done. */
 export interface HandOver {
   /** Verifies and registers the files of a batch; tells it by DATA_SYNC_*. */
-  syncBatch(batch: { readonly syncId: string; readonly configKey: string; readonly segments: readonly Segment[] }): void;
+  syncBatch(batch: { readonly syncId: string; readonly configKey: string; readonly entries: readonly ArtifactEntry[] }): void;
   /** Makes a model available to whoever plays; tells it by MODEL_DISTRIBUTION_*. */
   distribute(model: { readonly modelId: string; readonly sha256: string; readonly configKey: string }): void;
 }
@@ -85,19 +88,20 @@ export const pipelineOrchestrator = ({ handOver, policy = stagePolicyDefaults, e
   };
 
   /** Effects that others do, at every look: they are told what is to be done, and know what is done. */
-  const handOverNow = (configKey: string, iteration: Iteration, { rows, afterCommit }: Context) => {
+  const handOverNow = (configKey: ConfigKey, iteration: Iteration, { rows, afterCommit }: Context) => {
     if (iteration.state !== "running") return;
     if (iteration.stage === "data_sync") {
-      const segments = rows.get(workOf.selfplay, configKey)?.own.segments ?? [];
-      const syncId = `${configKey}:${iteration.iteration}:data_sync:${iteration.attempt}`;
-      afterCommit(() => handOver.syncBatch({ syncId, configKey, segments }));
+      const played = { configKey, iteration: iteration.iteration, model: iteration.champion! };
+      const entries = (rows.get(workOf.selfplay, configKey)?.own.segments ?? []).flatMap((segment) => entriesOf(segment, played));
+      const syncId = undertakingOf(configKey, iteration, "data_sync");
+      afterCommit(() => handOver.syncBatch({ syncId, configKey, entries }));
     }
     const model = rows.get(trainingWork, configKey)?.own.model;
     if ((iteration.stage === "evaluation" || iteration.stage === "promotion") && model != null)
       afterCommit(() => handOver.distribute({ modelId: model, sha256: model, configKey }));
   };
 
-  const look = (configKey: string, context: Context) => {
+  const look = (configKey: ConfigKey, context: Context) => {
     const { rows, log } = context;
     const config = rows.get(configs, configKey);
     if (config === undefined) return;
@@ -111,7 +115,7 @@ export const pipelineOrchestrator = ({ handOver, policy = stagePolicyDefaults, e
       rows.put(iterations, configKey, step.iteration);
       const { iteration, stage, attempt, state } = step.iteration;
       log.info("a config moved", { config_key: configKey, how: step.kind, iteration, stage, attempt, state });
-      tell(configKey as ConfigKey, step, context);
+      tell(configKey, step, context);
       handOverNow(configKey, step.iteration, context);
     }
   };
@@ -127,12 +131,12 @@ export const pipelineOrchestrator = ({ handOver, policy = stagePolicyDefaults, e
     state: { tables: { iterations, totals } },
     on: onEach(WAKES, ({ payload }, context: Context) => {
       if ("config_key" in payload && payload.config_key !== undefined) look(payload.config_key, context);
-      else for (const [configKey] of context.rows.list(configs)) look(configKey, context);
+      else for (const [configKey] of context.rows.list(configs)) look(configKey as ConfigKey, context);
     }),
     loop: {
       everyMs,
       tick(context) {
-        for (const [configKey] of context.rows.list(configs)) look(configKey, context);
+        for (const [configKey] of context.rows.list(configs)) look(configKey as ConfigKey, context);
       },
     },
     health: ({ rows }) => {

@@ -29,7 +29,9 @@ export const artifactEntrySchema = z.strictObject({
   iteration: count.nullable().default(null),
 });
 export type ArtifactEntry = z.output<typeof artifactEntrySchema>;
-export type ArtifactEntryInput = z.input<typeof artifactEntrySchema>;
+export type ArtifactEntryInput = Omit<z.input<typeof artifactEntrySchema>, "parents"> & {
+  readonly parents?: readonly string[] | undefined;
+};
 
 export function parseEntries(entries: readonly ArtifactEntryInput[]): ArtifactEntry[] {
   return entries.map((entry) => {

@@ -1,0 +1,126 @@
+/** What the closed loop is connected to: the queue, the files of this machine, and who is there. */
+import { readFile, stat } from "node:fs/promises";
+import type { MoreChore } from "../../daemons/index.ts";
+import { type Clock, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import {
+  budgetOf,
+  configs,
+  createRatingEngine,
+  type HandOver,
+  type PipelinePorts,
+  ratedChampions,
+} from "../../pipeline/index.ts";
+import { createWriteSet, type EventRouter, type Store } from "../../router/index.ts";
+import {
+  type ArtifactCatalog,
+  type ArtifactStore,
+  createArtifactCatalog,
+  createArtifactDesk,
+  createSweeper,
+} from "../../sync/index.ts";
+import type { WorkQueue } from "../../work/index.ts";
+import { CONFIG_KEYS } from "../../workloads/arena/index.ts";
+
+export interface LoopSurroundings {
+  readonly router: EventRouter;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly nodeId: string;
+  readonly queue: WorkQueue;
+  readonly files: ArtifactStore;
+  readonly nodes: () => readonly string[];
+  readonly allowPendingGate: boolean;
+}
+
+export interface LoopParts {
+  readonly ports: PipelinePorts;
+  readonly catalog: ArtifactCatalog;
+  readonly chores: readonly MoreChore[];
+  close(): Promise<void>;
+}
+
+/** Results of matches are small; what is larger is none. */
+const MOST_READ_BYTES = 64_000_000;
+/** In the order of their strength: the one in the middle is the zero of the ladder. */
+const ANCHORS = ["random", "mcts-100", "mcts-1000"] as const;
+const SWEEP_EVERY_MS = 10 * 60_000;
+const SCRUB_EVERY_MS = 60 * 60_000;
+
+async function readArtifact(files: ArtifactStore, sha256: string): Promise<Uint8Array> {
+  const path = files.pathOf(sha256);
+  const { size } = await stat(path);
+  if (size > MOST_READ_BYTES)
+    throw new OperatingError("ARTIFACT_TOO_LARGE", `${sha256} has ${size} bytes, ${MOST_READ_BYTES} are read at once`);
+  return readFile(path);
+}
+
+/** What is asked again and again until it is done: one at a time of a name, and a failure is told, not thrown. */
+function once(log: Log, what: string): (name: string, run: () => Promise<unknown>) => void {
+  const running = new Set<string>();
+  return (name, run) => {
+    if (running.has(name)) return;
+    running.add(name);
+    run()
+      .catch((thrown: unknown) => log.error(`${what} failed; it is tried again`, { name, error: messageOf(thrown) }))
+      .finally(() => running.delete(name));
+  };
+}
+
+export function loopPartsOf(around: LoopSurroundings): LoopParts {
+  const { router, store, clock, log, nodeId, queue, files, nodes, allowPendingGate } = around;
+  const catalog = createArtifactCatalog({ store, clock });
+  const desk = createArtifactDesk({ router, store, files, catalog, clock, log, nodeId });
+  const sweeper = createSweeper({ store, files, clock });
+  const engine = createRatingEngine();
+  const sync = once(log, "looking through a batch of files");
+  const spread = once(log, "handing out a model");
+  const handOver: HandOver = {
+    syncBatch: ({ syncId, configKey, entries }) =>
+      sync(syncId, () => desk.syncBatch({ sync_id: syncId, config_key: configKey, entries })),
+    distribute: ({ modelId, sha256, configKey }) =>
+      spread(sha256, () => desk.distribute({ model_id: modelId, sha256, config_key: configKey })),
+  };
+  return {
+    catalog,
+    ports: {
+      queue,
+      store,
+      catalog,
+      readArtifact: (sha256) => readArtifact(files, sha256),
+      handOver,
+      engine,
+      anchors: (configKey) => (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
+      strengthOf(configKey) {
+        const plan = createWriteSet(store).get(configs, configKey)?.plan;
+        return plan === undefined ? [] : ratedChampions(store, configKey, budgetOf(plan.evaluation));
+      },
+      nodes,
+      allowPendingGate,
+    },
+    chores: [
+      {
+        name: "artifacts",
+        everyMs: SWEEP_EVERY_MS,
+        async run(signal) {
+          const { files: gone, bytes, fromQuarantine, forgotten } = await sweeper.sweep({ signal });
+          return gone.length + fromQuarantine + forgotten === 0
+            ? undefined
+            : { files: gone.length, bytes, from_quarantine: fromQuarantine, forgotten };
+        },
+      },
+      {
+        name: "artifact scrub",
+        everyMs: SCRUB_EVERY_MS,
+        async run(signal) {
+          const { checked, damaged } = await desk.scrub({ signal });
+          return checked === 0 ? undefined : { checked, damaged: damaged.length };
+        },
+      },
+    ],
+    async close() {
+      desk.close();
+      await engine.close();
+    },
+  };
+}
