@@ -5,28 +5,18 @@ const orphans = {
 
 /** What health and alerts hear, by the unit or part that is to say it and does not exist yet. A name goes when it does. */
 const awaited = {
-  artifact_store: ["MODEL_CORRUPTED", "MODEL_DISTRIBUTION_COMPLETE", "MODEL_DISTRIBUTION_FAILED"],
-  auto_export_daemon: ["NPZ_COMBINATION_COMPLETE", "NPZ_COMBINATION_FAILED"],
-  auto_promotion: ["MODEL_PROMOTED", "PROMOTION_FAILED"],
   auto_sync: ["SYNC_STALLED"],
   cluster_monitor: ["CLUSTER_STALL_DETECTED", "P2P_CLUSTER_HEALTHY", "P2P_CLUSTER_UNHEALTHY"],
   connectivity_monitor: ["NETWORK_ISOLATION_DETECTED", "P2P_HEALTH_RECOVERED"],
-  evaluation_daemon: ["EVALUATION_COMPLETED", "EVALUATION_FAILED"],
   leader_lease: ["LEADER_ELECTED", "LEADER_LOST", "SPLIT_BRAIN_DETECTED", "SPLIT_BRAIN_RESOLVED"],
   lock_store: ["DEADLOCK_DETECTED", "LOCK_TIMEOUT"],
-  metrics_orchestrator: ["TRAINING_LOSS_ANOMALY"],
   model_distribution_daemon: ["DISTRIBUTION_INCOMPLETE"],
-  model_performance_watchdog: ["REGRESSION_CLEARED", "REGRESSION_CRITICAL", "REGRESSION_DETECTED", "REGRESSION_SEVERE"],
   node_health: ["HEALTH_CHECK_FAILED", "HEALTH_CHECK_PASSED", "NODE_UNHEALTHY"],
   node_recovery: ["NODE_RECOVERED", "RECOVERY_COMPLETED", "RECOVERY_FAILED", "RECOVERY_INITIATED"],
-  parity_validator: ["DATA_QUALITY_ALERT", "PARITY_FAILURE_RATE_CHANGED"],
-  progress_watchdog: ["PROGRESS_RECOVERED", "PROGRESS_STALL_DETECTED"],
   provisioner: ["BUDGET_ALERT", "BUDGET_EXCEEDED", "NODE_PROVISION_FAILED"],
-  quality_monitor_daemon: ["HIGH_QUALITY_DATA_AVAILABLE", "LOW_QUALITY_DATA_WARNING"],
   replication_daemon: ["REPAIR_COMPLETED", "REPAIR_FAILED", "REPLICATION_ALERT"],
   sync_coordinator: ["SYNC_FAILURE_CRITICAL"],
   sync_facade: ["PRIORITY_SYNC_FAILED"],
-  training_coordinator: ["TRAINING_COMPLETED", "TRAINING_FAILED"],
   transfer_verifier: ["SYNC_CHECKSUM_FAILED"],
 } as const;
 

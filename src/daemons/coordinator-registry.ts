@@ -79,6 +79,15 @@ const built: readonly CoordinatorName[] = [
   "error_coordinator",
   "recovery_manager",
   "job_scheduler",
+  "model_coordinator",
+  "training_coordinator",
+  "queue_populator",
+  "selfplay_orchestrator",
+  "selfplay_scheduler",
+  "pipeline_orchestrator",
+  "auto_export_daemon",
+  "evaluation_daemon",
+  "quality_monitor_daemon",
 ];
 
 /** The coordinators that are brought up, layer by layer. */

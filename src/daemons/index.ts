@@ -133,9 +133,9 @@ export type { BlockReport } from "./main-loop/watchdog.thread.ts";
 export {
   type MaintenancePorts,
   type MaintenanceSettings,
+  type MoreChore,
   maintenanceDaemon,
   maintenanceDefaults,
-  type MoreChore,
 } from "./maintenance.daemon.ts";
 export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";
 export { printAudit } from "./print-audit.ts";

@@ -48,8 +48,6 @@ export const ownParts = [routerPart, unitRuntimePart, daemonManagerPart, bootstr
 /** What this room hears although nobody says it yet. Each goes when its other end comes: the audit insists. */
 export const ownExcuses = {
   deadSubscriptions: untilTheyCome([
-    { unit: "training_trigger", stage: "loop", emits: ["TRAINING_BLOCKED_BY_QUALITY"] },
-    { unit: "model_performance_watchdog", stage: "loop", emits: ["REGRESSION_CRITICAL"] },
     {
       unit: "cluster_monitor",
       stage: "ha",

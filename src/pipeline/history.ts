@@ -12,7 +12,12 @@ export interface EndedStage {
   readonly state: "done" | "failed";
   readonly since: number;
   readonly ended_at: number;
-  readonly outputs: readonly { readonly sha256: string; readonly kind: string; readonly bytes: number; readonly rows: number }[];
+  readonly outputs: readonly {
+    readonly sha256: string;
+    readonly kind: string;
+    readonly bytes: number;
+    readonly rows: number;
+  }[];
   readonly evidence: Readonly<Record<string, Json>>;
   readonly failure: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
 }

@@ -13,13 +13,13 @@
  * `pipeline_orchestrator` says whose turn it is; the units of the folders do the stages.
  */
 export { type ConfigPlan, type ConfigPlanInput, type ConfigRow, configPlanSchema, configs } from "./config-plan.ts";
+export { budgetOf, createRatingEngine, evaluationModule } from "./evaluation/index.ts";
 export { pipelineExcuses } from "./excuses.ts";
 export { type EndedStage, type HistoryFilter, pipelineModule, stageHistory } from "./history.ts";
 export { type Iteration, iterations, type StageFailure, type Wait } from "./iteration.ts";
+export { modelsModule, ratedChampions } from "./models/index.ts";
 export { type HandOver, pipelineOrchestrator } from "./pipeline-orchestrator.daemon.ts";
+export { type PipelinePorts, pipelineParts, pipelineUnits } from "./pipeline-units.ts";
 export { progressWatchdog } from "./progress-watchdog.daemon.ts";
 export { breakersOf, type StagePolicy, stagePolicyDefaults } from "./reconcile.ts";
 export { LOOP_KINDS, type LoopKind, STAGES, type Stage } from "./stages.ts";
-export { type PipelinePorts, pipelineParts, pipelineUnits } from "./pipeline-units.ts";
-export { budgetOf, createRatingEngine, evaluationModule } from "./evaluation/index.ts";
-export { ratedChampions, modelsModule } from "./models/index.ts";

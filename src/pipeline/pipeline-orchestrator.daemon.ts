@@ -6,7 +6,7 @@ import { type ConfigRow, configs } from "./config-plan.ts";
 import { endedStage } from "./history.ts";
 import { type Iteration, iterations } from "./iteration.ts";
 import { champions } from "./models/champion.ts";
-import { type LoopView, reconcile, type Step, type StagePolicy, stagePolicyDefaults } from "./reconcile.ts";
+import { type LoopView, reconcile, type StagePolicy, type Step, stagePolicyDefaults } from "./reconcile.ts";
 import { entriesOf } from "./selfplay/segments.ts";
 import { undertakingOf } from "./stage-rows.ts";
 import { syncWork, trainingWork, workOf } from "./stage-work.ts";
@@ -15,7 +15,11 @@ import { STAGES } from "./stages.ts";
 /** What the store of artifacts does for the loop. Both may be asked again and again: what is done is done. */
 export interface HandOver {
   /** Verifies and registers the files of a batch; tells it by DATA_SYNC_*. */
-  syncBatch(batch: { readonly syncId: string; readonly configKey: string; readonly entries: readonly ArtifactEntry[] }): void;
+  syncBatch(batch: {
+    readonly syncId: string;
+    readonly configKey: string;
+    readonly entries: readonly ArtifactEntry[];
+  }): void;
   /** Makes a model available to whoever plays; tells it by MODEL_DISTRIBUTION_*. */
   distribute(model: { readonly modelId: string; readonly sha256: string; readonly configKey: string }): void;
 }
@@ -36,6 +40,7 @@ const totals = defineTable<{ games: number }>("pipeline_totals");
 /** What may have changed a row that the reconciler looks at. Their payloads do not matter: it looks at the rows. */
 const WAKES = [
   "SELFPLAY_COMPLETE",
+  "DATA_SYNC_STARTED",
   "DATA_SYNC_COMPLETED",
   "DATA_SYNC_FAILED",
   "PARITY_VALIDATION_COMPLETED",
@@ -46,6 +51,7 @@ const WAKES = [
   "TRAINING_FAILED",
   "EVALUATION_COMPLETED",
   "EVALUATION_FAILED",
+  "MODEL_EVALUATION_BLOCKED",
   "PROMOTION_CANDIDATE",
   "MODEL_PROMOTED",
   "PROMOTION_REJECTED",
@@ -56,12 +62,18 @@ const WAKES = [
  * Drives the stage rows of every config until the loop closes, again and again. The rows are the truth; events only save it
  * the wait for the next tick. It starts nothing itself: it says whose turn it is.
  */
-export const pipelineOrchestrator = ({ handOver, policy = stagePolicyDefaults, everyMs = 2_000 }: PipelineOrchestratorPorts) => {
+export const pipelineOrchestrator = ({
+  handOver,
+  policy = stagePolicyDefaults,
+  everyMs = 2_000,
+}: PipelineOrchestratorPorts) => {
   const viewOf = (configKey: string, config: ConfigRow, { rows, now }: Context): LoopView => ({
     now,
     config,
     iteration: rows.get(iterations, configKey),
-    work: Object.fromEntries(STAGES.map((stage) => [stage, rows.get(workOf[stage] as never, configKey)])) as LoopView["work"],
+    work: Object.fromEntries(
+      STAGES.map((stage) => [stage, rows.get(workOf[stage] as never, configKey)]),
+    ) as LoopView["work"],
     champion: rows.get(champions, configKey)?.model,
     policy,
   });
@@ -92,7 +104,9 @@ export const pipelineOrchestrator = ({ handOver, policy = stagePolicyDefaults, e
     if (iteration.state !== "running") return;
     if (iteration.stage === "data_sync") {
       const played = { configKey, iteration: iteration.iteration, model: iteration.champion! };
-      const entries = (rows.get(workOf.selfplay, configKey)?.own.segments ?? []).flatMap((segment) => entriesOf(segment, played));
+      const entries = (rows.get(workOf.selfplay, configKey)?.own.segments ?? []).flatMap((segment) =>
+        entriesOf(segment, played),
+      );
       const syncId = undertakingOf(configKey, iteration, "data_sync");
       afterCommit(() => handOver.syncBatch({ syncId, configKey, entries }));
     }
@@ -151,4 +165,3 @@ export const pipelineOrchestrator = ({ handOver, policy = stagePolicyDefaults, e
     },
   });
 };
-

@@ -1,4 +1,4 @@
-import { defineDaemon, type UnitContext } from "../daemons/index.ts";
+import { defineDaemon, onEach, type UnitContext } from "../daemons/index.ts";
 import type { PayloadFor } from "../events/index.ts";
 import { defineTable } from "../router/index.ts";
 import { eloVelocity } from "./evaluation/statistics/index.ts";
@@ -19,12 +19,33 @@ export const progressWatchdogDefaults: ProgressWatchdogSettings = {
 };
 
 /** A config that stands still, since when, and what was said about it. Times are milliseconds since the epoch. */
-type Stall = { readonly stage: Stage; readonly iteration: number; readonly since: number; readonly kind: "stage" | "strength" };
+type Stall = {
+  readonly stage: Stage;
+  readonly iteration: number;
+  readonly since: number;
+  readonly kind: "stage" | "strength";
+};
 const stalls = defineTable<Stall>("pipeline_stalls");
 
 /** Ratings of a config's champions as they came. */
 type Rated = { readonly points: readonly { readonly at: number; readonly elo: number; readonly error: number }[] };
 const strengths = defineTable<Rated>("pipeline_strengths");
+
+/** The last sign that something began for a config: what `why` shows of one that stands still. */
+export type Sign = { readonly event: string; readonly at: number };
+export const signs = defineTable<Sign>("pipeline_signs");
+
+const SIGNS = [
+  "PARITY_VALIDATION_STARTED",
+  "NPZ_EXPORT_STARTED",
+  "NPZ_COMBINATION_STARTED",
+  "TRAINING_LOCK_ACQUIRED",
+  "TRAINING_STARTED",
+  "EVALUATION_STARTED",
+  "EVALUATION_PROGRESS",
+  "PROMOTION_STARTED",
+  "MODEL_DISTRIBUTION_STARTED",
+] as const;
 
 const MOST_POINTS = 500;
 const DAY_MS = 86_400_000;
@@ -52,7 +73,13 @@ export function strengthOf({ points }: Rated, now: number, windowMs: number) {
 export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) => {
   const settings = { ...progressWatchdogDefaults, ...given };
 
-  const say = (configKey: string, stall: Stall, deadlineMs: number, { rows, emit, now }: Context, eloPerDay?: number) => {
+  const say = (
+    configKey: string,
+    stall: Stall,
+    deadlineMs: number,
+    { rows, emit, now }: Context,
+    eloPerDay?: number,
+  ) => {
     rows.put(stalls, configKey, stall);
     emit.PROGRESS_STALL_DETECTED({
       config_key: configKey as ConfigKey,
@@ -68,10 +95,13 @@ export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) 
     const known = rows.get(stalls, configKey);
     const late = lateBy(iteration, now);
     const strength = strengthOf(rows.get(strengths, configKey) ?? { points: [] }, now, settings.strengthMs);
-    const weak = iteration.state === "running" && strength !== undefined && strength.upperBound < settings.leastEloPerDay;
+    const weak =
+      iteration.state === "running" && strength !== undefined && strength.upperBound < settings.leastEloPerDay;
     if (known !== undefined) {
       const over =
-        known.kind === "strength" ? !weak : known.iteration !== iteration.iteration || known.stage !== iteration.stage || late === null;
+        known.kind === "strength"
+          ? !weak
+          : known.iteration !== iteration.iteration || known.stage !== iteration.stage || late === null;
       if (!over) return;
       rows.delete(stalls, configKey);
       emit.PROGRESS_RECOVERED({
@@ -84,7 +114,12 @@ export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) 
     }
     const { stage, stage_since, deadline } = iteration;
     if (late !== null)
-      say(configKey, { stage, iteration: iteration.iteration, since: stage_since, kind: "stage" }, deadline - stage_since, context);
+      say(
+        configKey,
+        { stage, iteration: iteration.iteration, since: stage_since, kind: "stage" },
+        deadline - stage_since,
+        context,
+      );
     else if (weak)
       say(
         configKey,
@@ -99,11 +134,20 @@ export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) 
     name: "progress_watchdog",
     layer: 7,
     placement: "leader",
-    alsoKnownAs: ["PROGRESS_WATCHDOG", "ProgressWatchdogDaemon", "ProgressMonitor", "ProgressTracker", "TrainingWatchdogDaemon"],
+    alsoKnownAs: [
+      "PROGRESS_WATCHDOG",
+      "ProgressWatchdogDaemon",
+      "ProgressMonitor",
+      "ProgressTracker",
+      "TrainingWatchdogDaemon",
+    ],
     dependsOn: ["pipeline_orchestrator", "elo_service"],
     emits: ["PROGRESS_STALL_DETECTED", "PROGRESS_RECOVERED"],
-    state: { tables: { stalls, strengths } },
+    state: { tables: { stalls, strengths, signs } },
     on: {
+      ...onEach(SIGNS, ({ eventType, payload }, { rows, now }: Context) => {
+        if (payload.config_key !== undefined) rows.put(signs, payload.config_key, { event: eventType, at: now });
+      }),
       ELO_UPDATED: ({ payload, timestamp }, { rows, now }) => {
         const { config_key, elo, elo_low, elo_high } = payload;
         if (elo_low === undefined || elo_high === undefined || elo_high <= elo_low) return;
@@ -123,7 +167,10 @@ export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) 
       const all = rows.list(stalls);
       return all.length === 0
         ? { status: "running", message: "" }
-        : { status: "degraded", message: `stands still: ${all.map(([key, { stage }]) => `${key} in ${stage}`).join(", ")}` };
+        : {
+            status: "degraded",
+            message: `stands still: ${all.map(([key, { stage }]) => `${key} in ${stage}`).join(", ")}`,
+          };
     },
   });
 };

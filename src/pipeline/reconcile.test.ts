@@ -45,7 +45,11 @@ describe("the loop of a config", () => {
     const first = opened();
     expect(first).toMatchObject({ iteration: 0, stage: "training", attempt: 1, state: "running", champion: null });
     const step = reconcile(view({ iteration: first, work: withWork("training", done(first)) }));
-    expect(step).toMatchObject({ kind: "closed", iteration: { iteration: 0, stage: "promotion" }, ended: { stage: "training" } });
+    expect(step).toMatchObject({
+      kind: "closed",
+      iteration: { iteration: 0, stage: "promotion" },
+      ended: { stage: "training" },
+    });
     const crowned = reconcile(
       view({ iteration: step.iteration, work: withWork("promotion", done(step.iteration)), champion: "a".repeat(64) }),
     );
@@ -62,7 +66,9 @@ describe("the loop of a config", () => {
     for (const stage of STAGES) {
       expect(iteration.stage).toBe(stage);
       seen.push(iteration.stage);
-      iteration = reconcile(view({ iteration, work: withWork(stage, done(iteration)), champion: "c".repeat(64) })).iteration;
+      iteration = reconcile(
+        view({ iteration, work: withWork(stage, done(iteration)), champion: "c".repeat(64) }),
+      ).iteration;
     }
     expect(seen).toEqual([...STAGES]);
     expect(iteration).toMatchObject({ iteration: 2, stage: "selfplay", attempt: 1, champion: "c".repeat(64) });
@@ -83,7 +89,10 @@ describe("the loop of a config", () => {
     const end = reconcile(view({ config, iteration, work: withWork("promotion", done(iteration)) })).iteration;
     expect(end).toMatchObject({ state: "complete", iteration: 1 });
     expect(reconcile(view({ config, iteration: end })).kind).toBe("stay");
-    expect(reconcile(view({ iteration: end, champion: "b".repeat(64) })).iteration).toMatchObject({ iteration: 2, state: "running" });
+    expect(reconcile(view({ iteration: end, champion: "b".repeat(64) })).iteration).toMatchObject({
+      iteration: 2,
+      state: "running",
+    });
   });
 });
 
@@ -92,13 +101,17 @@ describe("a stage that failed", () => {
   const training: Iteration = { ...start, stage: "training" };
 
   test("is tried again after a wait that grows, with a number of its own", () => {
-    const once = reconcile(view({ iteration: training, work: withWork("training", failed(training, "DIVERGED")) })).iteration;
+    const once = reconcile(
+      view({ iteration: training, work: withWork("training", failed(training, "DIVERGED")) }),
+    ).iteration;
     expect(once).toMatchObject({ state: "waiting", not_before: 2_000, waits: [{ actual: "it broke" }] });
     const work = withWork("training", failed(training, "DIVERGED"));
     expect(reconcile(view({ now: 1_999, iteration: once, work })).kind).toBe("stay");
     const again = reconcile(view({ now: 2_000, iteration: once, work })).iteration;
     expect(again).toMatchObject({ state: "running", stage: "training", attempt: 2 });
-    const twice = reconcile(view({ now: 3_000, iteration: again, work: withWork("training", failed(again, "DIVERGED")) })).iteration;
+    const twice = reconcile(
+      view({ now: 3_000, iteration: again, work: withWork("training", failed(again, "DIVERGED")) }),
+    ).iteration;
     expect(twice.not_before).toBe(5_000);
   });
 
@@ -109,7 +122,9 @@ describe("a stage that failed", () => {
       const work = withWork("training", failed(iteration, "DIVERGED"));
       const waiting = reconcile(view({ now: 0, iteration, work })).iteration;
       waits.push(waiting.not_before!);
-      expect(breakersOf(waiting, stagePolicyDefaults, 0).find(({ stage }) => stage === "training")?.state).toBe(n >= 2 ? "open" : "closed");
+      expect(breakersOf(waiting, stagePolicyDefaults, 0).find(({ stage }) => stage === "training")?.state).toBe(
+        n >= 2 ? "open" : "closed",
+      );
       iteration = reconcile(view({ now: waiting.not_before!, iteration: waiting, work })).iteration;
     }
     expect(waits).toEqual([1_000, 2_000, 60_000, 120_000, 240_000]);
@@ -118,18 +133,34 @@ describe("a stage that failed", () => {
   });
 
   test("waits for a person when trying again cannot help", () => {
-    const step = reconcile(view({ iteration: training, work: withWork("training", failed(training, "BAD_INPUT", false)) }));
+    const step = reconcile(
+      view({ iteration: training, work: withWork("training", failed(training, "BAD_INPUT", false)) }),
+    );
     expect(step.iteration).toMatchObject({ state: "failed", waits: [{ actual: "it broke" }] });
-    expect(reconcile(view({ now: 9e12, iteration: step.iteration, work: withWork("training", failed(training, "BAD_INPUT", false)) })).kind).toBe("stay");
+    expect(
+      reconcile(
+        view({
+          now: 9e12,
+          iteration: step.iteration,
+          work: withWork("training", failed(training, "BAD_INPUT", false)),
+        }),
+      ).kind,
+    ).toBe("stay");
   });
 
   test("for rejected games has them played again, under the next number of self-play", () => {
     const sync: Iteration = { ...start, stage: "data_sync" };
-    const work = { ...withWork("data_sync", failed(sync, SEGMENTS_REJECTED)), selfplay: done({ ...start, attempt: 1 }) };
+    const work = {
+      ...withWork("data_sync", failed(sync, SEGMENTS_REJECTED)),
+      selfplay: done({ ...start, attempt: 1 }),
+    };
     const back = reconcile(view({ iteration: sync, work })).iteration;
     expect(back).toMatchObject({ stage: "selfplay", attempt: 2, state: "running" });
     const played = { ...work, selfplay: done(back) };
-    expect(reconcile(view({ iteration: back, work: played })).iteration).toMatchObject({ stage: "data_sync", attempt: 2 });
+    expect(reconcile(view({ iteration: back, work: played })).iteration).toMatchObject({
+      stage: "data_sync",
+      attempt: 2,
+    });
   });
 });
 
@@ -140,7 +171,10 @@ describe("a config on hold", () => {
   test("starts nothing and says who holds it, and goes on with a fresh deadline", () => {
     const config = { ...configRow(), paused };
     const held = reconcile(view({ config, iteration })).iteration;
-    expect(held).toMatchObject({ state: "paused", waits: [{ for: "operator:ann to resume it", actual: "the disk is being changed" }] });
+    expect(held).toMatchObject({
+      state: "paused",
+      waits: [{ for: "operator:ann to resume it", actual: "the disk is being changed" }],
+    });
     expect(reconcile(view({ config, iteration: held, work: withWork("selfplay", done(iteration)) })).kind).toBe("stay");
     const free = reconcile(view({ now: 9e6, iteration: held }));
     expect(free).toMatchObject({ kind: "released", iteration: { state: "running", attempt: 1, stage: "selfplay" } });
@@ -160,14 +194,19 @@ test("whatever the stages do, the numbers only grow and nothing is entered twice
       for (const what of outcomes) {
         now += 10_000_000;
         const { stage } = iteration;
-        if (what === "pause") config = { ...config, paused: config.paused === null ? { by: "x", at: now, reason: "y" } : null };
+        if (what === "pause")
+          config = { ...config, paused: config.paused === null ? { by: "x", at: now, reason: "y" } : null };
         else if (iteration.state === "running" && what === "done") work = { ...work, [stage]: done(iteration) };
-        else if (iteration.state === "running" && what === "failed") work = { ...work, [stage]: failed(iteration, "X") };
+        else if (iteration.state === "running" && what === "failed")
+          work = { ...work, [stage]: failed(iteration, "X") };
         else if (iteration.state === "running" && what === "rejected" && stage === "data_sync")
           work = { ...work, [stage]: failed(iteration, SEGMENTS_REJECTED) };
         const step = reconcile(view({ now, config, iteration, work, champion: "a".repeat(64) }));
         expect(step.iteration.iteration).toBeGreaterThanOrEqual(iteration.iteration);
-        if (step.iteration.state === "running" && (step.kind === "entered" || step.kind === "closed" || step.kind === "failed")) {
+        if (
+          step.iteration.state === "running" &&
+          (step.kind === "entered" || step.kind === "closed" || step.kind === "failed")
+        ) {
           const key = `${step.iteration.iteration}/${step.iteration.stage}/${step.iteration.attempt}`;
           expect(entered.has(key)).toBe(false);
           entered.add(key);

@@ -106,7 +106,14 @@ function fail(view: LoopView, iteration: Iteration, failure: StageFailure): Iter
     return {
       ...failed,
       state: "failed",
-      waits: [{ for: "a person: it cannot be mended by trying again", actual: failure.message, required: null, since: view.now }],
+      waits: [
+        {
+          for: "a person: it cannot be mended by trying again",
+          actual: failure.message,
+          required: null,
+          since: view.now,
+        },
+      ],
     };
   const inARow = failuresInARow(failed, stage);
   const { retry, breaker } = view.policy;
@@ -134,7 +141,9 @@ function afterDone(view: LoopView, iteration: Iteration): Iteration {
     return {
       ...calm,
       state: "complete",
-      waits: [{ for: "nothing: all iterations are done", actual: iteration.iteration, required: most, since: view.now }],
+      waits: [
+        { for: "nothing: all iterations are done", actual: iteration.iteration, required: most, since: view.now },
+      ],
     };
   return open(view, iteration.iteration + 1, calm.failures);
 }
@@ -174,7 +183,8 @@ export function reconcile(view: LoopView): Step {
   if (work!.state === "done") return { kind: "closed", iteration: afterDone(view, iteration), ended };
   const failure = work!.failure ?? { code: "NO_REASON", message: "it failed without a reason", retryable: true };
   const failed = fail(view, iteration, failure);
-  if (failure.code !== SEGMENTS_REJECTED || failed.state === "failed") return { kind: "failed", iteration: failed, ended };
+  if (failure.code !== SEGMENTS_REJECTED || failed.state === "failed")
+    return { kind: "failed", iteration: failed, ended };
   // Straight back to those who play, while the breaker is shut.
   const isOpen = failuresInARow(failed, iteration.stage) >= view.policy.breaker.threshold;
   return isOpen

@@ -2,18 +2,12 @@
 const orphans = {
   WORK_QUEUED: "operators read it in 'ringrift events tail'; queue_populator is to hear it",
   WORK_CLAIMED: "operators read it in 'ringrift events tail'; the dashboard is to hear it",
-  WORK_STARTED: "operators read it in 'ringrift events tail'; the dashboard is to hear it",
-  WORK_COMPLETED: "operators read it in 'ringrift events tail'; queue_populator is to hear it",
-  WORK_FAILED: "operators read it in 'ringrift events tail'; queue_populator is to hear it",
   WORK_RETRY: "operators read it in 'ringrift events tail'; the dashboard is to hear it",
-  WORK_CANCELLED: "operators read it in 'ringrift events tail'; queue_populator is to hear it",
   JOB_PREEMPTED: "operators read it in 'ringrift events tail'; selfplay_orchestrator is to hear it",
-  BATCH_DISPATCHED: "operators read it in 'ringrift events tail'; selfplay_orchestrator is to hear it",
 } as const;
 
 /** What it hears, by the unit that is to say it and does not exist yet. */
 const awaited = {
-  selfplay_scheduler: ["BATCH_SCHEDULED"],
   multi_provider: ["NODE_INCOMPATIBLE_WITH_WORKLOAD"],
 } as const;
 

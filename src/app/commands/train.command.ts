@@ -41,7 +41,11 @@ export function registerTrain(
     )
     .argument("[configs...]", `what to train, as in ${DEFAULT_CONFIG_KEY}; --config says the same`)
     .option("--for <time>", "end by itself after so long, as in 5m", lengthOfTime("--for"))
-    .option("--iterations <n>", "end when every config has made so many rounds", wholeNumber("--iterations", 1, 1_000_000))
+    .option(
+      "--iterations <n>",
+      "end when every config has made so many rounds",
+      wholeNumber("--iterations", 1, 1_000_000),
+    )
     .option("--workers <n>", "jobs at once; one for each processor unless given", wholeNumber("--workers", 1, 1_024))
     .option("--seed <n>", "what the whole run follows from; 1 unless given", wholeNumber("--seed", 0, 0xffff_ffff))
     .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
@@ -51,7 +55,8 @@ export function registerTrain(
     .option("--chaos", "kill workers, damage a file and poison a producer on purpose, and show each being caught")
     .action(async (given: readonly string[], options: TrainOptions) => {
       const named = program.opts<{ config?: string }>().config;
-      const keys = given.length > 0 ? given : ((named === undefined ? undefined : configKeysOf(named)) ?? [DEFAULT_CONFIG_KEY]);
+      const keys =
+        given.length > 0 ? given : ((named === undefined ? undefined : configKeysOf(named)) ?? [DEFAULT_CONFIG_KEY]);
       const settings = readSettings({ port: options.port, workers: options.workers ?? availableParallelism() });
       const workloads = workloadList(settings.worker.configFile, settings.worker.graceMs / 1_000);
       const flags = {

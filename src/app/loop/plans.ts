@@ -24,7 +24,9 @@ const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: tru
 /** Plans of the file, by config; none if it has none. */
 function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> {
   if (file === undefined) return {};
-  const { plans } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as { plans?: Record<string, unknown> };
+  const { plans } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as {
+    plans?: Record<string, unknown>;
+  };
   // Checked field by field, but kept as it was written: what it does not say has other defaults for other games.
   const parsed = plansInFile.safeParse(plans ?? {});
   if (!parsed.success)
@@ -47,8 +49,14 @@ function planFor(configKey: string, given: Given, workloads: readonly NamedWorkl
       hint: `Known configs: ${known.join(", ")}.${didYouMean(configKey, known)}`,
     });
   }
-  const isBuiltIn = CONFIG_KEYS.includes(configKey) && workloadFor(workloads, "selfplay", configKey)?.configKeys === undefined;
-  const parsed = configPlanSchema.safeParse({ ...(isBuiltIn ? arenaDefaults() : {}), ...given, config_key: configKey, kinds });
+  const isBuiltIn =
+    CONFIG_KEYS.includes(configKey) && workloadFor(workloads, "selfplay", configKey)?.configKeys === undefined;
+  const parsed = configPlanSchema.safeParse({
+    ...(isBuiltIn ? arenaDefaults() : {}),
+    ...given,
+    config_key: configKey,
+    kinds,
+  });
   if (!parsed.success)
     throw new OperatingError("INVALID_PLAN", `the plan of ${configKey} is wrong: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
@@ -61,7 +69,13 @@ export interface WantedPlan {
 }
 
 /** What may change in a plan without another run coming of it. */
-const HARMLESS = ["most_iterations", "target_elo", "weight", "rating_share", "kinds"] as const satisfies (keyof ConfigPlan)[];
+const HARMLESS = [
+  "most_iterations",
+  "target_elo",
+  "weight",
+  "rating_share",
+  "kinds",
+] as const satisfies (keyof ConfigPlan)[];
 
 const isSame = (a: unknown, b: unknown) => canonicalJson((a ?? null) as Json) === canonicalJson((b ?? null) as Json);
 

@@ -25,7 +25,6 @@ export const dataCollection = defineEvents("data_collection", {
     wire: "new_games",
     legacy: ["NEW_GAMES"],
     stage: "selfplay_complete",
-    provisional: true,
     payload: {
       config_key: configKey,
       new_games: some("games added"),
@@ -40,7 +39,6 @@ export const dataCollection = defineEvents("data_collection", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["artifact_hash"],
-    provisional: true,
     payload: {
       config_key: configKey,
       artifact_hash: artifactHash,

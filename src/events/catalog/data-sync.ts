@@ -46,7 +46,6 @@ export const dataSync = defineEvents("data_sync", {
     dedup: ["sync_id"],
     wire: "sync_started",
     critical: true,
-    provisional: true,
     payload: {
       sync_id: syncId,
       node_id: carrier,
@@ -65,7 +64,6 @@ export const dataSync = defineEvents("data_sync", {
     legacy: ["SYNC_COMPLETED", "SYNC_COMPLETE", "CLUSTER_SYNC_COMPLETE"],
     stage: "sync_complete",
     critical: true,
-    provisional: true,
     payload: {
       sync_id: syncId,
       node_id: carrier,
@@ -86,7 +84,6 @@ export const dataSync = defineEvents("data_sync", {
     orderKey: "node_id",
     dedup: ["sync_id"],
     wire: "sync_failed",
-    provisional: true,
     payload: {
       sync_id: syncId,
       node_id: carrier,

@@ -44,14 +44,12 @@ export const evaluation = defineEvents("evaluation", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["job_id"],
-    provisional: true,
     payload: { config_key: configKey, job_id: jobId, model_id: modelId, games_planned: gamesPlanned, opponents },
   },
   EVALUATION_PROGRESS: {
     about: "An evaluation tells how far it is.",
     class: "volatile",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -71,7 +69,6 @@ export const evaluation = defineEvents("evaluation", {
     dedup: ["job_id"],
     legacy: ["EVALUATION_COMPLETE", "SHADOW_TOURNAMENT_COMPLETE"],
     stage: "evaluation_complete",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -92,7 +89,6 @@ export const evaluation = defineEvents("evaluation", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["job_id"],
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -106,14 +102,12 @@ export const evaluation = defineEvents("evaluation", {
     about: "Too many models wait for evaluation; training is held back.",
     class: "durable",
     orderKey: "scope",
-    provisional: true,
     payload: queue,
   },
   EVALUATION_BACKPRESSURE_RELEASED: {
     about: "The evaluation queue has drained; training goes on.",
     class: "durable",
     orderKey: "scope",
-    provisional: true,
     payload: queue,
   },
   MODEL_EVALUATION_BLOCKED: {
@@ -121,7 +115,6 @@ export const evaluation = defineEvents("evaluation", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key", "model_id"],
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId,
@@ -135,7 +128,6 @@ export const evaluation = defineEvents("evaluation", {
     class: "durable",
     orderKey: "config_key",
     stage: "elo_calibration_complete",
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId,
@@ -150,7 +142,6 @@ export const evaluation = defineEvents("evaluation", {
     about: "The rating of a config moved enough to think again about its share of the work.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId,
@@ -166,7 +157,6 @@ export const evaluation = defineEvents("evaluation", {
     about: "A config gains strength faster or more slowly than before.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       elo_per_day: eloPerDay,

@@ -62,7 +62,6 @@ export const models = defineEvents("models", {
     class: "durable",
     orderKey: "model_id",
     dedup: ["model_id", "node_id"],
-    provisional: true,
     payload: {
       model_id: modelId,
       node_id: nodeId.describe("node that holds the file"),
@@ -119,7 +118,6 @@ export const models = defineEvents("models", {
     about: "A model is being sent to the nodes that need it.",
     class: "durable",
     orderKey: "model_id",
-    provisional: true,
     payload: {
       model_id: modelId,
       artifact_hash: file,
@@ -132,7 +130,6 @@ export const models = defineEvents("models", {
     about: "A model is on all nodes that need it.",
     class: "durable",
     orderKey: "model_id",
-    provisional: true,
     payload: {
       model_id: modelId,
       artifact_hash: file,
@@ -145,7 +142,6 @@ export const models = defineEvents("models", {
     about: "A model did not reach all nodes that need it.",
     class: "durable",
     orderKey: "model_id",
-    provisional: true,
     payload: {
       model_id: modelId,
       error,

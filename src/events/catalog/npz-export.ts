@@ -23,14 +23,12 @@ export const npzExport = defineEvents("npz_export", {
     about: "The games of a config shall be exported into a training file now.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: { config_key: configKey, reason, games: games.describe("games that wait").optional() },
   },
   NPZ_EXPORT_STARTED: {
     about: "Games of a config are being turned into a training file.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: { config_key: configKey, job_id: jobId, games: games.describe("games to export") },
   },
   NPZ_EXPORT_COMPLETE: {
@@ -39,7 +37,6 @@ export const npzExport = defineEvents("npz_export", {
     orderKey: "config_key",
     dedup: ["config_key", "artifact_hash"],
     legacy: ["NPZ_EXPORT_COMPLETED", "EXPORT_COMPLETE"],
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -56,7 +53,6 @@ export const npzExport = defineEvents("npz_export", {
     about: "Training files of a config are being blended by quality and age.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: { config_key: configKey, job_id: jobId, artifact_hashes: artifactHashes.describe("files to blend") },
   },
   NPZ_COMBINATION_COMPLETE: {
@@ -64,7 +60,6 @@ export const npzExport = defineEvents("npz_export", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key", "artifact_hash"],
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -80,7 +75,6 @@ export const npzExport = defineEvents("npz_export", {
     about: "Blending failed; the plain export is used instead.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,

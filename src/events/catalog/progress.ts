@@ -28,7 +28,6 @@ export const progress = defineEvents("progress", {
     about: "A config entered a stage; whoever works on that stage looks at the rows. It only saves them the wait.",
     class: "process",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       pipeline_stage: pipelineStage,
@@ -40,7 +39,6 @@ export const progress = defineEvents("progress", {
     about: "A stage of a config missed its deadline, or its strength no longer grows.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       pipeline_stage: pipelineStage,
@@ -54,7 +52,6 @@ export const progress = defineEvents("progress", {
     about: "A config that had stalled moves again.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       pipeline_stage: pipelineStage,

@@ -30,7 +30,6 @@ export const promotion = defineEvents("promotion", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key", "model_id"],
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId,
@@ -46,7 +45,6 @@ export const promotion = defineEvents("promotion", {
     about: "The decision on a candidate is being made.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: { config_key: configKey, model_id: modelId, champion_model_id: champion.optional() },
   },
   MODEL_PROMOTED: {
@@ -57,7 +55,6 @@ export const promotion = defineEvents("promotion", {
     // PROMOTION_COMPLETED is left out on purpose: it was also published for promotions that had failed.
     legacy: ["PROMOTION_COMPLETE", "TIER_GATING_COMPLETE"],
     stage: "promotion_complete",
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId,
@@ -74,14 +71,12 @@ export const promotion = defineEvents("promotion", {
     about: "The promotion of a model broke before it was decided or done.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: { config_key: configKey, model_id: modelId, error, retryable, error_code: errorCode.optional() },
   },
   PROMOTION_REJECTED: {
     about: "A candidate did not pass a gate, and this is the gate with what it asked and what it got.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId,
@@ -97,7 +92,6 @@ export const promotion = defineEvents("promotion", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key", "model_id"],
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId.describe("model that was withdrawn"),

@@ -34,7 +34,6 @@ export const quality = defineEvents("quality", {
     class: "durable",
     orderKey: "config_key",
     dedup: "content",
-    provisional: true,
     payload: {
       config_key: configKey,
       severity,
@@ -48,14 +47,12 @@ export const quality = defineEvents("quality", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key"],
-    provisional: true,
     payload: { config_key: configKey, reason, urgency: urgency.optional() },
   },
   QUALITY_CHECK_FAILED: {
     about: "The data of a config could not be scored, or its score is too low.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       reason,
@@ -68,7 +65,6 @@ export const quality = defineEvents("quality", {
     about: "The data of a config has a new quality score.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       quality_score: qualityScore,
@@ -82,7 +78,6 @@ export const quality = defineEvents("quality", {
     about: "The mix of good and poor games of a config shifted.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       quality_score: qualityScore.describe("mean quality of the data (0 to 1)"),
@@ -95,7 +90,6 @@ export const quality = defineEvents("quality", {
     about: "The data of a config is good enough to train on.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       quality_score: qualityScore,
@@ -108,7 +102,6 @@ export const quality = defineEvents("quality", {
     about: "The data of a config fell below its quality floor.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       quality_score: qualityScore,
@@ -122,7 +115,6 @@ export const quality = defineEvents("quality", {
     about: "The data of a config is poor and somebody should know.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       quality_score: qualityScore,
@@ -136,7 +128,6 @@ export const quality = defineEvents("quality", {
     about: "The budget of a config was adjusted to the quality of its data.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       budget_multiplier: amount("factor on the budget"),
@@ -149,7 +140,6 @@ export const quality = defineEvents("quality", {
     about: "A config plays more slowly, as a penalty for poor data.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       penalty: share("penalty"),
@@ -162,14 +152,12 @@ export const quality = defineEvents("quality", {
     about: "Games of a config are being replayed to prove that they follow the rules.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: { config_key: configKey, job_id: jobId, games: games.describe("games to check") },
   },
   PARITY_VALIDATION_COMPLETED: {
     about: "The check of games against the rules has its result.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -184,7 +172,6 @@ export const quality = defineEvents("quality", {
     about: "The share of games that break the rules moved.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       failure_rate: share("share of games that break the rules"),

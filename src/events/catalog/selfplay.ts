@@ -31,7 +31,6 @@ export const selfplay = defineEvents("selfplay", {
     dedup: ["task_id"],
     legacy: ["SELFPLAY_COMPLETION", "SELFPLAY_BATCH_COMPLETE", "CANONICAL_SELFPLAY_COMPLETE", "GPU_SELFPLAY_COMPLETE"],
     stage: "selfplay_complete",
-    provisional: true,
     payload: {
       config_key: configKey,
       task_id: taskId,
@@ -47,7 +46,6 @@ export const selfplay = defineEvents("selfplay", {
     about: "The number of games wanted from a config changed.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       target_games: count("games wanted"),
@@ -73,7 +71,6 @@ export const selfplay = defineEvents("selfplay", {
     about: "The share of selfplay that a config gets changed.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       allocated_games: count("games given to the config"),
@@ -99,7 +96,6 @@ export const selfplay = defineEvents("selfplay", {
     class: "durable",
     orderKey: "batch_id",
     dedup: ["batch_id"],
-    provisional: true,
     payload: {
       batch_id: batchId,
       config_key: configKey,

@@ -47,7 +47,6 @@ export const training = defineEvents("training", {
     orderKey: "config_key",
     wire: "training_threshold",
     legacy: ["TRAINING_TRIGGERED"],
-    provisional: true,
     payload: {
       config_key: configKey,
       games: games.describe("new games"),
@@ -66,7 +65,6 @@ export const training = defineEvents("training", {
     dedup: ["job_id"],
     stage: "training_started",
     critical: true,
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -102,7 +100,6 @@ export const training = defineEvents("training", {
     legacy: ["TRAINING_COMPLETE"],
     stage: "training_complete",
     critical: true,
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -127,7 +124,6 @@ export const training = defineEvents("training", {
     orderKey: "config_key",
     dedup: ["job_id"],
     stage: "training_failed",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -145,7 +141,6 @@ export const training = defineEvents("training", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["job_id"],
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -159,7 +154,6 @@ export const training = defineEvents("training", {
     about: "A run holds the training lock of its config; nobody else may train it meanwhile.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: { config_key: configKey, job_id: jobId, expires_at: expiresAt, node_id: nodeId.optional() },
   },
   TRAINING_SLOT_UNAVAILABLE: {
@@ -167,7 +161,6 @@ export const training = defineEvents("training", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key"],
-    provisional: true,
     payload: {
       config_key: configKey,
       waits_for: oneOf("what is missing", ["config_lock", "cluster_slot", "fitting_node", "healthy_cluster"]),
@@ -180,7 +173,6 @@ export const training = defineEvents("training", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key"],
-    provisional: true,
     payload: {
       config_key: configKey,
       quality_score: qualityScore,
@@ -195,7 +187,6 @@ export const training = defineEvents("training", {
     about: "The loss of a run left its expected band.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -210,7 +201,6 @@ export const training = defineEvents("training", {
     about: "The direction of a run's loss changed.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
@@ -225,7 +215,6 @@ export const training = defineEvents("training", {
     about: "Training of a config should go back to an earlier checkpoint.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId.describe("model that went wrong"),
@@ -238,7 +227,6 @@ export const training = defineEvents("training", {
     about: "Training of a config is back at an earlier checkpoint.",
     class: "durable",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       model_id: modelId.describe("model that was left behind"),
@@ -252,7 +240,6 @@ export const training = defineEvents("training", {
     class: "durable",
     orderKey: "config_key",
     dedup: ["config_key", "artifact_hash"],
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,
