@@ -116,7 +116,7 @@ export const pipelineOrchestrator = ({
   };
 
   const look = (configKey: ConfigKey, context: Context) => {
-    const { rows, log } = context;
+    const { rows, log, afterCommit } = context;
     const config = rows.get(configs, configKey);
     if (config === undefined) return;
     // One step leads to the next only through somebody's work: a few are enough, and there is no endless round.
@@ -128,7 +128,9 @@ export const pipelineOrchestrator = ({
       }
       rows.put(iterations, configKey, step.iteration);
       const { iteration, stage, attempt, state } = step.iteration;
-      log.info("a config moved", { config_key: configKey, how: step.kind, iteration, stage, attempt, state });
+      const moved = { config_key: configKey, how: step.kind, iteration, stage, attempt, state };
+      // Said once, however often the work had to be begun anew.
+      afterCommit(() => log.info("a config moved", moved));
       tell(configKey, step, context);
       handOverNow(configKey, step.iteration, context);
     }

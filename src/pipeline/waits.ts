@@ -1,0 +1,39 @@
+import type { ReadRows } from "../daemons/index.ts";
+import { waitsOfData } from "./data/waits.ts";
+import { iterations, type Wait } from "./iteration.ts";
+import { refusedRollbacks } from "./models/model-rollback.daemon.ts";
+import { evaluationWork, isFor, promotionWork, type StageWork, trainingWork } from "./stage-work.ts";
+import { trainingGates } from "./training/gates-table.ts";
+
+export type UnitWait = Wait & { readonly unit: string };
+
+/** Who waits for what in the loop of a config: every refusal of every stage, with what is there and what must be. */
+export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWait[] {
+  const at = rows.get(iterations, configKey);
+  if (at === undefined) return [];
+  const own = at.waits.map((wait) => ({ unit: "pipeline_orchestrator", ...wait }));
+  const withdrawn = (rows.get(refusedRollbacks, configKey)?.waits ?? []).map((wait) => ({ unit: "model_rollback", ...wait }));
+  const of = (unit: string, work: Pick<StageWork, "iteration" | "attempt" | "waits"> | undefined) =>
+    work !== undefined && isFor(work, at) ? work.waits.map((wait) => ({ unit, ...wait })) : [];
+  const stage = (): UnitWait[] => {
+    switch (at.stage) {
+      case "training": {
+        const gates = rows.get(trainingGates, configKey);
+        const shut = gates !== undefined && isFor(gates, at) && gates.verdict === "wait" ? gates.gates : [];
+        return [
+          ...shut
+            .filter(({ open }) => !open)
+            .map(({ name, actual, required, since }) => ({ unit: "training_trigger", for: name, actual, required, since })),
+          ...of("training_coordinator", rows.get(trainingWork, configKey)),
+        ];
+      }
+      case "evaluation":
+        return of("evaluation_daemon", rows.get(evaluationWork, configKey));
+      case "promotion":
+        return of("auto_promotion", rows.get(promotionWork, configKey));
+      default:
+        return waitsOfData(rows, configKey);
+    }
+  };
+  return [...own, ...stage(), ...withdrawn];
+}
