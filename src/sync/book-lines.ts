@@ -12,7 +12,7 @@ export interface Fate {
 }
 
 /** Damaged files and repeats are lost or no gain: the books call them rejected, with their reason. */
-export function accountOf({ outcome, reason }: Fate): { account: Account; reason: string } {
+function accountOf({ outcome, reason }: Fate): { account: Account; reason: string } {
   if (outcome === "duplicate") return { account: "rejected", reason: "duplicate" };
   if (outcome === "rejected" || outcome === "quarantined")
     return { account: "rejected", reason: reason ?? "no reason given" };

@@ -22,12 +22,7 @@ export {
   type ArtifactDeskPorts,
   artifactStorePart,
   createArtifactDesk,
-  type DamagedFile,
-  type Distribution,
-  type RunOptions,
-  type RunOutcome,
   type ScrubOptions,
-  type SyncBatch,
   scrubDefaults,
 } from "./artifact-desk.ts";
 export {

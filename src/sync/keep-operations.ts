@@ -59,7 +59,7 @@ export const freeArtifacts = defineOperation<FreeArtifacts, { freed: string[] }>
   },
 );
 
-/** A file that nobody recorded is given up like others: first the row that says so, then the file. */
+/** A file that nobody recorded, or not again, is given up like others: first the row that says so, then the file. */
 export const disownFile = defineOperation<{ sha256: string; bytes: number; at: number }, { disowned: boolean }>(
   "sync.disown",
   (tx, { sha256, bytes, at }) => ({
@@ -68,7 +68,8 @@ export const disownFile = defineOperation<{ sha256: string; bytes: number; at: n
         `INSERT INTO sync_artifacts (sha256, kind, bytes, rows, games, counted, producer, state, reason, created_at,
            idle_since, freed_at)
          SELECT ?1, 'unknown', ?2, 0, 0, 0, 'unknown', 'freed', 'nobody recorded it', ?3, ?3, ?3
-         WHERE NOT EXISTS (SELECT 1 FROM sync_pins p WHERE p.sha256 = ?1) ON CONFLICT DO NOTHING`,
+         WHERE NOT EXISTS (SELECT 1 FROM sync_pins p WHERE p.sha256 = ?1)
+         ON CONFLICT (sha256) DO UPDATE SET freed_at = ?3, removed_at = NULL WHERE freed_at IS NOT NULL`,
         sha256,
         bytes,
         at,

@@ -138,6 +138,11 @@ test("uploads that nobody recorded, and parts that nobody went on with, go after
   expect(existsSync(w.files.pathOf(stray).replace(stray, "notes.txt"))).toBe(true);
   expect(w.catalog.get(stray)).toMatchObject({ state: "freed", kind: "unknown", reason: "nobody recorded it" });
   expect(w.catalog.books()).toEqual([]);
+  // One that comes again, and again is nobody's, goes again.
+  await w.put("stray");
+  w.pass(8 * DAY);
+  expect((await w.sweeper.sweep()).files.map(({ sha256 }) => sha256)).toEqual([stray]);
+  expect(existsSync(w.files.pathOf(stray))).toBe(false);
 });
 
 test("one call is bounded, says that there is more, and goes on where it stopped", async () => {

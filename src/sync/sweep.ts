@@ -114,9 +114,11 @@ export function createSweeper(ports: {
   /** Where the search for strays goes on. */
   let place = 0;
 
+  /** A row that counts on the file, or somebody who holds it. One that was given up and has come again is nobody's. */
   const isKnown = (sha256: string): boolean =>
     store.read(
-      "SELECT 1 FROM sync_artifacts WHERE sha256 = ?1 UNION ALL SELECT 1 FROM sync_pins WHERE sha256 = ?1",
+      `SELECT 1 FROM sync_artifacts WHERE sha256 = ?1 AND freed_at IS NULL
+       UNION ALL SELECT 1 FROM sync_pins WHERE sha256 = ?1`,
       sha256,
     ).length > 0;
   const isLeft = (sha256: string): boolean =>

@@ -78,3 +78,5 @@ export function createTelling(ports: {
     },
   };
 }
+
+export type Telling = ReturnType<typeof createTelling>;

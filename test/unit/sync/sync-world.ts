@@ -21,10 +21,7 @@ import {
 } from "../../../src/sync/index.ts";
 import { driver } from "../../support/virtual-time.ts";
 
-export const withSync: readonly StoreModule[] = [
-  ...storeModules.filter(({ name }) => name !== syncModule.name),
-  syncModule,
-];
+const withSync: readonly StoreModule[] = [...storeModules.filter(({ name }) => name !== syncModule.name), syncModule];
 
 export const sha256Of = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("hex");
 
