@@ -2,12 +2,13 @@ import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
 import type { JobSpecInput, JobView, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
 import { followJobs } from "../followed-jobs.ts";
-import { type Iteration, isTurnOf, iterations, type Wait } from "../iteration.ts";
-import { type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
+import { type Iteration, isTurnOf, iterations } from "../iteration.ts";
+import { excluding, type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
 import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { isFor, type Segment, selfplayWork } from "../stage-work.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { type Check, type ParityRow, parities } from "./parity-row.ts";
+import { suspects, suspectsIn } from "./suspects.ts";
 
 export interface ParityValidatorPorts {
   readonly queue: Pick<WorkQueue, "join" | "show">;
@@ -39,6 +40,9 @@ const isUnreadable = (job: JobView | undefined): boolean =>
 const badGames = ({ illegal_games, parity_failed, label_errors }: Figures): number =>
   Math.max(illegal_games + parity_failed, label_errors > 0 ? 1 : 0);
 
+const isClean = ({ figures }: Check): boolean =>
+  figures !== null && figures.illegal_games + figures.parity_failed + figures.label_errors === 0;
+
 const tellFaults = ({ label_errors, illegal_games, parity_failed, parity_checked }: Figures): string =>
   [
     illegal_games > 0 ? `${illegal_games} games break the rules` : "",
@@ -54,23 +58,40 @@ const tellFaults = ({ label_errors, illegal_games, parity_failed, parity_checked
  * `quality_monitor_daemon` does.
  */
 export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidatorPorts) => {
-  const begin = ({ iteration, attempt }: Iteration, before: ParityRow | undefined, now: number): ParityRow => ({
-    iteration,
-    attempt,
-    state: "running",
-    since: now,
-    ended_at: null,
-    jobs: {},
-    // What was checked in an earlier attempt and is still the same file stays checked.
-    checked: before?.iteration === iteration ? before.checked : {},
-    unchecked: {},
-    failure: null,
-    waits: [],
-    failure_rate: before?.failure_rate ?? 0,
-  });
+  const begin = ({ iteration, attempt }: Iteration, last: ParityRow | undefined, now: number): ParityRow => {
+    const before = last?.iteration === iteration ? last : undefined;
+    const known = Object.entries(before?.checked ?? {});
+    const faulty = known.filter(([, check]) => !isClean(check));
+    return {
+      iteration,
+      attempt,
+      state: "running",
+      since: now,
+      ended_at: null,
+      jobs: {},
+      // What was found clean stays so while it is the same file; a fault is looked for once more, by somebody else.
+      checked: Object.fromEntries(known.filter(([, check]) => isClean(check))),
+      doubted: {
+        ...before?.doubted,
+        ...Object.fromEntries(
+          faulty.map(([part, { validator }]) => [part, [...(before?.doubted[part] ?? []), validator]]),
+        ),
+      },
+      unchecked: {},
+      failure: null,
+      waits: [],
+      failure_rate: last?.failure_rate ?? 0,
+    };
+  };
 
-  const specOf = ({ plan }: ConfigRow, order: SelfplayOrder, segment: Segment, batch: string): JobSpecInput => {
+  const specOf = (
+    { plan }: ConfigRow,
+    order: SelfplayOrder,
+    segment: Segment,
+    around: { batch: string; suspects: readonly string[]; doubted: readonly string[] },
+  ): JobSpecInput => {
     const { part, producer, games_file, samples_file } = segment;
+    const { batch, doubted } = around;
     const { first_game, games } = order.parts.find((one) => one.part === part)!;
     return {
       work_type: "validation",
@@ -88,7 +109,12 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
       dedup_key: `${batch}:${part}`,
       requested_by: "parity_validator",
       // Whoever made it is the last one to ask, where anybody else is there.
-      excluded_nodes: nodes().some((node) => node !== producer) ? [producer] : [],
+      excluded_nodes: excluding(
+        nodes(),
+        [producer, ...doubted, ...around.suspects],
+        [producer, ...doubted],
+        [producer],
+      ),
     };
   };
 
@@ -108,10 +134,13 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
         waits: waitsSince(row.waits, context.now, [{ for: "order", actual: null, required: "what was asked for" }]),
       };
     const batch = undertakingOf(key, row, "data_sync");
+    const away = suspectsIn(context.rows.get(suspects, key), row.iteration);
     const put = putJobs(
       queue,
       context,
-      open.map((segment) => specOf(config, order!, segment, batch)),
+      open.map((segment) =>
+        specOf(config, order!, segment, { batch, suspects: away, doubted: row.doubted[segment.part] ?? [] }),
+      ),
     );
     if ("refused" in put) {
       if (put.refused.code !== "WORK_KIND_UNKNOWN")
@@ -187,22 +216,19 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
         figures: figuresOf(job.evidence!),
         unreadable: null,
       };
+    const next: ParityRow = { ...row, checked };
+    const isAsked = ({ part }: Segment) => row.jobs[part] !== undefined || row.unchecked[part] !== undefined;
+    if (followed.open.length > 0) {
+      const wait = { for: "parity", actual: segments.length - followed.open.length, required: segments.length };
+      return { ...next, waits: waitsSince(row.waits, now, [wait]) };
+    }
+    if (!missing.every(isAsked)) return next;
     const broken = followed.failed.filter(({ workId }) => !isUnreadable(queue.show(workId)));
     const unreadable = followed.failed.filter((failure) => !broken.includes(failure));
     // When nothing at all can be read it is not the producers' fault, but that of the plan or the workload.
-    const isSweeping = unreadable.length === segments.length;
+    const isSweeping = unreadable.length > 0 && !Object.values(checked).some(({ figures }) => figures !== null);
     for (const { part, reason } of isSweeping ? [] : unreadable)
       checked[part] = { samples: samplesOf(part), validator: "none", figures: null, unreadable: reason };
-    const next: ParityRow = { ...row, checked };
-    if (
-      followed.open.length > 0 ||
-      missing.some(({ part }) => row.jobs[part] === undefined && row.unchecked[part] === undefined)
-    ) {
-      const done = segments.length - followed.open.length;
-      const wait: Omit<Wait, "since"> = { for: "parity", actual: done, required: segments.length };
-      // A refusal of the queue says more than that nothing is done.
-      return followed.open.length === 0 ? next : { ...next, waits: waitsSince(row.waits, now, [wait]) };
-    }
     const [fault] = isSweeping ? unreadable : broken;
     if (fault !== undefined)
       return {
