@@ -1,12 +1,13 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
-import type { JobSpecInput, JobView, WorkQueue } from "../../work/index.ts";
+import type { JobSpecInput, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
 import { followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations } from "../iteration.ts";
 import { excluding, type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
 import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { isFor, type Segment, selfplayWork } from "../stage-work.ts";
-import { type Figures, figuresOf } from "./figures.ts";
+import { figuresOf } from "./figures.ts";
+import { isClean, isUnreadable, tellParity } from "./parity-findings.ts";
 import { type Check, type ParityRow, parities } from "./parity-row.ts";
 import { suspects, suspectsIn } from "./suspects.ts";
 
@@ -25,32 +26,6 @@ type Context = UnitContext<
   | "DATA_QUALITY_ALERT"
 >;
 type ConfigKey = ConfigPlan["config_key"];
-
-/** Refusals that say something about the machine or the plan, and nothing about the segment. */
-const NOT_ITS_FAULT = new Set(["no_workload", "bad_payload", "unknown_kind", "no_input"]);
-
-/** A job that was refused with attempts left was refused for its input. */
-const isUnreadable = (job: JobView | undefined): boolean =>
-  job?.state === "failed" &&
-  job.attempts < job.max_attempts &&
-  job.failure?.error_code !== null &&
-  !NOT_ITS_FAULT.has(job.failure?.error_code ?? "no_input");
-
-/** Games that must not be used, by what the check found; wrong labels say nothing of how many games they spoil. */
-const badGames = ({ illegal_games, parity_failed, label_errors }: Figures): number =>
-  Math.max(illegal_games + parity_failed, label_errors > 0 ? 1 : 0);
-
-const isClean = ({ figures }: Check): boolean =>
-  figures !== null && figures.illegal_games + figures.parity_failed + figures.label_errors === 0;
-
-const tellFaults = ({ label_errors, illegal_games, parity_failed, parity_checked }: Figures): string =>
-  [
-    illegal_games > 0 ? `${illegal_games} games break the rules` : "",
-    label_errors > 0 ? `${label_errors} rows contradict their game` : "",
-    parity_failed > 0 ? `${parity_failed} of ${parity_checked} games came out otherwise when played again` : "",
-  ]
-    .filter((text) => text !== "")
-    .join("; ");
 
 /**
  * Has every segment of a batch checked before it counts: that its games follow the rules, that its labels are those of its
@@ -158,47 +133,6 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
     return { ...row, jobs: { ...row.jobs, ...jobs }, unchecked: { ...row.unchecked, ...unchecked } };
   };
 
-  /** Says what came of a batch whose checks are all in. */
-  const tellEnd = ({ emit, now }: Context, key: ConfigKey, row: ParityRow, segments: readonly Segment[]): number => {
-    const found = segments.flatMap((segment) => {
-      const check = row.checked[segment.part];
-      return check === undefined ? [] : [{ segment, check }];
-    });
-    const games = found.reduce((sum, { segment }) => sum + segment.games, 0);
-    if (games === 0) return row.failure_rate;
-    const bad = found.map(({ segment, check }) =>
-      Math.min(segment.games, check.figures === null ? segment.games : badGames(check.figures)),
-    );
-    const failed_games = bad.reduce((sum, n) => sum + n, 0);
-    for (const [n, { segment, check }] of found.entries())
-      if (bad[n]! > 0)
-        emit.DATA_QUALITY_ALERT({
-          config_key: key,
-          severity: "error",
-          message: `segment ${segment.part} of ${segment.producer}, job ${segment.work_id}: ${check.figures === null ? `cannot be read: ${check.unreadable}` : tellFaults(check.figures)}`,
-          failed_games: bad[n]!,
-          artifact_hash: (segment.games_file ?? segment.samples_file).sha256,
-        });
-    emit.PARITY_VALIDATION_COMPLETED({
-      config_key: key,
-      job_id: undertakingOf(key, row, "data_sync"),
-      passed: failed_games === 0,
-      games,
-      failed_games,
-      artifact_hashes: found.map(({ segment }) => (segment.games_file ?? segment.samples_file).sha256),
-      duration_seconds: (now - row.since) / 1_000,
-    });
-    const failure_rate = failed_games / games;
-    if (failure_rate !== row.failure_rate)
-      emit.PARITY_FAILURE_RATE_CHANGED({
-        config_key: key,
-        failure_rate,
-        previous_failure_rate: row.failure_rate,
-        games,
-      });
-    return failure_rate;
-  };
-
   /** Takes the answers that have come in. */
   const collect = (context: Context, key: ConfigKey, row: ParityRow, segments: readonly Segment[]): ParityRow => {
     const { now } = context;
@@ -242,7 +176,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
           retryable: true,
         },
       };
-    return { ...next, state: "done", ended_at: now, waits: [], failure_rate: tellEnd(context, key, next, segments) };
+    return { ...next, state: "done", ended_at: now, waits: [], failure_rate: tellParity(context, key, next, segments) };
   };
 
   const reconcile = (context: Context, configKey: string): void => {
