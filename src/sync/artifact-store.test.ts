@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type ArtifactStoreOptions, createArtifactStore, type WriteRequest } from "./artifact-store.ts";
+import { type ArtifactStoreOptions, createArtifactStore } from "./artifact-store.ts";
+import type { WriteRequest } from "./upload.ts";
 
 const bytes = Buffer.from(Array.from({ length: 10_000 }, (_, i) => i % 251));
 const sha256 = createHash("sha256").update(bytes).digest("hex");

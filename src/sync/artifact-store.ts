@@ -1,17 +1,30 @@
-import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { isOperatingError, OperatingError } from "../kernel/index.ts";
+import { rename, rm, utimes } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Clock, createRecent, isOperatingError, OperatingError, systemClock } from "../kernel/index.ts";
+import { codeOf, factsOf, isSha256, makeFolder, notAnArtifact, syncFolder } from "./disk.ts";
+import { createFileHasher, type FileHash } from "./file-hasher.ts";
+import { type StoredFile, storedFiles } from "./stored-files.ts";
+import { receive, type WriteRequest } from "./upload.ts";
 
 export interface ArtifactStoreOptions {
   readonly folder: string;
   readonly mostBytes?: number;
   /** Files that come in at once. */
   readonly mostAtOnce?: number;
+  /** Files up to this size are hashed before their first byte is given out; larger ones are checked by whoever receives them. */
+  readonly checkedBytes?: number;
+  /** One that was found sound is not hashed again for so long. */
+  readonly soundForMs?: number;
+  readonly clock?: Clock;
 }
 
-export const artifactStoreDefaults = { mostBytes: 16 * 1_024 ** 3, mostAtOnce: 16 } as const;
+export const artifactStoreDefaults = {
+  mostBytes: 16 * 1_024 ** 3,
+  mostAtOnce: 16,
+  checkedBytes: 64 * 1_024 ** 2,
+  soundForMs: 60_000,
+} as const;
 
 /** What is there of an artifact. */
 export interface ArtifactStat {
@@ -22,144 +35,156 @@ export interface ArtifactStat {
   readonly received: number;
 }
 
-export interface WriteRequest {
-  readonly sha256: string;
-  /** Where the bytes begin in the whole. */
-  readonly offset: number;
-  /** Bytes of the whole. */
-  readonly size: number;
-  readonly bytes: AsyncIterable<Uint8Array>;
-  /** Bytes that are announced. */
-  readonly length: number;
-  /** Given the hash of what came, before it counts; throws to refuse it. */
-  readonly accept: (bodySha256: string) => void;
-  /** Keep what has come even if the rest does not; otherwise it goes. */
-  readonly keepPart: boolean;
+export type Damage = "missing" | "truncated" | "checksum" | "unreadable";
+
+/** What a look at the bytes of a file came to. One that is damaged lies in quarantine when this is known. */
+export type Inspection =
+  | { readonly sha256: string; readonly sound: true; readonly bytes: number }
+  | { readonly sha256: string; readonly sound: false; readonly damage: Damage; readonly actual: string | null };
+
+export interface InspectOptions {
+  /** What it should have; a shorter one is called truncated. */
+  readonly bytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ArtifactStore {
+  /** What is there. Who is told that a file is whole may rely on it for the grace of the garbage collection. */
   stat(sha256: string): Promise<ArtifactStat>;
   /** Adds bytes; the artifact is whole, and in its place, when the last one has come and the hash is right. */
   write(request: WriteRequest): Promise<ArtifactStat>;
-  /** Bytes of a whole artifact, from `start` up to and without `end`. */
+  /** Bytes of a whole artifact, from `start` up to and without `end`; none if they are not what the name says. */
   read(sha256: string, start: number, end: number): AsyncIterable<Uint8Array>;
   pathOf(sha256: string): string;
+  /** Hashes a file again, on a thread; a damaged one is set aside. Rejects if it could not be looked at. */
+  inspect(sha256: string, options?: InspectOptions): Promise<Inspection>;
+  /** Tells of files that were found damaged when somebody wanted to read them. Returns how to stop. */
+  onDamage(listen: (found: Inspection & { sound: false }) => void): () => void;
+  /**
+   * Takes files away. Those that were written or asked for since `touchedBefore`, or are being written, stay; for the others
+   * `agree` says which may go, and while it makes up its mind nobody is told that they are there. Gives those that went.
+   */
+  take(
+    sha256s: readonly string[],
+    touchedBefore: number,
+    agree: (sha256s: readonly string[]) => Promise<readonly string[]>,
+  ): Promise<string[]>;
+  /** What lies in one of the 256 folders. */
+  filesIn(prefix: string): Promise<StoredFile[]>;
+  /** Removes the part of an upload that nobody went on with. */
+  dropPart(sha256: string, touchedBefore: number): Promise<boolean>;
+  /** Removes what has been in quarantine since before then. Gives how many files went. */
+  emptyQuarantine(before: number, most: number): Promise<number>;
+  /** Ends the thread. */
+  close(): Promise<void>;
 }
 
-const SHA256 = /^[0-9a-f]{64}$/;
-
-const sizeAt = async (path: string): Promise<number | null> => {
-  try {
-    return (await stat(path)).size;
-  } catch (thrown) {
-    if ((thrown as { code?: string }).code !== "ENOENT") throw thrown;
-    return null;
-  }
-};
-
-const syncFolder = async (path: string): Promise<void> => {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-};
-
-async function hashFile(path: string, into: Hash): Promise<void> {
-  for await (const chunk of createReadStream(path)) into.update(chunk as Buffer);
-}
+const MOST_REMEMBERED = 10_000;
 
 /**
- * Files by their hash, under `<folder>/<2 hex>/<sha256>`. Bytes gather in a part beside it; when the last one is there the
- * hash is checked, the file flushed, renamed, and its folder flushed: who finds the name finds all of it.
+ * Files by their hash, under `<folder>/<2 hex>/<sha256>`. Bytes gather in a part beside it; who finds the name finds all of
+ * it. A file never changes: it comes whole, and it goes whole.
  */
 export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStore {
-  const { folder, mostBytes, mostAtOnce } = { ...artifactStoreDefaults, ...options };
+  const { folder, mostBytes, mostAtOnce, checkedBytes, soundForMs } = { ...artifactStoreDefaults, ...options };
+  const clock = options.clock ?? systemClock();
+  const hasher = createFileHasher();
+  const listeners = new Set<(found: Inspection & { sound: false }) => void>();
   /** Only one writes an artifact at a time. */
   const busy = new Set<string>();
+  /** Being taken away: for whoever asks it is not there any more, and for whoever brings it, not yet. */
+  const leaving = new Set<string>();
+  /** Found sound lately: the file of this number. */
+  const sound = createRecent<number>(soundForMs, MOST_REMEMBERED);
+
   const pathOf = (sha256: string): string => {
-    if (!SHA256.test(sha256)) throw new OperatingError("INVALID_REQUEST", "sha256: not a SHA-256 in lower-case hex");
+    if (!isSha256(sha256)) throw notAnArtifact();
     return join(folder, sha256.slice(0, 2), sha256);
   };
   const partOf = (sha256: string) => `${pathOf(sha256)}.part`;
+  const files = storedFiles(folder);
 
   const statOf = async (sha256: string): Promise<ArtifactStat> => {
-    const size = await sizeAt(pathOf(sha256));
-    if (size !== null) return { sha256, size, received: size };
-    return { sha256, size: null, received: (await sizeAt(partOf(sha256))) ?? 0 };
-  };
-
-  /** The bytes of one request, behind those that are there. Gives the hash of what came. */
-  const append = async (file: FileHandle, request: WriteRequest): Promise<string> => {
-    const body = createHash("sha256");
-    let at = request.offset;
-    const end = request.offset + request.length;
-    for await (const chunk of request.bytes) {
-      if (at + chunk.length > end) throw new OperatingError("INVALID_REQUEST", "more bytes came than were announced");
-      body.update(chunk);
-      let written = 0;
-      while (written < chunk.length) {
-        const { bytesWritten } = await file.write(chunk, written, chunk.length - written, at + written);
-        written += bytesWritten;
-      }
-      at += chunk.length;
-    }
-    if (at !== end)
-      throw new OperatingError("ARTIFACT_CUT", "fewer bytes came than were announced", { retryable: true });
-    return body.digest("hex");
-  };
-
-  const finish = async (sha256: string, file: FileHandle): Promise<void> => {
-    const whole = createHash("sha256");
-    await file.datasync();
-    await hashFile(partOf(sha256), whole);
-    if (whole.digest("hex") !== sha256) {
-      await rm(partOf(sha256), { force: true });
-      throw new OperatingError("ARTIFACT_HASH", `these bytes are not the artifact ${sha256}`, {
-        hint: "Nothing of it was kept; send it anew.",
-      });
-    }
-    await file.sync();
-    await rename(partOf(sha256), pathOf(sha256));
-    await syncFolder(join(folder, sha256.slice(0, 2)));
-  };
-
-  const receive = async (request: WriteRequest): Promise<ArtifactStat> => {
-    const { sha256, offset, size, length } = request;
-    await mkdir(join(folder, sha256.slice(0, 2)), { recursive: true, mode: 0o700 });
-    const there = (await sizeAt(partOf(sha256))) ?? 0;
-    if (offset > there)
-      throw new OperatingError("ARTIFACT_OFFSET", `${there} bytes are there, these begin at ${offset}`, {
-        retryable: true,
-        hint: "Go on from what is there.",
-        details: { received: there },
-      });
-    const file = await open(partOf(sha256), there === 0 ? "w+" : "r+", 0o600);
-    let counted = false;
+    const path = pathOf(sha256);
+    const whole = await factsOf(path);
+    if (whole === undefined)
+      return { sha256, size: null, received: leaving.has(sha256) ? 0 : ((await factsOf(partOf(sha256)))?.bytes ?? 0) };
+    const seconds = clock.now() / 1_000;
     try {
-      await file.truncate(offset);
-      request.accept(await append(file, request));
-      counted = true;
-      if (offset + length === size) await finish(sha256, file);
-      else await file.datasync();
+      await utimes(path, seconds, seconds);
     } catch (thrown) {
-      // What came over a proven connection is worth keeping; anything else must not spoil what was there.
-      if (!counted && !(request.keepPart && !isOperatingError(thrown, "BAD_SIGNATURE")))
-        await file.truncate(offset).catch(() => undefined);
-      throw thrown;
-    } finally {
-      await file.close();
+      if (codeOf(thrown) !== "ENOENT") throw thrown;
+      return { sha256, size: null, received: 0 };
     }
-    return statOf(sha256);
+    // Looked at only now: one that was marked before the touch may go in spite of it.
+    return leaving.has(sha256)
+      ? { sha256, size: null, received: 0 }
+      : { sha256, size: whole.bytes, received: whole.bytes };
   };
+
+  /** Moves a damaged file out of the way, if it is still the one that was looked at. */
+  const setAside = async (sha256: string, inode: number): Promise<void> => {
+    if (busy.has(sha256) || leaving.has(sha256)) return;
+    leaving.add(sha256);
+    try {
+      if ((await factsOf(pathOf(sha256)))?.inode !== inode) return;
+      await makeFolder(files.quarantine);
+      await rename(pathOf(sha256), join(files.quarantine, `${sha256}.${clock.now()}`));
+      await syncFolder(dirname(pathOf(sha256)));
+    } finally {
+      leaving.delete(sha256);
+    }
+  };
+
+  const inspect = async (sha256: string, { bytes, signal }: InspectOptions = {}): Promise<Inspection> => {
+    const path = pathOf(sha256);
+    const before = await factsOf(path);
+    if (before === undefined) {
+      // A store that is not there at all is a disk that is not mounted, and says nothing about its files.
+      if ((await factsOf(folder)) === undefined)
+        throw new OperatingError("ARTIFACT_UNREADABLE", `there is no folder ${folder}`, { retryable: true });
+      return { sha256, sound: false, damage: "missing", actual: null };
+    }
+    let found: FileHash | undefined;
+    try {
+      found = await hasher.hash(path, signal);
+    } catch (thrown) {
+      const code = isOperatingError(thrown, "ARTIFACT_UNREADABLE") ? thrown.details.code : undefined;
+      if (code === "ENOENT") return { sha256, sound: false, damage: "missing", actual: null };
+      if (code !== "EIO" && code !== "EISDIR") throw thrown;
+    }
+    if (found?.sha256 === sha256) {
+      sound.set(sha256, before.inode, clock.monotonic());
+      return { sha256, sound: true, bytes: found.bytes };
+    }
+    await setAside(sha256, before.inode);
+    const damage = found === undefined ? "unreadable" : found.bytes < (bytes ?? 0) ? "truncated" : "checksum";
+    return { sha256, sound: false, damage, actual: found?.sha256 ?? null };
+  };
+
+  async function* readChecked(sha256: string, start: number, end: number): AsyncIterable<Uint8Array> {
+    const path = pathOf(sha256);
+    const facts = await factsOf(path);
+    const known = facts !== undefined && sound.get(sha256, clock.monotonic()) === facts.inode;
+    if (facts !== undefined && facts.bytes <= checkedBytes && !known) {
+      const found = await inspect(sha256);
+      if (!found.sound) {
+        for (const listen of listeners) listen(found);
+        throw new OperatingError("ARTIFACT_DAMAGED", `the artifact ${sha256} is damaged and is not given out`, {
+          retryable: true,
+          hint: "It lies in quarantine; the job that made it can make it again.",
+        });
+      }
+    }
+    yield* createReadStream(path, { start, end: end - 1 });
+  }
 
   return {
     pathOf,
     stat: statOf,
     async write(request) {
       const { sha256, offset, size, length } = request;
-      pathOf(sha256);
+      const path = pathOf(sha256);
       if (size > mostBytes)
         throw new OperatingError("ARTIFACT_TOO_LARGE", `an artifact may have ${mostBytes} bytes, this has ${size}`);
       if (offset + length > size) throw new OperatingError("INVALID_REQUEST", "the bytes go beyond the end");
@@ -170,21 +195,54 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
           retryable: true,
           details: { retryAfterSeconds: 1 },
         });
-      if (busy.has(sha256))
-        throw new OperatingError("ARTIFACT_BUSY", `somebody else brings the artifact ${sha256} at the moment`, {
+      if (busy.has(sha256) || leaving.has(sha256))
+        throw new OperatingError("ARTIFACT_BUSY", `somebody else has the artifact ${sha256} in hand at the moment`, {
           retryable: true,
           details: { retryAfterSeconds: 2 },
         });
       busy.add(sha256);
       try {
-        return await receive(request);
+        await receive({ path, part: partOf(sha256), hasher }, request);
+        return await statOf(sha256);
       } finally {
         busy.delete(sha256);
       }
     },
-    read(sha256, start, end) {
-      return end <= start ? nothing() : createReadStream(pathOf(sha256), { start, end: end - 1 });
+    read: (sha256, start, end) => (end <= start ? nothing() : readChecked(sha256, start, end)),
+    inspect,
+    onDamage(listen) {
+      listeners.add(listen);
+      return () => void listeners.delete(listen);
     },
+    async take(sha256s, touchedBefore, agree) {
+      const held = [...new Set(sha256s)].filter((sha256) => !busy.has(sha256) && !leaving.has(sha256));
+      for (const sha256 of held) leaving.add(sha256);
+      try {
+        const idle: string[] = [];
+        for (const sha256 of held)
+          if (((await factsOf(pathOf(sha256)))?.touchedAt ?? 0) < touchedBefore) idle.push(sha256);
+        const going = idle.length === 0 ? [] : [...(await agree(idle))];
+        for (const sha256 of going) await rm(pathOf(sha256), { force: true });
+        return going;
+      } finally {
+        for (const sha256 of held) leaving.delete(sha256);
+      }
+    },
+    filesIn: files.filesIn,
+    async dropPart(sha256, touchedBefore) {
+      if (busy.has(sha256)) return false;
+      busy.add(sha256);
+      try {
+        const part = await factsOf(partOf(sha256));
+        if (part === undefined || part.touchedAt >= touchedBefore) return false;
+        await rm(partOf(sha256), { force: true });
+        return true;
+      } finally {
+        busy.delete(sha256);
+      }
+    },
+    emptyQuarantine: files.emptyQuarantine,
+    close: hasher.close,
   };
 }
 

@@ -1,0 +1,148 @@
+import { type Clock, OperatingError } from "../kernel/index.ts";
+import type { SqlValue, Store, WriteSet } from "../router/index.ts";
+import { type ArtifactEntryInput, type ArtifactRow, parseEntries } from "./artifact.ts";
+import { type BookFault, bookFaults, type ConfigBooks, readBooks } from "./books.ts";
+import { isSha256, notAnArtifact } from "./disk.ts";
+import { countProduced, judgeArtifacts, recordArtifacts } from "./entry-operations.ts";
+import { pinArtifacts } from "./keep-operations.ts";
+import { type Lineage, lineageOf } from "./lineage.ts";
+import type { RunRow } from "./run-operations.ts";
+import type { ArtifactState } from "./states.ts";
+
+export interface ArtifactFilter {
+  readonly config_key?: string;
+  readonly kind?: string;
+  readonly state?: ArtifactState;
+  readonly producer?: string;
+  readonly work_id?: string;
+  readonly iteration?: number;
+  /** The `seq` to go on after. */
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+/** Changes that belong to a unit's own commit: they come about with its rows and its ack, or not at all. */
+export interface JoinedArtifacts {
+  /** New files, in flight until they are judged. Twice is once, by file and job. */
+  record(entries: readonly ArtifactEntryInput[]): void;
+  /** Judged good: training and others may use them. */
+  accept(sha256s: readonly string[]): void;
+  /** Judged bad. The reason is a stable word or two: the books are kept by it. */
+  reject(sha256s: readonly string[], reason: string): void;
+  /** What an owner holds from now on, in place of all it held; nothing of it is given up. Nothing to hold lets go of all. */
+  pin(owner: string, sha256s: readonly string[]): void;
+  /** What a job counted when it was done, beside what its files say. Twice is once, by job. */
+  produced(configKey: string, producer: string, workId: string, games: number): void;
+}
+
+/** What it takes to make an artifact again. Artifacts follow byte for byte from their job. */
+export interface Rebuild {
+  readonly sha256: string;
+  readonly kind: string;
+  readonly config_key: string;
+  readonly iteration: number | null;
+  readonly work_id: string;
+  readonly part: string | null;
+  /** What the job was given, in its order. */
+  readonly inputs: readonly string[];
+  /** Inputs whose files are not there: they must be made again first. */
+  readonly missing: readonly string[];
+}
+
+export interface ArtifactCatalog {
+  join(context: { readonly rows: Pick<WriteSet, "apply"> }): JoinedArtifacts;
+  get(sha256: string): ArtifactRow | undefined;
+  /** In the order they were first recorded. */
+  list(filter?: ArtifactFilter): ArtifactRow[];
+  parentsOf(sha256: string): string[];
+  pinsOf(sha256: string): string[];
+  pinnedBy(owner: string): string[];
+  lineage(sha256: string, most?: number): Lineage | undefined;
+  books(configKey?: string): ConfigBooks[];
+  bookFaults(most?: number): BookFault[];
+  /** From which job it can be made again; undefined if nobody knows. */
+  rebuildOf(sha256: string): Rebuild | undefined;
+  run(runId: string): RunRow | undefined;
+}
+
+const FILTERED = ["config_key", "kind", "state", "producer", "work_id", "iteration"] as const;
+const MOST_LISTED = 10_000;
+const MOST_REASON = 200;
+const isThere = ({ state, freed_at }: ArtifactRow): boolean =>
+  freed_at === null && (state === "in_flight" || state === "durable" || state === "rejected");
+
+const checked = (sha256s: readonly string[]): readonly string[] => {
+  for (const sha256 of sha256s) if (!isSha256(sha256)) throw notAnArtifact();
+  return sha256s;
+};
+
+/** What is known of every artifact, who holds it, and the books. Reads see the last commit. */
+export function createArtifactCatalog({
+  store,
+  clock,
+}: {
+  readonly store: Pick<Store, "read">;
+  readonly clock: Clock;
+}): ArtifactCatalog {
+  const get = (sha256: string) => store.read<ArtifactRow>("SELECT * FROM sync_artifacts WHERE sha256 = ?", sha256)[0];
+  const column = (sql: string, value: string): string[] =>
+    store.read<{ value: string }>(sql, value).map((row) => row.value);
+  const parentsOf = (sha256: string) =>
+    column("SELECT parent AS value FROM sync_parents WHERE sha256 = ? ORDER BY place", sha256);
+
+  return {
+    join: ({ rows }) => ({
+      record(entries) {
+        if (entries.length > 0) rows.apply(recordArtifacts({ entries: parseEntries(entries), at: clock.now() }));
+      },
+      accept(sha256s) {
+        const args = { sha256s: checked(sha256s), action: "accept", reason: null, at: clock.now() } as const;
+        if (sha256s.length > 0) rows.apply(judgeArtifacts(args));
+      },
+      reject(sha256s, reason) {
+        if (reason.trim() === "") throw new OperatingError("ARTIFACT_REASON", "nothing is rejected without a reason");
+        const args = { sha256s: checked(sha256s), action: "reject", at: clock.now() } as const;
+        if (sha256s.length > 0) rows.apply(judgeArtifacts({ ...args, reason: reason.slice(0, MOST_REASON) }));
+      },
+      pin(owner, sha256s) {
+        const seen = checked(sha256s).filter((sha256) => get(sha256)?.freed_at === null);
+        rows.apply(pinArtifacts({ owner, sha256s, seen, at: clock.now() }));
+      },
+      produced(config_key, producer, work_id, games) {
+        rows.apply(countProduced({ config_key, producer, work_id, games, at: clock.now() }));
+      },
+    }),
+    get,
+    list({ after, limit = 1_000, ...filter } = {}) {
+      const wanted = FILTERED.flatMap((name): [string, SqlValue][] => {
+        const value = filter[name];
+        return value === undefined ? [] : [[name, value]];
+      });
+      const where = [...wanted.map(([name]) => `${name} = ?`), "seq > ?"].join(" AND ");
+      return store.read<ArtifactRow>(
+        `SELECT * FROM sync_artifacts WHERE ${where} ORDER BY seq LIMIT ?`,
+        ...wanted.map(([, value]) => value),
+        after ?? 0,
+        Math.min(limit, MOST_LISTED),
+      );
+    },
+    parentsOf,
+    pinsOf: (sha256) => column("SELECT owner AS value FROM sync_pins WHERE sha256 = ? ORDER BY owner", sha256),
+    pinnedBy: (owner) => column("SELECT sha256 AS value FROM sync_pins WHERE owner = ? ORDER BY sha256", owner),
+    lineage: (sha256, most = 1_000) => lineageOf(store, get, sha256, most),
+    books: (configKey) => readBooks(store, configKey),
+    bookFaults: (most) => bookFaults(store, most),
+    rebuildOf(sha256) {
+      const row = get(sha256);
+      if (row?.work_id == null || row.config_key === null) return undefined;
+      const { kind, config_key, iteration, work_id, part } = row;
+      const inputs = parentsOf(sha256);
+      const missing = inputs.filter((input) => {
+        const found = get(input);
+        return found === undefined || !isThere(found);
+      });
+      return { sha256, kind, config_key, iteration, work_id, part, inputs, missing };
+    },
+    run: (runId) => store.read<RunRow>("SELECT * FROM sync_runs WHERE run_id = ?", runId)[0],
+  };
+}

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isOperatingError, OperatingError } from "../kernel/index.ts";
+import { factsOf, makeFolder, syncFolder } from "./disk.ts";
+import type { FileHasher } from "./file-hasher.ts";
+
+export interface WriteRequest {
+  readonly sha256: string;
+  /** Where the bytes begin in the whole. */
+  readonly offset: number;
+  /** Bytes of the whole. */
+  readonly size: number;
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Bytes that are announced. */
+  readonly length: number;
+  /** Given the hash of what came, before it counts; throws to refuse it. */
+  readonly accept: (bodySha256: string) => void;
+  /** Keep what has come even if the rest does not; otherwise it goes. */
+  readonly keepPart: boolean;
+}
+
+export interface UploadPlace {
+  /** Where the whole shall lie, and where its parts gather. */
+  readonly path: string;
+  readonly part: string;
+  readonly hasher: Pick<FileHasher, "hash">;
+}
+
+/** The bytes of one request, behind those that are there. Gives the hash of what came. */
+async function append(file: FileHandle, request: WriteRequest): Promise<string> {
+  const body = createHash("sha256");
+  let at = request.offset;
+  const end = request.offset + request.length;
+  for await (const chunk of request.bytes) {
+    if (at + chunk.length > end) throw new OperatingError("INVALID_REQUEST", "more bytes came than were announced");
+    body.update(chunk);
+    let written = 0;
+    while (written < chunk.length) {
+      const { bytesWritten } = await file.write(chunk, written, chunk.length - written, at + written);
+      written += bytesWritten;
+    }
+    at += chunk.length;
+  }
+  if (at !== end) throw new OperatingError("ARTIFACT_CUT", "fewer bytes came than were announced", { retryable: true });
+  return body.digest("hex");
+}
+
+async function finish(place: UploadPlace, sha256: string, file: FileHandle, whole: string | undefined): Promise<void> {
+  await file.sync();
+  if ((whole ?? (await place.hasher.hash(place.part)).sha256) !== sha256) {
+    await rm(place.part, { force: true });
+    throw new OperatingError("ARTIFACT_HASH", `these bytes are not the artifact ${sha256}`, {
+      hint: "Nothing of it was kept; send it anew.",
+    });
+  }
+  await rename(place.part, place.path);
+  await syncFolder(dirname(place.path));
+}
+
+/**
+ * Takes the bytes of one request. They gather in a part; when the last one is there the hash is checked, the file flushed,
+ * renamed, and its folder flushed. What comes in one go is hashed as it passes, and only what was put together is read again.
+ */
+export async function receive(place: UploadPlace, request: WriteRequest): Promise<void> {
+  const { sha256, offset, size, length } = request;
+  await makeFolder(dirname(place.path));
+  const there = (await factsOf(place.part))?.bytes ?? 0;
+  if (offset > there)
+    throw new OperatingError("ARTIFACT_OFFSET", `${there} bytes are there, these begin at ${offset}`, {
+      retryable: true,
+      hint: "Go on from what is there.",
+      details: { received: there },
+    });
+  const file = await open(place.part, there === 0 ? "w+" : "r+", 0o600);
+  let counted = false;
+  try {
+    await file.truncate(offset);
+    const body = await append(file, request);
+    request.accept(body);
+    counted = true;
+    if (offset + length === size) await finish(place, sha256, file, offset === 0 ? body : undefined);
+    else await file.datasync();
+  } catch (thrown) {
+    // What came over a proven connection is worth keeping; anything else must not spoil what was there.
+    if (!counted && !(request.keepPart && !isOperatingError(thrown, "BAD_SIGNATURE")))
+      await file.truncate(offset).catch(() => undefined);
+    throw thrown;
+  } finally {
+    await file.close();
+  }
+}
