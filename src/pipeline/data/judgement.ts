@@ -71,9 +71,9 @@ const tellFinding = ({ finding: { test, residual, correctedP } }: Accused): stri
 
 /**
  * Judges a batch: each segment by what its check found, then each producer beside the others. Who is accused by numbers
- * alone has its segments rejected, so that others play them again; when the same bytes come back from somebody else they
- * follow from the seeds and are good, and its name is cleared. So an accusation by bad luck costs some games and no more,
- * and never repeats itself for ever.
+ * alone has its segments rejected, so that others play them again; when the same bytes come back from somebody else, and
+ * nothing is found in them, they follow from the seeds and are good, and the name of the first is cleared. So an accusation
+ * by bad luck, or by a check that was wrong itself, costs some games and no more, and never repeats itself for ever.
  */
 export function judgeBatch(
   iteration: number,
@@ -86,7 +86,7 @@ export function judgeBatch(
   const reproduced = ({ part, producer, samples_file }: Segment) =>
     earlier.filter(
       (entry) =>
-        entry.reason === "producer" &&
+        entry.reason !== "corrupt" &&
         entry.part === part &&
         entry.producer !== producer &&
         entry.samples === samples_file.sha256,

@@ -21,6 +21,8 @@ export type ParityRow = {
   readonly ended_at: number | null;
   readonly jobs: { readonly [part: string]: string };
   readonly checked: { readonly [part: string]: Check };
+  /** Who found faults in a part of this iteration before: when it comes back, somebody else looks at it. */
+  readonly doubted: { readonly [part: string]: readonly string[] };
   /** Parts that nobody can check, and why. */
   readonly unchecked: { readonly [part: string]: string };
   readonly failure: StageFailure | null;

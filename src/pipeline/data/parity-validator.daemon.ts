@@ -1,13 +1,15 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
-import type { JobSpecInput, JobView, WorkQueue } from "../../work/index.ts";
+import type { JobSpecInput, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
 import { followJobs } from "../followed-jobs.ts";
-import { type Iteration, isTurnOf, iterations, type Wait } from "../iteration.ts";
-import { type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
+import { type Iteration, isTurnOf, iterations } from "../iteration.ts";
+import { excluding, type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
 import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { isFor, type Segment, selfplayWork } from "../stage-work.ts";
-import { type Figures, figuresOf } from "./figures.ts";
+import { figuresOf } from "./figures.ts";
+import { isClean, isUnreadable, tellParity } from "./parity-findings.ts";
 import { type Check, type ParityRow, parities } from "./parity-row.ts";
+import { suspects, suspectsIn } from "./suspects.ts";
 
 export interface ParityValidatorPorts {
   readonly queue: Pick<WorkQueue, "join" | "show">;
@@ -25,52 +27,46 @@ type Context = UnitContext<
 >;
 type ConfigKey = ConfigPlan["config_key"];
 
-/** Refusals that say something about the machine or the plan, and nothing about the segment. */
-const NOT_ITS_FAULT = new Set(["no_workload", "bad_payload", "unknown_kind", "no_input"]);
-
-/** A job that was refused with attempts left was refused for its input. */
-const isUnreadable = (job: JobView | undefined): boolean =>
-  job?.state === "failed" &&
-  job.attempts < job.max_attempts &&
-  job.failure?.error_code !== null &&
-  !NOT_ITS_FAULT.has(job.failure?.error_code ?? "no_input");
-
-/** Games that must not be used, by what the check found; wrong labels say nothing of how many games they spoil. */
-const badGames = ({ illegal_games, parity_failed, label_errors }: Figures): number =>
-  Math.max(illegal_games + parity_failed, label_errors > 0 ? 1 : 0);
-
-const tellFaults = ({ label_errors, illegal_games, parity_failed, parity_checked }: Figures): string =>
-  [
-    illegal_games > 0 ? `${illegal_games} games break the rules` : "",
-    label_errors > 0 ? `${label_errors} rows contradict their game` : "",
-    parity_failed > 0 ? `${parity_failed} of ${parity_checked} games came out otherwise when played again` : "",
-  ]
-    .filter((text) => text !== "")
-    .join("; ");
-
 /**
  * Has every segment of a batch checked before it counts: that its games follow the rules, that its labels are those of its
  * games, and that a share of them comes out the same when played again. It collects what was found and judges nothing:
  * `quality_monitor_daemon` does.
  */
 export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidatorPorts) => {
-  const begin = ({ iteration, attempt }: Iteration, before: ParityRow | undefined, now: number): ParityRow => ({
-    iteration,
-    attempt,
-    state: "running",
-    since: now,
-    ended_at: null,
-    jobs: {},
-    // What was checked in an earlier attempt and is still the same file stays checked.
-    checked: before?.iteration === iteration ? before.checked : {},
-    unchecked: {},
-    failure: null,
-    waits: [],
-    failure_rate: before?.failure_rate ?? 0,
-  });
+  const begin = ({ iteration, attempt }: Iteration, last: ParityRow | undefined, now: number): ParityRow => {
+    const before = last?.iteration === iteration ? last : undefined;
+    const known = Object.entries(before?.checked ?? {});
+    const faulty = known.filter(([, check]) => !isClean(check));
+    return {
+      iteration,
+      attempt,
+      state: "running",
+      since: now,
+      ended_at: null,
+      jobs: {},
+      // What was found clean stays so while it is the same file; a fault is looked for once more, by somebody else.
+      checked: Object.fromEntries(known.filter(([, check]) => isClean(check))),
+      doubted: {
+        ...before?.doubted,
+        ...Object.fromEntries(
+          faulty.map(([part, { validator }]) => [part, [...(before?.doubted[part] ?? []), validator]]),
+        ),
+      },
+      unchecked: {},
+      failure: null,
+      waits: [],
+      failure_rate: last?.failure_rate ?? 0,
+    };
+  };
 
-  const specOf = ({ plan }: ConfigRow, order: SelfplayOrder, segment: Segment, batch: string): JobSpecInput => {
+  const specOf = (
+    { plan }: ConfigRow,
+    order: SelfplayOrder,
+    segment: Segment,
+    around: { batch: string; suspects: readonly string[]; doubted: readonly string[] },
+  ): JobSpecInput => {
     const { part, producer, games_file, samples_file } = segment;
+    const { batch, doubted } = around;
     const { first_game, games } = order.parts.find((one) => one.part === part)!;
     return {
       work_type: "validation",
@@ -88,7 +84,12 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
       dedup_key: `${batch}:${part}`,
       requested_by: "parity_validator",
       // Whoever made it is the last one to ask, where anybody else is there.
-      excluded_nodes: nodes().some((node) => node !== producer) ? [producer] : [],
+      excluded_nodes: excluding(
+        nodes(),
+        [producer, ...doubted, ...around.suspects],
+        [producer, ...doubted],
+        [producer],
+      ),
     };
   };
 
@@ -108,10 +109,13 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
         waits: waitsSince(row.waits, context.now, [{ for: "order", actual: null, required: "what was asked for" }]),
       };
     const batch = undertakingOf(key, row, "data_sync");
+    const away = suspectsIn(context.rows.get(suspects, key), row.iteration);
     const put = putJobs(
       queue,
       context,
-      open.map((segment) => specOf(config, order!, segment, batch)),
+      open.map((segment) =>
+        specOf(config, order!, segment, { batch, suspects: away, doubted: row.doubted[segment.part] ?? [] }),
+      ),
     );
     if ("refused" in put) {
       if (put.refused.code !== "WORK_KIND_UNKNOWN")
@@ -127,47 +131,6 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
         games: open.reduce((sum, { games }) => sum + games, 0),
       });
     return { ...row, jobs: { ...row.jobs, ...jobs }, unchecked: { ...row.unchecked, ...unchecked } };
-  };
-
-  /** Says what came of a batch whose checks are all in. */
-  const tellEnd = ({ emit, now }: Context, key: ConfigKey, row: ParityRow, segments: readonly Segment[]): number => {
-    const found = segments.flatMap((segment) => {
-      const check = row.checked[segment.part];
-      return check === undefined ? [] : [{ segment, check }];
-    });
-    const games = found.reduce((sum, { segment }) => sum + segment.games, 0);
-    if (games === 0) return row.failure_rate;
-    const bad = found.map(({ segment, check }) =>
-      Math.min(segment.games, check.figures === null ? segment.games : badGames(check.figures)),
-    );
-    const failed_games = bad.reduce((sum, n) => sum + n, 0);
-    for (const [n, { segment, check }] of found.entries())
-      if (bad[n]! > 0)
-        emit.DATA_QUALITY_ALERT({
-          config_key: key,
-          severity: "error",
-          message: `segment ${segment.part} of ${segment.producer}, job ${segment.work_id}: ${check.figures === null ? `cannot be read: ${check.unreadable}` : tellFaults(check.figures)}`,
-          failed_games: bad[n]!,
-          artifact_hash: (segment.games_file ?? segment.samples_file).sha256,
-        });
-    emit.PARITY_VALIDATION_COMPLETED({
-      config_key: key,
-      job_id: undertakingOf(key, row, "data_sync"),
-      passed: failed_games === 0,
-      games,
-      failed_games,
-      artifact_hashes: found.map(({ segment }) => (segment.games_file ?? segment.samples_file).sha256),
-      duration_seconds: (now - row.since) / 1_000,
-    });
-    const failure_rate = failed_games / games;
-    if (failure_rate !== row.failure_rate)
-      emit.PARITY_FAILURE_RATE_CHANGED({
-        config_key: key,
-        failure_rate,
-        previous_failure_rate: row.failure_rate,
-        games,
-      });
-    return failure_rate;
   };
 
   /** Takes the answers that have come in. */
@@ -187,22 +150,19 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
         figures: figuresOf(job.evidence!),
         unreadable: null,
       };
+    const next: ParityRow = { ...row, checked };
+    const isAsked = ({ part }: Segment) => row.jobs[part] !== undefined || row.unchecked[part] !== undefined;
+    if (followed.open.length > 0) {
+      const wait = { for: "parity", actual: segments.length - followed.open.length, required: segments.length };
+      return { ...next, waits: waitsSince(row.waits, now, [wait]) };
+    }
+    if (!missing.every(isAsked)) return next;
     const broken = followed.failed.filter(({ workId }) => !isUnreadable(queue.show(workId)));
     const unreadable = followed.failed.filter((failure) => !broken.includes(failure));
     // When nothing at all can be read it is not the producers' fault, but that of the plan or the workload.
-    const isSweeping = unreadable.length === segments.length;
+    const isSweeping = unreadable.length > 0 && !Object.values(checked).some(({ figures }) => figures !== null);
     for (const { part, reason } of isSweeping ? [] : unreadable)
       checked[part] = { samples: samplesOf(part), validator: "none", figures: null, unreadable: reason };
-    const next: ParityRow = { ...row, checked };
-    if (
-      followed.open.length > 0 ||
-      missing.some(({ part }) => row.jobs[part] === undefined && row.unchecked[part] === undefined)
-    ) {
-      const done = segments.length - followed.open.length;
-      const wait: Omit<Wait, "since"> = { for: "parity", actual: done, required: segments.length };
-      // A refusal of the queue says more than that nothing is done.
-      return followed.open.length === 0 ? next : { ...next, waits: waitsSince(row.waits, now, [wait]) };
-    }
     const [fault] = isSweeping ? unreadable : broken;
     if (fault !== undefined)
       return {
@@ -216,7 +176,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
           retryable: true,
         },
       };
-    return { ...next, state: "done", ended_at: now, waits: [], failure_rate: tellEnd(context, key, next, segments) };
+    return { ...next, state: "done", ended_at: now, waits: [], failure_rate: tellParity(context, key, next, segments) };
   };
 
   const reconcile = (context: Context, configKey: string): void => {

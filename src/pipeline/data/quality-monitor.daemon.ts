@@ -1,14 +1,15 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
 import type { ArtifactCatalog } from "../artifacts.port.ts";
 import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
-import { type Iteration, isTurnOf, iterations, type Wait } from "../iteration.ts";
+import { type Iteration, isTurnOf, iterations } from "../iteration.ts";
 import { filesOf } from "../selfplay/segments.ts";
 import { type Rejection, rejections, rejectionsOf } from "../selfplay/selfplay-order.ts";
 import { failed, putChanged, waiting } from "../stage-rows.ts";
 import { beginWork, isFor, type Segment, type StageWork, type SyncOwn, selfplayWork, syncWork } from "../stage-work.ts";
+import { gatherCases } from "./cases.ts";
 import { addFigures } from "./figures.ts";
 import { type Case, gamesByProducer, type JudgedSegment, type Judgement, judgeBatch } from "./judgement.ts";
-import { type ParityRow, parities } from "./parity-row.ts";
+import { parities } from "./parity-row.ts";
 import { type ProducerGames, producerHistories, withBatch } from "./producer-record.ts";
 import { type QualityContext, tellQuality } from "./quality-events.ts";
 import { type Quality, qualities } from "./quality-row.ts";
@@ -37,49 +38,6 @@ const acceptedOf = ({ segments }: Pick<Judgement, "segments">): JudgedSegment[] 
  * batch as a whole by a score. The last to speak in the stage: what it accepts is exported, what it rejects is played again.
  */
 export const qualityMonitor = ({ catalog, allowPendingGate, settings = {} }: QualityMonitorPorts) => {
-  /** What is wrong with a segment's files; null if all are verified, undefined while that is not known. */
-  const damageOf = (segment: Segment): string | null | undefined => {
-    let isOpen = false;
-    for (const { kind, sha256 } of filesOf(segment)) {
-      const known = catalog.get(sha256);
-      if (known?.state === "quarantined") return `its file of ${kind} is damaged: ${known.reason ?? "unknown"}`;
-      if (known?.verified_at == null) isOpen = true;
-    }
-    return isOpen ? undefined : null;
-  };
-
-  /** The batch with all that is needed to judge it, or what is still missing. */
-  const gather = (
-    { plan }: ConfigRow,
-    iteration: Iteration,
-    segments: readonly Segment[],
-    parity: ParityRow | undefined,
-  ): { readonly cases: readonly Case[] } | { readonly waits: readonly Omit<Wait, "since">[] } => {
-    const damages = segments.map((segment) => ({ segment, damage: damageOf(segment) }));
-    const verified = damages.filter(({ damage }) => damage !== undefined).length;
-    if (verified < segments.length)
-      return { waits: [{ for: "verified_segments", actual: verified, required: segments.length }] };
-    const isChecked = plan.kinds.includes("validation");
-    const isCurrent = parity !== undefined && isFor(parity, iteration);
-    const checkOf = ({ part, samples_file }: Segment) => {
-      const check = isCurrent ? parity.checked[part] : undefined;
-      return check?.samples === samples_file.sha256 ? check : undefined;
-    };
-    const cases = damages.map(({ segment, damage }) => ({ segment, damage: damage ?? null, check: checkOf(segment) }));
-    // A damaged one needs no check, and holds nobody up.
-    const unchecked = cases.filter(({ damage, check }) => damage === null && check === undefined);
-    if (!isChecked || unchecked.length === 0) return { cases };
-    if (!isCurrent || parity.state === "running") {
-      const [wait] = isCurrent ? parity.waits : [];
-      return { waits: [wait ?? { for: "parity", actual: cases.length - unchecked.length, required: cases.length }] };
-    }
-    if (allowPendingGate) return { cases };
-    const [first] = unchecked;
-    const why = parity.unchecked[first!.segment.part] ?? "it was not checked";
-    const actual = `${unchecked.length} of ${cases.length} segments are not checked: ${why}`;
-    return { waits: [{ for: "pending_gate", actual, required: "all checked, or RINGRIFT_ALLOW_PENDING_GATE" }] };
-  };
-
   /** The score of what was judged, written down and told. */
   const score = (context: Context, key: ConfigKey, iteration: number, judgement: Judgement): Quality | undefined => {
     const { rows, now } = context;
@@ -217,7 +175,7 @@ export const qualityMonitor = ({ catalog, allowPendingGate, settings = {} }: Qua
     const parity = rows.get(parities, key);
     if (parity !== undefined && isFor(parity, iteration) && parity.failure !== null)
       return failed(work, now, parity.failure);
-    const gathered = gather(config, iteration, selfplay.own.segments, parity);
+    const gathered = gatherCases({ catalog, allowPendingGate }, config, iteration, selfplay.own.segments, parity);
     return "waits" in gathered
       ? waiting(work, now, gathered.waits)
       : judge(context, config, iteration, work, gathered.cases);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { costOf, openJobsAllowed } from "./filling.ts";
 import { byPart, MOST_PARTS, partsOf } from "./parts.ts";
-import { excludedFrom } from "./selfplay-order.ts";
+import { excluding } from "./selfplay-order.ts";
 
 describe("the games of an iteration", () => {
   test("are cut into jobs without gap or overlap, never into too many", () => {
@@ -47,14 +47,25 @@ describe("the queue is filled", () => {
   });
 });
 
-describe("nodes that may not play a part", () => {
+describe("nodes that may not do something", () => {
   test.each([
-    [{ suspects: ["a"], rejectedBy: ["b"], nodes: ["a", "b", "c"] }, ["a", "b"]],
-    [{ suspects: ["a", "b"], rejectedBy: ["b"], nodes: ["a", "b"] }, ["b"]],
-    [{ suspects: [], rejectedBy: ["a", "b"], nodes: ["a", "b"] }, []],
-    [{ suspects: ["a"], rejectedBy: [], nodes: ["a"] }, []],
-    [{ suspects: ["a"], rejectedBy: [], nodes: [] }, []],
-  ] as const)("for %o are %o", (given, excluded) => {
-    expect(excludedFrom(given)).toEqual(excluded);
+    [
+      ["a", "b", "c"],
+      [["a", "b"], ["b"]],
+      ["a", "b"],
+    ],
+    [
+      ["a", "b"],
+      [
+        ["b", "a", "b"],
+        ["b", "b"],
+      ],
+      ["b"],
+    ],
+    [["a", "b"], [["a", "b"]], []],
+    [["a"], [["a"], []], []],
+    [[], [["a"]], []],
+  ] as const)("of %o by the wishes %o are %o", (nodes, wishes, excluded) => {
+    expect(excluding(nodes, ...wishes)).toEqual(excluded);
   });
 });

@@ -13,7 +13,7 @@ import { type Goal, goals, isOtherVelocity, judgeGoal } from "./goals.ts";
 import { partsOf } from "./parts.ts";
 import { queuePressure } from "./queue-pressure.ts";
 import {
-  excludedFrom,
+  excluding,
   keptSegments,
   type Rejection,
   rejections,
@@ -57,6 +57,9 @@ export const queuePopulator = ({ queue, strengthOf, nodes, settings: given = {} 
   ): JobSpecInput => {
     const { first_game, games } = order.parts.find((one) => one.part === part)!;
     const batch = undertakingOf(configKey, order, "selfplay");
+    const rejectedBy = around.rejected
+      .filter((entry) => entry.part === part && entry.reason !== "corrupt")
+      .map(({ producer }) => producer);
     const { share = 1, configs: sharing = 1, urgency = "normal" } = around.allocation ?? {};
     return {
       work_type: "selfplay",
@@ -72,13 +75,7 @@ export const queuePopulator = ({ queue, strengthOf, nodes, settings: given = {} 
       // Numbered as a batch that somebody else hands out would be: a second addition is the same job.
       dedup_key: `${batch}/${order.wanted.indexOf(part)}`,
       requested_by: "queue_populator",
-      excluded_nodes: excludedFrom({
-        suspects: around.suspects,
-        rejectedBy: around.rejected
-          .filter((entry) => entry.part === part && entry.reason !== "corrupt")
-          .map(({ producer }) => producer),
-        nodes: nodes(),
-      }),
+      excluded_nodes: excluding(nodes(), [...around.suspects, ...rejectedBy], rejectedBy),
     };
   };
 

@@ -59,20 +59,13 @@ export function keptSegments(
   return work.own.segments.filter(({ work_id }) => !rejected.some((entry) => entry.work_id === work_id));
 }
 
-export interface Exclusion {
-  /** Nodes that play nothing of this config for now. */
-  readonly suspects: readonly string[];
-  /** Nodes whose games of this very part were rejected. */
-  readonly rejectedBy: readonly string[];
-  /** Nodes that could play. */
-  readonly nodes: readonly string[];
-}
+const MOST_EXCLUDED = 100;
 
-/** Nodes that may not play a part. Never all of them: a part that nobody may play would stand still for ever. */
-export function excludedFrom({ suspects, rejectedBy, nodes }: Exclusion): string[] {
-  const leavesSome = (excluded: readonly string[]) => nodes.some((node) => !excluded.includes(node));
-  const all = [...new Set([...suspects, ...rejectedBy])].sort();
-  if (leavesSome(all)) return all.slice(0, 100);
-  const own = [...new Set(rejectedBy)].sort();
-  return leavesSome(own) ? own.slice(0, 100) : [];
+/**
+ * Nodes that may not do something: the first of the wishes that leaves somebody who may. Nobody is excluded where every
+ * wish would leave no one: what nobody may do would stand still for ever.
+ */
+export function excluding(nodes: readonly string[], ...wishes: readonly (readonly string[])[]): string[] {
+  const granted = wishes.find((wish) => nodes.some((node) => !wish.includes(node))) ?? [];
+  return [...new Set(granted)].sort().slice(0, MOST_EXCLUDED);
 }

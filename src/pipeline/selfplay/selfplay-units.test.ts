@@ -1,0 +1,410 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  CHAMPION,
+  KEY,
+  type LoopWorld,
+  type LoopWorldOptions,
+  loopWorld,
+} from "../../../test/unit/pipeline/loop-world.ts";
+import { booksOf } from "../../../test/unit/pipeline/shelf.ts";
+import { defineTable } from "../../router/index.ts";
+import { jobScheduler } from "../../work/index.ts";
+import { suspects } from "../data/suspects.ts";
+import { waitsOfData } from "../data/waits.ts";
+import { seedFor } from "../seeds.ts";
+import { selfplayWork } from "../stage-work.ts";
+import { allocations } from "./allocations.ts";
+import { goals } from "./goals.ts";
+import { rejections, selfplayOrders } from "./selfplay-order.ts";
+
+const worlds: LoopWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+const world = (options: LoopWorldOptions = {}): LoopWorld => {
+  const opened = loopWorld(options);
+  worlds.push(opened);
+  return opened;
+};
+const HOUR = 3_600_000;
+const pressures = defineTable<{ level: string; since: number }>("work_pressures");
+const press = (w: LoopWorld, level: string) =>
+  w.write((rows) => rows.put(pressures, "work_queue", { level, since: 0 }));
+const payloadsOf = async (w: LoopWorld, node = "a") => {
+  const leases = await w.queue.claim({
+    node_id: node,
+    most: 100,
+    offer: { cpu: 99, gpu: 0, memory_gb: 999, gpu_memory_gb: 0, tags: [] },
+  });
+  return leases.map(({ payload }) => payload as { parameters: object; seed: number; inputs: object[] });
+};
+
+describe("queue_populator", () => {
+  test("puts the games of an iteration into the queue, cut by the plan, on the word that the stage was entered", async () => {
+    const w = world({ everyMs: HOUR });
+    await w.plan({ games_per_iteration: 45, games_per_job: 20, selfplay: { simulations: 8 } });
+    await w.runtime([w.units.populator()]);
+    await w.turn("selfplay", { iteration: 3, wake: true });
+    await w.pass(100);
+    expect(w.jobs("selfplay").map(({ dedup_key, batch_id, config_key }) => [dedup_key, batch_id, config_key])).toEqual(
+      [0, 1, 2].map((n) => [`${KEY}:3:selfplay:1/${n}`, `${KEY}:3:selfplay:1`, KEY]),
+    );
+    expect(await payloadsOf(w)).toEqual(
+      [
+        [0, 20],
+        [20, 20],
+        [40, 5],
+      ].map(([first_game, games]) => ({
+        parameters: { simulations: 8, games, first_game },
+        seed: seedFor(7, "selfplay", 3),
+        inputs: [{ name: "model", sha256: CHAMPION }],
+      })),
+    );
+  });
+
+  test("does so without any event, and only once however often it looks", async () => {
+    const w = world();
+    await w.plan();
+    await w.runtime([w.units.populator()]);
+    await w.turn("selfplay");
+    await w.pass(30_000);
+    expect(w.jobs("selfplay")).toHaveLength(4);
+    expect(w.row(selfplayOrders)).toMatchObject({
+      iteration: 1,
+      attempt: 1,
+      wanted: ["p0", "p1", "p2", "p3"],
+      whole: true,
+    });
+  });
+
+  test.each([
+    ["none", 12],
+    ["soft", 6],
+    ["hard", 1],
+    ["stop", 1],
+  ])(
+    "under pressure %s has %i jobs in the queue, says what it waits for, and goes on as they end",
+    async (level, jobs) => {
+      const w = world();
+      await w.plan({ games_per_iteration: 200, games_per_job: 10 });
+      await press(w, level);
+      await w.runtime([w.units.populator({ mostOpen: 12 }), w.units.orchestrator()]);
+      await w.turn("selfplay");
+      await w.pass(5_000);
+      expect(w.jobs("selfplay")).toHaveLength(jobs);
+      expect(w.row(goals)?.waits).toMatchObject([{ for: "room_in_queue", required: `fewer than ${jobs} under way` }]);
+      await w.work();
+      await w.pass(5_000);
+      expect(w.jobs("selfplay")).toHaveLength(jobs + 1);
+      await press(w, "none");
+      for (let round = 0; round < 20; round += 1) {
+        await w.workAll();
+        await w.pass(2_000);
+      }
+      expect(w.row(selfplayWork)).toMatchObject({ state: "done", evidence: { games: 200, jobs: 20 } });
+      expect(w.row(goals)?.waits).toEqual([]);
+    },
+  );
+
+  test("adds nothing while the config is held, and says so", async () => {
+    const w = world();
+    await w.plan();
+    await w.pause("out for lunch");
+    await w.runtime([w.units.populator()]);
+    await w.turn("selfplay");
+    await w.pass(5_000);
+    expect(w.jobs("selfplay")).toEqual([]);
+    expect(w.row(goals)?.waits).toMatchObject([{ for: "pause", actual: "ann: out for lunch" }]);
+    await w.pause(null);
+    await w.pass(5_000);
+    expect(w.jobs("selfplay")).toHaveLength(4);
+  });
+
+  test("stops asking when the goal is met, once what was begun is done", async () => {
+    const w = world();
+    await w.plan({ target_elo: 1_000 });
+    await w.runtime([w.units.populator(), w.units.orchestrator()]);
+    const at = w.clock.now();
+    w.strength.history = [{ model_id: "m0", at, elo: 800, low: 760, high: 840 }];
+    await w.turn("selfplay");
+    await w.pass(3_000);
+    expect(w.said("SELFPLAY_TARGET_UPDATED")[0]?.payload).toMatchObject({ target_games: 40, elo_gap: 200 });
+    w.strength.history.push({ model_id: "m1", at: at + 86_400_000, elo: 1_100, low: 1_050, high: 1_150 });
+    await w.pass(3_000);
+    expect(w.said("SELFPLAY_TARGET_UPDATED")[1]?.payload).toMatchObject({ target_games: 0, previous_target_games: 40 });
+    expect(w.said("ELO_VELOCITY_CHANGED").map(({ payload }) => payload)).toMatchObject([
+      { trend: "improving", previous_elo_per_day: 0 },
+    ]);
+    expect(w.said("ELO_VELOCITY_CHANGED")[0]?.payload.elo_per_day).toBeCloseTo(300);
+    await w.workAll();
+    await w.pass(3_000);
+    expect(w.row(selfplayWork)).toMatchObject({ state: "done" });
+    await w.turn("selfplay", { iteration: 2 });
+    await w.pass(5_000);
+    expect(w.jobs("selfplay")).toHaveLength(4);
+    expect(w.row(goals)?.waits).toMatchObject([{ for: "goal", actual: expect.stringContaining("at least 1050") }]);
+    expect(w.row(selfplayWork)?.waits).toMatchObject([{ for: "jobs", actual: expect.stringContaining("goal") }]);
+  });
+
+  test("waits for a champion, and for somebody who can play", async () => {
+    const w = world({ kinds: {} });
+    await w.plan();
+    await w.runtime([w.units.populator()]);
+    await w.turn("selfplay", { champion: null });
+    await w.pass(2_000);
+    expect(w.row(goals)?.waits).toMatchObject([{ for: "champion", actual: null }]);
+    await w.turn("selfplay");
+    await w.pass(2_000);
+    expect(w.row(goals)?.waits).toMatchObject([{ for: "queue", actual: expect.stringContaining("WORK_KIND_UNKNOWN") }]);
+  });
+
+  test("plays rejected parts again, elsewhere, under the same seeds, and keeps the others", async () => {
+    const w = world({ nodes: ["a", "b", "c"] });
+    await w.plan();
+    await w.runtime([w.units.populator(), w.units.orchestrator()]);
+    await w.turn("selfplay");
+    await w.pass(3_000);
+    while (await w.work("a"));
+    await w.pass(3_000);
+    const before = w.row(selfplayWork)!;
+    const { work_id, producer, games, samples_file } = before.own.segments[2]!;
+    const entry = { attempt: 1, part: "p2", work_id, producer, games, reason: "labels", samples: samples_file.sha256 };
+    await w.write((rows) => rows.put(rejections, KEY, { iteration: 1, entries: [entry] }));
+    // A plan that was changed meanwhile is for the next iteration.
+    await w.plan({ games_per_job: 5, selfplay: { simulations: 1 } });
+    await w.turn("selfplay", { attempt: 2 });
+    await w.pass(3_000);
+    expect(w.jobs("selfplay")).toHaveLength(5);
+    const again = w.jobs("selfplay").at(-1)!;
+    expect(again.dedup_key).toBe(`${KEY}:1:selfplay:2/0`);
+    expect(w.queue.placement(again.work_id)?.excluded).toEqual(["a"]);
+    expect(w.row(selfplayWork)).toMatchObject({ attempt: 2, state: "running", own: { excluded: ["a"] } });
+    expect(await w.work("a")).toBe(false);
+    await w.work("b");
+    await w.pass(3_000);
+    const after = w.row(selfplayWork)!;
+    expect(after.state).toBe("done");
+    expect(after.own.segments.map(({ part }) => part)).toEqual(["p0", "p1", "p2", "p3"]);
+    expect(after.own.segments[2]).toMatchObject({ producer: "b", work_id: again.work_id, samples_file });
+    expect(after.own.segments[0]).toEqual(before.own.segments[0]);
+  });
+
+  test("goes on with jobs of an earlier attempt that still run", async () => {
+    const w = world();
+    await w.plan();
+    await w.runtime([w.units.populator(), w.units.orchestrator()]);
+    await w.turn("selfplay");
+    await w.pass(3_000);
+    await w.work();
+    await w.turn("selfplay", { attempt: 2 });
+    await w.pass(3_000);
+    expect(w.jobs("selfplay")).toHaveLength(4);
+    await w.workAll();
+    await w.pass(3_000);
+    expect(w.row(selfplayWork)).toMatchObject({ attempt: 2, state: "done", evidence: { games: 40 } });
+    expect(w.row(selfplayOrders)?.whole).toBe(false);
+  });
+
+  test("lets suspects play nothing while others are there", async () => {
+    const w = world();
+    await w.plan();
+    const suspect = {
+      producer: "a",
+      reasons: ["labels"],
+      times: 1,
+      first_iteration: 1,
+      last_iteration: 1,
+      until_iteration: 6,
+      since: 5,
+      accepted: [],
+    };
+    await w.write((rows) => rows.put(suspects, KEY, { a: suspect }));
+    await w.runtime([w.units.populator()]);
+    await w.turn("selfplay", { iteration: 5 });
+    await w.pass(2_000);
+    expect(w.jobs("selfplay").map(({ work_id }) => w.queue.placement(work_id)?.excluded)).toEqual(Array(4).fill(["a"]));
+    const read = { get: (table: { table: string }, key: string) => w.row(table, key) } as never;
+    expect(waitsOfData(read, KEY)).toMatchObject([
+      { unit: "quality_monitor_daemon", for: "producer a", required: "iteration 6" },
+    ]);
+  });
+});
+
+describe("selfplay_orchestrator", () => {
+  test("follows jobs to their end by events alone, and enters each into the books once", async () => {
+    const w = world({ everyMs: HOUR });
+    await w.plan();
+    await w.runtime([w.units.populator(), w.units.orchestrator()]);
+    await w.turn("selfplay", { wake: true });
+    await w.pass(100);
+    await w.work("b");
+    await w.pass(100);
+    expect(w.row(selfplayWork)).toMatchObject({
+      state: "running",
+      waits: [{ for: "games", actual: 10, required: 40 }],
+    });
+    await w.workAll();
+    await w.pass(1_000);
+    const row = w.row(selfplayWork)!;
+    expect(row).toMatchObject({
+      state: "done",
+      evidence: {
+        games: 40,
+        rows: 400,
+        jobs: 4,
+        wanted_games: 40,
+        producers: { a: expect.any(Number), b: expect.any(Number) },
+      },
+      waits: [],
+    });
+    expect(row.outputs).toHaveLength(8);
+    expect(row.own.segments.map(({ part, games, rows }) => [part, games, rows])).toEqual(
+      ["p0", "p1", "p2", "p3"].map((part) => [part, 10, 100]),
+    );
+    expect(w.said("SELFPLAY_COMPLETE")).toHaveLength(4);
+    expect(w.said("SELFPLAY_COMPLETE")[0]?.payload).toMatchObject({
+      config_key: KEY,
+      node_id: "b",
+      games: 10,
+      samples: 100,
+      model_id: CHAMPION,
+    });
+    expect(booksOf(w.store)).toEqual({ produced: 40, by: { in_flight: 40 }, balanced: true });
+  });
+
+  test("tells a job that failed for good as a failure of the stage, after it brought the others home", async () => {
+    let failures = 0;
+    const w = world({
+      instead: ({ payload }) => {
+        const first = (payload as { parameters: { first_game: number } }).parameters.first_game;
+        if (first !== 10 || failures > 0) return undefined;
+        failures += 1;
+        return { class: "bad_input", error: "no such model", error_code: "NO_MODEL" };
+      },
+    });
+    await w.plan();
+    const runtime = await w.runtime([w.units.populator({ mostOpen: 2 }), w.units.orchestrator()]);
+    await w.turn("selfplay");
+    await w.pass(3_000);
+    const hung = await w.queue.claim({
+      node_id: "b",
+      most: 1,
+      offer: { cpu: 9, gpu: 0, memory_gb: 9, gpu_memory_gb: 0, tags: [] },
+    });
+    await w.work();
+    await w.pass(3_000);
+    expect(w.row(selfplayWork)).toMatchObject({ state: "running", waits: [{ for: "games" }, { for: "open_jobs" }] });
+    expect(w.row(goals)?.waits).toMatchObject([{ for: "failed_jobs", actual: "p1: no such model" }]);
+    await w.queue.complete(hung[0]!, {
+      outputs: [{ name: "samples.npz", sha256: "ab".repeat(32), bytes: 5 }],
+      counts: { games: 10, rows: 9 },
+    });
+    await w.pass(3_000);
+    expect(w.row(selfplayWork)).toMatchObject({
+      state: "failed",
+      failure: { code: "SELFPLAY_JOB_FAILED", retryable: true, message: expect.stringContaining("no such model") },
+      own: { segments: [{ part: "p0", games_file: null }] },
+    });
+    expect(runtime.status().find(({ name }) => name === "selfplay_orchestrator")).toMatchObject({ status: "degraded" });
+    await w.turn("selfplay", { attempt: 2 });
+    for (let round = 0; round < 4; round += 1) {
+      await w.pass(3_000);
+      await w.workAll();
+    }
+    await w.pass(3_000);
+    expect(w.row(selfplayWork)).toMatchObject({ state: "done", attempt: 2, evidence: { games: 40 } });
+    expect(booksOf(w.store)).toMatchObject({ produced: 40, balanced: true });
+  });
+
+  test("does not take a job without samples for games", async () => {
+    const outputs = [
+      { name: "log.txt", sha256: "ab".repeat(32), bytes: 1 },
+      { name: "notes.txt", sha256: "cd".repeat(32), bytes: 1 },
+    ];
+    const w = world({ instead: () => ({ outputs, counts: { games: 10 } }) });
+    await w.plan();
+    await w.runtime([w.units.populator(), w.units.orchestrator()]);
+    await w.turn("selfplay");
+    await w.pass(3_000);
+    await w.workAll();
+    await w.pass(3_000);
+    expect(w.row(selfplayWork)).toMatchObject({
+      state: "failed",
+      failure: { code: "SELFPLAY_NO_SAMPLES" },
+      own: { segments: [] },
+    });
+    expect(booksOf(w.store).produced).toBe(0);
+  });
+});
+
+describe("selfplay_scheduler", () => {
+  const OTHER = "hex5_2p";
+  test("gives each config a share with its reasons, and tells noticeable changes", async () => {
+    const w = world();
+    await w.plan();
+    await w.plan({ weight: 3 }, OTHER);
+    await w.runtime([w.units.scheduler()]);
+    await w.turn("selfplay");
+    await w.turn("selfplay", { key: OTHER });
+    await w.pass(3_000);
+    expect(w.row(allocations)).toMatchObject({ share: 0.375, games: 40, configs: 2, urgency: "normal" });
+    expect(w.row(allocations, OTHER)).toMatchObject({
+      share: 0.625,
+      reasons: expect.arrayContaining([{ name: "weight", actual: 3, factor: 3 }]),
+    });
+    const told = w.said("SELFPLAY_ALLOCATION_UPDATED").length;
+    await w.pass(20_000);
+    expect(w.said("SELFPLAY_ALLOCATION_UPDATED")).toHaveLength(told);
+    await w.pause("no", OTHER);
+    await w.pass(3_000);
+    expect(w.row(allocations)).toMatchObject({ share: 1, configs: 1 });
+    expect(w.row(allocations, OTHER)).toBeUndefined();
+    expect(w.said("SELFPLAY_ALLOCATION_UPDATED").at(-1)?.payload).toMatchObject({
+      config_key: KEY,
+      allocated_share: 1,
+    });
+  });
+
+  test("lets the queue hand out jobs as the shares say", async () => {
+    const w = world();
+    await w.plan({ games_per_iteration: 400 });
+    await w.plan({ games_per_iteration: 400, weight: 5 }, OTHER);
+    await w.runtime([w.units.scheduler(), w.units.populator()]);
+    await w.turn("selfplay", { state: "waiting" });
+    await w.turn("selfplay", { state: "waiting", key: OTHER });
+    await w.pass(3_000);
+    await w.turn("selfplay");
+    await w.turn("selfplay", { key: OTHER });
+    await w.pass(3_000);
+    const share = w.row(allocations, OTHER)!.share;
+    const counts = { [KEY]: 0, [OTHER]: 0 };
+    for (let n = 0; n < 24; n += 1) {
+      const [lease] = await w.queue.claim({
+        node_id: "a",
+        most: 1,
+        offer: { cpu: 99, gpu: 0, memory_gb: 999, gpu_memory_gb: 0, tags: [] },
+      });
+      counts[lease!.config_key as keyof typeof counts] += 1;
+    }
+    expect(counts[OTHER] / 24).toBeGreaterThan(share - 0.1);
+    expect(counts[OTHER] / 24).toBeLessThan(share + 0.1);
+  });
+
+  test("announces a batch once when all its jobs are out; whoever hands batches out finds them there", async () => {
+    const w = world();
+    await w.plan();
+    await w.runtime([
+      w.units.scheduler(),
+      w.units.populator(),
+      w.units.orchestrator(),
+      jobScheduler({ queue: w.queue }),
+    ]);
+    await w.turn("selfplay");
+    await w.pass(10_000);
+    expect(w.said("BATCH_SCHEDULED").map(({ payload }) => payload)).toEqual([
+      expect.objectContaining({ batch_id: `${KEY}:1:selfplay:1`, jobs: 4, games_per_job: 10, work_type: "selfplay" }),
+    ]);
+    expect(w.said("BATCH_DISPATCHED")[0]?.payload).toMatchObject({ jobs: 4, failed_jobs: 0 });
+    expect(w.jobs("selfplay")).toHaveLength(4);
+  });
+});

@@ -1,0 +1,76 @@
+/** Numbers of a report that both its forms show. */
+import type { Json } from "../../kernel/index.ts";
+import type { ConfigSnapshot, GateView } from "../../pipeline/snapshot.ts";
+import { championRating, eloWords, signed } from "../cli/loop-words.ts";
+import { number } from "../cli/text.ts";
+
+const two = (value: number) => String(value).padStart(2, "0");
+
+/** The same on every machine: reports travel. */
+export function utc(seconds: number): string {
+  const time = new Date(seconds * 1_000);
+  return `${time.getUTCFullYear()}-${two(time.getUTCMonth() + 1)}-${two(time.getUTCDate())} ${clockTime(seconds)} UTC`;
+}
+
+export function clockTime(seconds: number): string {
+  const time = new Date(seconds * 1_000);
+  return `${two(time.getUTCHours())}:${two(time.getUTCMinutes())}:${two(time.getUTCSeconds())}`;
+}
+
+/** Hours, minutes and seconds: a run is compared by its length, so it is told to the second. */
+export function span(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const [h, m, s] = [Math.floor(whole / 3_600), Math.floor((whole % 3_600) / 60), whole % 60];
+  if (h > 0) return `${h} h ${two(m)} min`;
+  return m > 0 ? `${m} min ${two(s)} s` : `${s} s`;
+}
+
+/** The few numbers that a reader looks for first. */
+export function headlines(
+  config: ConfigSnapshot,
+): { readonly name: string; readonly value: string; readonly note: string }[] {
+  const rating = championRating(config);
+  const first = config.ladder.find(({ player }) => player === config.champions[0]?.model);
+  const { verdicts, champion } = config;
+  const judged = verdicts.promote + verdicts.reject + verdicts.inconclusive;
+  return [
+    {
+      name: "Champion",
+      value: champion === null ? "none" : `generation ${champion.generation}`,
+      note: champion === null ? "nothing was trained" : `from iteration ${champion.iteration}`,
+    },
+    {
+      name: "Elo",
+      value: rating === undefined ? "not rated" : eloWords(rating),
+      note:
+        rating === undefined || first === undefined || first === rating
+          ? ""
+          : `${signed(rating.elo - first.elo)} over ${first.name}`,
+    },
+    { name: "Promotions", value: number(verdicts.promote), note: `of ${number(judged)} gates` },
+    {
+      name: "False promotions",
+      value: config.expected_false_promotions.toFixed(1),
+      note: "expected among them",
+    },
+    { name: "Games", value: number(config.games), note: `${number(config.rows)} rows` },
+  ];
+}
+
+export const boundsWords = ({ elo0, elo1 }: GateView): string => `[${elo0}, ${elo1}]`;
+
+/** Gates that have ended, newest first. */
+export const endedGates = ({
+  gates,
+}: ConfigSnapshot): (GateView & { readonly verdict: NonNullable<GateView["verdict"]> })[] =>
+  gates.flatMap((gate) => (gate.verdict === null ? [] : [{ ...gate, verdict: gate.verdict }])).reverse();
+
+/** A plan as lines: `gate.alpha` and its value. */
+export function planRows(plan: Readonly<Record<string, Json>>, before = ""): (readonly [string, string])[] {
+  return Object.entries(plan).flatMap(([name, value]): (readonly [string, string])[] => {
+    const key = `${before}${name}`;
+    if (value !== null && typeof value === "object" && !Array.isArray(value))
+      return planRows(value as Readonly<Record<string, Json>>, `${key}.`);
+    return [[key, Array.isArray(value) ? value.join(", ") : String(value)]];
+  });
+}

@@ -1,0 +1,10 @@
+import type { LoopSnapshot } from "../../pipeline/snapshot.ts";
+import type { Report, ReportAbout } from "./about.ts";
+import { reportHtml } from "./report-html.ts";
+import { reportText } from "./report-text.ts";
+
+/** What a run has come to: for the terminal that it ran in, and as one file for whoever was not there. */
+export const reportOf = (snapshot: LoopSnapshot, about: ReportAbout): Report => ({
+  text: reportText(snapshot, about),
+  html: reportHtml(snapshot, about),
+});
