@@ -16,7 +16,7 @@ import { type Iteration, iterations } from "../../../src/pipeline/iteration.ts";
 import { champions } from "../../../src/pipeline/models/champion.ts";
 import { type LearningUnitsPorts, learningUnits } from "../../../src/pipeline/models/learning-units.ts";
 import { modelsModule } from "../../../src/pipeline/models/models-module.ts";
-import { exportWork, syncWork } from "../../../src/pipeline/stage-work.ts";
+import { evaluationWork, exportWork, syncWork, trainingWork } from "../../../src/pipeline/stage-work.ts";
 import type { Stage } from "../../../src/pipeline/stages.ts";
 import {
   createWriteSet,
@@ -56,8 +56,11 @@ export const inputOf = (lease: Lease): JobInput => lease.payload as unknown as J
 /** Files by hash, as a store would hand them out. */
 export function fileShelf() {
   const files = new Map<string, Uint8Array>();
+  const trouble: { fault: OperatingError | undefined } = { fault: undefined };
   return {
     files,
+    /** What every read ends with while it is set. */
+    trouble,
     put(text: string): { sha256: string; bytes: number } {
       const bytes = Buffer.from(text);
       const sha256 = hash("sha256", bytes, "hex");
@@ -65,6 +68,7 @@ export function fileShelf() {
       return { sha256, bytes: bytes.length };
     },
     async read(sha256: string): Promise<Uint8Array> {
+      if (trouble.fault !== undefined) throw trouble.fault;
       const found = files.get(sha256);
       if (found === undefined) throw new OperatingError("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`);
       return found;
@@ -126,8 +130,9 @@ export function train(lease: Lease, shelf: FileShelf, losses: { [name: string]: 
   };
 }
 
-export interface WorldOptions
-  extends Partial<Pick<LearningUnitsPorts, "anchors" | "artifacts" | "holders" | "allowPendingGate">> {
+type Chosen = Partial<Omit<LearningUnitsPorts, "queue" | "store" | "readArtifact" | "engine" | "everyMs">>;
+
+export interface WorldOptions extends Chosen {
   readonly plan?: Partial<ConfigPlanInput>;
   readonly configKey?: string;
   /** Units to run; all eight unless said. */
@@ -153,16 +158,15 @@ export async function learningWorld(options: WorldOptions = {}) {
   const configKey = (options.configKey ?? CONFIG) as `${string}_2p`;
   const strengths = new Map<string, number>();
   const players = Number(/_(\d)p$/.exec(configKey)![1]);
+  const { plan: _plan, configKey: _key, only, ...chosen } = options;
   const units: readonly Unit[] = learningUnits({
+    anchors: () => [],
+    ...chosen,
     queue,
     store,
     readArtifact: (sha256) => shelf.read(sha256),
     engine,
-    anchors: options.anchors ?? (() => []),
     everyMs: 1_000,
-    ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
-    ...(options.holders === undefined ? {} : { holders: options.holders }),
-    ...(options.allowPendingGate === undefined ? {} : { allowPendingGate: options.allowPendingGate }),
   });
   const change = (write: (rows: WriteSet) => void) => router.transact({ source: "test" }, ({ rows }) => write(rows));
   const plan = configPlanSchema.parse({
@@ -177,7 +181,7 @@ export async function learningWorld(options: WorldOptions = {}) {
   const runtimes: UnitRuntime[] = [];
 
   const start = async (parts: readonly Part[] = []) => {
-    const chosen = units.filter(({ name }) => options.only === undefined || options.only.includes(name));
+    const chosen = units.filter(({ name }) => only === undefined || only.includes(name));
     const registry = { catalog, units: chosen, parts, ingress: [], excused: {}, delegations: [] };
     const manager = new DaemonManager({ clock, random: seededRandom(3), log, nodeId: "n1", pid: 1 });
     const runtime = createUnitRuntime({ registry, router: router as unknown as EventRouter, clock, log, manager });
@@ -311,6 +315,41 @@ export async function learningWorld(options: WorldOptions = {}) {
         await world.finish(lease);
       }
       return done;
+    },
+    /** The first champion, made from nothing. */
+    async first(): Promise<string> {
+      await world.turn("training", 0);
+      await world.work(1, () => world.row(trainingWork)?.state === "done");
+      await world.turn("promotion", 0);
+      return world.champion()!.model;
+    },
+    /** Trains a candidate that is so much stronger than the champion. */
+    async trained(iteration: number, gain: number): Promise<string> {
+      await world.exported(iteration);
+      await world.turn("training", iteration);
+      await world.work(1_000, () => {
+        const work = world.row(trainingWork);
+        return work?.iteration === iteration && work.state === "done";
+      });
+      const candidate = world.row(trainingWork)!.own.model!;
+      strengths.set(candidate, (strengths.get(world.champion()!.model) ?? 0) + gain);
+      return candidate;
+    },
+    /** Lets the gate of an iteration come to its end. */
+    async evaluated(iteration: number) {
+      await world.turn("evaluation", iteration);
+      await world.work(1_000, () => {
+        const work = world.row(evaluationWork);
+        return work?.iteration === iteration && work.state !== "running";
+      });
+      return world.row(evaluationWork)!;
+    },
+    /** One round of training, evaluation and promotion. */
+    async round(iteration: number, gain: number): Promise<string> {
+      const candidate = await world.trained(iteration, gain);
+      await world.evaluated(iteration);
+      await world.turn("promotion", iteration);
+      return candidate;
     },
     said: (eventType?: string) =>
       router
