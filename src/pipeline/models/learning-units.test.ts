@@ -1,0 +1,50 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { type LearningWorld, learningWorld, type WorldOptions } from "../../../test/unit/pipeline/learning-world.ts";
+import { promotionWork, trainingWork } from "../stage-work.ts";
+import { championHistory } from "./champion-rows.ts";
+import { modelEntries } from "./registry.ts";
+
+const worlds: LearningWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+const open = async (options: WorldOptions = {}): Promise<LearningWorld> => {
+  const world = await learningWorld(options);
+  worlds.push(world);
+  return world;
+};
+
+describe("a round from training to promotion", () => {
+  test("the first champion is made without a gate and stands in history and registry", async () => {
+    const w = await open();
+    const champion = await w.first();
+    expect(w.row(promotionWork)).toMatchObject({ state: "done", own: { promoted: true, model: champion } });
+    expect(championHistory(w.store, w.configKey)).toMatchObject([{ generation: 1, model: champion, cause: "first" }]);
+    await w.pass(3_000);
+    expect(modelEntries(w.store)).toMatchObject([{ model: champion, state: "production", iteration: 0 }]);
+    expect(w.troubles()).toEqual([]);
+  });
+
+  test("a stronger candidate is promoted with its evidence, a weaker one is rejected, and training goes on from both", async () => {
+    const w = await open();
+    const old = await w.first();
+    const better = await w.round(1, 150);
+    expect(w.champion()).toMatchObject({ model: better, generation: 2, cause: "gate", iteration: 1 });
+    expect(w.said("MODEL_PROMOTED")).toMatchObject([
+      { payload: { model_id: better, previous_model_id: old, artifact_hash: better } },
+    ]);
+    const worse = await w.round(2, -150);
+    expect(w.champion()).toMatchObject({ model: better });
+    expect(w.said("PROMOTION_REJECTED")).toMatchObject([{ payload: { model_id: worse, gate: "elo" } }]);
+    await w.exported(3);
+    await w.turn("training", 3);
+    const lease = (await w.claim("training"))!;
+    const checkpoint = w.row(trainingWork)!.evidence.base_checkpoint;
+    expect((lease.payload.inputs as { name: string; sha256: string }[]).at(-1)).toEqual({
+      name: "checkpoint",
+      sha256: checkpoint,
+    });
+    expect(modelEntries(w.store).find(({ checkpoint: its }) => its === checkpoint)?.model).toBe(worse);
+    expect(w.troubles()).toEqual([]);
+  });
+});

@@ -1,0 +1,289 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  inputOf,
+  type LearningWorld,
+  learningWorld,
+  sha,
+  train,
+  type WorldOptions,
+} from "../../../test/unit/pipeline/learning-world.ts";
+import type { ArtifactEntry } from "../models/artifacts.port.ts";
+import { trainingRuns } from "../models/training-runs.ts";
+import { seedFor } from "../seeds.ts";
+import { trainingWork } from "../stage-work.ts";
+import { qualityScores, trainingGates, trainingLocks } from "./gates-table.ts";
+import { rollbacks, trainingLines } from "./training-line.ts";
+
+const ONLY = ["training_trigger", "training_coordinator", "auto_promotion"];
+const worlds: LearningWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+const open = async (options: WorldOptions = {}): Promise<LearningWorld> => {
+  const world = await learningWorld({ only: ONLY, ...options });
+  worlds.push(world);
+  return world;
+};
+const scored = (w: LearningWorld, score: number, band = "poor") =>
+  w.driven(w.change((rows) => rows.put(qualityScores, w.configKey, { score, band, at: w.clock.now() })));
+
+describe("training_trigger", () => {
+  test("stores what each gate saw, and asks for the run", async () => {
+    const w = await open();
+    await w.first();
+    await w.exported(1, 1_000);
+    await w.turn("training", 1);
+    expect(w.row(trainingGates)).toMatchObject({ iteration: 1, attempt: 1, verdict: "go" });
+    expect(w.row(trainingGates)?.gates[0]).toMatchObject({ gate: "rows", passed: true, actual: 1_000, required: 100 });
+    expect(w.said("TRAINING_THRESHOLD_REACHED")).toMatchObject([{ payload: { games: 160, samples: 1_000 } }]);
+    expect(w.queue.list({ workType: "training", state: "pending" })).toHaveLength(1);
+    expect(w.troubles()).toEqual([]);
+  });
+
+  test("too few rows: the round goes on without a run, and says why", async () => {
+    const w = await open({ plan: { least_rows: 5_000 } });
+    await w.first();
+    await w.exported(1, 1_000);
+    await w.turn("training", 1);
+    await w.pass(1_100);
+    expect(w.row(trainingWork)).toMatchObject({
+      iteration: 1,
+      state: "done",
+      own: { model: null },
+      evidence: { trained: false, skipped: [{ for: "rows", actual: 1_000, required: 5_000 }] },
+    });
+    expect(w.queue.list({ workType: "training", state: "pending" })).toEqual([]);
+  });
+
+  test("poor data: training is withheld, told once, and let go when the score is better", async () => {
+    const w = await open({ plan: { kinds: ["selfplay", "validation", "training", "evaluation"] } });
+    await w.first();
+    await scored(w, 0.3);
+    await w.exported(1);
+    await w.turn("training", 1);
+    await w.pass(5_000);
+    expect(w.row(trainingGates)?.verdict).toBe("wait");
+    expect(w.row(trainingGates)?.gates.find(({ gate }) => gate === "quality")).toMatchObject({
+      actual: 0.3,
+      required: 0.5,
+    });
+    expect(w.said("TRAINING_BLOCKED_BY_QUALITY")).toMatchObject([{ payload: { quality_score: 0.3, threshold: 0.5 } }]);
+    expect(w.said("QUALITY_CHECK_REQUESTED")).toHaveLength(1);
+    expect(w.row(trainingWork)?.iteration).toBe(0);
+    await scored(w, 0.75, "good");
+    await w.pass(2_100);
+    expect(w.row(trainingWork)).toMatchObject({ iteration: 1, state: "running" });
+  });
+
+  test("data that stays poor costs the round its run, not the config its loop", async () => {
+    const w = await open({ plan: { kinds: ["selfplay", "validation", "training", "evaluation"] } });
+    await w.first();
+    await scored(w, 0.3);
+    await w.exported(1);
+    await w.turn("training", 1);
+    await w.pass(310_000);
+    expect(w.row(trainingWork)).toMatchObject({ state: "done", own: { model: null }, evidence: { trained: false } });
+  });
+
+  test("unchecked games wait, unless that is allowed", async () => {
+    const plan = { kinds: ["selfplay", "validation", "training", "evaluation"] as const };
+    for (const allowPendingGate of [false, true]) {
+      const w = await open({ plan: { kinds: [...plan.kinds] }, allowPendingGate });
+      await w.first();
+      await scored(w, 0.9, "excellent");
+      await w.exported(1, 1_000, { unchecked_segments: 2 });
+      await w.turn("training", 1);
+      await w.pass(1_100);
+      expect(w.row(trainingGates)?.verdict).toBe(allowPendingGate ? "go" : "wait");
+    }
+  });
+});
+
+describe("training_coordinator", () => {
+  test("the first model comes from nothing but the plan's seed", async () => {
+    const w = await open();
+    await w.turn("training", 0);
+    const lease = (await w.claim("training"))!;
+    expect(inputOf(lease)).toEqual({
+      parameters: { fresh: true, network_seed: seedFor(7, "network") },
+      seed: seedFor(7, "training", 0),
+      inputs: [],
+    });
+    await w.finish(lease);
+    expect(w.row(trainingWork)).toMatchObject({ state: "done", evidence: { fresh: true, steps: 0 } });
+    expect(w.said("CHECKPOINT_SAVED")).toHaveLength(1);
+    expect(w.said("TRAINING_COMPLETED")).toEqual([]);
+  });
+
+  test("a run sees the window oldest first, its hold-outs, and goes on where the last one stopped", async () => {
+    const w = await open();
+    await w.first();
+    const before = w.row(trainingLines)!.checkpoint;
+    await w.exported(2, 1_000);
+    await w.turn("training", 2);
+    const lease = (await w.claim("training"))!;
+    const { inputs, parameters } = inputOf(lease);
+    expect(inputs.map(({ name }) => name)).toEqual([
+      "samples-0000",
+      "samples-0001",
+      "holdout-0000",
+      "holdout-0001",
+      "checkpoint",
+    ]);
+    expect(inputs[0]?.sha256).toBe(sha("shard tictac_2p 1"));
+    expect(inputs.at(-1)?.sha256).toBe(before);
+    expect(parameters).toMatchObject({ new_rows: 1_000, total_rows: 2_000, window_base: 20_000, window_share: 0.4 });
+    await w.finish(lease);
+    const work = w.row(trainingWork)!;
+    expect(work.evidence).toMatchObject({ trained: true, steps: 40, loss: 1.7999999999999998, window_files: 2 });
+    expect(w.said("TRAINING_STARTED")).toMatchObject([{ payload: { node_id: "worker", samples: 2_000 } }]);
+    expect(w.said("TRAINING_COMPLETED")).toMatchObject([
+      { payload: { model_id: work.own.model, validation_loss: 1.9 } },
+    ]);
+    expect(trainingRuns(w.store, w.configKey)[0]).toMatchObject({
+      iteration: 2,
+      base_checkpoint: before,
+      model: work.own.model,
+    });
+    expect(w.troubles()).toEqual([]);
+  });
+
+  test("holds the lock of its config while it runs, and gives it back", async () => {
+    const w = await open();
+    await w.turn("training", 0);
+    const lock = w.row(trainingLocks)!;
+    expect(lock).toMatchObject({ holder: "tictac_2p:0:training:1", fence: 1 });
+    expect(w.said("TRAINING_LOCK_ACQUIRED")).toHaveLength(1);
+    const lease = (await w.claim("training"))!;
+    await w.queue.start(lease);
+    for (let minute = 0; minute < 5; minute += 1) {
+      await w.pass(60_000);
+      expect(w.row(trainingLocks)!.expires_at).toBeGreaterThan(w.clock.now());
+    }
+    await w.queue.complete(lease, train(lease, w.shelf));
+    await w.pass(1_100);
+    expect(w.row(trainingLocks)).toMatchObject({ holder: null, fence: 1 });
+  });
+
+  test("waits for a slot when others train, says so once, and takes it when it is free", async () => {
+    const w = await open({ training: { mostRuns: 1 } });
+    const other = { holder: "other_2p:1:training:1", fence: 4, acquired_at: 0, expires_at: w.clock.now() + 10_000 };
+    await w.driven(w.change((rows) => rows.put(trainingLocks, "other_2p", other)));
+    await w.turn("training", 0);
+    await w.pass(3_000);
+    expect(w.row(trainingWork)).toMatchObject({
+      state: "running",
+      jobs: {},
+      waits: [{ for: "a training slot", actual: 1 }],
+    });
+    expect(w.said("TRAINING_SLOT_UNAVAILABLE")).toMatchObject([
+      { payload: { waits_for: "cluster_slot", running_runs: 1 } },
+    ]);
+    await w.pass(9_000);
+    expect(w.row(trainingWork)).toMatchObject({ waits: [] });
+    expect(w.queue.list({ workType: "training" })).toHaveLength(1);
+  });
+
+  test("an attempt that was given up is taken back before the next one runs", async () => {
+    const w = await open();
+    await w.turn("training", 0);
+    const old = w.row(trainingWork)!.jobs.p0!;
+    await w.turn("training", 0, 2);
+    await w.pass(1_100);
+    expect(w.queue.show(old)?.state).toBe("cancelled");
+    expect(w.row(trainingWork)).toMatchObject({ attempt: 2, state: "running" });
+    expect(w.row(trainingLocks)).toMatchObject({ holder: "tictac_2p:0:training:2", fence: 2 });
+  });
+
+  test("what has no loss or no end is a failure with a name, and the line stays where it was", async () => {
+    const w = await open();
+    await w.first();
+    const line = w.row(trainingLines);
+    await w.exported(1);
+    await w.turn("training", 1);
+    const lease = (await w.claim("training"))!;
+    await w.queue.start(lease);
+    await w.queue.complete(lease, train(lease, w.shelf, { policy_loss: null }));
+    await w.pass(1_100);
+    expect(w.row(trainingWork)).toMatchObject({ state: "failed", failure: { code: "TRAINING_LOSS_NOT_FINITE" } });
+    expect(w.said("TRAINING_FAILED")).toMatchObject([{ payload: { error_code: "TRAINING_LOSS_NOT_FINITE" } }]);
+    expect(w.said("TRAINING_LOSS_ANOMALY")).toMatchObject([{ payload: { anomaly: "not_finite" } }]);
+    await w.turn("training", 1, 2);
+    const again = (await w.claim("training"))!;
+    expect(inputOf(again).seed).toBe(inputOf(lease).seed);
+    await w.queue.fail(again, { class: "bad_input", error: "no such board" });
+    await w.pass(1_100);
+    expect(w.row(trainingWork)).toMatchObject({
+      attempt: 2,
+      state: "failed",
+      failure: { code: "TRAINING_JOB_FAILED" },
+    });
+    expect(w.row(trainingLines)).toEqual(line);
+    expect(w.row(trainingLocks)?.holder).toBeNull();
+  });
+
+  test("after a rollback the next run goes on from the restored champion, once", async () => {
+    const w = await open();
+    await w.first();
+    const restored = sha("restored");
+    const row = {
+      generation: 5,
+      withdrawn: sha("bad"),
+      restored,
+      checkpoint: sha("good checkpoint"),
+      reason: "weaker",
+      at: 1,
+    };
+    await w.driven(w.change((rows) => rows.put(rollbacks, w.configKey, row)));
+    await w.trained(1, 0);
+    expect(w.row(trainingWork)?.evidence.base_checkpoint).toBe(sha("good checkpoint"));
+    const { checkpoint } = w.row(trainingLines)!;
+    await w.trained(2, 0);
+    expect(w.row(trainingWork)?.evidence.base_checkpoint).toBe(checkpoint);
+  });
+
+  test("tells an early stop, an odd loss, and a change of direction", async () => {
+    const w = await open();
+    await w.first();
+    const losses = [2, 1.9, 1.8, 1.7, 1.6, 9];
+    for (const [i, loss] of losses.entries()) {
+      await w.exported(i + 1);
+      await w.turn("training", i + 1);
+      const lease = (await w.claim("training"))!;
+      await w.queue.start(lease);
+      const evidence = train(lease, w.shelf, { policy_loss: loss, value_loss: 0.5 });
+      const counts = { ...evidence.counts, ...(i === 1 ? { early_stopped: 1, epochs: 3 } : {}) };
+      await w.queue.complete(lease, { ...evidence, counts });
+      await w.pass(1_100);
+    }
+    expect(w.said("TRAINING_EARLY_STOPPED")).toMatchObject([
+      { payload: { training_epoch: 3, final_loss: 2.4, best_loss: 1.9 } },
+    ]);
+    expect(w.said("TRAINING_LOSS_ANOMALY")).toMatchObject([{ payload: { anomaly: "spike", loss: 9.5 } }]);
+    expect(w.said("TRAINING_LOSS_TREND").map(({ payload }) => payload.trend)).toEqual(["improving", "declining"]);
+    expect(w.troubles()).toEqual([]);
+  });
+
+  test("writes new models down in the catalog with what they came from", async () => {
+    const recorded: ArtifactEntry[] = [];
+    const accepted: string[] = [];
+    const artifacts = {
+      join: () => ({
+        record: (entries: readonly ArtifactEntry[]) => void recorded.push(...entries),
+        accept: (sha256s: readonly string[]) => void accepted.push(...sha256s),
+        pin: () => undefined,
+      }),
+    };
+    const w = await open({ artifacts });
+    await w.first();
+    await w.trained(1, 0);
+    const { model, checkpoint } = w.row(trainingWork)!.own;
+    expect(accepted).toEqual(expect.arrayContaining([model, checkpoint]));
+    expect(recorded.find(({ sha256 }) => sha256 === model)).toMatchObject({
+      kind: "model",
+      producer: "worker",
+      iteration: 1,
+      parents: [sha("shard tictac_2p 1"), w.row(trainingWork)!.evidence.base_checkpoint],
+    });
+  });
+});
