@@ -33,6 +33,7 @@ import {
   systemClock,
   systemRandom,
 } from "../kernel/index.ts";
+import { type LoopSnapshot, loopSnapshot } from "../pipeline/index.ts";
 import { EventRouter, type Store } from "../router/index.ts";
 import {
   createMetrics,
@@ -94,6 +95,8 @@ export interface Coordination<R extends Rows> {
   readonly units: UnitRuntime;
   /** The one supervisor of this process. */
   readonly daemons: DaemonManager;
+  /** The closed loop, as it stands on disk. */
+  loop(): LoopSnapshot;
   readonly startedAt: number;
   /** Resolves if the process cannot go on, whatever it tries; whoever runs it should end it, and start it again. */
   readonly broken: Promise<OperatingError>;
@@ -215,7 +218,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       kinds: kindsOf(workloads),
       barred: (node) => nodes.book.barred(node),
     });
-    const files = artifactStoreOf(settings);
+    const files = artifactStoreOf(settings, clock);
+    undo.push(() => files.close());
     const loop = loopPartsOf({
       router: inner,
       store,
@@ -347,6 +351,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       api,
       units,
       daemons,
+      loop: () => loopSnapshot({ store, queue: work.queue, catalog: loop.catalog }, clock.now()),
       startedAt,
       broken,
       status,

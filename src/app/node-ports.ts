@@ -49,8 +49,8 @@ export function nodePortsOf({ settings, store, clock, log, version }: NodeSurrou
 }
 
 /** Where artifacts of a data folder lie. */
-export const artifactStoreOf = (settings: Pick<Settings, "dataDir" | "artifacts">) =>
-  createArtifactStore({ folder: join(settings.dataDir, "artifacts"), mostBytes: settings.artifacts.mostBytes });
+export const artifactStoreOf = (settings: Pick<Settings, "dataDir" | "artifacts">, clock: Clock) =>
+  createArtifactStore({ folder: join(settings.dataDir, "artifacts"), mostBytes: settings.artifacts.mostBytes, clock });
 
 /** Nodes that are there and may have work. */
 export const nodesThatWork = (book: Pick<NodeBook, "list" | "barred">): string[] =>

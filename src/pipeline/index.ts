@@ -17,9 +17,21 @@ export { budgetOf, createRatingEngine, evaluationModule } from "./evaluation/ind
 export { pipelineExcuses } from "./excuses.ts";
 export { type EndedStage, type HistoryFilter, pipelineModule, stageHistory } from "./history.ts";
 export { type Iteration, iterations, type StageFailure, type Wait } from "./iteration.ts";
+export { loopSnapshot, type SnapshotPorts } from "./loop-snapshot.ts";
 export { modelsModule, ratedChampions } from "./models/index.ts";
 export { type HandOver, pipelineOrchestrator } from "./pipeline-orchestrator.daemon.ts";
 export { type PipelinePorts, pipelineParts, pipelineUnits } from "./pipeline-units.ts";
 export { progressWatchdog } from "./progress-watchdog.daemon.ts";
 export { breakersOf, type StagePolicy, stagePolicyDefaults } from "./reconcile.ts";
+export type {
+  BooksView,
+  ChampionView,
+  ConfigSnapshot,
+  GateView,
+  LoopSnapshot,
+  LossPoint,
+  Rated,
+  StageView,
+} from "./snapshot.ts";
 export { LOOP_KINDS, type LoopKind, STAGES, type Stage } from "./stages.ts";
+export { type UnitWait, waitsOf } from "./waits.ts";

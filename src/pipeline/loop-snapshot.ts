@@ -10,8 +10,8 @@ import { budgetOf } from "./evaluation/search-budget.ts";
 import { gateVerdicts } from "./evaluation/verdicts.ts";
 import { stageHistory } from "./history.ts";
 import { type Iteration, iterations } from "./iteration.ts";
-import { falsePromotionsSoFar } from "./models/commands.ts";
 import { type Crowned, championHistory } from "./models/champion-rows.ts";
+import { falsePromotionsSoFar } from "./models/commands.ts";
 import { trainingRuns } from "./models/training-runs.ts";
 import { breakersOf, type StagePolicy, stagePolicyDefaults } from "./reconcile.ts";
 import type {
@@ -24,7 +24,7 @@ import type {
   Rated,
   StageView,
 } from "./snapshot.ts";
-import { exportWork, evaluationWork, isFor, type StageWork, workOf } from "./stage-work.ts";
+import { evaluationWork, exportWork, isFor, type StageWork, workOf } from "./stage-work.ts";
 import { STAGES } from "./stages.ts";
 import { waitsOf } from "./waits.ts";
 
@@ -85,7 +85,13 @@ function stagesOf(rows: Rows, configKey: string, at: Iteration, ports: SnapshotP
   });
 }
 
-function runningGate(rows: Rows, configKey: string, { plan }: ConfigRow, at: Iteration, store: SnapshotPorts["store"]): GateView[] {
+function runningGate(
+  rows: Rows,
+  configKey: string,
+  { plan }: ConfigRow,
+  at: Iteration,
+  store: SnapshotPorts["store"],
+): GateView[] {
   const work = rows.get(evaluationWork, configKey);
   if (at.stage !== "evaluation" || work === undefined || !isFor(work, at) || work.state !== "running") return [];
   const { candidate, opponent, counts, llr } = work.own;
@@ -180,7 +186,13 @@ export const booksView = (catalog: SnapshotPorts["catalog"], configKey: string):
   };
 };
 
-function configView(rows: Rows, configKey: string, config: ConfigRow, ports: SnapshotPorts, now: number): ConfigSnapshot[] {
+function configView(
+  rows: Rows,
+  configKey: string,
+  config: ConfigRow,
+  ports: SnapshotPorts,
+  now: number,
+): ConfigSnapshot[] {
   const at = rows.get(iterations, configKey);
   if (at === undefined) return [];
   const { store, catalog } = ports;
@@ -191,7 +203,10 @@ function configView(rows: Rows, configKey: string, config: ConfigRow, ports: Sna
   const played = stageHistory(store, { configKey, stage: "selfplay", limit: 200 }).filter(
     ({ state, ended_at }) => state === "done" && now - ended_at < MINUTE_MS,
   );
-  const games = played.reduce((sum, { evidence }) => sum + (typeof evidence.games === "number" ? evidence.games : 0), 0);
+  const games = played.reduce(
+    (sum, { evidence }) => sum + (typeof evidence.games === "number" ? evidence.games : 0),
+    0,
+  );
   const sinceMs = Math.min(MINUTE_MS, Math.max(1_000, now - Math.min(now, ...played.map(({ since }) => since))));
   const books = booksView(catalog, configKey);
   const quality = rows.get(qualities, configKey);
@@ -206,7 +221,7 @@ function configView(rows: Rows, configKey: string, config: ConfigRow, ports: Sna
       stage_since: seconds(at.stage_since),
       deadline: seconds(at.deadline),
       stages: stagesOf(rows, configKey, at, ports, now),
-      waits: waitsOf(rows, configKey),
+      waits: waitsOf(rows, configKey).map((wait) => ({ ...wait, since: seconds(wait.since) })),
       failures: at.failures.map(({ code, message, retryable, stage, at: when }) => ({
         code,
         message,

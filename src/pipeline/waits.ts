@@ -12,7 +12,10 @@ export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWai
   const at = rows.get(iterations, configKey);
   if (at === undefined) return [];
   const own = at.waits.map((wait) => ({ unit: "pipeline_orchestrator", ...wait }));
-  const withdrawn = (rows.get(refusedRollbacks, configKey)?.waits ?? []).map((wait) => ({ unit: "model_rollback", ...wait }));
+  const withdrawn = (rows.get(refusedRollbacks, configKey)?.waits ?? []).map((wait) => ({
+    unit: "model_rollback",
+    ...wait,
+  }));
   const of = (unit: string, work: Pick<StageWork, "iteration" | "attempt" | "waits"> | undefined) =>
     work !== undefined && isFor(work, at) ? work.waits.map((wait) => ({ unit, ...wait })) : [];
   const stage = (): UnitWait[] => {
@@ -22,8 +25,14 @@ export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWai
         const shut = gates !== undefined && isFor(gates, at) && gates.verdict === "wait" ? gates.gates : [];
         return [
           ...shut
-            .filter(({ open }) => !open)
-            .map(({ name, actual, required, since }) => ({ unit: "training_trigger", for: name, actual, required, since })),
+            .filter(({ passed }) => !passed)
+            .map(({ gate, actual, required, since }) => ({
+              unit: "training_trigger",
+              for: gate,
+              actual,
+              required,
+              since,
+            })),
           ...of("training_coordinator", rows.get(trainingWork, configKey)),
         ];
       }

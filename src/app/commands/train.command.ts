@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Command } from "commander";
 import { configPlanSchema } from "../../pipeline/index.ts";
-import { EXIT, lengthOfTime, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { lengthOfTime, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
 import { DEFAULT_CONFIG_KEY } from "../../workloads/arena/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
 import { plansFor } from "../loop/plans.ts";
@@ -64,8 +64,15 @@ export function registerTrain(
         ...(options.iterations === undefined ? {} : { most_iterations: options.iterations }),
       };
       const plans = plansFor(keys, flags, settings.worker.configFile, workloads);
-      const guest = createTrainGuest({ settings, shell, plans, options });
+      const guest = createTrainGuest({
+        settings,
+        shell,
+        plans,
+        forMs: options.for,
+        report: options.report,
+        plain: !shell.io.isTerminal || options.headless === true || shell.json,
+        incidents: () => [],
+      });
       await runMain(options, settings, shell, (start) => bootstrapCoordination({ ...start, plans }), guest);
-      if (guest.failed) process.exitCode = EXIT.negative;
     });
 }

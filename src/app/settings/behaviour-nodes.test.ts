@@ -8,7 +8,7 @@ import { unitWorld } from "../../../test/fixtures/unit-world.ts";
 import { CAPABILITIES, nodeKeys } from "../../../test/support/node-client.ts";
 import { membershipDaemon, resourceCoordinator, timingOnTheWire } from "../../cluster/index.ts";
 import { builtinRows } from "../../events/index.ts";
-import { seededRandom, silentLog } from "../../kernel/index.ts";
+import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { EventRouter } from "../../router/index.ts";
 import { artifactStoreOf, nodePortsOf } from "../node-ports.ts";
 import { workPortsOf } from "../work-ports.ts";
@@ -72,7 +72,7 @@ async function comesBack(environment: Environment, afterSeconds: number): Promis
 async function takes(environment: Environment, bytes: Buffer): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), "ringrift-settings-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-  const store = artifactStoreOf({ ...readSettings(environment, "/"), dataDir });
+  const store = artifactStoreOf({ ...readSettings(environment, "/"), dataDir }, systemClock());
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const request = {
     sha256,

@@ -21,6 +21,8 @@ export type { EventNote, JournalView } from "./journal-view.port.ts";
 export { createJournals, type Journals } from "./journals.ts";
 export { logLine } from "./log-line.ts";
 export { registerLogs } from "./logs.command.ts";
+export { changesBetween, createLoopTeller, type LoopChange, type LoopTeller, loopStatusLine } from "./loop-changes.ts";
+export { type LoopFigures, type LoopScreen, loopLines } from "./loop-view.ts";
 export { createMainProcesses, type MainProcess, type MainProcesses } from "./main-process.ts";
 export type { NodeOutboxes, OpenNodeOutbox } from "./node-outbox.port.ts";
 export { registerNodes } from "./nodes.command.ts";
