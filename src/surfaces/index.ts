@@ -49,6 +49,12 @@ export type {
   AlertFilter,
   AlertsPort,
   ControlPorts,
+  Lineage,
+  LoopDecided,
+  LoopDecision,
+  LoopPort,
+  ModelDetails,
+  ModelView,
   NodesPort,
   Phase,
   Why,
@@ -60,3 +66,4 @@ export { createSurface, type DoorReport, type Surface } from "./http/server.ts";
 export { type StatusSources, statusOf } from "./http/status.ts";
 export { createTokens, type Tokens } from "./http/tokens.ts";
 export { createWrites, type Writes } from "./http/writes.ts";
+export { type Report, type ReportAbout, reportOf } from "./report/index.ts";

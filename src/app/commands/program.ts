@@ -12,16 +12,22 @@ import {
   registerConfig,
   registerDaemons,
   registerDlq,
+  registerElo,
   registerEvents,
   registerGames,
   registerHealth,
+  registerLedger,
   registerLogs,
+  registerModels,
   registerNodes,
+  registerPipeline,
   registerPlay,
   registerQueue,
   registerStats,
   registerStatus,
+  registerSteering,
   registerToken,
+  registerTrace,
   registerWhy,
   registerWorkload,
   type Shell,
@@ -157,6 +163,12 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerAlerts(program, shell);
   registerNodes(program, shell);
   registerQueue(program, shell);
+  registerPipeline(program, shell);
+  registerModels(program, shell);
+  registerElo(program, shell);
+  registerLedger(program, shell);
+  registerSteering(program, shell);
+  registerTrace(program, shell);
   registerWhy(program, shell);
   registerLogs(program, shell);
   registerToken(program, shell);

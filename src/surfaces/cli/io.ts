@@ -36,6 +36,7 @@ export const EXIT = {
 const codeOf = (thrown: unknown): number => {
   if (!isOperatingError(thrown)) return EXIT.failed;
   if (thrown.code.endsWith("_NOT_FOUND") || thrown.code.startsWith("UNKNOWN_")) return EXIT.notFound;
+  if (thrown.code.endsWith("_NOT_HERE")) return EXIT.unavailable;
   if (thrown.code.startsWith("USAGE") || thrown.code.startsWith("INVALID_")) return EXIT.usage;
   return thrown.retryable ? EXIT.unavailable : EXIT.failed;
 };

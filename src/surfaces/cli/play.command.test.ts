@@ -1,8 +1,9 @@
+import { existsSync, readFileSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import type { CliIo } from "./io.ts";
-import { type PlayPort, type PlayTable, registerPlay } from "./play.command.ts";
+import { type ChampionsPort, type PlayPort, type PlayTable, registerPlay } from "./play.command.ts";
 
 type Request = Parameters<PlayPort["open"]>[0];
 
@@ -40,9 +41,16 @@ const nimTable = (seat: number): PlayTable => {
   };
 };
 
-const run = async (args: readonly string[], input: readonly string[] | NodeJS.ReadableStream, signal?: AbortSignal) => {
+const run = async (
+  args: readonly string[],
+  input: readonly string[] | NodeJS.ReadableStream,
+  signal?: AbortSignal,
+  champions?: ChampionsPort,
+) => {
   let out = "";
   const requests: Request[] = [];
+  /** What the files held that the arena was given. */
+  const read: string[] = [];
   const io: CliIo = {
     out: (text) => {
       out += text;
@@ -58,18 +66,22 @@ const run = async (args: readonly string[], input: readonly string[] | NodeJS.Re
     signal: signal ?? new AbortController().signal,
   };
   const program = new Command().exitOverride();
-  registerPlay(program, io, {
+  const arena: PlayPort = {
     baselines: ["random", "mcts-1000"],
     defaultConfigKey: "nim5_2p",
     open: async (request) => {
       requests.push(request);
+      if (request.modelPath !== undefined && existsSync(request.modelPath))
+        read.push(readFileSync(request.modelPath, "utf8"));
       return nimTable(request.seat);
     },
-  });
+  };
+  registerPlay(program, io, arena, champions);
   await program.parseAsync(["node", "ringrift", "play", ...args]);
   return {
     out,
     requests,
+    read,
     events: () =>
       out
         .trim()
@@ -126,6 +138,41 @@ describe("ringrift play", () => {
   it("passes a model file and its budget on", async () => {
     const { requests } = await run(["nim9_2p", "--model", "a.model", "--simulations", "7", "--seed", "3"], ["quit"]);
     expect(requests).toEqual([{ configKey: "nim9_2p", seat: 0, seed: 3, modelPath: "a.model", simulations: 7 }]);
+  });
+
+  describe("with a loop in the data folder", () => {
+    const champions: ChampionsPort = {
+      champion: async (configKey) =>
+        configKey === "nim5_2p"
+          ? { model: "ab".repeat(32), generation: 5, bytes: new TextEncoder().encode("weights") }
+          : undefined,
+    };
+    const play = (args: readonly string[], port?: ChampionsPort) => run(args, ["quit"], undefined, port);
+
+    it("plays its champion, from a file that is gone afterwards", async () => {
+      const { out, requests, read } = await play(["--simulations", "7"], champions);
+      expect(out).toContain("You play against champion 5 (ababababab).");
+      expect(read).toEqual(["weights"]);
+      expect(requests).toMatchObject([{ configKey: "nim5_2p", simulations: 7 }]);
+      expect(existsSync(requests[0]!.modelPath!)).toBe(false);
+      const [first] = (await play(["--json"], champions)).events();
+      expect(first).toEqual({ type: "opponent", name: "champion 5", model: "ab".repeat(32) });
+    });
+
+    it("plays the usual baseline where there is none, and whom it is told to", async () => {
+      expect((await play(["nim9_2p"], champions)).requests).toMatchObject([{ baseline: "mcts-1000" }]);
+      expect((await play([])).requests).toMatchObject([{ baseline: "mcts-1000" }]);
+      expect((await play(["--against", "random"], champions)).requests).toMatchObject([{ baseline: "random" }]);
+      expect((await play(["--model", "a.model"], champions)).requests).toMatchObject([{ modelPath: "a.model" }]);
+      expect((await play(["--against", "champion"], champions)).read).toEqual(["weights"]);
+    });
+
+    it("says so where a champion is asked for and there is none", async () => {
+      await expect(play(["nim9_2p", "--against", "champion"], champions)).rejects.toMatchObject({
+        code: "CHAMPION_NOT_FOUND",
+      });
+      await expect(play(["--against", "champion"])).rejects.toMatchObject({ code: "CHAMPION_NOT_FOUND" });
+    });
   });
 
   it("ends cleanly when the input ends, and when it is told to stop", async () => {

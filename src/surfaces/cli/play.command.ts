@@ -1,7 +1,11 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import type { CliIo } from "./io.ts";
+import { shortModel } from "./loop-words.ts";
 
 /** A game in progress between a person and opponents, as the arena keeps it. */
 export interface PlayTable {
@@ -33,8 +37,19 @@ export interface PlayPort {
   }): Promise<PlayTable>;
 }
 
+/** The models that the loop of the data folder has made. */
+export interface ChampionsPort {
+  /** The champion of a config with the bytes of its file; undefined where there is none. */
+  champion(
+    configKey: string,
+  ): Promise<{ readonly model: string; readonly generation: number; readonly bytes: Uint8Array } | undefined>;
+}
+
+/** Who plays the person: a baseline, or a model from a file. */
+type Opponent = Pick<Parameters<PlayPort["open"]>[0], "baseline" | "modelPath" | "simulations">;
+
 interface PlayOptions {
-  readonly against: string;
+  readonly against?: string;
   readonly model?: string;
   readonly simulations: string;
   readonly seat: string;
@@ -42,6 +57,8 @@ interface PlayOptions {
   readonly json?: boolean;
 }
 
+const CHAMPION = "champion";
+const USUAL_BASELINE = "mcts-1000";
 const STONES = ["X", "O", "A", "B"];
 const HELP = "Type a move, `moves` for the legal ones, `undo` to take back, `quit` to leave.";
 
@@ -61,6 +78,7 @@ interface Teller {
   moved(table: PlayTable, seat: number, move: string): void;
   refused(table: PlayTable, text: string): void;
   said(text: string): void;
+  opponent(name: string, model: string): void;
   ended(table: PlayTable, finished: boolean): void;
 }
 
@@ -74,6 +92,7 @@ const inWords = (io: CliIo): Teller => ({
   moved: (table, seat, move) => io.out(`${nameOf(table, seat)} plays ${move}\n`),
   refused: (table, text) => io.out(`"${text}" is no legal move. Legal: ${table.legalMoves().join(" ")}\n`),
   said: (text) => io.out(`${text}\n`),
+  opponent: (name, model) => io.out(`You play against ${name} (${shortModel(model)}).\n`),
   ended(table, finished) {
     const winner = table.winner();
     if (!finished) io.out("\nGame left.\n");
@@ -96,6 +115,7 @@ const inJson = (io: CliIo): Teller => {
     moved: (_table, seat, move) => line({ type: "move", seat: seat + 1, move }),
     refused: (table, text) => line({ type: "refused", text, legal_moves: table.legalMoves() }),
     said: (text) => line({ type: "note", text }),
+    opponent: (name, model) => line({ type: "opponent", name, model }),
     ended(table, finished) {
       const winner = table.winner();
       const result = !finished ? "left" : winner === undefined ? "draw" : winner === table.seat ? "won" : "lost";
@@ -128,12 +148,51 @@ function hear(table: PlayTable, teller: Teller, line: string): boolean {
   return true;
 }
 
-export function registerPlay(program: Command, io: CliIo, arena: PlayPort): void {
+/** The arena reads models from files; this one lasts as long as it takes to read it. */
+async function withModelFile<T>(bytes: Uint8Array, use: (path: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "ringrift-play-"));
+  try {
+    const path = join(folder, "model");
+    await writeFile(path, bytes, { mode: 0o600 });
+    return await use(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Sits down at the table: with the model or baseline that was named, else with the champion, else with the usual baseline. */
+async function sitDown(
+  { model, against }: PlayOptions,
+  configKey: string,
+  simulations: number,
+  champions: ChampionsPort | undefined,
+  open: (opponent: Opponent) => Promise<PlayTable>,
+): Promise<{ readonly table: PlayTable; readonly champion?: { readonly name: string; readonly model: string } }> {
+  if (model !== undefined) return { table: await open({ modelPath: model, simulations }) };
+  if (against !== undefined && against !== CHAMPION) return { table: await open({ baseline: against }) };
+  const found = await champions?.champion(configKey);
+  if (found !== undefined) {
+    const table = await withModelFile(found.bytes, (modelPath) => open({ modelPath, simulations }));
+    return { table, champion: { name: `champion ${found.generation}`, model: found.model } };
+  }
+  if (against === CHAMPION)
+    throw new OperatingError("CHAMPION_NOT_FOUND", `there is no champion of ${configKey} in this data folder`, {
+      hint: "'ringrift up' trains one; --data-dir chooses the folder.",
+    });
+  return { table: await open({ baseline: USUAL_BASELINE }) };
+}
+
+export function registerPlay(program: Command, io: CliIo, arena: PlayPort, champions?: ChampionsPort): void {
   program
     .command("play")
-    .description("play a built-in game in the terminal, against a baseline or a model file")
+    .description(
+      "play a built-in game in the terminal, against the champion of the data folder, a baseline or a model file",
+    )
     .argument("[config_key]", "which game", arena.defaultConfigKey)
-    .option("--against <baseline>", `one of ${arena.baselines.join(", ")}`, "mcts-1000")
+    .option(
+      "--against <opponent>",
+      `${CHAMPION}, or one of ${arena.baselines.join(", ")}; the champion if there is one, else ${USUAL_BASELINE}`,
+    )
     .option("--model <file>", "play against this model file instead")
     .option("--simulations <n>", "how long a model thinks about a move", "200")
     .option("--seat <n>", "your seat; 1 moves first", "1")
@@ -143,15 +202,17 @@ export function registerPlay(program: Command, io: CliIo, arena: PlayPort): void
       const seed = whole("seed", options.seed, 0, 0xffffffff);
       const seat = whole("seat", options.seat, 1, STONES.length) - 1;
       const simulations = whole("simulations", options.simulations, 1, 100_000);
-      const opponent =
-        options.model === undefined ? { baseline: options.against } : { modelPath: options.model, simulations };
-      const table = await arena.open({ configKey, seat, seed, ...opponent }).catch((thrown: unknown) => {
-        const { code, message } = thrown as NodeJS.ErrnoException;
-        if (isOperatingError(thrown) || code === undefined || options.model === undefined) throw thrown;
-        throw new OperatingError("INVALID_OPTION", `--model cannot be read: ${message}`, { cause: thrown });
-      });
+      const open = (opponent: Opponent) => arena.open({ configKey, seat, seed, ...opponent });
+      const { table, champion } = await sitDown(options, configKey, simulations, champions, open).catch(
+        (thrown: unknown) => {
+          const { code, message } = thrown as NodeJS.ErrnoException;
+          if (isOperatingError(thrown) || code === undefined || options.model === undefined) throw thrown;
+          throw new OperatingError("INVALID_OPTION", `--model cannot be read: ${message}`, { cause: thrown });
+        },
+      );
       const teller = options.json ? inJson(io) : inWords(io);
       if (!options.json) io.out(`${table.title}\n${table.rules}\nYou are ${STONES[seat]}. ${HELP}\n`);
+      if (champion !== undefined) teller.opponent(champion.name, champion.model);
       advance(table, teller);
       const lines = createInterface({ input: io.stdin, signal: io.signal });
       for await (const line of lines) {

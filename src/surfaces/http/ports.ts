@@ -10,6 +10,9 @@ import type {
 } from "../../cluster/index.ts";
 import type { DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Log } from "../../kernel/index.ts";
+import type { EndedStage } from "../../pipeline/history.ts";
+import type { BooksView, GateView, LoopSnapshot, LossPoint, Rated } from "../../pipeline/snapshot.ts";
+import type { Stage } from "../../pipeline/stages.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
 import type { ArtifactStore } from "../../sync/index.ts";
 import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
@@ -67,6 +70,101 @@ export interface NodesPort {
   readonly version: string;
 }
 
+/** A model in the registry, as the wire shows it. Times are Unix seconds. */
+export interface ModelView {
+  /** SHA-256 of its file. */
+  readonly model_id: string;
+  readonly config_key: string;
+  readonly iteration: number;
+  /** As in the registry: `evaluating`, `production`, `rolled_back`, `archived`. */
+  readonly stage: string;
+  /** As a champion; null for one that never was. */
+  readonly generation: number | null;
+  readonly created_at: number;
+  readonly bytes: number | null;
+  /** The model that it went on from. */
+  readonly parent: string | null;
+  readonly rating: Pick<Rated, "elo" | "low" | "high" | "games"> | null;
+}
+
+export interface ModelDetails extends ModelView {
+  readonly loss: LossPoint | null;
+  readonly gate: GateView | null;
+  readonly files: readonly { readonly sha256: string; readonly kind: string; readonly rows: number }[];
+  /** What it was when, oldest first. */
+  readonly history: readonly {
+    readonly at: number;
+    readonly stage: string;
+    readonly by: string;
+    readonly reason: string;
+  }[];
+}
+
+/** Where something comes from and what came of it: a graph, as a file may have several parents. */
+export interface Lineage {
+  readonly asked: string;
+  readonly nodes: readonly {
+    readonly id: string;
+    /** `game`, `segment`, `shard`, `model`, `job`, `node`. */
+    readonly kind: string;
+    readonly about: string;
+    readonly at: number | null;
+  }[];
+  /** `to` was made of `from`, or by it. */
+  readonly edges: readonly { readonly from: string; readonly to: string }[];
+}
+
+export interface LoopDecision {
+  readonly actor: string;
+  readonly reason: string;
+  /** Only says what would change. */
+  readonly dryRun: boolean;
+}
+
+/** What a decision changed, or would. No changes: there was nothing to do. */
+export interface LoopDecided {
+  readonly config_key: string;
+  readonly applied: boolean;
+  readonly changes: readonly {
+    readonly what: string;
+    readonly before: string | number | null;
+    readonly after: string | number | null;
+  }[];
+}
+
+type Answered<T> = T | Promise<T>;
+
+/**
+ * The closed loop. Configs that are passed in are known to it. What it refuses is an operating error: `PROMOTION_REFUSED`,
+ * `ROLLBACK_REFUSED`, with why. All times of a snapshot are Unix seconds, those of waits included; those of a history are
+ * milliseconds, as it is stored.
+ */
+export interface LoopPort {
+  snapshot(): Answered<LoopSnapshot>;
+  /** Newest first. */
+  history(filter: {
+    readonly configKey: string;
+    readonly stage?: Stage;
+    readonly limit: number;
+  }): Answered<readonly EndedStage[]>;
+  /** Newest first. */
+  models(filter: {
+    readonly configKey?: string;
+    readonly stage?: string;
+    readonly limit: number;
+  }): Answered<readonly ModelView[]>;
+  /** By its whole id. */
+  model(id: string): Answered<ModelDetails | undefined>;
+  books(): Answered<readonly BooksView[]>;
+  /** Of a game, a model, a file or a job. */
+  lineage(id: string): Answered<Lineage | undefined>;
+  pause(configKey: string, decision: LoopDecision): Promise<LoopDecided>;
+  resume(configKey: string, decision: LoopDecision): Promise<LoopDecided>;
+  promote(modelId: string, decision: LoopDecision): Promise<LoopDecided>;
+  /** To the last good champion. */
+  rollback(configKey: string, decision: LoopDecision): Promise<LoopDecided>;
+}
+
 export interface ControlPorts {
   readonly router: EventRouter;
   readonly clock: Clock;
@@ -93,6 +191,8 @@ export interface ControlPorts {
   readonly work?: WorkPort;
   readonly nodes?: NodesPort;
   readonly artifacts?: ArtifactStore;
+  /** Its routes are there without it too, and say that it is not. */
+  readonly loop?: LoopPort | undefined;
 }
 
 export type OptionalPort = "health" | "alerts" | "why" | "bootstrapStatus" | "work" | "nodes" | "artifacts";

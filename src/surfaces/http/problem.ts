@@ -70,6 +70,10 @@ const statusByCode: Readonly<Record<string, number>> = {
   NODE_HELD_BACK: 503,
   READ_CONFLICT: 503,
   STOPPING: 503,
+  LOOP_NOT_HERE: 503,
+  MODEL_AMBIGUOUS: 409,
+  PROMOTION_REFUSED: 409,
+  ROLLBACK_REFUSED: 409,
 };
 
 /** Errors whose details the other side acts on; those of others stay here. */

@@ -7,6 +7,7 @@ import { consumerRoutes } from "./routes/consumers.ts";
 import { daemonRoutes } from "./routes/daemons.ts";
 import { deadLetterRoutes } from "./routes/dead-letters.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { loopRoutes } from "./routes/loop.ts";
 import { nodeRoutes } from "./routes/nodes.ts";
 import { probeRoutes } from "./routes/probes.ts";
 import { systemRoutes } from "./routes/system.ts";
@@ -25,6 +26,7 @@ export const allRoutes: readonly Route[] = [
   ...workRoutes,
   ...nodeRoutes,
   ...artifactRoutes,
+  ...loopRoutes,
 ];
 
 /** The routes whose ports are given: nothing is offered that does not work. */

@@ -1,0 +1,100 @@
+/** The control surface on a folder of its own, with a loop behind it and nothing else. Commands find it as they find any. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { memoryStore } from "../../src/adapters/sqlite/in-thread-store.ts";
+import { runCli } from "../../src/app/cli.ts";
+import { serveControl } from "../../src/app/serving.ts";
+import { readSettings } from "../../src/app/settings.ts";
+import { storeModules } from "../../src/app/store-modules.ts";
+import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
+import { createMetrics, ENDPOINT_FILE, type LoopPort } from "../../src/surfaces/index.ts";
+import { owned } from "./process.ts";
+import { type Answer, type Asking, ask } from "./surface.ts";
+
+export interface LoopSurface {
+  readonly token: string;
+  ask(via: "socket" | "port", path: string, asking?: Asking): Promise<Answer>;
+  /** Runs `ringrift` with these words on its folder. */
+  run(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
+}
+
+const TOKEN = "the-token-of-the-operator";
+
+export async function runLoopSurface(
+  atEnd: (run: () => Promise<void>) => void,
+  loop: LoopPort | undefined,
+): Promise<LoopSurface> {
+  const own = owned(atEnd);
+  const dataDir = own.folder();
+  const clock = systemClock();
+  const random = seededRandom(1);
+  const store = memoryStore(storeModules, clock);
+  const metrics = createMetrics(clock, () => undefined);
+  const unused = (what: string) => () => {
+    throw new Error(`the loop's routes have no use for ${what}`);
+  };
+  const control = serveControl({
+    settings: readSettings({}, dataDir, { dataDir, port: 0 }),
+    socketPath: join(dataDir, "s.sock"),
+    localToken: TOKEN,
+    clock,
+    random,
+    log: silentLog(),
+    ports: {
+      router: undefined as never,
+      daemons: { livenessProbe: () => true } as never,
+      store,
+      metrics,
+      version: "0.1.0",
+      phase: () => "ready",
+      readiness: unused("readiness"),
+      units: unused("units"),
+      status: unused("status"),
+      audit: unused("the audit"),
+      shutdown: unused("an end"),
+      loop,
+    },
+  });
+  await control.surface.open();
+  const { socketPath, port } = control.surface;
+  const endpoint = {
+    pid: process.pid,
+    socket_path: socketPath,
+    port,
+    node_id: "home",
+    version: "0.1.0",
+    started_at: 1,
+  };
+  writeFileSync(join(dataDir, ENDPOINT_FILE), JSON.stringify(endpoint));
+  atEnd(async () => {
+    rmSync(join(dataDir, ENDPOINT_FILE), { force: true });
+    control.endStreams();
+    await control.close();
+    metrics.stop();
+    await store.close();
+  });
+  return {
+    token: TOKEN,
+    ask: (via, path, asking) => ask(via === "socket" ? { socketPath } : { host: "127.0.0.1", port }, path, asking),
+    async run(...args) {
+      const said = { out: "", err: "" };
+      const io = {
+        out: (text: string) => {
+          said.out += text;
+        },
+        err: (text: string) => {
+          said.err += text;
+        },
+        env: { NO_COLOR: "1" },
+        cwd: dataDir,
+        stdin: Readable.from([]),
+        isTerminal: false,
+        columns: 100,
+        signal: new AbortController().signal,
+      };
+      const code = await runCli(["--data-dir", dataDir, ...args], io, { clock, random, actor: "tester" });
+      return { code, ...said };
+    },
+  };
+}
