@@ -1,22 +1,22 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
 import { isOperatingError, messageOf } from "../../kernel/index.ts";
-import { defineTable, type Store } from "../../router/index.ts";
+import type { Store } from "../../router/index.ts";
 import type { WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
 import { followJobs } from "../followed-jobs.ts";
-import { iterations, type Wait } from "../iteration.ts";
 import { champions, withdrawnModels } from "../models/champion.ts";
 import { championHistory } from "../models/champion-rows.ts";
 import { type ConfigKey, eachConfig, sameWaits, waitsSince } from "../models/loop-parts.ts";
 import { seedFor } from "../seeds.ts";
-import { appendMatches, gamesByPurpose, pairTallies } from "./ledger.ts";
+import { appendMatches, pairTallies } from "./ledger.ts";
 import { matchResults, type ReadArtifact } from "./match-results.ts";
+import { type RatingWork, ratingGamesLeft, ratingWork, type ToldRating } from "./rating-budget.ts";
 import { chooseRatingPair } from "./rating-choice.ts";
 import type { RatingEngine } from "./rating-engine.ts";
 import { ladderKey, ladders, type RatedLadder, type RatedPlayer } from "./ratings-table.ts";
 import { checkPolicyDefaults, faultOf } from "./regression-check.ts";
 import { regressions } from "./regressions-table.ts";
-import { budgetOf, playersOf, ratingAllowance } from "./search-budget.ts";
+import { budgetOf, playersOf } from "./search-budget.ts";
 
 export interface EloServicePorts {
   readonly queue: Pick<WorkQueue, "join" | "show">;
@@ -55,30 +55,6 @@ export const eloServiceDefaults: EloServiceSettings = {
 
 type Said = "WORK_QUEUED" | "ELO_UPDATED" | "ELO_SIGNIFICANT_CHANGE";
 type Context = UnitContext<Said>;
-
-/** What is known of a rating that was told. */
-type Told = { readonly model: string; readonly elo: number };
-
-/** Rating games on order, and what was told of the ratings. By config_key. */
-type RatingWork = {
-  /** The number of the next job; seeds follow from it. */
-  readonly next: number;
-  readonly open: {
-    readonly [part: string]: {
-      readonly work_id: string;
-      readonly candidate: string;
-      readonly opponent: string;
-      readonly blocks: number;
-    };
-  };
-  readonly failures: { readonly [player: string]: number };
-  /** Where the next games tell most, as of the last ratings. */
-  readonly wanted: readonly (readonly [string, string])[];
-  readonly told: Told | null;
-  readonly significant: Told | null;
-  readonly waits: readonly Wait[];
-};
-export const ratingWork = defineTable<RatingWork>("pipeline_rating_work");
 
 const NOTHING: RatingWork = { next: 0, open: {}, failures: {}, wanted: [], told: null, significant: null, waits: [] };
 const UNIT = "elo_service";
@@ -175,17 +151,14 @@ export const eloService = (ports: EloServicePorts) => {
     const names = anchors(configKey);
     const budget = budgetOf(plan.evaluation);
     const perJob = settings.blocksPerJob * players;
-    const { gate, rating, regression } = gamesByPurpose(store, configKey);
-    const others = gate + (rows.get(iterations, configKey)?.iteration ?? 0) * plan.games_per_iteration;
     // The check of a new champion comes first: what it will need is not given away in small pieces.
     const check = rows.get(regressions, configKey);
     const isAwaited = check?.state === "watching" && check.gated && Object.keys(check.jobs).length === 0;
     const reserved = isAwaited ? settings.reservedBlocks * players : 0;
+    // As of the last commit: what has just come in is not in the ledger yet, and still counts as ordered.
+    let allowance = ratingGamesLeft(rows, store, configKey, plan) - reserved;
     let work = given;
     for (let i = Object.keys(given.open).length; i < settings.mostOpen; i += 1) {
-      const ordered = Object.values(work.open).reduce((sum, { blocks }) => sum + blocks * players, 0);
-      const spent = rating + regression + ordered + reserved;
-      const allowance = ratingAllowance(plan.rating_share, { others, rating: spent });
       if (allowance < perJob) {
         const wait = { for: "games that ratings may have", actual: allowance, required: perJob };
         const waits = waitsSince(work.waits, now, [wait]);
@@ -227,6 +200,7 @@ export const eloService = (ports: EloServicePorts) => {
         },
       ]);
       const open = { ...work.open, [part]: { work_id: added!.work_id, candidate, opponent, blocks } };
+      allowance -= perJob;
       work = { ...work, next: work.next + 1, open, waits: [] };
     }
     return work;
@@ -245,7 +219,7 @@ export const eloService = (ports: EloServicePorts) => {
       elo_high: high,
       ...(told === null ? {} : { previous_elo: told.elo }),
     });
-    const now: Told = { model, elo };
+    const now: ToldRating = { model, elo };
     if (significant === null) return { ...given, told: now, significant: now };
     const change = elo - significant.elo;
     // Noise is no news: the old value must lie outside of what is possible now.

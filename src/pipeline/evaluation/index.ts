@@ -14,7 +14,6 @@ export {
   type EloServiceSettings,
   eloService,
   eloServiceDefaults,
-  ratingWork,
 } from "./elo-service.daemon.ts";
 export {
   EVALUATION_SCOPE,
@@ -35,6 +34,7 @@ export {
   type WatchdogSettings,
   watchdogDefaults,
 } from "./model-performance-watchdog.daemon.ts";
+export { type RatingWork, ratingWork } from "./rating-budget.ts";
 export { createRatingEngine, type RatingEngine } from "./rating-engine.ts";
 export { ladderKey, ladders, type RatedLadder, type RatedPlayer, ratingOf } from "./ratings-table.ts";
 export { type Regression, regressions } from "./regressions-table.ts";

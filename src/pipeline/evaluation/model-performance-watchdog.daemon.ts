@@ -11,12 +11,13 @@ import { type ConfigKey, cancelJobs, eachConfig, sameWaits, waitsSince } from ".
 import { modelEntry } from "../models/registry.ts";
 import { seedFor } from "../seeds.ts";
 import { addBlocks, batchOf, emptyCounts, partsOfBatch } from "./gate.ts";
-import { appendMatches, gamesByPurpose } from "./ledger.ts";
+import { appendMatches } from "./ledger.ts";
 import { matchResults, type ReadArtifact } from "./match-results.ts";
+import { ratingGamesLeft } from "./rating-budget.ts";
 import { ratingOf } from "./ratings-table.ts";
 import { type CheckPolicy, checkPolicyDefaults, faultOf, stepAfter } from "./regression-check.ts";
 import { type Regression, regressions } from "./regressions-table.ts";
-import { budgetOf, playersOf, ratingAllowance } from "./search-budget.ts";
+import { budgetOf, playersOf } from "./search-budget.ts";
 import { drawBlocks, type Fault, judgeRegression, type Severity } from "./statistics/index.ts";
 
 export interface WatchdogPorts {
@@ -94,6 +95,7 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
       reason: baseline === null ? "there is no other good champion to compare it with" : "",
       counts: emptyCounts(playersOf(configKey)),
       batches: 0,
+      batch_blocks: settings.batchBlocks,
       games: 0,
       jobs: {},
       probe: { number: before?.generation === champion.generation ? before.probe.number : 0, work_id: null },
@@ -255,11 +257,7 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
   /** Games that the check may still order. A champion without a gate is not counted against any budget. */
   const mayOrder = (configKey: ConfigKey, plan: ConfigPlan, row: Regression, context: Context): boolean => {
     if (!row.gated || row.batches > 0) return true;
-    const { gate, rating, regression } = gamesByPurpose(store, configKey);
-    const iteration = context.rows.get(iterations, configKey)?.iteration ?? 0;
-    const others = gate + iteration * plan.games_per_iteration;
-    const wanted = settings.batchBlocks * playersOf(configKey);
-    return ratingAllowance(plan.rating_share, { others, rating: rating + regression }) >= wanted;
+    return ratingGamesLeft(context.rows, store, configKey, plan) >= settings.batchBlocks * playersOf(configKey);
   };
 
   const order = (configKey: ConfigKey, plan: ConfigPlan, row: Regression, context: Context): Regression => {

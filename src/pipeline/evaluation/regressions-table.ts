@@ -16,6 +16,7 @@ export type Regression = {
   readonly reason: string;
   readonly counts: readonly number[];
   readonly batches: number;
+  readonly batch_blocks: number;
   readonly games: number;
   readonly jobs: { readonly [part: string]: string };
   /** A game of the champion against itself, to tell a broken champion from a broken opponent; the job while it runs. */

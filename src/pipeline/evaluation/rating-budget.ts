@@ -1,0 +1,54 @@
+import { defineTable, type Store, type WriteSet } from "../../router/index.ts";
+import type { ConfigPlan } from "../config-plan.ts";
+import { iterations, type Wait } from "../iteration.ts";
+import { batchOf } from "./gate.ts";
+import { gamesByPurpose } from "./ledger.ts";
+import { regressions } from "./regressions-table.ts";
+import { playersOf, ratingAllowance } from "./search-budget.ts";
+
+/** What is known of a rating that was told. */
+export type ToldRating = { readonly model: string; readonly elo: number };
+
+/** Rating games on order, and what was told of the ratings. */
+export type RatingWork = {
+  /** The number of the next job; seeds follow from it. */
+  readonly next: number;
+  readonly open: {
+    readonly [part: string]: {
+      readonly work_id: string;
+      readonly candidate: string;
+      readonly opponent: string;
+      readonly blocks: number;
+    };
+  };
+  readonly failures: { readonly [player: string]: number };
+  /** Where the next games tell most, as of the last ratings. */
+  readonly wanted: readonly (readonly [string, string])[];
+  readonly told: ToldRating | null;
+  readonly significant: ToldRating | null;
+  readonly waits: readonly Wait[];
+};
+/** By config_key. Written by `elo_service`. */
+export const ratingWork = defineTable<RatingWork>("pipeline_rating_work");
+
+/**
+ * Games that ratings and checks of champions may still have together, those on order counted as played. All other games are
+ * those of gates, and of self-play as the plan has them: what is done does not depend on how far a round is.
+ */
+export function ratingGamesLeft(
+  rows: Pick<WriteSet, "get">,
+  store: Pick<Store, "read">,
+  configKey: string,
+  plan: Pick<ConfigPlan, "games_per_iteration" | "rating_share">,
+): number {
+  const players = playersOf(configKey);
+  const { gate, rating, regression } = gamesByPurpose(store, configKey);
+  const others = gate + (rows.get(iterations, configKey)?.iteration ?? 0) * plan.games_per_iteration;
+  const open = Object.values(rows.get(ratingWork, configKey)?.open ?? {});
+  const ordered = open.reduce((sum, { blocks }) => sum + blocks * players, 0);
+  const check = rows.get(regressions, configKey);
+  const isOrdered =
+    check?.state === "watching" && Object.keys(check.jobs).some((part) => batchOf(part) >= check.batches);
+  const checked = isOrdered ? check.batch_blocks * players : 0;
+  return ratingAllowance(plan.rating_share, { others, rating: rating + regression + ordered + checked });
+}
