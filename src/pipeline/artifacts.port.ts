@@ -12,7 +12,7 @@ export interface ArtifactEntry {
   readonly config_key: ConfigPlan["config_key"];
   readonly producer: string;
   /** Hashes of what it was made from. */
-  readonly parents: readonly string[];
+  readonly parents: string[];
   readonly work_id: string;
   /** The part of its batch that the job did. */
   readonly part: string;

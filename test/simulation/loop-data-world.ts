@@ -5,7 +5,6 @@
  */
 import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
-import { storeModules } from "../../src/app/store-modules.ts";
 import { DaemonManager, defineDaemon, onEach, type UnitContext } from "../../src/daemons/index.ts";
 import type { Unit } from "../../src/daemons/unit.ts";
 import { createUnitRuntime } from "../../src/daemons/unit-runtime.ts";
@@ -40,7 +39,7 @@ import type { Stage } from "../../src/pipeline/stages.ts";
 import { createWriteSet, EventRouter, type Store } from "../../src/router/index.ts";
 import { type Lease, WorkQueue } from "../../src/work/index.ts";
 import { createPlayer, loopKinds, type Player, sha } from "../unit/pipeline/player.ts";
-import { booksOf, createShelf, shelfModule } from "../unit/pipeline/shelf.ts";
+import { booksOf, createShelf, withSync } from "../unit/pipeline/shelf.ts";
 
 export interface LoopFaults {
   /** Chance that a handler never hears an event. */
@@ -64,6 +63,7 @@ export interface LoopReport {
   readonly violations: readonly string[];
   readonly trace: readonly string[];
   readonly crashes: number;
+  /** Games. */
   readonly rejected: number;
   readonly virtualSeconds: number;
 }
@@ -196,7 +196,7 @@ function boot({ writer, clock, random, faults, crash }: Surroundings): Process {
     kinds: loopKinds,
     lease: { silentMs: 20_000 },
   }) as unknown as WorkQueue;
-  const shelf = createShelf(store);
+  const shelf = createShelf(store, own);
   const nodes = () => ["a", "b", "c"];
   const settings = { everyMs: 1_000 };
   const units: Unit[] = [
@@ -264,7 +264,7 @@ export async function simulateLoopData(seed: number, given: Partial<LoopFaults> 
   const whole: LoopFaults = { ...NO_FAULTS, ...given };
   const random = seededRandom(seed);
   const clock = virtualClock();
-  const writer = openWriter(":memory:", [...storeModules, shelfModule]);
+  const writer = openWriter(":memory:", withSync);
   const player: Player = createPlayer(whole.poisoned ? { vices: { c: "labels" } } : {});
   const trace: string[] = [];
   const violations: string[] = [];
@@ -342,17 +342,16 @@ export async function simulateLoopData(seed: number, given: Partial<LoopFaults> 
   }
   over = true;
   if (!isComplete()) violations.push("the iterations did not come to their end");
-  check(read, violations);
+  const rejected = check(read, clock, violations);
   const made = freed({ get: (stage, key) => rows.get(workOf[stage] as never, key) as never });
-  const rejected = read("SELECT 1 FROM shelf_files WHERE state = 'rejected' AND games > 0").length;
   process.alive = false;
   writer.close();
   return { made, violations, trace, crashes, rejected, virtualSeconds: clock.monotonic() / 1_000 };
 }
 
-/** What must hold whatever happened, judged from the rows alone. */
-function check(read: <T>(sql: string, ...values: string[]) => T[], violations: string[]): void {
-  const books = booksOf({ read: read as never });
+/** What must hold whatever happened, judged from the rows alone. Gives the games that were rejected. */
+function check(read: <T>(sql: string, ...values: string[]) => T[], clock: Clock, violations: string[]): number {
+  const books = booksOf({ read } as never, clock);
   if (!books.balanced) violations.push(`the books do not balance: ${JSON.stringify(books)}`);
   if (books.by.in_flight !== undefined) violations.push(`${books.by.in_flight} games were never judged`);
   const twice = read<{ dedup_key: string; n: number }>(
@@ -364,4 +363,8 @@ function check(read: <T>(sql: string, ...values: string[]) => T[], violations: s
      WHERE event_type = 'SELFPLAY_COMPLETE' AND source <> 'echo' GROUP BY task HAVING n > 1`,
   );
   if (told.length > 0) violations.push(`the games of ${told[0]!.task} were announced ${told[0]!.n} times`);
+  return Object.entries(books.by).reduce(
+    (sum, [account, games]) => sum + (account.startsWith("rejected") ? games : 0),
+    0,
+  );
 }

@@ -7,7 +7,6 @@ import {
   loopWorld,
 } from "../../../test/unit/pipeline/loop-world.ts";
 import { loopKinds } from "../../../test/unit/pipeline/player.ts";
-import { booksOf } from "../../../test/unit/pipeline/shelf.ts";
 import type { Json } from "../../kernel/index.ts";
 import type { EvidenceInput, Lease } from "../../work/index.ts";
 import { rejections } from "../selfplay/selfplay-order.ts";
@@ -15,6 +14,7 @@ import { exportWork, selfplayWork, syncWork } from "../stage-work.ts";
 import { LOOP_KINDS } from "../stages.ts";
 import { parities } from "./parity-row.ts";
 import { qualities } from "./quality-row.ts";
+import { filesOfShard } from "./shards.ts";
 import { suspects } from "./suspects.ts";
 import { waitsOfData } from "./waits.ts";
 
@@ -199,7 +199,7 @@ describe("quality_monitor_daemon", () => {
       waits: [],
     });
     expect(w.row(syncWork)!.own.accepted).toEqual(w.row(selfplayWork)!.own.segments);
-    expect(booksOf(w.store)).toEqual({ produced: 40, by: { durable: 40 }, balanced: true });
+    expect(w.books()).toEqual({ produced: 40, by: { durable: 40 }, balanced: true });
     expect(w.row(qualities)).toMatchObject({ score: 1, band: "excellent", games: 40, iteration: 1, good_share: 1 });
     const told = [
       "QUALITY_SCORE_UPDATED",
@@ -235,7 +235,7 @@ describe("quality_monitor_daemon", () => {
         failure: { code: "SEGMENTS_REJECTED", retryable: true },
         own: { rejected: [{ producer: "bad", games: 10, reason: vice }] },
       });
-      expect(booksOf(w.store)).toEqual({ produced: 40, by: { durable: 30, [`rejected:${vice}`]: 10 }, balanced: true });
+      expect(w.books()).toEqual({ produced: 40, by: { durable: 30, [`rejected:${vice}`]: 10 }, balanced: true });
       expect(w.row(suspects)).toMatchObject({ bad: { reasons: [vice], times: 1, until_iteration: 6 } });
       expect(w.said("QUALITY_PENALTY_APPLIED").map(({ payload }) => payload)).toMatchObject([
         { penalty: 0.25, rate_multiplier: 0.75, reason: expect.stringContaining("bad") },
@@ -247,7 +247,7 @@ describe("quality_monitor_daemon", () => {
       expect(w.row(syncWork)!.own.accepted.map(({ part }) => part)).toEqual(["p0", "p1", "p2", "p3"]);
       // The kept ones need no second check.
       expect(w.jobs("validation")).toHaveLength(5);
-      expect(booksOf(w.store)).toEqual({ produced: 50, by: { durable: 40, [`rejected:${vice}`]: 10 }, balanced: true });
+      expect(w.books()).toEqual({ produced: 50, by: { durable: 40, [`rejected:${vice}`]: 10 }, balanced: true });
       expect(w.row(rejections)).toMatchObject({ iteration: 1, entries: [{ part: lost!.part, producer: "bad" }] });
       // And it plays nothing in the iteration after.
       await playAgain(w, 2, 1);
@@ -390,8 +390,7 @@ describe("auto_export_daemon", () => {
       expect(w.row(exportWork)).toMatchObject({ state: "done", iteration });
     }
   };
-  const pins = (w: LoopWorld) =>
-    w.store.read<{ sha256: string }>("SELECT sha256 FROM shelf_pins").map(({ sha256 }) => sha256);
+  const pins = (w: LoopWorld) => w.shelf.pinnedBy(`window:${KEY}`);
 
   test("makes one training file of the accepted segments, in the order of parts, by events alone", async () => {
     const w = await played({ everyMs: HOUR }, { holdout_share: 0.1 });
@@ -413,8 +412,8 @@ describe("auto_export_daemon", () => {
     expect(w.said("NPZ_EXPORT_COMPLETE").map(({ payload }) => payload)).toMatchObject([
       { artifact_hash: row.own.window[0]!.sha256, samples: 360, games: 40 },
     ]);
-    expect(pins(w)).toEqual(row.outputs.map(({ sha256 }) => sha256));
-    expect(booksOf(w.store)).toEqual({ produced: 40, by: { durable: 40 }, balanced: true });
+    expect(pins(w)).toEqual(row.outputs.map(({ sha256 }) => sha256).sort());
+    expect(w.books()).toEqual({ produced: 40, by: { durable: 40 }, balanced: true });
   });
 
   test("does not begin before the games are accepted, or while the config is held", async () => {
@@ -473,7 +472,12 @@ describe("auto_export_daemon", () => {
     const { own } = w.row(exportWork)!;
     expect(own).toMatchObject({ total_rows: 1_600, new_rows: 400 });
     expect(own.window.map(({ first_iteration }) => first_iteration)).toEqual([2, 3, 4]);
-    expect(pins(w)).toEqual(own.window.map(({ sha256 }) => sha256));
+    expect(pins(w)).toEqual(
+      own.window
+        .flatMap(filesOfShard)
+        .map(({ sha256 }) => sha256)
+        .sort(),
+    );
   });
 
   test("comes to the same window when an iteration is exported again", async () => {

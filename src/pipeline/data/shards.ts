@@ -103,7 +103,7 @@ export const entriesOfJob = (
     games: 0,
     config_key: about.configKey,
     producer: job.node_id ?? "unknown",
-    parents: about.parents,
+    parents: [...about.parents],
     work_id: job.work_id,
     part: about.part,
     iteration: about.iteration,

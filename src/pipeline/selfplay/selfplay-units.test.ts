@@ -6,7 +6,6 @@ import {
   type LoopWorldOptions,
   loopWorld,
 } from "../../../test/unit/pipeline/loop-world.ts";
-import { booksOf } from "../../../test/unit/pipeline/shelf.ts";
 import { defineTable } from "../../router/index.ts";
 import { jobScheduler } from "../../work/index.ts";
 import { suspects } from "../data/suspects.ts";
@@ -269,7 +268,7 @@ describe("selfplay_orchestrator", () => {
       samples: 100,
       model_id: CHAMPION,
     });
-    expect(booksOf(w.store)).toEqual({ produced: 40, by: { in_flight: 40 }, balanced: true });
+    expect(w.books()).toEqual({ produced: 40, by: { in_flight: 40 }, balanced: true });
   });
 
   test("tells a job that failed for good as a failure of the stage, after it brought the others home", async () => {
@@ -313,7 +312,7 @@ describe("selfplay_orchestrator", () => {
     }
     await w.pass(3_000);
     expect(w.row(selfplayWork)).toMatchObject({ state: "done", attempt: 2, evidence: { games: 40 } });
-    expect(booksOf(w.store)).toMatchObject({ produced: 40, balanced: true });
+    expect(w.books()).toMatchObject({ produced: 40, balanced: true });
   });
 
   test("does not take a job without samples for games", async () => {
@@ -333,7 +332,7 @@ describe("selfplay_orchestrator", () => {
       failure: { code: "SELFPLAY_NO_SAMPLES" },
       own: { segments: [] },
     });
-    expect(booksOf(w.store).produced).toBe(0);
+    expect(w.books().produced).toBe(0);
   });
 });
 

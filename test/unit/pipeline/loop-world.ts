@@ -1,6 +1,5 @@
 /** The units between the first game and the training file, with real router, queue and SQL, and time that the test moves. */
 import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
-import { storeModules } from "../../../src/app/store-modules.ts";
 import { DaemonManager } from "../../../src/daemons/index.ts";
 import type { Unit } from "../../../src/daemons/unit.ts";
 import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit-runtime.ts";
@@ -21,7 +20,7 @@ import { type JobFilter, type WorkKinds, WorkQueue } from "../../../src/work/ind
 import { driver } from "../../support/virtual-time.ts";
 import { PLENTY } from "../work/work-world.ts";
 import { createPlayer, loopKinds, type PlayerOptions, sha } from "./player.ts";
-import { createShelf, shelfModule } from "./shelf.ts";
+import { booksOf, createShelf, withSync } from "./shelf.ts";
 
 export const KEY = "othello6_2p";
 export const CHAMPION = sha("champion");
@@ -38,7 +37,7 @@ const HOUR = 3_600_000;
 
 export function loopWorld(options: LoopWorldOptions = {}) {
   const clock = virtualClock();
-  const store = memoryStore([...storeModules, shelfModule], clock);
+  const store = memoryStore(withSync, clock);
   const catalog = createCatalog(builtinRows);
   const log = silentLog();
   const router = new EventRouter({ catalog, store, clock, random: seededRandom(1), log, nodeId: "n1" });
@@ -49,7 +48,7 @@ export function loopWorld(options: LoopWorldOptions = {}) {
     random: seededRandom(2),
     kinds: options.kinds ?? loopKinds,
   }) as unknown as WorkQueue;
-  const shelf = createShelf(store);
+  const shelf = createShelf(store, clock);
   const player = createPlayer(options);
   const nodes = { known: [...(options.nodes ?? ["a", "b"])] };
   const strength: { history: RatedChampion[] } = { history: [] };
@@ -79,6 +78,7 @@ export function loopWorld(options: LoopWorldOptions = {}) {
     router,
     queue,
     shelf,
+    books: () => booksOf(store, clock),
     player,
     nodes,
     strength,
