@@ -48,8 +48,10 @@ import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { alertsPortOf, clusterPortsOf, judgedHealth, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
+import { createLoopConsole } from "./loop/loop-console.ts";
 import { loopPartsOf } from "./loop/loop-ports.ts";
 import { ensurePlans, plansFor, type WantedPlan } from "./loop/plans.ts";
+import { whyConfigNamed } from "./loop/why-config.ts";
 import { artifactStoreOf, nodePortsOf, nodesThatWork, ownCapabilities } from "./node-ports.ts";
 import { ownFile } from "./own-file.ts";
 import { profileOf } from "./profile.ts";
@@ -232,6 +234,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       allowPendingGate: settings.loop.allowPendingGate,
     });
     undo.push(() => loop.close());
+    const loopNow = () => loopSnapshot({ store, queue: work.queue, catalog: loop.catalog }, clock.now());
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
     const control = serveControl({
       settings,
@@ -253,6 +256,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         audit: () => audit(),
         why: (subject) =>
           whySubject(subject, { queue: work.queue, book: nodes.book, now: clock.now() }) ??
+          whyConfigNamed(subject, loopNow()) ??
           why(
             subject,
             whyFacts({ now: clock.now(), registry, manager: daemons, runtime: units, router: inner, store, profile }),
@@ -263,6 +267,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
         work,
         nodes,
         artifacts: files,
+        loop: createLoopConsole({ router: inner, store, clock, queue: work.queue, catalog: loop.catalog }),
         shutdown(reason, actor) {
           log.info("told to stop", { reason, actor });
           // The answer to this request comes first.
@@ -351,7 +356,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       api,
       units,
       daemons,
-      loop: () => loopSnapshot({ store, queue: work.queue, catalog: loop.catalog }, clock.now()),
+      loop: loopNow,
       startedAt,
       broken,
       status,

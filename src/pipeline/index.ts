@@ -17,8 +17,16 @@ export { budgetOf, createRatingEngine, evaluationModule } from "./evaluation/ind
 export { pipelineExcuses } from "./excuses.ts";
 export { type EndedStage, type HistoryFilter, pipelineModule, stageHistory } from "./history.ts";
 export { type Iteration, iterations, type StageFailure, type Wait } from "./iteration.ts";
-export { loopSnapshot, type SnapshotPorts } from "./loop-snapshot.ts";
-export { modelsModule, ratedChampions } from "./models/index.ts";
+export { booksView, loopSnapshot, type SnapshotPorts } from "./loop-snapshot.ts";
+export {
+  championsOf,
+  listModels,
+  type ModelEntry,
+  modelsModule,
+  promoteByHand,
+  ratedChampions,
+  rollbackByHand,
+} from "./models/index.ts";
 export { type HandOver, pipelineOrchestrator } from "./pipeline-orchestrator.daemon.ts";
 export { type PipelinePorts, pipelineParts, pipelineUnits } from "./pipeline-units.ts";
 export { progressWatchdog } from "./progress-watchdog.daemon.ts";

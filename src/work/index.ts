@@ -73,6 +73,8 @@ export { taskCoordinator } from "./task.coordinator.ts";
 export { URGENCIES, type Urgency } from "./urgency.ts";
 export { type Answer, type JoinedContext, WORK_STORE, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 export {
+  pressures as queuePressures,
+  QUEUE_SCOPE,
   type WorkQueueMonitorSettings,
   workQueueMonitor,
   workQueueMonitorDefaults,

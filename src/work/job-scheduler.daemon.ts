@@ -7,7 +7,7 @@ import { urgencyLevel } from "./urgency.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 export interface JobSchedulerPorts {
-  readonly queue: Pick<WorkQueue, "join" | "evict" | "preempt" | "held" | "urgent" | "isPreemptible">;
+  readonly queue: Pick<WorkQueue, "join" | "list" | "evict" | "preempt" | "held" | "urgent" | "isPreemptible">;
   readonly settings?: Partial<JobSchedulerSettings>;
 }
 
@@ -76,6 +76,11 @@ export const jobScheduler = ({ queue, settings: given = {} }: JobSchedulerPorts)
           requested_by: "job_scheduler",
         }));
         const about = { batch_id, config_key, work_type };
+        // Whoever put the jobs out with more to say than their number has done the work: this only answers.
+        if (queue.list({ batchId: batch_id, limit: 1 }).length > 0) {
+          context.emit.BATCH_DISPATCHED({ ...about, jobs, failed_jobs: 0, node_ids: [...node_ids] });
+          return;
+        }
         try {
           const added = queue.join(context).addAll(specs);
           context.emit.BATCH_DISPATCHED({ ...about, jobs: added.length, failed_jobs: 0, node_ids: [...node_ids] });

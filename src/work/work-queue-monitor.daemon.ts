@@ -34,10 +34,11 @@ export const workQueueMonitorDefaults: WorkQueueMonitorSettings = {
   shortageMs: 600_000,
 };
 
-const QUEUE = "work_queue";
+/** The scope of the queue itself. */
+export const QUEUE_SCOPE = "work_queue";
 
 /** The level of each scope: the queue, and nodes that are short of something. */
-const pressures = defineTable<{ level: QueueLevel; since: number }>("work_pressures");
+export const pressures = defineTable<{ level: QueueLevel; since: number }>("work_pressures");
 /** What nodes are short of, by node. */
 const shortages = defineTable<{ [resource: string]: { level: QueueLevel; at: number } }>("work_shortages");
 
@@ -59,12 +60,12 @@ export const workQueueMonitor = ({ queue, settings: given = {} }: WorkQueueMonit
   const watchQueue = ({ rows, emit, now, log }: Context) => {
     const { pending, oldestSeconds } = queue.load();
     const measured = { depth: pending, delaySeconds: oldestSeconds };
-    const before = rows.get(pressures, QUEUE) ?? CALM;
+    const before = rows.get(pressures, QUEUE_SCOPE) ?? CALM;
     const after = nextPressure(now / 1_000, before, measured, settings.policy);
     if (after.level === before.level) return;
-    rows.put(pressures, QUEUE, { ...after });
+    rows.put(pressures, QUEUE_SCOPE, { ...after });
     const up = QUEUE_LEVELS.indexOf(after.level) > QUEUE_LEVELS.indexOf(before.level);
-    const payload = pressurePayload(QUEUE, before, after, measured);
+    const payload = pressurePayload(QUEUE_SCOPE, before, after, measured);
     log.info("pressure on the queue changed", { from: before.level, to: after.level, ...measured });
     if (up) emit.BACKPRESSURE_ACTIVATED(payload);
     else emit.BACKPRESSURE_RELEASED(payload);
@@ -123,7 +124,7 @@ export const workQueueMonitor = ({ queue, settings: given = {} }: WorkQueueMonit
       },
     },
     health: ({ rows }) => {
-      const { level } = rows.get(pressures, QUEUE) ?? CALM;
+      const { level } = rows.get(pressures, QUEUE_SCOPE) ?? CALM;
       const load = queue.load();
       const details = { level, unfinished: queue.unfinished, ...load };
       return level === "stop"

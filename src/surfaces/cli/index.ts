@@ -27,6 +27,7 @@ export { changesBetween, createLoopTeller, type LoopChange, type LoopTeller, loo
 export { type LoopFigures, type LoopScreen, loopLines } from "./loop-view.ts";
 export { createMainProcesses, type MainProcess, type MainProcesses } from "./main-process.ts";
 export { registerModels } from "./models.command.ts";
+export type { NodeOutboxes, OpenNodeOutbox } from "./node-outbox.port.ts";
 export { registerNodes } from "./nodes.command.ts";
 export { createPaint, type Paint, wantsColor } from "./paint.ts";
 export { registerPipeline } from "./pipeline.command.ts";
