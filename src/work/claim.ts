@@ -156,6 +156,7 @@ function lease(parts: QueueParts, plan: Plan, nodeId: string, chosen: readonly J
       progress: null,
       stop_reason: null,
       stop_by: null,
+      lapsed_attempts: null,
     });
     const item = itemOf(plan, job);
     const expires_at = job.expires_at! / 1_000;

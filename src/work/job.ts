@@ -56,6 +56,8 @@ export interface JobRow {
   readonly progress: number | null;
   readonly stop_reason: string | null;
   readonly stop_by: number | null;
+  /** The attempt of a lease that lapsed without a word of its holder, while its result would still be taken. */
+  readonly lapsed_attempts: number | null;
 }
 
 /** What else is stored of it. */
@@ -92,6 +94,7 @@ const JOB_COLUMNS = [
   "progress",
   "stop_reason",
   "stop_by",
+  "lapsed_attempts",
 ] as const satisfies readonly (keyof JobRow)[];
 
 export const columnsOf = (table: string): string => JOB_COLUMNS.map((column) => `${table}.${column}`).join(", ");
