@@ -2,7 +2,7 @@ import { type Json, OperatingError } from "../kernel/index.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
 import { type JobRow, type LeaseRef, taskIdOf, workIdOf } from "./job.ts";
 import { Line } from "./line.ts";
-import { fits, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
+import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueParts } from "./queue-parts.ts";
 import { itemOf } from "./told.ts";
@@ -61,8 +61,47 @@ function bestOf(
   return best;
 }
 
+/** The lines that claims of one plan look at: what one of them has taken, the next one does not look at again. */
+export class ClaimLines {
+  readonly #lines = new Map<string, Line>();
+  readonly #plan: Plan;
+  readonly #parts: QueueParts;
+  /** How many jobs the claims ask for in all. */
+  readonly #most: number;
+
+  constructor(parts: QueueParts, plan: Plan, most: number) {
+    this.#parts = parts;
+    this.#plan = plan;
+    this.#most = most;
+  }
+
+  /** Those of some lanes, by config. */
+  of(lanes: readonly Lane[]): Map<string, Line[]> {
+    const byConfig = new Map<string, Line[]>();
+    // As many as each would give if all had as much to do: few looks, and few rows in vain.
+    const chunk = Math.max(2, Math.ceil((1.5 * this.#most) / Math.max(1, lanes.length)));
+    for (const lane of lanes) {
+      const config = lane.configKey ?? "";
+      const own = byConfig.get(config) ?? [];
+      for (const level of this.#parts.lanes.levels(lane)) own.push(this.#line(lane, level, chunk));
+      byConfig.set(config, own);
+    }
+    return byConfig;
+  }
+
+  #line(lane: Lane, level: number, chunk: number): Line {
+    const key = `${lane.lane}/${level}`;
+    let line = this.#lines.get(key);
+    if (line === undefined) {
+      line = new Line(this.#plan, this.#parts.lanes, lane, level, chunk);
+      this.#lines.set(key, line);
+    }
+    return line;
+  }
+}
+
 /** Hands a node the jobs that are its to have now. */
-export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest): Lease[] {
+export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest, lines: ClaimLines): Lease[] {
   const verdict = parts.nodePolicy(request.node_id, plan.now);
   if (!verdict.accepts)
     throw new OperatingError("NODE_HELD_BACK", `node ${request.node_id} gets no work: ${verdict.reason}`, {
@@ -79,16 +118,7 @@ export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest):
       !exceptKinds.includes(lane.workType) &&
       !(lane.configKey !== null && exceptConfigs.includes(lane.configKey)),
   );
-  // As many as each would get if all had as much to do: few looks, and few rows in vain.
-  const chunk = Math.max(2, Math.ceil((1.5 * most) / Math.max(1, fitting.length)));
-  const lines = new Map<string, Line[]>();
-  for (const lane of fitting) {
-    const config = lane.configKey ?? "";
-    const own = lines.get(config) ?? [];
-    for (const level of parts.lanes.levels(lane)) own.push(new Line(plan, parts.lanes, lane, level, chunk));
-    lines.set(config, own);
-  }
-  const chosen = deal(parts, plan, lines, request.offer, most);
+  const chosen = deal(parts, plan, lines.of(fitting), request.offer, most);
   return lease(parts, plan, request.node_id, chosen);
 }
 
