@@ -77,6 +77,61 @@ test("a node that is held back learns it at once, also while it waits", async ()
   expect(await driven(waiting)).toHaveLength(1);
 });
 
+test("claims that come together are decided together, and each is answered by itself", async () => {
+  const { claim, queue, said, desk } = world();
+  await queue.addAll(Array.from({ length: 30 }, () => ({ work_type: "check" as const })));
+  const commits: number[] = [];
+  const together = queue.claimAll.bind(queue);
+  queue.claimAll = (requests) => {
+    commits.push(requests.length);
+    return together(requests);
+  };
+  const nodes = Array.from({ length: 40 }, (_, i) => `n${i}`);
+  const answers = await Promise.all(nodes.map((node) => claim(node, 0)));
+  expect(commits).toEqual([1, 1, 32, 6]);
+  const leases = answers.flat();
+  expect(new Set(leases.map(({ work_id }) => work_id)).size).toBe(30);
+  for (const [i, mine] of answers.entries()) for (const { node_id } of mine) expect(node_id).toBe(nodes[i]);
+  expect(said("WORK_CLAIMED")).toHaveLength(30);
+  expect(desk.inLine).toBe(0);
+});
+
+test("a node that is held back among others is refused alone", async () => {
+  const held = workWorld({
+    nodePolicy: (node) => (node === "b" ? { accepts: false, reason: "cordoned" } : { accepts: true }),
+  });
+  onTestFinished(() => held.close());
+  const desk = createClaimDesk({
+    queue: held.queue as unknown as WorkQueue,
+    clock: held.clock,
+    limits: { atOnce: 1 },
+  });
+  onTestFinished(() => desk.close());
+  await held.queue.addAll([{ work_type: "check" }, { work_type: "check" }, { work_type: "check" }]);
+  const answers = await Promise.allSettled(
+    ["x", "a", "b", "c"].map((node_id) => desk.claim({ node_id, most: 1, offer: PLENTY }, 0, never)),
+  );
+  expect(answers).toMatchObject([
+    { value: [{ node_id: "x" }] },
+    { value: [{ node_id: "a" }] },
+    { reason: { code: "NODE_HELD_BACK" } },
+    { value: [{ node_id: "c" }] },
+  ]);
+});
+
+test("a claim that is said again while it is under way is the same claim", async () => {
+  const { claim, queue, driven, desk } = world();
+  const [one, same] = [claim("a", 60_000, { claim_id: "k" }), claim("a", 60_000, { claim_id: "k" })];
+  const other = claim("b", 60_000, { claim_id: "k" });
+  await breathe();
+  expect(desk.waiting).toBe(2);
+  await queue.addAll([{ work_type: "check" }, { work_type: "check" }]);
+  expect(await driven(same)).toEqual(await driven(one));
+  expect((await driven(other))[0]!.work_id).not.toBe((await one)[0]!.work_id);
+  const [lease] = await claim("a", 0, { claim_id: "k" });
+  expect(lease!.work_id).toBe((await one)[0]!.work_id);
+});
+
 test("is bounded: in how many wait, and in how many stand in line", async () => {
   const { claim, desk } = world({ mostWaiting: 1, atOnce: 1, mostInLine: 1 });
   const waiting = claim("a", 60_000);

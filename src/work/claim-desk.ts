@@ -56,6 +56,8 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
   let asking = false;
   let askAgain = false;
   let timer: Timer | undefined;
+  /** Claims under way that have a name: who says the same again gets the same answer. */
+  const named = new Map<string, Promise<Lease[]>>();
 
   const serve = async (group: readonly Waiter[]): Promise<void> => {
     try {
@@ -154,12 +156,22 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
       lookLater();
     });
 
+  const claim: ClaimDesk["claim"] = async (request, waitMs, signal) => {
+    const leases = await take(request);
+    if (leases.length > 0 || waitMs <= 0 || signal.aborted || closed) return leases;
+    if (waiters.size >= limits.mostWaiting) throw busy(`${waiters.size} claims wait for work`);
+    return wait(request, waitMs, signal);
+  };
+
   return {
-    async claim(request, waitMs, signal) {
-      const leases = await take(request);
-      if (leases.length > 0 || waitMs <= 0 || signal.aborted || closed) return leases;
-      if (waiters.size >= limits.mostWaiting) throw busy(`${waiters.size} claims wait for work`);
-      return wait(request, waitMs, signal);
+    claim(request, waitMs, signal) {
+      if (request.claim_id === undefined) return claim(request, waitMs, signal);
+      const key = JSON.stringify([request.node_id, request.claim_id]);
+      const before = named.get(key);
+      if (before !== undefined) return before;
+      const answer = claim(request, waitMs, signal).finally(() => named.delete(key));
+      named.set(key, answer);
+      return answer;
     },
     get waiting() {
       return waiters.size;

@@ -20,8 +20,11 @@ export type { AddedJob } from "./add.ts";
 export {
   nextPressure,
   type Pressure,
+  type PressureMarks,
   type PressurePolicy,
+  pressureMarkDefaults,
   pressurePolicyDefaults,
+  pressurePolicyOf,
   QUEUE_LEVELS,
   type QueueLevel,
   queueLevelOf,

@@ -69,6 +69,8 @@ export interface StoredJob extends JobRow {
   readonly batch_id: string | null;
   readonly requested_by: string | null;
   readonly outcome: string | null;
+  /** What its holder called the request that got it. */
+  readonly claim_id: string | null;
 }
 
 /** The columns of a JobRow. Each one more costs every look at a job. */

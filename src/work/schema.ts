@@ -75,7 +75,10 @@ export const workMigrations: readonly Migration[] = [
   },
   {
     id: 2,
-    name: "results that come after their lease lapsed",
-    sql: "ALTER TABLE work_jobs ADD COLUMN lapsed_attempts INTEGER",
+    name: "results that come after their lease lapsed, claims that are said again",
+    sql: `
+      ALTER TABLE work_jobs ADD COLUMN lapsed_attempts INTEGER;
+      ALTER TABLE work_jobs ADD COLUMN claim_id TEXT;
+    `,
   },
 ];

@@ -23,6 +23,7 @@ export const CHANGING = [
   "stop_reason",
   "stop_by",
   "lapsed_attempts",
+  "claim_id",
   "outcome",
 ] as const satisfies readonly (keyof StoredJob)[];
 export type JobChanges = { readonly [K in (typeof CHANGING)[number]]?: StoredJob[K] };

@@ -227,6 +227,57 @@ describe("leases", () => {
   });
 });
 
+describe("a claim that is said again", () => {
+  const again = (w: WorkWorld, node_id: string, claim_id?: string, most = 1) =>
+    w.queue.claim({ node_id, most, offer: PLENTY, ...(claim_id === undefined ? {} : { claim_id }) });
+  const ids = (leases: readonly { work_id: string }[]) => leases.map(({ work_id }) => work_id);
+
+  test("gets what it got, and the holder counts as heard", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    await w.queue.addAll([selfplay("a"), selfplay("b"), selfplay("c")]);
+    const first = await again(w, "a", "one", 2);
+    await w.pass(MINUTE * 0.9);
+    const second = await again(w, "a", "one", 2);
+    expect(second).toEqual(first.map((lease) => ({ ...lease, beat_by: lease.beat_by + 54 })));
+    await w.pass(MINUTE * 0.9);
+    expect(await w.queue.reap()).toMatchObject({ silent: 0 });
+    expect(w.said("WORK_CLAIMED")).toHaveLength(2);
+    // Also from a process that started since.
+    expect(ids(await w.open().claim({ node_id: "a", most: 2, offer: PLENTY, claim_id: "one" }))).toEqual(ids(first));
+  });
+
+  test("is another claim from another node, by another name, or without one", async () => {
+    const w = world();
+    await w.queue.addAll(["a", "b", "c", "d"].map((config) => selfplay(config)));
+    const all = [
+      await again(w, "a", "one"),
+      await again(w, "b", "one"),
+      await again(w, "a", "two"),
+      await again(w, "a"),
+    ];
+    expect(new Set(all.flatMap(ids)).size).toBe(4);
+  });
+
+  test("gets nothing again that began, ended, or was taken away", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    await w.queue.addAll(["a", "b", "c", "d", "e"].map((config) => selfplay(config)));
+    const [begun, done, back, kept] = await again(w, "a", "one", 4);
+    await w.queue.start(begun!);
+    await w.queue.complete(done!, EVIDENCE);
+    await w.queue.release(back!, "stopping");
+    expect(ids(await again(w, "a", "one", 4))).toEqual([kept!.work_id]);
+    await w.pass(2 * MINUTE);
+    await w.queue.reap();
+    const fresh = await again(w, "a", "one", 1);
+    expect(fresh).toMatchObject([{ node_id: "a" }]);
+    expect(w.said("WORK_CLAIMED")).toHaveLength(5);
+    // Who claimed without a name since is not taken for who claimed with one.
+    const [nameless] = await again(w, "b");
+    await w.queue.release(nameless!, "stopping");
+    expect(ids(await again(w, "b", "one"))).not.toEqual([]);
+  });
+});
+
 describe("a result that comes after its lease lapsed", () => {
   /** A job whose holder began and was not heard again. */
   const silent = async (more: object = {}, began = true) => {
