@@ -271,10 +271,15 @@ describe("a claim that is said again", () => {
     const fresh = await again(w, "a", "one", 1);
     expect(fresh).toMatchObject([{ node_id: "a" }]);
     expect(w.said("WORK_CLAIMED")).toHaveLength(5);
-    // Who claimed without a name since is not taken for who claimed with one.
-    const [nameless] = await again(w, "b");
-    await w.queue.release(nameless!, "stopping");
-    expect(ids(await again(w, "b", "one"))).not.toEqual([]);
+  });
+
+  test("does not get what its node claimed since without that name", async () => {
+    const w = world();
+    await w.queue.add(selfplay("a"));
+    const [named] = await again(w, "a", "one");
+    await w.queue.release(named!, "stopping");
+    expect(await again(w, "a")).toHaveLength(1);
+    expect(await again(w, "a", "one")).toEqual([]);
   });
 });
 
