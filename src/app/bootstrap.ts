@@ -262,6 +262,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       surface: control.kept,
       cluster,
       queue: work.queue,
+      pressure: settings.work.pressure,
     });
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const registry: Registry = withOwnUnits(live, options.units ?? []);

@@ -12,7 +12,7 @@ import {
 } from "../daemons/index.ts";
 import { builtinRows, createCatalog } from "../events/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "../kernel/index.ts";
-import { type WorkQueue, workExcuses, workStorePart, workUnits } from "../work/index.ts";
+import { type PressurePolicy, type WorkQueue, workExcuses, workStorePart, workUnits } from "../work/index.ts";
 
 export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
   readonly clock?: Clock;
@@ -21,6 +21,8 @@ export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
   readonly surface?: HttpSurfacePort;
   readonly cluster?: ClusterPorts;
   readonly queue?: WorkQueue;
+  /** From where on the queue presses producers. */
+  readonly pressure?: PressurePolicy;
 }
 
 /** For whoever only reads the declarations: a process that serves nobody has no doors. */
@@ -52,7 +54,14 @@ const watchedByUser = (registry: Registry, cluster: ClusterPorts): Record<string
 
 /** Every unit and part that exists, wired. A subscription that nobody feeds does not compile here. */
 export const liveRegistry = (ports: LivePorts): Registry => {
-  const { surface = noSurface, queue = noQueue, clock = systemClock(), random = systemRandom(), ...own } = ports;
+  const {
+    surface = noSurface,
+    queue = noQueue,
+    pressure,
+    clock = systemClock(),
+    random = systemRandom(),
+    ...own
+  } = ports;
   const cluster = ports.cluster ?? unusedClusterPorts(ports, clock, random);
   const leaderUnits = () =>
     new Set(registry.units.filter(({ placement }) => placement === "leader").map(({ name }) => name));
@@ -61,7 +70,7 @@ export const liveRegistry = (ports: LivePorts): Registry => {
     units: [
       ...ownUnits({ ...own, leaderUnits }),
       ...clusterUnits(cluster),
-      ...workUnits({ queue }),
+      ...workUnits({ queue, ...(pressure === undefined ? {} : { pressure }) }),
       httpServerDaemon({ surface, clock, random }),
     ],
     parts: [...ownParts, workStorePart],
