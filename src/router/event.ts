@@ -1,6 +1,6 @@
 import { type AnyRouterEvent, type Catalog, type EventSource, upcast } from "../events/index.ts";
 import { messageOf } from "../kernel/index.ts";
-import type { EventValues, StoredEvent } from "./journal/append.ts";
+import { EVENT_COLUMNS, type EventRecord, type EventValues, type StoredEvent } from "./journal/append.ts";
 
 /** An event of any name, as the router's inside sees it. */
 export type AnyEvent = Omit<AnyRouterEvent, "payload"> & { readonly payload: Readonly<Record<string, unknown>> };
@@ -35,6 +35,12 @@ export const valuesOf = (event: AnyEvent, payloadText: string): EventValues => [
   event.contentHash,
   viewBits(event.views),
 ];
+
+/** The same with the names of its columns, for stores of other shapes. */
+export function toRecord(event: AnyEvent, payloadText: string): EventRecord {
+  const values = valuesOf(event, payloadText);
+  return Object.fromEntries(EVENT_COLUMNS.map((column, i) => [column, values[i]])) as unknown as EventRecord;
+}
 
 const WHY_UNREADABLE = Symbol("why unreadable");
 

@@ -23,7 +23,7 @@ export interface StoredEvent extends EventRecord {
 }
 
 /** The columns of an event, in the order in which its values travel to the writer. */
-const COLUMNS = [
+export const EVENT_COLUMNS = [
   "event_id",
   "event_type",
   "order_key",
@@ -39,11 +39,11 @@ const COLUMNS = [
   "content_hash",
   "views",
 ] as const satisfies readonly (keyof EventRecord)[];
-const ID_AT = COLUMNS.indexOf("event_id");
-const TIMESTAMP_AT = COLUMNS.indexOf("timestamp");
+const ID_AT = EVENT_COLUMNS.indexOf("event_id");
+const TIMESTAMP_AT = EVENT_COLUMNS.indexOf("timestamp");
 
 /** An event as bare values: on the way to the writer's thread the names of its columns would cost as much as they do. */
-export type EventValues = ValuesOf<typeof COLUMNS>;
+export type EventValues = ValuesOf<typeof EVENT_COLUMNS>;
 type ValuesOf<T extends readonly (keyof EventRecord)[]> = { readonly [K in keyof T]: EventRecord[T[K]] };
 
 export interface AppendArgs {
@@ -63,7 +63,7 @@ type Place = number | Exclude<AppendResult, { readonly suppressed: null }>;
 export const resultOf = (place: Place): AppendResult =>
   typeof place === "number" ? { seq: place, suppressed: null } : place;
 
-const INSERT = `INSERT INTO events (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})
+const INSERT = `INSERT INTO events (${EVENT_COLUMNS.join(", ")}) VALUES (${EVENT_COLUMNS.map(() => "?").join(", ")})
   ON CONFLICT (event_id) DO NOTHING`;
 
 const seqOf = (tx: Transaction, eventId: string): number | null =>
