@@ -154,6 +154,7 @@ function lease(parts: QueueParts, plan: Plan, nodeId: string, chosen: readonly J
       beat_by: beatBy,
       expires_at: expiryOf(waiting, plan.now),
       progress: null,
+      metrics: null,
       stop_reason: null,
       stop_by: null,
     });

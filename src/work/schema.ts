@@ -73,4 +73,9 @@ export const workMigrations: readonly Migration[] = [
       CREATE INDEX work_dependents ON work_dependencies (depends_on, seq);
     `,
   },
+  {
+    id: 2,
+    name: "numbers that holders say while they work",
+    sql: "ALTER TABLE work_jobs ADD COLUMN metrics TEXT;",
+  },
 ];

@@ -50,6 +50,7 @@ export const trainingCoordinatorDefaults: TrainingCoordinatorSettings = {
 const SAID = [
   "WORK_QUEUED",
   "TRAINING_STARTED",
+  "TRAINING_PROGRESS",
   "TRAINING_COMPLETED",
   "TRAINING_FAILED",
   "TRAINING_LOCK_ACQUIRED",
@@ -79,6 +80,8 @@ interface RunEvidence {
   /** Whether it was told that it runs. */
   readonly told: boolean;
   readonly progress: number;
+  /** The loss that was told last; null before the first. */
+  readonly told_loss: number | null;
 }
 const runOf = (work: Work) => work.evidence as unknown as RunEvidence;
 const withRun = (work: Work, run: RunEvidence): Work => ({ ...work, evidence: run as unknown as Work["evidence"] });
@@ -204,6 +207,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
       rollback: from.rollback,
       told: false,
       progress: 0,
+      told_loss: null,
     };
     const [added] = queue.join(context).addAll([jobOf(configKey, plan, run, iteration, context)]);
     rows.put(trainingWork, configKey, { ...withRun(work, run), waits: [], jobs: { [PART]: added!.work_id } });
@@ -242,6 +246,20 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
         ...(run.base_model === null ? {} : { base_model_id: run.base_model }),
       });
     return withRun(work, { ...run, told: true });
+  };
+
+  /** How far the run is, as often as its job says another loss. */
+  const tellProgress = (configKey: ConfigKey, work: Work, job: JobView, { emit }: Context): Work => {
+    const { loss, validation_loss, epoch = 0 } = job.metrics ?? {};
+    if (loss === undefined || loss <= 0 || loss === runOf(work).told_loss) return work;
+    emit.TRAINING_PROGRESS({
+      config_key: configKey,
+      job_id: jobIdOf(configKey, "training", work),
+      training_epoch: Math.max(0, Math.floor(epoch)),
+      loss,
+      ...(validation_loss === undefined || validation_loss <= 0 ? {} : { validation_loss }),
+    });
+    return withRun(work, { ...runOf(work), told_loss: loss });
   };
 
   /** What the losses say beside those of the runs before. */
@@ -405,7 +423,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
       return refuse(configKey, given, { code: "TRAINING_JOB_FAILED", message, retryable: true }, context);
     }
     const job = queue.show(given.jobs[PART]!)!;
-    let work = tellStart(configKey, given, job, context);
+    let work = tellProgress(configKey, tellStart(configKey, given, job, context), job, context);
     const progress = job.progress ?? 0;
     if (progress - runOf(work).progress >= PROGRESS_STEP) work = withRun(work, { ...runOf(work), progress });
     if (work !== given) rows.put(trainingWork, configKey, work);
