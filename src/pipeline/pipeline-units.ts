@@ -1,6 +1,6 @@
 import type { Store } from "../router/index.ts";
+import type { ArtifactCatalog } from "../sync/index.ts";
 import type { WorkQueue } from "../work/index.ts";
-import type { ArtifactCatalog } from "./artifacts.port.ts";
 import { autoExport } from "./data/auto-export.daemon.ts";
 import { parityValidator } from "./data/parity-validator.daemon.ts";
 import { qualityMonitor } from "./data/quality-monitor.daemon.ts";
@@ -44,7 +44,7 @@ export const pipelineUnits = (ports: PipelinePorts) => {
     pipelineOrchestrator({ handOver }),
     qualityMonitor({ catalog, allowPendingGate }),
     autoExport({ queue, catalog }),
-    progressWatchdog(),
+    progressWatchdog({ catalog }),
   ] as const;
 };
 
