@@ -14,7 +14,7 @@ const awaited = {
   node_health: ["HEALTH_CHECK_FAILED", "HEALTH_CHECK_PASSED", "NODE_UNHEALTHY"],
   node_recovery: ["NODE_RECOVERED", "RECOVERY_COMPLETED", "RECOVERY_FAILED", "RECOVERY_INITIATED"],
   provisioner: ["BUDGET_ALERT", "BUDGET_EXCEEDED", "NODE_PROVISION_FAILED"],
-  replication_daemon: ["REPAIR_COMPLETED", "REPAIR_FAILED", "REPLICATION_ALERT"],
+  replication_daemon: ["REPLICATION_ALERT"],
   sync_coordinator: ["SYNC_FAILURE_CRITICAL"],
   sync_facade: ["PRIORITY_SYNC_FAILED"],
   transfer_verifier: ["SYNC_CHECKSUM_FAILED"],

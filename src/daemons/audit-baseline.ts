@@ -60,7 +60,7 @@ export function againstBaseline(registry: Registry<Rows>, open: readonly string[
 
 /** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
-  openRows: 62,
+  openRows: 61,
   ties: {
     router: {
       emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
@@ -373,6 +373,7 @@ export const auditBaseline: AuditBaseline = {
         "REGRESSION_DETECTED",
         "REGRESSION_MINOR",
         "REGRESSION_MODERATE",
+        "REPAIR_COMPLETED",
         "TRAINING_COMPLETED",
         "TRAINING_STARTED",
       ],
@@ -386,6 +387,7 @@ export const auditBaseline: AuditBaseline = {
         "TRAINING_LOCK_ACQUIRED",
         "TRAINING_LOSS_ANOMALY",
         "TRAINING_LOSS_TREND",
+        "TRAINING_PROGRESS",
         "TRAINING_SLOT_UNAVAILABLE",
         "TRAINING_STARTED",
         "WORK_QUEUED",
@@ -577,10 +579,14 @@ export const auditBaseline: AuditBaseline = {
         "NPZ_COMBINATION_STARTED",
         "NPZ_EXPORT_COMPLETE",
         "NPZ_EXPORT_STARTED",
+        "REPAIR_COMPLETED",
+        "REPAIR_FAILED",
         "WORK_QUEUED",
       ],
       hears: [
+        "DATA_SYNC_FAILED",
         "EXPORT_TRIGGERED",
+        "MODEL_CORRUPTED",
         "NEW_GAMES_AVAILABLE",
         "PIPELINE_STAGE_ENTERED",
         "WORK_CANCELLED",
@@ -589,7 +595,7 @@ export const auditBaseline: AuditBaseline = {
       ],
     },
     progress_watchdog: {
-      emits: ["PROGRESS_RECOVERED", "PROGRESS_STALL_DETECTED"],
+      emits: ["DATA_QUALITY_ALERT", "PROGRESS_RECOVERED", "PROGRESS_STALL_DETECTED"],
       hears: [
         "ELO_UPDATED",
         "EVALUATION_PROGRESS",
@@ -600,6 +606,7 @@ export const auditBaseline: AuditBaseline = {
         "PARITY_VALIDATION_STARTED",
         "PROMOTION_STARTED",
         "TRAINING_LOCK_ACQUIRED",
+        "TRAINING_PROGRESS",
         "TRAINING_STARTED",
       ],
     },

@@ -24,7 +24,7 @@ import type {
   Rated,
   StageView,
 } from "./snapshot.ts";
-import { evaluationWork, exportWork, isFor, type StageWork, workOf } from "./stage-work.ts";
+import { evaluationWork, exportWork, isFor, type StageWork, trainingWork, workOf } from "./stage-work.ts";
 import { STAGES } from "./stages.ts";
 import { waitsOf } from "./waits.ts";
 
@@ -150,6 +150,20 @@ const lossesOf = (store: SnapshotPorts["store"], configKey: string): LossPoint[]
       };
     });
 
+/** The losses of the run under way, as its worker said them last. */
+function trainingNow(
+  rows: Rows,
+  configKey: string,
+  at: Iteration,
+  queue: SnapshotPorts["queue"],
+): Pick<ConfigSnapshot, "training"> {
+  const work = rows.get(trainingWork, configKey);
+  if (at.stage !== "training" || work === undefined || !isFor(work, at) || work.state !== "running") return {};
+  const metrics = Object.values(work.jobs).map((id) => queue.show(id)?.metrics)[0];
+  if (metrics?.loss === undefined) return {};
+  return { training: { loss: metrics.loss, validation_loss: metrics.validation_loss ?? null } };
+}
+
 const championView = ({ model, generation, iteration, at, cause }: Crowned): ChampionView => ({
   model,
   generation: generation - 1,
@@ -233,6 +247,7 @@ function configView(
       games_per_second: games / seconds(sinceMs),
       rows: rows.get(exportWork, configKey)?.own.total_rows ?? 0,
       losses: lossesOf(store, configKey),
+      ...trainingNow(rows, configKey, at, ports.queue),
       gates: [...gates, ...runningGate(rows, configKey, config, at, store)],
       champion: champions.at(-1) ?? null,
       champions,

@@ -1,9 +1,10 @@
 import type { Store } from "../router/index.ts";
+import type { ArtifactCatalog } from "../sync/index.ts";
 import type { WorkQueue } from "../work/index.ts";
-import type { ArtifactCatalog } from "./artifacts.port.ts";
 import { autoExport } from "./data/auto-export.daemon.ts";
 import { parityValidator } from "./data/parity-validator.daemon.ts";
 import { qualityMonitor } from "./data/quality-monitor.daemon.ts";
+import type { RebuildPorts } from "./data/rebuild-steps.ts";
 import type { EloServicePorts } from "./evaluation/elo-service.daemon.ts";
 import type { ReadArtifact } from "./evaluation/match-results.ts";
 import { modelCommandsPart } from "./models/commands.ts";
@@ -26,6 +27,9 @@ export interface PipelinePorts {
   /** Baselines that a config's workload can play, weakest first. */
   readonly anchors: EloServicePorts["anchors"];
   readonly strengthOf: StrengthOf;
+  /** Has files looked at again. */
+  readonly verify: RebuildPorts["verify"];
+  readonly nodeId: string;
   /** Nodes that could work now. */
   readonly nodes: () => readonly string[];
   /** RINGRIFT_ALLOW_PENDING_GATE. */
@@ -34,7 +38,8 @@ export interface PipelinePorts {
 
 /** The units of the closed loop, for `app` to put into its registry. */
 export const pipelineUnits = (ports: PipelinePorts) => {
-  const { queue, store, catalog, readArtifact, handOver, engine, anchors, strengthOf, nodes, allowPendingGate } = ports;
+  const { queue, store, catalog, readArtifact, handOver, engine, anchors, strengthOf } = ports;
+  const { verify, nodes, nodeId, allowPendingGate } = ports;
   return [
     ...learningUnits({ queue, store, readArtifact, engine, anchors, artifacts: catalog, allowPendingGate }),
     queuePopulator({ queue, strengthOf, nodes }),
@@ -43,8 +48,8 @@ export const pipelineUnits = (ports: PipelinePorts) => {
     selfplayScheduler({}),
     pipelineOrchestrator({ handOver }),
     qualityMonitor({ catalog, allowPendingGate }),
-    autoExport({ queue, catalog }),
-    progressWatchdog(),
+    autoExport({ queue, catalog, rebuilding: { queue, store, catalog, verify, nodes, nodeId } }),
+    progressWatchdog({ catalog }),
   ] as const;
 };
 

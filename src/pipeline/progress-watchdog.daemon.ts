@@ -1,9 +1,17 @@
 import { defineDaemon, onEach, type UnitContext } from "../daemons/index.ts";
 import type { PayloadFor } from "../events/index.ts";
 import { defineTable } from "../router/index.ts";
+import type { ArtifactCatalog } from "../sync/index.ts";
+import { bookAlarms, watchBooks } from "./book-watch.ts";
 import { eloVelocity } from "./evaluation/statistics/index.ts";
 import { type Iteration, iterations } from "./iteration.ts";
 import type { Stage } from "./stages.ts";
+
+export interface ProgressWatchdogPorts {
+  /** Whose books are watched; none without it. */
+  readonly catalog?: Pick<ArtifactCatalog, "books" | "bookFaults">;
+  readonly settings?: Partial<ProgressWatchdogSettings>;
+}
 
 export interface ProgressWatchdogSettings {
   readonly everyMs: number;
@@ -41,6 +49,7 @@ const SIGNS = [
   "NPZ_COMBINATION_STARTED",
   "TRAINING_LOCK_ACQUIRED",
   "TRAINING_STARTED",
+  "TRAINING_PROGRESS",
   "EVALUATION_STARTED",
   "EVALUATION_PROGRESS",
   "PROMOTION_STARTED",
@@ -50,7 +59,7 @@ const SIGNS = [
 const MOST_POINTS = 500;
 const DAY_MS = 86_400_000;
 
-type Context = UnitContext<"PROGRESS_STALL_DETECTED" | "PROGRESS_RECOVERED">;
+type Context = UnitContext<"PROGRESS_STALL_DETECTED" | "PROGRESS_RECOVERED" | "DATA_QUALITY_ALERT">;
 type ConfigKey = PayloadFor<"PROGRESS_STALL_DETECTED">["config_key"];
 
 /** The stage's own deadline, which the reconciler set when the config entered it; null while it is in time. */
@@ -69,8 +78,11 @@ export function strengthOf({ points }: Rated, now: number, windowMs: number) {
   return eloVelocity(recent.map(({ at, elo, error }) => ({ at: at / DAY_MS, elo, standardError: error })));
 }
 
-/** Holds a deadline for every stage under way and for the gain in strength, and names what stalls. It mends nothing. */
-export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) => {
+/**
+ * Holds a deadline for every stage under way and for the gain in strength, looks whether the books balance, and names what
+ * is wrong. It mends nothing.
+ */
+export const progressWatchdog = ({ catalog, settings: given = {} }: ProgressWatchdogPorts = {}) => {
   const settings = { ...progressWatchdogDefaults, ...given };
 
   const say = (
@@ -142,8 +154,8 @@ export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) 
       "TrainingWatchdogDaemon",
     ],
     dependsOn: ["pipeline_orchestrator", "elo_service"],
-    emits: ["PROGRESS_STALL_DETECTED", "PROGRESS_RECOVERED"],
-    state: { tables: { stalls, strengths, signs } },
+    emits: ["PROGRESS_STALL_DETECTED", "PROGRESS_RECOVERED", "DATA_QUALITY_ALERT"],
+    state: { tables: { stalls, strengths, signs, bookAlarms } },
     on: {
       ...onEach(SIGNS, ({ eventType, payload }, { rows, now }: Context) => {
         if (payload.config_key !== undefined) rows.put(signs, payload.config_key, { event: eventType, at: now });
@@ -161,16 +173,17 @@ export const progressWatchdog = (given: Partial<ProgressWatchdogSettings> = {}) 
       everyMs: settings.everyMs,
       tick(context) {
         for (const [configKey, iteration] of context.rows.list(iterations)) look(configKey, iteration, context);
+        if (catalog !== undefined) watchBooks(context, catalog);
       },
     },
     health: ({ rows }) => {
-      const all = rows.list(stalls);
-      return all.length === 0
-        ? { status: "running", message: "" }
-        : {
-            status: "degraded",
-            message: `stands still: ${all.map(([key, { stage }]) => `${key} in ${stage}`).join(", ")}`,
-          };
+      const still = rows.list(stalls).map(([key, { stage }]) => `${key} in ${stage}`);
+      const wrong = rows.list(bookAlarms).map(([key]) => key);
+      const message = [
+        ...(still.length === 0 ? [] : [`stands still: ${still.join(", ")}`]),
+        ...(wrong.length === 0 ? [] : [`the books do not balance: ${wrong.join(", ")}`]),
+      ].join("; ");
+      return { status: message === "" ? "running" : "degraded", message };
     },
   });
 };

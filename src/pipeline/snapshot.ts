@@ -87,6 +87,8 @@ export interface ConfigSnapshot {
   readonly games_per_second: number;
   readonly rows: number;
   readonly losses: readonly LossPoint[];
+  /** What the run of now says of itself, where one is under way and has said something. */
+  readonly training?: { readonly loss: number; readonly validation_loss: number | null };
   readonly gates: readonly GateView[];
   readonly champion: ChampionView | null;
   /** What was champion when, oldest first. */

@@ -2,6 +2,7 @@ import type { ReadRows } from "../daemons/index.ts";
 import { waitsOfData } from "./data/waits.ts";
 import { iterations, type Wait } from "./iteration.ts";
 import { refusedRollbacks } from "./models/model-rollback.daemon.ts";
+import { rebuildRows, waitsOfRebuilds } from "./rebuild-rows.ts";
 import { evaluationWork, isFor, promotionWork, type StageWork, trainingWork } from "./stage-work.ts";
 import { trainingGates } from "./training/gates-table.ts";
 
@@ -44,5 +45,5 @@ export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWai
         return waitsOfData(rows, configKey);
     }
   };
-  return [...own, ...stage(), ...withdrawn];
+  return [...own, ...stage(), ...withdrawn, ...waitsOfRebuilds(rows.get(rebuildRows, configKey))];
 }

@@ -54,6 +54,8 @@ export interface ArtifactCatalog {
   get(sha256: string): ArtifactRow | undefined;
   /** In the order they were first recorded. */
   list(filter?: ArtifactFilter): ArtifactRow[];
+  /** Those whose files are damaged or gone, the newest loss first. */
+  quarantined(most?: number): ArtifactRow[];
   parentsOf(sha256: string): string[];
   pinsOf(sha256: string): string[];
   pinnedBy(owner: string): string[];
@@ -126,6 +128,12 @@ export function createArtifactCatalog({
         Math.min(limit, MOST_LISTED),
       );
     },
+    // Written out in the words of the partial index: it costs as much as there are damaged files.
+    quarantined: (most = MOST_LISTED) =>
+      store.read<ArtifactRow>(
+        "SELECT * FROM sync_artifacts WHERE state = 'quarantined' ORDER BY idle_since DESC LIMIT ?",
+        Math.min(most, MOST_LISTED),
+      ),
     parentsOf,
     pinsOf: (sha256) => column("SELECT owner AS value FROM sync_pins WHERE sha256 = ? ORDER BY owner", sha256),
     pinnedBy: (owner) => column("SELECT sha256 AS value FROM sync_pins WHERE owner = ? ORDER BY sha256", owner),

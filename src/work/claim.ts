@@ -199,6 +199,7 @@ function lease(parts: QueueParts, plan: Plan, request: ClaimRequest, chosen: rea
       beat_by: beatBy,
       expires_at: expiryOf(waiting, plan.now),
       progress: null,
+      metrics: null,
       stop_reason: null,
       stop_by: null,
       lapsed_attempts: null,

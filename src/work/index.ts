@@ -51,7 +51,7 @@ export {
   type WorkKind,
   type WorkKinds,
 } from "./kinds.ts";
-export type { AfterFailure, BeatAnswer, Progress } from "./lease.ts";
+export { type AfterFailure, type BeatAnswer, boundedMetrics, METRIC_LIMITS, type Progress } from "./lease.ts";
 export { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
 export type { Needs, Offer } from "./needs.ts";
 export type { NodeFigures } from "./node-figures.ts";

@@ -68,6 +68,8 @@ export interface StoredJob extends JobRow {
   readonly dedup_key: string | null;
   readonly batch_id: string | null;
   readonly requested_by: string | null;
+  /** JSON: what the holder of now said last. */
+  readonly metrics: string | null;
   readonly outcome: string | null;
   /** What its holder called the request that got it. */
   readonly claim_id: string | null;

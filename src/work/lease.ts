@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OperatingError } from "../kernel/index.ts";
+import { canonicalJson, OperatingError } from "../kernel/index.ts";
 import { expiryOf } from "./claim.ts";
 import { otherOfItsKey } from "./dedup.ts";
 import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
@@ -23,7 +23,20 @@ export interface Progress {
   /** Share that is done, 0 to 1. */
   readonly progress?: number;
   readonly games?: number;
+  /** A few numbers by name, as in losses; the queue keeps the newest. */
+  readonly metrics?: Readonly<Record<string, number>>;
 }
+
+/** What a beat may carry: more would make every sign of life a load. */
+export const METRIC_LIMITS = { most: 16, name: 64 } as const;
+
+/** The first few finite numbers with short names. */
+export const boundedMetrics = (given: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(given)
+      .filter(([name, value]) => name !== "" && name.length <= METRIC_LIMITS.name && Number.isFinite(value))
+      .slice(0, METRIC_LIMITS.most),
+  );
 
 const isFor = (job: JobRow, ref: LeaseRef) => job.fence === ref.fence && job.node_id === ref.node_id;
 
@@ -72,6 +85,7 @@ export function beatJob(parts: QueueParts, plan: Plan, ref: LeaseRef, how: Progr
   const changes: JobChanges = {
     beat_by: plan.now + parts.lease.silentMs,
     ...(progress === job.progress ? {} : { progress }),
+    ...(how.metrics === undefined ? {} : { metrics: canonicalJson(boundedMetrics(how.metrics)) }),
   };
   const alive = plan.move(job, "beat", job.state, changes);
   if (alive.state === "running")

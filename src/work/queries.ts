@@ -1,3 +1,4 @@
+import type { Json } from "../kernel/index.ts";
 import type { Store } from "../router/index.ts";
 import { type StoredJob, seqOf, workIdOf } from "./job.ts";
 import type { Evidence } from "./kinds.ts";
@@ -26,6 +27,8 @@ export interface JobView {
   readonly started_at: number | null;
   readonly finished_at: number | null;
   readonly progress: number | null;
+  /** What its holder said last of how it goes, as in losses. */
+  readonly metrics: Readonly<Record<string, number>> | null;
   readonly batch_id: string | null;
   readonly dedup_key: string | null;
   /** Of a completed one. */
@@ -58,6 +61,7 @@ function viewOf(row: Joined): JobView {
     started_at: seconds(row.started_at),
     finished_at: seconds(row.finished_at),
     progress: row.progress,
+    metrics: row.metrics === null ? null : (JSON.parse(row.metrics) as Record<string, number>),
     batch_id: row.batch_id,
     dedup_key: row.dedup_key,
     evidence: done ? (outcome as Evidence | null) : null,
@@ -70,6 +74,11 @@ const JOINED = "SELECT j.*, l.work_type, l.config_key FROM work_jobs j JOIN work
 export function showJob(store: Reader, workId: string): JobView | undefined {
   const [row] = store.read<Joined>(`${JOINED} WHERE j.seq = ?`, seqOf(workId));
   return row === undefined ? undefined : viewOf(row);
+}
+
+export function payloadOf(store: Reader, workId: string): Readonly<Record<string, Json>> | undefined {
+  const [row] = store.read<{ payload: string }>("SELECT payload FROM work_inputs WHERE seq = ?", seqOf(workId));
+  return row === undefined ? undefined : (JSON.parse(row.payload) as Record<string, Json>);
 }
 
 export interface JobFilter {

@@ -81,4 +81,9 @@ export const workMigrations: readonly Migration[] = [
       ALTER TABLE work_jobs ADD COLUMN claim_id TEXT;
     `,
   },
+  {
+    id: 3,
+    name: "numbers that holders say while they work",
+    sql: "ALTER TABLE work_jobs ADD COLUMN metrics TEXT;",
+  },
 ];

@@ -20,6 +20,7 @@ export const CHANGING = [
   "expires_at",
   "finished_at",
   "progress",
+  "metrics",
   "stop_reason",
   "stop_by",
   "lapsed_attempts",

@@ -59,6 +59,30 @@ describe("the life of a job", () => {
     expect(w.queue.unfinished).toBe(0);
   });
 
+  test("a beat carries a few numbers, bounded; the newest are kept, and the next holder begins without them", async () => {
+    const w = world();
+    const { work_id } = await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    expect(w.queue.show(work_id)?.metrics).toBeNull();
+    await w.queue.heartbeat(lease, { metrics: { loss: 2.5, policy_loss: 1.5 } });
+    await w.queue.heartbeat(lease, { progress: 0.5 });
+    expect(w.queue.show(work_id)?.metrics).toEqual({ loss: 2.5, policy_loss: 1.5 });
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`m${i}`, i]));
+    await w.queue.heartbeat(lease, { metrics: { ["x".repeat(65)]: 1, odd: Number.NaN, ...many } });
+    expect(Object.keys(w.queue.show(work_id)!.metrics!)).toEqual(Array.from({ length: 16 }, (_, i) => `m${i}`).sort());
+    await w.queue.release(lease, "it leaves");
+    await w.claimOne();
+    expect(w.queue.show(work_id)?.metrics).toBeNull();
+  });
+
+  test("what a job is given can be read for as long as the job is known", async () => {
+    const w = world();
+    const { work_id } = await w.queue.add(selfplay("hex8"));
+    expect(w.queue.payload(work_id)).toEqual({ games: 50 });
+    expect(w.queue.payload("w999")).toBeUndefined();
+  });
+
   test("what was not committed was not said either", async () => {
     const w = world();
     await expect(

@@ -1,5 +1,5 @@
 import type { EventName } from "../events/index.ts";
-import { type Clock, isOperatingError, type OperatingError, type Random } from "../kernel/index.ts";
+import { type Clock, isOperatingError, type Json, type OperatingError, type Random } from "../kernel/index.ts";
 import type { AnyEvent, EventRouter, Store, WriteSet } from "../router/index.ts";
 import { type AddedJob, addJobs } from "./add.ts";
 import { ClaimLines, type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
@@ -32,6 +32,7 @@ import {
   type JobFilter,
   type JobView,
   listJobs,
+  payloadOf,
   type QueueCount,
   type QueueLoad,
   queueCounts,
@@ -298,6 +299,11 @@ export class WorkQueue<K extends string = string> {
 
   show(workId: string): JobView | undefined {
     return showJob(this.#store, workId);
+  }
+
+  /** What a job was given; undefined for one that nobody knows. */
+  payload(workId: string): Readonly<Record<string, Json>> | undefined {
+    return payloadOf(this.#store, workId);
   }
 
   list(filter?: JobFilter): JobView[] {

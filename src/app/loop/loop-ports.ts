@@ -1,5 +1,4 @@
 /** What the closed loop is connected to: the queue, the files of this machine, and who is there. */
-import { readFile, stat } from "node:fs/promises";
 import type { MoreChore } from "../../daemons/index.ts";
 import { type Clock, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import {
@@ -47,12 +46,15 @@ const ANCHORS = ["random", "mcts-100", "mcts-1000"] as const;
 const SWEEP_EVERY_MS = 10 * 60_000;
 const SCRUB_EVERY_MS = 60 * 60_000;
 
+/** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
 async function readArtifact(files: ArtifactStore, sha256: string): Promise<Uint8Array> {
-  const path = files.pathOf(sha256);
-  const { size } = await stat(path);
+  const { size } = await files.stat(sha256);
+  if (size === null) throw new OperatingError("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`);
   if (size > MOST_READ_BYTES)
     throw new OperatingError("ARTIFACT_TOO_LARGE", `${sha256} has ${size} bytes, ${MOST_READ_BYTES} are read at once`);
-  return readFile(path);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of files.read(sha256, 0, size)) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 /** What is asked again and again until it is done: one at a time of a name, and a failure is told, not thrown. */
@@ -75,6 +77,7 @@ export function loopPartsOf(around: LoopSurroundings): LoopParts {
   const engine = createRatingEngine();
   const sync = once(log, "looking through a batch of files");
   const spread = once(log, "handing out a model");
+  const look = once(log, "looking at files again");
   const handOver: HandOver = {
     syncBatch: ({ syncId, configKey, entries }) =>
       sync(syncId, () => desk.syncBatch({ sync_id: syncId, config_key: configKey, entries })),
@@ -89,6 +92,8 @@ export function loopPartsOf(around: LoopSurroundings): LoopParts {
       catalog,
       readArtifact: (sha256) => readArtifact(files, sha256),
       handOver,
+      verify: (sha256s) => look(sha256s.join(), () => desk.verify(sha256s)),
+      nodeId,
       engine,
       anchors: (configKey) => (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
       strengthOf(configKey) {

@@ -6,7 +6,7 @@ import { hash } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { assert, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
-import type { Lease } from "../../work/index.ts";
+import { boundedMetrics, type Lease } from "../../work/index.ts";
 import type { ExecutorPort, WorkResult } from "../../work/worker/index.ts";
 import {
   type ChildEdges,
@@ -147,6 +147,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
           progress({
             ...(total === undefined || total <= 0 ? {} : { progress: Math.min(1, done / total) }),
             ...(games !== undefined && Number.isSafeInteger(games) && games >= 0 ? { games } : {}),
+            ...(metrics === undefined ? {} : { metrics: boundedMetrics(metrics) }),
           });
         },
       });

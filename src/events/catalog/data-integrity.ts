@@ -43,7 +43,6 @@ export const dataIntegrity = defineEvents("data_integrity", {
     about: "Data with too few copies has one more.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId.describe("node that now holds a copy"),
       artifact_hash: artifactHash,
@@ -57,7 +56,6 @@ export const dataIntegrity = defineEvents("data_integrity", {
     about: "Data with too few copies could not be copied.",
     class: "durable",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       node_id: nodeId.describe("node that was to hold a copy"),
       artifact_hash: artifactHash,

@@ -6,6 +6,7 @@ import {
   count,
   durationSeconds,
   error,
+  errorCode,
   flag,
   games,
   jobId,
@@ -40,6 +41,7 @@ export const quality = defineEvents("quality", {
       message,
       failed_games: count("games that are broken").optional(),
       artifact_hash: artifactHash.describe("game segment that holds them").optional(),
+      error_code: errorCode.describe("which trouble it is, where one of severity info can end it").optional(),
     },
   },
   QUALITY_CHECK_REQUESTED: {

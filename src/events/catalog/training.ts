@@ -80,7 +80,6 @@ export const training = defineEvents("training", {
     about: "A training run tells how far it is.",
     class: "volatile",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       config_key: configKey,
       job_id: jobId,

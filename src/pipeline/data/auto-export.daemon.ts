@@ -1,8 +1,10 @@
 import { defineDaemon, onEach } from "../../daemons/index.ts";
 import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
 import { type Iteration, isTurnOf, iterations } from "../iteration.ts";
+import { lostFiles, NO_INPUT, rebuildRows } from "../rebuild-rows.ts";
 import { putChanged, waiting } from "../stage-rows.ts";
-import { beginWork, exportWork, isFor, syncWork } from "../stage-work.ts";
+import { beginWork, exportWork, isFor, type Shard, syncWork } from "../stage-work.ts";
+import { createArtifactRebuilder } from "./artifact-rebuilder.ts";
 import {
   type ExportContext as Context,
   createExportSteps,
@@ -10,10 +12,13 @@ import {
   type ExportTurn as Turn,
   type ExportWork as Work,
 } from "./export-steps.ts";
+import type { RebuildPorts } from "./rebuild-steps.ts";
 import { type ExportBase, exportBases, filesOfShard } from "./shards.ts";
-import { windowOf } from "./window.ts";
+import { windowOf, withoutLost } from "./window.ts";
 
 export interface AutoExportPorts extends ExportPorts {
+  /** How lost files are made again; without it nobody does. */
+  readonly rebuilding?: RebuildPorts;
   readonly settings?: { readonly everyMs?: number };
 }
 
@@ -22,9 +27,11 @@ type ConfigKey = ConfigPlan["config_key"];
 /**
  * Turns the accepted games of an iteration into a training file, chooses the files that training sees, and makes one of the
  * oldest when they become many. A combination that fails is no failure of the stage: the plain files hold the same rows.
+ * Besides, it has files that are lost made again; a training file that nobody can make is left out of the window.
  */
-export const autoExport = ({ queue, catalog, settings = {} }: AutoExportPorts) => {
+export const autoExport = ({ queue, catalog, rebuilding, settings = {} }: AutoExportPorts) => {
   const { exportNow, combineNow } = createExportSteps({ queue, catalog });
+  const rebuilder = rebuilding === undefined ? undefined : createArtifactRebuilder(rebuilding);
 
   const step = (turn: Turn, work: Work): Work => {
     const { context, plan, base } = turn;
@@ -38,10 +45,7 @@ export const autoExport = ({ queue, catalog, settings = {} }: AutoExportPorts) =
     const combined = combineNow(turn, begun, plain);
     if (!("combination" in combined)) return combined;
     const { window, combination } = combined;
-    catalog.join(context).pin(
-      `window:${plan.config_key}`,
-      window.flatMap(filesOfShard).map(({ sha256 }) => sha256),
-    );
+    pinWindow(context, plan.config_key, window);
     return {
       ...begun,
       state: "done",
@@ -91,6 +95,43 @@ export const autoExport = ({ queue, catalog, settings = {} }: AutoExportPorts) =
     return step({ context, plan, iteration, segments: sync.own.accepted, base }, work);
   };
 
+  const pinWindow = (context: Context, key: ConfigKey, window: readonly Shard[]) =>
+    catalog.join(context).pin(
+      `window:${key}`,
+      window.flatMap(filesOfShard).map(({ sha256 }) => sha256),
+    );
+
+  /** Training sees no file that nobody can make again. */
+  const leaveOut = (context: Context, key: ConfigKey): void => {
+    const { rows } = context;
+    const lost = lostFiles(rows.get(rebuildRows, key));
+    if (lost.size === 0) return;
+    const base = rows.get(exportBases, key);
+    if (base !== undefined)
+      putChanged(rows, exportBases, key, { ...base, window: withoutLost(base.window, lost).window });
+    const work = rows.get(exportWork, key);
+    if (work === undefined) return;
+    const { window, left } = withoutLost(work.own.window, lost);
+    if (left.length === 0) return;
+    const note = [...((work.evidence.left_out ?? []) as string[]), ...left];
+    rows.put(exportWork, key, {
+      ...work,
+      own: { ...work.own, window },
+      evidence: { ...work.evidence, left_out: note, window_files: window.length },
+    });
+    pinWindow(context, key, window);
+    context.log.warn("lost training files are left out of the window", { config_key: key, files: left });
+  };
+
+  const lookForLost = async (context: Context, configKey: string): Promise<void> => {
+    await rebuilder?.look(context, configKey);
+    leaveOut(context, configKey as ConfigKey);
+  };
+
+  const lookForAllLost = async (context: Context): Promise<void> => {
+    for (const [key] of context.rows.list(configs)) await lookForLost(context, key);
+  };
+
   const reconcile = (context: Context, configKey: string): void => {
     const { rows } = context;
     const config = rows.get(configs, configKey);
@@ -116,8 +157,10 @@ export const autoExport = ({ queue, catalog, settings = {} }: AutoExportPorts) =
       "NPZ_COMBINATION_STARTED",
       "NPZ_COMBINATION_COMPLETE",
       "NPZ_COMBINATION_FAILED",
+      "REPAIR_COMPLETED",
+      "REPAIR_FAILED",
     ],
-    state: { tables: { exportWork, exportBases } },
+    state: { tables: { exportWork, exportBases, rebuildRows } },
     on: {
       PIPELINE_STAGE_ENTERED: ({ payload }, context: Context) => {
         if (payload.pipeline_stage === "npz_export") reconcile(context, payload.config_key);
@@ -125,14 +168,21 @@ export const autoExport = ({ queue, catalog, settings = {} }: AutoExportPorts) =
       ...onEach(["EXPORT_TRIGGERED", "NEW_GAMES_AVAILABLE"], ({ payload: { config_key } }, context: Context) =>
         reconcile(context, config_key),
       ),
-      ...onEach(["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"], ({ payload }, context: Context) => {
-        if (payload.work_type === "export" && payload.config_key !== undefined) reconcile(context, payload.config_key);
+      ...onEach(["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"], async ({ payload }, context: Context) => {
+        const { work_id, work_type, config_key } = payload;
+        if (config_key === undefined) return;
+        if (work_type === "export") reconcile(context, config_key);
+        const known = Object.values(context.rows.get(rebuildRows, config_key)?.rebuilds ?? {});
+        const lacksInput = "error_code" in payload && payload.error_code === NO_INPUT;
+        if (lacksInput || known.some(({ job }) => job === work_id)) await lookForLost(context, config_key);
       }),
+      ...onEach(["MODEL_CORRUPTED", "DATA_SYNC_FAILED"], (_event, context: Context) => lookForAllLost(context)),
     },
     loop: {
       everyMs: settings.everyMs ?? 2_000,
-      tick(context) {
+      async tick(context) {
         for (const [key] of context.rows.list(configs)) reconcile(context, key);
+        await lookForAllLost(context);
       },
     },
     health: ({ rows }) => {

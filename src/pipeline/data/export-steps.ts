@@ -2,10 +2,12 @@ import type { UnitContext } from "../../daemons/index.ts";
 import type { JobSpecInput, JobView, WorkQueue } from "../../work/index.ts";
 import type { ArtifactCatalog } from "../artifacts.port.ts";
 import type { ConfigPlan } from "../config-plan.ts";
-import { followJobs } from "../followed-jobs.ts";
-import type { Iteration } from "../iteration.ts";
+import { awaitedInput, followJobs } from "../followed-jobs.ts";
+import type { Iteration, Wait } from "../iteration.ts";
+import { INPUT_LOST, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { failed, putJobs, refusedWait, undertakingOf, waiting } from "../stage-rows.ts";
 import type { ArtifactRef, ExportOwn, Segment, Shard, StageWork } from "../stage-work.ts";
+import { exportParameters, samplesNamed } from "./rebuild.ts";
 import {
   combinedHoldout,
   combinedShard,
@@ -30,6 +32,8 @@ export type ExportContext = UnitContext<
   | "NPZ_COMBINATION_STARTED"
   | "NPZ_COMBINATION_COMPLETE"
   | "NPZ_COMBINATION_FAILED"
+  | "REPAIR_COMPLETED"
+  | "REPAIR_FAILED"
 >;
 export type ExportWork = StageWork<ExportOwn>;
 
@@ -46,9 +50,6 @@ const SHARD = "shard";
 const COMBINE = "combine";
 const COMBINE_HOLDOUT = "combine-holdout";
 
-const samplesNamed = (files: readonly Pick<ArtifactRef, "sha256">[]) =>
-  files.map(({ sha256 }, n) => ({ name: `samples-${String(n).padStart(4, "0")}`, sha256 }));
-
 /** The two jobs of an export: the training file of the iteration, and one file of the oldest where there are many. */
 export const createExportSteps = ({ queue, catalog }: ExportPorts) => {
   const specOf = (
@@ -62,8 +63,8 @@ export const createExportSteps = ({ queue, catalog }: ExportPorts) => {
       work_type: "export",
       config_key: plan.config_key,
       payload: {
-        parameters: { mode, format: "npz", ...(mode === "shard" ? { holdout_share: plan.holdout_share } : {}) },
-        inputs: samplesNamed(files),
+        parameters: exportParameters(mode, plan),
+        inputs: samplesNamed(files.map(({ sha256 }) => sha256)),
       },
       batch_id: batch,
       dedup_key: `${batch}:${part}`,
@@ -81,13 +82,26 @@ export const createExportSteps = ({ queue, catalog }: ExportPorts) => {
     ]);
   };
 
-  const jobOf = (work: ExportWork, part: string) => {
+  const jobOf = ({ context, plan }: ExportTurn, work: ExportWork, part: string) => {
     const workId = work.jobs[part];
     if (workId === undefined) return { state: "none" } as const;
-    const { completed, failed: broken } = followJobs(queue, { [part]: workId });
+    const rebuilds = context.rows.get(rebuildRows, plan.config_key) ?? NO_REBUILDS;
+    const followed = followJobs(queue, { [part]: workId }, rebuilds);
+    const { completed, failed: broken } = followed;
     if (completed.length > 0) return { state: "completed", job: completed[0]!.job } as const;
     if (broken.length > 0) return { state: "failed", ...broken[0]! } as const;
-    return { state: "open" } as const;
+    return { state: "open", waits: awaitedInput(followed) } as const;
+  };
+
+  /** Under way: what it waits for, where it lacks an input. */
+  const goingOn = (
+    { context }: ExportTurn,
+    work: ExportWork,
+    ...jobs: readonly { readonly state: string; readonly waits?: readonly Omit<Wait, "since">[] }[]
+  ): ExportWork => {
+    const waits = jobs.flatMap((job) => job.waits ?? []);
+    const others = work.waits.filter((wait) => wait.for !== "input");
+    return waiting(work, context.now, [...others, ...waits]);
   };
 
   /** Its files enter the books as good ones: they follow from accepted files. */
@@ -138,11 +152,11 @@ export const createExportSteps = ({ queue, catalog }: ExportPorts) => {
       tellShards(turn, shards, null);
       return { shards, work };
     }
-    const found = jobOf(work, SHARD);
-    if (found.state === "open") return work;
+    const found = jobOf(turn, work, SHARD);
+    if (found.state === "open") return goingOn(turn, work, found);
     if (found.state === "failed")
       return failed(work, now, {
-        code: "EXPORT_FAILED",
+        code: found.code === INPUT_LOST ? INPUT_LOST : "EXPORT_FAILED",
         message: `export ${found.workId} failed (${found.code}): ${found.reason}`,
         retryable: true,
       });
@@ -196,9 +210,9 @@ export const createExportSteps = ({ queue, catalog }: ExportPorts) => {
       if (next.jobs[COMBINE] !== undefined) context.emit.NPZ_COMBINATION_STARTED({ ...about, artifact_hashes });
       return next;
     }
-    const main = jobOf(work, COMBINE);
-    const held = jobOf(work, COMBINE_HOLDOUT);
-    if (main.state === "open" || held.state === "open") return work;
+    const main = jobOf(turn, work, COMBINE);
+    const held = jobOf(turn, work, COMBINE_HOLDOUT);
+    if (main.state === "open" || held.state === "open") return goingOn(turn, work, main, held);
     for (const broken of [main, held])
       if (broken.state === "failed") return giveUp(`job ${broken.workId} failed (${broken.code}): ${broken.reason}`);
     if (main.state !== "completed") return work;

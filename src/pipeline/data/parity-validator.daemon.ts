@@ -1,8 +1,9 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
 import type { JobSpecInput, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
-import { followJobs } from "../followed-jobs.ts";
+import { awaitedInput, followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations } from "../iteration.ts";
+import { INPUT_LOST, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { excluding, type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
 import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { isFor, type Segment, selfplayWork } from "../stage-work.ts";
@@ -140,7 +141,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
     const asked = Object.fromEntries(
       missing.flatMap(({ part }) => (row.jobs[part] === undefined ? [] : [[part, row.jobs[part]]])),
     );
-    const followed = followJobs(queue, asked);
+    const followed = followJobs(queue, asked, context.rows.get(rebuildRows, key) ?? NO_REBUILDS);
     const samplesOf = (part: string) => segments.find((segment) => segment.part === part)!.samples_file.sha256;
     const checked: Record<string, Check> = { ...row.checked };
     for (const { part, job } of followed.completed)
@@ -154,7 +155,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
     const isAsked = ({ part }: Segment) => row.jobs[part] !== undefined || row.unchecked[part] !== undefined;
     if (followed.open.length > 0) {
       const wait = { for: "parity", actual: segments.length - followed.open.length, required: segments.length };
-      return { ...next, waits: waitsSince(row.waits, now, [wait]) };
+      return { ...next, waits: waitsSince(row.waits, now, [wait, ...awaitedInput(followed)]) };
     }
     if (!missing.every(isAsked)) return next;
     const broken = followed.failed.filter(({ workId }) => !isUnreadable(queue.show(workId)));
@@ -171,7 +172,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
         ended_at: now,
         waits: [],
         failure: {
-          code: isSweeping ? "VALIDATION_REFUSED" : "VALIDATION_FAILED",
+          code: fault.code === INPUT_LOST ? INPUT_LOST : isSweeping ? "VALIDATION_REFUSED" : "VALIDATION_FAILED",
           message: `check ${fault.workId} of part ${fault.part} failed (${fault.code}): ${fault.reason}`,
           retryable: true,
         },

@@ -27,3 +27,23 @@ export const COMBINED_SHARDS = 12;
 /** The shards that are to become one, oldest first; none while there are few. */
 export const toCombine = <S>(window: readonly S[]): readonly S[] =>
   window.length > MOST_SHARDS ? window.slice(0, COMBINED_SHARDS) : [];
+
+/** The window without files that are lost, and what was left out. A shard whose held-out rows are lost stays without them. */
+export function withoutLost<
+  S extends { readonly sha256: string; readonly holdout: { readonly sha256: string } | null },
+>(
+  window: readonly S[],
+  lost: ReadonlySet<string>,
+): { readonly window: readonly S[]; readonly left: readonly string[] } {
+  const left: string[] = [];
+  const kept = window.flatMap((shard) => {
+    if (lost.has(shard.sha256)) {
+      left.push(shard.sha256);
+      return [];
+    }
+    if (shard.holdout === null || !lost.has(shard.holdout.sha256)) return [shard];
+    left.push(shard.holdout.sha256);
+    return [{ ...shard, holdout: null }];
+  });
+  return { window: kept, left };
+}

@@ -3,7 +3,7 @@ import { isOperatingError, type OperatingError } from "../../kernel/index.ts";
 import { defineTable, type Store } from "../../router/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
-import { followJobs } from "../followed-jobs.ts";
+import { awaitedInput, followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations, type Wait } from "../iteration.ts";
 import { champions } from "../models/champion.ts";
 import {
@@ -16,6 +16,7 @@ import {
   sameWaits,
   waitsSince,
 } from "../models/loop-parts.ts";
+import { INPUT_LOST, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
 import { beginWork, type EvaluationOwn, evaluationWork, isFor, type StageWork, trainingWork } from "../stage-work.ts";
 import {
@@ -361,7 +362,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     const { rows, emit } = context;
     const { plan } = rows.get(configs, configKey)!;
     const players = playersOf(configKey);
-    const followed = followJobs(queue, uncounted(given));
+    const followed = followJobs(queue, uncounted(given), rows.get(rebuildRows, configKey) ?? NO_REBUILDS);
     const completed = new Map(followed.completed.map(({ part, job }) => [part, job]));
     let work = given;
     for (;;) {
@@ -406,9 +407,12 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     const lost = followed.failed.find(({ part }) => batchOf(part) === work.own.batches);
     if (lost !== undefined) {
       const message = `job ${lost.workId} (${lost.part}) failed: ${lost.reason}`;
-      refuse(configKey, work, { code: "EVALUATION_JOB_FAILED", message, retryable: true }, context);
+      const code = lost.code === INPUT_LOST ? INPUT_LOST : "EVALUATION_JOB_FAILED";
+      refuse(configKey, work, { code, message, retryable: true }, context);
       return;
     }
+    const [awaited] = awaitedInput(followed);
+    if (work === given && awaited !== undefined) return wait(configKey, given, awaited, context);
     if (work !== given || given.waits.length > 0)
       rows.put(evaluationWork, configKey, { ...work, waits: [], jobs: order(configKey, plan, work, context) });
   };

@@ -9,6 +9,7 @@ import { type Champion, champions, lastGood } from "../models/champion.ts";
 import { championHistory, checkOutcomes, recordCheck } from "../models/champion-rows.ts";
 import { type ConfigKey, cancelJobs, eachConfig, sameWaits, waitsSince } from "../models/loop-parts.ts";
 import { modelEntry } from "../models/registry.ts";
+import { lostFiles, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
 import { addBlocks, batchOf, emptyCounts, partsOfBatch } from "./gate.ts";
 import { appendMatches } from "./ledger.ts";
@@ -385,7 +386,8 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
     if (row === undefined || row.generation !== champion.generation) row = begin(configKey, champion, [], context);
     if (row.state === "regressed") return;
     const corrupted = modelEntry(store, configKey, champion.model)?.corrupted;
-    if (corrupted != null)
+    // A file that is made again is the same champion: only one that is lost for good has to go.
+    if (corrupted != null && lostFiles(rows.get(rebuildRows, configKey)).has(champion.model))
       return condemn(configKey, row, "hash_mismatch", `its file is damaged (${String(corrupted.damage)})`, context);
     if (await followProbe(configKey, row, context)) return;
     row = rows.get(regressions, configKey)!;

@@ -28,4 +28,6 @@ export interface ModelArtifacts {
     /** The whole set that this owner wants kept; an empty one lets all go. */
     pin(owner: string, sha256s: readonly string[]): void;
   };
+  /** What is known of a file; a catalog that cannot say never clears a model of damage. */
+  get?(sha256: string): { readonly state: string; readonly verified_at: number | null } | undefined;
 }

@@ -49,6 +49,11 @@ const same = (a: readonly string[], b: readonly string[] = []): boolean =>
 export const modelCoordinator = ({ store, artifacts, settings: given = {} }: ModelCoordinatorPorts) => {
   const settings = { ...modelCoordinatorDefaults, ...given };
 
+  const isSound = (model: string, since: number): boolean => {
+    const file = artifacts?.get?.(model);
+    return (file?.state === "durable" || file?.state === "in_flight") && (file.verified_at ?? 0) >= since;
+  };
+
   /** Champions with their checkpoints, as far as they are kept, and what the line of training needs. */
   const pin = (configKey: ConfigKey, context: Context) => {
     if (artifacts === undefined) return;
@@ -125,6 +130,10 @@ export const modelCoordinator = ({ store, artifacts, settings: given = {} }: Mod
         }),
       );
     }
+    // The right bytes are there again, whoever brought them.
+    for (const { model, corrupted } of known.values() as Iterable<Partial<ModelEntry> & { model: string }>)
+      if (corrupted != null && isSound(model, Number(corrupted.at)))
+        rows.apply(changeModel({ config_key: configKey, model, now, corrupted: null }));
     pin(configKey, context);
   };
 
@@ -162,6 +171,10 @@ export const modelCoordinator = ({ store, artifacts, settings: given = {} }: Mod
           rows.apply(changeModel({ config_key: payload.config_key, model: payload.model_id, now, regression }));
         },
       ),
+      REPAIR_COMPLETED({ payload: { artifact_hash } }, { rows, now }) {
+        for (const configKey of configsOfModel(store, artifact_hash))
+          rows.apply(changeModel({ config_key: configKey, model: artifact_hash, now, corrupted: null }));
+      },
       MODEL_CORRUPTED({ payload: { model_id, node_id, damage, artifact_hash } }, { rows, now, log }) {
         for (const configKey of configsOfModel(store, artifact_hash)) {
           const entry = modelEntry(store, configKey, artifact_hash)!;

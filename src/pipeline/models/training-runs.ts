@@ -24,7 +24,18 @@ export interface TrainingRun {
   /** All losses and rates that it reported, by name. */
   readonly losses: { readonly [name: string]: Json };
   readonly ended_at: number;
+  /** What its job was given, so that it can be done again; null for a run of long ago. */
+  readonly recipe: { readonly [name: string]: Json } | null;
 }
+
+/** Runs whose recipes are kept, newest first; that of the first model, which is made of nothing, always is. */
+const RECIPES_KEPT = 1_000;
+
+export const recipeMigration = (id: number): Migration => ({
+  id,
+  name: "what training runs were given",
+  sql: "ALTER TABLE training_runs ADD COLUMN recipe TEXT;",
+});
 
 export const trainingRunMigration = (id: number): Migration => ({
   id,
@@ -58,8 +69,8 @@ export const trainingRunMigration = (id: number): Migration => ({
 export const recordRun = defineOperation<TrainingRun, void>("models.trained", (tx, run) => {
   tx.run(
     `INSERT INTO training_runs (config_key, iteration, attempt, job_id, work_id, node_id, model, model_bytes, checkpoint,
-       base_checkpoint, inputs, fresh, steps, rows, loss, losses, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+       base_checkpoint, inputs, fresh, steps, rows, loss, losses, ended_at, recipe)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     run.config_key,
     run.iteration,
     run.attempt,
@@ -77,13 +88,25 @@ export const recordRun = defineOperation<TrainingRun, void>("models.trained", (t
     run.loss,
     canonicalJson(run.losses),
     run.ended_at,
+    run.recipe === null ? null : canonicalJson(run.recipe),
+  );
+  tx.run(
+    "UPDATE training_runs SET recipe = NULL WHERE config_key = ? AND iteration = ? AND iteration > 0",
+    run.config_key,
+    run.iteration - RECIPES_KEPT,
   );
 });
 
-type Stored = Omit<TrainingRun, "inputs" | "losses" | "fresh"> & { inputs: string; losses: string; fresh: number };
+type Stored = Omit<TrainingRun, "inputs" | "losses" | "fresh" | "recipe"> & {
+  inputs: string;
+  losses: string;
+  fresh: number;
+  recipe: string | null;
+};
 
-const runOf = ({ inputs, losses, fresh, ...rest }: Stored): TrainingRun => ({
+const runOf = ({ inputs, losses, fresh, recipe, ...rest }: Stored): TrainingRun => ({
   ...rest,
+  recipe: recipe === null ? null : (JSON.parse(recipe) as TrainingRun["recipe"]),
   fresh: fresh === 1,
   inputs: JSON.parse(inputs) as string[],
   losses: JSON.parse(losses) as TrainingRun["losses"],
@@ -121,3 +144,20 @@ export const checkpointOf = (store: Pick<Store, "read">, configKey: string, mode
     model,
     configKey,
   )[0]?.checkpoint ?? null;
+
+/** The newest run that made a file, be it the model or the checkpoint. */
+export const runThatMade = (
+  store: Pick<Store, "read">,
+  configKey: string,
+  iteration: number,
+  sha256: string,
+): TrainingRun | undefined =>
+  store
+    .read<Stored>(
+      `SELECT * FROM training_runs WHERE config_key = ?1 AND iteration = ?2 AND (model = ?3 OR checkpoint = ?3)
+       ORDER BY attempt DESC LIMIT 1`,
+      configKey,
+      iteration,
+      sha256,
+    )
+    .map(runOf)[0];

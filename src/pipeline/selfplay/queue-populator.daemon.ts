@@ -4,6 +4,7 @@ import { type ConfigRow, configs } from "../config-plan.ts";
 import { suspects, suspectsIn } from "../data/suspects.ts";
 import { followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations, type Wait } from "../iteration.ts";
+import { NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
 import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { isFor, selfplayWork } from "../stage-work.ts";
@@ -131,7 +132,7 @@ export const queuePopulator = ({ queue, strengthOf, nodes, settings: given = {} 
     const order =
       known !== undefined && isFor(known, iteration) ? known : orderFor(context, config, { ...iteration, champion });
 
-    const { open, failed } = followJobs(queue, order.jobs);
+    const { open, failed } = followJobs(queue, order.jobs, rows.get(rebuildRows, key) ?? NO_REBUILDS);
     const lacking = order.wanted.filter((part) => order.jobs[part] === undefined);
     const level = queuePressure(rows);
     const allocation = rows.get(allocations, key);

@@ -3,8 +3,9 @@ import type { JobView, WorkQueue } from "../../work/index.ts";
 import type { ArtifactCatalog } from "../artifacts.port.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
 import { suspects, suspectsIn } from "../data/suspects.ts";
-import { followJobs } from "../followed-jobs.ts";
+import { awaitedInput, followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations, type StageFailure } from "../iteration.ts";
+import { INPUT_LOST, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { failed, putChanged, waiting } from "../stage-rows.ts";
 import { beginWork, isFor, type Segment, type SelfplayOwn, type StageWork, selfplayWork } from "../stage-work.ts";
 import { goals } from "./goals.ts";
@@ -81,10 +82,11 @@ export const selfplayOrchestrator = ({ queue, catalog, settings = {} }: Selfplay
     const followed = followJobs(
       queue,
       Object.fromEntries(Object.entries(order.jobs).filter(([part]) => !have.has(part))),
+      context.rows.get(rebuildRows, configKey) ?? NO_REBUILDS,
     );
     const segments = [...work.own.segments];
     const failures: StageFailure[] = followed.failed.map(({ part, workId, reason, code }) => ({
-      code: "SELFPLAY_JOB_FAILED",
+      code: code === INPUT_LOST ? INPUT_LOST : "SELFPLAY_JOB_FAILED",
       message: `job ${workId} of part ${part} failed (${code}): ${reason}`,
       retryable: true,
     }));
@@ -121,6 +123,7 @@ export const selfplayOrchestrator = ({ queue, catalog, settings = {} }: Selfplay
       ...(failures.length === 0
         ? []
         : [{ for: "open_jobs", actual: `${followed.open.length} run, and ${failures[0]!.message}`, required: 0 }]),
+      ...awaitedInput(followed),
     ]);
   };
 

@@ -3,7 +3,7 @@ import { isOperatingError, type Json } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
-import { followJobs } from "../followed-jobs.ts";
+import { awaitedInput, followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations, type StageFailure, type Wait } from "../iteration.ts";
 import type { ModelArtifacts } from "../models/artifacts.port.ts";
 import {
@@ -17,6 +17,7 @@ import {
   waitsSince,
 } from "../models/loop-parts.ts";
 import { recordRun, type TrainingRun, trainingRuns } from "../models/training-runs.ts";
+import { INPUT_LOST, lostFiles, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
 import { beginWork, exportWork, isFor, type StageWork, type TrainingOwn, trainingWork } from "../stage-work.ts";
 import { waitsOf } from "./gates.ts";
@@ -26,7 +27,7 @@ import { type TrainingEvidence, trainingEvidence } from "./training-evidence.ts"
 import { NEW_LINE, rollbacks, startOf, trainingLines } from "./training-line.ts";
 
 export interface TrainingCoordinatorPorts {
-  readonly queue: Pick<WorkQueue, "join" | "show" | "cancel">;
+  readonly queue: Pick<WorkQueue, "join" | "show" | "cancel" | "payload">;
   readonly store: Pick<Store, "read">;
   /** Where new models are written down; without it nobody keeps books of them. */
   readonly artifacts?: ModelArtifacts;
@@ -50,6 +51,7 @@ export const trainingCoordinatorDefaults: TrainingCoordinatorSettings = {
 const SAID = [
   "WORK_QUEUED",
   "TRAINING_STARTED",
+  "TRAINING_PROGRESS",
   "TRAINING_COMPLETED",
   "TRAINING_FAILED",
   "TRAINING_LOCK_ACQUIRED",
@@ -79,9 +81,18 @@ interface RunEvidence {
   /** Whether it was told that it runs. */
   readonly told: boolean;
   readonly progress: number;
+  /** The loss that was told last; null before the first. */
+  readonly told_loss: number | null;
 }
 const runOf = (work: Work) => work.evidence as unknown as RunEvidence;
 const withRun = (work: Work, run: RunEvidence): Work => ({ ...work, evidence: run as unknown as Work["evidence"] });
+
+/** Where the next run begins. A checkpoint that nobody can make again costs the run its momentum, not its network. */
+function startFor(configKey: ConfigKey, { rows }: Pick<Context, "rows">) {
+  const start = startOf(rows.get(trainingLines, configKey) ?? NEW_LINE, rows.get(rollbacks, configKey));
+  const lost = lostFiles(rows.get(rebuildRows, configKey));
+  return start.checkpoint !== null && lost.has(start.checkpoint) ? { ...start, checkpoint: null } : start;
+}
 
 /** The job of a run. What it is given follows from the plan, the iteration and files by their hash. */
 function jobOf(configKey: ConfigKey, plan: ConfigPlan, run: RunEvidence, iteration: Iteration, context: Context) {
@@ -105,10 +116,7 @@ function jobOf(configKey: ConfigKey, plan: ConfigPlan, run: RunEvidence, iterati
       window_share: plan.window.share,
       window_most: plan.window.most,
     };
-    const start = startOf(
-      context.rows.get(trainingLines, configKey) ?? NEW_LINE,
-      context.rows.get(rollbacks, configKey),
-    );
+    const start = startFor(configKey, context);
     if (start.checkpoint !== null) inputs.push({ name: "checkpoint", sha256: start.checkpoint });
     else if (start.model !== null) inputs.push({ name: "model", sha256: start.model });
   }
@@ -193,8 +201,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
       return refuse(configKey, work, { code: "TRAINING_WITHOUT_DATA", message, retryable: true }, context);
     }
     if (!admit(configKey, work, context)) return;
-    const line = rows.get(trainingLines, configKey) ?? NEW_LINE;
-    const from = fresh ? startOf(NEW_LINE, undefined) : startOf(line, rows.get(rollbacks, configKey));
+    const from = fresh ? startOf(NEW_LINE, undefined) : startFor(configKey, context);
     const run: RunEvidence = {
       fresh,
       inputs: window.map(({ sha256 }) => sha256),
@@ -204,6 +211,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
       rollback: from.rollback,
       told: false,
       progress: 0,
+      told_loss: null,
     };
     const [added] = queue.join(context).addAll([jobOf(configKey, plan, run, iteration, context)]);
     rows.put(trainingWork, configKey, { ...withRun(work, run), waits: [], jobs: { [PART]: added!.work_id } });
@@ -242,6 +250,20 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
         ...(run.base_model === null ? {} : { base_model_id: run.base_model }),
       });
     return withRun(work, { ...run, told: true });
+  };
+
+  /** How far the run is, as often as its job says another loss. */
+  const tellProgress = (configKey: ConfigKey, work: Work, job: JobView, { emit }: Context): Work => {
+    const { loss, validation_loss, epoch = 0 } = job.metrics ?? {};
+    if (loss === undefined || loss <= 0 || loss === runOf(work).told_loss) return work;
+    emit.TRAINING_PROGRESS({
+      config_key: configKey,
+      job_id: jobIdOf(configKey, "training", work),
+      training_epoch: Math.max(0, Math.floor(epoch)),
+      loss,
+      ...(validation_loss === undefined || validation_loss <= 0 ? {} : { validation_loss }),
+    });
+    return withRun(work, { ...runOf(work), told_loss: loss });
   };
 
   /** What the losses say beside those of the runs before. */
@@ -356,6 +378,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
       loss,
       losses: found.numbers,
       ended_at: now,
+      recipe: queue.payload(job.work_id) ?? null,
     };
     rows.apply(recordRun(record));
     const parents = [...run.inputs, ...(run.base_checkpoint === null ? [] : [run.base_checkpoint])];
@@ -395,19 +418,27 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
 
   const follow = (configKey: ConfigKey, given: Work, context: Context) => {
     const { rows, now } = context;
-    const { completed, failed } = followJobs(queue, given.jobs);
+    const followed = followJobs(queue, given.jobs, rows.get(rebuildRows, configKey) ?? NO_REBUILDS);
+    const { completed, failed } = followed;
     const [done] = completed;
     const [lost] = failed;
     if (done !== undefined)
       return complete(configKey, tellStart(configKey, given, done.job, context), done.job, context);
     if (lost !== undefined) {
       const message = `job ${lost.workId} failed: ${lost.reason}`;
-      return refuse(configKey, given, { code: "TRAINING_JOB_FAILED", message, retryable: true }, context);
+      return refuse(
+        configKey,
+        given,
+        { code: lost.code === INPUT_LOST ? INPUT_LOST : "TRAINING_JOB_FAILED", message, retryable: true },
+        context,
+      );
     }
     const job = queue.show(given.jobs[PART]!)!;
-    let work = tellStart(configKey, given, job, context);
+    let work = tellProgress(configKey, tellStart(configKey, given, job, context), job, context);
     const progress = job.progress ?? 0;
     if (progress - runOf(work).progress >= PROGRESS_STEP) work = withRun(work, { ...runOf(work), progress });
+    const waits = waitsSince(work.waits, now, awaitedInput(followed));
+    if (!sameWaits(work.waits, waits)) work = { ...work, waits };
     if (work !== given) rows.put(trainingWork, configKey, work);
     const lock = rows.get(trainingLocks, configKey);
     if (lock !== undefined && lock.expires_at - now < settings.lockMs / 2)

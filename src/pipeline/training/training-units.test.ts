@@ -7,6 +7,7 @@ import {
   train,
   type WorldOptions,
 } from "../../../test/unit/pipeline/learning-world.ts";
+import { loopSnapshot } from "../loop-snapshot.ts";
 import type { ArtifactEntry } from "../models/artifacts.port.ts";
 import { trainingRuns } from "../models/training-runs.ts";
 import { seedFor } from "../seeds.ts";
@@ -146,6 +147,38 @@ describe("training_coordinator", () => {
       model: work.own.model,
     });
     expect(w.troubles()).toEqual([]);
+  });
+
+  test("says each new loss of a run under way once, and the snapshot shows it", async () => {
+    const w = await open();
+    await w.first();
+    await w.exported(1, 1_000);
+    await w.turn("training", 1);
+    const lease = (await w.claim("training"))!;
+    const heard: unknown[] = [];
+    w.router.subscribe("TRAINING_PROGRESS", ({ payload }) => void heard.push(payload));
+    await w.queue.start(lease);
+    const seen = () =>
+      loopSnapshot({ store: w.store, queue: w.queue, catalog: { books: () => [] } }, w.clock.now()).configs[0]!
+        .training;
+    expect(seen()).toBeUndefined();
+    for (const loss of [2.5, 2.25, 2.25]) {
+      await w.queue.heartbeat(lease, { progress: 0.1, metrics: { loss, validation_loss: 2.75 } });
+      await w.pass(3_000);
+    }
+    const job_id = `${w.configKey}:1:training:1`;
+    expect(heard).toEqual(
+      [2.5, 2.25].map((loss) => ({
+        config_key: w.configKey,
+        job_id,
+        training_epoch: 0,
+        loss,
+        validation_loss: 2.75,
+      })),
+    );
+    expect(seen()).toEqual({ loss: 2.25, validation_loss: 2.75 });
+    await w.finish(lease);
+    expect(seen()).toBeUndefined();
   });
 
   test("holds the lock of its config while it runs, and gives it back", async () => {

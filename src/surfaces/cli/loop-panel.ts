@@ -126,8 +126,10 @@ function gamesOf(config: ConfigSnapshot, paint: Paint): Pieces {
   ];
 }
 
-function lossOf({ losses }: ConfigSnapshot, paint: Paint, width: number): Pieces | undefined {
+function lossOf({ losses, training }: ConfigSnapshot, paint: Paint, width: number): Pieces | undefined {
   const last = losses.at(-1);
+  const now: Pieces = training === undefined ? [] : [{ text: `  now ${training.loss.toFixed(3)}`, paint: paint.cyan }];
+  if (last === undefined && now.length > 0) return [label("loss", paint), ...now];
   if (last === undefined) return undefined;
   const totals = losses.map(({ policy_loss, value_loss }) => policy_loss + value_loss);
   const words: Pieces = [
@@ -135,6 +137,7 @@ function lossOf({ losses }: ConfigSnapshot, paint: Paint, width: number): Pieces
     { text: (last.policy_loss + last.value_loss).toFixed(3), paint: paint.bold },
     `  policy ${last.policy_loss.toFixed(3)}  value ${last.value_loss.toFixed(3)}`,
     ...(last.validation_loss === null ? [] : [`  held out ${last.validation_loss.toFixed(3)}`]),
+    ...now,
     "  ",
   ];
   const spark = sparkline(totals, Math.min(SPARK_MOST, width - lengthOf(words)));

@@ -1,8 +1,8 @@
 /** The queue and the node's own affairs over the wire: what `src/work/worker` asks for, in the words of the API. */
 import { z } from "zod";
 import { PROTOCOL } from "../../cluster/index.ts";
-import { OperatingError } from "../../kernel/index.ts";
-import type { Lease, Offer } from "../../work/index.ts";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
+import type { BeatAnswer, Lease, Offer } from "../../work/index.ts";
 import type { Claimed, QueuePort, Reply } from "../../work/worker/index.ts";
 import type { NodeLink } from "./node-link.ts";
 
@@ -20,7 +20,17 @@ const BEAT_MS = 10_000;
 const isClaimed = (value: unknown): value is { leases: Lease[]; retry_after_seconds?: number } =>
   typeof value === "object" && value !== null && Array.isArray((value as { leases?: unknown }).leases);
 
+type Beats = Parameters<QueuePort["beat"]>[0];
+const withoutMetrics = (beats: Beats): Beats =>
+  beats.map(({ ref, progress }) => {
+    if (progress === undefined) return { ref };
+    const { metrics: _, ...rest } = progress;
+    return { ref, progress: rest };
+  });
+
 export function queueOver(link: NodeLink, nodeId: () => string): QueuePort {
+  /** A main process of the version before knows nothing of metrics, and refuses what it does not know. */
+  let tellsMetrics = true;
   const many = async <T>(
     path: string,
     body: object,
@@ -45,7 +55,18 @@ export function queueOver(link: NodeLink, nodeId: () => string): QueuePort {
       };
     },
     start: (leases) => many("start", { leases }, leases.length),
-    beat: (beats) => many("beat", { beats }, beats.length, BEAT_MS),
+    async beat(given) {
+      const say = (beats: Beats) => many<BeatAnswer>("beat", { beats }, beats.length, BEAT_MS);
+      const saysMetrics = tellsMetrics && given.some(({ progress }) => progress?.metrics !== undefined);
+      if (!saysMetrics) return say(withoutMetrics(given));
+      try {
+        return await say(given);
+      } catch (thrown) {
+        if (!isOperatingError(thrown, "INVALID_REQUEST")) throw thrown;
+        tellsMetrics = false;
+        return say(withoutMetrics(given));
+      }
+    },
     complete: (completions) =>
       many(
         "complete",

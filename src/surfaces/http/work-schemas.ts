@@ -1,6 +1,13 @@
 /** What workers say and are told, on the wire. Times are Unix seconds. */
 import { z } from "zod";
-import { evidenceSchema, failureSchema, JOB_STATES, jobSpecSchema, URGENCIES } from "../../work/index.ts";
+import {
+  evidenceSchema,
+  failureSchema,
+  JOB_STATES,
+  jobSpecSchema,
+  METRIC_LIMITS,
+  URGENCIES,
+} from "../../work/index.ts";
 import * as schema from "./schemas.ts";
 
 const nodeId = z.string().regex(/^[\w.:-]{1,200}$/, "must be 1 to 200 letters, digits or . : - _");
@@ -49,7 +56,17 @@ export const beatBody = z.strictObject({
     z.strictObject({
       ref,
       progress: z
-        .strictObject({ progress: z.number().min(0).max(1).optional(), games: z.int().min(0).optional() })
+        .strictObject({
+          progress: z.number().min(0).max(1).optional(),
+          games: z.int().min(0).optional(),
+          metrics: z
+            .record(z.string().min(1).max(METRIC_LIMITS.name), z.number())
+            .refine((metrics) => Object.keys(metrics).length <= METRIC_LIMITS.most, {
+              error: `at most ${METRIC_LIMITS.most} numbers`,
+            })
+            .optional()
+            .describe("A few numbers by name, as in losses; the newest are kept."),
+        })
         .optional(),
     }),
   ),

@@ -134,6 +134,7 @@ const workerRoutes: readonly Route[] = [
         progress: {
           ...(progress.progress === undefined ? {} : { progress: progress.progress }),
           ...(progress.games === undefined ? {} : { games: progress.games }),
+          ...(progress.metrics === undefined ? {} : { metrics: progress.metrics }),
         },
       }));
       return onTheWire(await ports.work!.queue.heartbeatAll(said));
