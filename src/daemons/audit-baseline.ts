@@ -536,6 +536,7 @@ export const auditBaseline: AuditBaseline = {
         "EVALUATION_FAILED",
         "MODEL_EVALUATION_BLOCKED",
         "MODEL_PROMOTED",
+        "NPZ_COMBINATION_COMPLETE",
         "NPZ_COMBINATION_FAILED",
         "NPZ_EXPORT_COMPLETE",
         "PARITY_VALIDATION_COMPLETED",

@@ -12,7 +12,7 @@ export interface ProgressWatchdogSettings {
   readonly strengthMs: number;
 }
 
-export const progressWatchdogDefaults: ProgressWatchdogSettings = {
+const progressWatchdogDefaults: ProgressWatchdogSettings = {
   everyMs: 5_000,
   leastEloPerDay: 12,
   strengthMs: 6 * 3_600_000,
@@ -33,7 +33,7 @@ const strengths = defineTable<Rated>("pipeline_strengths");
 
 /** The last sign that something began for a config: what `why` shows of one that stands still. */
 export type Sign = { readonly event: string; readonly at: number };
-export const signs = defineTable<Sign>("pipeline_signs");
+const signs = defineTable<Sign>("pipeline_signs");
 
 const SIGNS = [
   "PARITY_VALIDATION_STARTED",

@@ -92,7 +92,7 @@ function open(view: LoopView, number: number, failures: Iteration["failures"]): 
 }
 
 /** Failures of this stage in a row, over attempts and iterations: a success of it ends the row. */
-export const failuresInARow = (iteration: Iteration, stage: Stage): number => {
+const failuresInARow = (iteration: Iteration, stage: Stage): number => {
   const reversed = [...iteration.failures].reverse();
   const other = reversed.findIndex((failure) => failure.stage !== stage);
   return other === -1 ? reversed.length : other;

@@ -43,7 +43,8 @@ describe("every answer", () => {
       getArtifact: { sha256 },
       getAlert: { id: alert.id },
     };
-    const readable = mounted.filter(({ method, endless }) => method === "GET" && !endless);
+    // The answers of the loop are held to the table beside its routes, where there is a loop to ask.
+    const readable = mounted.filter(({ method, endless, tag }) => method === "GET" && !endless && tag !== "loop");
     expect(readable.length).toBeGreaterThan(15);
     for (const route of readable) {
       const { status, json, text, type } = await surface.ask("socket", pathOf(route, { ...values, ...ids[route.id] }));
@@ -70,7 +71,7 @@ describe("every answer", () => {
       const path = pathOf(route);
       const head = await surface.ask("socket", path, { method: "HEAD" });
       expect([route.id, head.text]).toEqual([route.id, ""]);
-      expect(head.status).toBeLessThan(500);
+      if (route.answers[head.status] === undefined) expect(head.status).toBeLessThan(500);
       const options = await surface.ask("port", path, { method: "OPTIONS" });
       expect([options.status, options.text]).toEqual([204, ""]);
       expect(options.headers.allow).toContain("GET, HEAD");

@@ -55,7 +55,7 @@ export interface LoopFaults {
   /** A planted fault of the code: units that trust events and never look by themselves. */
   readonly plant?: "no-ticks";
 }
-export const NO_FAULTS: LoopFaults = { lost: 0, doubled: 0, crash: 0, failing: 0, poisoned: false };
+const NO_FAULTS: LoopFaults = { lost: 0, doubled: 0, crash: 0, failing: 0, poisoned: false };
 
 export interface LoopReport {
   /** What was made, freed of times, names of nodes and numbers of jobs: it must not depend on luck. */

@@ -24,7 +24,7 @@ export const producerHistories = defineTable<ProducerHistory>("pipeline_producer
 export const ITERATIONS_KEPT = 12;
 
 /** Chance to suspect anybody in a batch when all are honest. Their games are then played again by others, which settles it. */
-export const SUSPECT_ALPHA = 0.001;
+const SUSPECT_ALPHA = 0.001;
 
 /**
  * Games change as models do, and producers take part in iterations by different amounts: whatever is pooled over iterations
@@ -51,7 +51,7 @@ const pool = (sums: readonly (Sums | undefined)[]): Sums | undefined => {
  * positions are those of this batch. Positions of one game come together or not at all, so a game counts as one of them:
  * to count each position would find differences where there is only luck.
  */
-export function recordsOf(batch: readonly ProducerGames[], history: readonly ProducerGames[]): ProducerRecord[] {
+function recordsOf(batch: readonly ProducerGames[], history: readonly ProducerGames[]): ProducerRecord[] {
   const all = [...history, ...batch];
   const totals = new Map<number, Figures>();
   for (const iteration of new Set(all.map((one) => one.iteration)))

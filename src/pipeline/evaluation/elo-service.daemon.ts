@@ -63,7 +63,7 @@ const MOST_RATED = 500;
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /** The anchor in the middle of the ladder: its interval is the narrowest, so ratings against it are. */
-export const zeroOf = (anchors: readonly string[], firstChampion: string | undefined): string | null =>
+const zeroOf = (anchors: readonly string[], firstChampion: string | undefined): string | null =>
   anchors[Math.floor(anchors.length / 2)] ?? firstChampion ?? null;
 
 /**

@@ -33,7 +33,7 @@ const broken = (code: string, message: string, hint: string) =>
   new OperatingError(code, message, { retryable: true, hint });
 
 /** A number that a job reported, whether it was whole or not. */
-export const metricOf = (job: JobView, name: string): number | undefined => {
+const metricOf = (job: JobView, name: string): number | undefined => {
   const value = job.evidence?.counts[name] ?? job.evidence?.summary?.[name];
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 };

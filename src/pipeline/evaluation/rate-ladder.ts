@@ -41,7 +41,7 @@ const PRIOR = 0.25;
  * Three and four players: one candidate against several copies of one opponent. In the model of Plackett and Luce the copies
  * are members of equal strength: the candidate wins with its share of the sum, and the opponent with the rest.
  */
-export function teamLadder(tallies: readonly PairTally[], seats: number, zero: string | null): Ladder {
+function teamLadder(tallies: readonly PairTally[], seats: number, zero: string | null): Ladder {
   const names = [...new Set(tallies.flatMap(({ candidate, opponent }) => [candidate, opponent]))].sort();
   const indexOf = new Map(names.map((name, index) => [name, index]));
   const games = new Map(names.map((name) => [name, { games: 0, firsts: 0 }]));

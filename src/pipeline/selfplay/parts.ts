@@ -8,8 +8,8 @@ export type Part = {
 /** More jobs than this for one iteration would only be books: they get larger instead. */
 export const MOST_PARTS = 500;
 
-export const partName = (index: number): string => `p${index}`;
-export const partIndex = (part: string): number => Number(part.slice(1));
+const partName = (index: number): string => `p${index}`;
+const partIndex = (part: string): number => Number(part.slice(1));
 export const byPart = (a: { readonly part: string }, b: { readonly part: string }): number =>
   partIndex(a.part) - partIndex(b.part);
 

@@ -10,6 +10,8 @@ export interface CliIo {
   readonly stdin: NodeJS.ReadableStream;
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** Lines of the terminal, where it is known. */
+  readonly rows?: number;
   /** Whether standard error is a terminal too. */
   readonly errIsTerminal?: boolean;
   /** Aborts on SIGINT and SIGTERM: long commands end cleanly. */

@@ -8,7 +8,7 @@ import { number, plural, printable } from "./text.ts";
 
 const right = (text: string): Cell => ({ text, align: "right" });
 
-export function ledgerLines(books: readonly BooksView[], shell: Pick<Shell, "paint" | "width">): string[] {
+function ledgerLines(books: readonly BooksView[], shell: Pick<Shell, "paint" | "width">): string[] {
   const { paint } = shell;
   const rows = books.map((book): Cell[] => {
     const reasons = Object.entries(book.rejected).map(([reason, games]) => `${number(games)} ${printable(reason)}`);

@@ -17,7 +17,7 @@ export const isPassed = (anchor: Rated, champion: Rated): boolean => champion.lo
  * At most so many rungs, best first: the champion of today, then the anchors nearest to it, then other champions, evenly
  * over the whole climb with the first one among them.
  */
-export function chosenRungs(config: ConfigSnapshot, most: number): Rated[] {
+function chosenRungs(config: ConfigSnapshot, most: number): Rated[] {
   const ladder = config.ladder.toSorted((a, b) => b.elo - a.elo);
   if (ladder.length <= most) return ladder;
   const champion = championRating(config);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AT, healthy, loopSnapshots, opened, threeConfigs } from "../../../test/fixtures/loop-snapshots.ts";
@@ -43,6 +44,11 @@ describe("the live view of the loop", () => {
       "",
       "41 events/s   no alerts   2 workers   up 5 min   2 min left   q or Ctrl-C stops",
     ]);
+  });
+
+  it("is what the manual shows", () => {
+    const page = readFileSync(new URL("../../../docs/51-loop.md", import.meta.url), "utf8");
+    expect(page).toContain(`\`\`\`text\n${draw("healthy").join("\n")}\n\`\`\``);
   });
 
   it("shows little of what has just begun", () => {

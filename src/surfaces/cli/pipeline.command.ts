@@ -38,7 +38,7 @@ function noteOf(config: ConfigSnapshot, at: number): string {
   return `#${gate.iteration} ${VERDICT_WORDS[gate.verdict!]}, ${gateNumbers(gate)}`;
 }
 
-export function pipelineLines({ configs, at }: LoopSnapshot, shell: Pick<Shell, "paint" | "width">): string[] {
+function pipelineLines({ configs, at }: LoopSnapshot, shell: Pick<Shell, "paint" | "width">): string[] {
   const { paint } = shell;
   const right = (text: string): Cell => ({ text, align: "right" });
   const rows = configs.map((config): Cell[] => {

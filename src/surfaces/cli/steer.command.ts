@@ -13,7 +13,7 @@ interface SteerOptions {
 
 const valueWords = (value: string | number | null): string => (value === null ? "nothing" : shortModel(String(value)));
 
-export function decidedLines({ config_key, applied, changes }: LoopDecided): string[] {
+function decidedLines({ config_key, applied, changes }: LoopDecided): string[] {
   const key = printable(config_key);
   if (changes.length === 0) return [`${key}: there is nothing to do`];
   const lines = changes.map(

@@ -29,16 +29,16 @@ import {
 import { defineKind, type EvidenceInput, type Lease, type WorkKinds, WorkQueue } from "../../../src/work/index.ts";
 import { driver } from "../../support/virtual-time.ts";
 
-export const CONFIG = "tictac_2p";
-export const PLENTY = { cpu: 1_000, gpu: 1_000, memory_gb: 100_000, gpu_memory_gb: 100, tags: [] as string[] };
+const CONFIG = "tictac_2p";
+const PLENTY = { cpu: 1_000, gpu: 1_000, memory_gb: 100_000, gpu_memory_gb: 100, tags: [] as string[] };
 
 const own = [modelsModule, evaluationModule];
-export const learningModules: readonly StoreModule[] = [
+const learningModules: readonly StoreModule[] = [
   ...storeModules.filter(({ name }) => !own.some((module) => module.name === name)),
   ...own,
 ];
 
-export const learningKinds = {
+const learningKinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),
   training: defineKind({ evidence: { outputs: 1, counts: [] } }),
   evaluation: defineKind({ evidence: { outputs: 0, counts: ["games"] } }),

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { didYouMean, OperatingError } from "../../../kernel/index.ts";
 import * as loop from "../loop-schemas.ts";
 import type { ControlPorts, LoopDecision, LoopPort } from "../ports.ts";
+import { PROBLEM_TYPE } from "../problem.ts";
 import { type Route, route } from "../route.ts";
+import { problem } from "../schemas.ts";
 
 const tag = "loop";
 const WHOLE_ID_CHARACTERS = 64;
@@ -51,7 +53,9 @@ const decisionOf = (actor: string, body: z.output<typeof loop.decisionBody>): Lo
 
 const looking = { tag, scope: "read", limit: "read" } as const;
 const deciding = { tag, scope: "operator", limit: "write", method: "POST", body: loop.decisionBody } as const;
-const decided = { 200: { about: "What it changed, or would.", schema: loop.decided } };
+const NOT_HERE = { 503: { about: "No loop runs in this process.", schema: problem, type: PROBLEM_TYPE } } as const;
+const answering = (about: string, schema: z.ZodType) => ({ 200: { about, schema }, ...NOT_HERE });
+const decided = answering("What it changed, or would.", loop.decided);
 
 const lookingRoutes: readonly Route[] = [
   route({
@@ -60,7 +64,7 @@ const lookingRoutes: readonly Route[] = [
     method: "GET",
     path: "/v1/loop",
     summary: "Where every config stands: stages, games, losses, gates, champion, ladder, waits.",
-    answers: { 200: { about: "The loop as it is now.", schema: loop.snapshot } },
+    answers: answering("The loop as it is now.", loop.snapshot),
     handle: ({ ports }) => loopOf(ports).snapshot(),
   }),
   route({
@@ -71,7 +75,7 @@ const lookingRoutes: readonly Route[] = [
     summary: "The stages of a config that have ended, newest first, each with its evidence or its failure.",
     params: loop.configParams,
     query: loop.historyQuery,
-    answers: { 200: { about: "One row for each attempt.", schema: z.object({ history: z.array(loop.ended) }) } },
+    answers: answering("One row for each attempt.", z.object({ history: z.array(loop.ended) })),
     async handle({ ports, params: { config }, query: { stage, limit } }) {
       const port = await loopWith(ports, config);
       const rows = await port.history({ configKey: config, limit, ...(stage === undefined ? {} : { stage }) });
@@ -87,7 +91,7 @@ const lookingRoutes: readonly Route[] = [
     path: "/v1/models",
     summary: "Models, newest first.",
     query: loop.modelQuery,
-    answers: { 200: { about: "Those that fit.", schema: z.object({ models: z.array(loop.model) }) } },
+    answers: answering("Those that fit.", z.object({ models: z.array(loop.model) })),
     async handle({ ports, query: { config_key, stage, limit } }) {
       const models = await loopOf(ports).models({
         limit,
@@ -104,7 +108,7 @@ const lookingRoutes: readonly Route[] = [
     path: "/v1/models/{id}",
     summary: "One model: its losses, its gate, what it was made of, and what it was when.",
     params: loop.modelParams,
-    answers: { 200: { about: "The model.", schema: loop.modelDetails } },
+    answers: answering("The model.", loop.modelDetails),
     async handle({ ports, params: { id } }) {
       const port = loopOf(ports);
       const found = await port.model(await modelIdOf(port, id));
@@ -118,7 +122,7 @@ const lookingRoutes: readonly Route[] = [
     method: "GET",
     path: "/v1/ledger",
     summary: "The books of every config: games produced, durable, in flight and rejected.",
-    answers: { 200: { about: "One for each config.", schema: z.object({ books: z.array(loop.books) }) } },
+    answers: answering("One for each config.", z.object({ books: z.array(loop.books) })),
     handle: async ({ ports }) => ({ books: await loopOf(ports).books() }),
   }),
   route({
@@ -129,7 +133,7 @@ const lookingRoutes: readonly Route[] = [
     summary: "Where a game, a file, a model or a job comes from, and what came of it.",
     limit: "heavy",
     params: loop.lineageParams,
-    answers: { 200: { about: "A graph.", schema: loop.lineage } },
+    answers: answering("A graph.", loop.lineage),
     async handle({ ports, params: { id } }) {
       const found = await loopOf(ports).lineage(id);
       if (found === undefined)
