@@ -1,5 +1,5 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
-import { isOperatingError, messageOf } from "../../kernel/index.ts";
+import { isOperatingError } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import type { WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
@@ -127,12 +127,12 @@ export const eloService = (ports: EloServicePorts) => {
         );
         for (const player of [candidate, opponent]) delete failures[player];
       } catch (thrown) {
-        if (!isOperatingError(thrown)) continue;
+        if (!isOperatingError(thrown)) throw thrown;
         if (thrown.retryable && !thrown.code.startsWith("MATCH_")) continue;
         log.warn("rating games brought no result", {
           config_key: configKey,
           work_id: job.work_id,
-          error: messageOf(thrown),
+          error: thrown.message,
         });
         blame(part);
       }

@@ -1,5 +1,5 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
-import { isOperatingError, messageOf, type OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, type OperatingError } from "../../kernel/index.ts";
 import { defineTable, type Store } from "../../router/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
@@ -369,13 +369,14 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
       try {
         batch = await nextBatch(configKey, work, completed);
       } catch (thrown) {
-        if (isOperatingError(thrown) && (thrown.code.startsWith("MATCH_") || !thrown.retryable))
+        if (!isOperatingError(thrown)) throw thrown;
+        if (thrown.code.startsWith("MATCH_") || !thrown.retryable)
           return refuse(configKey, work, { ...thrown, message: thrown.message, retryable: true }, context);
         // What cannot be read at the moment may be readable soon.
         return wait(
           configKey,
           given,
-          { for: "the results of its games", actual: messageOf(thrown), required: null },
+          { for: "the results of its games", actual: thrown.message, required: null },
           context,
         );
       }

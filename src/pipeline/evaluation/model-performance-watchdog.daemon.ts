@@ -1,5 +1,5 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
-import { isOperatingError, messageOf } from "../../kernel/index.ts";
+import { isOperatingError } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
@@ -319,15 +319,14 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
     try {
       row = await countBatch(configKey, plan, given, completed, context);
     } catch (thrown) {
-      const waits = waitsSince(given.waits, context.now, [
-        { for: "the results of its games", actual: messageOf(thrown), required: null },
-      ]);
-      // Results that are wrong say nothing of the champion: others have to play.
-      if (isOperatingError(thrown) && !thrown.code.startsWith("MATCH_") && thrown.retryable) {
-        if (!sameWaits(given.waits, waits)) put(configKey, { ...given, waits }, context);
-        return;
-      }
-      return close(configKey, { ...given, state: "undecided", reason: messageOf(thrown) }, context);
+      if (!isOperatingError(thrown)) throw thrown;
+      // Results that are wrong or lost say nothing of the champion.
+      if (thrown.code.startsWith("MATCH_") || !thrown.retryable)
+        return close(configKey, { ...given, state: "undecided", reason: thrown.message }, context);
+      const wait = { for: "the results of its games", actual: thrown.message, required: null };
+      const waits = waitsSince(given.waits, context.now, [wait]);
+      if (!sameWaits(given.waits, waits)) put(configKey, { ...given, waits }, context);
+      return;
     }
     if (row === undefined) {
       const { failed } = followed;

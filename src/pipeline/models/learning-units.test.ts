@@ -48,3 +48,47 @@ describe("a round from training to promotion", () => {
     expect(w.troubles()).toEqual([]);
   });
 });
+
+describe("model_coordinator", () => {
+  test("follows a model through its life, with its lineage, losses and verdict", async () => {
+    const w = await open();
+    const old = await w.first();
+    const better = await w.trained(1, 300);
+    const entry = (model: string) => modelEntries(w.store).find((each) => each.model === model)!;
+    await w.pass(1_100);
+    expect(entry(better)).toMatchObject({ state: "training", verdict: null, base_checkpoint: entry(old).checkpoint });
+    expect(entry(better).losses).toMatchObject({ policy_loss: 1.2, validation_loss: 1.9 });
+    await w.turn("evaluation", 1);
+    await w.pass(1_100);
+    expect(entry(better).state).toBe("evaluating");
+    await w.evaluated(1);
+    await w.pass(1_100);
+    expect(entry(better)).toMatchObject({ state: "staging", verdict: { verdict: "promote" } });
+    await w.turn("promotion", 1);
+    await w.pass(1_100);
+    expect([entry(better).state, entry(old).state]).toEqual(["production", "archived"]);
+    expect(w.troubles()).toEqual([]);
+  });
+
+  test("pins champions, what one may go back to, and the candidate, and says so only when that changes", async () => {
+    const said: [owner: string, sha256s: readonly string[]][] = [];
+    const artifacts = {
+      join: () => ({
+        record: () => undefined,
+        accept: () => undefined,
+        pin: (owner: string, sha256s: readonly string[]) => void said.push([owner, sha256s]),
+      }),
+    };
+    const w = await open({ artifacts });
+    const old = await w.first();
+    const better = await w.round(1, 300);
+    await w.pass(2_100);
+    const held = (owner: string) => said.findLast(([name]) => name === `${owner}:${w.configKey}`)![1];
+    const checkpoints = modelEntries(w.store).map(({ checkpoint }) => checkpoint!);
+    expect(held("champions")).toEqual([old, better, ...checkpoints].sort());
+    expect(held("candidates")).toEqual([better, w.row(trainingWork)!.own.checkpoint].sort());
+    const before = said.length;
+    await w.pass(10_000);
+    expect(said).toHaveLength(before);
+  });
+});

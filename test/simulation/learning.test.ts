@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { CALM, type LearningFaults, simulateLearning } from "./learning-world.ts";
+
+const ROUGH: LearningFaults = { drop: 0.2, double: 0.2, crash: 0.004, death: 0.05 };
+const SEEDS = Array.from({ length: 12 }, (_, i) => i + 1);
+
+describe("training, evaluation and promotion under faults", () => {
+  test("with events dropped and doubled, workers that die and crashes at commits, the same champions come about", async () => {
+    const calm = await simulateLearning(1, CALM);
+    expect(calm).toMatchObject({ ended: true, violations: [], crashes: 0, dropped: 0 });
+    expect(calm.champions.filter((line) => line.includes(" gate ")).length).toBeGreaterThanOrEqual(2);
+    expect(calm.verdicts.map((line) => line.split(" ")[1])).toEqual([
+      "promote",
+      "promote",
+      "promote",
+      "reject",
+      "inconclusive",
+      "promote",
+    ]);
+    let crashes = 0;
+    let dropped = 0;
+    let doubled = 0;
+    for (const seed of SEEDS) {
+      const rough = await simulateLearning(seed, ROUGH);
+      expect(rough.violations, `seed ${seed}`).toEqual([]);
+      expect(rough.ended, `seed ${seed}`).toBe(true);
+      expect(rough.verdicts, `seed ${seed}`).toEqual(calm.verdicts);
+      expect(rough.champions, `seed ${seed}`).toEqual(calm.champions);
+      crashes += rough.crashes;
+      dropped += rough.dropped;
+      doubled += rough.doubled;
+    }
+    // The faults were there.
+    expect(crashes).toBeGreaterThan(10);
+    expect(dropped).toBeGreaterThan(100);
+    expect(doubled).toBeGreaterThan(100);
+  });
+
+  test("with every event dropped the ticks alone come to the same", async () => {
+    const calm = await simulateLearning(1, CALM);
+    const deaf = await simulateLearning(2, { ...CALM, drop: 1 });
+    expect(deaf).toMatchObject({ ended: true, violations: [], champions: calm.champions, verdicts: calm.verdicts });
+  });
+
+  test("a second crown for one verdict would be seen", async () => {
+    const { violations } = await simulateLearning(1, CALM, 3, "second-crown");
+    expect(violations).not.toEqual([]);
+  });
+});
