@@ -129,9 +129,14 @@ export async function startLoop(own: Owned, options: LoopOptions): Promise<Runni
   };
 }
 
+export const sha256OfText = (text: string): string => createHash("sha256").update(text).digest("hex");
 export const sha256Of = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
 export const artifactPath = (dataDir: string, sha256: string): string =>
   join(dataDir, "artifacts", sha256.slice(0, 2), sha256);
+
+/** What units of this process have thrown. */
+export const unitErrors = ({ main }: Pick<RunningLoop, "main">): string[] =>
+  main.units.status().flatMap(({ name, recent_errors }) => recent_errors.map(({ error }) => `${name}: ${error}`));
 
 /** What must hold of a loop at its end, whatever happened on the way. */
 export function soundness({ main, dataDir }: RunningLoop, configKey: string = CONFIG) {
@@ -143,6 +148,7 @@ export function soundness({ main, dataDir }: RunningLoop, configKey: string = CO
     balanced: books.balanced,
     inFlight: books.in_flight,
     deadLetters: pending + retrying,
+    unitErrors: unitErrors({ main }),
     audit: main.audit().findings.filter(({ fails, excuse }) => fails && excuse === null),
     championIsWhole: champion !== null && sha256Of(artifactPath(dataDir, champion.model)) === champion.model,
     /** One crowning by a gate for each iteration at most. */
@@ -173,6 +179,7 @@ export const SOUND: ReturnType<typeof soundness> = {
   balanced: true,
   inFlight: 0,
   deadLetters: 0,
+  unitErrors: [],
   audit: [],
   championIsWhole: true,
   crownedTwice: [],
