@@ -26,7 +26,7 @@ import type {
 } from "./snapshot.ts";
 import { evaluationWork, exportWork, isFor, type StageWork, trainingWork, workOf } from "./stage-work.ts";
 import { STAGES } from "./stages.ts";
-import { waitsOf } from "./waits.ts";
+import { type UnitWait, waitsOf } from "./waits.ts";
 
 export interface SnapshotPorts {
   readonly store: Pick<Store, "read">;
@@ -52,6 +52,26 @@ function progressOf(queue: SnapshotPorts["queue"], { jobs }: Pick<StageWork, "jo
     return sum + (job?.state === "completed" ? 1 : (job?.progress ?? 0));
   }, 0);
   return Math.min(1, done / ids.length);
+}
+
+/** Jobs of the stage of which nobody does any: what is missing is somebody who works. */
+function idleJobs(rows: Rows, configKey: string, at: Iteration, queue: SnapshotPorts["queue"]): UnitWait[] {
+  const work = rows.get(workOf[at.stage] as typeof workOf.selfplay, configKey);
+  if (work === undefined || !isFor(work, at) || at.state !== "running") return [];
+  const jobs = Object.values(work.jobs).flatMap((id) => queue.show(id) ?? []);
+  const open = jobs.filter(({ state }) => state === "pending" || state === "delayed" || state === "blocked");
+  if (open.length === 0 || jobs.some(({ state }) => state === "claimed" || state === "running")) return [];
+  const kinds = [...new Set(open.map(({ work_type }) => work_type))].join(", ");
+  const since = Math.min(...open.map(({ queued_at }) => queued_at)) * 1_000;
+  return [
+    {
+      unit: "work_queue",
+      for: "a worker",
+      actual: `${open.length} jobs wait`,
+      required: `one that does ${kinds}`,
+      since,
+    },
+  ];
 }
 
 function stagesOf(rows: Rows, configKey: string, at: Iteration, ports: SnapshotPorts, now: number): StageView[] {
@@ -235,7 +255,10 @@ function configView(
       stage_since: seconds(at.stage_since),
       deadline: seconds(at.deadline),
       stages: stagesOf(rows, configKey, at, ports, now),
-      waits: waitsOf(rows, configKey).map((wait) => ({ ...wait, since: seconds(wait.since) })),
+      waits: [...waitsOf(rows, configKey), ...idleJobs(rows, configKey, at, ports.queue)].map((wait) => ({
+        ...wait,
+        since: seconds(wait.since),
+      })),
       failures: at.failures.map(({ code, message, retryable, stage, at: when }) => ({
         code,
         message,

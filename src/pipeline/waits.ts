@@ -1,6 +1,7 @@
 import type { ReadRows } from "../daemons/index.ts";
 import { waitsOfData } from "./data/waits.ts";
 import { iterations, type Wait } from "./iteration.ts";
+import { champions } from "./models/champion.ts";
 import { refusedRollbacks } from "./models/model-rollback.daemon.ts";
 import { rebuildRows, waitsOfRebuilds } from "./rebuild-rows.ts";
 import { evaluationWork, isFor, promotionWork, type StageWork, trainingWork } from "./stage-work.ts";
@@ -13,7 +14,9 @@ export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWai
   const at = rows.get(iterations, configKey);
   if (at === undefined) return [];
   const own = at.waits.map((wait) => ({ unit: "pipeline_orchestrator", ...wait }));
-  const withdrawn = (rows.get(refusedRollbacks, configKey)?.waits ?? []).map((wait) => ({
+  const refused = rows.get(refusedRollbacks, configKey);
+  const isStillChampion = refused?.generation === rows.get(champions, configKey)?.generation;
+  const withdrawn = (isStillChampion ? (refused?.waits ?? []) : []).map((wait) => ({
     unit: "model_rollback",
     ...wait,
   }));
@@ -45,5 +48,41 @@ export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWai
         return waitsOfData(rows, configKey);
     }
   };
-  return [...own, ...stage(), ...withdrawn, ...waitsOfRebuilds(rows.get(rebuildRows, configKey))];
+  return [
+    ...own,
+    ...stage(),
+    ...withdrawn,
+    ...waitsOfRebuilds(rows.get(rebuildRows, configKey)),
+    ...lastRound(rows, configKey, at.iteration),
+  ];
+}
+
+/** Rounds that went on without what they are for: it is over in a moment, and the reason must be seen all the same. */
+function lastRound(rows: Pick<ReadRows, "get">, configKey: string, iteration: number): UnitWait[] {
+  const isLast = (work: Pick<StageWork, "iteration"> | undefined) =>
+    work !== undefined && work.iteration >= iteration - 1;
+  const training = rows.get(trainingWork, configKey);
+  const skipped = (isLast(training) ? (training?.evidence.skipped ?? []) : []) as unknown as readonly Wait[];
+  const promotion = rows.get(promotionWork, configKey);
+  const isOvertaken = isLast(promotion) && promotion?.evidence.decision === "overtaken";
+  return [
+    ...skipped.map(({ for: gate, actual, required }) => ({
+      unit: "training_trigger",
+      for: `${gate}; iteration ${training!.iteration} went on without training`,
+      actual,
+      required,
+      since: training!.since,
+    })),
+    ...(isOvertaken
+      ? [
+          {
+            unit: "auto_promotion",
+            for: `a champion that stays; iteration ${promotion.iteration} went on without promotion`,
+            actual: String(promotion.evidence.reason),
+            required: promotion.own.champion,
+            since: promotion.since,
+          },
+        ]
+      : []),
+  ];
 }

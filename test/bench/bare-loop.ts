@@ -3,19 +3,17 @@
  * strong the result is on a ladder of separate games. The yardstick for the coordinated loop.
  */
 import { pathToFileURL } from "node:url";
-import { bradleyTerry, type Match, plackettLuce } from "../../src/pipeline/evaluation/statistics/index.ts";
 import {
   bareLoop,
   createGame,
   createPool,
   DEFAULT_CONFIG_KEY,
   DEFAULT_LOOP,
-  type LadderMatch,
   type LoopConfig,
-  playLadder,
   type RoundReport,
   sprtGate,
 } from "../../src/workloads/arena/index.ts";
+import { type Climb, climb } from "../support/loop-ladder.ts";
 
 export interface BareLoopOptions {
   readonly configKey?: string;
@@ -28,7 +26,7 @@ export interface BareLoopOptions {
   readonly onRound?: (report: RoundReport) => void;
 }
 
-export interface BareLoopResult {
+export interface BareLoopResult extends Climb {
   readonly config_key: string;
   readonly seconds: number;
   readonly workers: number;
@@ -40,30 +38,7 @@ export interface BareLoopResult {
   readonly self_play_seconds: number;
   readonly training_seconds: number;
   readonly gate_seconds: number;
-  /** Of the last champion over the first network, by the ladder, with the ends of a 95 % interval. */
-  readonly elo_gain: { readonly estimate: number; readonly low: number; readonly high: number };
-  readonly ratings: readonly {
-    readonly player: string;
-    readonly elo: number;
-    readonly error: number;
-    readonly games: number;
-  }[];
-  readonly matches: readonly LadderMatch[];
 }
-
-/**
- * The ledger of a ladder as matches of the statistics. With more than two players the opponent sits several times, and a
- * match names nobody twice: its copies are rated apart, and share its wins.
- */
-const ledgerOf = (matches: readonly LadderMatch[], seats: number): Match[] =>
-  matches.flatMap(({ candidate, opponent, wins, draws, losses }) => {
-    const opponents = Array.from({ length: seats - 1 }, (_, i) => (i === 0 ? opponent : `${opponent} (${i + 1})`));
-    const line = (winner: string | null, games: number): Match[] =>
-      games === 0 ? [] : [{ players: [candidate, ...opponents], winner, games }];
-    const shareOf = (i: number) =>
-      Math.floor(((i + 1) * losses) / (seats - 1)) - Math.floor((i * losses) / (seats - 1));
-    return [...line(candidate, wins), ...line(null, draws), ...opponents.flatMap((name, i) => line(name, shareOf(i)))];
-  });
 
 export async function run(options: BareLoopOptions = {}): Promise<BareLoopResult> {
   const { configKey = DEFAULT_CONFIG_KEY, seconds = 60, workers = 2, gamesPerRung = 100 } = options;
@@ -80,16 +55,13 @@ export async function run(options: BareLoopOptions = {}): Promise<BareLoopResult
       ...(options.onRound ? { onRound: options.onRound } : {}),
     });
     const tookMs = performance.now() - startMs;
-    const matches = await playLadder(game, pool, result.champions, {
+    const climbed = await climb(game, pool, result.champions, {
       seed: config.seed ^ 0x1b873593,
       gamesPerRung,
       openingPlies: config.gateOpeningPlies,
       search: config.gateSearch,
       baselines: options.baselines ?? ["mcts-100", "mcts-1000", "mcts-5000", "alphabeta-4"],
     });
-    const rate = game.players === 2 ? bradleyTerry : plackettLuce;
-    const { ratings } = rate(ledgerOf(matches, game.players), { zero: "champion-0" });
-    const last = ratings.find(({ player }) => player === `champion-${result.champions.length - 1}`)!;
     const sum = (of: (round: RoundReport) => number) =>
       result.rounds.reduce((total, round) => total + of(round), 0) / 1000;
     return {
@@ -104,14 +76,7 @@ export async function run(options: BareLoopOptions = {}): Promise<BareLoopResult
       self_play_seconds: sum(({ selfPlayMs }) => selfPlayMs),
       training_seconds: sum(({ trainMs }) => trainMs),
       gate_seconds: sum(({ gateMs }) => gateMs),
-      elo_gain: last.elo,
-      ratings: ratings.map(({ player, elo, standardError, games }) => ({
-        player,
-        elo: Math.round(elo.estimate),
-        error: Math.round(standardError),
-        games,
-      })),
-      matches,
+      ...climbed,
     };
   } finally {
     await pool.close();

@@ -70,7 +70,8 @@ export interface Owned extends AsyncDisposable {
   readonly end: () => Promise<void>;
 }
 
-const environment = (extra: StartOptions["env"]): NodeJS.ProcessEnv => {
+/** The environment of a program that a test starts: that of the test, without the traces of its runner. */
+export const environment = (extra: StartOptions["env"]): NodeJS.ProcessEnv => {
   const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: "1", ...extra };
   // A child is a program of its own, not a part of the test runner.
   for (const name of Object.keys(env)) if (/^(VITEST|NODE_OPTIONS$|FORCE_COLOR$)/.test(name)) delete env[name];

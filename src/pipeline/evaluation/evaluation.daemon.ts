@@ -18,6 +18,7 @@ import {
 } from "../models/loop-parts.ts";
 import { INPUT_LOST, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
+import { putChanged, putJobs, refusedWait } from "../stage-rows.ts";
 import { beginWork, type EvaluationOwn, evaluationWork, isFor, type StageWork, trainingWork } from "../stage-work.ts";
 import {
   addBlocks,
@@ -119,15 +120,17 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
       partsOfBatch(batch, batchBlocks, settings.partsPerBatch),
     ).flat();
 
-  /** The jobs that must be there by now; those that the work has already are left alone. */
-  const order = (configKey: ConfigKey, plan: ConfigPlan, work: Work, context: Context): Work["jobs"] => {
+  /** The work with the jobs that must be there by now; those that it has already are left alone. */
+  const order = (configKey: ConfigKey, plan: ConfigPlan, work: Work, context: Context): Work => {
     const { candidate, opponent, batches } = work.own;
     const batch_id = jobIdOf(configKey, "evaluation", work);
     const parts = partsUpTo(planOf(work.evidence).gate, batches + 1 + settings.batchesAhead).filter(
       ({ name }) => work.jobs[name] === undefined,
     );
-    if (parts.length === 0) return work.jobs;
-    const added = queue.join(context).addAll(
+    if (parts.length === 0) return { ...work, waits: [] };
+    const put = putJobs(
+      queue,
+      context,
       parts.map(({ name, firstBlock, blocks }) => ({
         work_type: "evaluation",
         config_key: configKey,
@@ -145,7 +148,9 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
         requested_by: UNIT,
       })),
     );
-    return { ...work.jobs, ...Object.fromEntries(parts.map(({ name }, i) => [name, added[i]!.work_id])) };
+    if ("refused" in put) return { ...work, waits: waitsSince(work.waits, context.now, [refusedWait(put.refused)]) };
+    const jobs = Object.fromEntries(parts.map(({ name }, i) => [name, put.added[i]!.work_id]));
+    return { ...work, jobs: { ...work.jobs, ...jobs }, waits: [] };
   };
 
   /** Ends the stage without a match, because there is nothing to compare. */
@@ -218,8 +223,16 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
       losses: 0,
       repeated: 0,
     };
-    const work = { ...blank, evidence: evidence as unknown as Work["evidence"] };
-    rows.put(evaluationWork, configKey, { ...work, jobs: order(configKey, plan, work, context) });
+    const known = rows.get(evaluationWork, configKey);
+    const waits = isFor(known, iteration) ? known!.waits : [];
+    const work = order(
+      configKey,
+      plan,
+      { ...blank, waits, evidence: evidence as unknown as Work["evidence"] },
+      context,
+    );
+    putChanged(rows, evaluationWork, configKey, { ...work, since: isFor(known, iteration) ? known!.since : now });
+    if (work.waits.length > 0) return;
     emit.EVALUATION_STARTED({
       config_key: configKey,
       job_id: jobIdOf(configKey, "evaluation", iteration),
@@ -414,7 +427,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     const [awaited] = awaitedInput(followed);
     if (work === given && awaited !== undefined) return wait(configKey, given, awaited, context);
     if (work !== given || given.waits.length > 0)
-      rows.put(evaluationWork, configKey, { ...work, waits: [], jobs: order(configKey, plan, work, context) });
+      putChanged(rows, evaluationWork, configKey, order(configKey, plan, work, context));
   };
 
   const wait = (configKey: ConfigKey, work: Work, what: Omit<Wait, "since">, { rows, now }: Context) => {

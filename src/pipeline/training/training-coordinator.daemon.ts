@@ -19,6 +19,7 @@ import {
 import { recordRun, type TrainingRun, trainingRuns } from "../models/training-runs.ts";
 import { INPUT_LOST, lostFiles, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
+import { putJobs, refusedWait } from "../stage-rows.ts";
 import { beginWork, exportWork, isFor, type StageWork, type TrainingOwn, trainingWork } from "../stage-work.ts";
 import { waitsOf } from "./gates.ts";
 import { holderOf, trainingGates, trainingLocks } from "./gates-table.ts";
@@ -159,8 +160,8 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
     if (lock?.holder === jobId) rows.put(trainingLocks, configKey, { ...lock, holder: null, expires_at: now });
   };
 
-  /** Takes the lock and a slot, or says what is missing. */
-  const admit = (configKey: ConfigKey, work: Work, context: Context): boolean => {
+  /** Whether the lock and a slot are free; says what is missing where they are not. */
+  const isFree = (configKey: ConfigKey, work: Work, context: Context): boolean => {
     const { rows, emit, now } = context;
     const jobId = jobIdOf(configKey, "training", work);
     const lock = rows.get(trainingLocks, configKey);
@@ -181,12 +182,16 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
           allowed_runs: settings.mostRuns,
         });
       wait(configKey, work, [missing], context);
-      return false;
     }
+    return !isLocked && others < settings.mostRuns;
+  };
+
+  const acquire = (configKey: ConfigKey, work: Work, { rows, emit, now }: Context) => {
+    const holder = jobIdOf(configKey, "training", work);
+    const fence = (rows.get(trainingLocks, configKey)?.fence ?? 0) + 1;
     const expires_at = now + settings.lockMs;
-    rows.put(trainingLocks, configKey, { holder: jobId, fence: (lock?.fence ?? 0) + 1, acquired_at: now, expires_at });
-    emit.TRAINING_LOCK_ACQUIRED({ config_key: configKey, job_id: jobId, expires_at: expires_at / 1_000 });
-    return true;
+    rows.put(trainingLocks, configKey, { holder, fence, acquired_at: now, expires_at });
+    emit.TRAINING_LOCK_ACQUIRED({ config_key: configKey, job_id: holder, expires_at: expires_at / 1_000 });
   };
 
   const start = (configKey: ConfigKey, iteration: Iteration, context: Context) => {
@@ -200,7 +205,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
       const message = "the export of this iteration left no file to train on";
       return refuse(configKey, work, { code: "TRAINING_WITHOUT_DATA", message, retryable: true }, context);
     }
-    if (!admit(configKey, work, context)) return;
+    if (!isFree(configKey, work, context)) return;
     const from = fresh ? startOf(NEW_LINE, undefined) : startFor(configKey, context);
     const run: RunEvidence = {
       fresh,
@@ -213,8 +218,10 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
       progress: 0,
       told_loss: null,
     };
-    const [added] = queue.join(context).addAll([jobOf(configKey, plan, run, iteration, context)]);
-    rows.put(trainingWork, configKey, { ...withRun(work, run), waits: [], jobs: { [PART]: added!.work_id } });
+    const put = putJobs(queue, context, [jobOf(configKey, plan, run, iteration, context)]);
+    if ("refused" in put) return wait(configKey, work, [refusedWait(put.refused)], context);
+    acquire(configKey, work, context);
+    rows.put(trainingWork, configKey, { ...withRun(work, run), waits: [], jobs: { [PART]: put.added[0]!.work_id } });
   };
 
   const refuse = (configKey: ConfigKey, work: Work, failure: StageFailure, context: Context, job?: JobView) => {

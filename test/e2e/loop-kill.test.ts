@@ -1,0 +1,35 @@
+/** kill -9 of whoever takes part in the loop: it goes on by itself, and comes to what it would have come to. */
+import { expect, onTestFinished, test, vi } from "vitest";
+import { outcomeOf, planned, QUICK, SOUND, soundness, startLoop } from "../support/loop.ts";
+import { trainUnderKills } from "../support/loop-kills.ts";
+import { owned } from "../support/process.ts";
+import { processesWith } from "./parts/worker-world.ts";
+
+const ROUNDS = 3;
+
+test("kills of programs, workers, the main process and everything change nothing of what it comes to", async () => {
+  const own = owned(onTestFinished);
+  const calm = await startLoop(own, { plans: planned({ ...QUICK, most_iterations: ROUNDS }), slots: 2 });
+  const expected = outcomeOf(await calm.complete());
+  await calm.end();
+  expect(expected.champions.length).toBeGreaterThan(1);
+
+  const { dataDir, lives, kills, faults } = await trainUnderKills(own, {
+    seed: 5,
+    plan: { ...QUICK, most_iterations: undefined },
+    args: ["train", "--headless", "--workers", "2", "--iterations", String(ROUNDS)],
+    victims: ["worker", "main", "program", "everything", "worker", "main", "everything"],
+    mostWaitMs: 4_000,
+  });
+  expect(faults).toEqual([]);
+  expect(lives).toBeGreaterThanOrEqual(3);
+  expect(kills.worker).toBeGreaterThanOrEqual(1);
+  expect(kills.main).toBeGreaterThanOrEqual(1);
+  expect(kills.everything).toBeGreaterThanOrEqual(1);
+  await vi.waitFor(() => expect(processesWith(dataDir)).toEqual([]), { timeout: 20_000 });
+
+  const after = await startLoop(own, { plans: [], dataDir, slots: 0 });
+  onTestFinished(after.end);
+  expect(outcomeOf(after.config())).toEqual(expected);
+  expect(soundness(after)).toEqual(SOUND);
+});

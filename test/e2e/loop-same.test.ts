@@ -1,0 +1,72 @@
+/** What comes of a seeded run follows from its plan: not from events, their order, or whether they come at all. */
+import { beforeAll, expect, test } from "vitest";
+import type { ConfigSnapshot } from "../../src/pipeline/index.ts";
+import {
+  deaf,
+  disturbing,
+  type LoopOptions,
+  outcomeOf,
+  planned,
+  QUICK,
+  SOUND,
+  soundness,
+  startLoop,
+  ticking,
+} from "../support/loop.ts";
+import { owned } from "../support/process.ts";
+
+const TICK_MS = 150;
+
+/** One whole run with one worker slot. */
+async function runOnce(more: Partial<LoopOptions> = {}): Promise<ConfigSnapshot> {
+  await using own = owned();
+  const loop = await startLoop(own, { plans: planned(QUICK), slots: 1, ...more });
+  try {
+    const end = await loop.complete();
+    expect(soundness(loop)).toEqual(SOUND);
+    return end;
+  } finally {
+    await loop.end();
+  }
+}
+
+let reference: ReturnType<typeof outcomeOf>;
+beforeAll(async () => {
+  reference = outcomeOf(await runOnce());
+}, 180_000);
+
+test("the run that the others are compared with has promoted", () => {
+  expect(reference.champions.filter(({ by }) => by === "gate").length).toBeGreaterThanOrEqual(1);
+});
+
+test("two runs with one seed and one worker give the same champion, and another seed gives another", async () => {
+  expect(outcomeOf(await runOnce())).toEqual(reference);
+  const other = outcomeOf(await runOnce({ plans: planned({ ...QUICK, seed: QUICK.seed + 1, most_iterations: 1 }) }));
+  const models = reference.champions.map(({ model }) => model);
+  expect(other.champions.some(({ model }) => models.includes(model))).toBe(false);
+});
+
+test("with every event lost the loop still closes, by its ticks alone, with the same champion", async () => {
+  let heard = 0;
+  const wrapUnit: LoopOptions["wrapUnit"] = (unit) => {
+    const muted = deaf(ticking(TICK_MS)(unit));
+    if (muted.behaviour === unit.behaviour) return unit;
+    return {
+      ...muted,
+      behaviour: {
+        ...muted.behaviour,
+        handle: () => {
+          heard += 1;
+        },
+      },
+    };
+  };
+  expect(outcomeOf(await runOnce({ wrapUnit }))).toEqual(reference);
+  expect(heard).toBeGreaterThan(100);
+});
+
+test("with a fifth of all deliveries lost, doubled or late the champion is the same", async () => {
+  const { wrap, counts } = disturbing(11, 0.2);
+  expect(outcomeOf(await runOnce({ wrapUnit: (unit) => wrap(ticking(TICK_MS)(unit)) }))).toEqual(reference);
+  for (const [how, times] of Object.entries(counts)) expect(times, how).toBeGreaterThan(5);
+});
