@@ -8,7 +8,15 @@ const declare = (...kinds: string[]) => ({
 
 test("the queue takes the kinds of declared workloads, which must bring a file; built-in kinds keep their own rules", () => {
   const kinds = kindsOf([declare("distil", "selfplay"), declare("distil", "render")]);
-  expect(Object.keys(kinds).sort()).toEqual(["distil", "evaluation", "render", "selfplay", "training"]);
+  expect(Object.keys(kinds).sort()).toEqual([
+    "distil",
+    "evaluation",
+    "export",
+    "render",
+    "selfplay",
+    "training",
+    "validation",
+  ]);
   expect(kinds.distil!.evidence).toEqual({ outputs: 1, counts: [] });
   expect(kinds.selfplay!.evidence).toEqual({ outputs: 1, counts: ["games"] });
 });

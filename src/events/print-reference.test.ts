@@ -37,7 +37,6 @@ describe("the reference page", () => {
       - Order: kept per \`config_key\`
       - Repeats: suppressed within the window when \`config_key\` and \`artifact_hash\` are equal
       - Older spellings: \`NPZ_EXPORT_COMPLETED\`, \`EXPORT_COMPLETE\`
-      - Provisional: no part of the system emits it yet
 
       | Field | Type | Required | Meaning |
       | --- | --- | --- | --- |

@@ -114,8 +114,8 @@ describe("a session", () => {
 
 test("events that lack a field of their dedup key are never taken for repeats", async () => {
   const router = fresh();
-  const first = await router.publish("TRAINING_COMPLETED", { config_key: "a_2p" });
-  const second = await router.publish("TRAINING_COMPLETED", { config_key: "b_2p" });
+  const first = await router.publish("PRIORITY_SYNC_COMPLETED", { config_key: "a_2p" });
+  const second = await router.publish("PRIORITY_SYNC_COMPLETED", { config_key: "b_2p" });
   expect([first.suppressed, second.suppressed]).toEqual([null, null]);
 });
 

@@ -14,7 +14,7 @@ afterAll(async () => {
   trace.disable();
 });
 
-const games = { config_key: "hex8_2p", node_id: "n1", games: 3 } as never;
+const games = { config_key: "hex8_2p", new_games: 3, total_games: 3 } as never;
 
 test("publish and handle are spans of the trace that the event names", async () => {
   const { router } = routerOver(builtinRows);

@@ -16,7 +16,14 @@ afterEach(async () => {
   }
 });
 
-const synced = { node_id: "n1", sync_id: "s1", games: 3 };
+const synced = {
+  node_id: "n1",
+  sync_id: "s1",
+  data_type: "games",
+  artifacts: 1,
+  bytes_transferred: 10,
+  duration_seconds: 1,
+};
 
 test("each routing flag hides an event from the subscribers of that view alone", async () => {
   const router = fresh();
@@ -51,7 +58,10 @@ test("an event without a stage twin never shows on the stage bus", async () => {
 test("origin names the view an event came by", async () => {
   const router = fresh();
   const byStage = await router.stageBus.publish({ eventType: "sync_complete", payload: synced, source: "old" });
-  const byData = await router.dataBus.publish({ eventType: "sync_failed", payload: { ...synced, error: "x" } });
+  const byData = await router.dataBus.publish({
+    eventType: "sync_failed",
+    payload: { ...synced, error: "x", retryable: true },
+  });
   const plain = await router.publish("DATA_SYNC_STARTED", synced as never);
   expect([byStage.origin, byStage.eventType, byStage.source]).toEqual(["stage_bus", "DATA_SYNC_COMPLETED", "old"]);
   expect([byData.origin, plain.origin]).toEqual(["data_bus", "router"]);

@@ -150,6 +150,7 @@ describe("precedence", () => {
         rulesFile: undefined,
       },
       localWorkers: 0,
+      loop: { configs: [], allowPendingGate: false },
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
       nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
       work: { leaseSilenceMs: 60_000, pressure: pressurePolicyDefaults },
@@ -400,7 +401,6 @@ describe("all problems at once", () => {
 
 describe("settings whose part does not exist", () => {
   test.each([
-    ["RINGRIFT_ALLOW_PENDING_GATE", "true", "perhaps"],
     ["RINGRIFT_SWIM_ENABLED", "1", "2"],
     ["RINGRIFT_RAFT_ENABLED", "on", "raft"],
   ])("%s is known and checked, and says that it has no effect yet", (variable, right, wrong) => {

@@ -60,7 +60,7 @@ const SMALL = { wide: 8, narrow: 8, games: 2, simulations: 4 };
 
 test("the built-in games play, and what they made is the evidence", async () => {
   const { executor, run } = world();
-  expect(executor.kinds).toEqual(["selfplay", "training", "evaluation"]);
+  expect([...executor.kinds].sort()).toEqual(["evaluation", "export", "selfplay", "training", "validation"]);
   const result = await run({ payload: { parameters: SMALL } });
   expect(result).toMatchObject({ status: "completed", evidence: { counts: { games: 2 } } });
   if (result.status !== "completed") throw new Error("it was not completed");
@@ -95,7 +95,7 @@ test.each([
     "bad_input",
     /cannot be fetched/,
   ],
-  ["a kind that nobody does", { work_type: "export" }, "bad_input", /no workload of this node does export/],
+  ["a kind that nobody does", { work_type: "render" }, "bad_input", /no workload of this node does render/],
 ])("%s is a failure that says so", async (_, lease, failureClass, error) => {
   const result = await world().run(lease as Partial<Lease>);
   expect(result).toMatchObject({
@@ -123,7 +123,7 @@ test("declared programs come before the built-in games, for the configs that the
   const all = workloadList(file, 12);
   expect(workloadFor(all, "selfplay", "hex8_2p")?.name).toBe("mine");
   expect(workloadFor(all, "selfplay", "hex9_2p")?.name).toBe("arena");
-  expect(workloadFor(all, "export", "hex8_2p")).toBeUndefined();
+  expect(workloadFor(all, "render", "hex8_2p")).toBeUndefined();
   expect(all.map(({ declaration }) => declaration.limits.grace_seconds)).toEqual([12, 12]);
   expect(all[0]!.declaration.command).toBe(join(file, "..", "play"));
 });

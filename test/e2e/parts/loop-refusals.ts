@@ -82,8 +82,8 @@ const failing = (scene: Scene, retryable: boolean, before = 0) => {
   const failure = { ...TRY_AGAIN, retryable };
   const failures = Array.from({ length: before }, (_, i) => ({
     ...failure,
-    iteration: 1, stage: "selfplay" as const,
     iteration: 1,
+    stage: "selfplay" as const,
     attempt: i + 1,
     at: scene.now,
   }));
