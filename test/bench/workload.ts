@@ -5,7 +5,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createIds, seededRandom, silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
@@ -27,6 +27,7 @@ import { createGuardian, createRunner, type JobRequest, parseDeclaration } from 
 import { membersOf, processTable } from "../../src/workloads/process/process-table.ts";
 import { MISBEHAVING, openBench } from "../unit/workloads/bench.ts";
 import { atMost, compare, cpuUs } from "./support/measure.ts";
+import { computedUs } from "./support/process-time.ts";
 import { printSections, type Section } from "./support/table.ts";
 
 export const about = "the workload protocol: a job, a child, a guardian, and self-play beside the bare loop";
@@ -35,16 +36,6 @@ const CONFIG_KEY = "othello6_2p";
 
 const memoryKb = (pid: number, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
-
-/** Microseconds that all threads of a process have computed, as the kernel counted them. */
-function computedUs(pid: number | undefined): number {
-  if (pid === undefined) return 0;
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const ns = threads.map((thread) =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]),
-  );
-  return ns.reduce((sum, each) => sum + each, 0) / 1_000;
-}
 
 /**
  * Self-play of the same games: in this process, and through jobs on a resident child. Both write the same two files. The

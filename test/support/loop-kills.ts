@@ -26,6 +26,8 @@ export interface KillOptions {
   /** Longest wait before the next one. */
   readonly mostWaitMs: number;
   readonly log?: (line: string) => void;
+  /** It would go on for ever: at the end it is told to stop. */
+  readonly isEndless?: boolean;
   /** Before each kill, while all are alive. */
   readonly look?: (main: Started, dataDir: string) => void;
 }
@@ -50,6 +52,7 @@ const ENV = {
 
 /** A busy machine is slow, not wrong. */
 const READY_MS = 60_000;
+const STOP_MS = 60_000;
 
 /** What stands on disk, while nobody writes it. */
 export function readFolder<T>(dataDir: string, look: (store: Pick<Store, "read">) => T): T {
@@ -90,7 +93,7 @@ export async function trainUnderKills(own: Owned, options: KillOptions): Promise
 
   const start = async () => {
     lives += 1;
-    const started = own.startCli([...args], { cwd: folder, env: ENV });
+    const started = own.startCli([...args], { cwd: folder, env: { ...ENV, RINGRIFT_DATA_DIR: dataDir } });
     void started.exited.then(({ code }) => {
       if (code === 0) isOver = true;
     });
@@ -102,7 +105,7 @@ export async function trainUnderKills(own: Owned, options: KillOptions): Promise
     program: () => processesWith(join(dataDir, "worker", "slots")).filter((pid) => pid !== main!.pid && !isWorker(pid)),
     worker: () => processesWith(dataDir).filter(isWorker),
     main: () => [main!.pid],
-    everything: () => processesWith(dataDir),
+    everything: () => [...new Set([main!.pid, ...processesWith(dataDir)])],
   };
   const kill = async (victim: Victim) => {
     const found = find[victim]();
@@ -133,7 +136,7 @@ export async function trainUnderKills(own: Owned, options: KillOptions): Promise
     options.look?.(main!, dataDir);
     await kill(victim);
   }
-  const { code, signal } = await main!.exited;
+  const { code, signal } = await (options.isEndless === true ? main!.stop(STOP_MS) : main!.exited);
   if (code !== 0) faults.push(`it ended with ${signal ?? code}: ${main!.lines.slice(-20).join("\n")}`);
   faults.push(...championFaults(dataDir));
   return { dataDir, lives, kills, faults };

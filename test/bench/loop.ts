@@ -1,0 +1,208 @@
+/**
+ * The closed loop through the whole system beside the bare loop, on the same cores in one run: the same games a round, the
+ * same search, the same samples a row, gates of the same length. The two take turns, so that a busy machine slows both.
+ *
+ * Every gate ends at its first look with a promotion, so that both do the same work. What the system does besides (checks of
+ * games, hold-out, ratings, watching champions, files and books) is part of what is measured: the table says where it goes.
+ */
+import { availableParallelism, loadavg } from "node:os";
+import { stageHistory } from "../../src/pipeline/index.ts";
+import { STAGES, type Stage } from "../../src/pipeline/stages.ts";
+import {
+  bareLoop,
+  createGame,
+  createPool,
+  DEFAULT_CONFIG_KEY,
+  DEFAULT_LOOP,
+  type RoundReport,
+} from "../../src/workloads/arena/index.ts";
+import { processesWith } from "../e2e/parts/worker-world.ts";
+import { planned, startLoop } from "../support/loop.ts";
+import { owned } from "../support/process.ts";
+import { atLeast, cpuUs } from "./support/measure.ts";
+import { computedUs } from "./support/process-time.ts";
+import { printSections, type Section } from "./support/table.ts";
+
+export const about = "games and trained samples a second through the whole system, beside the bare loop";
+
+const KEY = DEFAULT_CONFIG_KEY;
+const GATE_BLOCKS = 40;
+const LEAST_RATIO = 0.8;
+
+export interface LoopBenchOptions {
+  readonly rounds?: number;
+  readonly turns?: number;
+  readonly workers?: number;
+}
+
+interface Spent {
+  seconds: number;
+  games: number;
+  samples: number;
+}
+const nothing = (): Spent => ({ seconds: 0, games: 0, samples: 0 });
+const add = (a: Spent, b: Spent): Spent => ({
+  seconds: a.seconds + b.seconds,
+  games: a.games + b.games,
+  samples: a.samples + b.samples,
+});
+
+interface Turn extends Spent {
+  /** Seconds, by what they went into. */
+  readonly parts: Readonly<Record<string, number>>;
+}
+
+async function bareTurn(rounds: number, workers: number, seed: number): Promise<Turn> {
+  const game = createGame(KEY);
+  const pool = createPool(KEY, workers);
+  try {
+    // Threads take a moment to come up; in the system that is over before the first round as well.
+    await bareLoop(game, { ...DEFAULT_LOOP, seed, gamesPerRound: workers, gateBatchBlocks: 1 }, edges(pool, 1));
+    const before = cpuUs();
+    const startMs = performance.now();
+    const result = await bareLoop(game, { ...DEFAULT_LOOP, seed, gateBatchBlocks: GATE_BLOCKS }, edges(pool, rounds));
+    const seconds = (performance.now() - startMs) / 1_000;
+    const sum = (of: (round: RoundReport) => number) =>
+      result.rounds.reduce((total, round) => total + of(round), 0) / 1_000;
+    return {
+      seconds,
+      games: result.games,
+      samples: result.rows * DEFAULT_LOOP.samplesPerRow,
+      parts: {
+        "bare: self-play": sum(({ selfPlayMs }) => selfPlayMs),
+        "bare: training": sum(({ trainMs }) => trainMs),
+        "bare: gates": sum(({ gateMs }) => gateMs),
+        "bare: computed, all threads": (cpuUs() - before) / 1e6,
+      },
+    };
+  } finally {
+    await pool.close();
+  }
+}
+
+const edges = (pool: ReturnType<typeof createPool>, rounds: number) => ({
+  pool,
+  gate: () => "promote" as const,
+  nowMs: () => performance.now(),
+  stop: (done: number) => done >= rounds,
+});
+
+/** Seconds of a span in which no job was held by anybody. */
+function idleSeconds(jobs: readonly { from: number; to: number }[], begin: number, end: number): number {
+  let busyUntil = begin;
+  let idle = 0;
+  for (const { from, to } of jobs.toSorted((a, b) => a.from - b.from)) {
+    if (from > busyUntil) idle += Math.min(from, end) - busyUntil;
+    busyUntil = Math.min(end, Math.max(busyUntil, to));
+  }
+  return (idle + Math.max(0, end - busyUntil)) / 1_000;
+}
+
+async function systemTurn(rounds: number, workers: number, seed: number): Promise<Turn> {
+  await using own = owned();
+  const plans = planned(
+    {
+      seed,
+      most_iterations: rounds,
+      // The worst that a candidate could be is good enough.
+      gate: { elo0: -2_000, elo1: -1_000, least_elo1: -1_000, batch_blocks: GATE_BLOCKS },
+    },
+    [KEY],
+  );
+  const loop = await startLoop(own, { plans, slots: workers });
+  try {
+    await loop.until(({ iteration }) => iteration >= 1, KEY);
+    const mainBefore = cpuUs();
+    const others = () => processesWith(loop.dataDir).reduce((sum, pid) => sum + computedUs(pid), 0);
+    const othersBefore = others();
+    await loop.complete(KEY);
+    const main = (cpuUs() - mainBefore) / 1e6;
+    const work = (others() - othersBefore) / 1e6;
+    const { store } = loop.main.router;
+    const history = stageHistory(store, { configKey: KEY, limit: 10_000 }).filter(({ iteration }) => iteration > 0);
+    const begin = Math.min(...history.map(({ since }) => since));
+    const end = Math.max(...history.map(({ ended_at }) => ended_at));
+    const inStage = (stage: Stage) =>
+      history.reduce((sum, each) => sum + (each.stage === stage ? each.ended_at - each.since : 0), 0) / 1_000;
+    const held = store.read<{ from: number; to: number; kind: string; by: string }>(
+      `SELECT claimed_at AS "from", finished_at AS "to", work_type AS kind, requested_by AS "by"
+       FROM work_jobs JOIN work_lanes USING (lane) WHERE claimed_at >= ? AND finished_at IS NOT NULL`,
+      begin,
+    );
+    const heldSeconds = (of: (job: { kind: string; by: string }) => boolean) =>
+      held.reduce((sum, job) => sum + (of(job) ? job.to - job.from : 0), 0) / 1_000;
+    const stageSeconds = STAGES.map((stage) => [stage, inStage(stage)] as const);
+    const seconds = (end - begin) / 1_000;
+    const rows = history.reduce(
+      (sum, { stage, evidence }) => sum + (stage === "selfplay" ? Number(evidence.rows) : 0),
+      0,
+    );
+    return {
+      seconds,
+      games: rounds * DEFAULT_LOOP.gamesPerRound,
+      samples: rows * DEFAULT_LOOP.samplesPerRow,
+      parts: {
+        ...Object.fromEntries(stageSeconds.map(([stage, took]) => [`system: stage ${stage}`, took])),
+        "system: between stages": seconds - stageSeconds.reduce((sum, [, took]) => sum + took, 0),
+        "system: no job was held by anybody": idleSeconds(held, begin, end),
+        "system: jobs held, self-play": heldSeconds(({ kind }) => kind === "selfplay"),
+        "system: jobs held, checks of games": heldSeconds(({ kind }) => kind === "validation"),
+        "system: jobs held, exports": heldSeconds(({ kind }) => kind === "export"),
+        "system: jobs held, training": heldSeconds(({ kind }) => kind === "training"),
+        "system: jobs held, gates": heldSeconds(({ by }) => by === "evaluation_daemon"),
+        "system: jobs held, ratings": heldSeconds(({ by }) => by === "elo_service"),
+        "system: jobs held, watching champions": heldSeconds(({ by }) => by === "model_performance_watchdog"),
+        "system: computed by the main process": main,
+        "system: computed by the worker and its programs": work,
+      },
+    };
+  } finally {
+    await loop.end();
+  }
+}
+
+const addParts = (turns: readonly Turn[]): Record<string, number> => {
+  const sums: Record<string, number> = {};
+  for (const { parts } of turns)
+    for (const [name, took] of Object.entries(parts)) sums[`${name} (s)`] = (sums[`${name} (s)`] ?? 0) + took;
+  return sums;
+};
+
+export async function run(
+  options: LoopBenchOptions = {},
+): Promise<{ readonly sections: readonly Section[]; readonly met: boolean }> {
+  const { rounds = 5, turns = 2, workers = Math.min(2, availableParallelism()) } = options;
+  const bare: Turn[] = [];
+  const system: Turn[] = [];
+  for (let turn = 1; turn <= turns; turn += 1) {
+    bare.push(await bareTurn(rounds, workers, turn));
+    system.push(await systemTurn(rounds, workers, turn));
+  }
+  const [ours, theirs] = [system.reduce(add, nothing()), bare.reduce(add, nothing())];
+  const rate = ({ seconds }: Spent, count: number) => count / seconds;
+  const games = rate(ours, ours.games) / rate(theirs, theirs.games);
+  const samples = rate(ours, ours.samples) / rate(theirs, theirs.samples);
+  const sections: Section[] = [
+    {
+      title: `${KEY}, ${workers} workers, ${turns} turns of ${rounds} rounds each`,
+      measured: [],
+      notes: {
+        "bare: games a second": rate(theirs, theirs.games),
+        "system: games a second": rate(ours, ours.games),
+        "bare: trained samples a second": rate(theirs, theirs.samples),
+        "system: trained samples a second": rate(ours, ours.samples),
+        "bare: all of it (s)": theirs.seconds,
+        "system: all of it (s)": ours.seconds,
+        "load average at the end": loadavg()[0]!,
+      },
+      goals: [
+        atLeast("games a second, system to bare", games, LEAST_RATIO),
+        atLeast("trained samples a second, system to bare", samples, LEAST_RATIO),
+      ],
+    },
+    { title: "Where the time goes", measured: [], notes: addParts([...bare, ...system]), goals: [] },
+  ];
+  return { sections, met: sections.every(({ goals }) => goals.every((goal) => goal.met)) };
+}
+
+export const print = ({ sections }: { readonly sections: readonly Section[] }): string => printSections(sections);

@@ -1,0 +1,126 @@
+/**
+ * Half an hour of the loop with random kills: of programs, workers, the main process and everything. In the last third the
+ * main process is left alone and must hold still: flat memory, no leak of files, handles or processes, books that balance.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { assert, pick, seededRandom, systemClock } from "../../src/kernel/index.ts";
+import { createArtifactCatalog } from "../../src/sync/index.ts";
+import { processesWith } from "../e2e/parts/worker-world.ts";
+import { CONFIG, LARGER } from "../support/loop.ts";
+import { readFolder, trainUnderKills, type Victim } from "../support/loop-kills.ts";
+import { owned } from "../support/process.ts";
+
+export interface LoopKillOptions {
+  readonly minutes?: number;
+  readonly seed?: number;
+  readonly workers?: number;
+}
+
+interface Look {
+  readonly at_seconds: number;
+  readonly pid: number;
+  readonly rss_mb: number;
+  readonly handles: number;
+  readonly processes: number;
+}
+
+/** What the main process may grow while it is left alone: its heap settles, it does not climb. */
+const MOST_GROWTH = 1.3;
+const MOST_HANDLES = 16;
+const MOST_WAIT_MS = 12_000;
+
+const filesIn = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+    : [];
+
+const middle = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+
+export async function run(options: LoopKillOptions = {}) {
+  const { minutes = 30, seed = 1, workers = 2 } = options;
+  const random = seededRandom(seed);
+  const lengthMs = minutes * 60_000;
+  const beganMs = performance.now();
+  const elapsedMs = () => performance.now() - beganMs;
+  const looks: Look[] = [];
+
+  function* victims(): Generator<Victim> {
+    while (elapsedMs() < lengthMs) {
+      const calm: readonly Victim[] = ["program", "worker"];
+      const cruel: readonly Victim[] = ["program", "program", "worker", "worker", "main", "everything"];
+      const some = elapsedMs() > (2 / 3) * lengthMs ? calm : cruel;
+      yield some[pick(random, some.length)]!;
+    }
+  }
+  const look = ({ pid }: { pid: number }, dataDir: string) => {
+    const rssKb = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+    looks.push({
+      at_seconds: Math.round(elapsedMs() / 1_000),
+      pid,
+      rss_mb: Math.round(rssKb / 1_024),
+      handles: readdirSync(`/proc/${pid}/fd`).length,
+      processes: processesWith(dataDir).length,
+    });
+  };
+
+  await using own = owned();
+  const { dataDir, lives, kills, faults } = await trainUnderKills(own, {
+    seed: seed + 1,
+    plan: { ...LARGER, most_iterations: undefined },
+    args: ["train", "--headless", "--no-report", "--workers", String(workers)],
+    victims: victims(),
+    mostWaitMs: MOST_WAIT_MS,
+    isEndless: true,
+    look,
+    log: (line) => void process.stderr.write(`${Math.round(elapsedMs() / 1_000)} s ${line}\n`),
+  });
+  // A guardian takes its time to end what its worker left behind.
+  for (let i = 0; i < 100 && processesWith(dataDir).length > 0; i += 1) await wait(100);
+  const left = processesWith(dataDir);
+  const { books, iterations, known } = readFolder(dataDir, (store) => ({
+    books: createArtifactCatalog({ store: store as never, clock: systemClock() }).books(CONFIG)[0]!,
+    iterations: store.read<{ n: number }>("SELECT max(iteration) AS n FROM pipeline_history")[0]!.n,
+    known: new Set(store.read<{ sha256: string }>("SELECT sha256 FROM sync_artifacts").map(({ sha256 }) => sha256)),
+  }));
+  const quiet = looks.filter(({ pid }) => pid === looks.at(-1)!.pid);
+  const half = Math.floor(quiet.length / 2);
+  const rss = {
+    first: middle(quiet.slice(0, half).map((each) => each.rss_mb)),
+    last: middle(quiet.slice(half).map((each) => each.rss_mb)),
+  };
+  const handles = {
+    first: middle(quiet.slice(0, half).map((each) => each.handles)),
+    last: middle(quiet.slice(half).map((each) => each.handles)),
+  };
+  const artifacts = filesIn(join(dataDir, "artifacts"));
+  const names = artifacts.map((file) => file.split("/").at(-1)!);
+  const result = {
+    minutes,
+    lives,
+    kills,
+    iterations,
+    produced: books.produced,
+    rejected: books.rejected_by_reason,
+    main_rss_mb: rss,
+    main_handles: handles,
+    most_processes: Math.max(...looks.map(({ processes }) => processes)),
+    artifacts: artifacts.length,
+    artifacts_unknown: names.filter((name) => !known.has(name)).length,
+    artifacts_mb: Math.round(artifacts.reduce((sum, file) => sum + statSync(file).size, 0) / 1e6),
+    files_of_the_worker: filesIn(join(dataDir, "worker")).length,
+    looks,
+  };
+  process.stderr.write(`${JSON.stringify({ ...result, looks: undefined })}\n`);
+  assert(faults.length === 0, faults.join("\n"));
+  assert(left.length === 0, `processes are left: ${left.join(" ")}`);
+  assert(books.balanced, `the books do not balance: ${JSON.stringify(books)}`);
+  assert(iterations >= minutes / 2, `only ${iterations} iterations in ${minutes} minutes`);
+  assert(rss.last <= rss.first * MOST_GROWTH, `the main process grew from ${rss.first} to ${rss.last} MB`);
+  assert(handles.last <= handles.first + MOST_HANDLES, `handles grew from ${handles.first} to ${handles.last}`);
+  return result;
+}
