@@ -44,8 +44,8 @@ export function queueOver(link: NodeLink, nodeId: () => string): QueuePort {
     return answers;
   };
   return {
-    async claim({ waitSeconds, most, offer, kinds }, signal): Promise<Claimed> {
-      const body = { node_id: nodeId(), most, offer, kinds, wait_seconds: waitSeconds };
+    async claim({ claimId, waitSeconds, most, offer, kinds }, signal): Promise<Claimed> {
+      const body = { node_id: nodeId(), claim_id: claimId, most, offer, kinds, wait_seconds: waitSeconds };
       const timeoutMs = waitSeconds * 1_000 + CLAIM_SPARE_MS;
       const got = await link.send<unknown>("POST", "/v1/work/claim", body, { line: "claim", timeoutMs, signal });
       if (!isClaimed(got)) throw new OperatingError("UNEXPECTED_ANSWER", "this is no claim", { retryable: true });

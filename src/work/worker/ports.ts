@@ -15,6 +15,8 @@ export interface Refusal {
 export type Reply<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Refusal };
 
 export interface ClaimAsk {
+  /** The same for a request that is said again because its answer was lost: it gets what it got. */
+  readonly claimId: string;
   readonly most: number;
   readonly offer: Offer;
   readonly kinds: readonly string[];

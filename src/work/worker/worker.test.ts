@@ -96,6 +96,25 @@ test("every job is done once, and nothing of it stays on the disk", async () => 
   await soon(() => expect([...readdirSync(join(folder, "results")), ...readdirSync(join(folder, "held"))]).toEqual([]));
 });
 
+test("a claim whose answer is lost is said again, and gets the same jobs long before their silence would free them", async () => {
+  const near = world({ silentMs: 3_600_000 });
+  await near.queue.addAll(jobs(2));
+  let lost = 0;
+  near.state.weather = (call): Weather => {
+    if (call !== "claim" || lost > 0) return "fine";
+    lost += 1;
+    return "no answer";
+  };
+  const { executor, begun } = executorOf(async () => done());
+  await workerOn(near, executor);
+  await soon(() => expect(statesOf(near)).toEqual(["completed", "completed"]));
+  expect({ lost, begun: begun.length }).toEqual({ lost: 1, begun: 2 });
+  expect(near.queue.list().map(({ attempts, fence }) => [attempts, fence])).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
 test("it takes no more than fits: two slots, and the cpus that jobs need", async () => {
   const near = world();
   await near.queue.addAll(jobs(3, { needs: { cpu: 3 } }));

@@ -323,13 +323,18 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const mayClaim = () => !draining && admission.free().slots > 0 && deliveries.waiting < mostWaiting;
 
+  /** Of the claim that has no answer yet. */
+  let claimId: string | undefined;
+
   const claim = async (): Promise<number> => {
     const { slots, offer } = admission.free();
     const askedMs = clock.monotonic();
+    claimId ??= `${random.bits().toString(16)}-${random.bits().toString(16)}`;
     const { leases, retryAfterMs } = await queue.claim(
-      { most: slots, offer, kinds: executor.kinds, waitSeconds: timing.waitSeconds },
+      { claimId, most: slots, offer, kinds: executor.kinds, waitSeconds: timing.waitSeconds },
       stopping.signal,
     );
+    claimId = undefined;
     take(leases);
     if (leases.length > 0) return 0;
     // Not all at once: who asks together now would ask together for ever. A claim that was kept open is a pause already.

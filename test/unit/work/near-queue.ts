@@ -46,8 +46,10 @@ export function nearQueue(lease: Partial<LeasePolicy> = {}) {
     return answer;
   };
   const port = (nodeId: string): QueuePort => ({
-    claim: ({ most, offer, kinds: wanted }) =>
-      through("claim", async () => ({ leases: await queue.claim({ node_id: nodeId, most, offer, kinds: wanted }) })),
+    claim: ({ claimId, most, offer, kinds: wanted }) =>
+      through("claim", async () => ({
+        leases: await queue.claim({ node_id: nodeId, claim_id: claimId, most, offer, kinds: wanted }),
+      })),
     start: (all) => through("start", () => Promise.all(all.map(({ ref }) => replyOf(() => queue.start(ref))))),
     beat: (beats) => through("beat", async () => (await queue.heartbeatAll(beats)).map(plain)),
     complete: (all) => through("complete", async () => (await queue.completeAll(all)).map(plain)),
