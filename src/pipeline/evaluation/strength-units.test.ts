@@ -20,6 +20,7 @@ import {
 } from "../models/commands.ts";
 import { refusedRollbacks } from "../models/model-rollback.daemon.ts";
 import { modelEntries } from "../models/registry.ts";
+import { rebuildRows } from "../rebuild-rows.ts";
 import { promotionWork } from "../stage-work.ts";
 import { rollbacks } from "../training/training-line.ts";
 import { gamesByPurpose, pairTallies } from "./ledger.ts";
@@ -250,7 +251,31 @@ describe("model_performance_watchdog and model_rollback", () => {
     expect(w.champion()?.model).toBe(forced);
   });
 
-  test("a damaged file is critical at once, and the registry says how to make it again", async () => {
+  /** As `auto_export_daemon` writes it down when nobody can make a file again. */
+  const lostForGood = (w: Awaited<ReturnType<typeof open>>, file: string) =>
+    w.driven(
+      w.change((rows) =>
+        rows.put(rebuildRows, w.configKey, {
+          rebuilds: {
+            origin: {
+              files: [file],
+              what: "a model",
+              state: "lost",
+              job: null,
+              times: 1,
+              tries: 3,
+              shunned: [],
+              why: "its inputs are gone",
+              since: w.clock.now(),
+              ended_at: w.clock.now(),
+            },
+          },
+          awaited: {},
+        }),
+      ),
+    );
+
+  test("a damaged file is made again, and only one that is lost for good costs the champion its place", async () => {
     const w = await open();
     const good = await w.first();
     const champion = await w.round(1, 200);
@@ -264,6 +289,9 @@ describe("model_performance_watchdog and model_rollback", () => {
         )
         .then((event) => w.router.settled(event)),
     );
+    await w.pass(2_100);
+    expect(w.champion()).toMatchObject({ model: champion, cause: "gate" });
+    await lostForGood(w, champion);
     await w.pass(2_100);
     expect(w.champion()).toMatchObject({ model: good, cause: "rollback" });
     const entry = modelEntries(w.store).find(({ model }) => model === champion)!;
@@ -286,6 +314,7 @@ describe("model_performance_watchdog and model_rollback", () => {
         )
         .then((event) => w.router.settled(event)),
     );
+    await lostForGood(w, only);
     await w.pass(3_100);
     expect(w.champion()).toMatchObject({ model: only, generation: 1 });
     expect(w.row(refusedRollbacks)).toMatchObject({
