@@ -48,7 +48,7 @@ import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { createBringUp } from "./bring-up.ts";
 import { alertsPortOf, clusterPortsOf, judgedHealth, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
-import { loopPartsOf } from "./loop/loop-ports.ts";
+import { loopPartsOf, type ScrubPace } from "./loop/loop-ports.ts";
 import { ensurePlans, plansFor, type WantedPlan } from "./loop/plans.ts";
 import { artifactStoreOf, nodePortsOf, nodesThatWork, ownCapabilities } from "./node-ports.ts";
 import { ownFile } from "./own-file.ts";
@@ -81,6 +81,8 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly logStream?: LogPlaces["stream"];
   /** What shall be learned here. */
   readonly plans?: readonly WantedPlan[];
+  /** How often files are looked at in the background; once a day unless said. */
+  readonly scrub?: ScrubPace;
   /** Stands between a unit and its events; for tests that lose or repeat them. */
   readonly wrapUnit?: (unit: Unit) => Unit;
   /** Stands between the router and the store; for tests that cut the line. */
@@ -230,6 +232,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       files,
       nodes: () => nodesThatWork(nodes.book),
       allowPendingGate: settings.loop.allowPendingGate,
+      scrub: options.scrub,
     });
     undo.push(() => loop.close());
     const { promise: stopRequested, resolve: requestStop } = Promise.withResolvers<{ reason: string; actor: string }>();
@@ -282,7 +285,10 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       mainLoop,
       database: sqliteCare(path),
       logFile,
-      maintenance: settings.maintenance,
+      maintenance: {
+        ...settings.maintenance,
+        ...(options.scrub === undefined ? {} : { everyMs: options.scrub.everyMs }),
+      },
       surface: control.kept,
       cluster,
       queue: work.queue,

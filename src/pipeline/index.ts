@@ -13,12 +13,13 @@
  * `pipeline_orchestrator` says whose turn it is; the units of the folders do the stages.
  */
 export { type ConfigPlan, type ConfigPlanInput, type ConfigRow, configPlanSchema, configs } from "./config-plan.ts";
+export { suspects } from "./data/index.ts";
 export { budgetOf, createRatingEngine, evaluationModule } from "./evaluation/index.ts";
 export { pipelineExcuses } from "./excuses.ts";
 export { type EndedStage, type HistoryFilter, pipelineModule, stageHistory } from "./history.ts";
 export { type Iteration, iterations, type StageFailure, type Wait } from "./iteration.ts";
 export { loopSnapshot, type SnapshotPorts } from "./loop-snapshot.ts";
-export { modelsModule, ratedChampions } from "./models/index.ts";
+export { champions, modelsModule, ratedChampions } from "./models/index.ts";
 export { type HandOver, pipelineOrchestrator } from "./pipeline-orchestrator.daemon.ts";
 export { type PipelinePorts, pipelineParts, pipelineUnits } from "./pipeline-units.ts";
 export { progressWatchdog } from "./progress-watchdog.daemon.ts";
@@ -33,5 +34,6 @@ export type {
   Rated,
   StageView,
 } from "./snapshot.ts";
+export { exportWork } from "./stage-work.ts";
 export { LOOP_KINDS, type LoopKind, STAGES, type Stage } from "./stages.ts";
 export { type UnitWait, waitsOf } from "./waits.ts";
