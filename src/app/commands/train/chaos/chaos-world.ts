@@ -1,15 +1,21 @@
 import type { Rows } from "../../../../events/index.ts";
+import type { Shell } from "../../../../surfaces/cli/index.ts";
 import { createArtifactCatalog } from "../../../../sync/index.ts";
 import type { Coordination } from "../../../bootstrap.ts";
+import type { WantedPlan } from "../../../loop/plans.ts";
+import type { Settings } from "../../../settings.ts";
 import type { LocalWorker } from "../../../worker/local-worker.ts";
-import type { TrainRun } from "../train-guest.ts";
 import type { ChaosWorld } from "./act.ts";
 
 /** The running system, as chaos sees it: its own books, the worker that it may kill, and the door for one more node. */
 export function chaosWorldOf(
   main: Coordination<Rows>,
   worker: LocalWorker,
-  { settings, plans, shell }: Pick<TrainRun, "settings" | "plans" | "shell">,
+  {
+    settings,
+    plans,
+    shell,
+  }: { readonly settings: Settings; readonly plans: readonly WantedPlan[]; readonly shell: Shell },
 ): Omit<ChaosWorld, "random" | "clock" | "log"> {
   const { store } = main.router;
   const { port, socketPath, secure } = main.api;

@@ -5,7 +5,7 @@ import type { Act, ChaosWorld } from "./act.ts";
 import { damage, TARGETS } from "./damage.ts";
 import { kill } from "./kill.ts";
 import { poison } from "./poison.ts";
-import { type ActKind, CAUGHT_WITHIN_MS, chaosRandom, chaosSchedule, LAST_MS } from "./schedule.ts";
+import { type ActKind, CAUGHT_WITHIN_MS, chaosRandom, chaosSchedule, LAST_MS, LEAST_PAUSE_MS } from "./schedule.ts";
 
 export interface Incident {
   readonly number: number;
@@ -73,6 +73,7 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
   let due = schedule.next().value;
   let number = 0;
   let starting: Promise<void> | undefined;
+  let lastMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
 
   const say = (line: string) => {
@@ -89,6 +90,7 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
     // It cannot be done at the moment: the next look tries again.
     if (act === undefined) return;
     const one = { number, kind, act, atMs: clock.monotonic() };
+    lastMs = one.atMs;
     open.push(one);
     const { configKey, what } = act;
     incidents.set(number, { number, kind, at: clock.now(), configKey, what, outcome: null, state: "open" });
@@ -134,7 +136,8 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
         leftOver.splice(leftOver.indexOf(one), 1);
         void endOne(one);
       }
-      if (!isOver && starting === undefined && clock.monotonic() - beganMs >= due.atMs) {
+      const now = clock.monotonic();
+      if (!isOver && starting === undefined && now - beganMs >= due.atMs && now - lastMs >= LEAST_PAUSE_MS) {
         // One poisoned producer at a time: two would prove no more than one.
         const kind = due.kind === "poison" && isPoisoned() ? "kill" : due.kind;
         starting = start(kind, remainsMs)

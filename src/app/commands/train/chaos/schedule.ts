@@ -9,6 +9,9 @@ export const CAUGHT_WITHIN_MS: Readonly<Record<ActKind, number>> = { kill: 90_00
 /** Nothing is begun when less than this is left of the run: nobody would see it caught. */
 export const LAST_MS = 45_000;
 
+/** What could not be done when it was due does not come all at once. */
+export const LEAST_PAUSE_MS = 10_000;
+
 const FIRST_MS = 15_000;
 const EVERY_MS = 15_000;
 /** Share of the pause by which it may be longer or shorter. */
