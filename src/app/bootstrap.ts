@@ -49,7 +49,7 @@ import { createBringUp } from "./bring-up.ts";
 import { alertsPortOf, clusterPortsOf, judgedHealth, openAlertsOf, workOf } from "./cluster-ports.ts";
 import { guardDataDir } from "./guard.ts";
 import { createLoopConsole } from "./loop/loop-console.ts";
-import { loopPartsOf } from "./loop/loop-ports.ts";
+import { loopPartsOf, type ScrubPace } from "./loop/loop-ports.ts";
 import { ensurePlans, plansFor, type WantedPlan } from "./loop/plans.ts";
 import { whyConfigNamed } from "./loop/why-config.ts";
 import { artifactStoreOf, nodePortsOf, nodesThatWork, ownCapabilities } from "./node-ports.ts";
@@ -83,6 +83,8 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly logStream?: LogPlaces["stream"];
   /** What shall be learned here. */
   readonly plans?: readonly WantedPlan[];
+  /** How often files are looked at in the background; once a day unless said. */
+  readonly scrub?: ScrubPace;
   /** Stands between a unit and its events; for tests that lose or repeat them. */
   readonly wrapUnit?: (unit: Unit) => Unit;
   /** Stands between the router and the store; for tests that cut the line. */
@@ -232,6 +234,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       files,
       nodes: () => nodesThatWork(nodes.book),
       allowPendingGate: settings.loop.allowPendingGate,
+      scrub: options.scrub,
     });
     undo.push(() => loop.close());
     const loopNow = () => loopSnapshot({ store, queue: work.queue, catalog: loop.catalog }, clock.now());
@@ -287,7 +290,10 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       mainLoop,
       database: sqliteCare(path),
       logFile,
-      maintenance: settings.maintenance,
+      maintenance: {
+        ...settings.maintenance,
+        ...(options.scrub === undefined ? {} : { everyMs: options.scrub.everyMs }),
+      },
       surface: control.kept,
       cluster,
       queue: work.queue,

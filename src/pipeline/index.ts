@@ -13,6 +13,7 @@
  * `pipeline_orchestrator` says whose turn it is; the units of the folders do the stages.
  */
 export { type ConfigPlan, type ConfigPlanInput, type ConfigRow, configPlanSchema, configs } from "./config-plan.ts";
+export { suspects } from "./data/index.ts";
 export { budgetOf, createRatingEngine, evaluationModule } from "./evaluation/index.ts";
 export { pipelineExcuses } from "./excuses.ts";
 export { type EndedStage, type HistoryFilter, pipelineModule, stageHistory } from "./history.ts";
@@ -20,6 +21,7 @@ export { type Iteration, iterations, type StageFailure, type Wait } from "./iter
 export { booksView, loopSnapshot, type SnapshotPorts } from "./loop-snapshot.ts";
 export {
   championOf,
+  champions,
   championsOf,
   listModels,
   type ModelEntry,
@@ -42,5 +44,6 @@ export type {
   Rated,
   StageView,
 } from "./snapshot.ts";
+export { exportWork } from "./stage-work.ts";
 export { LOOP_KINDS, type LoopKind, STAGES, type Stage } from "./stages.ts";
 export { type UnitWait, waitsOf } from "./waits.ts";

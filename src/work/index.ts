@@ -60,7 +60,15 @@ export type { OrderOptions } from "./orders.ts";
 export { type PidPolicy, type PidState, pidPolicyDefaults, pidStart, steer } from "./pid.ts";
 export type { Candidate, Placement } from "./placement.ts";
 export { type PreemptionPolicy, preemptionPolicyDefaults } from "./preemption.ts";
-export type { HeldJob, JobFilter, JobView, QueueCount, QueueLoad } from "./queries.ts";
+export {
+  type HeldJob,
+  heldJobs,
+  type JobFilter,
+  type JobView,
+  type QueueCount,
+  type QueueLoad,
+  showJob,
+} from "./queries.ts";
 export type { NodePolicy, NodeVerdict } from "./queue-parts.ts";
 export type { Reaped } from "./reap.ts";
 export {

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { Command } from "commander";
+import { createLog } from "../../kernel/index.ts";
 import { configPlanSchema } from "../../pipeline/index.ts";
 import { lengthOfTime, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
 import { DEFAULT_CONFIG_KEY } from "../../workloads/arena/index.ts";
@@ -7,6 +8,8 @@ import { bootstrapCoordination } from "../bootstrap.ts";
 import { plansFor } from "../loop/plans.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { workloadList } from "../worker/workload-list.ts";
+import { createChaos } from "./train/chaos/chaos.ts";
+import { allowChaos, forgetChaos } from "./train/chaos/chaos-folder.ts";
 import { createTrainGuest } from "./train/train-guest.ts";
 import { runMain } from "./up.command.ts";
 
@@ -26,7 +29,11 @@ interface TrainOptions {
   readonly port?: number;
   readonly report?: string | false;
   readonly chaos?: boolean;
+  readonly yes?: boolean;
 }
+
+/** Under --chaos every file is looked at this often, so that damage is found while one watches; else once a day. */
+const CHAOS_SCRUB = { everyMs: 5_000, againMs: 10_000, most: 1_000 } as const;
 
 /** `ringrift train`: the main process with workers beside it and the loop in it, until it is told to stop. */
 export function registerTrain(
@@ -52,7 +59,11 @@ export function registerTrain(
     .option("--headless", "no live view, not even on a terminal: a line for each thing that happens")
     .option("--report <file>", "where the report goes; report.html in the data folder unless given")
     .option("--no-report", "no report at the end")
-    .option("--chaos", "kill workers, damage a file and poison a producer on purpose, and show each being caught")
+    .option(
+      "--chaos",
+      "kill workers, damage files and poison a producer on purpose, and show each being caught; exit code 1 if one is not in time",
+    )
+    .option("--yes", "allow --chaos in a folder whose champion was made without it")
     .action(async (given: readonly string[], options: TrainOptions) => {
       const named = program.opts<{ config?: string }>().config;
       const keys =
@@ -64,6 +75,11 @@ export function registerTrain(
         ...(options.iterations === undefined ? {} : { most_iterations: options.iterations }),
       };
       const plans = plansFor(keys, flags, settings.worker.configFile, workloads);
+      if (options.chaos === true) allowChaos(settings.dataDir, options.yes === true);
+      else forgetChaos(settings.dataDir);
+      const { clock } = shell;
+      const log = createLog(settings.logLevel);
+      const chaos = options.chaos === true ? createChaos({ seed: plans[0]!.plan.seed, clock, log }) : undefined;
       const guest = createTrainGuest({
         settings,
         shell,
@@ -71,8 +87,9 @@ export function registerTrain(
         forMs: options.for,
         report: options.report,
         plain: !shell.io.isTerminal || options.headless === true || shell.json,
-        incidents: () => [],
+        chaos,
       });
-      await runMain(options, settings, shell, (start) => bootstrapCoordination({ ...start, plans }), guest);
+      const scrub = chaos === undefined ? {} : { scrub: CHAOS_SCRUB };
+      await runMain(options, settings, shell, (start) => bootstrapCoordination({ ...start, ...scrub, plans }), guest);
     });
 }

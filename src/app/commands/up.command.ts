@@ -43,6 +43,8 @@ export interface MainGuest {
   look?(main: Main, sample: Sample): boolean;
   /** Before anything ends: the last look at what is. */
   leaving?(main: Main): void | Promise<void>;
+  /** After all has ended in order; throws where the exit code shall say that something was not well. */
+  left?(): void;
 }
 type LogStream = NonNullable<LogPlaces["stream"]>;
 
@@ -230,6 +232,7 @@ export async function runMain(
     // Whoever supervises this process starts it again.
     if (broken !== undefined) throw broken;
     judge(summary);
+    guest.left?.();
   } finally {
     region?.clear();
     loop.stop();

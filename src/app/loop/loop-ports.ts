@@ -30,6 +30,14 @@ export interface LoopSurroundings {
   readonly files: ArtifactStore;
   readonly nodes: () => readonly string[];
   readonly allowPendingGate: boolean;
+  readonly scrub?: ScrubPace | undefined;
+}
+
+/** How the background looks at files: how often, how many at once, and how long one that was sound is left alone. */
+export interface ScrubPace {
+  readonly everyMs: number;
+  readonly againMs: number;
+  readonly most: number;
 }
 
 export interface LoopParts {
@@ -70,7 +78,7 @@ function once(log: Log, what: string): (name: string, run: () => Promise<unknown
 }
 
 export function loopPartsOf(around: LoopSurroundings): LoopParts {
-  const { router, store, clock, log, nodeId, queue, files, nodes, allowPendingGate } = around;
+  const { router, store, clock, log, nodeId, queue, files, nodes, allowPendingGate, scrub } = around;
   const catalog = createArtifactCatalog({ store, clock });
   const desk = createArtifactDesk({ router, store, files, catalog, clock, log, nodeId });
   const sweeper = createSweeper({ store, files, clock });
@@ -116,10 +124,12 @@ export function loopPartsOf(around: LoopSurroundings): LoopParts {
       },
       {
         name: "artifact scrub",
-        everyMs: SCRUB_EVERY_MS,
+        everyMs: scrub?.everyMs ?? SCRUB_EVERY_MS,
         async run(signal) {
-          const { checked, damaged } = await desk.scrub({ signal });
-          return checked === 0 ? undefined : { checked, damaged: damaged.length };
+          const pace = scrub === undefined ? {} : { everyMs: scrub.againMs, most: scrub.most };
+          const { checked, damaged } = await desk.scrub({ signal, ...pace });
+          const isNews = scrub === undefined ? checked > 0 : damaged.length > 0;
+          return isNews ? { checked, damaged: damaged.length } : undefined;
         },
       },
     ],

@@ -93,6 +93,19 @@ describe("parity_validator", () => {
     expect(w.row(syncWork)).toMatchObject({ state: "done" });
   });
 
+  test("asks those who are there when the others have left with the checks still to be done", async () => {
+    const w = await played();
+    await w.turn("data_sync", { wake: true });
+    await w.pass(2_000);
+    expect(w.jobs("validation", { state: "pending" })).toHaveLength(4);
+    w.nodes.known.splice(0, 2, "a");
+    await w.pass(2_000);
+    expect(w.jobs("validation", { state: "cancelled" })).toHaveLength(2);
+    await w.workAll();
+    await w.pass(2_000);
+    expect(w.row(syncWork)).toMatchObject({ state: "done", attempt: 1, evidence: { segments: 4 } });
+  });
+
   test("collects what was found and says how much is wrong", async () => {
     const w = await played({ vices: { b: "rules" } });
     await stage(w, "data_sync");

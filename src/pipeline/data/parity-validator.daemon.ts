@@ -1,4 +1,5 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
+import { messageOf } from "../../kernel/index.ts";
 import type { JobSpecInput, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, type ConfigRow, configs } from "../config-plan.ts";
 import { awaitedInput, followJobs } from "../followed-jobs.ts";
@@ -7,13 +8,14 @@ import { INPUT_LOST, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { excluding, type SelfplayOrder, selfplayOrders } from "../selfplay/selfplay-order.ts";
 import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { isFor, type Segment, selfplayWork } from "../stage-work.ts";
+import { strandedParts } from "../stranded-jobs.ts";
 import { figuresOf } from "./figures.ts";
 import { isClean, isUnreadable, tellParity } from "./parity-findings.ts";
 import { type Check, type ParityRow, parities } from "./parity-row.ts";
 import { suspects, suspectsIn } from "./suspects.ts";
 
 export interface ParityValidatorPorts {
-  readonly queue: Pick<WorkQueue, "join" | "show">;
+  readonly queue: Pick<WorkQueue, "join" | "show" | "placement" | "cancel">;
   /** Nodes that could check now. */
   readonly nodes: () => readonly string[];
   readonly settings?: { readonly everyMs?: number };
@@ -64,10 +66,10 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
     { plan }: ConfigRow,
     order: SelfplayOrder,
     segment: Segment,
-    around: { batch: string; suspects: readonly string[]; doubted: readonly string[] },
+    around: { batch: string; suspects: readonly string[]; doubted: readonly string[]; stranded: string | undefined },
   ): JobSpecInput => {
     const { part, producer, games_file, samples_file } = segment;
-    const { batch, doubted } = around;
+    const { batch, doubted, stranded } = around;
     const { first_game, games } = order.parts.find((one) => one.part === part)!;
     return {
       work_type: "validation",
@@ -82,7 +84,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
         ],
       },
       batch_id: batch,
-      dedup_key: `${batch}:${part}`,
+      dedup_key: stranded === undefined ? `${batch}:${part}` : `${batch}:${part}:after:${stranded}`,
       requested_by: "parity_validator",
       // Whoever made it is the last one to ask, where anybody else is there.
       excluded_nodes: excluding(
@@ -94,12 +96,20 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
     };
   };
 
+  /** Another job took its place; one that is begun after all does no harm. */
+  const takeBack = (workId: string, { log }: Context): void => {
+    const why = { reason: "nobody who is there may have it", requested_by: "parity_validator" };
+    queue.cancel(workId, why).catch((thrown: unknown) => log.info("a check stays", { error: messageOf(thrown) }));
+  };
+
   /** Adds the checks that are lacking; those that cannot be made are written down as such. */
   const ask = (context: Context, config: ConfigRow, row: ParityRow, segments: readonly Segment[]): ParityRow => {
     const key = config.plan.config_key;
     const unchecked: Record<string, string> = {};
+    const stranded = strandedParts(queue, row.jobs, nodes());
     const open = segments.filter(({ part, games_file, samples_file }) => {
-      if (row.checked[part]?.samples === samples_file.sha256 || row.jobs[part] !== undefined) return false;
+      if (row.checked[part]?.samples === samples_file.sha256 || (row.jobs[part] !== undefined && !stranded.has(part)))
+        return false;
       if (games_file === null) unchecked[part] = "its workload keeps no games to check";
       return games_file !== null;
     });
@@ -115,7 +125,12 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
       queue,
       context,
       open.map((segment) =>
-        specOf(config, order!, segment, { batch, suspects: away, doubted: row.doubted[segment.part] ?? [] }),
+        specOf(config, order!, segment, {
+          batch,
+          suspects: away,
+          doubted: row.doubted[segment.part] ?? [],
+          stranded: row.jobs[segment.part],
+        }),
       ),
     );
     if ("refused" in put) {
@@ -125,6 +140,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
       return { ...row, unchecked: { ...row.unchecked, ...unchecked } };
     }
     const jobs = Object.fromEntries(open.map(({ part }, n) => [part, put.added[n]!.work_id]));
+    for (const part of stranded) context.afterCommit(() => takeBack(row.jobs[part]!, context));
     if (open.length > 0 && Object.keys(row.jobs).length === 0)
       context.emit.PARITY_VALIDATION_STARTED({
         config_key: key,
@@ -194,7 +210,7 @@ export const parityValidator = ({ queue, nodes, settings = {} }: ParityValidator
     const { segments } = selfplay.own;
     const asked = config.paused === null ? ask(context, config, row, segments) : row;
     // Jobs that are added in this very commit cannot have ended; to the queue they are not there yet.
-    const isNew = Object.keys(asked.jobs).length > Object.keys(row.jobs).length;
+    const isNew = Object.entries(asked.jobs).some(([part, workId]) => row.jobs[part] !== workId);
     const wait = { for: "parity", actual: 0, required: segments.length };
     const next = isNew
       ? { ...asked, waits: waitsSince(row.waits, now, [wait]) }

@@ -31,6 +31,7 @@ export { createHasher, type Hasher } from "./hasher.ts";
 export type { JobHooks, JobRequest } from "./job-run.ts";
 export { declarationJsonSchema, messagesJsonSchema, printDeclaration, printMessages } from "./messages-table.ts";
 export type { ChildExit, ErrorClass, Fault, JobOutcome, VerifiedArtifact } from "./outcome.ts";
+export { processTable } from "./process-table.ts";
 export {
   CANCEL_REASONS,
   type CancelReason,

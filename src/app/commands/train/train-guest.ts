@@ -4,14 +4,24 @@ import { alertBook } from "../../../cluster/index.ts";
 import type { Rows } from "../../../events/index.ts";
 import type { Json } from "../../../kernel/index.ts";
 import type { LoopSnapshot } from "../../../pipeline/index.ts";
-import { createLoopTeller, type LoopFigures, loopLines, type Shell } from "../../../surfaces/cli/index.ts";
-import { type ReportAbout, reportOf } from "../../../surfaces/report/index.ts";
+import {
+  createLoopTeller,
+  type LoopFigures,
+  loopLines,
+  negative,
+  type Shell,
+  shorten,
+} from "../../../surfaces/cli/index.ts";
+import { reportOf } from "../../../surfaces/report/index.ts";
 import type { Coordination } from "../../bootstrap.ts";
 import type { WantedPlan } from "../../loop/plans.ts";
 import type { Settings } from "../../settings.ts";
 import { readVersion } from "../../version.ts";
 import type { Sample } from "../up/up-view.ts";
 import type { MainGuest } from "../up.command.ts";
+import { type Chaos, reported } from "./chaos/chaos.ts";
+import { chaosLine, chaosTable } from "./chaos/chaos-view.ts";
+import { chaosWorldOf } from "./chaos/chaos-world.ts";
 
 export interface TrainRun {
   readonly settings: Settings;
@@ -23,7 +33,8 @@ export interface TrainRun {
   readonly report: string | false | undefined;
   /** A line for each thing that happens, not a view that is drawn again and again. */
   readonly plain: boolean;
-  readonly incidents: () => ReportAbout["incidents"];
+  /** Harm that is done on purpose, and how it is caught. */
+  readonly chaos?: Chaos | undefined;
 }
 
 type Main = Coordination<Rows>;
@@ -32,6 +43,9 @@ const MOST_ALERTS = 200;
 const MOST_POINTS = 2_000;
 /** A terminal that does not say how high it is. */
 const USUAL_HEIGHT = 24;
+
+/** Lines of the live view that are chaos's. */
+const CHAOS_LINES = 4;
 
 const isOver = ({ configs }: LoopSnapshot): boolean =>
   configs.length > 0 && configs.every(({ state }) => state === "complete");
@@ -71,12 +85,12 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       started_at: main.startedAt / 1_000,
       ended_at: clock.now() / 1_000,
       ended_by: endedBy,
-      command: "ringrift train",
+      command: run.chaos === undefined ? "ringrift train" : "ringrift train --chaos",
       versions: { ringrift: readVersion(), node: process.versions.node, sqlite: process.versions.sqlite ?? "" },
       plans: Object.fromEntries(plans.map(({ plan }) => [plan.config_key, plan as unknown as Record<string, Json>])),
       games: Object.fromEntries(games),
       alerts,
-      incidents: run.incidents(),
+      incidents: reported(run.chaos?.incidents() ?? []),
     });
     const file = run.report ?? join(settings.dataDir, "report.html");
     writeFileSync(file, html, { mode: 0o600 });
@@ -88,23 +102,40 @@ export function createTrainGuest(run: TrainRun): MainGuest {
   };
 
   return {
-    arrived() {
+    arrived(main, worker) {
       beganMs = clock.monotonic();
+      if (run.chaos !== undefined && worker !== undefined) run.chaos.arrived(chaosWorldOf(main, worker, run));
     },
     lines(main, sample) {
-      const { rows: height = USUAL_HEIGHT } = shell.io;
-      return loopLines(main.loop(), figuresOf(sample), { paint: shell.paint, width: shell.width, height });
+      const { rows = USUAL_HEIGHT } = shell.io;
+      const last = run.chaos?.last(CHAOS_LINES) ?? [];
+      const height = rows - last.length;
+      const loop = loopLines(main.loop(), figuresOf(sample), { paint: shell.paint, width: shell.width, height });
+      return [...loop, ...last.map((line) => chaosLine(shorten(line, shell.width - 1), shell.paint))];
     },
     look(main, sample) {
       const snapshot = main.loop();
       note(snapshot);
       if (run.plain && shell.json) shell.print({ status: "loop", ...snapshot });
       else if (run.plain) for (const line of teller.look(snapshot, figuresOf(sample))) shell.say(line);
+      const remainsMs = forMs === undefined ? null : forMs - (clock.monotonic() - beganMs);
+      for (const line of run.chaos?.look(remainsMs) ?? [])
+        if (run.plain && shell.json) shell.print({ status: "chaos", line });
+        else if (run.plain) shell.say(line);
       const timeIsUp = forMs !== undefined && clock.monotonic() - beganMs >= forMs;
       if (timeIsUp) endedBy = "its time was up";
       else if (isOver(snapshot)) endedBy = "all rounds that were asked for are done";
       return timeIsUp || isOver(snapshot);
     },
-    leaving: report,
+    async leaving(main) {
+      await run.chaos?.end();
+      report(main);
+      if (run.chaos === undefined) return;
+      if (shell.json) shell.print({ status: "chaos", incidents: run.chaos.incidents() });
+      else for (const line of chaosTable(run.chaos.incidents(), shell)) shell.say(line);
+    },
+    left() {
+      if (run.chaos?.incidents().some(({ state }) => state === "not caught")) throw negative();
+    },
   };
 }
