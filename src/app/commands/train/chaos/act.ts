@@ -33,7 +33,6 @@ export interface Act {
   isOver?(): boolean;
 }
 
-
 export const seconds = (ms: number): string => `${(Math.max(0, ms) / 1_000).toFixed(1)} s`;
 export const pick = <T>(random: Random, from: readonly T[]): T | undefined =>
   from[Math.floor(random.next() * from.length)];
