@@ -62,7 +62,7 @@ describe("ringrift up", () => {
       hung: [],
       forced: false,
     });
-    expect((await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "{}")).code).toBe(4);
+    expect((await run("events", "publish", "SELFPLAY_RATE_CHANGED", "{}")).code).toBe(4);
   });
 
   test("is refused on a folder that is in use", async () => {
@@ -95,39 +95,39 @@ describe("ringrift events, with a running process", () => {
   test("publishes JSON, words, a file and its input, under any spelling", async () => {
     const { own, up, run, start } = world();
     await up();
-    const json = await run("events", "publish", "selfplay_target_updated", '{"config_key":"hex8_2p"}', "--json");
+    const json = await run("events", "publish", "selfplay_rate_changed", '{"config_key":"hex8_2p"}', "--json");
     expect(json).toMatchObject({ code: 0, err: "" });
     expect(JSON.parse(json.out)).toEqual({
       event_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      event_type: "SELFPLAY_TARGET_UPDATED",
+      event_type: "SELFPLAY_RATE_CHANGED",
       seq: expect.any(Number),
       suppressed: null,
     });
     const { seq } = JSON.parse(json.out);
     const file = join(own.folder(), "payload.json");
     writeFileSync(file, '{"config_key":"hex9_2p"}');
-    expect((await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "--file", file)).out).toMatch(
+    expect((await run("events", "publish", "SELFPLAY_RATE_CHANGED", "--file", file)).out).toMatch(
       new RegExp(`^published .* journal ${seq + 1}\n$`),
     );
-    const piped = start("events", "publish", "SELFPLAY_TARGET_UPDATED", "--file", "-", "--source", "me");
+    const piped = start("events", "publish", "SELFPLAY_RATE_CHANGED", "--file", "-", "--source", "me");
     piped.write('{"config_key":');
     piped.write('"hex10_2p"}');
     piped.endInput();
     expect(await piped.exited).toEqual({ code: 0, signal: null });
-    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex11_2p", "target_games=3", "reason=007");
-    const found = eventsOf((await run("events", "history", "--type", "SELFPLAY_TARGET_UPDATED", "--json")).out);
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex11_2p", "rate_multiplier=3", "reason=007");
+    const found = eventsOf((await run("events", "history", "--type", "SELFPLAY_RATE_CHANGED", "--json")).out);
     expect(found.map(({ data }) => data)).toEqual([
       { config_key: "hex8_2p" },
       { config_key: "hex9_2p" },
       { config_key: "hex10_2p" },
-      { config_key: "hex11_2p", target_games: 3, reason: "007" },
+      { config_key: "hex11_2p", rate_multiplier: 3, reason: "007" },
     ]);
     expect(eventsOf((await run("events", "history", "--source", "me", "--json")).out)).toHaveLength(1);
     expect(eventsOf((await run("events", "history", "--order-key", "hex9_2p", "--json")).out)).toHaveLength(1);
     expect((await run("events", "history", "--until", "10m")).out).toBe("no events\n");
-    const table = (await run("events", "history", "--type", "selfplay.target.updated", "--limit", "2")).out.split("\n");
+    const table = (await run("events", "history", "--type", "selfplay.rate.changed", "--limit", "2")).out.split("\n");
     expect(table[0]).toMatch(
-      /^\d\d:\d\d:\d\d\.\d{3} {2}[0-9a-f]{8} {2}SELFPLAY_TARGET_UPDATED +me +config_key=hex10_2p$/,
+      /^\d\d:\d\d:\d\d\.\d{3} {2}[0-9a-f]{8} {2}SELFPLAY_RATE_CHANGED +me +config_key=hex10_2p$/,
     );
     expect(table).toHaveLength(3);
   });
@@ -135,12 +135,12 @@ describe("ringrift events, with a running process", () => {
   test("refuses a bad payload and warns of an unknown name, with what was perhaps meant", async () => {
     const { up, run } = world();
     await up();
-    const bad = await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=no");
+    const bad = await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=no");
     expect(bad).toMatchObject({ code: 2, out: "" });
-    expect(bad.err).toMatch(/SELFPLAY_TARGET_UPDATED: config_key: .*\n.*ringrift events show SELFPLAY_TARGET_UPDATED/);
-    const unknown = await run("events", "publish", "SELFPLAY_TARGT_UPDATED", "a=1");
-    expect(unknown).toMatchObject({ code: 0, out: expect.stringMatching(/^published SELFPLAY_TARGT_UPDATED/) });
-    expect(unknown.err).toMatch(/warning: .* Did you mean SELFPLAY_TARGET_UPDATED/);
+    expect(bad.err).toMatch(/SELFPLAY_RATE_CHANGED: config_key: .*\n.*ringrift events show SELFPLAY_RATE_CHANGED/);
+    const unknown = await run("events", "publish", "SELFPLAY_RATE_CHANGD", "a=1");
+    expect(unknown).toMatchObject({ code: 0, out: expect.stringMatching(/^published SELFPLAY_RATE_CHANGD/) });
+    expect(unknown.err).toMatch(/warning: .* Did you mean SELFPLAY_RATE_CHANGED/);
     const lost = await run("events", "trace", "01a1e1ad-7e4b-726b-9958-c8627e42757b", "--json");
     expect(lost.code).toBe(3);
     expect(JSON.parse(lost.err).error.code).toBe("EVENT_NOT_FOUND");
@@ -149,16 +149,16 @@ describe("ringrift events, with a running process", () => {
   test("tails over a kill -9 of the main process without a gap", async () => {
     const { up, run, start } = world();
     const first = await up();
-    const tail = start("events", "tail", "--json", "TRAINING_STARTED", "selfplay-target-updated");
-    await tail.waitForLine(/^following TRAINING_STARTED, SELFPLAY_TARGET_UPDATED/);
-    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex8_2p");
-    await run("events", "publish", "MODEL_PROMOTED", "config_key=hex8_2p");
-    const before = await tail.waitForLine(/"SELFPLAY_TARGET_UPDATED"/);
+    const tail = start("events", "tail", "--json", "CURRICULUM_REBALANCED", "selfplay-rate-changed");
+    await tail.waitForLine(/^following CURRICULUM_REBALANCED, SELFPLAY_RATE_CHANGED/);
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex8_2p");
+    await run("events", "publish", "CURRICULUM_UPDATED", "config_key=hex8_2p");
+    const before = await tail.waitForLine(/"SELFPLAY_RATE_CHANGED"/);
     await first.killNow();
     await tail.waitForLine(/^the main process went away/);
     await up();
     // Published at once: whether the tail is back already or not, it has to come.
-    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex9_2p");
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex9_2p");
     await tail.waitForLine(/hex9_2p/, { after: before.index });
     expect(
       tail
@@ -166,7 +166,7 @@ describe("ringrift events, with a running process", () => {
         .trimEnd()
         .split("\n")
         .map((line) => JSON.parse(line).type),
-    ).toEqual(["SELFPLAY_TARGET_UPDATED", "SELFPLAY_TARGET_UPDATED"]);
+    ).toEqual(["SELFPLAY_RATE_CHANGED", "SELFPLAY_RATE_CHANGED"]);
     tail.kill("SIGINT");
     expect(await tail.exited).toEqual({ code: 0, signal: null });
   });
@@ -175,10 +175,10 @@ describe("ringrift events, with a running process", () => {
     const { up, run, start } = world();
     await up();
     for (const key of ["hex8_2p", "hex9_2p"])
-      await run("events", "publish", "SELFPLAY_TARGET_UPDATED", `config_key=${key}`);
-    const tail = start("events", "tail", "SELFPLAY_TARGET_UPDATED", "--since-start", "--count", "3");
+      await run("events", "publish", "SELFPLAY_RATE_CHANGED", `config_key=${key}`);
+    const tail = start("events", "tail", "SELFPLAY_RATE_CHANGED", "--since-start", "--count", "3");
     await tail.waitForLine(/config_key=hex9_2p$/);
-    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex10_2p");
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex10_2p");
     expect(await tail.exited).toEqual({ code: 0, signal: null });
     expect(tail.stdout().match(/config_key=\S+/g)).toEqual(
       ["hex8_2p", "hex9_2p", "hex10_2p"].map((k) => `config_key=${k}`),
@@ -201,9 +201,9 @@ describe("ringrift events, with a running process", () => {
     );
     const head = own.startNode(script);
     await head.waitForLine(/^following/);
-    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex8_2p");
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex8_2p");
     await head.waitForLine(/^closed$/);
-    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex9_2p");
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex9_2p");
     await head.waitForLine(/^ended 0 null$/);
     expect(head.stderr()).toBe("following all events; Ctrl-C ends it\n");
   });
@@ -215,22 +215,22 @@ describe("ringrift events, with a running process", () => {
     onTestFinished(() => client.close());
     const done = Promise.withResolvers<void>();
     const evaluator = client.subscribe(
-      { consumer: "evaluator", eventTypes: ["SELFPLAY_TARGET_UPDATED"], start: "earliest" },
-      (_, { emit }) => emit("EVALUATION_STARTED", { config_key: "hex8_2p" }),
+      { consumer: "evaluator", eventTypes: ["SELFPLAY_RATE_CHANGED"], start: "earliest" },
+      (_, { emit }) => emit("CURRICULUM_ADVANCED", { config_key: "hex8_2p" }),
     );
-    const board = client.subscribe({ consumer: "board", eventTypes: ["EVALUATION_STARTED"], start: "earliest" }, () =>
+    const board = client.subscribe({ consumer: "board", eventTypes: ["CURRICULUM_ADVANCED"], start: "earliest" }, () =>
       done.resolve(),
     );
-    const { event_id: cause } = await client.publish("SELFPLAY_TARGET_UPDATED", { config_key: "hex8_2p" } as never);
+    const { event_id: cause } = await client.publish("SELFPLAY_RATE_CHANGED", { config_key: "hex8_2p" } as never);
     await done.promise;
     await evaluator.stop();
     await board.stop();
     const lines = (await run("events", "trace", cause.slice(-8))).out.split("\n");
     expect(lines[0]).toMatch(/^trace [0-9a-f]{32}$/);
     expect(lines[1]).toMatch(/^2 events from 2 sources, /);
-    expect(lines[3]).toBe(`SELFPLAY_TARGET_UPDATED  trainer  +0 ms  ${cause.slice(-8)}  ◀ asked for`);
+    expect(lines[3]).toBe(`SELFPLAY_RATE_CHANGED  trainer  +0 ms  ${cause.slice(-8)}  ◀ asked for`);
     expect(lines[4]).toBe("│  ✓ evaluator done");
-    expect(lines[5]).toMatch(/^└─ EVALUATION_STARTED {2}evaluator {2}\+\d+(\.\d+)? m?s {2}[0-9a-f]{8}$/);
+    expect(lines[5]).toMatch(/^└─ CURRICULUM_ADVANCED {2}evaluator {2}\+\d+(\.\d+)? m?s {2}[0-9a-f]{8}$/);
     expect(lines[6]).toBe("      ✓ board done");
 
     const online = JSON.parse((await run("events", "trace", cause, "--json")).out);
@@ -246,11 +246,11 @@ describe("ringrift, when nothing runs", () => {
   test("reads what a killed process left, and changes nothing", async () => {
     const { up, run } = world();
     const main = await up();
-    await run("events", "publish", "SELFPLAY_TARGET_UPDATED", "config_key=hex8_2p");
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex8_2p");
     await main.killNow();
-    const history = await run("events", "history", "--type", "SELFPLAY_TARGET_UPDATED", "--json");
+    const history = await run("events", "history", "--type", "SELFPLAY_RATE_CHANGED", "--json");
     expect(history.code).toBe(0);
-    expect(JSON.parse(history.out)).toMatchObject({ from: "folder", events: [{ type: "SELFPLAY_TARGET_UPDATED" }] });
+    expect(JSON.parse(history.out)).toMatchObject({ from: "folder", events: [{ type: "SELFPLAY_RATE_CHANGED" }] });
     expect((await run("dlq")).out).toMatch(/^no dead letters\nhealth {2}ok/);
     for (const args of [
       ["events", "publish", "X", "{}"],
