@@ -293,6 +293,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       queue: work.queue,
       loop: loop.ports,
       chores: loop.chores,
+      pressure: settings.work.pressure,
     });
     const profile = profileOf(options.profile ?? settings.profile, options.units ?? []);
     const { wrapUnit = (unit) => unit } = options;

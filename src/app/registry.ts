@@ -14,7 +14,7 @@ import { builtinRows, createCatalog } from "../events/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "../kernel/index.ts";
 import { type PipelinePorts, pipelineExcuses, pipelineParts, pipelineUnits } from "../pipeline/index.ts";
 import { artifactStorePart } from "../sync/index.ts";
-import { type WorkQueue, workExcuses, workStorePart, workUnits } from "../work/index.ts";
+import { type PressurePolicy, type WorkQueue, workExcuses, workStorePart, workUnits } from "../work/index.ts";
 
 export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
   readonly clock?: Clock;
@@ -24,6 +24,8 @@ export interface LivePorts extends Omit<OwnUnitsPorts, "leaderUnits"> {
   readonly cluster?: ClusterPorts;
   readonly queue?: WorkQueue;
   readonly loop?: PipelinePorts;
+  /** From where on the queue presses producers. */
+  readonly pressure?: PressurePolicy;
 }
 
 /** For whoever only reads the declarations: a process that serves nobody has no doors. */
@@ -56,7 +58,14 @@ const watchedByUser = (registry: Registry, cluster: ClusterPorts): Record<string
 
 /** Every unit and part that exists, wired. A subscription that nobody feeds does not compile here. */
 export const liveRegistry = (ports: LivePorts): Registry => {
-  const { surface = noSurface, queue = noQueue, clock = systemClock(), random = systemRandom(), ...own } = ports;
+  const {
+    surface = noSurface,
+    queue = noQueue,
+    pressure,
+    clock = systemClock(),
+    random = systemRandom(),
+    ...own
+  } = ports;
   const cluster = ports.cluster ?? unusedClusterPorts(ports, clock, random);
   const leaderUnits = () =>
     new Set(registry.units.filter(({ placement }) => placement === "leader").map(({ name }) => name));
@@ -65,7 +74,7 @@ export const liveRegistry = (ports: LivePorts): Registry => {
     units: [
       ...ownUnits({ ...own, leaderUnits }),
       ...clusterUnits(cluster),
-      ...workUnits({ queue }),
+      ...workUnits({ queue, ...(pressure === undefined ? {} : { pressure }) }),
       ...pipelineUnits(ports.loop ?? noLoop),
       httpServerDaemon({ surface, clock, random }),
     ],

@@ -19,6 +19,7 @@ export { type EndedStage, type HistoryFilter, pipelineModule, stageHistory } fro
 export { type Iteration, iterations, type StageFailure, type Wait } from "./iteration.ts";
 export { booksView, loopSnapshot, type SnapshotPorts } from "./loop-snapshot.ts";
 export {
+  championOf,
   championsOf,
   listModels,
   type ModelEntry,

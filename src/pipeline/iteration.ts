@@ -38,6 +38,7 @@ export type Iteration = {
   readonly waits: readonly Wait[];
   /** The last failures, newest last; a few are kept. */
   readonly failures: readonly (StageFailure & {
+    readonly iteration: number;
     readonly stage: Stage;
     readonly attempt: number;
     readonly at: number;

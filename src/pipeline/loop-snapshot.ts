@@ -190,7 +190,7 @@ function ladderView(rows: Rows, configKey: string, { plan }: ConfigRow, champion
       low,
       high,
       games,
-      isAnchor: anchor,
+      is_anchor: anchor,
     }));
 }
 

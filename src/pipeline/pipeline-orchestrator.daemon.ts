@@ -131,7 +131,7 @@ export const pipelineOrchestrator = ({
       const { iteration, stage, attempt, state } = step.iteration;
       const moved = { config_key: configKey, how: step.kind, iteration, stage, attempt, state };
       // Said once, however often the work had to be begun anew.
-      afterCommit(() => log.info("a config moved", moved));
+      afterCommit(() => log[step.kind === "failed" ? "warn" : "debug"]("a config moved", moved));
       tell(configKey, step, context);
       handOverNow(configKey, step.iteration, context);
     }

@@ -116,36 +116,55 @@ describe("a stage that failed", () => {
   });
 
   test("opens its breaker after three failures in a row, for longer each time, and shows it", () => {
-    let iteration = training;
+    let iteration: Iteration = { ...start, stage: "npz_export" };
     const waits: number[] = [];
     for (let n = 0; n < 5; n += 1) {
-      const work = withWork("training", failed(iteration, "DIVERGED"));
+      const work = withWork("npz_export", failed(iteration, "NO_ROWS"));
       const waiting = reconcile(view({ now: 0, iteration, work })).iteration;
       waits.push(waiting.not_before!);
-      expect(breakersOf(waiting, stagePolicyDefaults, 0).find(({ stage }) => stage === "training")?.state).toBe(
-        n >= 2 ? "open" : "closed",
-      );
+      const breaker = breakersOf(waiting, stagePolicyDefaults, 0).find(({ stage }) => stage === "npz_export");
+      expect(breaker?.state).toBe(n >= 2 ? "open" : "closed");
       iteration = reconcile(view({ now: waiting.not_before!, iteration: waiting, work })).iteration;
     }
     expect(waits).toEqual([1_000, 2_000, 60_000, 120_000, 240_000]);
-    const next = reconcile(view({ iteration, work: withWork("training", done(iteration)) })).iteration;
+    const next = reconcile(view({ iteration, work: withWork("npz_export", done(iteration)) })).iteration;
     expect(next.failures).toEqual([]);
   });
 
-  test("waits for a person when trying again cannot help", () => {
-    const step = reconcile(
-      view({ iteration: training, work: withWork("training", failed(training, "BAD_INPUT", false)) }),
-    );
+  test("waits for a person when trying again cannot help and nothing can be done without it", () => {
+    const sync: Iteration = { ...start, stage: "npz_export" };
+    const work = withWork("npz_export", failed(sync, "BAD_INPUT", false));
+    const step = reconcile(view({ iteration: sync, work }));
     expect(step.iteration).toMatchObject({ state: "failed", waits: [{ actual: "it broke" }] });
-    expect(
-      reconcile(
-        view({
-          now: 9e12,
-          iteration: step.iteration,
-          work: withWork("training", failed(training, "BAD_INPUT", false)),
-        }),
-      ).kind,
-    ).toBe("stay");
+    expect(reconcile(view({ now: 9e12, iteration: step.iteration, work })).kind).toBe("stay");
+  });
+
+  test("gives up a candidate that cannot be had, and after three such rounds asks a person", () => {
+    let iteration = training;
+    for (const round of [1, 2]) {
+      expect(iteration).toMatchObject({ iteration: round, state: "running" });
+      const at: Iteration = { ...iteration, stage: "training" };
+      const step = reconcile(
+        view({ iteration: at, work: withWork("training", failed(at, "BAD_INPUT", false)), champion: "b".repeat(64) }),
+      );
+      expect(step.iteration).toMatchObject({ iteration: round + 1, stage: "selfplay", state: "running" });
+      iteration = step.iteration;
+    }
+    const third: Iteration = { ...iteration, stage: "training" };
+    const last = reconcile(view({ iteration: third, work: withWork("training", failed(third, "BAD_INPUT", false)) }));
+    expect(last.iteration).toMatchObject({ iteration: 3, state: "failed" });
+  });
+
+  test("is not tried for ever where the round can go on without it", () => {
+    let iteration: Iteration = { ...start, stage: "evaluation" };
+    for (let n = 0; n < 4; n += 1) {
+      const work = withWork("evaluation", failed(iteration, "CRASHED"));
+      const waiting = reconcile(view({ now: 0, iteration, work })).iteration;
+      expect(waiting.state).toBe("waiting");
+      iteration = reconcile(view({ now: waiting.not_before!, iteration: waiting, work })).iteration;
+    }
+    const work = withWork("evaluation", failed(iteration, "CRASHED"));
+    expect(reconcile(view({ iteration, work })).iteration).toMatchObject({ iteration: 2, stage: "selfplay" });
   });
 
   test("for rejected games has them played again, under the next number of self-play", () => {

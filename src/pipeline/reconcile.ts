@@ -15,6 +15,8 @@ export interface StagePolicy {
   readonly retry: { readonly firstMs: number; readonly mostMs: number };
   /** Failures of a stage in a row that open its breaker, for `openMs`, twice as long each time. */
   readonly breaker: { readonly threshold: number; readonly openMs: number; readonly mostMs: number };
+  /** Failures in a row after which a round goes on without its candidate, and rounds in a row that may. */
+  readonly fallBack: { readonly failures: number; readonly rounds: number };
 }
 
 const MINUTE_MS = 60_000;
@@ -29,6 +31,7 @@ export const stagePolicyDefaults: StagePolicy = {
   },
   retry: { firstMs: 1_000, mostMs: MINUTE_MS },
   breaker: { threshold: 3, openMs: MINUTE_MS, mostMs: 60 * MINUTE_MS },
+  fallBack: { failures: 5, rounds: 2 },
 };
 
 export interface LoopView {
@@ -98,11 +101,27 @@ const failuresInARow = (iteration: Iteration, stage: Stage): number => {
   return other === -1 ? reversed.length : other;
 };
 
+/** A candidate can be given up and the next one tried; games and training files cannot be done without. */
+const DISPENSABLE: readonly Stage[] = ["training", "evaluation", "promotion"];
+
+/** Rounds in a row, before this one, that this stage gave up. */
+const roundsGivenUp = (iteration: Iteration, stage: Stage): number => {
+  const inARow = iteration.failures.slice(iteration.failures.length - failuresInARow(iteration, stage));
+  return new Set(inARow.map((failure) => failure.iteration).filter((round) => round !== iteration.iteration)).size;
+};
+
+/** Tries again, goes on without the candidate, or waits for a person. */
 function fail(view: LoopView, iteration: Iteration, failure: StageFailure): Iteration {
   const { stage, attempt } = iteration;
-  const failures = [...iteration.failures, { ...failure, stage, attempt, at: view.now }].slice(-MOST_FAILURES);
-  const failed = { ...iteration, failures };
-  if (!failure.retryable)
+  const told = { ...failure, iteration: iteration.iteration, stage, attempt, at: view.now };
+  const failed = { ...iteration, failures: [...iteration.failures, told].slice(-MOST_FAILURES) };
+  const ofThisRound = failed.failures.filter((each) => each.iteration === iteration.iteration && each.stage === stage);
+  const { fallBack } = view.policy;
+  const isHopeless = !failure.retryable || ofThisRound.length >= fallBack.failures;
+  const isDispensable = DISPENSABLE.includes(stage) && iteration.iteration > 0;
+  if (isHopeless && isDispensable && roundsGivenUp(failed, stage) < fallBack.rounds)
+    return open(view, iteration.iteration + 1, failed.failures);
+  if (!failure.retryable || (isHopeless && isDispensable))
     return {
       ...failed,
       state: "failed",

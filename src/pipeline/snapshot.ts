@@ -11,7 +11,7 @@ export interface Rated {
   readonly low: number;
   readonly high: number;
   readonly games: number;
-  readonly isAnchor: boolean;
+  readonly is_anchor: boolean;
 }
 
 /** One gate that has ended, or is under way (`verdict` null). */

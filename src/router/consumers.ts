@@ -9,9 +9,9 @@ import {
   runAll,
   type TimeLimits,
 } from "../kernel/index.ts";
+import type { Appended } from "./append-all.ts";
 import { Cursor } from "./cursor.ts";
 import { type AnyEvent, fromStored, VIEW, viewBits } from "./event.ts";
-import type { AppendResult } from "./journal/append.ts";
 import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
 import type { Delivery } from "./lanes.ts";
 import type { Prepared, Validation } from "./prepare.ts";
@@ -67,7 +67,7 @@ export interface ConsumersOptions {
   readonly onEnded: (seqs: readonly number[]) => void;
   /** Pairs ended without being handled: a consumer was forgotten, or wants other events now. */
   readonly onGivenUp: () => void;
-  readonly onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => void;
+  readonly onCommitted: (emitted: readonly Appended[]) => void;
   readonly publishPassing: (prepared: Prepared) => void;
   readonly onFailure: (failure: Failure) => void;
   readonly onDeath: (delivery: Delivery, failure: Failure, attempts: number) => Prepared | undefined;

@@ -1,6 +1,6 @@
 import { type AnyRouterEvent, type Catalog, type EventSource, upcast } from "../events/index.ts";
 import { messageOf } from "../kernel/index.ts";
-import type { EventRecord, StoredEvent } from "./journal/append.ts";
+import { EVENT_COLUMNS, type EventRecord, type EventValues, type StoredEvent } from "./journal/append.ts";
 
 /** An event of any name, as the router's inside sees it. */
 export type AnyEvent = Omit<AnyRouterEvent, "payload"> & { readonly payload: Readonly<Record<string, unknown>> };
@@ -18,22 +18,29 @@ export const viewBits = (views: AnyEvent["views"]): number =>
   (views.stageBus ? VIEW.stageBus : 0) |
   (views.crossProcess ? VIEW.crossProcess : 0);
 
-export const toRecord = (event: AnyEvent, payloadText: string): EventRecord => ({
-  event_id: event.eventId,
-  event_type: event.eventType,
-  order_key: event.orderKey,
-  payload: payloadText,
-  payload_version: event.payloadVersion,
-  timestamp: event.timestamp,
-  source: event.source,
-  origin: event.origin,
-  node_id: event.nodeId,
-  trace_id: event.traceId,
-  correlation_id: event.correlationId,
-  parent_event_id: event.parentEventId,
-  content_hash: event.contentHash,
-  views: viewBits(event.views),
-});
+/** As the journal stores it. */
+export const valuesOf = (event: AnyEvent, payloadText: string): EventValues => [
+  event.eventId,
+  event.eventType,
+  event.orderKey,
+  payloadText,
+  event.payloadVersion,
+  event.timestamp,
+  event.source,
+  event.origin,
+  event.nodeId,
+  event.traceId,
+  event.correlationId,
+  event.parentEventId,
+  event.contentHash,
+  viewBits(event.views),
+];
+
+/** The same with the names of its columns, for stores of other shapes. */
+export function toRecord(event: AnyEvent, payloadText: string): EventRecord {
+  const values = valuesOf(event, payloadText);
+  return Object.fromEntries(EVENT_COLUMNS.map((column, i) => [column, values[i]])) as unknown as EventRecord;
+}
 
 const WHY_UNREADABLE = Symbol("why unreadable");
 

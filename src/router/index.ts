@@ -16,7 +16,7 @@ export {
 export type { Handler } from "./ephemeral.ts";
 export { type AnyEvent, fromStored, type Published, VIEW, type ViewName } from "./event.ts";
 export { fingerprintOf } from "./fingerprint.ts";
-export { type AppendResult, appendEvent, type EventRecord, type StoredEvent } from "./journal/append.ts";
+export type { EventRecord, StoredEvent } from "./journal/append.ts";
 export { expireConsumers } from "./journal/consumers.ts";
 export type { DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetterStatus } from "./journal/dead-letters.ts";
 export { countDeadLetters, groupDeadLetters, listDeadLetters, sweepDeadLetters } from "./journal/dead-letters.ts";

@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import { boundedText, type Catalog, contentHashOfText, type EventRow, EventSource, liftKeys } from "../events/index.ts";
 import { type Clock, canonicalJson, type Ids, OperatingError } from "../kernel/index.ts";
-import { type AnyEvent, toRecord } from "./event.ts";
-import type { AppendArgs } from "./journal/append.ts";
+import type { AnyEvent } from "./event.ts";
 
 export interface PublishOptions {
   /** The component that speaks. */
@@ -129,8 +128,3 @@ function dedupKeyOf(row: EventRow | undefined, event: AnyEvent): string | undefi
   if (values.some((value) => value === undefined || value === null)) return undefined;
   return `${row.name}:${canonicalJson(values)}`;
 }
-
-export const appendArgs = ({ event, payloadText, dedupKey }: Prepared, windowSeconds: number): AppendArgs => ({
-  event: toRecord(event, payloadText),
-  ...(dedupKey === undefined ? {} : { dedup: { key: dedupKey, windowSeconds } }),
-});

@@ -17,27 +17,20 @@ import {
   sleep,
   type TimeLimits,
 } from "../kernel/index.ts";
+import { type Appended, appendAll, appendedOf, isDurable } from "./append-all.ts";
 import { type ConsumeOptions, Consumers, type SessionRequest } from "./consumers.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
 import { type AnyEvent, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { type AppendResult, appendEvent } from "./journal/append.ts";
 import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
 import type { Delivery } from "./lanes.ts";
-import {
-  appendArgs,
-  type PrepareContext,
-  type Prepared,
-  type PublishOptions,
-  prepare,
-  type Validation,
-} from "./prepare.ts";
+import { type PrepareContext, type Prepared, type PublishOptions, prepare, type Validation } from "./prepare.ts";
 import type { Failure, HandlerContext } from "./runner.ts";
 import type { Session } from "./session.ts";
 import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
 import { Statistics } from "./statistics.ts";
-import type { Operation, Store } from "./store.port.ts";
+import type { Store } from "./store.port.ts";
 import { createTail, type Tail } from "./tail.ts";
 import { createTracing, type Tracing } from "./tracing.ts";
 import { transact } from "./transact.ts";
@@ -106,7 +99,7 @@ export class EventRouter<R extends Rows = Rows> {
   readonly #tracing: Tracing;
   /** What follows a commit: its durable emissions are delivered, and the others go out. */
   readonly #afterCommit = {
-    onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => {
+    onCommitted: (emitted: readonly Appended[]) => {
       this.#committedAll(emitted);
     },
     publishPassing: (prepared: Prepared) => {
@@ -243,20 +236,18 @@ export class EventRouter<R extends Rows = Rows> {
     if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
     if (prepared.event.eventClass !== "durable") return this.#publishPassing(prepared);
     return this.#tracing.published(prepared.event, async () => {
-      const [result] = await this.store.commit([appendEvent(appendArgs(prepared, this.settings.dedupWindowSeconds))]);
-      return this.#committed(prepared, result);
+      const results = await this.store.commit(appendAll([prepared], this.settings.dedupWindowSeconds));
+      return this.#committedAll(appendedOf([prepared], results))[0]![1];
     });
   }
 
   /** Several events, all or nothing, with one flush. */
   async publishAll(all: readonly Prepared[]): Promise<Published[]> {
     if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
-    const durable = all.filter(({ event }) => event.eventClass === "durable");
-    const operations: Operation<AppendResult>[] = durable.map((p) =>
-      appendEvent(appendArgs(p, this.settings.dedupWindowSeconds)),
-    );
-    const results = operations.length === 0 ? [] : await this.store.commit(operations);
-    const published = new Map(this.#committedAll(durable.map((prepared, i) => ({ prepared, result: results[i]! }))));
+    const durable = all.filter(isDurable);
+    const appends = appendAll(durable, this.settings.dedupWindowSeconds);
+    const results = appends.length === 0 ? [] : await this.store.commit(appends);
+    const published = new Map(this.#committedAll(appendedOf(durable, results)));
     return all.map((prepared) => published.get(prepared) ?? this.#publishPassing(prepared));
   }
 
@@ -468,11 +459,7 @@ export class EventRouter<R extends Rows = Rows> {
     return { ...event, suppressed: null };
   }
 
-  #committed(prepared: Prepared, result: AppendResult): Published {
-    return this.#committedAll([{ prepared, result }])[0]![1];
-  }
-
-  #committedAll(emitted: readonly { prepared: Prepared; result: AppendResult }[]): [Prepared, Published][] {
+  #committedAll(emitted: readonly Appended[]): [Prepared, Published][] {
     const fresh: AnyEvent[] = [];
     const published = emitted.map(({ prepared, result }): [Prepared, Published] => {
       if (result.suppressed === null) {

@@ -11,12 +11,12 @@ import {
   type TimeLimits,
 } from "../kernel/index.ts";
 import { runAfterCommit } from "./after-commit.ts";
+import { type Appended, appendAll, appendedOf, isDurable } from "./append-all.ts";
 import type { Cursor, Death } from "./cursor.ts";
 import { type AnyEvent, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { type AppendResult, appendEvent } from "./journal/append.ts";
 import type { Delivery } from "./lanes.ts";
-import { appendArgs, type Prepared } from "./prepare.ts";
+import type { Prepared } from "./prepare.ts";
 import { isStoreTrouble, type Operation, type Store } from "./store.port.ts";
 import { createWriteSet, type WriteSet } from "./write-set.ts";
 
@@ -50,7 +50,7 @@ export interface RunnerOptions {
   readonly prepareEmission: (eventType: string, payload: unknown, parent: AnyEvent) => Prepared;
   readonly within: <T>(event: AnyEvent, run: () => T) => T;
   /** The write set, the emissions and the ack are on disk. */
-  readonly onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => void;
+  readonly onCommitted: (emitted: readonly Appended[]) => void;
   /** Emissions that are not durable go out once the handler has succeeded. */
   readonly publishPassing: (prepared: Prepared) => void;
   readonly onFailure: (failure: Failure) => void;
@@ -221,15 +221,14 @@ export class Runner {
     writes: readonly Operation[],
     emitted: readonly Prepared[],
   ): Promise<{ kind: "done" | "failed" | "conflict"; error: string }> {
-    const durable = emitted.filter(({ event }) => event.eventClass === "durable");
-    const appends = durable.map((prepared) => appendEvent(appendArgs(prepared, this.#o.windowSeconds)));
+    const durable = emitted.filter(isDurable);
+    const appends = appendAll(durable, this.#o.windowSeconds);
     for (;;) {
       try {
-        await this.#cursor.complete([delivery], [...writes, ...appends], (results) => {
-          const appended = results.slice(writes.length) as AppendResult[];
-          this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: appended[i]! })));
-        });
-        for (const prepared of emitted) if (prepared.event.eventClass !== "durable") this.#o.publishPassing(prepared);
+        await this.#cursor.complete([delivery], [...writes, ...appends], (results) =>
+          this.#o.onCommitted(appendedOf(durable, results.slice(writes.length))),
+        );
+        for (const prepared of emitted) if (!isDurable(prepared)) this.#o.publishPassing(prepared);
         return { kind: "done", error: "" };
       } catch (thrown) {
         if (isOperatingError(thrown, "READ_CONFLICT")) return { kind: "conflict", error: thrown.message };
@@ -251,13 +250,13 @@ export class Runner {
       fingerprint: fingerprintOf(error),
       also: (attempts) => {
         word ??= this.#o.onDeath(delivery, failure, attempts);
-        return word === undefined ? [] : [appendEvent(appendArgs(word, this.#o.windowSeconds))];
+        return word === undefined ? [] : appendAll([word], this.#o.windowSeconds);
       },
     };
     for (;;) {
       try {
         await this.#cursor.fail(delivery, death, (results) => {
-          if (word !== undefined) this.#o.onCommitted([{ prepared: word, result: results[0] as AppendResult }]);
+          if (word !== undefined) this.#o.onCommitted(appendedOf([word], results));
         });
         return;
       } catch (thrown) {

@@ -1,10 +1,10 @@
 import { type Clock, isOperatingError, type OperatingError, sleep, type TimeLimits } from "../kernel/index.ts";
+import { type Appended, appendAll, appendedOf, isDurable } from "./append-all.ts";
 import type { Cursor } from "./cursor.ts";
 import { type AnyEvent, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { type AppendResult, appendEvent } from "./journal/append.ts";
 import type { Delivery } from "./lanes.ts";
-import { appendArgs, type Prepared } from "./prepare.ts";
+import type { Prepared } from "./prepare.ts";
 import type { Failure } from "./runner.ts";
 
 export interface SessionOptions {
@@ -16,7 +16,7 @@ export interface SessionOptions {
   /** How long a delivery may be held without an answer. */
   readonly leaseMs: number;
   readonly windowSeconds: number;
-  readonly onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => void;
+  readonly onCommitted: (emitted: readonly Appended[]) => void;
   readonly publishPassing: (prepared: Prepared) => void;
   readonly onFailure: (failure: Failure) => void;
   readonly onDeath: (delivery: Delivery, failure: Failure, attempts: number) => Prepared | undefined;
@@ -108,19 +108,17 @@ export class Session {
     if (refused.length > 0 && emitted.length > 0) return { acked: [], refused: seqs };
     if (held.length === 0) return { acked: [], refused };
     this.#drop(held);
-    const durable = emitted.filter(({ event }) => event.eventClass === "durable");
-    const appends = durable.map((prepared) => appendEvent(appendArgs(prepared, this.#o.windowSeconds)));
+    const durable = emitted.filter(isDurable);
+    const appends = appendAll(durable, this.#o.windowSeconds);
     try {
-      await this.#o.cursor.complete(held, appends, (results) =>
-        this.#o.onCommitted(durable.map((prepared, i) => ({ prepared, result: results[i] as AppendResult }))),
-      );
+      await this.#o.cursor.complete(held, appends, (results) => this.#o.onCommitted(appendedOf(durable, results)));
     } catch (thrown) {
       // A session that has ended meanwhile holds nothing any more: the next one gets them.
       if (this.closed) this.#o.cursor.release(held);
       else this.#leaseAgain(held);
       throw thrown;
     }
-    for (const prepared of emitted) if (prepared.event.eventClass !== "durable") this.#o.publishPassing(prepared);
+    for (const prepared of emitted) if (!isDurable(prepared)) this.#o.publishPassing(prepared);
     return { acked: held.map(({ seq }) => seq), refused };
   }
 
@@ -219,11 +217,11 @@ export class Session {
             fingerprint: fingerprintOf(error),
             also: (attempts) => {
               word ??= this.#o.onDeath(delivery, failure, attempts);
-              return word === undefined ? [] : [appendEvent(appendArgs(word, this.#o.windowSeconds))];
+              return word === undefined ? [] : appendAll([word], this.#o.windowSeconds);
             },
           },
           (results) => {
-            if (word !== undefined) this.#o.onCommitted([{ prepared: word, result: results[0] as AppendResult }]);
+            if (word !== undefined) this.#o.onCommitted(appendedOf([word], results));
           },
         );
         this.#o.cursor.release(behind);

@@ -1,7 +1,7 @@
 import { isOperatingError, type Log, OperatingError, type TimeLimits } from "../kernel/index.ts";
 import { runAfterCommit } from "./after-commit.ts";
-import { type AppendResult, appendEvent } from "./journal/append.ts";
-import { appendArgs, type Prepared } from "./prepare.ts";
+import { type Appended, appendAll, appendedOf, isDurable } from "./append-all.ts";
+import type { Prepared } from "./prepare.ts";
 import type { HandlerContext } from "./runner.ts";
 import type { Operation, Store } from "./store.port.ts";
 import { createWriteSet } from "./write-set.ts";
@@ -12,7 +12,7 @@ export interface TransactPorts {
   readonly timeLimits: TimeLimits;
   readonly windowSeconds: number;
   readonly prepareEmission: (eventType: string, payload: unknown) => Prepared;
-  readonly onCommitted: (emitted: readonly { prepared: Prepared; result: AppendResult }[]) => void;
+  readonly onCommitted: (emitted: readonly Appended[]) => void;
   readonly publishPassing: (prepared: Prepared) => void;
 }
 
@@ -81,14 +81,13 @@ async function once(
 }
 
 async function commit(ports: TransactPorts, writes: readonly Operation[], emitted: readonly Prepared[]): Promise<void> {
-  const durable = emitted.filter(({ event }) => event.eventClass === "durable");
-  const appends = durable.map((prepared) => appendEvent(appendArgs(prepared, ports.windowSeconds)));
+  const durable = emitted.filter(isDurable);
+  const appends = appendAll(durable, ports.windowSeconds);
   if (writes.length + appends.length > 0) {
     const results: readonly unknown[] = await ports.store.commit([...writes, ...appends]);
-    const appended = results.slice(writes.length) as AppendResult[];
-    ports.onCommitted(durable.map((prepared, i) => ({ prepared, result: appended[i]! })));
+    ports.onCommitted(appendedOf(durable, results.slice(writes.length)));
   }
-  for (const prepared of emitted) if (prepared.event.eventClass !== "durable") ports.publishPassing(prepared);
+  for (const prepared of emitted) if (!isDurable(prepared)) ports.publishPassing(prepared);
 }
 
 function limited(

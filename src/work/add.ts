@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { canonicalJson, OperatingError } from "../kernel/index.ts";
+import { jobOfKey } from "./dedup.ts";
 import { type JobSpec, type JobSpecInput, jobSpecSchema, notFound, seqOf, workIdOf } from "./job.ts";
 import { kindOf } from "./kinds.ts";
 import type { Plan } from "./plan.ts";
@@ -49,12 +50,6 @@ function dependenciesOf(parts: QueueParts, plan: Plan, spec: JobSpec): number[] 
   return seqs;
 }
 
-const sameKey = (plan: Plan, dedupKey: string): number | undefined =>
-  plan.read<{ seq: number }>(
-    "SELECT seq FROM work_jobs WHERE dedup_key = ? AND state NOT IN ('failed', 'cancelled')",
-    dedupKey,
-  )[0]?.seq;
-
 /** Adds jobs, all or none. */
 export function addJobs(
   parts: QueueParts,
@@ -68,7 +63,7 @@ export function addJobs(
     const { spec, payload } = parseSpec(parts, given);
     const { dedup_key } = spec;
     if (dedup_key !== null) {
-      const first = keys.get(dedup_key) ?? sameKey(plan, dedup_key);
+      const first = keys.get(dedup_key) ?? jobOfKey(plan, dedup_key);
       if (first !== undefined) return { work_id: workIdOf(first), duplicate: true };
     }
     const work_id = addOne(parts, plan, spec, payload);

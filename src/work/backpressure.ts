@@ -49,13 +49,26 @@ export interface PressurePolicy {
   readonly holdSeconds: number;
 }
 
-export const pressurePolicyDefaults: PressurePolicy = {
-  soft: { depth: 500, delaySeconds: 600 },
-  hard: { depth: 900, delaySeconds: 1_800 },
-  stop: { depth: 1_000, delaySeconds: 3_600 },
+/** What operators may set of it: jobs that may wait before each level, and how long a job shall wait at most. */
+export interface PressureMarks {
+  readonly soft: number;
+  readonly hard: number;
+  readonly stop: number;
+  readonly targetDelaySeconds: number;
+}
+
+export const pressureMarkDefaults: PressureMarks = { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 };
+
+/** Beyond the target producers brake; at three times as long they all but stop, and at six times as long they do. */
+export const pressurePolicyOf = ({ soft, hard, stop, targetDelaySeconds }: PressureMarks): PressurePolicy => ({
+  soft: { depth: soft, delaySeconds: targetDelaySeconds },
+  hard: { depth: hard, delaySeconds: 3 * targetDelaySeconds },
+  stop: { depth: stop, delaySeconds: 6 * targetDelaySeconds },
   release: 0.8,
   holdSeconds: 120,
-};
+});
+
+export const pressurePolicyDefaults: PressurePolicy = pressurePolicyOf(pressureMarkDefaults);
 
 export interface Measured {
   readonly depth: number;

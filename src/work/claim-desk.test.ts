@@ -9,11 +9,26 @@ const breathe = () => new Promise<void>((resolve) => setImmediate(resolve));
 function world(limits: Partial<ClaimDeskLimits> = {}) {
   const w = workWorld();
   onTestFinished(() => w.close());
-  const desk = createClaimDesk({ queue: w.queue as unknown as WorkQueue, clock: w.clock, limits });
+  /** How many claims were decided together, each time. */
+  const asked: number[] = [];
+  const queue = w.queue as unknown as WorkQueue;
+  const desk = createClaimDesk({
+    queue: {
+      claimAll(requests) {
+        asked.push(requests.length);
+        return queue.claimAll(requests);
+      },
+      claimable: (most) => queue.claimable(most),
+      release: (ref, reason) => queue.release(ref, reason),
+      onClaimable: (listen) => queue.onClaimable(listen),
+    },
+    clock: w.clock,
+    limits,
+  });
   onTestFinished(() => desk.close());
   const claim = (node_id: string, waitMs: number, more = {}, signal = never) =>
     desk.claim({ node_id, most: 1, offer: PLENTY, ...more }, waitMs, signal);
-  return { ...w, desk, claim };
+  return { ...w, desk, claim, asked };
 }
 
 test("who does not want to wait is answered at once", async () => {
@@ -75,6 +90,68 @@ test("a node that is held back learns it at once, also while it waits", async ()
   const waiting = claim("a", 60_000);
   await queue.add({ work_type: "check" });
   expect(await driven(waiting)).toHaveLength(1);
+});
+
+test("claims that come together are decided together, and each is answered by itself", async () => {
+  const { claim, queue, said, desk, asked } = world();
+  await queue.addAll(Array.from({ length: 30 }, () => ({ work_type: "check" as const })));
+  const nodes = Array.from({ length: 40 }, (_, i) => `n${i}`);
+  const answers = await Promise.all(nodes.map((node) => claim(node, 0)));
+  expect(asked).toEqual([1, 1, 32, 6]);
+  const leases = answers.flat();
+  expect(new Set(leases.map(({ work_id }) => work_id)).size).toBe(30);
+  for (const [i, mine] of answers.entries()) for (const { node_id } of mine) expect(node_id).toBe(nodes[i]);
+  expect(said("WORK_CLAIMED")).toHaveLength(30);
+  expect(desk.inLine).toBe(0);
+});
+
+test("of those who wait only as many are asked as there are jobs", async () => {
+  const { claim, queue, driven, asked, desk } = world();
+  const crowd = Array.from({ length: 50 }, (_, i) => claim(`n${i}`, 60_000));
+  await breathe();
+  asked.length = 0;
+  await queue.addAll([{ work_type: "check" }, { work_type: "check" }]);
+  await driven(Promise.all(crowd.slice(0, 2)));
+  expect(asked).toEqual([1, 1]);
+  expect(desk.waiting).toBe(48);
+});
+
+test("a node that is held back among others is refused alone", async () => {
+  const held = workWorld({
+    nodePolicy: (node) => (node === "b" ? { accepts: false, reason: "cordoned" } : { accepts: true }),
+  });
+  onTestFinished(() => held.close());
+  const desk = createClaimDesk({
+    queue: held.queue as unknown as WorkQueue,
+    clock: held.clock,
+    limits: { atOnce: 1 },
+  });
+  onTestFinished(() => desk.close());
+  await held.queue.addAll([{ work_type: "check" }, { work_type: "check" }, { work_type: "check" }]);
+  const answers = await Promise.allSettled(
+    ["x", "a", "b", "c"].map((node_id) => desk.claim({ node_id, most: 1, offer: PLENTY }, 0, never)),
+  );
+  expect(answers).toMatchObject([
+    { value: [{ node_id: "x" }] },
+    { value: [{ node_id: "a" }] },
+    { reason: { code: "NODE_HELD_BACK" } },
+    { value: [{ node_id: "c" }] },
+  ]);
+});
+
+test("a claim that is said again while it is under way is the same claim", async () => {
+  const { claim, queue, driven, desk } = world();
+  const [one, same] = [claim("a", 60_000, { claim_id: "k" }), claim("a", 60_000, { claim_id: "k" })];
+  const other = claim("b", 60_000, { claim_id: "k" });
+  await breathe();
+  expect(desk.waiting).toBe(2);
+  await queue.addAll([{ work_type: "check" }, { work_type: "check" }]);
+  expect(await driven(same)).toEqual(await driven(one));
+  expect((await driven(other))[0]!.work_id).not.toBe((await one)[0]!.work_id);
+  const [lease] = await claim("a", 0, { claim_id: "k" });
+  expect(lease!.work_id).toBe((await one)[0]!.work_id);
+  await queue.start(lease!);
+  expect(await claim("a", 0, { claim_id: "k" })).toEqual([]);
 });
 
 test("is bounded: in how many wait, and in how many stand in line", async () => {

@@ -3,7 +3,9 @@ import type { ClaimRequest, Lease } from "./claim.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 export interface ClaimDeskLimits {
-  /** Claims that are worked on at once; the next ones stand in line. */
+  /** Claims that are decided together; what comes while others are on their way to the disk goes with the next ones. */
+  readonly mostTogether: number;
+  /** Such groups that are on their way at once. */
   readonly atOnce: number;
   /** Claims in line, and those that wait for work: more are told to come back. */
   readonly mostInLine: number;
@@ -13,14 +15,15 @@ export interface ClaimDeskLimits {
 }
 
 const claimDeskDefaults: ClaimDeskLimits = {
-  atOnce: 16,
+  mostTogether: 32,
+  atOnce: 2,
   mostInLine: 4_096,
   mostWaiting: 20_000,
   lookAgainMs: 1_000,
 };
 
 export interface ClaimDeskPorts {
-  readonly queue: Pick<WorkQueue, "claim" | "release" | "onClaimable" | "hasClaimable">;
+  readonly queue: Pick<WorkQueue, "claimAll" | "release" | "onClaimable" | "claimable">;
   readonly clock: Clock;
   readonly limits?: Partial<ClaimDeskLimits>;
 }
@@ -45,7 +48,7 @@ const busy = (what: string) =>
 
 export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskPorts): ClaimDesk {
   const limits = { ...claimDeskDefaults, ...given };
-  const line: (() => void)[] = [];
+  let line: Waiter[] = [];
   const waiters = new Set<Waiter>();
   let working = 0;
   let closed = false;
@@ -53,29 +56,58 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
   let asking = false;
   let askAgain = false;
   let timer: Timer | undefined;
+  /** Claims under way that have a name: who says the same again gets the same answer. */
+  const named = new Map<string, Promise<Lease[]>>();
 
-  const enter = async (): Promise<void> => {
-    if (working < limits.atOnce) {
-      working += 1;
-      return;
-    }
-    if (line.length >= limits.mostInLine) throw busy(`${line.length} claims stand in line`);
-    await new Promise<void>((resolve) => line.push(resolve));
-  };
-  const leave = () => {
-    const next = line.shift();
-    if (next === undefined) working -= 1;
-    else next();
-  };
-  const take = async (request: ClaimRequest): Promise<Lease[]> => {
-    await enter();
+  const serve = async (group: readonly Waiter[]): Promise<void> => {
     try {
-      return await queue.claim(request);
-    } finally {
-      leave();
+      const answers = await queue.claimAll(group.map(({ request }) => request));
+      for (const [i, { done, failed }] of group.entries()) {
+        const answer = answers[i]!;
+        if (answer.ok) done(answer.value);
+        else failed(answer.error);
+      }
+    } catch (thrown) {
+      for (const { failed } of group) failed(thrown);
     }
   };
+  const serveNext = () => {
+    while (working < limits.atOnce && line.length > 0) {
+      const group = line.slice(0, limits.mostTogether);
+      line = line.slice(limits.mostTogether);
+      working += 1;
+      void serve(group).then(() => {
+        working -= 1;
+        serveNext();
+      });
+    }
+  };
+  const take = (request: ClaimRequest): Promise<Lease[]> =>
+    new Promise((resolve, reject) => {
+      if (line.length >= limits.mostInLine) return reject(busy(`${line.length} claims stand in line`));
+      line.push({ request, done: resolve, failed: reject });
+      serveNext();
+    });
 
+  const askOne = async (waiter: Waiter): Promise<void> => {
+    try {
+      const leases = await take(waiter.request);
+      if (waiters.has(waiter) && leases.length > 0) waiter.done(leases);
+      else await Promise.all(leases.map((lease) => queue.release(lease, "its claimer is gone")));
+    } catch (thrown) {
+      waiter.failed(thrown);
+    }
+  };
+  /** As many at once as there are jobs: nobody who stands behind is asked for what those before it get. */
+  const askInTurn = async (): Promise<void> => {
+    const inTurn = [...waiters];
+    while (inTurn.length > 0) {
+      const jobs = queue.claimable(limits.mostTogether);
+      if (jobs === 0) return;
+      // Who gave up meanwhile is not asked.
+      await Promise.all(inTurn.splice(0, jobs).map((waiter) => (waiters.has(waiter) ? askOne(waiter) : undefined)));
+    }
+  };
   const askAll = async (): Promise<void> => {
     if (asking) {
       askAgain = true;
@@ -84,18 +116,7 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
     asking = true;
     do {
       askAgain = false;
-      for (const waiter of [...waiters]) {
-        // It gave up meanwhile, or there is nothing left for those behind.
-        if (!waiters.has(waiter)) continue;
-        if (!queue.hasClaimable()) break;
-        try {
-          const leases = await take(waiter.request);
-          if (waiters.has(waiter) && leases.length > 0) waiter.done(leases);
-          else await Promise.all(leases.map((lease) => queue.release(lease, "its claimer is gone")));
-        } catch (thrown) {
-          waiter.failed(thrown);
-        }
-      }
+      await askInTurn();
     } while (askAgain && !closed);
     asking = false;
   };
@@ -135,12 +156,22 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
       lookLater();
     });
 
+  const claim: ClaimDesk["claim"] = async (request, waitMs, signal) => {
+    const leases = await take(request);
+    if (leases.length > 0 || waitMs <= 0 || signal.aborted || closed) return leases;
+    if (waiters.size >= limits.mostWaiting) throw busy(`${waiters.size} claims wait for work`);
+    return wait(request, waitMs, signal);
+  };
+
   return {
-    async claim(request, waitMs, signal) {
-      const leases = await take(request);
-      if (leases.length > 0 || waitMs <= 0 || signal.aborted || closed) return leases;
-      if (waiters.size >= limits.mostWaiting) throw busy(`${waiters.size} claims wait for work`);
-      return wait(request, waitMs, signal);
+    claim(request, waitMs, signal) {
+      if (request.claim_id === undefined) return claim(request, waitMs, signal);
+      const key = JSON.stringify([request.node_id, request.claim_id]);
+      const before = named.get(key);
+      if (before !== undefined) return before;
+      const answer = claim(request, waitMs, signal).finally(() => named.delete(key));
+      named.set(key, answer);
+      return answer;
     },
     get waiting() {
       return waiters.size;

@@ -1,8 +1,8 @@
 import { type Json, OperatingError } from "../kernel/index.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
-import { type JobRow, type LeaseRef, taskIdOf, workIdOf } from "./job.ts";
+import { columnsOf, type JobRow, type LeaseRef, taskIdOf, workIdOf } from "./job.ts";
 import { Line } from "./line.ts";
-import { fits, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
+import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueParts } from "./queue-parts.ts";
 import { itemOf } from "./told.ts";
@@ -16,6 +16,8 @@ export interface ClaimRequest {
   readonly offer: Offer;
   /** Kinds it has executors for; all unless said. */
   readonly kinds?: readonly string[];
+  /** What the node calls this request: said again, because the answer was lost, it gets what it got, until that began. */
+  readonly claim_id?: string | undefined;
 }
 
 /** A job in the hands of a node. Times are Unix seconds. */
@@ -61,8 +63,49 @@ function bestOf(
   return best;
 }
 
+/** The lines that claims of one plan look at: what one of them has taken, the next one does not look at again. */
+export class ClaimLines {
+  readonly #lines = new Map<string, Line>();
+  readonly #plan: Plan;
+  readonly #parts: QueueParts;
+  /** How many jobs the claims ask for in all. */
+  readonly #most: number;
+
+  constructor(parts: QueueParts, plan: Plan, most: number) {
+    this.#parts = parts;
+    this.#plan = plan;
+    this.#most = most;
+  }
+
+  /** Those of some lanes, by config. */
+  of(lanes: readonly Lane[]): Map<string, Line[]> {
+    const byConfig = new Map<string, Line[]>();
+    // As many as each would give if all had as much to do: few looks, and few rows in vain.
+    const chunk = Math.max(2, Math.ceil((1.5 * this.#most) / Math.max(1, lanes.length)));
+    for (const lane of lanes) {
+      const config = lane.configKey ?? "";
+      const own = byConfig.get(config) ?? [];
+      for (const level of this.#parts.lanes.levels(lane)) own.push(this.#line(lane, level, chunk));
+      byConfig.set(config, own);
+    }
+    return byConfig;
+  }
+
+  #line(lane: Lane, level: number, chunk: number): Line {
+    const key = `${lane.lane}/${level}`;
+    let line = this.#lines.get(key);
+    if (line === undefined) {
+      line = new Line(this.#plan, this.#parts.lanes, lane, level, chunk);
+      this.#lines.set(key, line);
+    }
+    return line;
+  }
+}
+
 /** Hands a node the jobs that are its to have now. */
-export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest): Lease[] {
+export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest, lines: ClaimLines): Lease[] {
+  const known = standing(parts, plan, request);
+  if (known.length > 0) return known;
   const verdict = parts.nodePolicy(request.node_id, plan.now);
   if (!verdict.accepts)
     throw new OperatingError("NODE_HELD_BACK", `node ${request.node_id} gets no work: ${verdict.reason}`, {
@@ -79,17 +122,8 @@ export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest):
       !exceptKinds.includes(lane.workType) &&
       !(lane.configKey !== null && exceptConfigs.includes(lane.configKey)),
   );
-  // As many as each would get if all had as much to do: few looks, and few rows in vain.
-  const chunk = Math.max(2, Math.ceil((1.5 * most) / Math.max(1, fitting.length)));
-  const lines = new Map<string, Line[]>();
-  for (const lane of fitting) {
-    const config = lane.configKey ?? "";
-    const own = lines.get(config) ?? [];
-    for (const level of parts.lanes.levels(lane)) own.push(new Line(plan, parts.lanes, lane, level, chunk));
-    lines.set(config, own);
-  }
-  const chosen = deal(parts, plan, lines, request.offer, most);
-  return lease(parts, plan, request.node_id, chosen);
+  const chosen = deal(parts, plan, lines.of(fitting), request.offer, most);
+  return lease(parts, plan, request, chosen);
 }
 
 function deal(
@@ -137,13 +171,24 @@ function payloadsOf(plan: Plan, seqs: readonly number[]): Map<number, Readonly<R
   return new Map(rows.map(({ seq, payload }) => [seq, JSON.parse(payload) as Record<string, Json>]));
 }
 
-function lease(parts: QueueParts, plan: Plan, nodeId: string, chosen: readonly JobRow[]): Lease[] {
-  if (chosen.length === 0) return [];
-  const payloads = payloadsOf(
+const STANDING = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_held
+  WHERE state IN ('claimed', 'running') AND node_id = ? AND claim_id = ? AND started_at IS NULL ORDER BY seq`;
+
+/** What a request got that is said again: leases that stand and that nobody has begun with. */
+function standing(parts: QueueParts, plan: Plan, { node_id, claim_id }: ClaimRequest): Lease[] {
+  if (claim_id === undefined) return [];
+  const rows = plan.read<JobRow>(STANDING, node_id, claim_id).flatMap((row) => plan.found(row) ?? []);
+  const beat_by = plan.now + parts.lease.silentMs;
+  // Whoever asks lives.
+  return leasesOf(
     plan,
-    chosen.map(({ seq }) => seq),
+    rows.map((job) => plan.move(job, "beat", "claimed", { beat_by })),
   );
-  return chosen.map((waiting) => {
+}
+
+function lease(parts: QueueParts, plan: Plan, request: ClaimRequest, chosen: readonly JobRow[]): Lease[] {
+  const { node_id: nodeId, claim_id = null } = request;
+  const jobs = chosen.map((waiting) => {
     const beatBy = plan.now + parts.lease.silentMs;
     const job = plan.move(waiting, "claim", "claimed", {
       attempts: waiting.attempts + 1,
@@ -156,24 +201,39 @@ function lease(parts: QueueParts, plan: Plan, nodeId: string, chosen: readonly J
       progress: null,
       stop_reason: null,
       stop_by: null,
+      lapsed_attempts: null,
+      claim_id,
     });
-    const item = itemOf(plan, job);
+    const { attempts, fence } = job;
     const expires_at = job.expires_at! / 1_000;
-    plan.say("WORK_CLAIMED", { ...item, node_id: nodeId, attempts: job.attempts, fence: job.fence, expires_at });
+    plan.say("WORK_CLAIMED", { ...itemOf(plan, job), node_id: nodeId, attempts, fence, expires_at });
+    return job;
+  });
+  return leasesOf(plan, jobs);
+}
+
+function leasesOf(plan: Plan, jobs: readonly JobRow[]): Lease[] {
+  if (jobs.length === 0) return [];
+  const payloads = payloadsOf(
+    plan,
+    jobs.map(({ seq }) => seq),
+  );
+  return jobs.map((job) => {
+    const { workType, configKey, needs } = plan.laneOf(job);
     return {
       work_id: workIdOf(job.seq),
-      node_id: nodeId,
+      node_id: job.node_id!,
       fence: job.fence,
       task_id: taskIdOf(job.seq, job.fence),
-      work_type: item.work_type,
-      config_key: plan.laneOf(job).configKey,
+      work_type: workType,
+      config_key: configKey,
       urgency: urgencyOf(job.urgency),
       payload: payloads.get(job.seq) ?? {},
-      needs: plan.laneOf(job).needs,
+      needs,
       attempts: job.attempts,
       max_attempts: job.max_attempts,
-      beat_by: beatBy / 1_000,
-      expires_at,
+      beat_by: job.beat_by! / 1_000,
+      expires_at: job.expires_at! / 1_000,
     };
   });
 }

@@ -56,6 +56,8 @@ export interface JobRow {
   readonly progress: number | null;
   readonly stop_reason: string | null;
   readonly stop_by: number | null;
+  /** The attempt of a lease that lapsed without a word of its holder, while its result would still be taken. */
+  readonly lapsed_attempts: number | null;
 }
 
 /** What else is stored of it. */
@@ -67,6 +69,8 @@ export interface StoredJob extends JobRow {
   readonly batch_id: string | null;
   readonly requested_by: string | null;
   readonly outcome: string | null;
+  /** What its holder called the request that got it. */
+  readonly claim_id: string | null;
 }
 
 /** The columns of a JobRow. Each one more costs every look at a job. */
@@ -92,6 +96,7 @@ const JOB_COLUMNS = [
   "progress",
   "stop_reason",
   "stop_by",
+  "lapsed_attempts",
 ] as const satisfies readonly (keyof JobRow)[];
 
 export const columnsOf = (table: string): string => JOB_COLUMNS.map((column) => `${table}.${column}`).join(", ");

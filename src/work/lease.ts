@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { OperatingError } from "../kernel/index.ts";
 import { expiryOf } from "./claim.ts";
+import { otherOfItsKey } from "./dedup.ts";
 import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
 import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
 import { checkEvidence, type EvidenceInput, kindOf } from "./kinds.ts";
@@ -36,7 +37,7 @@ function heldJob(plan: Plan, ref: LeaseRef): JobRow {
       hint: "Stop working on it; nobody wants the result.",
     });
   throw new OperatingError("STALE_LEASE", `node ${ref.node_id} does not hold job ${ref.work_id} (fence ${ref.fence})`, {
-    hint: "Stop working on it: the lease ended, and the job is somebody else's or finished.",
+    hint: "Stop working on it: the lease ended, and the job waits again, is somebody else's, or is finished.",
     details: { work_id: ref.work_id, state: job.state, fence: job.fence },
   });
 }
@@ -88,6 +89,16 @@ export function beatJob(parts: QueueParts, plan: Plan, ref: LeaseRef, how: Progr
   };
 }
 
+/**
+ * Its lease lapsed without a word of its holder, and nobody has had the job since: what was done meanwhile is as good as
+ * ever. A job that failed because of that silence is done after all, unless another of its dedup key took its place.
+ */
+function takesLate(plan: Plan, job: JobRow, ref: LeaseRef): boolean {
+  if (!isFor(job, ref) || job.lapsed_attempts === null) return false;
+  if (job.state === "failed") return otherOfItsKey(plan, job) === undefined;
+  return job.state === "pending" || job.state === "delayed";
+}
+
 /** Done, with evidence. Said again by the same holder it changes nothing: the answer to the first one was lost. */
 export function completeJob(
   parts: QueueParts,
@@ -97,7 +108,8 @@ export function completeJob(
 ): { readonly repeated: boolean } {
   const known = plan.job(seqOf(ref.work_id));
   if (known?.state === "completed" && isFor(known, ref)) return { repeated: true };
-  const job = heldJob(plan, ref);
+  const isLate = known !== undefined && takesLate(plan, known, ref);
+  const job = isLate ? { ...known, attempts: known.lapsed_attempts! } : heldJob(plan, ref);
   const { evidence, text } = checkEvidence(
     kindOf(parts.kinds, plan.laneOf(job).workType).evidence,
     given,
@@ -107,7 +119,10 @@ export function completeJob(
   const duration_seconds = durationOf(plan, job);
   const result = evidence as unknown as Record<string, never>;
   const [only] = evidence.outputs;
-  plan.move(job, "complete", "completed", { finished_at: plan.now, outcome: text });
+  const done = { finished_at: plan.now, outcome: text };
+  // Whatever was said of the attempt when its lease lapsed stands: as a task it has ended, and is not ended again.
+  if (isLate) plan.move(job, "late", "completed", { ...done, attempts: job.attempts, not_before: null });
+  else plan.move(job, "complete", "completed", done);
   if (job.state === "running")
     plan.say("TASK_COMPLETED", { ...taskOf(plan, job), duration_seconds, result: evidence.counts });
   plan.say("WORK_COMPLETED", {
@@ -163,12 +178,23 @@ export function endAttempt(
 ): AfterFailure {
   const outcome = failedOutcome(error, code, stderr);
   if (!verdict.again) {
-    plan.move(job, action, "failed", { finished_at: plan.now, outcome });
+    plan.move(job, action, "failed", {
+      finished_at: plan.now,
+      outcome,
+      // Too long is too long; silence may have had another reason.
+      ...(action === "silent" ? { lapsed_attempts: job.attempts } : {}),
+    });
     sayFailed(plan, job, error, code);
     return { again: false, retry_at: null };
   }
   const retryAt = plan.now + verdict.afterMs;
-  plan.move(job, action, "delayed", { not_before: retryAt, outcome, stop_reason: null, stop_by: null });
+  plan.move(job, action, "delayed", {
+    not_before: retryAt,
+    outcome,
+    stop_reason: null,
+    stop_by: null,
+    ...(action === "fail" ? {} : { lapsed_attempts: job.attempts }),
+  });
   sayRetry(plan, job, error, retryAt);
   return { again: true, retry_at: retryAt / 1_000 };
 }
@@ -186,6 +212,7 @@ export function giveBack(
 ): AfterFailure {
   const free = job.returns < parts.limits.mostReturns;
   const attempts = free ? job.attempts - 1 : job.attempts;
+  const lapsed = action === "release" ? {} : { lapsed_attempts: job.attempts };
   if (action === "release") plan.say("TASK_ABANDONED", { ...taskOf(plan, job), reason });
   else
     plan.say("TASK_ORPHANED", {
@@ -198,6 +225,7 @@ export function giveBack(
     plan.move(job, action, "failed", {
       finished_at: plan.now,
       outcome: failedOutcome(error, "WORK_RETURNED_TOO_OFTEN"),
+      ...lapsed,
     });
     sayFailed(plan, job, error, "WORK_RETURNED_TOO_OFTEN");
     return { again: false, retry_at: null };
@@ -209,6 +237,7 @@ export function giveBack(
     ready_at: plan.now - Math.max(0, (job.claimed_at ?? plan.now) - job.ready_at),
     stop_reason: null,
     stop_by: null,
+    ...lapsed,
   });
   return { again: true, retry_at: plan.now / 1_000 };
 }

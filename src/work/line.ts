@@ -34,6 +34,7 @@ const pendingJob = (row: Waiting, lane: number, urgency: number): JobRow => ({
   progress: null,
   stop_reason: null,
   stop_by: null,
+  lapsed_attempts: null,
 });
 
 /** The waiting jobs of one lane and class, oldest first, read a few at a time. */

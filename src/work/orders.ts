@@ -1,4 +1,5 @@
 import { OperatingError } from "../kernel/index.ts";
+import { otherOfItsKey } from "./dedup.ts";
 import { headOf } from "./failure.ts";
 import { columnsOf, type JobRow, notFound, seqOf, workIdOf } from "./job.ts";
 import { kindOf } from "./kinds.ts";
@@ -107,13 +108,9 @@ export function retryJob(parts: QueueParts, plan: Plan, workId: string, options:
         retryable: true,
       },
     );
-  const [other] = plan.read<{ seq: number }>(
-    `SELECT seq FROM work_jobs WHERE dedup_key = (SELECT dedup_key FROM work_jobs WHERE seq = ?)
-       AND state NOT IN ('failed', 'cancelled')`,
-    job.seq,
-  );
+  const other = otherOfItsKey(plan, job);
   if (other !== undefined)
-    throw new OperatingError("WORK_DUPLICATE", `job ${workIdOf(other.seq)} took the place of ${workId}`, {
+    throw new OperatingError("WORK_DUPLICATE", `job ${workIdOf(other)} took the place of ${workId}`, {
       hint: "It has the same dedup key: look at that one.",
     });
   const open = plan.read<{ seq: number; state: JobState }>(
@@ -140,6 +137,7 @@ export function retryJob(parts: QueueParts, plan: Plan, workId: string, options:
     outcome: null,
     stop_reason: null,
     stop_by: null,
+    lapsed_attempts: null,
   });
   plan.say("WORK_QUEUED", {
     ...itemOf(plan, job),

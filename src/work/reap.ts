@@ -34,7 +34,11 @@ export function reap(parts: QueueParts, plan: Plan, most: number): Reaped {
     const job = plan.found(row);
     if (job === undefined) continue;
     const error = "its deadline passed before it was done";
-    plan.move(job, "lapse", "failed", { finished_at: plan.now, outcome: failedOutcome(error, "JOB_TOO_LATE") });
+    plan.move(job, "lapse", "failed", {
+      finished_at: plan.now,
+      outcome: failedOutcome(error, "JOB_TOO_LATE"),
+      lapsed_attempts: null,
+    });
     sayFailed(plan, job, error, "JOB_TOO_LATE");
     counts.lapsed += 1;
   }

@@ -73,4 +73,12 @@ export const workMigrations: readonly Migration[] = [
       CREATE INDEX work_dependents ON work_dependencies (depends_on, seq);
     `,
   },
+  {
+    id: 2,
+    name: "results that come after their lease lapsed, claims that are said again",
+    sql: `
+      ALTER TABLE work_jobs ADD COLUMN lapsed_attempts INTEGER;
+      ALTER TABLE work_jobs ADD COLUMN claim_id TEXT;
+    `,
+  },
 ];

@@ -33,10 +33,11 @@ describe("the table of states", () => {
       expect([...reach(state)].some(isFinished)).toBe(true);
   });
 
-  test("a completed job stays so, and a finished one moves only when somebody wants it again", () => {
+  test("a completed job stays so; another finished one moves only when it is wanted again, or was done after all", () => {
     expect(transitions.filter(({ from }) => from === "completed")).toEqual([]);
+    expect(transitions.filter(({ from, action }) => from === "cancelled" && action !== "retry")).toEqual([]);
     const finished = transitions.filter(({ from }) => from !== null && isFinished(from));
-    expect(new Set(finished.map(({ action }) => action))).toEqual(new Set(["retry"]));
+    expect(new Set(finished.map(({ action }) => action))).toEqual(new Set(["retry", "late"]));
   });
 
   test("no step stands in it twice, and every action is used", () => {

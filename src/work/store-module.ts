@@ -22,6 +22,8 @@ export const CHANGING = [
   "progress",
   "stop_reason",
   "stop_by",
+  "lapsed_attempts",
+  "claim_id",
   "outcome",
 ] as const satisfies readonly (keyof StoredJob)[];
 export type JobChanges = { readonly [K in (typeof CHANGING)[number]]?: StoredJob[K] };
@@ -114,7 +116,8 @@ function update(tx: Transaction, { columns, rows }: JobUpdates): void {
     assert(changing.has(column), `${column} of a job never changes`);
     return `${column} = ?`;
   });
-  const sql = `UPDATE work_jobs SET rev = rev + 1, ${sets.join(", ")} WHERE seq = ? AND rev = ?`;
+  // A dedup key that was taken meanwhile is a conflict as well: what was decided without it is decided anew.
+  const sql = `UPDATE OR IGNORE work_jobs SET rev = rev + 1, ${sets.join(", ")} WHERE seq = ? AND rev = ?`;
   for (const values of rows) if (tx.run(sql, ...values).changes === 0) throw conflict(`job w${values.at(-2)}`);
 }
 

@@ -13,8 +13,6 @@ export type RunningTask = {
 const tasks = defineTable<RunningTask>("work_tasks");
 /** Hosts that are not there at the moment, by node: their tasks are lost unless they come back. */
 const away = defineTable<{ since: number }>("work_hosts_away");
-/** How tasks ended, in all. */
-const ends = defineTable<{ n: number }>("work_task_ends");
 
 interface Cache {
   /** Last sign of life, by task: lost with the process, and soon known again. */
@@ -36,7 +34,7 @@ export const taskCoordinator = () =>
     dependsOn: ["event_router"],
     emits: [],
     state: {
-      tables: { tasks, away, ends },
+      tables: { tasks, away },
       cache: (rows): Cache => ({ seenAt: new Map(), running: new Map(rows.list(tasks)) }),
     },
     on: {
@@ -58,7 +56,6 @@ export const taskCoordinator = () =>
         const { task_id } = event.payload;
         if (rows.get(tasks, task_id) === undefined) return;
         rows.delete(tasks, task_id);
-        rows.put(ends, event.eventType, { n: (rows.get(ends, event.eventType)?.n ?? 0) + 1 });
         afterCommit(() => {
           cache.running.delete(task_id);
           cache.seenAt.delete(task_id);

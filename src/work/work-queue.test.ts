@@ -227,6 +227,250 @@ describe("leases", () => {
   });
 });
 
+describe("a claim that is said again", () => {
+  const again = (w: WorkWorld, node_id: string, claim_id?: string, most = 1) =>
+    w.queue.claim({ node_id, most, offer: PLENTY, ...(claim_id === undefined ? {} : { claim_id }) });
+  const ids = (leases: readonly { work_id: string }[]) => leases.map(({ work_id }) => work_id);
+
+  test("gets what it got, and the holder counts as heard", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    await w.queue.addAll([selfplay("a"), selfplay("b"), selfplay("c")]);
+    const first = await again(w, "a", "one", 2);
+    await w.pass(MINUTE * 0.9);
+    const second = await again(w, "a", "one", 2);
+    expect(second).toEqual(first.map((lease) => ({ ...lease, beat_by: lease.beat_by + 54 })));
+    await w.pass(MINUTE * 0.9);
+    expect(await w.queue.reap()).toMatchObject({ silent: 0 });
+    expect(w.said("WORK_CLAIMED")).toHaveLength(2);
+    // Also from a process that started since.
+    expect(ids(await w.open().claim({ node_id: "a", most: 2, offer: PLENTY, claim_id: "one" }))).toEqual(ids(first));
+  });
+
+  test("is another claim from another node, by another name, or without one", async () => {
+    const w = world();
+    await w.queue.addAll(["a", "b", "c", "d"].map((config) => selfplay(config)));
+    const all = [
+      await again(w, "a", "one"),
+      await again(w, "b", "one"),
+      await again(w, "a", "two"),
+      await again(w, "a"),
+    ];
+    expect(new Set(all.flatMap(ids)).size).toBe(4);
+  });
+
+  test("gets nothing again that began, ended, or was taken away", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    await w.queue.addAll(["a", "b", "c", "d", "e"].map((config) => selfplay(config)));
+    const [begun, done, back, kept] = await again(w, "a", "one", 4);
+    await w.queue.start(begun!);
+    await w.queue.complete(done!, EVIDENCE);
+    await w.queue.release(back!, "stopping");
+    expect(ids(await again(w, "a", "one", 4))).toEqual([kept!.work_id]);
+    await w.pass(2 * MINUTE);
+    await w.queue.reap();
+    const fresh = await again(w, "a", "one", 1);
+    expect(fresh).toMatchObject([{ node_id: "a" }]);
+    expect(w.said("WORK_CLAIMED")).toHaveLength(5);
+  });
+
+  test("does not get what its node claimed since without that name", async () => {
+    const w = world();
+    await w.queue.add(selfplay("a"));
+    const [named] = await again(w, "a", "one");
+    await w.queue.release(named!, "stopping");
+    expect(await again(w, "a")).toHaveLength(1);
+    expect(await again(w, "a", "one")).toEqual([]);
+  });
+});
+
+describe("a result that comes after its lease lapsed", () => {
+  /** A job whose holder began and was not heard again. */
+  const silent = async (more: object = {}, began = true) => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    const { work_id } = await w.queue.add(selfplay("hex8", more));
+    const lease = (await w.claimOne("a"))!;
+    if (began) await w.queue.start(lease);
+    await w.pass(2 * MINUTE);
+    await w.queue.reap();
+    return { w, work_id, lease };
+  };
+  const stale = { code: "STALE_LEASE" };
+
+  test.each([
+    ["delayed", true, 1],
+    ["pending", false, 0],
+  ] as const)("counts while the job is %s again, once, as the attempt that it was", async (state, began, attempts) => {
+    const { w, work_id, lease } = await silent({}, began);
+    expect(w.queue.show(work_id)).toMatchObject({ state, attempts });
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: true });
+    expect(w.queue.show(work_id)).toMatchObject({ state: "completed", attempts: 1, retry_at: null, node_id: "a" });
+    expect(w.queue.unfinished).toBe(0);
+    await w.pass(10 * MINUTE);
+    expect(await w.claimOne("b")).toBeUndefined();
+    expect(w.said("WORK_COMPLETED")).toMatchObject([{ payload: { work_id, node_id: "a", attempts: 1 } }]);
+    // Its task was told as lost, and that stays its only end.
+    expect(w.said("TASK_ORPHANED")).toHaveLength(1);
+    expect(w.said("TASK_COMPLETED")).toEqual([]);
+  });
+
+  test("counts after the backoff is over, while nobody has claimed the job", async () => {
+    const { w, work_id, lease } = await silent();
+    await w.pass(10 * MINUTE);
+    await w.queue.add(selfplay("other"));
+    expect(await w.queue.claim({ node_id: "b", most: 1, offer: PLENTY, kinds: ["training"] })).toEqual([]);
+    expect(stateOf(w, work_id)).toBe("pending");
+    await w.queue.complete(lease, EVIDENCE);
+    expect(stateOf(w, work_id)).toBe("completed");
+  });
+
+  test("counts when the job had failed by that silence, and lets nothing else of it come back", async () => {
+    const { w, work_id, lease } = await silent({ max_attempts: 1 });
+    expect(stateOf(w, work_id)).toBe("failed");
+    await w.queue.complete(lease, EVIDENCE);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "completed", attempts: 1, failure: null });
+    expect(w.queue.unfinished).toBe(0);
+    await expect(w.queue.retry(work_id, { reason: "again" })).rejects.toMatchObject({ code: "JOB_NOT_FAILED" });
+  });
+
+  test("counts when its node was taken for dead", async () => {
+    const w = world({ limits: { mostReturns: 0 } });
+    const ids = (await w.queue.addAll([selfplay("a", { max_attempts: 1 }), selfplay("b", { max_attempts: 2 })])).map(
+      ({ work_id }) => work_id,
+    );
+    const leases = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    await w.queue.evict("a", "the node is dead");
+    expect(ids.map((id) => stateOf(w, id))).toEqual(["failed", "pending"]);
+    const answers = await w.queue.completeAll(leases.map((ref) => ({ ref, evidence: EVIDENCE })));
+    expect(answers.map(({ ok }) => ok)).toEqual([true, true]);
+    expect(w.queue.list().map(({ state, attempts }) => [state, attempts])).toEqual([
+      ["completed", 1],
+      ["completed", 1],
+    ]);
+  });
+
+  test("counts when the attempt took too long and waits for another, but not when too long was its end", async () => {
+    const w = world();
+    const [tried, spent] = await w.queue.addAll([
+      selfplay("a", { timeout_seconds: 30 }),
+      selfplay("b", { timeout_seconds: 30, max_attempts: 1 }),
+    ]);
+    const leases = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    for (const lease of leases) await w.queue.start(lease);
+    await w.pass(31_000);
+    await w.queue.reap();
+    const of = (job: { work_id: string } | undefined) => leases.find(({ work_id }) => work_id === job!.work_id)!;
+    expect(await w.queue.complete(of(tried), EVIDENCE)).toEqual({ repeated: false });
+    await expect(w.queue.complete(of(spent), EVIDENCE)).rejects.toMatchObject(stale);
+    expect(stateOf(w, spent!.work_id)).toBe("failed");
+  });
+
+  test("lets jobs go on that waited for it", async () => {
+    const { w, work_id, lease } = await silent();
+    const next = await w.queue.add(selfplay("hex8", { depends_on: [work_id] }));
+    await w.queue.complete(lease, EVIDENCE);
+    expect(await w.claimOne("b")).toMatchObject({ work_id: next.work_id });
+  });
+
+  test("needs its evidence like any other, and leaves the job as it was without it", async () => {
+    const { w, work_id, lease } = await silent();
+    await expect(w.queue.complete(lease, { ...EVIDENCE, outputs: [] })).rejects.toMatchObject({
+      code: "WORK_EVIDENCE_LACKING",
+    });
+    expect(w.queue.show(work_id)).toMatchObject({ state: "delayed", attempts: 1 });
+  });
+
+  test("counts for nobody but the last holder: not for another node, nor for an older lease", async () => {
+    const { w, lease } = await silent();
+    for (const ref of [
+      { ...lease, node_id: "b" },
+      { ...lease, fence: 0 },
+      { ...lease, fence: 2 },
+    ])
+      await expect(w.queue.complete(ref, EVIDENCE)).rejects.toMatchObject(stale);
+    // Nothing but a result: who is not heard holds nothing.
+    await expect(w.queue.heartbeat(lease)).rejects.toMatchObject(stale);
+    await expect(w.queue.start(lease)).rejects.toMatchObject(stale);
+    await expect(w.queue.fail(lease, { class: "retryable", error: "x" })).rejects.toMatchObject(stale);
+    await expect(w.queue.release(lease, "x")).rejects.toMatchObject(stale);
+  });
+
+  test("is refused once somebody else has or had the job", async () => {
+    const { w, lease } = await silent();
+    await w.pass(10 * MINUTE);
+    const next = (await w.claimOne("b"))!;
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
+    await w.queue.release(next, "stopping");
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
+    // Who gave it back has said its last word about it.
+    await expect(w.queue.complete(next, EVIDENCE)).rejects.toMatchObject(stale);
+    expect(stateOf(w, lease.work_id)).toBe("pending");
+  });
+
+  test("is refused when another claims in the same moment, whoever is first", async () => {
+    const first = await silent();
+    await first.w.pass(10 * MINUTE);
+    const [claimed, late] = await Promise.allSettled([
+      first.w.claimOne("b"),
+      first.w.pass(0).then(() => first.w.queue.complete(first.lease, EVIDENCE)),
+    ]);
+    expect([claimed, late]).toMatchObject([{ value: { fence: 2 } }, { status: "rejected", reason: stale }]);
+    const second = await silent({}, false);
+    const [done, none] = await Promise.all([second.w.queue.complete(second.lease, EVIDENCE), second.w.claimOne("b")]);
+    expect([done, none]).toEqual([{ repeated: false }, undefined]);
+  });
+
+  test("is refused after a failure that its holder told itself", async () => {
+    const w = world();
+    const { work_id } = await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    await w.queue.fail(lease, { class: "retryable", error: "it broke" });
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
+    expect(stateOf(w, work_id)).toBe("delayed");
+  });
+
+  test("is refused after a cancel, and stays so when the job is wanted again", async () => {
+    const { w, work_id, lease } = await silent();
+    await w.queue.cancel(work_id, { reason: "no need" });
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject({ code: "JOB_CANCELLED" });
+    await w.queue.retry(work_id, { reason: "yes, after all" });
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "pending", attempts: 0 });
+  });
+
+  test("is refused after the deadline has ended the job", async () => {
+    const { w, work_id, lease } = await silent({ deadline: 1_000_000_000_000 });
+    const { deadline } = w.queue.show(work_id)!;
+    await w.pass(deadline! * 1_000 - w.clock.now() + 1);
+    await w.queue.reap();
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "failed", failure: { error_code: "JOB_TOO_LATE" } });
+  });
+
+  test("is refused when another job of its dedup key took its place", async () => {
+    const { w, work_id, lease } = await silent({ max_attempts: 1, dedup_key: "k" });
+    const other = await w.queue.add(selfplay("hex8", { dedup_key: "k" }));
+    expect(other.duplicate).toBe(false);
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
+    expect(stateOf(w, work_id)).toBe("failed");
+  });
+
+  test("gives way to one of its dedup key that is added in the same moment, and so does a retry", async () => {
+    const late = await silent({ max_attempts: 1, dedup_key: "k" });
+    const [added, refused] = await Promise.allSettled([
+      late.w.queue.add(selfplay("hex8", { dedup_key: "k" })),
+      late.w.queue.complete(late.lease, EVIDENCE),
+    ]);
+    expect([added, refused]).toMatchObject([{ value: { duplicate: false } }, { reason: stale }]);
+    const again = await silent({ max_attempts: 1, dedup_key: "k" });
+    const [, duplicate] = await Promise.allSettled([
+      again.w.queue.add(selfplay("hex8", { dedup_key: "k" })),
+      again.w.queue.retry(again.work_id, { reason: "again" }),
+    ]);
+    expect(duplicate).toMatchObject({ reason: { code: "WORK_DUPLICATE" } });
+  });
+});
+
 describe("failures", () => {
   const failing = async (failure: Parameters<WorkWorld["queue"]["fail"]>[1]) => {
     const w = world();
@@ -361,7 +605,7 @@ describe("cancelling and making room", () => {
       ["critical", 0],
       ["high", 0],
     ]);
-    await expect(w.queue.complete(one!, EVIDENCE)).rejects.toMatchObject({ code: "STALE_LEASE" });
+    await expect(w.queue.heartbeat(one!)).rejects.toMatchObject({ code: "STALE_LEASE" });
   });
 });
 

@@ -2,7 +2,7 @@ import type { EventName } from "../events/index.ts";
 import { type Clock, isOperatingError, type OperatingError, type Random } from "../kernel/index.ts";
 import type { AnyEvent, EventRouter, Store, WriteSet } from "../router/index.ts";
 import { type AddedJob, addJobs } from "./add.ts";
-import { type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
+import { ClaimLines, type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
 import { type JobSpecInput, type LeaseRef, notFound, seqOf, workIdOf } from "./job.ts";
@@ -147,6 +147,11 @@ export class WorkQueue<K extends string = string> {
 
   /** Leases on the jobs that are this node's to have now: none, when nothing fits. */
   async claim(request: ClaimRequest): Promise<Lease[]> {
+    return only(await this.claimAll([request]));
+  }
+
+  /** The same for many, in one commit; each is answered by itself. */
+  async claimAll(requests: readonly ClaimRequest[]): Promise<Answer<Lease[]>[]> {
     const at = this.#clock.now();
     const [due] = this.#store.read("SELECT 1 FROM work_jobs WHERE state = 'delayed' AND not_before <= ? LIMIT 1", at);
     if (due !== undefined) {
@@ -154,7 +159,11 @@ export class WorkQueue<K extends string = string> {
       this.#parts.lanes.lookEverywhere();
       this.#tell();
     }
-    return this.#change((plan) => claimJobs(this.#parts, plan, request));
+    const most = requests.reduce((sum, request) => sum + request.most, 0);
+    return this.#change((plan) => {
+      const lines = new ClaimLines(this.#parts, plan, Math.min(most, this.#parts.limits.mostInCall));
+      return each(requests, (request) => claimJobs(this.#parts, plan, request, lines));
+    });
   }
 
   async start(ref: LeaseRef, pid?: number): Promise<{ expires_at: number }> {
@@ -275,11 +284,16 @@ export class WorkQueue<K extends string = string> {
     return () => void this.#listeners.delete(listen);
   }
 
-  /** Whether any job waits to be claimed, or its time has come. */
   hasClaimable(): boolean {
-    const any = (where: string, ...values: number[]) =>
-      this.#store.read(`SELECT 1 FROM work_jobs WHERE ${where} LIMIT 1`, ...values).length > 0;
-    return any("state = 'pending'") || any("state = 'delayed' AND not_before <= ?", this.#clock.now());
+    return this.claimable(1) > 0;
+  }
+
+  /** How many jobs wait to be claimed, or their time has come; no more than `most` are counted. */
+  claimable(most: number): number {
+    const pending = this.#store.read("SELECT 1 FROM work_jobs WHERE state = 'pending' LIMIT ?", most).length;
+    if (pending >= most) return pending;
+    const due = "SELECT 1 FROM work_jobs WHERE state = 'delayed' AND not_before <= ? LIMIT ?";
+    return pending + this.#store.read(due, this.#clock.now(), most - pending).length;
   }
 
   show(workId: string): JobView | undefined {

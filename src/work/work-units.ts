@@ -1,4 +1,5 @@
 import { definePart } from "../daemons/index.ts";
+import type { PressurePolicy } from "./backpressure.ts";
 import { globalTaskCoordinator } from "./global-task.coordinator.ts";
 import { jobReaper } from "./job-reaper.daemon.ts";
 import { jobScheduler } from "./job-scheduler.daemon.ts";
@@ -8,14 +9,16 @@ import { workQueueMonitor } from "./work-queue-monitor.daemon.ts";
 
 export interface WorkUnitsPorts {
   readonly queue: WorkQueue;
+  /** From where on the queue presses producers. */
+  readonly pressure?: PressurePolicy;
 }
 
 /** The units of this room, for `app` to put into its registry. */
-export const workUnits = ({ queue }: WorkUnitsPorts) =>
+export const workUnits = ({ queue, pressure }: WorkUnitsPorts) =>
   [
     taskCoordinator(),
     globalTaskCoordinator(),
-    workQueueMonitor({ queue }),
+    workQueueMonitor({ queue, ...(pressure === undefined ? {} : { settings: { policy: pressure } }) }),
     jobReaper({ queue }),
     jobScheduler({ queue }),
   ] as const;

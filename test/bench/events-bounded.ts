@@ -1,8 +1,9 @@
 /** What must not grow: memory over millions of events, and the cost of an empty poll over a long journal. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { durablePayload, durableRouter, inFolder } from "./events-durable.ts";
+import { durablePayload, durableRouter } from "./events-durable.ts";
 import { inProcessRouter, payloadOf } from "./events-in-process.ts";
+import { inFolder } from "./support/folder.ts";
 import { atMost, compare } from "./support/measure.ts";
 import type { Section } from "./support/table.ts";
 

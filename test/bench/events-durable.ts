@@ -2,15 +2,14 @@
  * Durable publishing on a real disk, beside raw inserts into the same table with the same indexes: what the writer's
  * thread, the dedup by id and the answer to each publisher cost.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { threadedStore } from "../../src/adapters/sqlite/threaded-store.ts";
 import { createCatalog, defineEvents } from "../../src/events/index.ts";
 import { createIds, silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { EventRouter, journalModule } from "../../src/router/index.ts";
+import { databaseByHand, eventInsertOf } from "./support/by-hand.ts";
+import { inFolder } from "./support/folder.ts";
 import { atLeast, atMost, type Contender, compare } from "./support/measure.ts";
 import type { Section } from "./support/table.ts";
 
@@ -44,26 +43,10 @@ export async function durableRouter(folder: string) {
   });
 }
 
-/** A folder of its own for the time of `use`. */
-export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "ringrift-bench-"));
-  try {
-    return await use(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 /** The journal's own schema, and one prepared insert: nothing else between the caller and the disk. */
 function rawJournal(path: string) {
-  const db = new DatabaseSync(path);
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;");
-  db.exec("PRAGMA cache_size = -65536;");
-  for (const { sql } of journalModule.migrations) db.exec(sql);
-  const insert = db.prepare(
-    `INSERT INTO events (event_id, event_type, order_key, payload, payload_version, timestamp, source, origin, node_id,
-       trace_id, correlation_id, parent_event_id, content_hash, views) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, NULL, ?, 15)`,
-  );
+  const db = databaseByHand(path, [journalModule]);
+  const insert = eventInsertOf(db);
   const ids = createIds(systemClock(), systemRandom());
   return {
     /** Rows that are ready to be bound: making them is no part of what is measured. */

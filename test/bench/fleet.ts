@@ -3,13 +3,16 @@
  * progress every 60 s, and complete and claim in bursts of 20 a second. The coordinator runs in another process, with its
  * journal on disk (synchronous FULL). Every request is signed and every signature checked.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent } from "node:http";
+import { loadavg } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Lease } from "../../src/work/index.ts";
 import { owned } from "../support/process.ts";
+import { bareCommits } from "./support/by-hand.ts";
 import {
   type Coordinator,
   command,
@@ -43,7 +46,7 @@ const spread = (samples: readonly number[]) => {
   return { p50: at(0.5), p99: at(0.99), most: at(1) };
 };
 
-async function startCoordinator(dataDir: string): Promise<{ at: Coordinator; child: ChildProcess }> {
+async function startCoordinator(dataDir: string) {
   const child = spawn(process.execPath, [fileURLToPath(new URL("./support/fleet-main.ts", import.meta.url)), dataDir], {
     stdio: ["pipe", "pipe", "inherit"],
     env: {
@@ -55,9 +58,24 @@ async function startCoordinator(dataDir: string): Promise<{ at: Coordinator; chi
       RINGRIFT_WORK_LEASE_SILENCE: "300",
     },
   });
-  const [line] = (await once(createInterface({ input: child.stdout! }), "line")) as [string];
-  const { port, token } = JSON.parse(line) as { port: number; token: string };
-  return { at: { port, token, agent: new Agent({ keepAlive: true, maxSockets: 512 }) }, child };
+  const lines = createInterface({ input: child.stdout! });
+  const nextLine = async <T>() => JSON.parse(((await once(lines, "line")) as [string])[0]) as T;
+  const { port, token } = await nextLine<{ port: number; token: string }>();
+  const at: Coordinator = { port, token, agent: new Agent({ keepAlive: true, maxSockets: 512 }) };
+  return {
+    at,
+    /** Microseconds that it has computed. */
+    async cpuUs(): Promise<number> {
+      child.stdin!.write("\n");
+      return (await nextLine<{ cpuUs: number }>()).cpuUs;
+    },
+    async end(): Promise<void> {
+      at.agent.destroy();
+      const ended = once(child, "exit");
+      child.stdin!.end();
+      await ended;
+    },
+  };
 }
 
 async function inBatches<T>(count: number, atOnce: number, run: (n: number) => Promise<T>): Promise<T[]> {
@@ -75,7 +93,7 @@ async function inBatches<T>(count: number, atOnce: number, run: (n: number) => P
 }
 
 const refOf = ({ work_id, node_id, fence }: Lease) => ({ work_id, node_id, fence });
-type Kind = "node beat" | "lease beat" | "update" | "complete" | "claim";
+type Kind = "node beat" | "lease beat" | "update" | "complete" | "claim" | "start";
 
 /** The life of the fleet for a while, at its own pace whatever the answers take. */
 class Fleet {
@@ -84,11 +102,19 @@ class Fleet {
   completed = 0;
   readonly #to: Coordinator;
   readonly #workers: readonly FleetWorker[];
+  /** The disk asked for one commit alone, between the bursts. */
+  readonly bare: number[] = [];
+  readonly #commitBare: () => number;
   #turn = 0;
 
-  constructor(to: Coordinator, workers: readonly FleetWorker[]) {
+  constructor(to: Coordinator, workers: readonly FleetWorker[], commitBare: () => number) {
     this.#to = to;
     this.#workers = workers;
+    this.#commitBare = commitBare;
+  }
+
+  get requests(): number {
+    return [...this.samples.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
   async #timed(kind: Kind, asked: Promise<Timed>): Promise<Timed> {
@@ -131,7 +157,7 @@ class Fleet {
     );
     [worker.lease] = (json.leases ?? []) as Lease[];
     if (worker.lease === undefined) return void this.lost.push("claim: nothing");
-    await say(this.#to, worker, "/v1/work/start", { leases: [{ ref: refOf(worker.lease) }] });
+    await this.#timed("start", say(this.#to, worker, "/v1/work/start", { leases: [{ ref: refOf(worker.lease) }] }));
   }
 
   async finishAndClaim(worker: FleetWorker): Promise<void> {
@@ -171,6 +197,7 @@ class Fleet {
       if (tick % TICKS === 0) for (const worker of this.#next(CLAIMS_PER_S)) begin(this.finishAndClaim(worker));
       for (let i = 0; i < each(beats, tick); i += 1) begin(this.beat(this.#next(1)[0]!));
       for (let i = 0; i < each(updates, tick); i += 1) begin(this.update(this.#next(1)[0]!));
+      if (tick % TICKS >= TICKS / 2 && tick % 2 === 0) this.bare.push(this.#commitBare());
       const due = began + ((tick + 1) * 1_000) / TICKS - performance.now();
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due)));
     }
@@ -180,7 +207,9 @@ class Fleet {
 
 export async function run({ workers: count = 1_000, seconds = 30 }: FleetOptions = {}) {
   await using own = owned();
-  const { at, child } = await startCoordinator(own.folder());
+  const coordinator = await startCoordinator(own.folder());
+  const { at } = coordinator;
+  const disk = bareCommits(join(own.folder(), "bare.db"));
   try {
     const began = performance.now();
     const workers = await inBatches(count, JOINS_AT_ONCE, (n) => joinWorker(at, `worker-${n}`));
@@ -191,10 +220,13 @@ export async function run({ workers: count = 1_000, seconds = 30 }: FleetOptions
         jobs: Array.from({ length: 1_000 }, (_, n) => ({ work_type: "selfplay", config_key: `hex8_${2 + (n % 3)}p` })),
       }),
     );
-    const fleet = new Fleet(at, workers);
+    const fleet = new Fleet(at, workers, disk.commit);
     await inBatches(count, JOINS_AT_ONCE, (n) => fleet.claim(workers[n]!));
     fleet.samples.clear();
+    const cpuBefore = await coordinator.cpuUs();
     await fleet.live(seconds);
+    const cpuUs = (await coordinator.cpuUs()) - cpuBefore;
+    const floor = spread(fleet.bare);
     const held = workers.filter(({ lease }) => lease !== undefined).length;
     const stats = await fetch(`http://127.0.0.1:${at.port}/v1/work/stats`).then((answer) => answer.json());
     const { states } = stats as { states: Record<string, number> };
@@ -211,19 +243,22 @@ export async function run({ workers: count = 1_000, seconds = 30 }: FleetOptions
       atMost("update, p50 ms (fishtest: 7)", figures.get("update")?.p50 ?? Number.NaN, FISHTEST.update),
       atMost("claim in a burst of 20, p50 ms (fishtest: 15)", figures.get("claim")?.p50 ?? Number.NaN, FISHTEST.claim),
     ];
-    const notes: Record<string, number | string> = { "joins a second": count / joinSeconds };
-    for (const [kind, { p50, p99, most, requests }] of figures)
-      notes[`${kind} (${requests} requests): p50, p99, most, ms`] = [p50, p99, most]
-        .map((ms) => ms.toFixed(1))
-        .join(", ");
+    const inMs = ({ p50, p99, most }: ReturnType<typeof spread>) =>
+      [p50, p99, most].map((ms) => ms.toFixed(1)).join(", ");
+    const notes: Record<string, number | string> = {
+      "joins a second": count / joinSeconds,
+      "computing of the coordinator for a request, all threads, ms": cpuUs / 1_000 / fleet.requests,
+      "others on the machine: load of the last minute": loadavg()[0]!,
+      [`a bare commit on the same disk (${fleet.bare.length}): p50, p99, most, ms`]: inMs(floor),
+    };
+    for (const [kind, { requests, ...figure }] of figures)
+      notes[`${kind} (${requests} requests): p50, p99, most, ms`] = inMs(figure);
     if (fleet.lost.length > 0) notes["first losses"] = fleet.lost.slice(0, 3).join("; ");
     const section: Section = { title: `${count} workers for ${seconds} s`, measured: [], goals, notes };
     return { bench: "fleet", met: goals.every(({ met }) => met), ok: fleet.lost.length === 0, sections: [section] };
   } finally {
-    at.agent.destroy();
-    const ended = once(child, "exit");
-    child.stdin!.end();
-    await ended;
+    disk.close();
+    await coordinator.end();
   }
 }
 

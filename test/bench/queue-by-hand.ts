@@ -2,10 +2,10 @@
  * The queue's own tables and the journal's, and the statements that a job's life needs, prepared and bound by hand: no
  * checks, no fairness, one connection on the caller's thread, and events that were made before the clock ran.
  */
-import { DatabaseSync } from "node:sqlite";
 import { createIds, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { journalModule } from "../../src/router/index.ts";
 import { workModule } from "../../src/work/index.ts";
+import { databaseByHand, eventInsertOf } from "./support/by-hand.ts";
 
 type Bound = readonly (string | number | null)[];
 
@@ -19,16 +19,10 @@ interface HandJob {
 }
 
 export function byHand(path: string, configs: number) {
-  const db = new DatabaseSync(path);
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;");
-  db.exec("PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON;");
-  for (const { sql } of [...journalModule.migrations, ...workModule.migrations]) db.exec(sql);
+  const db = databaseByHand(path, [journalModule, workModule]);
   for (let lane = 1; lane <= configs; lane += 1)
     db.exec(`INSERT INTO work_lanes VALUES (${lane}, '${lane}', 'selfplay', 'hex${lane}_2p', '{}', NULL, '[]')`);
-  const insertEvent = db.prepare(
-    `INSERT INTO events (event_id, event_type, order_key, payload, payload_version, timestamp, source, origin, node_id,
-       trace_id, correlation_id, parent_event_id, content_hash, views) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, NULL, ?, 15)`,
-  );
+  const insertEvent = eventInsertOf(db);
   const insertJob = db.prepare(
     `INSERT INTO work_jobs (seq, lane, urgency, state, cost, timeout_ms, max_attempts, queued_at, ready_at, deadline,
        dedup_key, batch_id, requested_by, rev, attempts, returns, fence)
@@ -41,7 +35,8 @@ export function byHand(path: string, configs: number) {
   const input = db.prepare("SELECT payload FROM work_inputs WHERE seq = ?");
   const claim = db.prepare(
     `UPDATE work_jobs SET rev = rev + 1, state = 'claimed', attempts = ?, fence = ?, node_id = ?, claimed_at = ?,
-       started_at = NULL, beat_by = ?, expires_at = ?, progress = NULL, stop_reason = NULL, stop_by = NULL
+       started_at = NULL, beat_by = ?, expires_at = ?, progress = NULL, stop_reason = NULL, stop_by = NULL,
+       lapsed_attempts = NULL
      WHERE seq = ? AND state = 'pending'`,
   );
   const complete = db.prepare(

@@ -2,34 +2,19 @@
  * The work queue on a real disk (synchronous FULL): adding, claiming and completing jobs with their events, beside the same
  * statements written by hand into the same tables at the same batching; one awaited cycle; and claims out of a long queue.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { threadedStore } from "../../src/adapters/sqlite/threaded-store.ts";
 import { builtinRows, createCatalog } from "../../src/events/index.ts";
 import { silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { EventRouter } from "../../src/router/index.ts";
 import { defineKind, type Lease, WorkQueue } from "../../src/work/index.ts";
 import { byHand } from "./queue-by-hand.ts";
+import { inFolder } from "./support/folder.ts";
+import { defineBench } from "./support/frame.ts";
 import { atLeast, atMost, type Contender, compare, cpuUs } from "./support/measure.ts";
-import { printSections, type Section } from "./support/table.ts";
+import type { Section } from "./support/table.ts";
 
 export const about = "the work queue: add, claim and complete with their events, beside the same by hand";
-
-export interface BenchOptions {
-  /** Fewer jobs: seconds instead of minutes, and wider noise. */
-  readonly quick?: boolean;
-  readonly onSection?: (section: Section) => void;
-}
-
-export interface BenchReport {
-  readonly bench: "queue";
-  readonly node: string;
-  readonly quick: boolean;
-  readonly sections: readonly Section[];
-  readonly met: boolean;
-}
 
 /** Jobs in one call. */
 const BATCH = 100;
@@ -48,15 +33,6 @@ const specOf = (n: number) => ({
   needs: { cpu: 1 },
 });
 const specs = (from: number, count: number) => Array.from({ length: count }, (_, i) => specOf(from + i));
-
-async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "ringrift-bench-"));
-  try {
-    return await use(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 async function openQueue(folder: string) {
   const clock = systemClock();
@@ -175,30 +151,11 @@ async function longQueue(queued: number, claims: number): Promise<Section> {
   });
 }
 
-const parts: readonly ((quick: boolean) => Promise<Section | readonly Section[]>)[] = [
+const bench = defineBench("queue", [
   (quick) => batched(quick ? 2_000 : 10_000, quick ? 5 : 9),
   (quick) => longQueue(quick ? 20_000 : 100_000, quick ? 300 : 2_000),
-];
+]);
+export const run = bench.run;
+export const print = bench.print;
 
-export async function run(options: BenchOptions = {}): Promise<BenchReport> {
-  const quick = options.quick ?? false;
-  const sections: Section[] = [];
-  for (const part of parts)
-    for (const section of [await part(quick)].flat()) {
-      options.onSection?.(section);
-      sections.push(section);
-    }
-  const met = sections.every(({ goals }) => goals.every((goal) => goal.met));
-  return { bench: "queue", node: process.version, quick, sections, met };
-}
-
-export const print = (report: BenchReport): string => printSections(report.sections);
-
-if (import.meta.main) {
-  const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" } } });
-  const report = await run({
-    quick: values.quick ?? false,
-    onSection: (section) => (values.json ? undefined : console.log(`${printSections([section])}\n`)),
-  });
-  if (values.json) console.log(JSON.stringify(report, undefined, 2));
-}
+if (import.meta.main) await bench.main();

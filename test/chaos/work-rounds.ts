@@ -38,6 +38,8 @@ export interface WorkBooks {
   readonly repeatedClaims: number;
   readonly spentAttempts: number;
   readonly refusedResults: number;
+  /** Results that came after the end of their lease and counted. */
+  readonly lateResults: number;
   readonly faults: readonly string[];
 }
 
@@ -281,15 +283,23 @@ interface JobBook {
   readonly fence: number;
   readonly completed: number;
   readonly claimed: number;
+  /** Retries that were told of the attempts before the one that did it, and of that one itself. */
   readonly retried: number;
+  readonly given_up: number;
+  /** Its last holder was told to be lost, and brought the result after all. */
+  readonly late: number;
   readonly outcome: string | null;
 }
 
-const BOOKS = `WITH told AS (SELECT payload ->> '$.work_id' AS work_id, event_type FROM events WHERE event_type LIKE 'WORK_%')
+const BOOKS = `WITH told AS (SELECT payload ->> '$.work_id' AS work_id, event_type, payload ->> '$.attempts' AS attempts
+    FROM events WHERE event_type LIKE 'WORK_%')
   SELECT 'w' || j.seq AS work_id, j.state, j.attempts, j.fence, j.outcome,
     count(*) FILTER (WHERE t.event_type = 'WORK_COMPLETED') AS completed,
     count(*) FILTER (WHERE t.event_type = 'WORK_CLAIMED') AS claimed,
-    count(*) FILTER (WHERE t.event_type = 'WORK_RETRY') AS retried
+    count(*) FILTER (WHERE t.event_type = 'WORK_RETRY' AND t.attempts < j.attempts) AS retried,
+    count(*) FILTER (WHERE t.event_type = 'WORK_RETRY' AND t.attempts >= j.attempts) AS given_up,
+    (SELECT count(*) FROM events o WHERE o.event_type = 'TASK_ORPHANED' AND o.order_key = 'w' || j.seq || '.' || j.fence
+      AND j.state = 'completed') AS late
   FROM work_jobs j LEFT JOIN told t ON t.work_id = 'w' || j.seq GROUP BY j.seq`;
 
 function readBooks(main: MainProcess, ids: readonly string[]): string[] {
@@ -305,6 +315,7 @@ function readBooks(main: MainProcess, ids: readonly string[]): string[] {
       if (job.completed !== 1) wrong(`was completed ${job.completed} times`);
       if (job.claimed !== job.fence) wrong(`was claimed ${job.claimed} times, its fence is ${job.fence}`);
       if (job.attempts !== job.retried + 1) wrong(`has ${job.attempts} attempts after ${job.retried} retries`);
+      if (job.given_up > job.late) wrong(`was done by attempt ${job.attempts}, which was told to be tried again`);
       for (const { sha256, bytes } of (
         JSON.parse(job.outcome ?? "{}") as { outputs?: { sha256: string; bytes: number }[] }
       ).outputs ?? []) {
@@ -322,7 +333,8 @@ function figures(main: MainProcess) {
   const row = db
     .prepare("SELECT sum(fence) - count(*) AS repeated, sum(attempts) - count(*) AS spent FROM work_jobs")
     .get();
+  const late = (db.prepare(BOOKS).all() as unknown as JobBook[]).reduce((sum, job) => sum + job.late, 0);
   db.close();
   const { repeated, spent } = row as { repeated: number; spent: number };
-  return { repeatedClaims: repeated, spentAttempts: spent };
+  return { repeatedClaims: repeated, spentAttempts: spent, lateResults: late };
 }

@@ -1,7 +1,7 @@
 /** Settings as a person gives them: a real process, a real file, a real environment. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { settingRows } from "../../src/app/settings.ts";
 import { freePort, owned, type Started } from "../support/process.ts";
 
@@ -102,6 +102,18 @@ const shown: Record<string, () => Promise<void>> = {
     }
   },
 
+  async "loop.configs"() {
+    const { up } = world();
+    const { api } = await up({ RINGRIFT_LOOP_CONFIGS: "hex7_2p,connect4_8x7_3p", RINGRIFT_PORT: "0" });
+    await vi.waitFor(
+      async () => {
+        const { configs } = (await (await fetch(`${api}/v1/loop`)).json()) as { configs: { config_key: string }[] };
+        expect(configs.map(({ config_key }) => config_key)).toEqual(["connect4_8x7_3p", "hex7_2p"]);
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+  },
+
   async "api.port"() {
     const { up } = world();
     const port = await freePort();
@@ -127,7 +139,7 @@ describe("each setting of the process changes what it names", () => {
     // Those are shown at the parts themselves, beside the schema; those of the API in http-settings.test.ts; those that
     // make a worker what it is, in worker.test.ts.
     const atTheParts =
-      /^(router|daemons|watchdog|maintenance|resources|alerts|nodes|work|artifacts|workers?|jobs)\.|^log\.file|^p2p\.startup/;
+      /^(router|daemons|watchdog|maintenance|resources|alerts|nodes|work|artifacts|workers?|jobs|training)\.|^log\.file|^p2p\.startup/;
     const working = settingRows.filter(([key, row]) => !atTheParts.test(key) && !row.withoutEffect);
     const ours = (keys: readonly string[]) => keys.filter((key) => !key.startsWith("api.")).sort();
     expect(ours(Object.keys(shown))).toEqual(ours(working.map(([key]) => key)));

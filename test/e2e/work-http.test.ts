@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Lease } from "../../src/work/index.ts";
 import { type Answer, type RunningSurface, runSurface } from "../support/surface.ts";
+import { answerSchemaOf, undocumented } from "../support/undocumented.ts";
 
 const OFFER = { cpu: 4, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [] };
 const EVIDENCE = { outputs: [{ name: "games.bin", sha256: "ab".repeat(32), bytes: 10 }], counts: { games: 3 } };
@@ -85,6 +86,32 @@ describe.each(["socket", "port"] as const)("a worker at the %s", (via) => {
     expect(leases.map(({ work_id }) => work_id).sort()).toEqual([...ids].sort());
     for (const lease of leases)
       await post(via, "/v1/work/complete", { completions: [{ ref: refOf(lease), evidence: EVIDENCE }] });
+  });
+});
+
+describe("what a claim answers", () => {
+  test("is told by the OpenAPI document to the last field", async () => {
+    await add(1, { needs: { cpu: 2, tags: [] }, payload: { games: 4 } });
+    const { json } = await post("port", "/v1/work/claim", { node_id: "strict", most: 1, offer: OFFER });
+    const document = (await surface.ask("socket", "/openapi.json")).json;
+    const schema = answerSchemaOf(document, "post", "/v1/work/claim");
+    expect((json.leases as Lease[])[0]).toMatchObject({ needs: { cpu: 2, gpu: 0 } });
+    expect(undocumented(document, schema, json)).toEqual([]);
+    // The look itself sees what is too much, and what is not there.
+    const [{ needs: _, ...lease }] = json.leases as [Lease];
+    expect(undocumented(document, schema, { leases: [{ ...lease, more: 1 }] })).toEqual([
+      ".leases[0].more is not in the schema",
+      ".leases[0].needs is promised and not there",
+    ]);
+  });
+
+  test("is the same again when the node says the same claim again", async () => {
+    await add(2);
+    const [first] = await claim("port", "again", { claim_id: "c-1" });
+    const [second] = await claim("port", "again", { claim_id: "c-1" });
+    expect(second).toEqual({ ...first, beat_by: expect.any(Number) });
+    const [other] = await claim("port", "again", { claim_id: "c-2" });
+    expect(other!.work_id).not.toBe(first!.work_id);
   });
 });
 

@@ -5,6 +5,7 @@
  */
 import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
+import { storeModules } from "../../src/app/store-modules.ts";
 import { DaemonManager, defineDaemon, type Unit, type UnitContext } from "../../src/daemons/index.ts";
 import { createUnitRuntime } from "../../src/daemons/unit-runtime.ts";
 import { builtinRows, createCatalog } from "../../src/events/index.ts";
@@ -18,10 +19,12 @@ import {
   virtualClock,
 } from "../../src/kernel/index.ts";
 import { configPlanSchema, configs } from "../../src/pipeline/config-plan.ts";
+import { evaluationModule } from "../../src/pipeline/evaluation/evaluation-module.ts";
 import { createRatingEngine } from "../../src/pipeline/evaluation/rating-engine.ts";
 import { type Iteration, iterations } from "../../src/pipeline/iteration.ts";
 import { champions } from "../../src/pipeline/models/champion.ts";
 import { learningUnits } from "../../src/pipeline/models/learning-units.ts";
+import { modelsModule } from "../../src/pipeline/models/models-module.ts";
 import {
   evaluationWork,
   exportWork,
@@ -33,14 +36,7 @@ import {
 } from "../../src/pipeline/stage-work.ts";
 import { type AnyEvent, createWriteSet, EventRouter } from "../../src/router/index.ts";
 import { defineKind, type EvidenceInput, type Lease, WorkQueue } from "../../src/work/index.ts";
-import {
-  type FileShelf,
-  fileShelf,
-  inputOf,
-  learningModules,
-  playMatch,
-  sha,
-} from "../unit/pipeline/learning-world.ts";
+import { type FileShelf, fileShelf, inputOf, playMatch, sha } from "../unit/pipeline/learning-world.ts";
 
 export interface LearningFaults {
   /** Chance that a delivery never reaches its handler, and that it does twice. */
@@ -67,6 +63,11 @@ export interface LearningReport {
   readonly doubled: number;
   readonly ended: boolean;
 }
+
+/** Each once, whether the program has it among its own or not. */
+const modules = [
+  ...new Map([...storeModules, modelsModule, evaluationModule].map((module) => [module.name, module])).values(),
+];
 
 const CONFIG = "sim_2p";
 const NODE_MS = 3_600_000;
@@ -200,7 +201,7 @@ export async function simulateLearning(
 ): Promise<LearningReport> {
   const random = seededRandom(seed);
   const clock = virtualClock();
-  const writer = openWriter(":memory:", learningModules);
+  const writer = openWriter(":memory:", modules);
   const shelf: FileShelf = fileShelf();
   /** Strength follows from content: what a model was trained on, and luck that is in its bytes. */
   const strengths = new Map<string, number>();

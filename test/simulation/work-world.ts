@@ -27,6 +27,8 @@ export interface WorkWorldReport {
   readonly crashes: number;
   readonly refused: number;
   readonly completed: number;
+  /** Of them those whose result came after the end of its lease. */
+  readonly late: number;
 }
 
 const kinds = {
@@ -160,6 +162,7 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
     holders.set(held, node);
     const ref = plant === "fence-ignored" ? () => ({ ...lease, ...currentLease(writer, lease.work_id) }) : () => lease;
     const evidence = { outputs: [{ name: "g", sha256: "cd".repeat(32), bytes: 10 }], counts: { games: 5 } };
+    let finished = false;
     try {
       await insist(
         (queue) => queue.start(ref()),
@@ -192,6 +195,9 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
           () => over,
         );
       else {
+        finished = true;
+        // It is done, and nobody can be told for a while.
+        if (faulty && random.next() < 0.1) await wait(5_000 + pick(random, 40_000));
         let answered = false;
         const done = await insist(
           async (queue) => {
@@ -209,6 +215,9 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
     } catch (thrown) {
       if (!isOperatingError(thrown)) throw thrown;
       refused += 1;
+      const now = currentLease(writer, lease.work_id);
+      if (finished && now.fence === lease.fence && (now.state === "pending" || now.state === "delayed"))
+        violations.push(`${held} was done, and thrown away while its job is ${now.state}`);
       say(`${node} is refused ${lease.work_id}: ${thrown.code}`);
     }
     return "going on";
@@ -265,15 +274,15 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
   over = true;
   if (plant === "events-apart")
     writer.db.exec("DELETE FROM events WHERE event_type = 'WORK_COMPLETED' AND seq % 3 = 0");
-  check(writer, added, accepted, target, violations);
+  const late = check(writer, added, accepted, target, violations);
   coordinator.alive = false;
   writer.close();
-  return { trace, violations, crashes, refused, completed: accepted.size };
+  return { trace, violations, crashes, refused, completed: accepted.size, late };
 }
 
 /** What the holder of a job would show: with it anybody passes for it. */
-const currentLease = (writer: SqliteWriter, workId: string): { fence: number; node_id: string } =>
-  writer.db.prepare("SELECT fence, node_id FROM work_jobs WHERE seq = ?").get(Number(workId.slice(1))) as never;
+const currentLease = (writer: SqliteWriter, workId: string): { fence: number; node_id: string; state: string } =>
+  writer.db.prepare("SELECT fence, node_id, state FROM work_jobs WHERE seq = ?").get(Number(workId.slice(1))) as never;
 
 const unfinished = (writer: SqliteWriter): number =>
   (
@@ -284,14 +293,15 @@ const unfinished = (writer: SqliteWriter): number =>
     }
   ).n;
 
-/** The oracle: judged from the rows and the journal alone, beside what the callers were told. */
+/** The oracle: judged from the rows and the journal alone, beside what the callers were told. How many were done late. */
 function check(
   writer: SqliteWriter,
   added: ReadonlyMap<string, string>,
   accepted: ReadonlyMap<string, readonly number[]>,
   target: number,
   violations: string[],
-): void {
+): number {
+  let late = 0;
   const all = <T>(sql: string) => writer.db.prepare(sql).all() as T[];
   const jobs = all<{
     seq: number;
@@ -325,6 +335,7 @@ function check(
       violations.push(`${id} is ${job.state}, and ${winners.length} holders were told that it is theirs`);
     if (winners.some((fence) => fence !== job.fence))
       violations.push(`${id} was completed by lease ${winners.join()}, and ${job.fence} stood`);
+    if (done === 1 && count("TASK_ORPHANED", `${id}.${job.fence}`) === 1) late += 1;
     if (count("WORK_CLAIMED", id) !== job.fence)
       violations.push(`${id} was claimed ${job.fence} times, told ${count("WORK_CLAIMED", id)} times`);
     for (let fence = 1; fence <= job.fence; fence += 1) {
@@ -337,4 +348,5 @@ function check(
         violations.push(`${task} began ${count("TASK_SPAWNED", task)} times and ended ${ended} times`);
     }
   }
+  return late;
 }

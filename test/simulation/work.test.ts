@@ -6,12 +6,13 @@ const [from, to] = (process.env.WORK_SEEDS ?? "1-100").split("-").map(Number) as
 
 test(`each job is completed once in the books in the worlds ${from} to ${to}`, async () => {
   const broken: string[] = [];
-  const sums = { crashes: 0, refused: 0, completed: 0 };
+  const sums = { crashes: 0, refused: 0, completed: 0, late: 0 };
   for (let seed = from; seed <= to; seed += 1) {
     const report = await simulateWork(seed);
     sums.crashes += report.crashes;
     sums.refused += report.refused;
     sums.completed += report.completed;
+    sums.late += report.late;
     if (report.violations.length > 0) broken.push(`seed ${seed}: ${report.violations.slice(0, 3).join("; ")}`);
   }
   expect(broken).toEqual([]);
@@ -19,6 +20,7 @@ test(`each job is completed once in the books in the worlds ${from} to ${to}`, a
   expect(sums.crashes).toBeGreaterThan(worlds / 2);
   expect(sums.refused).toBeGreaterThan(worlds / 2);
   expect(sums.completed).toBeGreaterThan(10 * worlds);
+  expect(sums.late).toBeGreaterThan(worlds / 10);
 }, 900_000);
 
 test("one seed gives one history", async () => {

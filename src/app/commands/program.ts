@@ -49,6 +49,7 @@ import { auditDeclarations } from "./declarations.ts";
 import { registerDoctor } from "./doctor.command.ts";
 import { registerDown } from "./down.command.ts";
 import { readFolderBooks } from "./folder-books.ts";
+import { championsOfFolder } from "./folder-champion.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { registerJoin } from "./join.command.ts";
 import { nodeOutboxes } from "./node-outboxes.ts";
@@ -196,7 +197,7 @@ export function createProgram(io: CliIo, ports: CliPorts): Command {
   registerAudit(program, shell, (facts) => auditDeclarations(ports, facts));
   const arena = createArenaConsole();
   registerGames(program, io, arena);
-  registerPlay(program, io, arena);
+  registerPlay(program, io, arena, championsOfFolder(shell.main));
   registerWorkload(program, shell, createWorkloadConsole({ ...ports, env: io.env, cwd: io.cwd }));
   return program;
 }

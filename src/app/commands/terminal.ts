@@ -64,6 +64,9 @@ export function openTerminal(process: NodeJS.Process, clock: Clock): Terminal {
       get columns() {
         return stdout.columns ?? 100;
       },
+      get rows() {
+        return stdout.rows ?? 24;
+      },
       errIsTerminal: stderr.isTTY === true,
       signal: ending.signal,
       onForce(run) {

@@ -11,6 +11,7 @@ import { builtinRows } from "../../events/index.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { EventRouter } from "../../router/index.ts";
 import { artifactStoreOf, nodePortsOf } from "../node-ports.ts";
+import { liveRegistry } from "../registry.ts";
 import { workPortsOf } from "../work-ports.ts";
 import { readSettings } from "./read.ts";
 import { settingRows } from "./values.ts";
@@ -67,6 +68,33 @@ async function comesBack(environment: Environment, afterSeconds: number): Promis
   await w.driven(queue.claim({ node_id: "a", most: 1, offer: CAPABILITIES }));
   await w.pass(afterSeconds * 1_000);
   return (await w.driven(queue.reap())).silent === 1;
+}
+
+/** What producers are told when so many jobs wait, the oldest for so long: by the units of the program. */
+async function pressed(environment: Environment, jobs: number, waitedSeconds: number): Promise<string> {
+  const w = unitWorld(builtinRows);
+  onTestFinished(() => w.close());
+  const { work } = readSettings(environment, "/");
+  const { queue } = workPortsOf({
+    router: w.router as unknown as EventRouter,
+    store: w.store,
+    clock: w.clock,
+    random: seededRandom(1),
+    leaseSilenceMs: work.leaseSilenceMs,
+    barred: () => undefined,
+  });
+  await w.driven(queue.addAll(Array.from({ length: jobs }, () => ({ work_type: "selfplay" as const }))));
+  await w.pass(waitedSeconds * 1_000);
+  const { units } = liveRegistry({
+    router: w.router as unknown as EventRouter,
+    store: w.store,
+    queue,
+    pressure: work.pressure,
+  });
+  await w.driven(w.runtime(units.filter(({ name }) => name === "work_queue_monitor")).start());
+  await w.pass(10_000);
+  const [told] = w.router.history({ eventType: "BACKPRESSURE_ACTIVATED" });
+  return (told?.payload as { level?: string } | undefined)?.level ?? "none";
 }
 
 async function takes(environment: Environment, bytes: Buffer): Promise<string> {
@@ -131,6 +159,21 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     with: true,
   },
   "work.lease_silence": { see: (environment) => comesBack(environment, 50), without: false, set: "40", with: true },
+  "work.queue_soft_limit": { see: (env) => pressed(env, 60, 0), without: "none", set: "60", with: "soft" },
+  "work.queue_brake_limit": {
+    see: (env) => pressed({ RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "50", ...env }, 60, 0),
+    without: "soft",
+    set: "60",
+    with: "hard",
+  },
+  "work.queue_hard_limit": {
+    see: (env) =>
+      pressed({ RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "40", RINGRIFT_WORK_QUEUE_BRAKE_LIMIT: "50", ...env }, 60, 0),
+    without: "hard",
+    set: "60",
+    with: "stop",
+  },
+  "work.queue_target_delay": { see: (env) => pressed(env, 1, 300), without: "none", set: "100", with: "hard" },
   "artifacts.most_bytes": {
     see: (environment) => takes(environment, Buffer.alloc(2_000)),
     without: "taken",

@@ -30,6 +30,16 @@ export const settingChecks: readonly Check[] = [
     rule: "A holder must have the time for two beats before its job is given away.",
   },
   {
+    keys: ["work.queue_soft_limit", "work.queue_brake_limit"],
+    holds: (values) => values["work.queue_soft_limit"] <= values["work.queue_brake_limit"],
+    rule: "Producers are asked for half before they are asked for a tenth.",
+  },
+  {
+    keys: ["work.queue_brake_limit", "work.queue_hard_limit"],
+    holds: (values) => values["work.queue_brake_limit"] <= values["work.queue_hard_limit"],
+    rule: "Producers are asked for a tenth before they are asked for nothing.",
+  },
+  {
     keys: ["router.retry_first", "router.retry_most"],
     holds: (values) => values["router.retry_first"] <= values["router.retry_most"],
     rule: "The first wait between tries must not be longer than the longest one.",

@@ -8,6 +8,7 @@ import { owned } from "../../../test/support/process.ts";
 import { nodeTimingDefaults } from "../../cluster/index.ts";
 import { isOperatingError } from "../../kernel/index.ts";
 import { defaultRouterSettings } from "../../router/index.ts";
+import { pressurePolicyDefaults } from "../../work/index.ts";
 import { settingChecks } from "./checks.ts";
 import { MOST_CONFIG_BYTES } from "./config-file.ts";
 import { inspectSettings, readSettings } from "./read.ts";
@@ -151,7 +152,7 @@ describe("precedence", () => {
       localWorkers: 0,
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
       nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
-      work: { leaseSilenceMs: 60_000 },
+      work: { leaseSilenceMs: 60_000, pressure: pressurePolicyDefaults },
       artifacts: { mostBytes: 16 * 1_024 ** 3 },
       notices: [],
     });
@@ -251,6 +252,8 @@ describe("checks over several settings", () => {
     "nodes.suspect nodes.dead": { RINGRIFT_NODE_SUSPECT: "120" },
     "nodes.dead nodes.purge": { RINGRIFT_NODE_PURGE: "119" },
     "nodes.beat work.lease_silence": { RINGRIFT_WORK_LEASE_SILENCE: "29" },
+    "work.queue_soft_limit work.queue_brake_limit": { RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "901" },
+    "work.queue_brake_limit work.queue_hard_limit": { RINGRIFT_WORK_QUEUE_HARD_LIMIT: "899" },
   };
 
   test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(

@@ -4,6 +4,7 @@ import type { MaintenanceSettings } from "../../daemons/index.ts";
 import { type LogLevel, OperatingError } from "../../kernel/index.ts";
 import type { RouterSettings } from "../../router/index.ts";
 import type { OutboxBounds } from "../../router/outbox/index.ts";
+import { type PressurePolicy, pressurePolicyOf } from "../../work/index.ts";
 import { readConfigFile } from "./config-file.ts";
 import { daemonFields, routerFields, type SupervisorSettings } from "./part-fields.ts";
 import { findConfigFile, findDataDir } from "./places.ts";
@@ -70,7 +71,7 @@ export interface Settings {
   readonly worker: WorkerSettings;
   readonly loop: LoopSettings;
   readonly nodes: { readonly timing: NodeTiming; readonly requiredGpus: number };
-  readonly work: { readonly leaseSilenceMs: number };
+  readonly work: { readonly leaseSilenceMs: number; readonly pressure: PressurePolicy };
   readonly artifacts: { readonly mostBytes: number };
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
   readonly notices: readonly string[];
@@ -178,6 +179,13 @@ const workerOf = (values: SettingValues): WorkerSettings => ({
   configFile: values.config,
   allowPlainHttp: values["api.allow_plain_http"],
 });
+const pressureOf = (values: SettingValues): PressurePolicy =>
+  pressurePolicyOf({
+    soft: values["work.queue_soft_limit"],
+    hard: values["work.queue_brake_limit"],
+    stop: values["work.queue_hard_limit"],
+    targetDelaySeconds: values["work.queue_target_delay"],
+  });
 /** Settings are in percent, as people think of them; the parts count shares. */
 const limitsOf = (warn: number, critical: number) => ({ high: warn / 100, critical: critical / 100 });
 
@@ -217,7 +225,7 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
     },
     worker: workerOf(values),
     nodes: { timing: timingOf(values), requiredGpus: values["nodes.required_gpus"] },
-    work: { leaseSilenceMs: values["work.lease_silence"] * 1_000 },
+    work: { leaseSilenceMs: values["work.lease_silence"] * 1_000, pressure: pressureOf(values) },
     artifacts: { mostBytes: values["artifacts.most_bytes"] },
     notices: resolution.notices,
   };

@@ -20,7 +20,7 @@ import { LOG_LEVELS, type LogLevel } from "../../kernel/index.ts";
 import { defaultRouterSettings as router } from "../../router/index.ts";
 import { outboxBounds } from "../../router/outbox/index.ts";
 import { artifactStoreDefaults as artifacts } from "../../sync/index.ts";
-import { leasePolicyDefaults as lease } from "../../work/index.ts";
+import { leasePolicyDefaults as lease, pressureMarkDefaults as pressure, workLimitDefaults } from "../../work/index.ts";
 import { choice, decimal, host, type Kind, name, path, tagList, whole, yesNo } from "./kinds.ts";
 import { type Secret, secretFile } from "./secret.ts";
 
@@ -56,6 +56,7 @@ const always =
 
 const YEAR_SECONDS = 365 * 86_400;
 const percent = decimal({ least: 1, most: 100, unit: "percent" });
+const waitingJobs = whole({ least: 1, most: workLimitDefaults.mostUnfinished, unit: "jobs" });
 const seconds = (least: number, most: number) => decimal({ least, most, unit: "seconds" });
 
 export const settingsSchema = {
@@ -391,6 +392,31 @@ export const settingsSchema = {
     kind: seconds(0.2, 86_400),
     about: "Silence after which the holder of a job is taken for gone, and the job is given to another.",
     fallback: always(lease.silentMs / 1_000),
+  }),
+  "work.queue_soft_limit": row({
+    variable: "RINGRIFT_WORK_QUEUE_SOFT_LIMIT",
+    kind: waitingJobs,
+    about: "Jobs that wait when producers are told to make half of what they would.",
+    fallback: always(pressure.soft),
+  }),
+  "work.queue_brake_limit": row({
+    variable: "RINGRIFT_WORK_QUEUE_BRAKE_LIMIT",
+    kind: waitingJobs,
+    about: "Jobs that wait when producers are told to make a tenth.",
+    fallback: always(pressure.hard),
+  }),
+  "work.queue_hard_limit": row({
+    variable: "RINGRIFT_WORK_QUEUE_HARD_LIMIT",
+    kind: waitingJobs,
+    about: "Jobs that wait when producers are told to make nothing.",
+    fallback: always(pressure.stop),
+  }),
+  "work.queue_target_delay": row({
+    variable: "RINGRIFT_WORK_QUEUE_TARGET_DELAY",
+    kind: seconds(1, 30 * 86_400),
+    about:
+      "How long a job should wait at most: then producers make half; a tenth after three times as long, nothing after six.",
+    fallback: always(pressure.targetDelaySeconds),
   }),
   "artifacts.most_bytes": row({
     variable: "RINGRIFT_ARTIFACT_MOST_BYTES",

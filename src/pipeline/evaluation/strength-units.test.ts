@@ -299,7 +299,7 @@ describe("model_performance_watchdog and model_rollback", () => {
     const w = await open({ plan: { rating_share: 0 } });
     await w.first();
     await w.round(1, 200);
-    const failure = { stage: "selfplay" as const, attempt: 1, code: "X", message: "it crashed", retryable: true };
+    const failure = { iteration: 1, stage: "selfplay" as const, attempt: 1, code: "X", message: "it crashed", retryable: true };
     await w.driven(
       w.change((rows) => {
         const row = rows.get(iterations, w.configKey)!;

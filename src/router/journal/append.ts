@@ -22,10 +22,34 @@ export interface StoredEvent extends EventRecord {
   readonly seq: number;
 }
 
+/** The columns of an event, in the order in which its values travel to the writer. */
+export const EVENT_COLUMNS = [
+  "event_id",
+  "event_type",
+  "order_key",
+  "payload",
+  "payload_version",
+  "timestamp",
+  "source",
+  "origin",
+  "node_id",
+  "trace_id",
+  "correlation_id",
+  "parent_event_id",
+  "content_hash",
+  "views",
+] as const satisfies readonly (keyof EventRecord)[];
+const ID_AT = EVENT_COLUMNS.indexOf("event_id");
+const TIMESTAMP_AT = EVENT_COLUMNS.indexOf("timestamp");
+
+/** An event as bare values: on the way to the writer's thread the names of its columns would cost as much as they do. */
+export type EventValues = ValuesOf<typeof EVENT_COLUMNS>;
+type ValuesOf<T extends readonly (keyof EventRecord)[]> = { readonly [K in keyof T]: EventRecord[T[K]] };
+
 export interface AppendArgs {
-  readonly event: EventRecord;
-  /** Where the row asks for it: repeats of this key within the window are suppressed. */
-  readonly dedup?: { readonly key: string; readonly windowSeconds: number };
+  readonly events: readonly EventValues[];
+  /** Keys of those whose row asks for it, by their place: repeats within the window are suppressed. */
+  readonly dedup?: { readonly windowSeconds: number; readonly keys: readonly (readonly [at: number, key: string])[] };
 }
 
 export type AppendResult =
@@ -33,59 +57,48 @@ export type AppendResult =
   /** A repeat: the first event's id, and where that still is in the journal. */
   | { readonly seq: number | null; readonly suppressed: "event_id" | "content"; readonly event_id: string };
 
-const INSERT = `INSERT INTO events
-  (event_id, event_type, order_key, payload, payload_version, timestamp, source, origin, node_id, trace_id,
-   correlation_id, parent_event_id, content_hash, views)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING`;
+/** Where it is in the journal; or, said in full, what it repeats. */
+type Place = number | Exclude<AppendResult, { readonly suppressed: null }>;
+
+export const resultOf = (place: Place): AppendResult =>
+  typeof place === "number" ? { seq: place, suppressed: null } : place;
+
+const INSERT = `INSERT INTO events (${EVENT_COLUMNS.join(", ")}) VALUES (${EVENT_COLUMNS.map(() => "?").join(", ")})
+  ON CONFLICT (event_id) DO NOTHING`;
 
 const seqOf = (tx: Transaction, eventId: string): number | null =>
   tx.get<{ seq: number }>("SELECT seq FROM events WHERE event_id = ?", eventId)?.seq ?? null;
 
 /** Finds the event that this one repeats, if the window still holds one; counts the repeat. */
-function findRepeat(tx: Transaction, { event, dedup }: AppendArgs): string | undefined {
-  if (dedup === undefined) return undefined;
-  const first = tx.get<{ event_id: string; at: number }>(
-    "SELECT event_id, at FROM dedup WHERE dedup_key = ?",
-    dedup.key,
-  );
+function findRepeat(tx: Transaction, event: EventValues, key: string, windowSeconds: number): string | undefined {
+  const [eventId, timestamp] = [event[ID_AT] as string, event[TIMESTAMP_AT] as number];
+  const first = tx.get<{ event_id: string; at: number }>("SELECT event_id, at FROM dedup WHERE dedup_key = ?", key);
   // Both ways: a publisher whose clock runs ahead must not silence the others until time has caught up with it.
-  if (first === undefined || Math.abs(event.timestamp - first.at) >= dedup.windowSeconds) {
+  if (first === undefined || Math.abs(timestamp - first.at) >= windowSeconds) {
     tx.run(
       `INSERT INTO dedup (dedup_key, event_id, at) VALUES (?, ?, ?)
        ON CONFLICT (dedup_key) DO UPDATE SET event_id = excluded.event_id, at = excluded.at, suppressed = 0`,
-      dedup.key,
-      event.event_id,
-      event.timestamp,
+      key,
+      eventId,
+      timestamp,
     );
     return undefined;
   }
-  if (first.event_id !== event.event_id)
-    tx.run("UPDATE dedup SET suppressed = suppressed + 1 WHERE dedup_key = ?", dedup.key);
+  if (first.event_id !== eventId) tx.run("UPDATE dedup SET suppressed = suppressed + 1 WHERE dedup_key = ?", key);
   return first.event_id;
 }
 
-export const appendEvent = defineOperation<AppendArgs, AppendResult>("journal.append", (tx, args) => {
-  const repeated = findRepeat(tx, args);
-  const e = args.event;
-  if (repeated !== undefined && repeated !== e.event_id)
-    return { seq: seqOf(tx, repeated), suppressed: "content", event_id: repeated };
-  const done = tx.run(
-    INSERT,
-    e.event_id,
-    e.event_type,
-    e.order_key,
-    e.payload,
-    e.payload_version,
-    e.timestamp,
-    e.source,
-    e.origin,
-    e.node_id,
-    e.trace_id,
-    e.correlation_id,
-    e.parent_event_id,
-    e.content_hash,
-    e.views,
-  );
-  if (done.changes === 0) return { seq: seqOf(tx, e.event_id), suppressed: "event_id", event_id: e.event_id };
-  return { seq: done.lastId, suppressed: null };
+/** All events of one commit, in their order. */
+export const appendEvents = defineOperation<AppendArgs, readonly Place[]>("journal.append", (tx, { events, dedup }) => {
+  const keys = new Map(dedup?.keys);
+  return events.map((event, at) => {
+    const eventId = event[ID_AT] as string;
+    const key = keys.get(at);
+    const repeated = key === undefined ? undefined : findRepeat(tx, event, key, dedup!.windowSeconds);
+    if (repeated !== undefined && repeated !== eventId)
+      return { seq: seqOf(tx, repeated), suppressed: "content", event_id: repeated };
+    const done = tx.run(INSERT, ...event);
+    if (done.changes === 0) return { seq: seqOf(tx, eventId), suppressed: "event_id", event_id: eventId };
+    return done.lastId;
+  });
 });

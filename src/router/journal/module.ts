@@ -1,5 +1,5 @@
 import { defineStoreModule } from "../store.port.ts";
-import { appendEvent } from "./append.ts";
+import { appendEvents } from "./append.ts";
 import { expireConsumers, registerConsumer, touchConsumers, unregisterConsumer } from "./consumers.ts";
 import { discardDeadLetters, retryDeadLetters, sweepDeadLetters } from "./dead-letters.ts";
 import { ackDeliveries, buryDelivery, failDelivery, parkDeliveries } from "./deliveries.ts";
@@ -12,7 +12,7 @@ export const journalModule = defineStoreModule({
   name: "journal",
   migrations: journalMigrations,
   operations: [
-    appendEvent,
+    appendEvents,
     registerConsumer,
     unregisterConsumer,
     touchConsumers,

@@ -52,7 +52,7 @@ function passedBetween(before: ConfigSnapshot, after: ConfigSnapshot): LoopChang
   if (now === undefined) return [];
   const then = championRating(before);
   return after.ladder
-    .filter((anchor) => anchor.isAnchor && isPassed(anchor, now))
+    .filter((anchor) => anchor.is_anchor && isPassed(anchor, now))
     .filter((anchor) => {
       const anchorThen = before.ladder.find(({ player }) => player === anchor.player);
       return then === undefined || anchorThen === undefined || !isPassed(anchorThen, then);

@@ -48,7 +48,7 @@ describe("the standing in words", () => {
   it("says between which opponents the champion is", () => {
     expect(standingWords(config!)).toBe("above mcts-1000 (+305), below alphabeta-4 (+421)");
     expect(standingWords(justStarted.configs[0]!)).toBe("the champion is not rated yet");
-    expect(standingWords({ ...config!, ladder: config!.ladder.filter(({ isAnchor }) => !isAnchor) })).toBe(
+    expect(standingWords({ ...config!, ladder: config!.ladder.filter(({ is_anchor }) => !is_anchor) })).toBe(
       "champion 25 +419 ±26",
     );
   });

@@ -17,17 +17,17 @@ export const isPassed = (anchor: Rated, champion: Rated): boolean => champion.lo
  * At most so many rungs, best first: the champion of today, then the anchors nearest to it, then other champions, evenly
  * over the whole climb with the first one among them.
  */
-function chosenRungs(config: ConfigSnapshot, most: number): Rated[] {
+export function chosenRungs(config: ConfigSnapshot, most: number): Rated[] {
   const ladder = config.ladder.toSorted((a, b) => b.elo - a.elo);
   if (ladder.length <= most) return ladder;
   const champion = championRating(config);
   const here = champion?.elo ?? 0;
   const anchors = ladder
-    .filter(({ isAnchor }) => isAnchor)
+    .filter(({ is_anchor }) => is_anchor)
     .sort((a, b) => Math.abs(a.elo - here) - Math.abs(b.elo - here));
   const chosen = new Set<Rated>(champion === undefined ? [] : [champion]);
   for (const anchor of anchors) if (chosen.size < most) chosen.add(anchor);
-  const others = ladder.filter((rated) => !rated.isAnchor && rated !== champion).reverse();
+  const others = ladder.filter((rated) => !rated.is_anchor && rated !== champion).reverse();
   const left = Math.min(others.length, most - chosen.size);
   for (let i = 0; i < left; i += 1) chosen.add(others[Math.floor((i * others.length) / left)]!);
   return ladder.filter((rated) => chosen.has(rated));
@@ -49,9 +49,9 @@ export function ladderLines(
   const before = indent + nameWidth + 2 + numberWidth + 2;
   const bar = Math.min(BAR_MOST, width - before - 14);
   const champion = config.champion?.model;
-  const colorOf = ({ player, isAnchor }: Rated): Pick<Piece, "paint"> => {
+  const colorOf = ({ player, is_anchor }: Rated): Pick<Piece, "paint"> => {
     if (player === champion) return { paint: (text) => paint.green(paint.bold(text)) };
-    return isAnchor ? { paint: paint.yellow } : {};
+    return is_anchor ? { paint: paint.yellow } : {};
   };
   const rows = rungs.map((rated, i): Pieces => {
     const color = colorOf(rated);
@@ -62,7 +62,7 @@ export function ladderLines(
       { text: numbers[i]!.padEnd(numberWidth + 2), ...color },
       ...(bar < BAR_LEAST ? [] : [{ text: figure, ...color }]),
       {
-        text: rated.isAnchor ? "  anchor" : rated.player === champion ? "  now" : `  ${number(rated.games)} games`,
+        text: rated.is_anchor ? "  anchor" : rated.player === champion ? "  now" : `  ${number(rated.games)} games`,
         paint: paint.dim,
       },
     ];
@@ -84,7 +84,7 @@ export function ladderLines(
 export function standingWords(config: ConfigSnapshot): string {
   const champion = championRating(config);
   if (champion === undefined) return "the champion is not rated yet";
-  const anchors = config.ladder.filter(({ isAnchor }) => isAnchor).toSorted((a, b) => b.elo - a.elo);
+  const anchors = config.ladder.filter(({ is_anchor }) => is_anchor).toSorted((a, b) => b.elo - a.elo);
   const below = anchors.find(({ elo }) => elo <= champion.elo);
   const above = anchors.findLast(({ elo }) => elo > champion.elo);
   const said = (word: string, anchor: Rated | undefined) =>

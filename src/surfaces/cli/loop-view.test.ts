@@ -42,7 +42,7 @@ describe("the live view of the loop", () => {
       "    champion 0   -396 ±35  ├●─┤                                    96 games",
       "    random       -412 ±12  ├●                                      anchor",
       "",
-      "41 events/s   no alerts   2 workers   up 5 min   2 min left   q or Ctrl-C stops",
+      "41 events/s   no alerts   2 workers   up 5 min   2 min left        Ctrl-C stops",
     ]);
   });
 
@@ -58,7 +58,7 @@ describe("the live view of the loop", () => {
       "  games     0  0.0/s   rows 0",
       "  champion  none yet",
       "",
-      "41 events/s   1 alert   1 worker   up 5 min                   q or Ctrl-C stops",
+      "41 events/s   1 alert   1 worker   up 5 min                        Ctrl-C stops",
     ]);
   });
 

@@ -75,7 +75,7 @@ function footOf(
     ...suspects.slice(0, most),
     ...(more > 0 ? [[{ text: `and ${plural(more, "more suspect")}`, paint: paint.yellow }]] : []),
     ...hint.map((text): Pieces => [{ text, paint: paint.dim }]),
-    spread(facts, [{ text: "q or Ctrl-C stops", paint: paint.dim }], width),
+    spread(facts, [{ text: "Ctrl-C stops", paint: paint.dim }], width),
   ];
 }
 

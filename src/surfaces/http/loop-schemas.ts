@@ -20,7 +20,7 @@ const rated = z
     low: z.number(),
     high: z.number(),
     games: z.int(),
-    isAnchor: z.boolean(),
+    is_anchor: z.boolean(),
   })
   .meta({ id: "Rated" });
 

@@ -27,6 +27,9 @@ export const claimBody = z.strictObject({
   offer,
   kinds: z.array(word).max(100).optional(),
   wait_seconds: z.number().min(0).max(30).default(0),
+  claim_id: word
+    .optional()
+    .describe("The node's own name of this request: said again, it gets the leases that it got, until they began."),
 });
 
 export const startBody = z.strictObject({
@@ -57,6 +60,17 @@ export const releaseBody = z.strictObject({
   releases: each(z.strictObject({ ref, reason: z.string().min(1).max(2_000) })),
 });
 
+/** What a job takes of its node while it runs, said in full. */
+const needs = z
+  .object({
+    cpu: z.number(),
+    gpu: z.number(),
+    memory_gb: z.number(),
+    gpu_memory_gb: z.number(),
+    tags: z.array(z.string()),
+  })
+  .meta({ id: "Needs", description: "What a job takes of its node while it runs." });
+
 export const lease = z
   .object({
     work_id: z.string(),
@@ -67,6 +81,7 @@ export const lease = z
     config_key: z.string().nullable(),
     urgency: z.enum(URGENCIES),
     payload: schema.document,
+    needs,
     attempts: z.int(),
     max_attempts: z.int(),
     beat_by: z.number(),

@@ -15,7 +15,7 @@ const ratedChampions = ({ champions, ladder }: ConfigSnapshot) =>
 
 function draw(config: ConfigSnapshot, size: Size): Html | undefined {
   const rated = ratedChampions(config);
-  const anchors = config.ladder.filter(({ isAnchor }) => isAnchor);
+  const anchors = config.ladder.filter(({ is_anchor }) => is_anchor);
   if (rated.length === 0) return undefined;
   const values = [...rated, ...anchors].flatMap(({ low, high }) => [low, high]);
   const last = rated.at(-1)!.iteration;

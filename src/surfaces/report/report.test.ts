@@ -85,7 +85,7 @@ describe("the page of a report", () => {
     const [config] = complete.configs;
     const bars = [...html.matchAll(/<title>(champion \d+), iteration (\d+): .*? games<\/title>/g)];
     expect(bars).toHaveLength(2 * config!.champions.length);
-    for (const { name, isAnchor } of config!.ladder) if (isAnchor) expect(html).toContain(`>${name} `);
+    for (const { name, is_anchor } of config!.ladder) if (is_anchor) expect(html).toContain(`>${name} `);
     expect(html).toContain("1.3 are expected to be false");
   });
 

@@ -34,7 +34,7 @@ const NONSENSE = [
 ];
 
 /** Started with good values they would go on: they are given only what must be refused. */
-const GO_ON = new Set(["up", "demo", "worker"]);
+const GO_ON = new Set(["up", "train", "demo", "worker"]);
 
 const root = mkdtempSync(join(tmpdir(), "ringrift-fuzz-"));
 const dataDir = join(root, "data");

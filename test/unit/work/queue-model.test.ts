@@ -62,8 +62,14 @@ const step = fc.oneof(
         "release" as const,
       ),
       lease: pickOne,
+      ended: fc.constant(false),
       crash,
     }),
+  },
+  // A result of a lease that has ended: some of them count.
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("complete" as const), lease: pickOne, ended: fc.constant(true), crash }),
   },
   {
     weight: 3,
@@ -101,6 +107,8 @@ class Run {
   readonly leases: LeaseWords[] = [];
   queue: WorkQueue<Kind>;
   crashes = 0;
+  /** Results that came after the end of their lease and counted, by the state the job was in. */
+  readonly late: string[] = [];
   #seed = 0;
   #dies: Crash = "none";
 
@@ -280,12 +288,14 @@ async function take(run: Run, s: Step): Promise<void> {
     case "release":
     case "fail": {
       // Mostly the young ones, which still stand; now and then any old one.
-      const among = s.lease % 4 === 0 ? run.leases : run.leases.slice(-3);
+      const young = s.lease % 4 === 0 ? run.leases : run.leases.slice(-3);
+      const among = "ended" in s && s.ended ? run.leases.filter((one) => model.verdict(one) !== "held") : young;
       const ref = among[s.lease % Math.max(1, among.length)];
       if (ref === undefined) return;
       const verdict = model.verdict(ref);
       const failure = "class" in s ? s.class : "retryable";
       const job = model.job(ref.work_id);
+      const late = s.do === "complete" && model.takesLate(ref);
       const repeated =
         s.do === "complete" && job.state === "completed" && job.fence === ref.fence && job.node === ref.node_id;
       const outcome = await run.call<unknown>(s.crash, () => {
@@ -298,9 +308,10 @@ async function take(run: Run, s: Step): Promise<void> {
       if (repeated) return answers(outcome).toEqual({ repeated: true });
       if (verdict === "JOB_CANCELLED" && s.do === "beat")
         return answers(outcome).toMatchObject({ stop: { kind: "cancelled" } });
-      if (verdict !== "held") return answers(outcome).toMatchObject({ code: verdict });
+      if (verdict !== "held" && !late) return answers(outcome).toMatchObject({ code: verdict });
       if (isRefusal(outcome)) throw outcome;
       if (!counts(outcome, s.crash)) return;
+      if (late) run.late.push(job.state);
       if (s.do === "start") model.start(ref.work_id, run.now);
       else if (s.do === "beat") model.beat(ref.work_id, run.now);
       else if (s.do === "complete") model.complete(ref.work_id);
@@ -356,7 +367,7 @@ async function take(run: Run, s: Step): Promise<void> {
       );
       const outcome = await run.call(s.crash, () => run.queue.evict(s.node, "lost"));
       if (!counts(outcome, s.crash)) return;
-      for (const id of held) model.giveBack(id);
+      for (const id of held) model.lapse(id, "give back");
       const ended = held.some((id) => model.job(id).state === "failed");
       if (outcome !== CRASHED && ended && model.hasBlocked()) model.reap(run.now);
       return;
@@ -409,6 +420,7 @@ test("the queue does what the model says, whatever is called and whenever it cra
   let crashes = 0;
   let completed = 0;
   let refused = 0;
+  const late = new Set<string>();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 90, size: "max" }), async (steps) => {
       const run = new Run();
@@ -421,6 +433,7 @@ test("the queue does what the model says, whatever is called and whenever it cra
         checkBooks(run);
         crashes += run.crashes;
         completed += [...run.model.jobs.values()].filter(({ state }) => state === "completed").length;
+        for (const state of run.late) late.add(state);
         refused += run.leases.filter((ref) => run.model.verdict(ref) === "STALE_LEASE").length;
       } finally {
         run.writer.close();
@@ -435,4 +448,5 @@ test("the queue does what the model says, whatever is called and whenever it cra
   expect(crashes).toBeGreaterThan(50);
   expect(completed).toBeGreaterThan(100);
   expect(refused).toBeGreaterThan(100);
+  expect([...late].toSorted()).toEqual(["delayed", "failed", "pending"]);
 }, 600_000);

@@ -19,6 +19,8 @@ export interface ModelJob {
   stopBy: number | null;
   /** When its backoff ends; told by the queue, checked against its rule. */
   retryAt: number | null;
+  /** The attempt whose lease lapsed without a word; its result is still taken while nobody else had the job. */
+  lapsed: number | null;
 }
 
 export interface ModelLimits {
@@ -64,7 +66,7 @@ export class ReferenceModel {
   add(
     job: Omit<
       ModelJob,
-      "state" | "attempts" | "returns" | "fence" | "node" | "beatBy" | "expiresAt" | "stopBy" | "retryAt"
+      "state" | "attempts" | "returns" | "fence" | "node" | "beatBy" | "expiresAt" | "stopBy" | "retryAt" | "lapsed"
     >,
   ) {
     const waits = job.dependsOn.some((id) => this.job(id).state !== "completed");
@@ -77,6 +79,7 @@ export class ReferenceModel {
       expiresAt: 0,
       stopBy: null,
       retryAt: null,
+      lapsed: null,
     };
     this.jobs.set(job.id, { ...job, ...rest, state: waits ? "blocked" : "pending" });
   }
@@ -96,7 +99,7 @@ export class ReferenceModel {
   claim(id: string, node: string, now: number): void {
     const job = this.job(id);
     if (job.state !== "pending") throw new Error(`${id} was claimed and is ${job.state}`);
-    Object.assign(job, { state: "claimed", node, stopBy: null, beatBy: now + this.#limits.silentMs });
+    Object.assign(job, { state: "claimed", node, stopBy: null, lapsed: null, beatBy: now + this.#limits.silentMs });
     job.attempts += 1;
     job.fence += 1;
     job.expiresAt = Math.min(now + job.timeoutMs, job.deadline ?? Number.POSITIVE_INFINITY);
@@ -108,6 +111,14 @@ export class ReferenceModel {
     const same = job.fence === ref.fence && job.node === ref.node_id;
     if (same && HELD.includes(job.state)) return "held";
     return same && job.state === "cancelled" ? "JOB_CANCELLED" : "STALE_LEASE";
+  }
+
+  /** Whether a result that comes after the end of its lease counts. */
+  takesLate(ref: LeaseWords): boolean {
+    const job = this.job(ref.work_id);
+    if (job.fence !== ref.fence || job.node !== ref.node_id || job.lapsed === null) return false;
+    if (job.state === "failed") return job.dedup === null || this.byKey(job.dedup) === undefined;
+    return job.state === "pending" || job.state === "delayed";
   }
 
   start(id: string, now: number): void {
@@ -123,7 +134,10 @@ export class ReferenceModel {
   }
 
   complete(id: string): void {
-    this.job(id).state = "completed";
+    const done = this.job(id);
+    // The attempt that was taken for lost is the one that did it.
+    if (!HELD.includes(done.state)) done.attempts = done.lapsed!;
+    done.state = "completed";
     for (const job of this.jobs.values())
       if (job.state === "blocked" && job.dependsOn.every((on) => this.job(on).state === "completed"))
         job.state = "pending";
@@ -134,6 +148,14 @@ export class ReferenceModel {
     const job = this.job(id);
     job.state = never || job.attempts >= job.maxAttempts ? "failed" : "delayed";
     job.stopBy = null;
+  }
+
+  /** Its holder said nothing: it is taken from it. */
+  lapse(id: string, how: "spend" | "give back"): void {
+    const job = this.job(id);
+    job.lapsed = job.attempts;
+    if (how === "spend") this.spend(id, false);
+    else this.giveBack(id);
   }
 
   /** The attempt does not count, unless it came back too often. */
@@ -152,21 +174,21 @@ export class ReferenceModel {
 
   retry(id: string): void {
     const job = this.job(id);
-    Object.assign(job, { attempts: 0, returns: 0, stopBy: null });
+    Object.assign(job, { attempts: 0, returns: 0, stopBy: null, lapsed: null });
     job.state = job.dependsOn.some((on) => this.job(on).state !== "completed") ? "blocked" : "pending";
   }
 
   reap(now: number): void {
     for (const job of this.jobs.values()) {
       if (HELD.includes(job.state)) {
-        if (job.expiresAt <= now) this.spend(job.id, job.deadline !== null && job.deadline <= now);
-        else if (job.stopBy !== null && job.stopBy <= now) this.giveBack(job.id);
-        else if (job.beatBy <= now) {
-          if (job.state === "claimed") this.giveBack(job.id);
-          else this.spend(job.id, false);
-        }
+        if (job.expiresAt <= now) {
+          this.spend(job.id, job.deadline !== null && job.deadline <= now);
+          if (job.state === "delayed") job.lapsed = job.attempts;
+        } else if (job.stopBy !== null && job.stopBy <= now) this.lapse(job.id, "give back");
+        else if (job.beatBy <= now) this.lapse(job.id, job.state === "claimed" ? "give back" : "spend");
       }
-      if (QUEUED.includes(job.state) && job.deadline !== null && job.deadline <= now) job.state = "failed";
+      if (QUEUED.includes(job.state) && job.deadline !== null && job.deadline <= now)
+        Object.assign(job, { state: "failed", lapsed: null });
     }
     for (let fell = true; fell; ) {
       fell = false;

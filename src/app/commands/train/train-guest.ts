@@ -92,8 +92,8 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       beganMs = clock.monotonic();
     },
     lines(main, sample) {
-      const { rows = USUAL_HEIGHT } = process.stdout;
-      return loopLines(main.loop(), figuresOf(sample), { paint: shell.paint, width: shell.width, height: rows });
+      const { rows: height = USUAL_HEIGHT } = shell.io;
+      return loopLines(main.loop(), figuresOf(sample), { paint: shell.paint, width: shell.width, height });
     },
     look(main, sample) {
       const snapshot = main.loop();

@@ -9,6 +9,8 @@ import * as work from "../work-schemas.ts";
 
 const tag = "work";
 const MOST_BODY_BYTES = 4 * 1_024 * 1_024;
+/** The signal of a caller that is answered at once. */
+const STAYS = new AbortController().signal;
 /** A node that gets nothing for now comes back after this. */
 const HELD_BACK_SECONDS = 10;
 const one = z.strictObject({ id: schema.name });
@@ -78,13 +80,15 @@ const workerRoutes: readonly Route[] = [
         }),
       },
     },
-    async handle({ ports, body, caller, signal }) {
+    async handle(call) {
+      const { ports, body, caller } = call;
       assertSpeaksFor(caller, [body.node_id], ports);
       const { wait_seconds, kinds, ...request } = body;
       const asked = ports.work!.desk.claim(
         { ...request, ...(kinds === undefined ? {} : { kinds }) },
         wait_seconds * 1_000,
-        signal,
+        // Listening for a caller that hangs up has its price, and pays only while somebody waits.
+        wait_seconds > 0 ? call.signal : STAYS,
       );
       const answer = await settled(asked);
       if (answer.ok) return { leases: answer.value };

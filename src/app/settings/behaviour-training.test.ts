@@ -1,0 +1,35 @@
+/** Each variable of training changes what it names: seen at the gates that decide on a run. */
+import { expect, test } from "vitest";
+import { judgeGates } from "../../pipeline/training/gates.ts";
+import { readSettings } from "./read.ts";
+import { settingRows } from "./values.ts";
+
+const parityGate = (environment: Readonly<Record<string, string>>) =>
+  judgeGates({
+    now: 1_000,
+    stageSince: 0,
+    rows: 1_000,
+    leastRows: 500,
+    quality: { score: 1, band: "excellent" },
+    isScored: true,
+    uncheckedSegments: 3,
+    allowPending: readSettings(environment, "/").loop.allowPendingGate,
+    dataAgeMs: 0,
+    pressure: null,
+    failuresInARow: 0,
+    running: null,
+  }).gates.find(({ gate }) => gate === "parity")?.passed;
+
+const shown: Readonly<Record<string, () => void>> = {
+  "training.allow_pending_gate": () => {
+    expect(parityGate({})).toBe(false);
+    expect(parityGate({ RINGRIFT_ALLOW_PENDING_GATE: "1" })).toBe(true);
+  },
+};
+
+test.each(Object.keys(shown))("%s", (key) => shown[key]!());
+
+test("and none is forgotten", () => {
+  const rows = settingRows.filter(([key]) => key.startsWith("training."));
+  expect(Object.keys(shown).sort()).toEqual(rows.map(([key]) => key).sort());
+});
