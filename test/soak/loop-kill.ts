@@ -27,7 +27,9 @@ interface Look {
 }
 
 /** What the main process may grow while it is left alone: its heap settles, it does not climb. */
-const MOST_GROWTH = 1.3;
+const MOST_GROWTH = 1.25;
+const SETTLING_SHARE = 0.4;
+const MOST_LEFTOVERS = 40;
 const MOST_HANDLES = 16;
 const MOST_WAIT_MS = 12_000;
 
@@ -87,16 +89,19 @@ export async function run(options: LoopKillOptions = {}) {
     iterations: store.read<{ n: number }>("SELECT max(iteration) AS n FROM pipeline_history")[0]!.n,
     known: new Set(store.read<{ sha256: string }>("SELECT sha256 FROM sync_artifacts").map(({ sha256 }) => sha256)),
   }));
-  const quiet = looks.filter(({ pid }) => pid === looks.at(-1)!.pid);
-  const half = Math.floor(quiet.length / 2);
-  const rss = {
-    first: middle(quiet.slice(0, half).map((each) => each.rss_mb)),
-    last: middle(quiet.slice(half).map((each) => each.rss_mb)),
-  };
-  const handles = {
-    first: middle(quiet.slice(0, half).map((each) => each.handles)),
-    last: middle(quiet.slice(half).map((each) => each.handles)),
-  };
+  // A young process still grows into its size; what comes after that must not.
+  const lastLife = looks.filter(({ pid }) => pid === looks.at(-1)!.pid);
+  const quiet = lastLife.slice(Math.floor(lastLife.length * SETTLING_SHARE));
+  const half = Math.ceil(quiet.length / 2);
+  const halves = (of: (look: Look) => number) => ({
+    first: middle(quiet.slice(0, half).map(of)),
+    last: middle(quiet.slice(half).map(of)),
+  });
+  const rss = halves(({ rss_mb }) => rss_mb);
+  const handles = halves((each) => each.handles);
+  // What is kept on purpose has a limit of its own: the store of artifacts, the worker's cache of inputs, the log.
+  const kept = ["artifacts", "logs", join("worker", "inputs")].map((name) => join(dataDir, name));
+  const leftovers = filesIn(dataDir).filter((file) => !kept.some((folder) => file.startsWith(folder)));
   const artifacts = filesIn(join(dataDir, "artifacts"));
   const names = artifacts.map((file) => file.split("/").at(-1)!);
   const result = {
@@ -112,7 +117,8 @@ export async function run(options: LoopKillOptions = {}) {
     artifacts: artifacts.length,
     artifacts_unknown: names.filter((name) => !known.has(name)).length,
     artifacts_mb: Math.round(artifacts.reduce((sum, file) => sum + statSync(file).size, 0) / 1e6),
-    files_of_the_worker: filesIn(join(dataDir, "worker")).length,
+    inputs_of_the_worker: filesIn(join(dataDir, "worker", "inputs")).length,
+    leftovers: leftovers.map((file) => file.slice(dataDir.length + 1)),
     looks,
   };
   process.stderr.write(`${JSON.stringify({ ...result, looks: undefined })}\n`);
@@ -121,6 +127,7 @@ export async function run(options: LoopKillOptions = {}) {
   assert(books.balanced, `the books do not balance: ${JSON.stringify(books)}`);
   assert(iterations >= minutes / 2, `only ${iterations} iterations in ${minutes} minutes`);
   assert(rss.last <= rss.first * MOST_GROWTH, `the main process grew from ${rss.first} to ${rss.last} MB`);
+  assert(leftovers.length <= MOST_LEFTOVERS, `files are left: ${leftovers.join(" ")}`);
   assert(handles.last <= handles.first + MOST_HANDLES, `handles grew from ${handles.first} to ${handles.last}`);
   return result;
 }
