@@ -31,8 +31,8 @@ test("ringrift audit judges the code, the running process and the folder it leav
   expect(await judged()).toMatchObject({ from: "process", ok: true, observed: true });
 
   // Somebody speaks in a unit's name what that unit never declared.
-  await run("events", "publish", "MODEL_PROMOTED", "{}", "--source", "dlq_retry");
-  const undeclared = { kind: "undeclared_emission", event: "MODEL_PROMOTED", units: ["dlq_retry"] };
+  await run("events", "publish", "TIER_PROMOTION", "{}", "--source", "dlq_retry");
+  const undeclared = { kind: "undeclared_emission", event: "TIER_PROMOTION", units: ["dlq_retry"] };
   expect(await judged()).toMatchObject({ from: "process", ok: false, exit_code: 1 });
   expect((await judged()).findings).toContainEqual(expect.objectContaining(undeclared));
   await main.stop();
