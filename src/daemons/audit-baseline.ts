@@ -60,44 +60,33 @@ export function againstBaseline(registry: Registry<Rows>, open: readonly string[
 
 /** The wiring of the units and parts that exist. */
 export const auditBaseline: AuditBaseline = {
-  "openRows": 61,
-  "ties": {
-    "router": {
-      "emits": [
-        "HANDLER_FAILED",
-        "HANDLER_TIMEOUT"
-      ],
-      "hears": []
+  openRows: 61,
+  ties: {
+    router: {
+      emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
+      hears: [],
     },
-    "unit_runtime": {
-      "emits": [
-        "COORDINATOR_HEARTBEAT",
-        "ERROR"
-      ],
-      "hears": []
+    unit_runtime: {
+      emits: ["COORDINATOR_HEARTBEAT", "ERROR"],
+      hears: [],
     },
-    "daemon_manager": {
-      "emits": [
+    daemon_manager: {
+      emits: [
         "DAEMON_CRASH_LOOP_DETECTED",
         "DAEMON_PERMANENTLY_FAILED",
         "DAEMON_STARTED",
         "DAEMON_STATUS_CHANGED",
         "DAEMON_STOPPED",
-        "ERROR"
+        "ERROR",
       ],
-      "hears": []
+      hears: [],
     },
-    "bootstrap": {
-      "emits": [
-        "COORDINATOR_HEALTHY",
-        "COORDINATOR_INIT_FAILED",
-        "COORDINATOR_SHUTDOWN",
-        "STARTUP_STATE_VALIDATED"
-      ],
-      "hears": []
+    bootstrap: {
+      emits: ["COORDINATOR_HEALTHY", "COORDINATOR_INIT_FAILED", "COORDINATOR_SHUTDOWN", "STARTUP_STATE_VALIDATED"],
+      hears: [],
     },
-    "work_store": {
-      "emits": [
+    work_store: {
+      emits: [
         "JOB_PREEMPTED",
         "TASK_ABANDONED",
         "TASK_CANCELLED",
@@ -113,12 +102,12 @@ export const auditBaseline: AuditBaseline = {
         "WORK_QUEUED",
         "WORK_RETRY",
         "WORK_STARTED",
-        "WORK_TIMEOUT"
+        "WORK_TIMEOUT",
       ],
-      "hears": []
+      hears: [],
     },
-    "artifact_store": {
-      "emits": [
+    artifact_store: {
+      emits: [
         "DATABASE_CREATED",
         "DATA_SYNC_COMPLETED",
         "DATA_SYNC_FAILED",
@@ -126,26 +115,21 @@ export const auditBaseline: AuditBaseline = {
         "MODEL_CORRUPTED",
         "MODEL_DISTRIBUTION_COMPLETE",
         "MODEL_DISTRIBUTION_FAILED",
-        "MODEL_DISTRIBUTION_STARTED"
+        "MODEL_DISTRIBUTION_STARTED",
       ],
-      "hears": []
+      hears: [],
     },
-    "model_commands": {
-      "emits": [
-        "PROMOTION_ROLLED_BACK",
-        "TRAINING_ROLLBACK_COMPLETED"
-      ],
-      "hears": []
+    model_commands: {
+      emits: ["PROMOTION_ROLLED_BACK", "TRAINING_ROLLBACK_COMPLETED"],
+      hears: [],
     },
-    "event_router": {
-      "emits": [
-        "ERROR"
-      ],
-      "hears": []
+    event_router: {
+      emits: ["ERROR"],
+      hears: [],
     },
-    "daemon_control": {
-      "emits": [],
-      "hears": [
+    daemon_control: {
+      emits: [],
+      hears: [
         "BACKPRESSURE_ACTIVATED",
         "BACKPRESSURE_RELEASED",
         "CLUSTER_STATUS_CHANGED",
@@ -160,80 +144,58 @@ export const auditBaseline: AuditBaseline = {
         "P2P_CLUSTER_UNHEALTHY",
         "REGRESSION_CRITICAL",
         "RESOURCE_CONSTRAINT",
-        "TRAINING_BLOCKED_BY_QUALITY"
-      ]
+        "TRAINING_BLOCKED_BY_QUALITY",
+      ],
     },
-    "daemon_watchdog": {
-      "emits": [
+    daemon_watchdog: {
+      emits: [
         "COORDINATOR_HEALTHY",
         "COORDINATOR_HEALTH_DEGRADED",
         "COORDINATOR_UNHEALTHY",
         "DAEMON_STATUS_CHANGED",
-        "ERROR"
+        "ERROR",
       ],
-      "hears": [
-        "COORDINATOR_HEARTBEAT"
-      ]
+      hears: ["COORDINATOR_HEARTBEAT"],
     },
-    "dlq_retry": {
-      "emits": [
-        "DLQ_EVENTS_PURGED",
-        "DLQ_EVENTS_REPLAYED",
-        "DLQ_STALE_EVENTS"
-      ],
-      "hears": [
-        "HANDLER_FAILED",
-        "HANDLER_TIMEOUT"
-      ]
+    dlq_retry: {
+      emits: ["DLQ_EVENTS_PURGED", "DLQ_EVENTS_REPLAYED", "DLQ_STALE_EVENTS"],
+      hears: ["HANDLER_FAILED", "HANDLER_TIMEOUT"],
     },
-    "maintenance": {
-      "emits": [
-        "ERROR"
-      ],
-      "hears": []
+    maintenance: {
+      emits: ["ERROR"],
+      hears: [],
     },
-    "resource_monitor": {
-      "emits": [
+    resource_monitor: {
+      emits: [
         "DISK_SPACE_LOW",
         "MEMORY_PRESSURE",
         "METRICS_UPDATED",
         "NODE_CAPACITY_UPDATED",
         "NODE_OVERLOADED",
         "RESOURCE_CONSTRAINT",
-        "RESOURCE_CONSTRAINT_DETECTED"
+        "RESOURCE_CONSTRAINT_DETECTED",
       ],
-      "hears": []
+      hears: [],
     },
-    "membership": {
-      "emits": [
+    membership: {
+      emits: [
         "ERROR",
         "HOST_OFFLINE",
         "HOST_ONLINE",
         "NODE_RETIRED",
         "NODE_SUSPECT",
         "P2P_NODES_DEAD",
-        "P2P_NODE_DEAD"
+        "P2P_NODE_DEAD",
       ],
-      "hears": []
+      hears: [],
     },
-    "resource_coordinator": {
-      "emits": [
-        "CAPACITY_LOW",
-        "CAPACITY_RESTORED",
-        "CLUSTER_CAPACITY_CHANGED"
-      ],
-      "hears": [
-        "HOST_OFFLINE",
-        "HOST_ONLINE",
-        "NODE_CAPACITY_UPDATED",
-        "NODE_RETIRED"
-      ]
+    resource_coordinator: {
+      emits: ["CAPACITY_LOW", "CAPACITY_RESTORED", "CLUSTER_CAPACITY_CHANGED"],
+      hears: ["HOST_OFFLINE", "HOST_ONLINE", "NODE_CAPACITY_UPDATED", "NODE_RETIRED"],
     },
-    "health_manager": {
-      "emits": [
-        "HEALTH_ALERT"
-      ],
-      "hears": [
+    health_manager: {
+      emits: ["HEALTH_ALERT"],
+      hears: [
         "BUDGET_ALERT",
         "BUDGET_EXCEEDED",
         "CAPACITY_LOW",
@@ -273,20 +235,20 @@ export const auditBaseline: AuditBaseline = {
         "STARTUP_STATE_VALIDATED",
         "SYNC_FAILURE_CRITICAL",
         "TASK_FAILED",
-        "TRAINING_FAILED"
-      ]
+        "TRAINING_FAILED",
+      ],
     },
-    "error_coordinator": {
-      "emits": [],
-      "hears": []
+    error_coordinator: {
+      emits: [],
+      hears: [],
     },
-    "recovery_manager": {
-      "emits": [],
-      "hears": []
+    recovery_manager: {
+      emits: [],
+      hears: [],
     },
-    "alert_manager": {
-      "emits": [],
-      "hears": [
+    alert_manager: {
+      emits: [],
+      hears: [
         "BUDGET_ALERT",
         "BUDGET_EXCEEDED",
         "CLUSTER_STALL_DETECTED",
@@ -356,12 +318,12 @@ export const auditBaseline: AuditBaseline = {
         "TASK_FAILED",
         "TRAINING_COMPLETED",
         "TRAINING_FAILED",
-        "TRAINING_LOSS_ANOMALY"
-      ]
+        "TRAINING_LOSS_ANOMALY",
+      ],
     },
-    "task_coordinator": {
-      "emits": [],
-      "hears": [
+    task_coordinator: {
+      emits: [],
+      hears: [
         "HOST_OFFLINE",
         "HOST_ONLINE",
         "NODE_RECOVERED",
@@ -371,52 +333,36 @@ export const auditBaseline: AuditBaseline = {
         "TASK_FAILED",
         "TASK_HEARTBEAT",
         "TASK_ORPHANED",
-        "TASK_SPAWNED"
-      ]
-    },
-    "global_task_coordinator": {
-      "emits": [],
-      "hears": [
-        "HOST_ONLINE",
-        "MEMORY_PRESSURE",
-        "RESOURCE_CONSTRAINT",
-        "RESOURCE_CONSTRAINT_DETECTED"
-      ]
-    },
-    "work_queue_monitor": {
-      "emits": [
-        "BACKPRESSURE_ACTIVATED",
-        "BACKPRESSURE_RELEASED"
+        "TASK_SPAWNED",
       ],
-      "hears": [
-        "DISK_SPACE_LOW",
-        "RESOURCE_CONSTRAINT"
-      ]
     },
-    "job_reaper": {
-      "emits": [],
-      "hears": [
-        "P2P_NODE_DEAD"
-      ]
+    global_task_coordinator: {
+      emits: [],
+      hears: ["HOST_ONLINE", "MEMORY_PRESSURE", "RESOURCE_CONSTRAINT", "RESOURCE_CONSTRAINT_DETECTED"],
     },
-    "job_scheduler": {
-      "emits": [
-        "BATCH_DISPATCHED",
-        "WORK_QUEUED"
-      ],
-      "hears": [
+    work_queue_monitor: {
+      emits: ["BACKPRESSURE_ACTIVATED", "BACKPRESSURE_RELEASED"],
+      hears: ["DISK_SPACE_LOW", "RESOURCE_CONSTRAINT"],
+    },
+    job_reaper: {
+      emits: [],
+      hears: ["P2P_NODE_DEAD"],
+    },
+    job_scheduler: {
+      emits: ["BATCH_DISPATCHED", "WORK_QUEUED"],
+      hears: [
         "BATCH_SCHEDULED",
         "HOST_OFFLINE",
         "HOST_ONLINE",
         "NODE_INCOMPATIBLE_WITH_WORKLOAD",
         "NODE_OVERLOADED",
         "NODE_RECOVERED",
-        "WORK_TIMEOUT"
-      ]
+        "WORK_TIMEOUT",
+      ],
     },
-    "model_coordinator": {
-      "emits": [],
-      "hears": [
+    model_coordinator: {
+      emits: [],
+      hears: [
         "CHECKPOINT_SAVED",
         "ELO_UPDATED",
         "MODEL_CORRUPTED",
@@ -429,11 +375,11 @@ export const auditBaseline: AuditBaseline = {
         "REGRESSION_MODERATE",
         "REPAIR_COMPLETED",
         "TRAINING_COMPLETED",
-        "TRAINING_STARTED"
-      ]
+        "TRAINING_STARTED",
+      ],
     },
-    "training_coordinator": {
-      "emits": [
+    training_coordinator: {
+      emits: [
         "CHECKPOINT_SAVED",
         "TRAINING_COMPLETED",
         "TRAINING_EARLY_STOPPED",
@@ -444,9 +390,9 @@ export const auditBaseline: AuditBaseline = {
         "TRAINING_PROGRESS",
         "TRAINING_SLOT_UNAVAILABLE",
         "TRAINING_STARTED",
-        "WORK_QUEUED"
+        "WORK_QUEUED",
       ],
-      "hears": [
+      hears: [
         "MODEL_PROMOTED",
         "PIPELINE_STAGE_ENTERED",
         "PROMOTION_ROLLED_BACK",
@@ -457,16 +403,12 @@ export const auditBaseline: AuditBaseline = {
         "WORK_CANCELLED",
         "WORK_COMPLETED",
         "WORK_FAILED",
-        "WORK_STARTED"
-      ]
-    },
-    "training_trigger": {
-      "emits": [
-        "QUALITY_CHECK_REQUESTED",
-        "TRAINING_BLOCKED_BY_QUALITY",
-        "TRAINING_THRESHOLD_REACHED"
+        "WORK_STARTED",
       ],
-      "hears": [
+    },
+    training_trigger: {
+      emits: ["QUALITY_CHECK_REQUESTED", "TRAINING_BLOCKED_BY_QUALITY", "TRAINING_THRESHOLD_REACHED"],
+      hears: [
         "EVALUATION_BACKPRESSURE",
         "EVALUATION_BACKPRESSURE_RELEASED",
         "EVALUATION_COMPLETED",
@@ -478,11 +420,11 @@ export const auditBaseline: AuditBaseline = {
         "QUALITY_SCORE_UPDATED",
         "TRAINING_COMPLETED",
         "TRAINING_FAILED",
-        "TRAINING_SLOT_UNAVAILABLE"
-      ]
+        "TRAINING_SLOT_UNAVAILABLE",
+      ],
     },
-    "evaluation_daemon": {
-      "emits": [
+    evaluation_daemon: {
+      emits: [
         "EVALUATION_BACKPRESSURE",
         "EVALUATION_BACKPRESSURE_RELEASED",
         "EVALUATION_COMPLETED",
@@ -491,34 +433,24 @@ export const auditBaseline: AuditBaseline = {
         "EVALUATION_STARTED",
         "MODEL_EVALUATION_BLOCKED",
         "PROMOTION_CANDIDATE",
-        "WORK_QUEUED"
+        "WORK_QUEUED",
       ],
-      "hears": [
+      hears: [
         "MODEL_DISTRIBUTION_COMPLETE",
         "MODEL_PROMOTED",
         "PIPELINE_STAGE_ENTERED",
         "TRAINING_COMPLETED",
         "WORK_CANCELLED",
         "WORK_COMPLETED",
-        "WORK_FAILED"
-      ]
-    },
-    "elo_service": {
-      "emits": [
-        "ELO_SIGNIFICANT_CHANGE",
-        "ELO_UPDATED",
-        "WORK_QUEUED"
+        "WORK_FAILED",
       ],
-      "hears": [
-        "EVALUATION_COMPLETED",
-        "MODEL_PROMOTED",
-        "WORK_CANCELLED",
-        "WORK_COMPLETED",
-        "WORK_FAILED"
-      ]
     },
-    "model_performance_watchdog": {
-      "emits": [
+    elo_service: {
+      emits: ["ELO_SIGNIFICANT_CHANGE", "ELO_UPDATED", "WORK_QUEUED"],
+      hears: ["EVALUATION_COMPLETED", "MODEL_PROMOTED", "WORK_CANCELLED", "WORK_COMPLETED", "WORK_FAILED"],
+    },
+    model_performance_watchdog: {
+      emits: [
         "REGRESSION_CLEARED",
         "REGRESSION_CRITICAL",
         "REGRESSION_DETECTED",
@@ -526,51 +458,35 @@ export const auditBaseline: AuditBaseline = {
         "REGRESSION_MODERATE",
         "REGRESSION_SEVERE",
         "TRAINING_ROLLBACK_NEEDED",
-        "WORK_QUEUED"
+        "WORK_QUEUED",
       ],
-      "hears": [
+      hears: [
         "EVALUATION_COMPLETED",
         "MODEL_CORRUPTED",
         "MODEL_PROMOTED",
         "PROMOTION_ROLLED_BACK",
         "WORK_CANCELLED",
         "WORK_COMPLETED",
-        "WORK_FAILED"
-      ]
-    },
-    "auto_promotion": {
-      "emits": [
-        "MODEL_PROMOTED",
-        "PROMOTION_FAILED",
-        "PROMOTION_REJECTED",
-        "PROMOTION_STARTED"
+        "WORK_FAILED",
       ],
-      "hears": [
+    },
+    auto_promotion: {
+      emits: ["MODEL_PROMOTED", "PROMOTION_FAILED", "PROMOTION_REJECTED", "PROMOTION_STARTED"],
+      hears: [
         "ELO_UPDATED",
         "EVALUATION_COMPLETED",
         "PIPELINE_STAGE_ENTERED",
         "PROMOTION_CANDIDATE",
-        "PROMOTION_ROLLED_BACK"
-      ]
-    },
-    "model_rollback": {
-      "emits": [
         "PROMOTION_ROLLED_BACK",
-        "TRAINING_ROLLBACK_COMPLETED"
       ],
-      "hears": [
-        "REGRESSION_CRITICAL",
-        "REGRESSION_SEVERE",
-        "TRAINING_ROLLBACK_NEEDED"
-      ]
     },
-    "queue_populator": {
-      "emits": [
-        "ELO_VELOCITY_CHANGED",
-        "SELFPLAY_TARGET_UPDATED",
-        "WORK_QUEUED"
-      ],
-      "hears": [
+    model_rollback: {
+      emits: ["PROMOTION_ROLLED_BACK", "TRAINING_ROLLBACK_COMPLETED"],
+      hears: ["REGRESSION_CRITICAL", "REGRESSION_SEVERE", "TRAINING_ROLLBACK_NEEDED"],
+    },
+    queue_populator: {
+      emits: ["ELO_VELOCITY_CHANGED", "SELFPLAY_TARGET_UPDATED", "WORK_QUEUED"],
+      hears: [
         "BACKPRESSURE_ACTIVATED",
         "BACKPRESSURE_RELEASED",
         "ELO_SIGNIFICANT_CHANGE",
@@ -578,43 +494,26 @@ export const auditBaseline: AuditBaseline = {
         "PIPELINE_STAGE_ENTERED",
         "SELFPLAY_ALLOCATION_UPDATED",
         "SELFPLAY_COMPLETE",
-        "WORK_FAILED"
-      ]
+        "WORK_FAILED",
+      ],
     },
-    "parity_validator": {
-      "emits": [
+    parity_validator: {
+      emits: [
         "DATA_QUALITY_ALERT",
         "PARITY_FAILURE_RATE_CHANGED",
         "PARITY_VALIDATION_COMPLETED",
         "PARITY_VALIDATION_STARTED",
-        "WORK_QUEUED"
+        "WORK_QUEUED",
       ],
-      "hears": [
-        "DATABASE_CREATED",
-        "PIPELINE_STAGE_ENTERED",
-        "WORK_CANCELLED",
-        "WORK_COMPLETED",
-        "WORK_FAILED"
-      ]
+      hears: ["DATABASE_CREATED", "PIPELINE_STAGE_ENTERED", "WORK_CANCELLED", "WORK_COMPLETED", "WORK_FAILED"],
     },
-    "selfplay_orchestrator": {
-      "emits": [
-        "SELFPLAY_COMPLETE"
-      ],
-      "hears": [
-        "BATCH_DISPATCHED",
-        "PIPELINE_STAGE_ENTERED",
-        "WORK_CANCELLED",
-        "WORK_COMPLETED",
-        "WORK_FAILED"
-      ]
+    selfplay_orchestrator: {
+      emits: ["SELFPLAY_COMPLETE"],
+      hears: ["BATCH_DISPATCHED", "PIPELINE_STAGE_ENTERED", "WORK_CANCELLED", "WORK_COMPLETED", "WORK_FAILED"],
     },
-    "selfplay_scheduler": {
-      "emits": [
-        "BATCH_SCHEDULED",
-        "SELFPLAY_ALLOCATION_UPDATED"
-      ],
-      "hears": [
+    selfplay_scheduler: {
+      emits: ["BATCH_SCHEDULED", "SELFPLAY_ALLOCATION_UPDATED"],
+      hears: [
         "BACKPRESSURE_ACTIVATED",
         "BACKPRESSURE_RELEASED",
         "ELO_UPDATED",
@@ -626,16 +525,12 @@ export const auditBaseline: AuditBaseline = {
         "QUALITY_DEGRADED",
         "QUALITY_FEEDBACK_ADJUSTED",
         "QUALITY_PENALTY_APPLIED",
-        "SELFPLAY_TARGET_UPDATED"
-      ]
-    },
-    "pipeline_orchestrator": {
-      "emits": [
-        "EXPORT_TRIGGERED",
-        "NEW_GAMES_AVAILABLE",
-        "PIPELINE_STAGE_ENTERED"
+        "SELFPLAY_TARGET_UPDATED",
       ],
-      "hears": [
+    },
+    pipeline_orchestrator: {
+      emits: ["EXPORT_TRIGGERED", "NEW_GAMES_AVAILABLE", "PIPELINE_STAGE_ENTERED"],
+      hears: [
         "DATA_SYNC_COMPLETED",
         "DATA_SYNC_FAILED",
         "DATA_SYNC_STARTED",
@@ -652,11 +547,11 @@ export const auditBaseline: AuditBaseline = {
         "QUALITY_SCORE_UPDATED",
         "SELFPLAY_COMPLETE",
         "TRAINING_COMPLETED",
-        "TRAINING_FAILED"
-      ]
+        "TRAINING_FAILED",
+      ],
     },
-    "quality_monitor_daemon": {
-      "emits": [
+    quality_monitor_daemon: {
+      emits: [
         "HIGH_QUALITY_DATA_AVAILABLE",
         "LOW_QUALITY_DATA_WARNING",
         "QUALITY_CHECK_FAILED",
@@ -664,20 +559,20 @@ export const auditBaseline: AuditBaseline = {
         "QUALITY_DISTRIBUTION_CHANGED",
         "QUALITY_FEEDBACK_ADJUSTED",
         "QUALITY_PENALTY_APPLIED",
-        "QUALITY_SCORE_UPDATED"
+        "QUALITY_SCORE_UPDATED",
       ],
-      "hears": [
+      hears: [
         "DATA_QUALITY_ALERT",
         "DATA_SYNC_COMPLETED",
         "DATA_SYNC_FAILED",
         "PARITY_FAILURE_RATE_CHANGED",
         "PARITY_VALIDATION_COMPLETED",
         "PIPELINE_STAGE_ENTERED",
-        "QUALITY_CHECK_REQUESTED"
-      ]
+        "QUALITY_CHECK_REQUESTED",
+      ],
     },
-    "auto_export_daemon": {
-      "emits": [
+    auto_export_daemon: {
+      emits: [
         "NPZ_COMBINATION_COMPLETE",
         "NPZ_COMBINATION_FAILED",
         "NPZ_COMBINATION_STARTED",
@@ -685,9 +580,9 @@ export const auditBaseline: AuditBaseline = {
         "NPZ_EXPORT_STARTED",
         "REPAIR_COMPLETED",
         "REPAIR_FAILED",
-        "WORK_QUEUED"
+        "WORK_QUEUED",
       ],
-      "hears": [
+      hears: [
         "DATA_SYNC_FAILED",
         "EXPORT_TRIGGERED",
         "MODEL_CORRUPTED",
@@ -695,16 +590,12 @@ export const auditBaseline: AuditBaseline = {
         "PIPELINE_STAGE_ENTERED",
         "WORK_CANCELLED",
         "WORK_COMPLETED",
-        "WORK_FAILED"
-      ]
-    },
-    "progress_watchdog": {
-      "emits": [
-        "DATA_QUALITY_ALERT",
-        "PROGRESS_RECOVERED",
-        "PROGRESS_STALL_DETECTED"
+        "WORK_FAILED",
       ],
-      "hears": [
+    },
+    progress_watchdog: {
+      emits: ["DATA_QUALITY_ALERT", "PROGRESS_RECOVERED", "PROGRESS_STALL_DETECTED"],
+      hears: [
         "ELO_UPDATED",
         "EVALUATION_PROGRESS",
         "EVALUATION_STARTED",
@@ -715,14 +606,12 @@ export const auditBaseline: AuditBaseline = {
         "PROMOTION_STARTED",
         "TRAINING_LOCK_ACQUIRED",
         "TRAINING_PROGRESS",
-        "TRAINING_STARTED"
-      ]
+        "TRAINING_STARTED",
+      ],
     },
-    "http_server": {
-      "emits": [],
-      "hears": [
-        "METRICS_UPDATED"
-      ]
-    }
-  }
+    http_server: {
+      emits: [],
+      hears: ["METRICS_UPDATED"],
+    },
+  },
 };

@@ -4,7 +4,7 @@ import type { ArtifactCatalog, BookFault, ConfigBooks } from "../sync/index.ts";
 import type { ConfigPlan } from "./config-plan.ts";
 
 /** The stable word for books that do not add up. */
-export const BOOKS_UNBALANCED = "BOOKS_UNBALANCED";
+const BOOKS_UNBALANCED = "BOOKS_UNBALANCED";
 
 /** Books that do not balance, since when, and what was said of them last. Times are milliseconds since the epoch. */
 export type BookAlarm = { readonly since: number; readonly said_at: number; readonly message: string };

@@ -33,9 +33,6 @@ export interface Act {
   isOver?(): boolean;
 }
 
-/** One kind of act: does it now, or says that it cannot be done now. */
-export type Begin = (world: ChaosWorld) => Act | undefined | Promise<Act | undefined>;
-
 export const seconds = (ms: number): string => `${(Math.max(0, ms) / 1_000).toFixed(1)} s`;
 export const pick = <T>(random: Random, from: readonly T[]): T | undefined =>
   from[Math.floor(random.next() * from.length)];

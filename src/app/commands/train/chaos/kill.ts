@@ -12,7 +12,7 @@ export interface Victim {
 type Fate = { readonly how: "again" | "undisturbed" | "unwanted"; readonly by: string | null } | "open" | "lost";
 
 /** What became of a job since: whoever claimed it later has a higher fence. */
-export function fateOf(store: ChaosWorld["store"], { work_id, fence }: Victim): Fate {
+function fateOf(store: ChaosWorld["store"], { work_id, fence }: Victim): Fate {
   const job = showJob(store, work_id);
   if (job === undefined || job.state === "failed") return "lost";
   if (job.state === "cancelled") return { how: "unwanted", by: null };
