@@ -29,7 +29,8 @@ interface Look {
 /** What the main process may grow while it is left alone: its heap settles, it does not climb. */
 const MOST_GROWTH = 1.25;
 const SETTLING_SHARE = 0.4;
-const MOST_LEFTOVERS = 40;
+/** Refused results are kept for people, a hundred at most, each with its folder; beside them little may lie about. */
+const MOST_LEFTOVERS = 320;
 const MOST_HANDLES = 16;
 const MOST_WAIT_MS = 12_000;
 
