@@ -65,7 +65,7 @@ export function readFolder<T>(dataDir: string, look: (store: Pick<Store, "read">
 }
 
 /** What is wrong with the champions on disk right now; they must be right at every moment. */
-export function championFaults(dataDir: string): string[] {
+function championFaults(dataDir: string): string[] {
   return readFolder(dataDir, (store) => {
     const all = championsOf(store, CONFIG);
     const rounds = all.filter(({ cause }) => cause === "gate").map(({ iteration }) => iteration);

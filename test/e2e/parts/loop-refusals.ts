@@ -82,6 +82,7 @@ const failing = (scene: Scene, retryable: boolean, before = 0) => {
   const failure = { ...TRY_AGAIN, retryable };
   const failures = Array.from({ length: before }, (_, i) => ({
     ...failure,
+    iteration: 1,
     stage: "selfplay" as const,
     attempt: i + 1,
     at: scene.now,
@@ -454,7 +455,7 @@ export const REFUSALS: readonly Refusal[] = [
   {
     about: "evaluation: the workload cannot evaluate",
     unit: "pipeline_orchestrator",
-    for: /^a person: /,
+    for: /^evaluation to succeed again; iteration 1 was given up$/,
     actual: /plays no evaluations/,
     stage: (scene) => trained(scene, { kinds: ["selfplay", "training"] }),
   },
