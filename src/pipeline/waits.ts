@@ -1,6 +1,6 @@
 import type { ReadRows } from "../daemons/index.ts";
 import { waitsOfData } from "./data/waits.ts";
-import { iterations, type Wait } from "./iteration.ts";
+import { type Iteration, iterations, type Wait } from "./iteration.ts";
 import { champions } from "./models/champion.ts";
 import { refusedRollbacks } from "./models/model-rollback.daemon.ts";
 import { rebuildRows, waitsOfRebuilds } from "./rebuild-rows.ts";
@@ -53,12 +53,18 @@ export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWai
     ...stage(),
     ...withdrawn,
     ...waitsOfRebuilds(rows.get(rebuildRows, configKey)),
-    ...lastRound(rows, configKey, at.iteration),
+    ...lastRound(rows, configKey, at),
   ];
 }
 
 /** Rounds that went on without what they are for: it is over in a moment, and the reason must be seen all the same. */
-function lastRound(rows: Pick<ReadRows, "get">, configKey: string, iteration: number): UnitWait[] {
+function lastRound(
+  rows: Pick<ReadRows, "get">,
+  configKey: string,
+  { iteration, failures }: Pick<Iteration, "iteration" | "failures">,
+): UnitWait[] {
+  // The next success of the stage strikes them out.
+  const givenUp = failures.findLast((failure) => failure.iteration < iteration);
   const isLast = (work: Pick<StageWork, "iteration"> | undefined) =>
     work !== undefined && work.iteration >= iteration - 1;
   const training = rows.get(trainingWork, configKey);
@@ -66,6 +72,17 @@ function lastRound(rows: Pick<ReadRows, "get">, configKey: string, iteration: nu
   const promotion = rows.get(promotionWork, configKey);
   const isOvertaken = isLast(promotion) && promotion?.evidence.decision === "overtaken";
   return [
+    ...(givenUp === undefined
+      ? []
+      : [
+          {
+            unit: "pipeline_orchestrator",
+            for: `${givenUp.stage} to succeed again; iteration ${givenUp.iteration} was given up`,
+            actual: givenUp.message,
+            required: null,
+            since: givenUp.at,
+          },
+        ]),
     ...skipped.map(({ for: gate, actual, required }) => ({
       unit: "training_trigger",
       for: `${gate}; iteration ${training!.iteration} went on without training`,

@@ -57,7 +57,7 @@ const send = (
     outgoing.end(options.body);
   });
 
-const event = (data: unknown = { config_key: "hex8_2p", node_id: "n1", games: 1 }) => ({
+const event = (data: unknown = { config_key: "hex8_2p", node_id: "n1", new_games: 1, total_games: 1 }) => ({
   specversion: "1.0",
   id: crypto.randomUUID(),
   type: "NEW_GAMES_AVAILABLE",

@@ -35,7 +35,12 @@ test("two processes both get all of 10,000 events, and a third that starts later
   onTestFinished(() => client.close());
   const receipts = await Promise.all(
     Array.from({ length: COUNT }, (_, i) =>
-      client.publish("NEW_GAMES_AVAILABLE", { config_key: `hex${i % 9}_2p`, node_id: "n1", games: i + 1 } as never),
+      client.publish("NEW_GAMES_AVAILABLE", {
+        config_key: `hex${i % 9}_2p`,
+        node_id: "n1",
+        new_games: 1,
+        total_games: i + 1,
+      } as never),
     ),
   );
   expect(new Set(receipts.map(({ seq }) => seq)).size).toBe(COUNT);
@@ -62,7 +67,7 @@ test("a restart changes nothing about dead letters, parked keys and cursors", as
         consumer,
         handlers: {
           NEW_GAMES_AVAILABLE: (event) => {
-            const { config_key, games } = event.payload as { config_key: string; games: number };
+            const { config_key, total_games: games } = event.payload as { config_key: string; total_games: number };
             if (consumer === "careful" && broken && config_key === "bad_2p") throw new Error("cannot read bad_2p");
             handled.push(`${consumer} ${config_key} ${games}`);
           },
@@ -71,7 +76,7 @@ test("a restart changes nothing about dead letters, parked keys and cursors", as
     return coordination;
   };
   const publish = (router: Awaited<ReturnType<typeof serve>>["router"], config_key: string, games: number) =>
-    router.publish("NEW_GAMES_AVAILABLE", { config_key, node_id: "n1", games } as never);
+    router.publish("NEW_GAMES_AVAILABLE", { config_key, node_id: "n1", new_games: 1, total_games: games } as never);
 
   const before = await serve(true);
   const bad = await publish(before.router, "bad_2p", 1);

@@ -25,7 +25,7 @@ const handlers: Readonly<Record<string, ClientHandler>> = {
   data_pipeline(event, { emit }) {
     note(event.eventType, event.eventId);
     const { config_key, games, artifact_hash, node_id } = event.payload;
-    emit(EFFECT, { config_key, new_games: games, artifact_hash, node_id });
+    emit(EFFECT, { config_key, new_games: games, total_games: games, artifact_hash, node_id });
   },
   scoreboard(event) {
     if (isDamaged(event.payload.task_id) && !repaired.has(event.eventId))

@@ -455,7 +455,7 @@ export const REFUSALS: readonly Refusal[] = [
   {
     about: "evaluation: the workload cannot evaluate",
     unit: "pipeline_orchestrator",
-    for: /^a person: /,
+    for: /^evaluation to succeed again; iteration 1 was given up$/,
     actual: /plays no evaluations/,
     stage: (scene) => trained(scene, { kinds: ["selfplay", "training"] }),
   },
