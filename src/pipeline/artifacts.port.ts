@@ -12,7 +12,7 @@ export interface ArtifactEntry {
   readonly config_key: ConfigPlan["config_key"];
   readonly producer: string;
   /** Hashes of what it was made from. */
-  readonly parents: string[];
+  readonly parents: readonly string[];
   readonly work_id: string;
   /** The part of its batch that the job did. */
   readonly part: string;
@@ -37,6 +37,13 @@ export interface JoinedCatalog {
   pin(owner: string, sha256s: readonly string[]): void;
   /** The count for the books that does not come from the files; once for each job. */
   produced(configKey: ConfigPlan["config_key"], producer: string, workId: string, games: number): void;
+}
+
+/** The catalog as far as models need it. */
+export interface ModelArtifacts {
+  join(context: Parameters<ArtifactCatalog["join"]>[0]): Pick<JoinedCatalog, "record" | "accept" | "pin">;
+  /** A catalog that cannot say never clears a model of damage. */
+  get?: ArtifactCatalog["get"];
 }
 
 /** What the pipeline needs of the store of files. */

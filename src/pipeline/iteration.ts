@@ -53,3 +53,7 @@ export const iterations = defineTable<Iteration>("pipeline_iterations");
 /** Whether it is this stage's turn, and nothing holds it. */
 export const isTurnOf = (stage: Stage, iteration: Iteration | undefined): iteration is Iteration =>
   iteration !== undefined && iteration.stage === stage && iteration.state === "running";
+
+/** Failures of a stage in a row, over attempts and iterations: a success of it ends the row. */
+export const failuresInARow = ({ failures }: Pick<Iteration, "failures">, stage: Stage): number =>
+  failures.length - 1 - failures.findLastIndex((failure) => failure.stage !== stage);

@@ -4,7 +4,7 @@
  */
 import { backoffMs } from "../kernel/index.ts";
 import type { ConfigRow } from "./config-plan.ts";
-import type { Iteration, StageFailure, Wait } from "./iteration.ts";
+import { failuresInARow, type Iteration, type StageFailure, type Wait } from "./iteration.ts";
 import { isFor, type StageWork } from "./stage-work.ts";
 import { STAGES, type Stage, stageAfter } from "./stages.ts";
 
@@ -93,13 +93,6 @@ function open(view: LoopView, number: number, failures: Iteration["failures"]): 
   };
   return enter(view, blank, stage);
 }
-
-/** Failures of this stage in a row, over attempts and iterations: a success of it ends the row. */
-const failuresInARow = (iteration: Iteration, stage: Stage): number => {
-  const reversed = [...iteration.failures].reverse();
-  const other = reversed.findIndex((failure) => failure.stage !== stage);
-  return other === -1 ? reversed.length : other;
-};
 
 /** A candidate can be given up and the next one tried; games and training files cannot be done without. */
 const DISPENSABLE: readonly Stage[] = ["training", "evaluation", "promotion"];

@@ -1,13 +1,10 @@
 import { hash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { translateFault } from "../../adapters/sqlite/faults.ts";
 import { OperatingError } from "../../kernel/index.ts";
 import { championOf, type LoopSnapshot } from "../../pipeline/index.ts";
-import type { SqlValue } from "../../router/index.ts";
 import type { ChampionsPort, MainProcesses } from "../../surfaces/cli/index.ts";
+import { readFolder } from "./read-folder.ts";
 
 interface Named {
   readonly model: string;
@@ -16,22 +13,8 @@ interface Named {
 
 /** Of a folder that nobody works in. */
 function fromFolder(dataDir: string, configKey: string): Named | undefined {
-  const path = join(dataDir, "coordination.db");
-  if (!existsSync(path)) return undefined;
-  let db: DatabaseSync | undefined;
-  try {
-    const open = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
-    db = open;
-    const known = open.prepare("SELECT name FROM sqlite_schema WHERE name = 'state_rows'").all();
-    if (known.length === 0) return undefined;
-    const read = <T>(sql: string, ...params: SqlValue[]) => open.prepare(sql).all(...params) as T[];
-    const champion = championOf({ read }, configKey);
-    return champion === undefined ? undefined : { model: champion.model, generation: champion.generation - 1 };
-  } catch (thrown) {
-    throw translateFault(thrown);
-  } finally {
-    db?.close();
-  }
+  const champion = readFolder(dataDir, (read) => championOf({ read }, configKey));
+  return champion === undefined ? undefined : { model: champion.model, generation: champion.generation - 1 };
 }
 
 async function fromProcess(main: MainProcesses, configKey: string): Promise<Named | undefined | null> {

@@ -6,19 +6,10 @@ import { type ConfigPlan, configs } from "../config-plan.ts";
 import { awaitedInput, followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations, type Wait } from "../iteration.ts";
 import { champions } from "../models/champion.ts";
-import {
-  type ConfigKey,
-  cancelJobs,
-  doneWork,
-  eachConfig,
-  failedWork,
-  jobIdOf,
-  sameWaits,
-  waitsSince,
-} from "../models/loop-parts.ts";
+import { type ConfigKey, cancelJobs, doneWork, eachConfig, failedWork, sameWaits } from "../models/loop-parts.ts";
 import { INPUT_LOST, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
-import { putChanged, putJobs, refusedWait } from "../stage-rows.ts";
+import { putChanged, putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { beginWork, type EvaluationOwn, evaluationWork, isFor, type StageWork, trainingWork } from "../stage-work.ts";
 import {
   addBlocks,
@@ -123,7 +114,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
   /** The work with the jobs that must be there by now; those that it has already are left alone. */
   const order = (configKey: ConfigKey, plan: ConfigPlan, work: Work, context: Context): Work => {
     const { candidate, opponent, batches } = work.own;
-    const batch_id = jobIdOf(configKey, "evaluation", work);
+    const batch_id = undertakingOf(configKey, work, "evaluation");
     const parts = partsUpTo(planOf(work.evidence).gate, batches + 1 + settings.batchesAhead).filter(
       ({ name }) => work.jobs[name] === undefined,
     );
@@ -176,7 +167,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     context.rows.put(evaluationWork, configKey, failedWork(work, context.now, { code, message, retryable }));
     context.emit.EVALUATION_FAILED({
       config_key: configKey,
-      job_id: jobIdOf(configKey, "evaluation", work),
+      job_id: undertakingOf(configKey, work, "evaluation"),
       model_id: work.own.candidate,
       error: message,
       retryable,
@@ -235,7 +226,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     if (work.waits.length > 0) return;
     emit.EVALUATION_STARTED({
       config_key: configKey,
-      job_id: jobIdOf(configKey, "evaluation", iteration),
+      job_id: undertakingOf(configKey, iteration, "evaluation"),
       model_id: candidate,
       games_planned: gate.capBlocks * players,
       opponents: [opponent],
@@ -351,7 +342,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     const shared = { config_key: configKey, model_id: candidate, games, win_rate: score, elo: base + measured.elo };
     emit.EVALUATION_COMPLETED({
       ...shared,
-      job_id: jobIdOf(configKey, "evaluation", work),
+      job_id: undertakingOf(configKey, work, "evaluation"),
       passed: verdict === "promote",
       win_rates: { [opponent]: score },
       elo_low: base + measured.elo_low,
@@ -410,7 +401,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
       }
       emit.EVALUATION_PROGRESS({
         config_key: configKey,
-        job_id: jobIdOf(configKey, "evaluation", work),
+        job_id: undertakingOf(configKey, work, "evaluation"),
         model_id: work.own.candidate,
         games,
         games_planned: gate.capBlocks * players,

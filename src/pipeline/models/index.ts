@@ -8,7 +8,7 @@
  *   by itself;
  * - the registry's states follow from what happened; no event can be missed that would have moved one.
  */
-export type { ArtifactEntry, ModelArtifacts } from "./artifacts.port.ts";
+export type { ArtifactEntry, ModelArtifacts } from "../artifacts.port.ts";
 export {
   type AutoPromotionPorts,
   type AutoPromotionSettings,

@@ -1,5 +1,6 @@
 import type { Store } from "../../router/index.ts";
 import type { WorkQueue } from "../../work/index.ts";
+import type { ModelArtifacts } from "../artifacts.port.ts";
 import { type EloServicePorts, type EloServiceSettings, eloService } from "../evaluation/elo-service.daemon.ts";
 import {
   type EvaluationDaemonPorts,
@@ -10,7 +11,6 @@ import type { ReadArtifact } from "../evaluation/match-results.ts";
 import { modelPerformanceWatchdog, type WatchdogSettings } from "../evaluation/model-performance-watchdog.daemon.ts";
 import { type TrainingCoordinatorSettings, trainingCoordinator } from "../training/training-coordinator.daemon.ts";
 import { type TrainingTriggerSettings, trainingTrigger } from "../training/training-trigger.daemon.ts";
-import type { ModelArtifacts } from "./artifacts.port.ts";
 import { autoPromotion } from "./auto-promotion.daemon.ts";
 import { modelCoordinator } from "./model-coordinator.daemon.ts";
 import { modelRollback } from "./model-rollback.daemon.ts";

@@ -17,21 +17,6 @@ export async function eachConfig(
   for (const [configKey, config] of rows.list(configs)) await look(configKey as ConfigKey, config);
 }
 
-/** The id of an undertaking, as events and people name it. */
-export const jobIdOf = (
-  configKey: string,
-  stage: string,
-  at: { readonly iteration: number; readonly attempt: number },
-) => `${configKey}:${at.iteration}:${stage}:${at.attempt}`;
-
-/** What it waits for now; what it waited for before keeps its time. */
-export const waitsSince = (
-  before: readonly Wait[],
-  now: number,
-  waits: readonly Omit<Wait, "since">[],
-): readonly Wait[] =>
-  waits.map((wait) => ({ ...wait, since: before.find((old) => old.for === wait.for)?.since ?? now }));
-
 export const sameWaits = (a: readonly Wait[], b: readonly Wait[]): boolean =>
   a.length === b.length &&
   a.every((wait, i) => wait.for === b[i]!.for && wait.actual === b[i]!.actual && wait.required === b[i]!.required);

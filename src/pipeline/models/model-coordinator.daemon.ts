@@ -1,8 +1,8 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
 import type { Json } from "../../kernel/index.ts";
 import { defineTable, type Store } from "../../router/index.ts";
+import type { ModelArtifacts } from "../artifacts.port.ts";
 import { evaluationWork, trainingWork } from "../stage-work.ts";
-import type { ModelArtifacts } from "./artifacts.port.ts";
 import { champions, lastGood, withdrawnModels } from "./champion.ts";
 import { championHistory, checkOutcomes } from "./champion-rows.ts";
 import { type ConfigKey, eachConfig } from "./loop-parts.ts";

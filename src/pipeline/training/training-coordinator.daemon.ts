@@ -2,24 +2,15 @@ import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
 import { isOperatingError, type Json } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
+import type { ModelArtifacts } from "../artifacts.port.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
 import { awaitedInput, followJobs } from "../followed-jobs.ts";
 import { type Iteration, isTurnOf, iterations, type StageFailure, type Wait } from "../iteration.ts";
-import type { ModelArtifacts } from "../models/artifacts.port.ts";
-import {
-  type ConfigKey,
-  cancelJobs,
-  doneWork,
-  eachConfig,
-  failedWork,
-  jobIdOf,
-  sameWaits,
-  waitsSince,
-} from "../models/loop-parts.ts";
+import { type ConfigKey, cancelJobs, doneWork, eachConfig, failedWork, sameWaits } from "../models/loop-parts.ts";
 import { recordRun, type TrainingRun, trainingRuns } from "../models/training-runs.ts";
 import { INPUT_LOST, lostFiles, NO_REBUILDS, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
-import { putJobs, refusedWait } from "../stage-rows.ts";
+import { putJobs, refusedWait, undertakingOf, waitsSince } from "../stage-rows.ts";
 import { beginWork, exportWork, isFor, type StageWork, type TrainingOwn, trainingWork } from "../stage-work.ts";
 import { waitsOf } from "./gates.ts";
 import { holderOf, trainingGates, trainingLocks } from "./gates-table.ts";
@@ -99,7 +90,7 @@ function startFor(configKey: ConfigKey, { rows }: Pick<Context, "rows">) {
 function jobOf(configKey: ConfigKey, plan: ConfigPlan, run: RunEvidence, iteration: Iteration, context: Context) {
   const exported = context.rows.get(exportWork, configKey)?.own;
   const network_seed = seedFor(plan.seed, "network");
-  const batch_id = jobIdOf(configKey, "training", iteration);
+  const batch_id = undertakingOf(configKey, iteration, "training");
   const inputs: { name: string; sha256: string }[] = [];
   let parameters: { [name: string]: Json } = { ...plan.training, network_seed };
   if (run.fresh) parameters = { ...parameters, fresh: true };
@@ -163,7 +154,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
   /** Whether the lock and a slot are free; says what is missing where they are not. */
   const isFree = (configKey: ConfigKey, work: Work, context: Context): boolean => {
     const { rows, emit, now } = context;
-    const jobId = jobIdOf(configKey, "training", work);
+    const jobId = undertakingOf(configKey, work, "training");
     const lock = rows.get(trainingLocks, configKey);
     const holder = holderOf(lock, now);
     const others = rows
@@ -187,7 +178,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
   };
 
   const acquire = (configKey: ConfigKey, work: Work, { rows, emit, now }: Context) => {
-    const holder = jobIdOf(configKey, "training", work);
+    const holder = undertakingOf(configKey, work, "training");
     const fence = (rows.get(trainingLocks, configKey)?.fence ?? 0) + 1;
     const expires_at = now + settings.lockMs;
     rows.put(trainingLocks, configKey, { holder, fence, acquired_at: now, expires_at });
@@ -226,7 +217,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
 
   const refuse = (configKey: ConfigKey, work: Work, failure: StageFailure, context: Context, job?: JobView) => {
     const { rows, emit, now } = context;
-    const job_id = jobIdOf(configKey, "training", work);
+    const job_id = undertakingOf(configKey, work, "training");
     rows.put(trainingWork, configKey, failedWork(work, now, failure));
     release(configKey, job_id, context);
     emit.TRAINING_FAILED({
@@ -250,7 +241,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
     if (!run.fresh && file !== undefined && run.rows > 0)
       emit.TRAINING_STARTED({
         config_key: configKey,
-        job_id: jobIdOf(configKey, "training", work),
+        job_id: undertakingOf(configKey, work, "training"),
         node_id: job.node_id,
         samples: run.rows,
         artifact_hash: file,
@@ -265,7 +256,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
     if (loss === undefined || loss <= 0 || loss === runOf(work).told_loss) return work;
     emit.TRAINING_PROGRESS({
       config_key: configKey,
-      job_id: jobIdOf(configKey, "training", work),
+      job_id: undertakingOf(configKey, work, "training"),
       training_epoch: Math.max(0, Math.floor(epoch)),
       loss,
       ...(validation_loss === undefined || validation_loss <= 0 ? {} : { validation_loss }),
@@ -282,7 +273,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
     context: Context,
   ): string | null => {
     const { emit, rows } = context;
-    const job_id = jobIdOf(configKey, "training", work);
+    const job_id = undertakingOf(configKey, work, "training");
     const before = trainingRuns(store, configKey, 20)
       .filter((run) => run.loss !== null && run.iteration < work.iteration)
       .map((run) => run.loss!)
@@ -315,7 +306,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
   };
 
   const tellEnd = (configKey: ConfigKey, work: Work, job: JobView, found: TrainingEvidence, { emit, now }: Context) => {
-    const job_id = jobIdOf(configKey, "training", work);
+    const job_id = undertakingOf(configKey, work, "training");
     const { model, checkpoint, loss, validationLoss, policyAccuracy, epochs, earlyStopped, bestLoss } = found;
     if (checkpoint !== null)
       emit.CHECKPOINT_SAVED({
@@ -366,7 +357,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
     }
     const { model, checkpoint, loss } = found;
     const files = [model, ...(checkpoint === null ? [] : [checkpoint])];
-    const job_id = jobIdOf(configKey, "training", work);
+    const job_id = undertakingOf(configKey, work, "training");
     const record: TrainingRun = {
       config_key: configKey,
       iteration: work.iteration,
@@ -459,7 +450,7 @@ export const trainingCoordinator = (ports: TrainingCoordinatorPorts) => {
     if (work?.state === "running" && iteration !== undefined && !isFor(work, iteration)) {
       // Somebody gave this attempt up: its job must not run beside the next one's.
       await cancelJobs(queue, Object.values(work.jobs), "another attempt took its place", UNIT);
-      release(configKey, jobIdOf(configKey, "training", work), context);
+      release(configKey, undertakingOf(configKey, work, "training"), context);
     }
     if (!isTurnOf("training", iteration) || rows.get(configs, configKey) === undefined) return;
     const isMine = isFor(work, iteration);

@@ -1,8 +1,9 @@
 import { defineDaemon, onEach, type UnitContext } from "../../daemons/index.ts";
 import { configs } from "../config-plan.ts";
 import { EVALUATION_SCOPE, evaluationPressures } from "../evaluation/evaluation.daemon.ts";
-import { type Iteration, isTurnOf, iterations } from "../iteration.ts";
-import { type ConfigKey, eachConfig, jobIdOf } from "../models/loop-parts.ts";
+import { failuresInARow, type Iteration, isTurnOf, iterations } from "../iteration.ts";
+import { type ConfigKey, eachConfig } from "../models/loop-parts.ts";
+import { undertakingOf } from "../stage-rows.ts";
 import { exportWork, isFor, syncWork, trainingWork } from "../stage-work.ts";
 import { type GateFacts, type GatePolicy, gatePolicyDefaults, judgeGates } from "./gates.ts";
 import { holderOf, qualityScores, type StoredGates, trainingGates, trainingLocks } from "./gates-table.ts";
@@ -21,12 +22,6 @@ export const trainingTriggerDefaults: TrainingTriggerSettings = { everyMs: 2_000
 
 type Said = "TRAINING_THRESHOLD_REACHED" | "TRAINING_BLOCKED_BY_QUALITY" | "QUALITY_CHECK_REQUESTED";
 type Context = UnitContext<Said>;
-
-/** Failures of the stage in a row, as the iteration remembers them. */
-const failuresInARow = ({ failures }: Iteration): number => {
-  const other = failures.findLastIndex(({ stage }) => stage !== "training");
-  return failures.length - 1 - other;
-};
 
 /** What a work row counts under this name; 0 where it says nothing. */
 const counted = (evidence: { readonly [name: string]: unknown } | undefined, name: string): number => {
@@ -60,8 +55,8 @@ export const trainingTrigger = ({ allowPendingGate = false, settings: given = {}
       allowPending: allowPendingGate,
       dataAgeMs: current === undefined ? null : Math.max(0, now - (current.ended_at ?? current.since)),
       pressure: rows.get(evaluationPressures, EVALUATION_SCOPE) ?? null,
-      failuresInARow: failuresInARow(iteration),
-      running: lock === jobIdOf(configKey, "training", iteration) ? null : lock,
+      failuresInARow: failuresInARow(iteration, "training"),
+      running: lock === undertakingOf(configKey, iteration, "training") ? null : lock,
     };
   };
 

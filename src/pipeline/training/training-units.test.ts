@@ -7,8 +7,8 @@ import {
   train,
   type WorldOptions,
 } from "../../../test/unit/pipeline/learning-world.ts";
+import type { ArtifactEntry } from "../artifacts.port.ts";
 import { loopSnapshot } from "../loop-snapshot.ts";
-import type { ArtifactEntry } from "../models/artifacts.port.ts";
 import { trainingRuns } from "../models/training-runs.ts";
 import { seedFor } from "../seeds.ts";
 import { trainingWork } from "../stage-work.ts";
