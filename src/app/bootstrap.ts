@@ -340,7 +340,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       .ensureLocal(ownCapabilities())
       .catch((thrown: unknown) => log.error("this node was not written down", { error: messageOf(thrown) }));
     await ensurePlans(inner, [
-      ...plansFor(settings.loop.configs, {}, settings.worker.configFile, workloads),
+      ...plansFor(settings.loop.configs, {}, { configFile: settings.worker.configFile, workloads }),
       ...(options.plans ?? []),
     ]);
     await bringUp.start(options.enable);

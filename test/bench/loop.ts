@@ -2,7 +2,8 @@
  * The closed loop through the whole system beside the bare loop, on the same cores in one run: the same games a round, the
  * same search, the same samples a row, gates of the same length. The two take turns, so that a busy machine slows both.
  *
- * Every gate ends at its first look with a promotion, so that both do the same work. What the system does besides (checks of
+ * Both begin with rounds that do not count: until then the machine is still compiling what it runs, and a loop runs for
+ * hours. Every gate ends at its first look with a promotion, so that both do the same work. What the system does besides (checks of
  * games, hold-out, ratings, watching champions, files and books) is part of what is measured: the table says where it goes.
  */
 import { availableParallelism, loadavg } from "node:os";
@@ -28,6 +29,9 @@ export const about = "games and trained samples a second through the whole syste
 const KEY = DEFAULT_CONFIG_KEY;
 const GATE_BLOCKS = 40;
 const LEAST_RATIO = 0.8;
+/** Rounds at the beginning that do not count. */
+const WARM_ROUNDS = 3;
+const LOOK_EVERY_MS = 250;
 
 export interface LoopBenchOptions {
   readonly rounds?: number;
@@ -56,18 +60,21 @@ async function bareTurn(rounds: number, workers: number, seed: number): Promise<
   const game = createGame(KEY);
   const pool = createPool(KEY, workers);
   try {
-    // Threads take a moment to come up; in the system that is over before the first round as well.
-    await bareLoop(game, { ...DEFAULT_LOOP, seed, gamesPerRound: workers, gateBatchBlocks: 1 }, edges(pool, 1));
-    const before = cpuUs();
-    const startMs = performance.now();
-    const result = await bareLoop(game, { ...DEFAULT_LOOP, seed, gateBatchBlocks: GATE_BLOCKS }, edges(pool, rounds));
-    const seconds = (performance.now() - startMs) / 1_000;
-    const sum = (of: (round: RoundReport) => number) =>
-      result.rounds.reduce((total, round) => total + of(round), 0) / 1_000;
+    const plan = { ...DEFAULT_LOOP, seed, gateBatchBlocks: GATE_BLOCKS };
+    let before = 0;
+    const { rounds: all } = await bareLoop(game, plan, {
+      ...edges(pool, WARM_ROUNDS + rounds),
+      onRound({ round }) {
+        if (round === WARM_ROUNDS) before = cpuUs();
+      },
+    });
+    const warm = all[WARM_ROUNDS - 1]!;
+    const [counted, last] = [all.slice(WARM_ROUNDS), all.at(-1)!];
+    const sum = (of: (round: RoundReport) => number) => counted.reduce((total, round) => total + of(round), 0) / 1_000;
     return {
-      seconds,
-      games: result.games,
-      samples: result.rows * DEFAULT_LOOP.samplesPerRow,
+      seconds: (last.elapsedMs - warm.elapsedMs) / 1_000,
+      games: rounds * DEFAULT_LOOP.gamesPerRound,
+      samples: (last.rows - warm.rows) * DEFAULT_LOOP.samplesPerRow,
       parts: {
         "bare: self-play": sum(({ selfPlayMs }) => selfPlayMs),
         "bare: training": sum(({ trainMs }) => trainMs),
@@ -114,15 +121,15 @@ async function systemTurn(rounds: number, workers: number, seed: number): Promis
   const plans = planned(
     {
       seed,
-      most_iterations: rounds,
+      most_iterations: WARM_ROUNDS + rounds,
       // The worst that a candidate could be is good enough.
       gate: { elo0: -2_000, elo1: -1_000, least_elo1: -1_000, batch_blocks: GATE_BLOCKS },
     },
     [KEY],
   );
-  const loop = await startLoop(own, { plans, slots: workers });
+  const loop = await startLoop(own, { plans, slots: workers, lookEveryMs: LOOK_EVERY_MS });
   try {
-    await loop.until(({ iteration }) => iteration >= 1, KEY);
+    await loop.until(({ iteration }) => iteration > WARM_ROUNDS, KEY);
     const mainBefore = cpuUs();
     // The worker alone carries the word; the rest are its programs and their guardian.
     const worker = new Set(processesWith(`--under\0${process.pid}`));
@@ -134,7 +141,9 @@ async function systemTurn(rounds: number, workers: number, seed: number): Promis
     const work = (computed(true) - before.worker) / 1e6;
     const programs = (computed(false) - before.programs) / 1e6;
     const { store } = loop.main.router;
-    const history = stageHistory(store, { configKey: KEY, limit: 10_000 }).filter(({ iteration }) => iteration > 0);
+    const history = stageHistory(store, { configKey: KEY, limit: 10_000 }).filter(
+      ({ iteration }) => iteration > WARM_ROUNDS,
+    );
     const begin = Math.min(...history.map(({ since }) => since));
     const end = Math.max(...history.map(({ ended_at }) => ended_at));
     const inStage = (stage: Stage) =>
@@ -190,7 +199,7 @@ const addParts = (turns: readonly Turn[]): Record<string, number> => {
 export async function run(
   options: LoopBenchOptions = {},
 ): Promise<{ readonly sections: readonly Section[]; readonly met: boolean }> {
-  const { rounds = 5, turns = 2, workers = Math.min(2, availableParallelism()) } = options;
+  const { rounds = 8, turns = 2, workers = Math.min(2, availableParallelism()) } = options;
   const bare: Turn[] = [];
   const system: Turn[] = [];
   for (let turn = 1; turn <= turns; turn += 1) {

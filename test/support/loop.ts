@@ -46,7 +46,7 @@ export const LARGER = {
 type Given = Parameters<typeof plansFor>[1];
 
 export const planned = (given: Given, configKeys: readonly string[] = [CONFIG], configFile?: string): WantedPlan[] =>
-  plansFor(configKeys, given, configFile, workloadList(configFile, 1));
+  plansFor(configKeys, given, { configFile, workloads: workloadList(configFile, 1), workers: 2 });
 
 export interface LoopOptions {
   readonly plans: readonly WantedPlan[];
@@ -59,6 +59,8 @@ export interface LoopOptions {
   readonly workerConfigFile?: string;
   readonly wrapUnit?: (unit: Unit) => Unit;
   readonly log?: Log;
+  /** Between two looks at the rows. */
+  readonly lookEveryMs?: number;
 }
 
 type Main = Awaited<ReturnType<typeof bootstrapCoordination>>;
@@ -113,7 +115,7 @@ export async function startLoop(own: Owned, options: LoopOptions): Promise<Runni
       const now = main.loop().configs.find((each) => each.config_key === configKey);
       if (now !== undefined && holds(now)) return now;
       if (now?.state === "failed") throw new Error(`${configKey} cannot go on: ${JSON.stringify(now.failures)}`);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      await new Promise((resolve) => setTimeout(resolve, options.lookEveryMs ?? LOOK_EVERY_MS));
     }
   };
   return {

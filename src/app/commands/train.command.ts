@@ -68,13 +68,15 @@ export function registerTrain(
       const named = program.opts<{ config?: string }>().config;
       const keys =
         given.length > 0 ? given : ((named === undefined ? undefined : configKeysOf(named)) ?? [DEFAULT_CONFIG_KEY]);
-      const settings = readSettings({ port: options.port, workers: options.workers ?? availableParallelism() });
-      const workloads = workloadList(settings.worker.configFile, settings.worker.graceMs / 1_000);
+      const workers = options.workers ?? availableParallelism();
+      const settings = readSettings({ port: options.port, workers });
+      const { configFile, graceMs } = settings.worker;
+      const workloads = workloadList(configFile, graceMs / 1_000);
       const flags = {
         ...(options.seed === undefined ? {} : { seed: options.seed }),
         ...(options.iterations === undefined ? {} : { most_iterations: options.iterations }),
       };
-      const plans = plansFor(keys, flags, settings.worker.configFile, workloads);
+      const plans = plansFor(keys, flags, { configFile, workloads, workers });
       if (options.chaos === true) allowChaos(settings.dataDir, options.yes === true);
       else forgetChaos(settings.dataDir);
       const { clock } = shell;

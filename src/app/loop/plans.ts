@@ -9,9 +9,24 @@ import { type NamedWorkload, workloadFor } from "../worker/workload-list.ts";
 
 type Given = Omit<Partial<ConfigPlanInput>, "config_key" | "kinds">;
 
+/** Who does the work of a plan. */
+export interface PlanWorld {
+  readonly configFile: string | undefined;
+  readonly workloads: readonly NamedWorkload[];
+  /** Jobs at once, where that is known: then a round is cut into few jobs that keep all of them busy. */
+  readonly workers?: number;
+}
+
+const LEAST_GAMES_PER_JOB = 10;
+
+/** Two for each worker: those who are done early help the others out. */
+const gamesPerJob = (games: number, workers: number): number =>
+  Math.max(LEAST_GAMES_PER_JOB, Math.ceil(games / (2 * workers)));
+
 /** Everything that the built-in games learn with, in the words of their jobs. */
-const arenaDefaults = (): Given => ({
-  games_per_iteration: DEFAULT_LOOP.gamesPerRound,
+const arenaDefaults = (games: number, workers: number | undefined): Given => ({
+  games_per_iteration: games,
+  ...(workers === undefined ? {} : { games_per_job: gamesPerJob(games, workers) }),
   selfplay: { simulations: DEFAULT_LOOP.search.simulations, format: "npz" },
   training: { samples_per_row: DEFAULT_LOOP.samplesPerRow },
   evaluation: { simulations: DEFAULT_LOOP.gateSearch.simulations, opening_plies: DEFAULT_LOOP.gateOpeningPlies },
@@ -37,7 +52,7 @@ function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> 
 }
 
 /** The plan of a config that somebody here can play. */
-function planFor(configKey: string, given: Given, workloads: readonly NamedWorkload[]): ConfigPlan {
+function planFor(configKey: string, given: Given, { workloads, workers }: PlanWorld): ConfigPlan {
   const kinds = LOOP_KINDS.filter((kind) => {
     const workload = workloadFor(workloads, kind, configKey);
     return workload !== undefined && (workload.configKeys !== undefined || CONFIG_KEYS.includes(configKey));
@@ -52,7 +67,7 @@ function planFor(configKey: string, given: Given, workloads: readonly NamedWorkl
   const isBuiltIn =
     CONFIG_KEYS.includes(configKey) && workloadFor(workloads, "selfplay", configKey)?.configKeys === undefined;
   const parsed = configPlanSchema.safeParse({
-    ...(isBuiltIn ? arenaDefaults() : {}),
+    ...(isBuiltIn ? arenaDefaults(given.games_per_iteration ?? DEFAULT_LOOP.gamesPerRound, workers) : {}),
     ...given,
     config_key: configKey,
     kinds,
@@ -106,15 +121,10 @@ export async function ensurePlans(router: Pick<EventRouter, "transact">, wanted:
 }
 
 /** Plans for configs by name, with what the file and the flags say of them. */
-export function plansFor(
-  configKeys: readonly string[],
-  flags: Given,
-  configFile: string | undefined,
-  workloads: readonly NamedWorkload[],
-): WantedPlan[] {
-  const inFile = plansOfFile(configFile);
+export function plansFor(configKeys: readonly string[], flags: Given, world: PlanWorld): WantedPlan[] {
+  const inFile = plansOfFile(world.configFile);
   return [...new Set(configKeys)].map((key) => {
     const given = { ...inFile[key], ...flags };
-    return { plan: planFor(key, given, workloads), asked: Object.keys(given) };
+    return { plan: planFor(key, given, world), asked: Object.keys(given) };
   });
 }

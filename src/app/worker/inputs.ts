@@ -1,7 +1,7 @@
-/** Inputs by their hash, kept on this node: a model serves many jobs and is fetched once. */
+/** Inputs by their hash, kept on this node: a model serves many jobs and is fetched once, or never where it was made here. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { link, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -10,21 +10,38 @@ import type { NodeLink } from "../../surfaces/index.ts";
 
 export interface Inputs {
   readonly folder: string;
-  /** Where the file of this hash lies; it is fetched if it is not here. */
+  /** Where the file of this hash lies; it is fetched if it is not here. It stays until `done`, once for each time. */
   at(sha256: string, signal: AbortSignal): Promise<string>;
+  done(sha256: string): void;
+  /** A file that was made here and whose hash was checked: it need not be fetched. */
+  keep(sha256: string, file: string): Promise<void>;
+  /** The file is not what its name says: the next one who wants it fetches it. */
+  forget(sha256: string): Promise<void>;
+}
+
+export interface InputsOptions {
+  /** It exists. */
+  readonly folder: string;
+  readonly line: Pick<NodeLink, "get">;
+  readonly clock: Clock;
+  /** What may lie here; what is in use stays beyond it. */
+  readonly mostBytes?: number;
 }
 
 const FETCH_MS = 30 * 60_000;
-const MOST_BYTES = 50e9;
-/** What was used so lately may be in use by a job. */
-const KEEP_MS = 24 * 3_600_000;
+const MOST_BYTES = 4e9;
+/** The time of use need not be exact, and a file that was touched has to be hashed anew. */
+const TOUCH_MS = 3_600_000;
+const TIDY_MS = 60_000;
 
-export function keepInputs(folder: string, link: NodeLink, clock: Clock): Inputs {
+export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: InputsOptions): Inputs {
   const fetching = new Map<string, Promise<string>>();
+  const inUse = new Map<string, number>();
+  let tidiedMs = Number.NEGATIVE_INFINITY;
 
   const fetchOne = async (sha256: string, path: string, signal: AbortSignal): Promise<string> => {
     const half = `${path}.part`;
-    const source = await link.get(`/v1/artifacts/${sha256}`, { line: "file", timeoutMs: FETCH_MS, signal });
+    const source = await line.get(`/v1/artifacts/${sha256}`, { line: "file", timeoutMs: FETCH_MS, signal });
     const hash = createHash("sha256");
     const through = new Transform({
       transform(chunk: Buffer, _, done) {
@@ -47,36 +64,66 @@ export function keepInputs(folder: string, link: NodeLink, clock: Clock): Inputs
 
   /** The longest unused go first, as far as room is needed. */
   const tidy = async (): Promise<void> => {
+    if (clock.monotonic() - tidiedMs < TIDY_MS) return;
+    tidiedMs = clock.monotonic();
     const files = await Promise.all(
-      (await readdir(folder)).map(async (name) => ({
-        name,
-        about: await stat(join(folder, name)).catch(() => undefined),
-      })),
+      (await readdir(folder)).map(async (name) => {
+        const about = await stat(join(folder, name)).catch(() => undefined);
+        return { name, bytes: about?.size ?? 0, usedMs: about?.mtimeMs ?? 0 };
+      }),
     );
-    let bytes = files.reduce((sum, { about }) => sum + (about?.size ?? 0), 0);
-    for (const { name, about } of files.sort((a, b) => (a.about?.mtimeMs ?? 0) - (b.about?.mtimeMs ?? 0))) {
-      if (bytes <= MOST_BYTES || about === undefined || clock.now() - about.mtimeMs < KEEP_MS) return;
-      await rm(join(folder, name), { force: true });
-      bytes -= about.size;
+    let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    for (const file of files.sort((a, b) => a.usedMs - b.usedMs)) {
+      if (bytes <= mostBytes) return;
+      if (inUse.has(file.name) || fetching.has(file.name.replace(/\.part$/, ""))) continue;
+      await rm(join(folder, file.name), { force: true });
+      bytes -= file.bytes;
     }
+  };
+
+  const done = (sha256: string): void => {
+    const count = (inUse.get(sha256) ?? 1) - 1;
+    if (count > 0) inUse.set(sha256, count);
+    else inUse.delete(sha256);
+  };
+
+  const found = async (sha256: string, signal: AbortSignal): Promise<string> => {
+    const path = join(folder, sha256);
+    const about = await stat(path).catch(() => undefined);
+    if (about !== undefined) {
+      const now = clock.now();
+      if (Math.abs(now - about.mtimeMs) > TOUCH_MS) await utimes(path, now / 1_000, now / 1_000);
+      return path;
+    }
+    const under = fetching.get(sha256);
+    if (under !== undefined) return under;
+    const fetched = fetchOne(sha256, path, signal).finally(() => fetching.delete(sha256));
+    fetching.set(sha256, fetched);
+    const here = await fetched;
+    await tidy();
+    return here;
   };
 
   return {
     folder,
     async at(sha256, signal) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const path = join(folder, sha256);
-      if ((await stat(path).catch(() => undefined)) !== undefined) {
-        const now = clock.now() / 1_000;
-        await utimes(path, now, now);
-        return path;
+      inUse.set(sha256, (inUse.get(sha256) ?? 0) + 1);
+      try {
+        return await found(sha256, signal);
+      } catch (thrown) {
+        done(sha256);
+        throw thrown;
       }
-      const under = fetching.get(sha256);
-      if (under !== undefined) return under;
-      const fetched = fetchOne(sha256, path, signal).finally(() => fetching.delete(sha256));
-      fetching.set(sha256, fetched);
-      await tidy();
-      return fetched;
     },
+    done,
+    async keep(sha256, file) {
+      try {
+        await link(file, join(folder, sha256));
+        await tidy();
+      } catch {
+        // It is here already, or this disk knows no links: then it is fetched when it is wanted.
+      }
+    },
+    forget: (sha256) => rm(join(folder, sha256), { force: true }),
   };
 }

@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createIds, OperatingError, seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { Lease } from "../../work/index.ts";
 import { createGuardian, createHasher } from "../../workloads/process/index.ts";
+import { keepInputs } from "./inputs.ts";
 import { seedOf } from "./job-request.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadFor, workloadList } from "./workload-list.ts";
@@ -21,14 +22,19 @@ function world(configFile?: string) {
   const log = silentLog();
   const guardian = createGuardian({ ids: createIds(clock, seededRandom(1)), log });
   const hasher = createHasher();
+  const inputs = join(folder, "inputs");
+  mkdirSync(inputs);
   const executor = createProcessExecutor({
     workloads: workloadList(configFile, 1),
     slots: 1,
     folder,
     log,
     edges: { clock, log, guardian, hasher, env: process.env },
-    input: (sha256) => Promise.reject(new OperatingError("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`)),
-    inputFolders: [folder],
+    inputs: keepInputs({
+      folder: inputs,
+      clock,
+      line: { get: (path) => Promise.reject(new OperatingError("ARTIFACT_NOT_FOUND", `there is no ${path}`)) },
+    }),
   });
   onTestFinished(async () => {
     await executor.close();
@@ -37,7 +43,7 @@ function world(configFile?: string) {
   });
   const run = (lease: Partial<Lease>) =>
     executor.run(leaseOf(lease), { signal: new AbortController().signal, progress: () => {} });
-  return { executor, run };
+  return { executor, run, inputs };
 }
 
 const leaseOf = (more: Partial<Lease>): Lease => ({
@@ -69,6 +75,24 @@ test("the built-in games play, and what they made is the evidence", async () => 
     ["games.arena", "games"],
   ]);
   expect(result.evidence.outputs?.map(({ sha256 }) => sha256)).toEqual(result.files.map(({ sha256 }) => sha256));
+});
+
+test("what was made here is not fetched, and what has changed since is not used", async () => {
+  const { run, inputs } = world();
+  const played = await run({ payload: { parameters: SMALL, seed: 3 } });
+  if (played.status !== "completed") throw new Error("it was not completed");
+  const made = played.files.map(({ kind, sha256 }) => ({ name: kind, sha256 }));
+  const judge: Partial<Lease> = {
+    work_type: "validation",
+    payload: { parameters: SMALL, seed: 3, inputs: made },
+  };
+  expect(await run(judge)).toMatchObject({ status: "completed", evidence: { counts: { games: 2, parity_failed: 0 } } });
+  // The job's own folder goes when its result has been taken; what is kept does not go with it.
+  rmSync(played.folder!, { recursive: true });
+  writeFileSync(join(inputs, made[0]!.sha256), "something else");
+  const refused = await run(judge);
+  expect(refused).toMatchObject({ status: "failed", failure: { class: "retryable", error_code: "input_wrong_hash" } });
+  expect(await run(judge)).toMatchObject({ status: "failed", failure: { error_code: "no_input" } });
 });
 
 test("match results travel with the job as a file of it", async () => {

@@ -15,6 +15,7 @@ import {
   type PairsMessage,
   type Runner,
 } from "../../workloads/process/index.ts";
+import type { Inputs } from "./inputs.ts";
 import { jobPayload, requestOf, resultOf } from "./job-request.ts";
 import { type NamedWorkload, workloadFor } from "./workload-list.ts";
 
@@ -25,10 +26,7 @@ export interface ProcessExecutorOptions {
   readonly folder: string;
   readonly edges: ChildEdges;
   readonly log: Log;
-  /** Where the input of this hash lies; fetched if it is not here. */
-  readonly input: (sha256: string, signal: AbortSignal) => Promise<string>;
-  /** Where inputs may lie. */
-  readonly inputFolders: readonly string[];
+  readonly inputs: Inputs;
 }
 
 interface Slot {
@@ -41,6 +39,8 @@ interface Slot {
 /** A child whose job is somebody else's now hears of it, and has this long before it is ended. */
 const LOST_MS = 1_000;
 const PAIRS_FILE = "pairs.jsonl";
+/** What a runner says of an input that is another file than it should be. */
+const WRONG_INPUT = "input_wrong_hash";
 
 const endGroup = (pid: number | undefined): void => {
   if (pid === undefined) return;
@@ -73,7 +73,7 @@ async function withPairs(result: WorkResult, pairs: readonly PairsMessage[], pla
 }
 
 export function createProcessExecutor(options: ProcessExecutorOptions): ExecutorPort {
-  const { workloads, folder, edges, log, input, inputFolders } = options;
+  const { workloads, folder, edges, log, inputs: cache } = options;
   const { clock } = edges;
   const slots = Array.from(
     { length: options.slots },
@@ -93,11 +93,17 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     await slot.runner?.close();
     await mkdir(slot.folder, { recursive: true, mode: 0o700 });
     slot.workload = workload;
-    slot.runner = createRunner(workload.declaration, { folder: slot.folder, inputFolders }, edges);
+    slot.runner = createRunner(workload.declaration, { folder: slot.folder, inputFolders: [cache.folder] }, edges);
     return slot.runner;
   };
 
-  const fetched = async (lease: Lease, place: string, signal: AbortSignal): Promise<JobRequest | WorkResult> => {
+  /** The job with its inputs, which are in use from here on; or why there is none. */
+  const fetched = async (
+    lease: Lease,
+    place: string,
+    signal: AbortSignal,
+    inputs: JobRequest["inputs"],
+  ): Promise<JobRequest | WorkResult> => {
     const payload = jobPayload.safeParse(lease.payload);
     if (!payload.success)
       return broken({
@@ -105,10 +111,9 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
         error: `its payload is no job: ${payload.error.message}`,
         error_code: "bad_payload",
       });
-    const inputs: JobRequest["inputs"] = [];
     for (const { name, sha256 } of payload.data.inputs)
       try {
-        inputs.push({ name, sha256, path: await input(sha256, signal) });
+        inputs.push({ name, sha256, path: await cache.at(sha256, signal) });
       } catch (thrown) {
         const missing = thrown instanceof OperatingError && !thrown.retryable;
         const error = `input "${name}" cannot be fetched: ${messageOf(thrown)}`;
@@ -123,13 +128,14 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     workload: NamedWorkload,
     lease: Lease,
     hooks: Parameters<ExecutorPort["run"]>[1],
+    inputs: JobRequest["inputs"],
   ) => {
     const { signal, progress } = hooks;
     const place = join(folder, "jobs", lease.task_id);
     // What an earlier life of the same attempt left is worth nothing.
     await rm(place, { recursive: true, force: true });
     await mkdir(place, { recursive: true, mode: 0o700 });
-    const request = await fetched(lease, place, signal);
+    const request = await fetched(lease, place, signal, inputs);
     if ("status" in request) return { ...request, folder: place };
     if (signal.aborted) return { status: "stopped", folder: place, reason: String(signal.reason) } as const;
     const runner = await runnerIn(slot, workload);
@@ -151,6 +157,9 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
           });
         },
       });
+      if (outcome.error?.code === WRONG_INPUT)
+        await Promise.all(request.inputs.map(({ sha256 }) => cache.forget(sha256)));
+      await Promise.all(outcome.artifacts.map(({ sha256, file }) => cache.keep(sha256, file)));
       return await withPairs(resultOf(outcome, place), pairs, place);
     } finally {
       signal.removeEventListener("abort", lost);
@@ -169,9 +178,11 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
         });
       const slot = slotFor(workload);
       slot.busy = true;
+      const inputs: JobRequest["inputs"] = [];
       try {
-        return await runIn(slot, workload, lease, hooks);
+        return await runIn(slot, workload, lease, hooks, inputs);
       } finally {
+        for (const { sha256 } of inputs) cache.done(sha256);
         slot.busy = false;
       }
     },

@@ -135,17 +135,16 @@ export async function runWorker(world: WorkerWorld): Promise<RunningWorker> {
       onTrouble: (what, error) => log.error(what, { error }),
     });
     await forgetOldJobs(folder, spool);
-    const inputs = keepInputs(join(folder, "inputs"), link, clock);
+    const inputs = keepInputs({ folder: join(folder, "inputs"), line: link, clock });
+    mkdirSync(inputs.folder, { recursive: true, mode: 0o700 });
     const executor = createProcessExecutor({
       workloads,
       slots: settings.worker.slots,
       folder,
       log,
       edges: { clock, log, guardian, hasher, env },
-      input: inputs.at,
-      inputFolders: [inputs.folder],
+      inputs,
     });
-    mkdirSync(inputs.folder, { recursive: true, mode: 0o700 });
     const worker = createWorker({
       queue: queueOver(link, () => nodeId),
       executor,

@@ -73,7 +73,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   const upload = async (entry: SpoolEntry): Promise<void> => {
     if (entry.say !== "complete") return;
-    for (const file of entry.files) {
+    const uploads = entry.files.map(async (file) => {
       if (uploading >= UPLOADS_AT_ONCE) await new Promise<void>((resolve) => waitingUploads.push(resolve));
       uploading += 1;
       try {
@@ -82,7 +82,10 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
         uploading -= 1;
         waitingUploads.shift()?.();
       }
-    }
+    });
+    // All of them have ended before anything is made of a failure: nothing reads a folder that is given away.
+    const settled = await Promise.allSettled(uploads);
+    for (const each of settled) if (each.status === "rejected") throw each.reason;
   };
 
   const sayAll = async (entries: readonly SpoolEntry[]): Promise<readonly Reply<unknown>[]> => {

@@ -106,6 +106,7 @@ const BEATS_IN_SILENCE = 4;
 /** A child that was told to go, then made to, has gone by then. */
 const AFTER_GRACE_MS = 7_000;
 const FORCED_RELEASE_MS = 1_000;
+const BEGAN = Promise.resolve();
 
 export function createWorker(options: WorkerOptions): Worker {
   const { queue, executor, artifacts, admission, spool, clock, random, log, timing } = options;
@@ -221,31 +222,36 @@ export function createWorker(options: WorkerOptions): Worker {
     return { ...common, say: "complete", evidence, files: [...result.files] };
   };
 
-  /** From here on the result is the spool's and the slot is another job's. */
-  const finish = async (one: Held, result: WorkResult): Promise<void> => {
+  /** Nobody counts the result any more. */
+  const putAside = async (one: Held, entry: SpoolEntry): Promise<void> => {
+    if (one.void === "lease_lost" && entry.say === "complete")
+      await spool.reject(entry, { code: "STALE_LEASE", message: "the lease was lost while it ran" });
+    else await spool.remove(entry);
+    counts[one.void === "cancelled" ? "cancelled" : "lost"] += 1;
+    letGo(one.ref);
+  };
+
+  /** From here on the slot is another job's, and the result is the spool's. */
+  const finish = async (one: Held, result: WorkResult, began: Promise<void>): Promise<void> => {
+    one.ticket?.release();
+    one.ticket = undefined;
+    changed();
     const entry = entryOf(one, result);
-    if (one.void !== undefined) {
-      if (one.void === "lease_lost" && entry.say === "complete")
-        await spool.reject(entry, { code: "STALE_LEASE", message: "the lease was lost while it ran" });
-      else await spool.remove(entry);
-      counts[one.void === "cancelled" ? "cancelled" : "lost"] += 1;
-      letGo(one.ref);
-      return;
-    }
+    if (one.void !== undefined) return putAside(one, entry);
     try {
       await spool.put(entry);
     } catch (thrown) {
       // A full disk is no reason to forget what was done: it is told from memory.
       log.error("a result could not be spooled; it is sent from memory", { error: messageOf(thrown) });
     }
+    // Its end is not told before its beginning; and the answer to that may have been a refusal.
+    await began;
+    if (one.void !== undefined) return putAside(one, entry);
     one.phase = "delivering";
-    one.ticket?.release();
-    one.ticket = undefined;
-    changed();
     deliveries.push(entry);
   };
 
-  const runOne = async (one: Held, lease: Lease): Promise<void> => {
+  const runOne = async (one: Held, lease: Lease, began: Promise<void>): Promise<void> => {
     const { ending } = one;
     let result: WorkResult;
     if (ending.signal.aborted) result = { status: "stopped", reason: `the worker stopped before it began` };
@@ -264,10 +270,10 @@ export function createWorker(options: WorkerOptions): Worker {
         result = { status: "failed", failure };
       }
     // Somebody gave the job back while it would not end.
-    if (held.get(entryId(one.ref)) === one && one.phase !== "delivering") await finish(one, result);
+    if (held.get(entryId(one.ref)) === one && one.phase !== "delivering") await finish(one, result, began);
   };
 
-  /** Says that these begin; the answer says which of them are still ours. */
+  /** Says that these begin; the answer says which of them are still ours. Never rejects. */
   const begin = async (all: readonly Held[]): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
       const open = all.filter((one) => one.void === undefined && !one.ending.signal.aborted);
@@ -312,8 +318,9 @@ export function createWorker(options: WorkerOptions): Worker {
       await Promise.all(taken.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began: false }))).catch(
         (thrown) => log.warn("leases are held without a note", { error: messageOf(thrown) }),
       );
-      await begin(taken);
-      await Promise.all(taken.map((one, i) => runOne(one, leases[i]!)));
+      // Nobody waits for the answer: a lease that is not ours any more stops its job as soon as we hear of it.
+      const began = begin(taken);
+      await Promise.all([began, ...taken.map((one, i) => runOne(one, leases[i]!, began))]);
     })().catch((thrown) => log.error("a job fell through", { error: messageOf(thrown) }));
     runs.add(run);
     void run.finally(() => runs.delete(run));
@@ -402,7 +409,11 @@ export function createWorker(options: WorkerOptions): Worker {
       log.warn("jobs that would not end are given back", { jobs: stuck.map(({ ref }) => ref.work_id) });
       executor.kill();
       for (const one of stuck)
-        await finish(one, { status: "stopped", reason: "the worker shut down, and the job did not end in time" });
+        await finish(
+          one,
+          { status: "stopped", reason: "the worker shut down, and the job did not end in time" },
+          BEGAN,
+        );
     }
     await deliveries.flush(isForced ? FORCED_RELEASE_MS : timing.flushMs);
     isOver = true;

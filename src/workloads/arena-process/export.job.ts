@@ -39,7 +39,7 @@ export const exportJob =
     const all = onEnd(parts, game);
     if (all.count === 0) throw nothingMade("The files hold no rows.");
     const sources = inputsLike(job, "samples").map(({ sha256 }) => sha256);
-    const write = (name: string, kind: string, samples: Samples): Promise<void> => {
+    const write = (name: string, kind: string, samples: Samples): Promise<string> => {
       const origin = { mode: given.mode, samples: sources };
       const encode = given.format === "npz" ? encodeNpz : encodeSamples;
       return job.writeArtifact(`${name}.${given.format}`, encode(samples, origin).bytes, {

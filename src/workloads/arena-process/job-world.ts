@@ -3,6 +3,7 @@ import { seededRandom } from "../../kernel/index.ts";
 import {
   createGame,
   createNetwork,
+  decodeCheckpoint,
   decodeModel,
   decodeNpz,
   decodeSamples,
@@ -12,6 +13,7 @@ import {
   readWithin,
   type Samples,
   shapeOf,
+  type Trainer,
 } from "../arena/index.ts";
 import { badInput, type JobInput, type ServedJob } from "../process/index.ts";
 import { naming } from "./failures.ts";
@@ -23,11 +25,18 @@ export interface JobWorld {
   model(job: ServedJob, name: string, game: Game): Promise<Network | undefined>;
   /** The rows of an input in either format. They are shared: nobody changes them. */
   samples(input: JobInput, game: Game): Promise<Samples>;
+  /** What a trainer goes on from. It is shared: nobody changes it. */
+  checkpoint(input: JobInput, game: Game): Promise<TrainerState>;
+  /** The checkpoint of this hash was just written: who trains next need not read it. */
+  remember(sha256: string, game: Game, state: TrainerState): void;
 }
+
+export type TrainerState = Pick<Trainer, "network" | "momentum">;
 
 /** Few: a child serves one or two configs, and meets a candidate and an opponent in each. */
 const MOST_GAMES = 8;
 const MOST_MODELS = 4;
+const MOST_CHECKPOINTS = 2;
 /** Two windows of 400,000 rows of Othello 6x6: what one training reads, the next one of the same config reads again. */
 const MOST_SAMPLES_BYTES = 200 * 2 ** 20;
 
@@ -68,6 +77,7 @@ export function createJobWorld(): JobWorld {
   const games = new Map<string, Game>();
   const models = new Map<string, Network>();
   const rows = createSamplesCache(MOST_SAMPLES_BYTES);
+  const checkpoints = new Map<string, TrainerState>();
   const kept = <T>(map: Map<string, T>, most: number, key: string, value: T): T => {
     if (map.size >= most) map.delete(map.keys().next().value!);
     map.set(key, value);
@@ -86,6 +96,11 @@ export function createJobWorld(): JobWorld {
       const read = async () => decodeModel(await readWithin(input.path), game).network;
       return kept(models, MOST_MODELS, key, await naming(input, read));
     },
+    async checkpoint(input, game) {
+      const known = checkpoints.get(`${game.configKey} ${input.sha256}`);
+      return known ?? naming(input, async () => decodeCheckpoint(await readWithin(input.path), game));
+    },
+    remember: (sha256, game, state) => void kept(checkpoints, MOST_CHECKPOINTS, `${game.configKey} ${sha256}`, state),
     samples: (input, game) =>
       naming(input, async () => {
         const known = rows.get(input.sha256);

@@ -1,19 +1,15 @@
 import { seededRandom } from "../../kernel/index.ts";
 import {
   createTrainer,
-  decodeCheckpoint,
   encodeCheckpoint,
   encodeModel,
   type Game,
   type Momentum,
   type Network,
-  readWithin,
   type Samples,
-  type Trainer,
 } from "../arena/index.ts";
 import { badInput, type JobHandler, type ServedJob } from "../process/index.ts";
-import { naming } from "./failures.ts";
-import { freshNetwork, inputsLike, type JobWorld, seedOf } from "./job-world.ts";
+import { freshNetwork, inputsLike, type JobWorld, seedOf, type TrainerState } from "./job-world.ts";
 import { parseParameters, type TrainingParameters, trainerOf, trainingParameters } from "./parameters.ts";
 import { lossOf, newestRows, runTraining, windowOf } from "./training-run.ts";
 
@@ -25,8 +21,10 @@ interface Start {
 /** Where training begins: at a checkpoint, at a model, or at nothing. Never on a network that others still use. */
 async function startOf(job: ServedJob, game: Game, world: JobWorld, given: TrainingParameters): Promise<Start> {
   const checkpoint = job.message.inputs.find(({ name }) => name === "checkpoint");
-  if (checkpoint !== undefined)
-    return naming(checkpoint, async () => decodeCheckpoint(await readWithin(checkpoint.path), game));
+  if (checkpoint !== undefined) {
+    const { network, momentum } = await world.checkpoint(checkpoint, game);
+    return { network: { layout: network.layout, weights: network.weights.slice() }, momentum };
+  }
   const model = await world.model(job, "model", game);
   if (model === undefined) return { network: freshNetwork(game, given) };
   return { network: { layout: model.layout, weights: model.weights.slice() } };
@@ -43,19 +41,14 @@ async function readAll(job: ServedJob, world: JobWorld, game: Game, prefix: stri
 
 type About = Readonly<Record<string, string | number>>;
 
-async function write(
-  job: ServedJob,
-  made: Pick<Trainer, "network" | "momentum">,
-  steps: number,
-  about: About,
-): Promise<void> {
+async function write(job: ServedJob, made: TrainerState, steps: number, about: About): Promise<string> {
   const samples = inputsLike(job, "samples").map(({ sha256 }) => sha256);
   const origin = { samples, seed: seedOf(job), steps };
-  await job.writeArtifact("model.arena", encodeModel(made.network, origin).bytes, { kind: "model", meta: about });
-  await job.writeArtifact("checkpoint.arena", encodeCheckpoint(made, origin).bytes, {
-    kind: "checkpoint",
-    meta: about,
-  });
+  const [, checkpoint] = await Promise.all([
+    job.writeArtifact("model.arena", encodeModel(made.network, origin).bytes, { kind: "model", meta: about }),
+    job.writeArtifact("checkpoint.arena", encodeCheckpoint(made, origin).bytes, { kind: "checkpoint", meta: about }),
+  ]);
+  return checkpoint;
 }
 
 /** The network that knows nothing, for a config that has none yet. */
@@ -99,7 +92,9 @@ export const trainingJob =
       measure === undefined
         ? {}
         : { validation_loss: lossOf(measure, given), policy_accuracy: measure.accuracy, holdout_rows: holdout.count };
-    await write(job, trained, trained.keptStep, { config_key: game.configKey, ...losses, ...measured });
+    const about = { config_key: game.configKey, ...losses, ...measured };
+    const { network, momentum } = trained;
+    world.remember(await write(job, trained, trained.keptStep, about), game, { network, momentum });
     return {
       ...losses,
       ...measured,

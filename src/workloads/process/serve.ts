@@ -29,8 +29,8 @@ export interface ServedJob {
   readonly signal: AbortSignal;
   /** Says how far it is; said at most a few times a second, however often it is called. */
   progress(done: number, rest?: Pick<ProgressMessage, "total" | "message" | "metrics">): void;
-  /** Writes a file into the output folder: flushed, renamed into place, then announced. */
-  writeArtifact(path: string, bytes: Uint8Array, about: ArtifactAbout): Promise<void>;
+  /** Writes a file into the output folder: flushed, renamed into place, then announced. Gives its SHA-256. */
+  writeArtifact(path: string, bytes: Uint8Array, about: ArtifactAbout): Promise<string>;
   pairs(results: Omit<PairsMessage, "type" | "job_id">): void;
   /** Lets the loop hear; throws if the job is to end. */
   pause(): Promise<void>;
@@ -122,8 +122,12 @@ export function serveWorkload(workload: ServedWorkload, { clock, input, write, l
       async writeArtifact(path, bytes, about) {
         const wrong = lexicalFault(path);
         if (wrong !== undefined) throw badInput(`"${path}" is no path inside the output folder: ${wrong}.`);
-        await writeDurably(join(message.output_folder, path), bytes);
-        say({ type: "artifact", job_id, path, sha256: hash("sha256", bytes, "hex"), bytes: bytes.length, ...about });
+        const written = writeDurably(join(message.output_folder, path), bytes);
+        // While the disk works.
+        const sha256 = hash("sha256", bytes, "hex");
+        await written;
+        say({ type: "artifact", job_id, path, sha256, bytes: bytes.length, ...about });
+        return sha256;
       },
       pairs: (results) => say({ type: "pairs", job_id, ...results }),
       async pause() {
