@@ -231,6 +231,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       log,
       nodeId,
       queue: work.queue,
+      freeSlots: () => work.desk.freeSlots,
       files,
       nodes: () => nodesThatWork(nodes.book),
       allowPendingGate: settings.loop.allowPendingGate,

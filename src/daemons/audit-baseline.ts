@@ -447,7 +447,14 @@ export const auditBaseline: AuditBaseline = {
     },
     elo_service: {
       emits: ["ELO_SIGNIFICANT_CHANGE", "ELO_UPDATED", "WORK_QUEUED"],
-      hears: ["EVALUATION_COMPLETED", "MODEL_PROMOTED", "WORK_CANCELLED", "WORK_COMPLETED", "WORK_FAILED"],
+      hears: [
+        "EVALUATION_COMPLETED",
+        "MODEL_PROMOTED",
+        "PIPELINE_STAGE_ENTERED",
+        "WORK_CANCELLED",
+        "WORK_COMPLETED",
+        "WORK_FAILED",
+      ],
     },
     model_performance_watchdog: {
       emits: [
@@ -464,6 +471,7 @@ export const auditBaseline: AuditBaseline = {
         "EVALUATION_COMPLETED",
         "MODEL_CORRUPTED",
         "MODEL_PROMOTED",
+        "PIPELINE_STAGE_ENTERED",
         "PROMOTION_ROLLED_BACK",
         "WORK_CANCELLED",
         "WORK_COMPLETED",

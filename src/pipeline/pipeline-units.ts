@@ -18,6 +18,8 @@ import type { StrengthOf } from "./selfplay/strength.port.ts";
 
 export interface PipelinePorts {
   readonly queue: WorkQueue;
+  /** Jobs that workers would take at once, now. */
+  readonly freeSlots: () => number;
   readonly store: Store;
   readonly catalog: ArtifactCatalog;
   readonly readArtifact: ReadArtifact;
@@ -39,9 +41,9 @@ export interface PipelinePorts {
 /** The units of the closed loop, for `app` to put into its registry. */
 export const pipelineUnits = (ports: PipelinePorts) => {
   const { queue, store, catalog, readArtifact, handOver, engine, anchors, strengthOf } = ports;
-  const { verify, nodes, nodeId, allowPendingGate } = ports;
+  const { verify, nodes, nodeId, freeSlots, allowPendingGate } = ports;
   return [
-    ...learningUnits({ queue, store, readArtifact, engine, anchors, artifacts: catalog, allowPendingGate }),
+    ...learningUnits({ queue, store, readArtifact, engine, anchors, artifacts: catalog, freeSlots, allowPendingGate }),
     queuePopulator({ queue, strengthOf, nodes }),
     parityValidator({ queue, nodes }),
     selfplayOrchestrator({ queue, catalog }),

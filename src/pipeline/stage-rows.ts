@@ -56,9 +56,13 @@ export function putJobs(
   }
 }
 
+const QUEUE = "queue";
+
 /** The wait that a refusal of the queue is. */
 export const refusedWait = ({ code, message }: OperatingError): Omit<Wait, "since"> => ({
-  for: "queue",
+  for: QUEUE,
   actual: `${code}: ${message}`,
   required: "takes the jobs",
 });
+
+export const isRefusal = (wait: Wait): boolean => wait.for === QUEUE;

@@ -1,9 +1,12 @@
 import type { ReadRows } from "../daemons/index.ts";
 import { waitsOfData } from "./data/waits.ts";
+import { ratingWork } from "./evaluation/rating-budget.ts";
+import { regressions } from "./evaluation/regressions-table.ts";
 import { type Iteration, iterations, type Wait } from "./iteration.ts";
 import { champions } from "./models/champion.ts";
 import { refusedRollbacks } from "./models/model-rollback.daemon.ts";
 import { rebuildRows, waitsOfRebuilds } from "./rebuild-rows.ts";
+import { isRefusal } from "./stage-rows.ts";
 import { evaluationWork, isFor, promotionWork, type StageWork, trainingWork } from "./stage-work.ts";
 import { trainingGates } from "./training/gates-table.ts";
 
@@ -48,10 +51,15 @@ export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWai
         return waitsOfData(rows, configKey);
     }
   };
+  // Games beside the stages may wait for as long as they like; that the queue refuses them is for people to see.
+  const refusedGames = (unit: string, waits: readonly Wait[] = []) =>
+    waits.filter(isRefusal).map((wait) => ({ unit, ...wait }));
   return [
     ...own,
     ...stage(),
     ...withdrawn,
+    ...refusedGames("elo_service", rows.get(ratingWork, configKey)?.waits),
+    ...refusedGames("model_performance_watchdog", rows.get(regressions, configKey)?.waits),
     ...waitsOfRebuilds(rows.get(rebuildRows, configKey)),
     ...lastRound(rows, configKey, at),
   ];

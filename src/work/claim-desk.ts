@@ -40,6 +40,8 @@ export interface ClaimDesk {
   claim(request: ClaimRequest, waitMs: number, signal: AbortSignal): Promise<Lease[]>;
   readonly waiting: number;
   readonly inLine: number;
+  /** Jobs that those who wait would take at once. */
+  readonly freeSlots: number;
   close(): void;
 }
 
@@ -175,6 +177,11 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
     },
     get waiting() {
       return waiters.size;
+    },
+    get freeSlots() {
+      let slots = 0;
+      for (const { request } of waiters) slots += request.most;
+      return slots;
     },
     get inLine() {
       return line.length;

@@ -27,6 +27,7 @@ export interface LoopSurroundings {
   readonly log: Log;
   readonly nodeId: string;
   readonly queue: WorkQueue;
+  readonly freeSlots: () => number;
   readonly files: ArtifactStore;
   readonly nodes: () => readonly string[];
   readonly allowPendingGate: boolean;
@@ -78,7 +79,7 @@ function once(log: Log, what: string): (name: string, run: () => Promise<unknown
 }
 
 export function loopPartsOf(around: LoopSurroundings): LoopParts {
-  const { router, store, clock, log, nodeId, queue, files, nodes, allowPendingGate, scrub } = around;
+  const { router, store, clock, log, nodeId, queue, freeSlots, files, nodes, allowPendingGate, scrub } = around;
   const catalog = createArtifactCatalog({ store, clock });
   const desk = createArtifactDesk({ router, store, files, catalog, clock, log, nodeId });
   const sweeper = createSweeper({ store, files, clock });
@@ -96,6 +97,7 @@ export function loopPartsOf(around: LoopSurroundings): LoopParts {
     catalog,
     ports: {
       queue,
+      freeSlots,
       store,
       catalog,
       readArtifact: (sha256) => readArtifact(files, sha256),

@@ -4,13 +4,15 @@ import type { Store } from "../../router/index.ts";
 import type { WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
 import { followJobs } from "../followed-jobs.ts";
+import { iterations, type Wait } from "../iteration.ts";
 import { champions, withdrawnModels } from "../models/champion.ts";
 import { championHistory } from "../models/champion-rows.ts";
 import { type ConfigKey, eachConfig, sameWaits } from "../models/loop-parts.ts";
 import { seedFor } from "../seeds.ts";
-import { waitsSince } from "../stage-rows.ts";
+import { putJobs, refusedWait, waitsSince } from "../stage-rows.ts";
 import { appendMatches, pairTallies } from "./ledger.ts";
 import { matchResults, type ReadArtifact } from "./match-results.ts";
+import { quietTime } from "./quiet-time.ts";
 import { type RatingWork, ratingGamesLeft, ratingWork, type ToldRating } from "./rating-budget.ts";
 import { chooseRatingPair } from "./rating-choice.ts";
 import type { RatingEngine } from "./rating-engine.ts";
@@ -159,12 +161,15 @@ export const eloService = (ports: EloServicePorts) => {
     // As of the last commit: what has just come in is not in the ledger yet, and still counts as ordered.
     let allowance = ratingGamesLeft(rows, store, configKey, plan) - reserved;
     let work = given;
+    const waitFor = (wait: Omit<Wait, "since">): RatingWork => {
+      const waits = waitsSince(work.waits, now, [wait]);
+      return sameWaits(work.waits, waits) ? work : { ...work, waits };
+    };
     for (let i = Object.keys(given.open).length; i < settings.mostOpen; i += 1) {
-      if (allowance < perJob) {
-        const wait = { for: "games that ratings may have", actual: allowance, required: perJob };
-        const waits = waitsSince(work.waits, now, [wait]);
-        return sameWaits(work.waits, waits) ? work : { ...work, waits };
-      }
+      if (allowance < perJob)
+        return waitFor({ for: "games that ratings may have", actual: allowance, required: perJob });
+      const busy = quietTime(rows.get(iterations, configKey), now);
+      if (busy !== undefined) return waitFor(busy);
       const pair = chooseRatingPair({
         anchors: names,
         zero: zeroOf(names, firstChampion(configKey)),
@@ -185,7 +190,7 @@ export const eloService = (ports: EloServicePorts) => {
         .map((name) => ({ name, sha256: name === "candidate" ? candidate : opponent }))
         .filter(({ sha256 }) => SHA256.test(sha256));
       const { blocksPerJob: blocks } = settings;
-      const [added] = queue.join(context).addAll([
+      const put = putJobs(queue, context, [
         {
           work_type: "evaluation",
           config_key: configKey,
@@ -200,7 +205,8 @@ export const eloService = (ports: EloServicePorts) => {
           requested_by: UNIT,
         },
       ]);
-      const open = { ...work.open, [part]: { work_id: added!.work_id, candidate, opponent, blocks } };
+      if ("refused" in put) return waitFor(refusedWait(put.refused));
+      const open = { ...work.open, [part]: { work_id: put.added[0]!.work_id, candidate, opponent, blocks } };
       allowance -= perJob;
       work = { ...work, next: work.next + 1, open, waits: [] };
     }
@@ -299,7 +305,7 @@ export const eloService = (ports: EloServicePorts) => {
     emits: ["WORK_QUEUED", "ELO_UPDATED", "ELO_SIGNIFICANT_CHANGE"],
     state: { tables: { ladders, ratingWork } },
     on: {
-      ...onEach(["MODEL_PROMOTED", "EVALUATION_COMPLETED"], ({ payload }, context: Context) =>
+      ...onEach(["PIPELINE_STAGE_ENTERED", "MODEL_PROMOTED", "EVALUATION_COMPLETED"], ({ payload }, context: Context) =>
         reconcile(payload.config_key, context),
       ),
       ...onEach(["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"], async ({ payload }, context: Context) => {

@@ -19,6 +19,7 @@ import {
   type GatePlan,
   gateFor,
   lookAtGate,
+  looksDecided,
   type MatchPart,
   partsOfBatch,
   redundancyOfMatch,
@@ -36,6 +37,8 @@ export interface EvaluationDaemonPorts {
   readonly readArtifact: ReadArtifact;
   /** Nodes from which a model can be fetched; without it every model counts as there. */
   readonly holders?: (sha256: string) => number | Promise<number>;
+  /** Jobs that workers would take at once, now; without it as many as there are. */
+  readonly freeSlots?: () => number;
   readonly settings?: Partial<EvaluationSettings>;
 }
 
@@ -43,7 +46,7 @@ export interface EvaluationSettings {
   readonly everyMs: number;
   /** Jobs that a batch is cut into. */
   readonly partsPerBatch: number;
-  /** Batches that lie ready beyond the one that is looked at next, so that workers never wait for a look. */
+  /** Batches that lie ready beyond the one that is looked at next, where workers would wait for the look. */
   readonly batchesAhead: number;
   /** Jobs under way, over all configs, that hold training back, and how few let it go on. */
   readonly pressureAt: number;
@@ -103,7 +106,7 @@ const uncounted = ({ jobs, own }: Work): Work["jobs"] =>
  * counted. Every counted block is in the match ledger.
  */
 export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
-  const { queue, store, readArtifact, holders } = ports;
+  const { queue, store, readArtifact, holders, freeSlots = () => Number.POSITIVE_INFINITY } = ports;
   const settings = { ...evaluationDefaults, ...ports.settings };
 
   const partsUpTo = ({ batchBlocks, capBlocks }: GatePlan, batches: number): MatchPart[] =>
@@ -112,10 +115,10 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     ).flat();
 
   /** The work with the jobs that must be there by now; those that it has already are left alone. */
-  const order = (configKey: ConfigKey, plan: ConfigPlan, work: Work, context: Context): Work => {
+  const order = (configKey: ConfigKey, plan: ConfigPlan, work: Work, ahead: number, context: Context): Work => {
     const { candidate, opponent, batches } = work.own;
     const batch_id = undertakingOf(configKey, work, "evaluation");
-    const parts = partsUpTo(planOf(work.evidence).gate, batches + 1 + settings.batchesAhead).filter(
+    const parts = partsUpTo(planOf(work.evidence).gate, batches + 1 + ahead).filter(
       ({ name }) => work.jobs[name] === undefined,
     );
     if (parts.length === 0) return { ...work, waits: [] };
@@ -220,6 +223,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
       configKey,
       plan,
       { ...blank, waits, evidence: evidence as unknown as Work["evidence"] },
+      isRoomy() ? settings.batchesAhead : 0,
       context,
     );
     putChanged(rows, evaluationWork, configKey, { ...work, since: isFor(known, iteration) ? known!.since : now });
@@ -249,19 +253,31 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     });
   };
 
-  /** The next batch, if all of it is in: its blocks in the order of its parts. */
+  /** Whether workers would have nothing to do if only one batch lay ready. */
+  const isRoomy = () => freeSlots() > settings.partsPerBatch;
+
+  /** The parts of the next batch that are in, in their order. */
   const nextBatch = async (configKey: ConfigKey, work: Work, completed: ReadonlyMap<string, JobView>) => {
     const { gate } = planOf(work.evidence);
     const { candidate, opponent, batches } = work.own;
     const parts = partsOfBatch(batches, gate.batchBlocks, settings.partsPerBatch);
-    if (parts.some(({ name }) => !completed.has(name))) return undefined;
     const batch: Batch[number][] = [];
     for (const part of parts) {
-      const job = completed.get(part.name)!;
+      const job = completed.get(part.name);
+      if (job === undefined) continue;
       const expected = { candidate, opponent, blocks: part.blocks, players: playersOf(configKey) };
       batch.push({ part, job, results: await matchResults(readArtifact, job, expected) });
     }
-    return batch;
+    return { batch, isWhole: batch.length === parts.length };
+  };
+
+  /** Batches to have ready: none beyond one that will probably be the last, unless workers had nothing else to do. */
+  const batchesAhead = (configKey: ConfigKey, work: Work, begun: Batch): number => {
+    if (isRoomy()) return settings.batchesAhead;
+    if (begun.length === 0) return 0;
+    const blocks = begun.flatMap(({ results }) => results.blocks);
+    const isLast = looksDecided(work.own.counts, blocks, playersOf(configKey), planOf(work.evidence).gate);
+    return isLast ? 0 : settings.batchesAhead;
   };
 
   /** Adds a batch to the ledger and to the counts. */
@@ -369,10 +385,11 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     const followed = followJobs(queue, uncounted(given), rows.get(rebuildRows, configKey) ?? NO_REBUILDS);
     const completed = new Map(followed.completed.map(({ part, job }) => [part, job]));
     let work = given;
+    let batch: Batch = [];
     for (;;) {
-      let batch: Batch | undefined;
+      let isWhole: boolean;
       try {
-        batch = await nextBatch(configKey, work, completed);
+        ({ batch, isWhole } = await nextBatch(configKey, work, completed));
       } catch (thrown) {
         if (!isOperatingError(thrown)) throw thrown;
         if (thrown.code.startsWith("MATCH_") || !thrown.retryable)
@@ -385,7 +402,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
           context,
         );
       }
-      if (batch === undefined) break;
+      if (!isWhole) break;
       work = count(configKey, work, batch, context);
       const { gate, games, repeated } = planOf(work.evidence);
       const redundancy = redundancyOfMatch([{ games, redundancy: repeated / games }], openingsUpTo(work, batch));
@@ -417,8 +434,8 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
     }
     const [awaited] = awaitedInput(followed);
     if (work === given && awaited !== undefined) return wait(configKey, given, awaited, context);
-    if (work !== given || given.waits.length > 0)
-      putChanged(rows, evaluationWork, configKey, order(configKey, plan, work, context));
+    const ahead = batchesAhead(configKey, work, batch);
+    putChanged(rows, evaluationWork, configKey, order(configKey, plan, work, ahead, context));
   };
 
   const wait = (configKey: ConfigKey, work: Work, what: Omit<Wait, "since">, { rows, now }: Context) => {

@@ -1,7 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { configPlanSchema } from "../config-plan.ts";
-import { addBlocks, batchOf, emptyCounts, gateFor, lookAtGate, partsOfBatch, redundancyOfMatch } from "./gate.ts";
+import {
+  addBlocks,
+  batchOf,
+  emptyCounts,
+  gateFor,
+  lookAtGate,
+  looksDecided,
+  partsOfBatch,
+  redundancyOfMatch,
+} from "./gate.ts";
 import { gatePlan } from "./statistics/index.ts";
 
 const gate = configPlanSchema.parse({ config_key: "a_2p" }).gate;
@@ -90,6 +99,27 @@ describe("a look at a gate", () => {
   test("has no verdict on games that repeat each other, however clear they look", () => {
     expect(lookAtGate([0, 0, 0, 0, 100], 2, plan, 0.51)).toMatchObject({ kind: "redundant" });
     expect(lookAtGate([0, 0, 0, 0, 100], 2, plan, 0.5)).toMatchObject({ kind: "verdict" });
+  });
+
+  test("looks decided when the rest of the batch would settle it, and not before", () => {
+    const plan = gateFor(gate, []);
+    const won = Array.from({ length: 10 }, (_, block) => ({ block, opening: String(block), scores: [1, 1] }));
+    const even = won.map((block) => ({ ...block, scores: [1, 0] }));
+    const counts = emptyCounts(2);
+    expect(looksDecided(counts, won, 2, plan)).toBe(true);
+    expect(looksDecided(counts, even, 2, plan)).toBe(false);
+    expect(looksDecided(counts, won.slice(0, 1), 2, plan)).toBe(
+      lookAtGate(
+        addBlocks(
+          counts,
+          Array.from({ length: plan.batchBlocks }, () => won[0]!),
+          2,
+        ),
+        2,
+        plan,
+        0,
+      ).kind === "verdict",
+    );
   });
 
   test("redundancy is that of the positions or of the openings, whichever is worse", () => {

@@ -108,6 +108,19 @@ export function lookAtGate(counts: readonly number[], players: number, plan: Gat
   return { kind: result.decision === "continue" ? "continue" : "verdict", result };
 }
 
+/** Whether the match would be decided if the rest of its batch went like the part that is in. */
+export function looksDecided(
+  counts: readonly number[],
+  part: readonly LedgerBlock[],
+  players: number,
+  plan: GatePlan,
+): boolean {
+  const seen = addBlocks(emptyCounts(players), part, players);
+  const scale = plan.batchBlocks / Math.max(1, part.length);
+  const guessed = seen.map((count, cell) => (counts[cell] ?? 0) + Math.round(count * scale));
+  return lookAtGate(guessed, players, plan, 0).kind === "verdict";
+}
+
 export interface MeasuredElo {
   readonly elo: number;
   readonly elo_low: number;

@@ -4,17 +4,18 @@ import type { Store } from "../../router/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { type ConfigPlan, configs } from "../config-plan.ts";
 import { followJobs } from "../followed-jobs.ts";
-import { iterations } from "../iteration.ts";
+import { iterations, type Wait } from "../iteration.ts";
 import { type Champion, champions, lastGood } from "../models/champion.ts";
 import { championHistory, checkOutcomes, recordCheck } from "../models/champion-rows.ts";
 import { type ConfigKey, cancelJobs, eachConfig, sameWaits } from "../models/loop-parts.ts";
 import { modelEntry } from "../models/registry.ts";
 import { lostFiles, rebuildRows } from "../rebuild-rows.ts";
 import { seedFor } from "../seeds.ts";
-import { waitsSince } from "../stage-rows.ts";
+import { putJobs, refusedWait, waitsSince } from "../stage-rows.ts";
 import { addBlocks, batchOf, emptyCounts, partsOfBatch } from "./gate.ts";
 import { appendMatches } from "./ledger.ts";
 import { matchResults, type ReadArtifact } from "./match-results.ts";
+import { quietTime } from "./quiet-time.ts";
 import { ratingGamesLeft } from "./rating-budget.ts";
 import { ratingOf } from "./ratings-table.ts";
 import { type CheckPolicy, checkPolicyDefaults, faultOf, stepAfter } from "./regression-check.ts";
@@ -225,8 +226,13 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
     const number = row.probe.number + 1;
     const part = { name: `probe${number}`, firstBlock: 0, blocks: 1 };
     const spec = { ...jobFor(configKey, plan, row, part, row.model), urgency: "high" as const };
-    const [added] = queue.join(context).addAll([spec]);
-    put(configKey, { ...row, probe: { number, work_id: added!.work_id } }, context);
+    const done = putJobs(queue, context, [spec]);
+    if ("refused" in done) {
+      const waits = waitsSince(row.waits, context.now, [refusedWait(done.refused)]);
+      if (!sameWaits(row.waits, waits)) put(configKey, { ...row, waits }, context);
+      return;
+    }
+    put(configKey, { ...row, probe: { number, work_id: done.added[0]!.work_id } }, context);
   };
 
   /** Follows a probe to its end. Returns whether it is still under way. */
@@ -267,14 +273,20 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
       ({ name }) => row.jobs[name] === undefined,
     );
     if (parts.length === 0) return row;
-    if (!mayOrder(configKey, plan, row, context)) {
-      const wait = { for: "games that ratings may have", actual: "too few", required: settings.batchBlocks };
-      const waits = waitsSince(row.waits, context.now, [wait]);
+    const { rows, now } = context;
+    const waitFor = (wait: Omit<Wait, "since">): Regression => {
+      const waits = waitsSince(row.waits, now, [wait]);
       return sameWaits(row.waits, waits) ? row : { ...row, waits };
-    }
+    };
+    if (!mayOrder(configKey, plan, row, context))
+      return waitFor({ for: "games that ratings may have", actual: "too few", required: settings.batchBlocks });
+    // What a person has put there is looked at before more is made with it.
+    const busy = row.gated ? quietTime(rows.get(iterations, configKey), now) : undefined;
+    if (busy !== undefined) return waitFor(busy);
     const specs = parts.map((part) => jobFor(configKey, plan, row, part, row.baseline!));
-    const added = queue.join(context).addAll(specs);
-    const jobs = { ...row.jobs, ...Object.fromEntries(parts.map(({ name }, i) => [name, added[i]!.work_id])) };
+    const done = putJobs(queue, context, specs);
+    if ("refused" in done) return waitFor(refusedWait(done.refused));
+    const jobs = { ...row.jobs, ...Object.fromEntries(parts.map(({ name }, i) => [name, done.added[i]!.work_id])) };
     return { ...row, jobs, waits: [] };
   };
 
@@ -406,8 +418,9 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
     emits: SAID,
     state: { tables: { regressions } },
     on: {
-      ...onEach(["MODEL_PROMOTED", "PROMOTION_ROLLED_BACK", "EVALUATION_COMPLETED"], ({ payload }, context: Context) =>
-        reconcile(payload.config_key, context),
+      ...onEach(
+        ["PIPELINE_STAGE_ENTERED", "MODEL_PROMOTED", "PROMOTION_ROLLED_BACK", "EVALUATION_COMPLETED"],
+        ({ payload }, context: Context) => reconcile(payload.config_key, context),
       ),
       MODEL_CORRUPTED: (_event, context) => eachConfig(context.rows, (configKey) => reconcile(configKey, context)),
       ...onEach(["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"], async ({ payload }, context: Context) => {

@@ -43,6 +43,8 @@ const withAnchors = async (options: WorldOptions = {}): Promise<LearningWorld> =
   return w;
 };
 const ports = (w: LearningWorld) => ({ router: w.router as never, store: w.store, now: () => w.clock.now() });
+/** After so long in one stage, games beside the stages are played in it. */
+const LONG_STAGE_MS = 31_000;
 const byHand = { by: "alice", reason: "it looked good" };
 /** A model of the registry that is so strong, put there by a person. */
 const force = async (w: LearningWorld, model: string, elo: number) => {
@@ -57,6 +59,7 @@ describe("elo_service", () => {
     await w.first();
     for (let i = 1; i <= 3; i += 1) {
       await w.round(i, 150);
+      await w.pass(LONG_STAGE_MS);
       await w.work();
     }
     const { gate, rating, regression } = gamesByPurpose(w.store, w.configKey);
@@ -91,6 +94,9 @@ describe("elo_service", () => {
     const champion = await w.first();
     await w.turn("selfplay", 1);
     await w.pass(1_100);
+    expect(await w.claim("evaluation")).toBeUndefined();
+    expect(w.row(ratingWork)?.waits).toMatchObject([{ for: expect.stringContaining("to be trained") }]);
+    await w.pass(LONG_STAGE_MS);
     const [one, two] = [await w.claim("evaluation"), await w.claim("evaluation")];
     expect(one).toMatchObject({ urgency: "low" });
     expect(inputOf(one!)).toMatchObject({
@@ -107,6 +113,7 @@ describe("elo_service", () => {
     });
     await w.first();
     await w.round(1, 200);
+    await w.pass(LONG_STAGE_MS);
     await w.work();
     const before = pairTallies(w.store, w.configKey, "simulations=48", "rating");
     await w.driven(
@@ -132,6 +139,7 @@ describe("elo_service", () => {
     });
     await w.first();
     await w.turn("selfplay", 1);
+    await w.pass(LONG_STAGE_MS);
     for (let i = 0; i < 40; i += 1) {
       const lease = await w.claim("evaluation");
       if (lease === undefined) {
@@ -154,6 +162,7 @@ describe("elo_service", () => {
     const w = await withAnchors({ configKey: "ring_3p", plan: { rating_share: 0.4, games_per_iteration: 400 } });
     await w.first();
     await w.round(1, 250);
+    await w.pass(LONG_STAGE_MS);
     await w.work();
     const [ladder] = ladderOf(w.store, "ring_3p");
     const champion = championOf(w.store, "ring_3p")!.model;
@@ -167,6 +176,7 @@ describe("model_performance_watchdog and model_rollback", () => {
     const w = await open({ plan: { rating_share: 0.4, games_per_iteration: 400 } });
     await w.first();
     await w.round(1, 200);
+    await w.pass(LONG_STAGE_MS);
     await w.work();
     expect(w.row(regressions)).toMatchObject({ generation: 2, gated: true, severity: "none" });
     expect(["passed", "cleared"]).toContain(w.row(regressions)!.state);

@@ -24,6 +24,7 @@ export interface LearningUnitsPorts {
   readonly anchors: EloServicePorts["anchors"];
   readonly artifacts?: ModelArtifacts;
   readonly holders?: NonNullable<EvaluationDaemonPorts["holders"]>;
+  readonly freeSlots?: NonNullable<EvaluationDaemonPorts["freeSlots"]>;
   readonly allowPendingGate?: boolean;
   /** Pause of all their loops; each has its own unless said. */
   readonly everyMs?: number;
@@ -36,7 +37,17 @@ export interface LearningUnitsPorts {
 
 /** The units of training, evaluation and models, for `app` to put into its registry. */
 export const learningUnits = (ports: LearningUnitsPorts) => {
-  const { queue, store, readArtifact, engine, anchors, artifacts, holders, allowPendingGate = false } = ports;
+  const {
+    queue,
+    store,
+    readArtifact,
+    engine,
+    anchors,
+    artifacts,
+    holders,
+    freeSlots,
+    allowPendingGate = false,
+  } = ports;
   const settings = ports.everyMs === undefined ? {} : { everyMs: ports.everyMs };
   const kept = artifacts === undefined ? {} : { artifacts };
   return [
@@ -49,6 +60,7 @@ export const learningUnits = (ports: LearningUnitsPorts) => {
       readArtifact,
       settings: { ...settings, ...ports.evaluation },
       ...(holders === undefined ? {} : { holders }),
+      ...(freeSlots === undefined ? {} : { freeSlots }),
     }),
     eloService({ queue, store, readArtifact, engine, anchors, settings: { ...settings, ...ports.elo } }),
     modelPerformanceWatchdog({ queue, store, readArtifact, settings: { ...settings, ...ports.watchdog } }),
