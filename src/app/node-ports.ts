@@ -48,9 +48,14 @@ export function nodePortsOf({ settings, store, clock, log, version }: NodeSurrou
   };
 }
 
-/** Where artifacts of a data folder lie. */
-export const artifactStoreOf = (settings: Pick<Settings, "dataDir" | "artifacts">, clock: Clock) =>
-  createArtifactStore({ folder: join(settings.dataDir, "artifacts"), mostBytes: settings.artifacts.mostBytes, clock });
+/** Where artifacts of a data folder lie. What its own worker has made it need not be sent. */
+export const artifactStoreOf = ({ dataDir, artifacts }: Pick<Settings, "dataDir" | "artifacts">, clock: Clock) =>
+  createArtifactStore({
+    folder: join(dataDir, "artifacts"),
+    mostBytes: artifacts.mostBytes,
+    adoptFrom: join(dataDir, "worker", "jobs"),
+    clock,
+  });
 
 /** Nodes that are there and may have work. */
 export const nodesThatWork = (book: Pick<NodeBook, "list" | "barred">): string[] =>

@@ -1,13 +1,28 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type ArtifactStoreOptions, createArtifactStore } from "./artifact-store.ts";
 import type { WriteRequest } from "./upload.ts";
 
 const bytes = Buffer.from(Array.from({ length: 10_000 }, (_, i) => i % 251));
 const sha256 = createHash("sha256").update(bytes).digest("hex");
+
+const folderOf = () => {
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-jobs-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
 
 function world(options: Partial<ArtifactStoreOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "ringrift-artifacts-"));
@@ -65,6 +80,53 @@ test("what breaks off is kept where it was proven, and goes where it was not", a
   await expect(put(3_000, 10_000, { accept: refuse })).rejects.toThrow("forged");
   expect((await store.stat(sha256)).received).toBe(3_000);
   expect(await put(3_000, 10_000)).toMatchObject({ size: 10_000 });
+});
+
+test("a file of this machine is adopted as it lies, and stays when its first name goes", async () => {
+  const jobs = folderOf();
+  const { store, files } = world({ adoptFrom: jobs });
+  mkdirSync(join(jobs, "w1", "out"), { recursive: true });
+  const file = join(jobs, "w1", "out", "model");
+  writeFileSync(file, bytes);
+  const { ino } = statSync(file);
+  expect(await store.adopt({ sha256, bytes: bytes.length, file })).toEqual({ sha256, size: 10_000, received: 10_000 });
+  expect(statSync(store.pathOf(sha256)).ino).toBe(ino);
+  rmSync(join(jobs, "w1"), { recursive: true });
+  expect(readFileSync(store.pathOf(sha256))).toEqual(bytes);
+  expect(await store.adopt({ sha256, bytes: bytes.length, file })).toMatchObject({ size: 10_000 });
+  expect(files()).toEqual([`${sha256.slice(0, 2)}/${sha256}`]);
+});
+
+test("what lies elsewhere, is a link, has another size or another hash is not adopted, and leaves nothing", async () => {
+  const [jobs, elsewhere] = [folderOf(), folderOf()];
+  const { store, files } = world({ adoptFrom: jobs });
+  const at = (folder: string, name: string, content: Buffer) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  const adopt = (file: string, size = bytes.length) => store.adopt({ sha256, bytes: size, file });
+  const outside = at(elsewhere, "model", bytes);
+  const fine = at(jobs, "model", bytes);
+  symlinkSync(outside, join(jobs, "link"));
+  symlinkSync(elsewhere, join(jobs, "folder"));
+  for (const file of [
+    outside,
+    join(jobs, "..", basename(elsewhere), "model"),
+    join(jobs, "link"),
+    join(jobs, "folder", "model"),
+    join(jobs, "nothing"),
+    jobs,
+  ])
+    await expect(adopt(file), file).rejects.toMatchObject({ code: "ARTIFACT_NOT_ADOPTED", retryable: false });
+  await expect(adopt(fine, 9_999)).rejects.toMatchObject({ code: "ARTIFACT_NOT_ADOPTED" });
+  await expect(adopt(at(jobs, "other", Buffer.alloc(bytes.length, 1)))).rejects.toMatchObject({
+    code: "ARTIFACT_HASH",
+  });
+  await expect(world().store.adopt({ sha256, bytes: bytes.length, file: fine })).rejects.toMatchObject({
+    code: "ARTIFACT_NOT_ADOPTED",
+  });
+  expect(files()).toEqual([]);
+  expect(readFileSync(fine)).toEqual(bytes);
 });
 
 test("the hash that is accepted is that of the bytes of this request", async () => {

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { rename, rm, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Clock, createRecent, isOperatingError, OperatingError, systemClock } from "../kernel/index.ts";
+import { type AdoptRequest, adopt } from "./adopt.ts";
 import { codeOf, factsOf, isSha256, makeFolder, notAnArtifact, syncFolder } from "./disk.ts";
 import { createFileHasher, type FileHash } from "./file-hasher.ts";
 import { type StoredFile, storedFiles } from "./stored-files.ts";
@@ -16,6 +17,8 @@ export interface ArtifactStoreOptions {
   readonly checkedBytes?: number;
   /** One that was found sound is not hashed again for so long. */
   readonly soundForMs?: number;
+  /** The folder on this machine whose files may be adopted; none unless given. */
+  readonly adoptFrom?: string;
   readonly clock?: Clock;
 }
 
@@ -53,6 +56,8 @@ export interface ArtifactStore {
   stat(sha256: string): Promise<ArtifactStat>;
   /** Adds bytes; the artifact is whole, and in its place, when the last one has come and the hash is right. */
   write(request: WriteRequest): Promise<ArtifactStat>;
+  /** Takes a file of this machine as it is: its bytes are looked at, and not moved. */
+  adopt(request: AdoptRequest): Promise<ArtifactStat>;
   /** Bytes of a whole artifact, from `start` up to and without `end`; none if they are not what the name says. */
   read(sha256: string, start: number, end: number): AsyncIterable<Uint8Array>;
   pathOf(sha256: string): string;
@@ -179,34 +184,49 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
     yield* createReadStream(path, { start, end: end - 1 });
   }
 
+  /** Takes one in that is not there yet, while nobody else does. */
+  const takeIn = async (sha256: string, size: number, run: () => Promise<void>): Promise<ArtifactStat> => {
+    if (size > mostBytes)
+      throw new OperatingError("ARTIFACT_TOO_LARGE", `an artifact may have ${mostBytes} bytes, this has ${size}`);
+    const known = await statOf(sha256);
+    if (known.size !== null) return known;
+    if (busy.size >= mostAtOnce)
+      throw new OperatingError("UPLOADS_BUSY", `${busy.size} files come in at the moment`, {
+        retryable: true,
+        details: { retryAfterSeconds: 1 },
+      });
+    if (busy.has(sha256) || leaving.has(sha256))
+      throw new OperatingError("ARTIFACT_BUSY", `somebody else has the artifact ${sha256} in hand at the moment`, {
+        retryable: true,
+        details: { retryAfterSeconds: 2 },
+      });
+    busy.add(sha256);
+    try {
+      await run();
+      return await statOf(sha256);
+    } finally {
+      busy.delete(sha256);
+    }
+  };
+
   return {
     pathOf,
     stat: statOf,
     async write(request) {
       const { sha256, offset, size, length } = request;
-      const path = pathOf(sha256);
-      if (size > mostBytes)
-        throw new OperatingError("ARTIFACT_TOO_LARGE", `an artifact may have ${mostBytes} bytes, this has ${size}`);
       if (offset + length > size) throw new OperatingError("INVALID_REQUEST", "the bytes go beyond the end");
-      const known = await statOf(sha256);
-      if (known.size !== null) return known;
-      if (busy.size >= mostAtOnce)
-        throw new OperatingError("UPLOADS_BUSY", `${busy.size} files come in at the moment`, {
-          retryable: true,
-          details: { retryAfterSeconds: 1 },
+      const place = { path: pathOf(sha256), part: partOf(sha256), hasher };
+      return takeIn(sha256, size, () => receive(place, request));
+    },
+    async adopt(request) {
+      const { sha256, bytes } = request;
+      const { adoptFrom: from } = options;
+      if (from === undefined)
+        throw new OperatingError("ARTIFACT_NOT_ADOPTED", "this store adopts no files", {
+          hint: "Send its bytes instead.",
         });
-      if (busy.has(sha256) || leaving.has(sha256))
-        throw new OperatingError("ARTIFACT_BUSY", `somebody else has the artifact ${sha256} in hand at the moment`, {
-          retryable: true,
-          details: { retryAfterSeconds: 2 },
-        });
-      busy.add(sha256);
-      try {
-        await receive({ path, part: partOf(sha256), hasher }, request);
-        return await statOf(sha256);
-      } finally {
-        busy.delete(sha256);
-      }
+      const place = { path: pathOf(sha256), part: partOf(sha256), from, hasher };
+      return takeIn(sha256, bytes, () => adopt(place, request));
     },
     read: (sha256, start, end) => (end <= start ? nothing() : readChecked(sha256, start, end)),
     inspect,

@@ -29,6 +29,8 @@ export interface Body {
 }
 
 export interface NodeLink {
+  /** Whether the main process runs on this machine and shares its folder. */
+  readonly isLocal: boolean;
   send<T>(method: string, path: string, body?: unknown, options?: SendOptions): Promise<T>;
   /** Headers of the answer; undefined if there is no such thing. */
   head(path: string, options?: SendOptions): Promise<Readonly<Record<string, string>> | undefined>;
@@ -223,6 +225,7 @@ export function openLink({ target, clock, identity, token }: LinkOptions): NodeL
   };
 
   return {
+    isLocal: "socketPath" in target,
     async send<T>(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<T> {
       const text = body === undefined ? undefined : JSON.stringify(body);
       const answer = await call(

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import type { ArtifactPort, MadeFile } from "../../work/worker/index.ts";
 import type { NodeLink } from "./node-link.ts";
 
@@ -28,11 +28,23 @@ async function hashOfPart(file: string, start: number, end: number): Promise<str
   return hash.digest("hex");
 }
 
+/** Beside the main process a file need not be sent: it is told where it lies. False if it must be sent after all. */
+async function adopted(link: NodeLink, { sha256, file, bytes }: MadeFile, signal: AbortSignal): Promise<boolean> {
+  try {
+    await link.send("POST", `${pathOf(sha256)}/adopt`, { file, bytes }, { line: "file", timeoutMs: PART_MS, signal });
+    return true;
+  } catch (thrown) {
+    if (isOperatingError(thrown) && thrown.retryable) throw thrown;
+    return false;
+  }
+}
+
 /** What is there already is not sent again. */
 export function artifactsOver(link: NodeLink, partBytes = PART_BYTES): ArtifactPort {
   return {
     async upload(made, signal) {
       const { file, sha256, bytes, kind } = made;
+      if (link.isLocal && (await adopted(link, made, signal))) return;
       const found = await stat(file).catch(() => undefined);
       let at = await receivedOf(link, made, signal);
       if (at === bytes && bytes > 0) return;

@@ -87,6 +87,31 @@ export const artifactRoutes: readonly Route[] = [
     },
   }),
   route({
+    id: "adoptArtifact",
+    method: "POST",
+    path: "/v1/artifacts/{sha256}/adopt",
+    tag,
+    summary:
+      "Takes a file of this machine under its hash without sending it; only through the socket of the data folder.",
+    scope: "worker",
+    limit: "upload",
+    record: "no",
+    params,
+    body: z.strictObject({
+      file: z.string().min(1).max(4_096).describe("Where it lies, inside the folder of the worker's jobs."),
+      bytes: z.int().min(0),
+    }),
+    answers: { 201: { about: "It is whole, and in its place.", schema: stat } },
+    needs: ["artifacts"],
+    async handle({ ports, params: { sha256 }, body, caller }) {
+      if (caller.from !== "socket")
+        throw new OperatingError("ARTIFACT_NOT_ADOPTED", "files are adopted from the machine they lie on", {
+          hint: "Send its bytes instead.",
+        });
+      return new Reply(201, await ports.artifacts!.adopt({ sha256, ...body }));
+    },
+  }),
+  route({
     id: "getArtifact",
     method: "GET",
     path: "/v1/artifacts/{sha256}",

@@ -1,0 +1,78 @@
+import { constants } from "node:fs";
+import { copyFile, link, lstat, open, realpath, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
+import { OperatingError } from "../kernel/index.ts";
+import { codeOf, makeFolder, syncFolder } from "./disk.ts";
+import type { FileHasher } from "./file-hasher.ts";
+
+export interface AdoptRequest {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** Where it lies; whoever put it there has synced it. */
+  readonly file: string;
+}
+
+export interface AdoptPlace {
+  readonly path: string;
+  readonly part: string;
+  /** The only folder that files are adopted from. */
+  readonly from: string;
+  readonly hasher: Pick<FileHasher, "hash">;
+}
+
+const refused = (file: string, why: string) =>
+  new OperatingError("ARTIFACT_NOT_ADOPTED", `${file} is not adopted: ${why}`, { hint: "Send its bytes instead." });
+
+/** Where it really lies, if that is inside the folder; a last link is not followed. */
+async function insideOf(folder: string, file: string): Promise<string> {
+  try {
+    const [inner, outer] = await Promise.all([realpath(dirname(file)), realpath(folder)]);
+    if (inner === outer || inner.startsWith(outer + sep)) return join(inner, basename(file));
+  } catch (thrown) {
+    throw refused(file, `it cannot be found (${codeOf(thrown)})`);
+  }
+  throw refused(file, "it lies elsewhere");
+}
+
+/** A second name for the same file; on a disk that knows no such names, a copy. */
+async function secondName(file: string, part: string): Promise<void> {
+  await rm(part, { force: true });
+  try {
+    return await link(file, part);
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") throw refused(file, "it is not there");
+  }
+  try {
+    await copyFile(file, part, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  } catch (thrown) {
+    throw refused(file, `it cannot be read (${codeOf(thrown)})`);
+  }
+  const copy = await open(part, "r+");
+  try {
+    await copy.sync();
+  } finally {
+    await copy.close();
+  }
+}
+
+/** Takes a file of this machine under its hash without moving a byte. It is hashed under its new name: what counts is what is kept. */
+export async function adopt(place: AdoptPlace, { sha256, bytes, file }: AdoptRequest): Promise<void> {
+  const source = await insideOf(place.from, file);
+  await makeFolder(dirname(place.path));
+  await secondName(source, place.part);
+  try {
+    const about = await lstat(place.part);
+    if (!about.isFile()) throw refused(file, "it is no plain file");
+    if (about.size !== bytes) throw refused(file, `it has ${about.size} bytes, not ${bytes}`);
+    const found = await place.hasher.hash(place.part);
+    if (found.sha256 !== sha256)
+      throw new OperatingError("ARTIFACT_HASH", `${file} is not the artifact ${sha256}`, {
+        hint: "Nothing of it was kept.",
+      });
+    await rename(place.part, place.path);
+  } catch (thrown) {
+    await rm(place.part, { force: true });
+    throw thrown;
+  }
+  await syncFolder(dirname(place.path));
+}
