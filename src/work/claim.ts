@@ -5,7 +5,7 @@ import { Line } from "./line.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueParts } from "./queue-parts.ts";
-import { itemOf } from "./told.ts";
+import { itemOf, taskOf } from "./told.ts";
 import { agedUrgency, CRITICAL, type Urgency, urgencyOf } from "./urgency.ts";
 
 export interface ClaimRequest {
@@ -16,8 +16,13 @@ export interface ClaimRequest {
   readonly offer: Offer;
   /** Kinds it has executors for; all unless said. */
   readonly kinds?: readonly string[];
-  /** What the node calls this request: said again, because the answer was lost, it gets what it got, until that began. */
+  /**
+   * What the node calls this request: said again, because the answer was lost, it gets what it got. What it did not ask to be
+   * started it gets until that began.
+   */
   readonly claim_id?: string | undefined;
+  /** It begins with them at once, and need not say so. */
+  readonly start?: boolean | undefined;
 }
 
 /** A job in the hands of a node. Times are Unix seconds. */
@@ -172,18 +177,32 @@ function payloadsOf(plan: Plan, seqs: readonly number[]): Map<number, Readonly<R
 }
 
 const STANDING = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_held
-  WHERE state IN ('claimed', 'running') AND node_id = ? AND claim_id = ? AND started_at IS NULL ORDER BY seq`;
+  WHERE state IN ('claimed', 'running') AND node_id = ? AND claim_id = ? ORDER BY seq`;
 
-/** What a request got that is said again: leases that stand and that nobody has begun with. */
-function standing(parts: QueueParts, plan: Plan, { node_id, claim_id }: ClaimRequest): Lease[] {
+/** What a request got that is said again: leases that stand, and that nobody has begun with by a word of its own. */
+function standing(parts: QueueParts, plan: Plan, { node_id, claim_id, start }: ClaimRequest): Lease[] {
   if (claim_id === undefined) return [];
   const rows = plan.read<JobRow>(STANDING, node_id, claim_id).flatMap((row) => plan.found(row) ?? []);
   const beat_by = plan.now + parts.lease.silentMs;
+  const jobs = rows.filter(({ state }) => state === "claimed" || start === true);
   // Whoever asks lives.
   return leasesOf(
     plan,
-    rows.map((job) => plan.move(job, "beat", "claimed", { beat_by })),
+    jobs.map((job) => plan.move(job, "beat", job.state, { beat_by })),
   );
+}
+
+/** From here on the attempt's own time runs. */
+export function beginAttempt(parts: QueueParts, plan: Plan, job: JobRow, pid?: number): JobRow {
+  const running = plan.move(job, "start", "running", {
+    started_at: plan.now,
+    beat_by: plan.now + parts.lease.silentMs,
+    expires_at: expiryOf(job, plan.now),
+  });
+  const { task_id, node_id } = taskOf(plan, running);
+  plan.say("WORK_STARTED", { ...itemOf(plan, running), node_id, attempts: running.attempts, task_id });
+  plan.say("TASK_SPAWNED", { ...taskOf(plan, running), ...(pid === undefined ? {} : { pid }) });
+  return running;
 }
 
 function lease(parts: QueueParts, plan: Plan, request: ClaimRequest, chosen: readonly JobRow[]): Lease[] {
@@ -208,7 +227,7 @@ function lease(parts: QueueParts, plan: Plan, request: ClaimRequest, chosen: rea
     const { attempts, fence } = job;
     const expires_at = job.expires_at! / 1_000;
     plan.say("WORK_CLAIMED", { ...itemOf(plan, job), node_id: nodeId, attempts, fence, expires_at });
-    return job;
+    return request.start === true ? beginAttempt(parts, plan, job) : job;
   });
   return leasesOf(plan, jobs);
 }

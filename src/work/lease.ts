@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { canonicalJson, OperatingError } from "../kernel/index.ts";
-import { expiryOf } from "./claim.ts";
+import { beginAttempt } from "./claim.ts";
 import { otherOfItsKey } from "./dedup.ts";
 import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
 import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
@@ -60,15 +60,7 @@ export function startJob(parts: QueueParts, plan: Plan, ref: LeaseRef, pid?: num
   const job = heldJob(plan, ref);
   // The answer to the first one was lost.
   if (job.state === "running") return { expires_at: job.expires_at! / 1_000 };
-  const running = plan.move(job, "start", "running", {
-    started_at: plan.now,
-    beat_by: plan.now + parts.lease.silentMs,
-    expires_at: expiryOf(job, plan.now),
-  });
-  const { task_id, node_id } = taskOf(plan, running);
-  plan.say("WORK_STARTED", { ...itemOf(plan, running), node_id, attempts: running.attempts, task_id });
-  plan.say("TASK_SPAWNED", { ...taskOf(plan, running), ...(pid === undefined ? {} : { pid }) });
-  return { expires_at: running.expires_at! / 1_000 };
+  return { expires_at: beginAttempt(parts, plan, job, pid).expires_at! / 1_000 };
 }
 
 /** The holder lives; what it shall do comes back. */

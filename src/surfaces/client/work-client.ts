@@ -31,6 +31,8 @@ const withoutMetrics = (beats: Beats): Beats =>
 export function queueOver(link: NodeLink, nodeId: () => string): QueuePort {
   /** A main process of the version before knows nothing of metrics, and refuses what it does not know. */
   let tellsMetrics = true;
+  /** Nor does it know of jobs that begin as they are claimed. */
+  let begins = true;
   const many = async <T>(
     path: string,
     body: object,
@@ -47,9 +49,18 @@ export function queueOver(link: NodeLink, nodeId: () => string): QueuePort {
     async claim({ claimId, waitSeconds, most, offer, kinds }, signal): Promise<Claimed> {
       const body = { node_id: nodeId(), claim_id: claimId, most, offer, kinds, wait_seconds: waitSeconds };
       const timeoutMs = waitSeconds * 1_000 + CLAIM_SPARE_MS;
-      const got = await link.send<unknown>("POST", "/v1/work/claim", body, { line: "claim", timeoutMs, signal });
+      const ask = () => {
+        const said = begins ? { ...body, start: true } : body;
+        return link.send<unknown>("POST", "/v1/work/claim", said, { line: "claim", timeoutMs, signal });
+      };
+      const got = await ask().catch((thrown: unknown) => {
+        if (!begins || !isOperatingError(thrown, "INVALID_REQUEST")) throw thrown;
+        begins = false;
+        return ask();
+      });
       if (!isClaimed(got)) throw new OperatingError("UNEXPECTED_ANSWER", "this is no claim", { retryable: true });
       return {
+        began: begins,
         leases: got.leases.map((lease) => ({ ...lease, needs: lease.needs ?? NO_NEEDS })),
         ...(got.retry_after_seconds === undefined ? {} : { retryAfterMs: got.retry_after_seconds * 1_000 }),
       };

@@ -37,6 +37,10 @@ export const claimBody = z.strictObject({
   claim_id: word
     .optional()
     .describe("The node's own name of this request: said again, it gets the leases that it got, until they began."),
+  start: z
+    .boolean()
+    .default(false)
+    .describe("The node begins with them at once: the attempts run from here on, and `start` need not be said."),
 });
 
 export const startBody = z.strictObject({

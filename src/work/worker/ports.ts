@@ -26,6 +26,8 @@ export interface ClaimAsk {
 
 export interface Claimed {
   readonly leases: readonly Lease[];
+  /** Whether the queue took them for begun; otherwise that has to be said. */
+  readonly began: boolean;
   /** When to ask again, where the queue knows better. */
   readonly retryAfterMs?: number;
 }

@@ -184,7 +184,7 @@ test("a refused beat stops the job at once, and its result is never told", async
     return done();
   });
   const { worker, folder } = await workerOn(near, executor, { slots: 1 });
-  await soon(() => expect(near.queue.show(job!.work_id)?.state).toBe("running"));
+  await soon(() => expect(begun).toHaveLength(1));
   worker.drain(true);
   await near.queue.evict("a", "the node is lost");
   await soon(() => expect(told).toBe("lease_lost"));
@@ -262,24 +262,33 @@ test("results that did not get through are sent by the next start, each once", a
   expect(near.queue.list().map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("an answer that was lost is asked for again, and each job is completed once", async () => {
-  const near = world({ silentMs: 400 });
-  await near.queue.addAll(jobs(10));
-  const lost = new Map<string, number>();
-  near.state.weather = (call): Weather => {
-    const times = (lost.get(call) ?? 0) + 1;
-    lost.set(call, times);
-    return (["no answer", "no question", "fine"] as const)[times % 3]!;
-  };
-  const { worker } = await workerOn(near, executorOf(async () => done()).executor, { slots: 4 });
-  await soon(async () => {
-    // A claim whose answer was lost has a holder that knows nothing of it, until its silence is noticed.
-    await near.queue.reap();
-    expect(near.queue.unfinished).toBe(0);
-  });
-  expect(near.queue.list().map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(Array(10).fill("completed 1"));
-  await soon(() => expect(worker.status().counts).toMatchObject({ completed: 10, lost: 0 }));
-});
+test.each([
+  ["begin as they are claimed", true, 10_000],
+  ["are claimed, then begun", false, 400],
+])(
+  "an answer that was lost is asked for again, and each job is completed once: jobs that %s",
+  async (_, begins, silentMs) => {
+    const near = world({ silentMs });
+    near.state.begins = begins;
+    await near.queue.addAll(jobs(10));
+    const lost = new Map<string, number>();
+    near.state.weather = (call): Weather => {
+      const times = (lost.get(call) ?? 0) + 1;
+      lost.set(call, times);
+      return (["no answer", "no question", "fine"] as const)[times % 3]!;
+    };
+    const { worker } = await workerOn(near, executorOf(async () => done()).executor, { slots: 4 });
+    await soon(async () => {
+      // A claim whose answer was lost has a holder that knows nothing of it, until its silence is noticed.
+      await near.queue.reap();
+      expect(near.queue.unfinished).toBe(0);
+    });
+    expect(near.queue.list().map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
+      Array(10).fill("completed 1"),
+    );
+    await soon(() => expect(worker.status().counts).toMatchObject({ completed: 10, lost: 0 }));
+  },
+);
 
 test("what a killed life held is told at the next start: spent if it had begun", async () => {
   const near = world({ silentMs: 60_000 });

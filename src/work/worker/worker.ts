@@ -300,7 +300,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return one;
   };
 
-  const take = (leases: readonly Lease[]): void => {
+  const take = (leases: readonly Lease[], isBegun: boolean): void => {
     if (leases.length === 0) return;
     counts.claimed += leases.length;
     const taken = leases.map((lease): Held => {
@@ -315,11 +315,12 @@ export function createWorker(options: WorkerOptions): Worker {
     });
     armBeat();
     const run = (async () => {
-      await Promise.all(taken.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began: false }))).catch(
-        (thrown) => log.warn("leases are held without a note", { error: messageOf(thrown) }),
+      const noted = taken.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began: isBegun }));
+      await Promise.all(noted).catch((thrown) =>
+        log.warn("leases are held without a note", { error: messageOf(thrown) }),
       );
       // Nobody waits for the answer: a lease that is not ours any more stops its job as soon as we hear of it.
-      const began = begin(taken);
+      const began = isBegun ? BEGAN : begin(taken);
       await Promise.all([began, ...taken.map((one, i) => runOne(one, leases[i]!, began))]);
     })().catch((thrown) => log.error("a job fell through", { error: messageOf(thrown) }));
     runs.add(run);
@@ -337,12 +338,12 @@ export function createWorker(options: WorkerOptions): Worker {
     const { slots, offer } = admission.free();
     const askedMs = clock.monotonic();
     claimId ??= `${random.bits().toString(16)}-${random.bits().toString(16)}`;
-    const { leases, retryAfterMs } = await queue.claim(
+    const { leases, began, retryAfterMs } = await queue.claim(
       { claimId, most: slots, offer, kinds: executor.kinds, waitSeconds: timing.waitSeconds },
       stopping.signal,
     );
     claimId = undefined;
-    take(leases);
+    take(leases, began);
     if (leases.length > 0) return 0;
     // Not all at once: who asks together now would ask together for ever. A claim that was kept open is a pause already.
     if (retryAfterMs !== undefined) return retryAfterMs * (0.5 + random.next());

@@ -34,7 +34,7 @@ export function nearQueue(lease: Partial<LeasePolicy> = {}) {
     nodeId: "n1",
   });
   const queue = new WorkQueue({ router, store, clock, random: seededRandom(2), kinds, lease });
-  const state = { weather: (_call: keyof QueuePort): Weather => "fine" };
+  const state = { weather: (_call: keyof QueuePort): Weather => "fine", begins: true };
   const said: string[] = [];
   const through = async <T>(call: keyof QueuePort, run: () => Promise<T>): Promise<T> => {
     const gone = () => new OperatingError("UNREACHABLE", "the network is cut", { retryable: true });
@@ -48,7 +48,15 @@ export function nearQueue(lease: Partial<LeasePolicy> = {}) {
   const port = (nodeId: string): QueuePort => ({
     claim: ({ claimId, most, offer, kinds: wanted }) =>
       through("claim", async () => ({
-        leases: await queue.claim({ node_id: nodeId, claim_id: claimId, most, offer, kinds: wanted }),
+        began: state.begins,
+        leases: await queue.claim({
+          node_id: nodeId,
+          claim_id: claimId,
+          most,
+          offer,
+          kinds: wanted,
+          start: state.begins,
+        }),
       })),
     start: (all) => through("start", () => Promise.all(all.map(({ ref }) => replyOf(() => queue.start(ref))))),
     beat: (beats) => through("beat", async () => (await queue.heartbeatAll(beats)).map(plain)),

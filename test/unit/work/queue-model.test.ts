@@ -48,6 +48,7 @@ const step = fc.oneof(
       do: fc.constant("claim" as const),
       node: fc.constantFrom(...NODES),
       most: fc.integer({ min: 1, max: 4 }),
+      start: fc.boolean(),
       crash,
     }),
   },
@@ -267,16 +268,21 @@ async function take(run: Run, s: Step): Promise<void> {
     }
     case "claim": {
       const due = model.due(run.now);
-      const outcome = await run.call(s.crash, () => run.queue.claim({ node_id: s.node, most: s.most, offer: PLENTY }));
+      const outcome = await run.call(s.crash, () =>
+        run.queue.claim({ node_id: s.node, most: s.most, offer: PLENTY, start: s.start }),
+      );
       if (isRefusal(outcome)) throw outcome;
       if (outcome === CRASHED && s.crash === "before") return;
       model.promote(run.now);
       // The first commit of this call let backoffs end, and the crash came with that one.
       if (outcome === CRASHED && due) return;
-      const claimed = ids.filter((id) => model.job(id).state === "pending" && run.row(id).state === "claimed");
+      const claimed = ids.filter(
+        (id) => model.job(id).state === "pending" && run.row(id).state === (s.start ? "running" : "claimed"),
+      );
       expect(claimed).toHaveLength(Math.min(s.most, model.pending()));
       for (const id of claimed) {
         model.claim(id, s.node, run.now);
+        if (s.start) model.start(id, run.now);
         run.leases.push({ work_id: id, node_id: s.node, fence: model.job(id).fence });
       }
       if (outcome !== CRASHED) expect(outcome.map(({ work_id }) => work_id).toSorted()).toEqual(claimed.toSorted());
