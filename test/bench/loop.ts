@@ -199,7 +199,7 @@ const addParts = (turns: readonly Turn[]): Record<string, number> => {
 export async function run(
   options: LoopBenchOptions = {},
 ): Promise<{ readonly sections: readonly Section[]; readonly met: boolean }> {
-  const { rounds = 8, turns = 2, workers = Math.min(2, availableParallelism()) } = options;
+  const { rounds = 4, turns = 3, workers = Math.min(2, availableParallelism()) } = options;
   const bare: Turn[] = [];
   const system: Turn[] = [];
   for (let turn = 1; turn <= turns; turn += 1) {

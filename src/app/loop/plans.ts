@@ -19,9 +19,9 @@ export interface PlanWorld {
 
 const LEAST_GAMES_PER_JOB = 10;
 
-/** Two for each worker: those who are done early help the others out. */
+/** Three for each worker: those who are done early help the others out. */
 const gamesPerJob = (games: number, workers: number): number =>
-  Math.max(LEAST_GAMES_PER_JOB, Math.ceil(games / (2 * workers)));
+  Math.max(LEAST_GAMES_PER_JOB, Math.ceil(games / (3 * workers)));
 
 /** Everything that the built-in games learn with, in the words of their jobs. */
 const arenaDefaults = (games: number, workers: number | undefined): Given => ({

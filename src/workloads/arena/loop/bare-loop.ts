@@ -45,7 +45,7 @@ export const DEFAULT_LOOP: LoopConfig = {
   seed: 1,
   wide: DEFAULT_WIDE,
   narrow: DEFAULT_NARROW,
-  gamesPerRound: 320,
+  gamesPerRound: 480,
   samplesPerRow: 8,
   search: { ...DEFAULT_SEARCH, simulations: 96 },
   selfPlay: DEFAULT_SELF_PLAY,
