@@ -259,5 +259,5 @@ function leasesOf(plan: Plan, jobs: readonly JobRow[]): Lease[] {
 }
 
 /** When an attempt that begins now has lasted too long: its time limit, or the job's deadline before that. */
-export const expiryOf = (job: Pick<JobRow, "timeout_ms" | "deadline">, now: number): number =>
+const expiryOf = (job: Pick<JobRow, "timeout_ms" | "deadline">, now: number): number =>
   Math.min(now + job.timeout_ms, job.deadline ?? Number.POSITIVE_INFINITY);

@@ -93,7 +93,7 @@ async function inBatches<T>(count: number, atOnce: number, run: (n: number) => P
 }
 
 const refOf = ({ work_id, node_id, fence }: Lease) => ({ work_id, node_id, fence });
-type Kind = "node beat" | "lease beat" | "update" | "complete" | "claim" | "start";
+type Kind = "node beat" | "lease beat" | "update" | "complete" | "claim";
 
 /** The life of the fleet for a while, at its own pace whatever the answers take. */
 class Fleet {
@@ -153,11 +153,10 @@ class Fleet {
     const { nodeId: node_id } = worker;
     const { json } = await this.#timed(
       "claim",
-      say(this.#to, worker, "/v1/work/claim", { node_id, most: 1, offer: OFFER }),
+      say(this.#to, worker, "/v1/work/claim", { node_id, most: 1, offer: OFFER, start: true }),
     );
     [worker.lease] = (json.leases ?? []) as Lease[];
-    if (worker.lease === undefined) return void this.lost.push("claim: nothing");
-    await this.#timed("start", say(this.#to, worker, "/v1/work/start", { leases: [{ ref: refOf(worker.lease) }] }));
+    if (worker.lease === undefined) this.lost.push("claim: nothing");
   }
 
   async finishAndClaim(worker: FleetWorker): Promise<void> {

@@ -54,6 +54,14 @@ test("--list tells the modules that export run and what they are about", async (
   ).toEqual(["crashes", "holds always holds", "refuses", "throws Throws always", ""]);
 });
 
+test("a goal that was missed is said, and is no failure", async () => {
+  module("slow", `export const run = () => ({ ok: true, met: false });`);
+  const child = suite("slow", "holds");
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  expect(child.stdout()).toMatch(/ok, with a goal MISSED, in /);
+  expect(child.stdout()).toContain("2 held, 0 failed; a goal was missed in slow; report in");
+});
+
 test("a named module runs with its options and its report is kept", async () => {
   const child = suite("holds", "--set", "rounds=20", "--set", "name=x", "--json");
   expect(await child.exited).toEqual({ code: 0, signal: null });

@@ -5,7 +5,8 @@
  *   export function run(options) { return result; }        // may be async; the result is data
  *   export function print(result) { return "a table"; }    // optional; without it the result is shown as JSON
  *
- * A module fails by throwing, or with a result whose `ok` is false. Each runs in a process of its own, so that one's heap
+ * A module fails by throwing, or with a result whose `ok` is false; with one whose `met` is false it holds, but missed a
+ * goal of speed, and that is said. Each runs in a process of its own, so that one's heap
  * and compiled code never colour another's numbers, and a crash ends that one alone.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -135,6 +136,9 @@ function save(report: Report, folder: string): string {
   return file;
 }
 
+const missed = ({ ok, result }: Outcome): boolean =>
+  ok && typeof result === "object" && result !== null && (result as { met?: unknown }).met === false;
+
 export async function runSuite(suite: Suite, args: readonly string[], root = ROOT): Promise<number> {
   const { values, positionals } = parse(args);
   if (values.help) {
@@ -164,7 +168,8 @@ export async function runSuite(suite: Suite, args: readonly string[], root = ROO
     if (outcome.printed !== undefined) say(`${outcome.printed.trimEnd()}\n`);
     else if (outcome.result !== undefined) say(`${JSON.stringify(outcome.result, null, 2)}\n`);
     if (outcome.error !== undefined) say(`${outcome.error}\n`);
-    say(`${outcome.ok ? "ok" : "FAILED"} in ${(outcome.duration_ms / 1000).toFixed(1)} s\n`);
+    const verdict = !outcome.ok ? "FAILED" : missed(outcome) ? "ok, with a goal MISSED," : "ok";
+    say(`${verdict} in ${(outcome.duration_ms / 1000).toFixed(1)} s\n`);
   }
   const report: Report = { suite: suite.name, started_at: startedAt, machine: machine(), outcomes };
   const file = save(report, join(root, suite.reports));
@@ -173,6 +178,8 @@ export async function runSuite(suite: Suite, args: readonly string[], root = ROO
   say(
     `\n${outcomes.length - failed.length} held, ${failed.length} failed${failed.map((name) => ` ${name}`).join(",")}`,
   );
+  const short = outcomes.filter(missed).map(({ name }) => name);
+  if (short.length > 0) say(`; a goal was missed in ${short.join(", ")}`);
   say(`; report in ${relative(process.cwd(), file)}\n`);
   return failed.length === 0 ? 0 : 1;
 }

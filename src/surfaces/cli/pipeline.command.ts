@@ -71,6 +71,16 @@ function pipelineLines({ configs, at }: LoopSnapshot, shell: Pick<Shell, "paint"
   return tableLines([head, ...rows], shell);
 }
 
+const SHA256 = /^[0-9a-f]{64}$/;
+/** Evidence for people: numbers as long as anybody reads them, hashes as long as they are unique. `--json` has all of it. */
+const figures = (evidence: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(evidence).map(([name, value]) => {
+      if (typeof value === "number" && !Number.isInteger(value)) return [name, Number(value.toPrecision(4))];
+      return [name, typeof value === "string" && SHA256.test(value) ? value.slice(0, 12) : value];
+    }),
+  );
+
 function historyLines(rows: readonly EndedStage[], shell: Pick<Shell, "paint" | "width" | "clock">): string[] {
   const { paint, clock } = shell;
   const now = clock.now();
@@ -84,7 +94,7 @@ function historyLines(rows: readonly EndedStage[], shell: Pick<Shell, "paint" | 
     {
       text:
         row.failure === null
-          ? payloadLine(row.evidence, shell.width)
+          ? payloadLine(figures(row.evidence), shell.width)
           : `${printable(row.failure.message)} (${printable(row.failure.code)})`,
     },
   ]);
