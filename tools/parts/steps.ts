@@ -1,5 +1,6 @@
 /** The steps of `npm test`, as data, in the order in which they run. */
 import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { ROOT, scriptOf } from "./root.ts";
 import { judgeTests, type TestReport, type Verdict } from "./test-report.ts";
@@ -28,6 +29,8 @@ const vitest = (project: string, folders: readonly string[]): Pick<Step, "args" 
     scriptOf("vitest"),
     "run",
     ...["--project", project],
+    // Left to itself it spares one for whoever watches.
+    ...["--maxWorkers", String(availableParallelism())],
     ...["--reporter", "default", "--reporter", "json", `--outputFile.json=${reportFile}`],
   ],
   judge: (reportFile, strict) => {

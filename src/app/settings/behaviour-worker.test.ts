@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { nearQueue } from "../../../test/unit/work/near-queue.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
-import { type ClaimAsk, createAdmission, createWorker, openSpool, type WorkResult } from "../../work/worker/index.ts";
+import {
+  type ClaimAsk,
+  createAdmission,
+  createWorker,
+  openSpool,
+  type Worker,
+  type WorkResult,
+} from "../../work/worker/index.ts";
 import { openOutboxBriefly } from "../worker/node-outbox.ts";
 import { capacityOf, timingOf } from "../worker/run-worker.ts";
 import { readSettings } from "./read.ts";
@@ -18,7 +25,10 @@ const free = (environment: Environment) =>
   createAdmission(capacityOf(readSettings(environment, "/").worker), () => 3e9).free();
 
 /** A worker as the settings make it, at a queue that takes no results; what it asked for and said. */
-async function seen(environment: Environment, until: (said: readonly string[], asked: readonly ClaimAsk[]) => void) {
+async function seen(
+  environment: Environment,
+  until: (said: readonly string[], asked: readonly ClaimAsk[], worker: Worker) => void,
+) {
   const near = nearQueue();
   await near.queue.addAll(Array.from({ length: 8 }, () => ({ work_type: "check" as const })));
   near.state.weather = (call) => (call === "complete" ? "no question" : "fine");
@@ -55,7 +65,7 @@ async function seen(environment: Environment, until: (said: readonly string[], a
     rmSync(folder, { recursive: true, force: true });
   });
   await worker.start();
-  await soon(() => until(near.said, asked));
+  await soon(() => until(near.said, asked, worker));
   return { asked, said: near.said, worker };
 }
 
@@ -101,14 +111,14 @@ const shown: Record<string, () => void | Promise<void>> = {
   },
   async "worker.beat_interval"() {
     const beats = (said: readonly string[]) => said.filter((call) => call === "beat").length;
-    const slow = await seen({ RINGRIFT_WORKER_BEAT_INTERVAL: "600" }, (said) => expect(said).toContain("start"));
+    const slow = await seen({ RINGRIFT_WORKER_BEAT_INTERVAL: "600" }, (said) => expect(said).toContain("claim"));
     await seen({ RINGRIFT_WORKER_BEAT_INTERVAL: "0.05" }, (said) => expect(beats(said)).toBeGreaterThan(3));
     expect(beats(slow.said)).toBe(0);
   },
   async "worker.most_waiting"() {
     const waits = (most: string, all: number) =>
-      seen({ RINGRIFT_WORKER_MOST_WAITING: most }, (said) =>
-        expect(said.filter((call) => call === "start").length).toBeGreaterThanOrEqual(all),
+      seen({ RINGRIFT_WORKER_MOST_WAITING: most }, (_said, _asked, worker) =>
+        expect(worker.status().counts.claimed).toBeGreaterThanOrEqual(all),
       );
     const few = await waits("2", 2);
     const many = await waits("100", 8);

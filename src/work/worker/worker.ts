@@ -124,6 +124,8 @@ export function createWorker(options: WorkerOptions): Worker {
   let beatTimer: Timer | undefined;
   let beating = false;
   let silenceMs = Number.POSITIVE_INFINITY;
+  /** Results on their way to the spool. */
+  let spooling = 0;
   const runs = new Set<Promise<void>>();
   let wake = Promise.withResolvers<void>();
   const changed = () => {
@@ -233,22 +235,25 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** From here on the slot is another job's, and the result is the spool's. */
   const finish = async (one: Held, result: WorkResult, began: Promise<void>): Promise<void> => {
+    spooling += 1;
     one.ticket?.release();
     one.ticket = undefined;
     changed();
-    const entry = entryOf(one, result);
-    if (one.void !== undefined) return putAside(one, entry);
     try {
-      await spool.put(entry);
-    } catch (thrown) {
-      // A full disk is no reason to forget what was done: it is told from memory.
-      log.error("a result could not be spooled; it is sent from memory", { error: messageOf(thrown) });
+      const entry = entryOf(one, result);
+      if (one.void !== undefined) return await putAside(one, entry);
+      await spool.put(entry).catch((thrown: unknown) =>
+        // A full disk is no reason to forget what was done: it is told from memory.
+        log.error("a result could not be spooled; it is sent from memory", { error: messageOf(thrown) }),
+      );
+      // Its end is not told before its beginning; and the answer to that may have been a refusal.
+      await began;
+      if (one.void !== undefined) return await putAside(one, entry);
+      one.phase = "delivering";
+      deliveries.push(entry);
+    } finally {
+      spooling -= 1;
     }
-    // Its end is not told before its beginning; and the answer to that may have been a refusal.
-    await began;
-    if (one.void !== undefined) return putAside(one, entry);
-    one.phase = "delivering";
-    deliveries.push(entry);
   };
 
   const runOne = async (one: Held, lease: Lease, began: Promise<void>): Promise<void> => {
@@ -329,7 +334,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   // --- claims
 
-  const mayClaim = () => !draining && admission.free().slots > 0 && deliveries.waiting < mostWaiting;
+  const mayClaim = () => !draining && admission.free().slots > 0 && deliveries.waiting + spooling < mostWaiting;
 
   /** Of the claim that has no answer yet. */
   let claimId: string | undefined;
