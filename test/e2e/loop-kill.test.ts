@@ -5,7 +5,7 @@ import { trainUnderKills } from "../support/loop-kills.ts";
 import { owned } from "../support/process.ts";
 import { processesWith } from "./parts/worker-world.ts";
 
-const ROUNDS = 3;
+const ROUNDS = 6;
 
 test("kills of programs, workers, the main process and everything change nothing of what it comes to", async () => {
   const own = owned(onTestFinished);
@@ -19,7 +19,7 @@ test("kills of programs, workers, the main process and everything change nothing
     plan: { ...QUICK, most_iterations: undefined },
     args: ["train", "--headless", "--workers", "2", "--iterations", String(ROUNDS)],
     victims: ["worker", "main", "program", "everything", "worker", "main", "everything"],
-    mostWaitMs: 4_000,
+    mostWaitMs: 2_500,
   });
   expect(faults).toEqual([]);
   expect(lives).toBeGreaterThanOrEqual(3);
