@@ -8,7 +8,7 @@ import type { FileHasher } from "./file-hasher.ts";
 export interface AdoptRequest {
   readonly sha256: string;
   readonly bytes: number;
-  /** Where it lies; whoever put it there has synced it. */
+  /** Where it lies. */
   readonly file: string;
 }
 
@@ -37,21 +37,33 @@ async function insideOf(folder: string, file: string): Promise<string> {
 /** A second name for the same file; on a disk that knows no such names, a copy. */
 async function secondName(file: string, part: string): Promise<void> {
   await rm(part, { force: true });
+  const about = await lstat(file).catch(() => undefined);
+  if (about === undefined) throw refused(file, "it is not there");
+  if (!about.isFile()) throw refused(file, "it is no plain file");
   try {
     return await link(file, part);
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") throw refused(file, "it is not there");
+  } catch {
+    // Another disk, or one without links.
   }
   try {
     await copyFile(file, part, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } catch (thrown) {
     throw refused(file, `it cannot be read (${codeOf(thrown)})`);
   }
-  const copy = await open(part, "r+");
+}
+
+/** On disk whoever made it, and not to be changed by a name that it had before. */
+async function settle(part: string, source: string): Promise<void> {
+  const file = await open(part, "r").catch((thrown: unknown) => {
+    throw refused(source, `it cannot be read (${codeOf(thrown)})`);
+  });
   try {
-    await copy.sync();
+    await file.chmod(0o400);
+    await file.sync();
+  } catch (thrown) {
+    throw refused(source, `it cannot be made this process's own (${codeOf(thrown)})`);
   } finally {
-    await copy.close();
+    await file.close();
   }
 }
 
@@ -64,6 +76,7 @@ export async function adopt(place: AdoptPlace, { sha256, bytes, file }: AdoptReq
     const about = await lstat(place.part);
     if (!about.isFile()) throw refused(file, "it is no plain file");
     if (about.size !== bytes) throw refused(file, `it has ${about.size} bytes, not ${bytes}`);
+    await settle(place.part, file);
     const found = await place.hasher.hash(place.part);
     if (found.sha256 !== sha256)
       throw new OperatingError("ARTIFACT_HASH", `${file} is not the artifact ${sha256}`, {

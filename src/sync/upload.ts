@@ -65,6 +65,8 @@ async function finish(place: UploadPlace, sha256: string, file: FileHandle, whol
 export async function receive(place: UploadPlace, request: WriteRequest): Promise<void> {
   const { sha256, offset, size, length } = request;
   await makeFolder(dirname(place.path));
+  // A part that is begun anew is a file of its own: the old one may be somebody's by another name.
+  if (offset === 0) await rm(place.part, { force: true });
   const there = (await factsOf(place.part))?.bytes ?? 0;
   if (offset > there)
     throw new OperatingError("ARTIFACT_OFFSET", `${there} bytes are there, these begin at ${offset}`, {

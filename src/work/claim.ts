@@ -193,9 +193,10 @@ function standing(parts: QueueParts, plan: Plan, { node_id, claim_id, start }: C
 }
 
 /** From here on the attempt's own time runs. */
-export function beginAttempt(parts: QueueParts, plan: Plan, job: JobRow, pid?: number): JobRow {
+export function beginAttempt(parts: QueueParts, plan: Plan, job: JobRow, isHeard: boolean, pid?: number): JobRow {
   const running = plan.move(job, "start", "running", {
     started_at: plan.now,
+    unheard: isHeard ? null : 1,
     beat_by: plan.now + parts.lease.silentMs,
     expires_at: expiryOf(job, plan.now),
   });
@@ -227,7 +228,7 @@ function lease(parts: QueueParts, plan: Plan, request: ClaimRequest, chosen: rea
     const { attempts, fence } = job;
     const expires_at = job.expires_at! / 1_000;
     plan.say("WORK_CLAIMED", { ...itemOf(plan, job), node_id: nodeId, attempts, fence, expires_at });
-    return request.start === true ? beginAttempt(parts, plan, job) : job;
+    return request.start === true ? beginAttempt(parts, plan, job, false) : job;
   });
   return leasesOf(plan, jobs);
 }

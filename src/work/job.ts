@@ -58,6 +58,8 @@ export interface JobRow {
   readonly stop_by: number | null;
   /** The attempt of a lease that lapsed without a word of its holder, while its result would still be taken. */
   readonly lapsed_attempts: number | null;
+  /** 1 for a job that began as it was claimed, until its holder says a word: the answer may never have come to it. */
+  readonly unheard: number | null;
 }
 
 /** What else is stored of it. */
@@ -99,6 +101,7 @@ const JOB_COLUMNS = [
   "stop_reason",
   "stop_by",
   "lapsed_attempts",
+  "unheard",
 ] as const satisfies readonly (keyof JobRow)[];
 
 export const columnsOf = (table: string): string => JOB_COLUMNS.map((column) => `${table}.${column}`).join(", ");

@@ -60,7 +60,7 @@ export function startJob(parts: QueueParts, plan: Plan, ref: LeaseRef, pid?: num
   const job = heldJob(plan, ref);
   // The answer to the first one was lost.
   if (job.state === "running") return { expires_at: job.expires_at! / 1_000 };
-  return { expires_at: beginAttempt(parts, plan, job, pid).expires_at! / 1_000 };
+  return { expires_at: beginAttempt(parts, plan, job, true, pid).expires_at! / 1_000 };
 }
 
 /** The holder lives; what it shall do comes back. */
@@ -77,6 +77,7 @@ export function beatJob(parts: QueueParts, plan: Plan, ref: LeaseRef, how: Progr
   const changes: JobChanges = {
     beat_by: plan.now + parts.lease.silentMs,
     ...(progress === job.progress ? {} : { progress }),
+    ...(job.unheard === null ? {} : { unheard: null }),
     ...(how.metrics === undefined ? {} : { metrics: canonicalJson(boundedMetrics(how.metrics)) }),
   };
   const alive = plan.move(job, "beat", job.state, changes);

@@ -35,6 +35,7 @@ const pendingJob = (row: Waiting, lane: number, urgency: number): JobRow => ({
   stop_reason: null,
   stop_by: null,
   lapsed_attempts: null,
+  unheard: null,
 });
 
 /** The waiting jobs of one lane and class, oldest first, read a few at a time. */

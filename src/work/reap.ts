@@ -77,7 +77,7 @@ function endOverdue(parts: QueueParts, plan: Plan, job: JobRow): "silent" | "exp
   }
   const silentSeconds = (plan.now - job.beat_by! + parts.lease.silentMs) / 1_000;
   const reason = `no sign of life for ${Math.round(silentSeconds)} s`;
-  if (job.state === "claimed") giveBack(parts, plan, job, "silent", reason);
+  if (job.state === "claimed" || job.unheard === 1) giveBack(parts, plan, job, "silent", reason);
   else {
     plan.say("TASK_ORPHANED", {
       ...taskOf(plan, job),

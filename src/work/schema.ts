@@ -86,4 +86,9 @@ export const workMigrations: readonly Migration[] = [
     name: "numbers that holders say while they work",
     sql: "ALTER TABLE work_jobs ADD COLUMN metrics TEXT;",
   },
+  {
+    id: 4,
+    name: "jobs that begin as they are claimed",
+    sql: "ALTER TABLE work_jobs ADD COLUMN unheard INTEGER;",
+  },
 ];

@@ -97,6 +97,7 @@ export const transitions: readonly Transition[] = [
   ...held("evict", "failed", "it lost its node too often", ["TASK_ORPHANED", "WORK_FAILED"], []),
   one("claimed", "silent", "pending", "the holder never began", "TASK_ORPHANED"),
   one("claimed", "silent", "failed", "too many holders never began", "TASK_ORPHANED", "WORK_FAILED"),
+  one("running", "silent", "pending", "it began with its claim, and was never heard", "TASK_ORPHANED"),
   one("running", "silent", "delayed", "no sign of life; a try is left", "TASK_ORPHANED", "WORK_RETRY"),
   one("running", "silent", "failed", "no sign of life; no try is left", "TASK_ORPHANED", "WORK_FAILED"),
   ...held("expire", "delayed", "the attempt took too long", ["WORK_TIMEOUT", "WORK_RETRY"], ["TASK_FAILED"]),

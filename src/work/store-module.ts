@@ -24,6 +24,7 @@ export const CHANGING = [
   "stop_reason",
   "stop_by",
   "lapsed_attempts",
+  "unheard",
   "claim_id",
   "outcome",
 ] as const satisfies readonly (keyof StoredJob)[];

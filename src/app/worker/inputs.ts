@@ -1,7 +1,7 @@
 /** Inputs by their hash, kept on this node: a model serves many jobs and is fetched once, or never where it was made here. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { link, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { link, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -15,12 +15,11 @@ export interface Inputs {
   done(sha256: string): void;
   /** A file that was made here and whose hash was checked: it need not be fetched. */
   keep(sha256: string, file: string): Promise<void>;
-  /** The file is not what its name says: the next one who wants it fetches it. */
+  /** The file may not be what its name says: if nobody else uses it, the next one who wants it fetches it. */
   forget(sha256: string): Promise<void>;
 }
 
 export interface InputsOptions {
-  /** It exists. */
   readonly folder: string;
   readonly line: Pick<NodeLink, "get">;
   readonly clock: Clock;
@@ -37,10 +36,12 @@ const TIDY_MS = 60_000;
 export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: InputsOptions): Inputs {
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
+  const leaving = new Map<string, Promise<void>>();
   let tidiedMs = Number.NEGATIVE_INFINITY;
 
   const fetchOne = async (sha256: string, path: string, signal: AbortSignal): Promise<string> => {
     const half = `${path}.part`;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     const source = await line.get(`/v1/artifacts/${sha256}`, { line: "file", timeoutMs: FETCH_MS, signal });
     const hash = createHash("sha256");
     const through = new Transform({
@@ -62,6 +63,13 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
     return path;
   };
 
+  /** Whoever wants it meanwhile waits until it is gone, and fetches it. */
+  const remove = async (name: string): Promise<void> => {
+    const gone = rm(join(folder, name), { force: true }).finally(() => leaving.delete(name));
+    leaving.set(name, gone);
+    await gone;
+  };
+
   /** The longest unused go first, as far as room is needed. */
   const tidy = async (): Promise<void> => {
     if (clock.monotonic() - tidiedMs < TIDY_MS) return;
@@ -76,7 +84,7 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
     for (const file of files.sort((a, b) => a.usedMs - b.usedMs)) {
       if (bytes <= mostBytes) return;
       if (inUse.has(file.name) || fetching.has(file.name.replace(/\.part$/, ""))) continue;
-      await rm(join(folder, file.name), { force: true });
+      await remove(file.name);
       bytes -= file.bytes;
     }
   };
@@ -88,6 +96,7 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
   };
 
   const found = async (sha256: string, signal: AbortSignal): Promise<string> => {
+    await leaving.get(sha256);
     const path = join(folder, sha256);
     const about = await stat(path).catch(() => undefined);
     if (about !== undefined) {
@@ -124,6 +133,6 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
         // It is here already, or this disk knows no links: then it is fetched when it is wanted.
       }
     },
-    forget: (sha256) => rm(join(folder, sha256), { force: true }),
+    forget: async (sha256) => ((inUse.get(sha256) ?? 0) > 1 ? undefined : remove(sha256)),
   };
 }

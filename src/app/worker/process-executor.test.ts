@@ -95,6 +95,25 @@ test("what was made here is not fetched, and what has changed since is not used"
   expect(await run(judge)).toMatchObject({ status: "failed", failure: { error_code: "no_input" } });
 });
 
+test("a job that lost its lease goes at once, and takes nobody with it who has its place by then", async () => {
+  const { executor, run } = world();
+  const ending = new AbortController();
+  const long = leaseOf({ payload: { parameters: { ...SMALL, games: 100_000 } } });
+  const lost = executor.run(long, {
+    signal: ending.signal,
+    progress: () => ending.abort("lease_lost"),
+  });
+  expect(await lost).toMatchObject({ status: "stopped" });
+  const startMs = performance.now();
+  let next = 0;
+  // On the same child, until well after the first one would have been made to go.
+  while (performance.now() - startMs < 2_000) {
+    next += 1;
+    const lease = { work_id: `w${next + 1}`, task_id: `w${next + 1}.1`, payload: { parameters: SMALL, seed: next } };
+    expect(await run(lease)).toMatchObject({ status: "completed" });
+  }
+});
+
 test("match results travel with the job as a file of it", async () => {
   const { run } = world();
   const parameters = { candidate: "random", opponent: "random", blocks: 2, simulations: 4 };

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { assert, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import { assert, type Log, messageOf, OperatingError, type Timer } from "../../kernel/index.ts";
 import { boundedMetrics, type Lease } from "../../work/index.ts";
 import type { ExecutorPort, WorkResult } from "../../work/worker/index.ts";
 import {
@@ -139,8 +139,9 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     if ("status" in request) return { ...request, folder: place };
     if (signal.aborted) return { status: "stopped", folder: place, reason: String(signal.reason) } as const;
     const runner = await runnerIn(slot, workload);
+    let ending: Timer | undefined;
     const lost = () => {
-      if (signal.reason === "lease_lost") clock.after(LOST_MS, () => slot.busy && endGroup(runner.child?.pid));
+      if (signal.reason === "lease_lost") ending = clock.after(LOST_MS, () => endGroup(runner.child?.pid));
     };
     signal.addEventListener("abort", lost, { once: true });
     const pairs: PairsMessage[] = [];
@@ -163,6 +164,8 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
       return await withPairs(resultOf(outcome, place), pairs, place);
     } finally {
       signal.removeEventListener("abort", lost);
+      // The child may have the next job in its hands by then.
+      ending?.cancel();
     }
   };
 

@@ -183,7 +183,7 @@ export const eloService = (ports: EloServicePorts) => {
             .map(([player]) => player),
         ),
       });
-      if (pair === undefined) return work;
+      if (pair === undefined) return work.waits.length === 0 ? work : { ...work, waits: [] };
       const [candidate, opponent] = pair;
       const part = `r${work.next}`;
       const inputs = (["candidate", "opponent"] as const)

@@ -397,7 +397,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
         // What cannot be read at the moment may be readable soon.
         return wait(
           configKey,
-          given,
+          work,
           { for: "the results of its games", actual: thrown.message, required: null },
           context,
         );
@@ -439,8 +439,7 @@ export const evaluationDaemon = (ports: EvaluationDaemonPorts) => {
   };
 
   const wait = (configKey: ConfigKey, work: Work, what: Omit<Wait, "since">, { rows, now }: Context) => {
-    const waits = waitsSince(work.waits, now, [what]);
-    if (!sameWaits(work.waits, waits)) rows.put(evaluationWork, configKey, { ...work, waits });
+    putChanged(rows, evaluationWork, configKey, { ...work, waits: waitsSince(work.waits, now, [what]) });
   };
 
   const tidy = (work: Work) =>

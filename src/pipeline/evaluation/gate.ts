@@ -117,7 +117,11 @@ export function looksDecided(
 ): boolean {
   const seen = addBlocks(emptyCounts(players), part, players);
   const scale = plan.batchBlocks / Math.max(1, part.length);
-  const guessed = seen.map((count, cell) => (counts[cell] ?? 0) + Math.round(count * scale));
+  const rest = seen.map((count) => Math.round(count * scale));
+  // Whole blocks, and as many as the batch has: what rounding took or gave goes where most are.
+  const largest = rest.indexOf(Math.max(...rest));
+  rest[largest]! += plan.batchBlocks - rest.reduce((sum, count) => sum + count, 0);
+  const guessed = rest.map((count, cell) => count + (counts[cell] ?? 0));
   return lookAtGate(guessed, players, plan, 0).kind === "verdict";
 }
 

@@ -232,7 +232,7 @@ export const modelPerformanceWatchdog = (ports: WatchdogPorts) => {
       if (!sameWaits(row.waits, waits)) put(configKey, { ...row, waits }, context);
       return;
     }
-    put(configKey, { ...row, probe: { number, work_id: done.added[0]!.work_id } }, context);
+    put(configKey, { ...row, probe: { number, work_id: done.added[0]!.work_id }, waits: [] }, context);
   };
 
   /** Follows a probe to its end. Returns whether it is still under way. */

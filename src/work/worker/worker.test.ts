@@ -263,32 +263,27 @@ test("results that did not get through are sent by the next start, each once", a
 });
 
 test.each([
-  ["begin as they are claimed", true, 10_000],
-  ["are claimed, then begun", false, 400],
-])(
-  "an answer that was lost is asked for again, and each job is completed once: jobs that %s",
-  async (_, begins, silentMs) => {
-    const near = world({ silentMs });
-    near.state.begins = begins;
-    await near.queue.addAll(jobs(10));
-    const lost = new Map<string, number>();
-    near.state.weather = (call): Weather => {
-      const times = (lost.get(call) ?? 0) + 1;
-      lost.set(call, times);
-      return (["no answer", "no question", "fine"] as const)[times % 3]!;
-    };
-    const { worker } = await workerOn(near, executorOf(async () => done()).executor, { slots: 4 });
-    await soon(async () => {
-      // A claim whose answer was lost has a holder that knows nothing of it, until its silence is noticed.
-      await near.queue.reap();
-      expect(near.queue.unfinished).toBe(0);
-    });
-    expect(near.queue.list().map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
-      Array(10).fill("completed 1"),
-    );
-    await soon(() => expect(worker.status().counts).toMatchObject({ completed: 10, lost: 0 }));
-  },
-);
+  ["begin as they are claimed", true],
+  ["are claimed, then begun", false],
+])("an answer that was lost is asked for again, and each job is completed once: jobs that %s", async (_, begins) => {
+  const near = world({ silentMs: 400 });
+  near.state.begins = begins;
+  await near.queue.addAll(jobs(10));
+  const lost = new Map<string, number>();
+  near.state.weather = (call): Weather => {
+    const times = (lost.get(call) ?? 0) + 1;
+    lost.set(call, times);
+    return (["no answer", "no question", "fine"] as const)[times % 3]!;
+  };
+  const { worker } = await workerOn(near, executorOf(async () => done()).executor, { slots: 4 });
+  await soon(async () => {
+    // A claim whose answer was lost has a holder that knows nothing of it, until its silence is noticed.
+    await near.queue.reap();
+    expect(near.queue.unfinished).toBe(0);
+  });
+  expect(near.queue.list().map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(Array(10).fill("completed 1"));
+  await soon(() => expect(worker.status().counts).toMatchObject({ completed: 10, lost: 0 }));
+});
 
 test("what a killed life held is told at the next start: spent if it had begun", async () => {
   const near = world({ silentMs: 60_000 });

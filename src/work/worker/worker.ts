@@ -94,7 +94,8 @@ interface Held {
   readonly workType: string;
   readonly ending: AbortController;
   ticket: Ticket | undefined;
-  phase: "claimed" | "running" | "delivering";
+  /** `ending`: the work has ended, and its result is on its way to the spool. */
+  phase: "claimed" | "running" | "ending" | "delivering";
   progress: Progress;
   /** Somebody else has it, or it was cancelled: nothing of it counts any more. */
   void: "lease_lost" | "cancelled" | undefined;
@@ -125,7 +126,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let beating = false;
   let silenceMs = Number.POSITIVE_INFINITY;
   /** Results on their way to the spool. */
-  let spooling = 0;
+  const spooling = new Set<Promise<void>>();
   const runs = new Set<Promise<void>>();
   let wake = Promise.withResolvers<void>();
   const changed = () => {
@@ -233,27 +234,32 @@ export function createWorker(options: WorkerOptions): Worker {
     letGo(one.ref);
   };
 
-  /** From here on the slot is another job's, and the result is the spool's. */
+  const spoolResult = async (one: Held, result: WorkResult, began: Promise<void>): Promise<void> => {
+    const entry = entryOf(one, result);
+    if (one.void !== undefined) return putAside(one, entry);
+    await spool.put(entry).catch((thrown: unknown) =>
+      // A full disk is no reason to forget what was done: it is told from memory.
+      log.error("a result could not be spooled; it is sent from memory", { error: messageOf(thrown) }),
+    );
+    // Its end is not told before its beginning; and the answer to that may have been a refusal.
+    await began;
+    if (one.void !== undefined) return putAside(one, entry);
+    one.phase = "delivering";
+    deliveries.push(entry);
+  };
+
+  const isDone = ({ phase }: Held): boolean => phase === "ending" || phase === "delivering";
+
+  /** From here on the slot is another job's, and the result is the spool's. The first result of a job is its result. */
   const finish = async (one: Held, result: WorkResult, began: Promise<void>): Promise<void> => {
-    spooling += 1;
+    if (isDone(one)) return;
+    one.phase = "ending";
     one.ticket?.release();
     one.ticket = undefined;
+    const spooled = spoolResult(one, result, began).finally(() => spooling.delete(spooled));
+    spooling.add(spooled);
     changed();
-    try {
-      const entry = entryOf(one, result);
-      if (one.void !== undefined) return await putAside(one, entry);
-      await spool.put(entry).catch((thrown: unknown) =>
-        // A full disk is no reason to forget what was done: it is told from memory.
-        log.error("a result could not be spooled; it is sent from memory", { error: messageOf(thrown) }),
-      );
-      // Its end is not told before its beginning; and the answer to that may have been a refusal.
-      await began;
-      if (one.void !== undefined) return await putAside(one, entry);
-      one.phase = "delivering";
-      deliveries.push(entry);
-    } finally {
-      spooling -= 1;
-    }
+    await spooled;
   };
 
   const runOne = async (one: Held, lease: Lease, began: Promise<void>): Promise<void> => {
@@ -274,8 +280,8 @@ export function createWorker(options: WorkerOptions): Worker {
         const failure = { class: "retryable", error: messageOf(thrown), error_code: "EXECUTOR_FAILED" } as const;
         result = { status: "failed", failure };
       }
-    // Somebody gave the job back while it would not end.
-    if (held.get(entryId(one.ref)) === one && one.phase !== "delivering") await finish(one, result, began);
+    // Somebody may have given the job back while it would not end.
+    if (held.get(entryId(one.ref)) === one) await finish(one, result, began);
   };
 
   /** Says that these begin; the answer says which of them are still ours. Never rejects. */
@@ -289,7 +295,10 @@ export function createWorker(options: WorkerOptions): Worker {
           const answer = answers[i];
           if (answer !== undefined && !answer.ok) refusedBeat(one, answer.error);
         }
-        await Promise.all(open.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began: true })));
+        const noted = open.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began: true }));
+        await Promise.all(noted).catch((thrown) =>
+          log.warn("leases are held without a note", { error: messageOf(thrown) }),
+        );
         return;
       } catch (thrown) {
         log.debug("a start did not get through", { tries, error: messageOf(thrown) });
@@ -334,7 +343,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   // --- claims
 
-  const mayClaim = () => !draining && admission.free().slots > 0 && deliveries.waiting + spooling < mostWaiting;
+  const mayClaim = () => !draining && admission.free().slots > 0 && deliveries.waiting + spooling.size < mostWaiting;
 
   /** Of the claim that has no answer yet. */
   let claimId: string | undefined;
@@ -403,14 +412,14 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const end = async (): Promise<void> => {
     stopping.abort(new Error("the worker stops"));
-    const going = [...held.values()].filter(({ phase }) => phase !== "delivering");
+    const going = [...held.values()].filter((one) => !isDone(one));
     if (going.length > 0) log.info("running jobs are told to stop", { jobs: going.length, grace_ms: timing.graceMs });
     for (const one of going) one.ending.abort("shutdown" satisfies StopReason);
     const late = Promise.withResolvers<void>();
     const timer = clock.after(timing.graceMs + AFTER_GRACE_MS, late.resolve, "hold");
     await Promise.race([claiming.then(() => Promise.all(runs)), late.promise, forced.promise]);
     timer.cancel();
-    const stuck = [...held.values()].filter(({ phase }) => phase !== "delivering");
+    const stuck = [...held.values()].filter((one) => !isDone(one));
     if (stuck.length > 0) {
       log.warn("jobs that would not end are given back", { jobs: stuck.map(({ ref }) => ref.work_id) });
       executor.kill();
@@ -421,7 +430,9 @@ export function createWorker(options: WorkerOptions): Worker {
           BEGAN,
         );
     }
-    await deliveries.flush(isForced ? FORCED_RELEASE_MS : timing.flushMs);
+    const flushMs = isForced ? FORCED_RELEASE_MS : timing.flushMs;
+    await Promise.race([Promise.allSettled(spooling), sleep(clock, Math.max(flushMs, FORCED_RELEASE_MS))]);
+    await deliveries.flush(flushMs);
     isOver = true;
     beatTimer?.cancel();
     if (deliveries.waiting > 0)
@@ -463,7 +474,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return {
         state: stateOf(),
         running: [...held.values()].flatMap(({ phase, ref, workType, progress }) =>
-          phase === "delivering" ? [] : [{ work_id: ref.work_id, work_type: workType, progress }],
+          phase === "ending" || phase === "delivering" ? [] : [{ work_id: ref.work_id, work_type: workType, progress }],
         ),
         free: offer,
         slots: { total: admission.capacity.slots, free: slots },

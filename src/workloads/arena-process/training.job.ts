@@ -44,11 +44,9 @@ type About = Readonly<Record<string, string | number>>;
 async function write(job: ServedJob, made: TrainerState, steps: number, about: About): Promise<string> {
   const samples = inputsLike(job, "samples").map(({ sha256 }) => sha256);
   const origin = { samples, seed: seedOf(job), steps };
-  const [, checkpoint] = await Promise.all([
-    job.writeArtifact("model.arena", encodeModel(made.network, origin).bytes, { kind: "model", meta: about }),
-    job.writeArtifact("checkpoint.arena", encodeCheckpoint(made, origin).bytes, { kind: "checkpoint", meta: about }),
-  ]);
-  return checkpoint;
+  await job.writeArtifact("model.arena", encodeModel(made.network, origin).bytes, { kind: "model", meta: about });
+  const checkpoint = encodeCheckpoint(made, origin).bytes;
+  return job.writeArtifact("checkpoint.arena", checkpoint, { kind: "checkpoint", meta: about });
 }
 
 /** The network that knows nothing, for a config that has none yet. */

@@ -14,6 +14,8 @@ export interface ModelJob {
   returns: number;
   fence: number;
   node: string | null;
+  /** It began as it was claimed, and its holder has not said a word. */
+  unheard: boolean;
   beatBy: number;
   expiresAt: number;
   stopBy: number | null;
@@ -64,9 +66,9 @@ export class ReferenceModel {
   }
 
   add(
-    job: Omit<
+    job: Pick<
       ModelJob,
-      "state" | "attempts" | "returns" | "fence" | "node" | "beatBy" | "expiresAt" | "stopBy" | "retryAt" | "lapsed"
+      "id" | "config" | "dependsOn" | "dedup" | "maxAttempts" | "timeoutMs" | "deadline" | "preemptible"
     >,
   ) {
     const waits = job.dependsOn.some((id) => this.job(id).state !== "completed");
@@ -75,6 +77,7 @@ export class ReferenceModel {
       returns: 0,
       fence: 0,
       node: null,
+      unheard: false,
       beatBy: 0,
       expiresAt: 0,
       stopBy: null,
@@ -102,6 +105,7 @@ export class ReferenceModel {
     Object.assign(job, { state: "claimed", node, stopBy: null, lapsed: null, beatBy: now + this.#limits.silentMs });
     job.attempts += 1;
     job.fence += 1;
+    job.unheard = false;
     job.expiresAt = Math.min(now + job.timeoutMs, job.deadline ?? Number.POSITIVE_INFINITY);
   }
 
@@ -130,7 +134,7 @@ export class ReferenceModel {
   }
 
   beat(id: string, now: number): void {
-    this.job(id).beatBy = now + this.#limits.silentMs;
+    Object.assign(this.job(id), { beatBy: now + this.#limits.silentMs, unheard: false });
   }
 
   complete(id: string): void {
@@ -185,7 +189,7 @@ export class ReferenceModel {
           this.spend(job.id, job.deadline !== null && job.deadline <= now);
           if (job.state === "delayed") job.lapsed = job.attempts;
         } else if (job.stopBy !== null && job.stopBy <= now) this.lapse(job.id, "give back");
-        else if (job.beatBy <= now) this.lapse(job.id, job.state === "claimed" ? "give back" : "spend");
+        else if (job.beatBy <= now) this.lapse(job.id, job.state === "claimed" || job.unheard ? "give back" : "spend");
       }
       if (QUEUED.includes(job.state) && job.deadline !== null && job.deadline <= now)
         Object.assign(job, { state: "failed", lapsed: null });

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { champions, exportWork, iterations } from "../../../../pipeline/index.ts";
 import { createWriteSet } from "../../../../router/index.ts";
@@ -26,6 +26,7 @@ export function setAsideAt(dataDir: string, sha256: string, since: number): numb
 
 /** Turns some bits of a file around, where it lies. */
 export function flipBytes(path: string, random: ChaosWorld["random"]): void {
+  chmodSync(path, 0o600);
   const file = openSync(path, "r+");
   try {
     const { size } = fstatSync(file);
