@@ -291,16 +291,18 @@ interface JobBook {
   readonly outcome: string | null;
 }
 
-const BOOKS = `WITH told AS (SELECT payload ->> '$.work_id' AS work_id, event_type, payload ->> '$.attempts' AS attempts
+const BOOKS = `WITH orphaned AS MATERIALIZED (SELECT order_key, count(*) AS times FROM events
+    WHERE event_type = 'TASK_ORPHANED' GROUP BY order_key),
+  told AS MATERIALIZED (SELECT payload ->> '$.work_id' AS work_id, event_type, payload ->> '$.attempts' AS attempts
     FROM events WHERE event_type LIKE 'WORK_%')
   SELECT 'w' || j.seq AS work_id, j.state, j.attempts, j.fence, j.outcome,
     count(*) FILTER (WHERE t.event_type = 'WORK_COMPLETED') AS completed,
     count(*) FILTER (WHERE t.event_type = 'WORK_CLAIMED') AS claimed,
     count(*) FILTER (WHERE t.event_type = 'WORK_RETRY' AND t.attempts < j.attempts) AS retried,
     count(*) FILTER (WHERE t.event_type = 'WORK_RETRY' AND t.attempts >= j.attempts) AS given_up,
-    (SELECT count(*) FROM events o WHERE o.event_type = 'TASK_ORPHANED' AND o.order_key = 'w' || j.seq || '.' || j.fence
-      AND j.state = 'completed') AS late
-  FROM work_jobs j LEFT JOIN told t ON t.work_id = 'w' || j.seq GROUP BY j.seq`;
+    CASE j.state WHEN 'completed' THEN coalesce(max(o.times), 0) ELSE 0 END AS late
+  FROM work_jobs j LEFT JOIN told t ON t.work_id = 'w' || j.seq
+    LEFT JOIN orphaned o ON o.order_key = 'w' || j.seq || '.' || j.fence GROUP BY j.seq`;
 
 function readBooks(main: MainProcess, ids: readonly string[]): string[] {
   const db = booksOf(main);
