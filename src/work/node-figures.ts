@@ -1,4 +1,5 @@
 import type { Store } from "../router/index.ts";
+import { resultsResidual } from "./results-residual.ts";
 
 /** What a node has done in the last day. */
 export interface NodeFigures {
@@ -12,6 +13,8 @@ export interface NodeFigures {
    * fast. Null where there is nothing to compare.
    */
   readonly speed_residual: number | null;
+  /** How far its results are from those of the others in the same batches, in standard deviations. */
+  readonly results_residual: number | null;
 }
 
 interface Group {
@@ -50,6 +53,7 @@ export function nodeFigures(store: Pick<Store, "read">, nodeId: string, now: num
     busy_seconds: busyMs / 1_000,
     games_per_hour: busyMs === 0 ? null : games / (busyMs / 3_600_000),
     speed_residual: residualOf(own, groups, nodeId),
+    results_residual: resultsResidual(store, nodeId, now - DAY_MS),
   };
 }
 

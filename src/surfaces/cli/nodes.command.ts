@@ -51,6 +51,7 @@ interface NodeReport {
     readonly busy_seconds: number;
     readonly games_per_hour: number | null;
     readonly speed_residual: number | null;
+    readonly results_residual?: number | null;
   };
 }
 
@@ -90,6 +91,15 @@ const residualOf = (residual: number | null): string => {
   const percent = Math.round((Math.exp(residual) - 1) * 100);
   if (percent === 0) return ", as fast as the others";
   return `, ${Math.abs(percent)} % ${percent > 0 ? "faster" : "slower"} than the others`;
+};
+
+/** Beyond this a node's results are worth a look. */
+const STRANGE_RESULTS = 3;
+
+const resultsOf = (residual: number | null | undefined): string => {
+  if (residual == null) return "";
+  const distance = `${residual.toFixed(1)} standard deviations from the others in the same batches`;
+  return residual < STRANGE_RESULTS ? `like the others' (${distance})` : `NOT like the others' (${distance})`;
 };
 
 const outboxOf = ({ outbox }: NodeReport): string => {
@@ -134,6 +144,7 @@ function nodeDetails(node: NodeReport, shell: Pick<Shell, "paint" | "clock" | "w
         : `${plural(work.completed, "job")} done, ${number(work.failed)} failed, ${plural(work.games, "game")}` +
           `${work.games_per_hour === null ? "" : ` (${number(Math.round(work.games_per_hour))} an hour)`}${residualOf(work.speed_residual)}`,
     ],
+    ["results", resultsOf(work?.results_residual)],
   ];
   const held = jobs.map((job): Cell[] => [
     { text: `  ${printable(job.work_id)}`, paint: paint.yellow },

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { EVIDENCE, PLENTY, workWorld } from "../../test/unit/work/work-world.ts";
+import { seededRandom } from "../kernel/index.ts";
+import { chiSquareOf } from "./results-residual.ts";
+
+test("chi-square is that of the books", () => {
+  // The example of `scipy.stats.chi2_contingency`.
+  expect(chiSquareOf([10, 10, 20], [20, 20, 20])).toEqual({ chi: expect.closeTo(2.777_777_777_8, 8), degrees: 2 });
+  expect(chiSquareOf([50, 50], [500, 500])).toEqual({ chi: 0, degrees: 1 });
+});
+
+test("too few outcomes, or only one kind of them, say nothing", () => {
+  expect(chiSquareOf([4, 5], [500, 500])).toBeUndefined();
+  expect(chiSquareOf([50, 0], [500, 0])).toBeUndefined();
+});
+
+test("whose row is whose does not matter", () => {
+  const row = fc.tuple(fc.nat(500), fc.nat(500), fc.nat(500));
+  fc.assert(
+    fc.property(row, row, (a, b) => {
+      const [one, two] = [chiSquareOf(a, b), chiSquareOf(b, a)];
+      expect(one?.degrees).toBe(two?.degrees);
+      if (one !== undefined) expect(one.chi).toBeCloseTo(two!.chi, 8);
+    }),
+  );
+});
+
+/** Three nodes with 20 batches of four jobs each; who wins how often is the node's own affair. */
+async function played(shareOf: (node: string) => number) {
+  const w = workWorld();
+  onTestFinished(() => w.close());
+  const random = seededRandom(1);
+  for (let batch = 0; batch < 20; batch += 1) {
+    await w.queue.addAll(
+      Array.from({ length: 6 }, () => ({
+        work_type: "selfplay" as const,
+        config_key: "hex7_2p",
+        batch_id: `hex7_2p:${batch}:selfplay:1`,
+      })),
+    );
+    for (const node_id of ["a", "b", "c"])
+      for (const lease of await w.queue.claim({ node_id, most: 2, offer: PLENTY })) {
+        const games = 50;
+        // The share of the first seat drifts with the model, for everybody alike.
+        const first = Array.from({ length: games }, () => random.next() < shareOf(node_id) + batch / 100).filter(
+          Boolean,
+        ).length;
+        await w.queue.complete(lease, {
+          ...EVIDENCE,
+          counts: { games, samples: 1, outcome_0: 0, outcome_1: first, outcome_2: games - first },
+        });
+      }
+  }
+  return (node: string) => w.queue.figures(node).results_residual;
+}
+
+test("nodes that play alike are near each other, however the games change from batch to batch", async () => {
+  const residual = await played(() => 0.4);
+  for (const node of ["a", "b", "c"]) expect(Math.abs(residual(node)!)).toBeLessThan(3);
+  expect(residual("d")).toBeNull();
+});
+
+test("a node whose games end otherwise stands out", async () => {
+  const residual = await played((node) => (node === "b" ? 0.6 : 0.4));
+  expect(residual("b")).toBeGreaterThan(10);
+  expect(residual("b")).toBeGreaterThan(residual("a")!);
+});
