@@ -410,15 +410,20 @@ export function createWorker(options: WorkerOptions): Worker {
       }
     });
 
+  const within = async (waited: Promise<unknown>, mostMs: number): Promise<void> => {
+    const late = Promise.withResolvers<void>();
+    const timer = clock.after(mostMs, late.resolve, "hold");
+    await Promise.race([waited, late.promise]);
+    timer.cancel();
+  };
+
   const end = async (): Promise<void> => {
     stopping.abort(new Error("the worker stops"));
     const going = [...held.values()].filter((one) => !isDone(one));
     if (going.length > 0) log.info("running jobs are told to stop", { jobs: going.length, grace_ms: timing.graceMs });
     for (const one of going) one.ending.abort("shutdown" satisfies StopReason);
-    const late = Promise.withResolvers<void>();
-    const timer = clock.after(timing.graceMs + AFTER_GRACE_MS, late.resolve, "hold");
-    await Promise.race([claiming.then(() => Promise.all(runs)), late.promise, forced.promise]);
-    timer.cancel();
+    const ended = claiming.then(() => Promise.all(runs));
+    await within(Promise.race([ended, forced.promise]), timing.graceMs + AFTER_GRACE_MS);
     const stuck = [...held.values()].filter((one) => !isDone(one));
     if (stuck.length > 0) {
       log.warn("jobs that would not end are given back", { jobs: stuck.map(({ ref }) => ref.work_id) });
@@ -431,7 +436,7 @@ export function createWorker(options: WorkerOptions): Worker {
         );
     }
     const flushMs = isForced ? FORCED_RELEASE_MS : timing.flushMs;
-    await Promise.race([Promise.allSettled(spooling), sleep(clock, Math.max(flushMs, FORCED_RELEASE_MS))]);
+    await within(Promise.allSettled(spooling), Math.max(flushMs, FORCED_RELEASE_MS));
     await deliveries.flush(flushMs);
     isOver = true;
     beatTimer?.cancel();
