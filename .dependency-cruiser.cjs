@@ -1,5 +1,8 @@
-// The house: imports go down, never up; rooms on one floor never import each other. A test stands outside of the house:
-// it may look at the whole to prove a part.
+// The house: imports go down, never up; rooms on one floor never import each other; a room is entered by its index.ts.
+// A test stands outside of the house: it may look at the whole to prove a part.
+const { existsSync, readdirSync } = require("node:fs");
+const { join } = require("node:path");
+
 const floors = [
   ["kernel"],
   ["events"],
@@ -10,9 +13,32 @@ const floors = [
   ["adapters", "workloads", "surfaces"],
   ["app"],
 ];
+// Rooms of the pipeline, lowest first: each imports from those below it, through their index.ts.
+const pipeline = ["stage", "statistics", "models", "selfplay", "data", "training", "evaluation", "promotion"];
 const any = (rooms) => `^src/(${rooms.join("|")})/`;
-// A test stands outside the house: it may put parts of several floors together.
 const tests = "\\.(test|contract)\\.ts$";
+// Every folder with an index.ts is a room, the inner ones too. dependency-cruiser runs where `src` is.
+const roomsIn = (folder) =>
+  !existsSync(folder)
+    ? []
+    : readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .flatMap(({ name }) => {
+          const inner = `${folder}/${name}`;
+          return [...(existsSync(join(inner, "index.ts")) ? [inner] : []), ...roomsIn(inner)];
+        });
+// The writer's thread opens the store with the tables of all rooms and nothing else of them.
+const storeList = "^src/app/store-modules\\.ts$";
+// Words and numbers of a room, for those who must not wait until all of it is loaded; they load nothing else of it.
+const light = [
+  "^src/[^/]+/settings\\.ts$",
+  "^src/(cluster/alerts/alert|cluster/nodes/states|daemons/cause|daemons/limits|events/fields|events/instant)\\.ts$",
+  "^src/(pipeline/snapshot|pipeline/stage/stages|work/states|work/urgency)\\.ts$",
+];
+// A command is loaded by itself, so the program enters a feature by the file that is about it.
+const commands = "^src/app/commands/";
+const features = "^src/surfaces/[^/]+/(wire|[a-z.]*command)\\.ts$";
+
 module.exports = {
   forbidden: [
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
@@ -32,6 +58,36 @@ module.exports = {
           to: { path: any(floor.filter((other) => other !== room)) },
         })),
       ),
+    ...pipeline.map((room, i) => ({
+      name: `no-upward-from-pipeline-${room}`,
+      severity: "error",
+      from: { path: `^src/pipeline/${room}/`, pathNot: tests },
+      to: {
+        path: `^src/pipeline/(${[...pipeline.slice(i + 1).map((above) => `${above}/`), "[^/]+\\.ts$", "units/"].join("|")})`,
+      },
+    })),
+    ...roomsIn("src").flatMap((room) =>
+      [
+        [{ path: "^(src|tools|examples)/", pathNot: [`^${room}/`, tests, storeList, commands] }, light],
+        [{ path: commands, pathNot: tests }, [...light, features]],
+      ].map(([from, doors]) => ({
+        name: "through-index",
+        comment: `import ${room}/index.ts; what it does not list is for the room itself`,
+        severity: "error",
+        from,
+        to: { path: `^${room}/`, pathNot: ["/index\\.ts$", ...doors] },
+      })),
+    ),
+    {
+      name: "light-loads-nothing",
+      severity: "error",
+      from: { path: light, pathNot: "^src/app/" },
+      to: {
+        path: "^src/",
+        pathNot: [...light, "^src/kernel/", "/(bounds|limits)\\.ts$"],
+        dependencyTypesNot: ["type-only"],
+      },
+    },
     {
       name: "no-room-imports-the-front-door",
       severity: "error",

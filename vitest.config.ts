@@ -1,4 +1,13 @@
 import { defineConfig } from "vitest/config";
+import { patience } from "./test/support/patience.ts";
+
+/** A busy machine is slow, not wrong: limits only end what would never end by itself. */
+const limits = (testMs: number) => ({
+  testTimeout: patience(testMs),
+  hookTimeout: patience(testMs),
+  teardownTimeout: patience(30_000),
+  expect: { poll: { timeout: patience(60_000), interval: 25 } },
+});
 
 /** The tiers of `npm test`; the long and cruel ones live in `npm run soak`. */
 export default defineConfig({
@@ -7,23 +16,20 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          // A busy machine is slow, not wrong.
-          testTimeout: 60_000,
           include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/unit/**/*.test.ts", "test/support/**/*.test.ts"],
+          ...limits(180_000),
         },
       },
-      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], testTimeout: 300_000 } },
+      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], ...limits(600_000) } },
       {
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"],
           exclude: ["test/e2e/package.test.ts"],
-          testTimeout: 180_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
+          ...limits(300_000),
         },
       },
-      { test: { name: "package", include: ["test/e2e/package.test.ts"], testTimeout: 180_000, hookTimeout: 180_000 } },
+      { test: { name: "package", include: ["test/e2e/package.test.ts"], ...limits(300_000) } },
     ],
   },
 });

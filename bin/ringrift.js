@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 // Runs the program on Node 24. Started by an older one, it looks for a Node 24 beside the package and hands over to it.
 // Plain JavaScript that any Node from 18 on can read.
-import { spawn, spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, realpathSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -19,7 +18,7 @@ const program = () => {
 };
 
 /** node_modules/.bin/node of the package or of a folder above it, if it is new enough. */
-const newerNode = () => {
+const newerNode = (spawnSync) => {
   const places = [];
   for (let folder = root; ; folder = dirname(folder)) {
     places.push(join(folder, "node_modules", ".bin", "node"));
@@ -32,7 +31,7 @@ const newerNode = () => {
   });
 };
 
-const handOver = (node) => {
+const handOver = (node, spawn) => {
   const child = spawn(node, [self, ...process.argv.slice(2)], { stdio: "inherit" });
   // A terminal sends Ctrl-C to both processes by itself; sent again, it would count as a second one.
   const atTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
@@ -81,11 +80,17 @@ const keepCompiledCode = () => {
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 };
 
+const isVersion = ["--version", "-V"].includes(process.argv[2]) && process.argv.length === 3;
 if (majorOf(process.version) >= NEEDED) {
-  keepCompiledCode();
-  await import(pathToFileURL(program()).href);
+  if (isVersion) process.stdout.write(`${JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version}\n`);
+  else {
+    keepCompiledCode();
+    await import(pathToFileURL(program()).href);
+  }
 } else {
-  const node = newerNode();
+  // Only who hands over pays for it.
+  const { spawn, spawnSync } = await import("node:child_process");
+  const node = newerNode(spawnSync);
   if (node === undefined) explain();
-  else handOver(node);
+  else handOver(node, spawn);
 }

@@ -3,16 +3,76 @@
  * that carries them, and of the kernel what one needs to build and to test them.
  */
 export {
-  type BootstrapOptions,
   bootstrapCoordination,
   type Coordination,
   getBootstrapStatus,
   shutdownCoordination,
 } from "./app/bootstrap.ts";
+export type { BootstrapOptions } from "./app/bootstrap-options.ts";
 export type { BootstrapStatus, CoordinatorState, FeatureSwitches } from "./app/bootstrap-status.ts";
-export * from "./app/settings.ts";
-export * from "./daemons/index.ts";
-export * from "./events/index.ts";
+export { COORDINATOR_REGISTRY } from "./app/registry.ts";
+export { inspectSettings, readSettings, type SettingOverrides, type Settings } from "./app/settings.ts";
+export {
+  type AuditReport,
+  auditWiring,
+  checkErrorRate,
+  checkLastSuccess,
+  checkQueueDepth,
+  checkUptimeGrace,
+  createRegistry,
+  createUnitRuntime,
+  type DaemonContext,
+  type DaemonHealth,
+  type DaemonInfo,
+  DaemonManager,
+  type DaemonManagerConfig,
+  type DaemonManagerOptions,
+  type DaemonOptions,
+  type DaemonState,
+  DaemonType,
+  defineCoordinator,
+  defineDaemon,
+  definePart,
+  HealthCheckHelper,
+  type HealthState,
+  type HealthView,
+  onEach,
+  type Part,
+  type Placement,
+  type Readiness,
+  type Registry,
+  type Unit,
+  type UnitContext,
+  type UnitHealth,
+  type UnitRuntime,
+  type UnitSpec,
+  type UnitStatus,
+  unitsFor,
+  validateCriticalSubscriptions,
+} from "./daemons/index.ts";
+export {
+  type AnyRouterEvent,
+  type BuiltinRows,
+  builtinRows,
+  type Catalog,
+  type CloudEvent,
+  createCatalog,
+  DataEventType,
+  defineEvents,
+  type EventClass,
+  type EventName,
+  type EventRow,
+  EventSource,
+  fields,
+  fromCloudEvent,
+  type PayloadFor,
+  type RouterEvent,
+  type RouterEventOf,
+  type Rows,
+  toCloudEvent,
+  type Upcasters,
+  upcast,
+} from "./events/index.ts";
 export {
   type Clock,
   createLog,
@@ -28,4 +88,28 @@ export {
   type VirtualClock,
   virtualClock,
 } from "./kernel/index.ts";
-export * from "./router/index.ts";
+export type { Secret } from "./kernel/settings/index.ts";
+export {
+  type AnyEvent,
+  type ConsumeOptions,
+  type DataEvent,
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetterQueue,
+  type DurableHandler,
+  defaultRouterSettings,
+  defineTable,
+  type Emitters,
+  type EventBus,
+  EventRouter,
+  type Handler,
+  type HandlerContext,
+  type Published,
+  type PublishOptions,
+  type RouterOptions,
+  type RouterSettings,
+  type RouterStats,
+  type StateTable,
+  type Store,
+  type WriteSet,
+} from "./router/index.ts";

@@ -28,12 +28,12 @@ function build(): string {
   const compiled = spawnSync(process.execPath, [scriptOf("tsc"), "-p", join(ROOT, "tsconfig.build.json")], {
     stdio: "inherit",
   });
-  if (compiled.status !== 0) throw new OperatingError("BUILD_TYPES", "the compiler found errors, listed above");
+  if (compiled.status !== 0) throw OperatingError.internal("BUILD_TYPES", "the compiler found errors, listed above");
 
   const manifest: Manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const missing = promised(manifest).filter((path) => !existsSync(join(ROOT, path)));
   if (missing.length > 0)
-    throw new OperatingError(
+    throw OperatingError.internal(
       "BUILD_INCOMPLETE",
       `package.json promises files that were not built: ${missing.join(", ")}`,
       {
@@ -43,16 +43,17 @@ function build(): string {
 
   const built = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => /\.(js|ts)$/.test(path));
   const tests = built.filter((path) => /\.(test|contract)\.(d\.ts|js)$/.test(path));
-  if (tests.length > 0) throw new OperatingError("BUILD_TESTS", `tests are among the built files: ${tests.join(", ")}`);
+  if (tests.length > 0)
+    throw OperatingError.internal("BUILD_TESTS", `tests are among the built files: ${tests.join(", ")}`);
   const broken = built.filter(
     (path) => path.endsWith(".js") && LOOKS_FOR_SOURCE.test(readFileSync(join(dist, path), "utf8")),
   );
   if (broken.length > 0)
-    throw new OperatingError(
+    throw OperatingError.internal(
       "BUILD_SOURCE_PATH",
       `these look for a .ts file that is not published: ${broken.join(", ")}`,
       {
-        hint: "Choose the ending by that of import.meta.url, as src/adapters/sqlite/threaded-store.ts does.",
+        hint: "Name it with `moduleBeside` of the kernel, which chooses the ending by that of import.meta.url.",
       },
     );
   return `dist: ${built.filter((path) => path.endsWith(".js")).length} modules\n`;

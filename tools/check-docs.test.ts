@@ -38,7 +38,7 @@ test("the blocks of a page run in order in one place, beside what runs in the ba
     "```ts run",
     'import { z } from "zod";',
     'import { builtinRows, OperatingError } from "ringrift-coordination";',
-    'if (!(new OperatingError("CODE", "text") instanceof Error)) throw new Error("not one");',
+    'if (!(OperatingError.internal("CODE", "text") instanceof Error)) throw new Error("not one");',
     "z.string().parse(builtinRows.MODEL_PROMOTED.wire satisfies string);",
     "```",
   );

@@ -10,7 +10,6 @@
  *
  * `node tools/check-docs.ts README.md` checks just that page.
  */
-import { spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -21,16 +20,19 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import ts from "typescript";
+import { patience } from "../test/support/patience.ts";
 import { freePort } from "../test/support/process.ts";
 import { type Block, blocksOf } from "./docs/blocks.ts";
 import { brokenLinks } from "./docs/links.ts";
 import { programOf, runPage } from "./docs/run-page.ts";
 import { openWorkshop, type Workshop } from "./docs/workshop.ts";
-import { OperatingError, ROOT, reportAndExit, scriptOf } from "./parts/root.ts";
+import { OperatingError, ROOT, reportAndExit, say, untilInterrupted } from "./parts/root.ts";
+import { typeErrors } from "./parts/type-errors.ts";
 
-const LIMITS = { blockMs: 60_000, readyMs: 30_000, endMs: 15_000 };
+const LIMITS = { blockMs: patience(60_000), readyMs: patience(30_000), endMs: patience(15_000) };
 
 interface Page {
   readonly name: string;
@@ -41,7 +43,7 @@ interface Page {
 
 function pagesOf(args: readonly string[]): string[] {
   if (args.length > 0) return args.map((arg) => resolve(arg));
-  if (!existsSync(join(ROOT, "README.md"))) throw new OperatingError("README_MISSING", "there is no README.md");
+  if (!existsSync(join(ROOT, "README.md"))) throw OperatingError.internal("README_MISSING", "there is no README.md");
   const docs = existsSync(join(ROOT, "docs"))
     ? readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
     : [];
@@ -52,36 +54,33 @@ function pagesOf(args: readonly string[]): string[] {
 }
 
 /** Compiles all programs of all pages in one go, and leads each message back to its page. */
-function typeErrors(pages: readonly Page[], folder: string): string[] {
+function programErrors(pages: readonly Page[]): string[] {
   const programs = new Map<string, { page: Page; block: Block }>();
   for (const page of pages)
     for (const block of page.blocks)
       if (block.run && block.language === "ts") programs.set(programOf(page.workshop, block), { page, block });
   if (programs.size === 0) return [];
   for (const [file, { block }] of programs) writeFileSync(file, block.code);
-  const config = {
-    extends: join(ROOT, "tsconfig.json"),
-    compilerOptions: {
-      typeRoots: [join(ROOT, "node_modules", "@types")],
-      moduleDetection: "force",
-      noUnusedLocals: false,
-      noUnusedParameters: false,
-    },
-    files: [...programs.keys()],
-    include: [],
+  const changes = {
+    typeRoots: [join(ROOT, "node_modules", "@types")],
+    moduleDetection: ts.ModuleDetectionKind.Force,
+    noUnusedLocals: false,
+    noUnusedParameters: false,
   };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  const done = spawnSync(process.execPath, [scriptOf("tsc"), "-p", folder, "--pretty", "false"], {
-    cwd: folder,
-    encoding: "utf8",
+  return typeErrors([...programs.keys()], { changes }).map(({ file, line, column, text }) => {
+    const found = programs.get(file);
+    const place = found === undefined ? `${file}:${line}` : `${found.page.name}:${found.block.line + line - 1}`;
+    return `${place}:${column}: ${text}`;
   });
-  if (done.status === 0) return [];
-  return [
-    done.stdout.trimEnd().replaceAll(/^(\S+?)\((\d+),(\d+)\)/gm, (message, path, line, column) => {
-      const found = programs.get(resolve(folder, path));
-      return found === undefined ? message : `${found.page.name}:${found.block.line + Number(line) - 1}:${column}`;
-    }),
-  ];
+}
+
+/** Pages know nothing of each other, and mostly wait: as many at once as there are cores, and one more. */
+async function inLanes<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
+  const left = [...all];
+  const lane = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await run(next);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, lane));
 }
 
 async function checkDocs(folder: string, signal: AbortSignal): Promise<number> {
@@ -93,17 +92,16 @@ async function checkDocs(folder: string, signal: AbortSignal): Promise<number> {
     const workshop = openWorkshop(place, Object.keys(dependencies), await freePort());
     pages.push({ name: relative(ROOT, file), file, blocks: blocksOf(readFileSync(file, "utf8")), workshop });
   }
-  const say = (text: string) => void process.stdout.write(`${text}\n`);
   const problems = pages.flatMap(({ name, file, blocks }) => [
     ...blocks.filter(({ problem }) => problem !== undefined).map(({ line, problem }) => `${name}:${line}: ${problem}`),
     ...brokenLinks(file, ROOT),
   ]);
-  problems.push(...typeErrors(pages, folder));
+  problems.push(...programErrors(pages));
   for (const problem of problems) say(problem);
   let ran = 0;
   const skipped: string[] = [];
-  for (const { name, blocks, workshop } of pages) {
-    if (signal.aborted) throw new OperatingError("INTERRUPTED", "interrupted");
+  await inLanes(pages, async ({ name, blocks, workshop }) => {
+    if (signal.aborted) throw OperatingError.internal("INTERRUPTED", "interrupted");
     const result = await runPage(name, blocks, workshop, LIMITS, signal);
     for (const problem of result.problems) say(problem);
     for (const each of result.skipped) say(`SKIPPED ${each}`);
@@ -111,7 +109,7 @@ async function checkDocs(folder: string, signal: AbortSignal): Promise<number> {
     ran += result.ran;
     problems.push(...result.problems);
     skipped.push(...result.skipped);
-  }
+  });
   if (ran === 0) problems.push("no block was run");
   if (process.env.CI === "true") problems.push(...skipped);
   say(`${ran} blocks run in ${pages.length} pages, ${problems.length} problems, ${skipped.length} skipped`);
@@ -120,10 +118,9 @@ async function checkDocs(folder: string, signal: AbortSignal): Promise<number> {
 
 await reportAndExit(async () => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "ringrift-docs-"));
-  const interrupt = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt.abort());
+  const signal = untilInterrupted();
   try {
-    return await checkDocs(folder, interrupt.signal);
+    return await checkDocs(folder, signal);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

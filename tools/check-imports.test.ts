@@ -54,6 +54,42 @@ test("an import up, of a sibling, in a circle, of the front door or of a tool th
   ]);
 });
 
+test("an import around a room's index.ts is found, from its neighbours in the same room too, but not from a test", () => {
+  const { problems } = checkImports(
+    house({
+      ...SOUND,
+      "work/queue.ts": "export const queue = 1;",
+      "app/around.ts": `import "../work/queue.ts";`,
+      "app/around.test.ts": `import "../work/queue.ts";`,
+      "app/store-modules.ts": `import "../work/queue.ts";`,
+      "work/inner/index.ts": "export const inner = 1;",
+      "work/inner/secret.ts": `import "../queue.ts";`,
+      "work/aside.ts": `import "./inner/secret.ts"; import "./inner/index.ts";`,
+    }),
+    5,
+  );
+  expect(problems.toSorted()).toEqual([
+    "through-index: src/app/around.ts -> src/work/queue.ts",
+    "through-index: src/work/aside.ts -> src/work/inner/secret.ts",
+  ]);
+});
+
+test("folders that import each other in a circle are found where no file does", () => {
+  const { problems } = checkImports(
+    house({
+      ...SOUND,
+      "work/left/one.ts": `import "../right/two.ts";`,
+      "work/left/three.ts": "export const three = 3;",
+      "work/right/two.ts": "export const two = 2;",
+      "work/right/four.ts": `import "../left/three.ts";`,
+    }),
+    5,
+  );
+  expect(problems).toEqual([
+    "no-cycles-between-folders: in src/work: src/work/left/one.ts -> src/work/right/two.ts; src/work/right/four.ts -> src/work/left/three.ts",
+  ]);
+});
+
 test("a blind cruise and a room without a floor are found", () => {
   expect(checkImports(house({ ...SOUND, "attic/index.ts": "export const box = 1;" }), 8).problems).toEqual([
     "saw 7 modules, fewer than 8: is it blind?",

@@ -1,10 +1,11 @@
 /** `npm test`: everything that must hold before a change lands, step by step, with what failed and how to run just that. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
-import { parseArgs } from "node:util";
-import { didYouMean, messageOf } from "../src/kernel/index.ts";
-import { OperatingError, ROOT, reportAndExit } from "./parts/root.ts";
+import { didYouMean } from "../src/kernel/index.ts";
+import { SLOWNESS } from "../test/support/patience.ts";
+import { OperatingError, ROOT, readArguments, reportAndExit, say, untilInterrupted } from "./parts/root.ts";
 import { runCommand } from "./parts/run-command.ts";
+import { measureSpeed, slownessOf } from "./parts/slowness.ts";
 import { type Step, steps } from "./parts/steps.ts";
 
 const LOGS = join(ROOT, ".check");
@@ -17,6 +18,9 @@ const USAGE = `Usage: node tools/check.ts [options]
   --help        this text
 
 With CI=true a skipped test is a failure. The whole output of each step is kept in .check/.
+
+Limits of time are those of a quiet machine with two cores. How slow this one is just now is measured before each step and
+multiplies them; ${SLOWNESS}=4 in the environment says it is at least so slow.
 `;
 
 interface Result {
@@ -24,25 +28,13 @@ interface Result {
   readonly ok: boolean;
 }
 
-const say = (text: string) => void process.stdout.write(`${text}\n`);
-
-const parse = () => {
-  try {
-    return parseArgs({
-      options: { only: { type: "string" }, list: { type: "boolean" }, help: { type: "boolean" } },
-    }).values;
-  } catch (thrown) {
-    throw new OperatingError("USAGE", messageOf(thrown), { cause: thrown, hint: "Try --help." });
-  }
-};
-
 function pick(only: string | undefined): readonly Step[] {
   if (only === undefined) return steps;
   const known = steps.map(({ name }) => name);
   const names = only.split(",").map((name) => name.trim());
   for (const name of names)
     if (!known.includes(name))
-      throw new OperatingError("USAGE_STEP", `there is no step '${name}'.${didYouMean(name, known)}`, {
+      throw OperatingError.invalid("USAGE_STEP", `there is no step '${name}'.${didYouMean(name, known)}`, {
         hint: `There are: ${known.join(", ")}.`,
       });
   return steps.filter(({ name }) => names.includes(name));
@@ -61,25 +53,33 @@ function grouped(all: readonly Step[]): Step[][] {
 
 const lastLine = (output: string): string => output.trimEnd().split("\n").at(-1)?.trim() ?? "";
 
-async function run(step: Step, strict: boolean, signal: AbortSignal): Promise<Result> {
+interface Circumstances {
+  readonly strict: boolean;
+  /** What every limit is multiplied by. */
+  readonly slow: number;
+  readonly signal: AbortSignal;
+}
+
+async function run(step: Step, { strict, slow, signal }: Circumstances): Promise<Result> {
   const logFile = join(LOGS, `${step.name}.log`);
   const reportFile = join(LOGS, `${step.name}.json`);
   rmSync(reportFile, { force: true });
   say(`...  ${step.name}: ${step.about}`);
   const startMs = performance.now();
+  const timeoutMs = step.timeoutMs * slow;
   const { code, output, ended } = await runCommand({
     file: process.execPath,
     args: step.args(reportFile),
     cwd: ROOT,
-    env: { ...process.env, NO_COLOR: "1" },
-    timeoutMs: step.timeoutMs,
+    env: { ...process.env, NO_COLOR: "1", [SLOWNESS]: String(slow) },
+    timeoutMs,
     signal,
     logFile,
   });
   const took = `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
   const verdict = step.judge?.(reportFile, strict);
   const problems = [...(verdict?.problems ?? [])];
-  if (ended === "timeout") problems.push(`it did not end within ${step.timeoutMs / 60_000} minutes`);
+  if (ended === "timeout") problems.push(`it did not end within ${(timeoutMs / 60_000).toFixed(0)} minutes`);
   else if (ended === "interrupted") problems.push("it was interrupted");
   else if (code !== 0 && problems.length === 0) problems.push(`exit code ${code}`);
   const ok = problems.length === 0;
@@ -101,7 +101,8 @@ async function run(step: Step, strict: boolean, signal: AbortSignal): Promise<Re
 }
 
 async function check(): Promise<number> {
-  const { only, list, help } = parse();
+  const options = { only: { type: "string" }, list: { type: "boolean" }, help: { type: "boolean" } } as const;
+  const { only, list, help } = readArguments({ options }).values;
   if (help) say(USAGE.trimEnd());
   if (list) for (const { name, about } of steps) say(`${name.padEnd(14)} ${about}`);
   if (help || list) return 0;
@@ -109,22 +110,27 @@ async function check(): Promise<number> {
   const strict = process.env.CI === "true";
   mkdirSync(LOGS, { recursive: true });
 
-  const interrupt = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupt.abort());
+  const signal = untilInterrupted();
   const startMs = performance.now();
   const results: Result[] = [];
+  // Others may come and go while this runs; the load of the last minute is ours from the second step on.
+  let slow = Math.max(slownessOf(measureSpeed()), Number(process.env[SLOWNESS] ?? 1));
+  if (slow > 1)
+    say(`this machine takes ${slow} times as long as a quiet one with two cores; limits are as much longer`);
   for (const group of grouped(picked)) {
-    if (interrupt.signal.aborted) break;
-    results.push(...(await Promise.all(group.map((step) => run(step, strict, interrupt.signal)))));
+    if (signal.aborted) break;
+    slow = Math.max(slow, slownessOf({ ...measureSpeed(), load: 0 }));
+    const circumstances = { strict, slow, signal };
+    results.push(...(await Promise.all(group.map((step) => run(step, circumstances)))));
   }
 
   const failed = results.filter(({ ok }) => !ok).map(({ step }) => step.name);
   say("");
   for (const name of failed) say(`failed: ${name.padEnd(14)} again: node tools/check.ts --only ${name}`);
-  if (interrupt.signal.aborted) say(`interrupted: ${picked.length - results.length} steps did not run`);
+  if (signal.aborted) say(`interrupted: ${picked.length - results.length} steps did not run`);
   say(`${((performance.now() - startMs) / 1000).toFixed(1)} s`);
   say(`${results.length - failed.length} passed, ${failed.length} failed`);
-  return failed.length === 0 && !interrupt.signal.aborted ? 0 : 1;
+  return failed.length === 0 && !signal.aborted ? 0 : 1;
 }
 
 await reportAndExit(check);

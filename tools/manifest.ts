@@ -32,7 +32,7 @@ export function restore(folder: string): void {
   const text = readFileSync(original, "utf8");
   const present = readFileSync(manifest, "utf8");
   if (present !== published(text) && present !== text)
-    throw new OperatingError("MANIFEST_CHANGED", "package.json was edited while it was stripped for packing", {
+    throw OperatingError.conflict("MANIFEST_CHANGED", "package.json was edited while it was stripped for packing", {
       hint: "Carry the edit over into package.json.original, rename that to package.json, and pack again.",
     });
   renameSync(original, manifest);
@@ -53,6 +53,6 @@ if (isProgram(import.meta.url))
     const verb = process.argv[2];
     if (verb === "strip") strip(ROOT);
     else if (verb === "restore") restore(ROOT);
-    else throw new OperatingError("USAGE", "say 'strip' or 'restore'");
+    else throw OperatingError.invalid("USAGE", "say 'strip' or 'restore'");
     return 0;
   });

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "nod
 import { dirname, join, relative } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { owned } from "../test/support/process.ts";
-import { namesOf, type Plan } from "./new-unit/text.ts";
+import { namesOf, type Plan, unitText } from "./new-unit/text.ts";
 import { formatUnit, planOf, writeUnit } from "./new-unit.ts";
 import { ROOT, scriptOf } from "./parts/root.ts";
 
@@ -64,13 +64,17 @@ describe("a new unit", () => {
     );
     const files = [...coordinator, ...daemon];
     expect(files.map((file) => relative(folder, file))).toEqual([
-      "src/daemons/game-counter.coordinator.ts",
-      "src/daemons/game-counter.coordinator.test.ts",
-      "src/daemons/tidy.daemon.ts",
-      "src/daemons/tidy.daemon.test.ts",
+      "src/daemons/units/game-counter/game-counter.unit.ts",
+      "src/daemons/units/game-counter/game-counter.unit.test.ts",
+      "src/daemons/units.ts",
+      "src/daemons/units/tidy-daemon/tidy-daemon.unit.ts",
+      "src/daemons/units/tidy-daemon/tidy-daemon.unit.test.ts",
+      "src/daemons/units.ts",
     ]);
+    expect(readFileSync(join(folder, "src/daemons/units.ts"), "utf8")).toMatch(/gameCounter\(\),\n *tidyDaemon\(\),\n/);
     formatUnit(files, folder);
-    expect(compile(folder, files)).toEqual({ code: 0, output: "" });
+    // The registry, too: what the new units hear somebody emits.
+    expect(compile(folder, [...files, join(folder, "src/app/registry.ts")])).toEqual({ code: 0, output: "" });
     expect(run(folder, "biome", ["ci", ...files]).code).toBe(0);
 
     const tests = ["run", "--project", "unit", ...files.filter((file) => file.endsWith(".test.ts"))];
@@ -102,19 +106,31 @@ describe("a new unit", () => {
 
   test("is named as the house names things", () => {
     expect(namesOf(plan("quality_monitor_daemon", "--kind", "daemon"))).toEqual({
-      file: "quality-monitor.daemon",
+      file: "quality-monitor-daemon",
       factory: "qualityMonitorDaemon",
     });
-    expect(namesOf(plan("x", "--hears", "ERROR"))).toEqual({ file: "x.coordinator", factory: "xCoordinator" });
+    expect(namesOf(plan("x", "--hears", "ERROR"))).toEqual({ file: "x", factory: "x" });
+  });
+
+  test("says what is missing of its wiring: whom it awaits, and who is to hear it", () => {
+    const silent = plan("x", "--hears", "LEADER_ELECTED,HOST_ONLINE", "--emits", "TRAINING_LOSS_TREND,HOST_OFFLINE");
+    expect(silent).toMatchObject({ awaits: ["LEADER_ELECTED"], unheard: ["TRAINING_LOSS_TREND"] });
+    expect(unitText(silent)).toMatch(/unheard: \{\n *TRAINING_LOSS_TREND: .*\n.*\n *awaits: \{\n *LEADER_ELECTED: /);
   });
 
   test("overwrites nothing", () => {
     const folder = owned(onTestFinished).folder();
     mkdirSync(join(folder, "src", "daemons"), { recursive: true });
+    mkdirSync(join(folder, "src", "sync"));
+    writeFileSync(
+      join(folder, "src", "daemons", "units.ts"),
+      "export const daemonsUnits = () =>\n  [\n  ] as const;\n",
+    );
     const wanted = plan("x", "--hears", "ERROR");
     writeUnit(wanted, folder);
     expect(() => writeUnit(wanted, folder)).toThrow(/is there already/);
     expect(() => writeUnit({ ...wanted, room: "work" }, folder)).toThrow(/no room src\/work yet/);
+    expect(() => writeUnit({ ...wanted, room: "sync" }, folder)).toThrow(/src\/sync has no units.ts yet/);
   });
 
   test.each<[string[], RegExp]>([

@@ -5,19 +5,20 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readVersion } from "../src/app/version.ts";
-import { asyncApiDocument, builtinRows, printReference } from "../src/events/index.ts";
+import { asyncApiDocument, builtinRows } from "../src/events/index.ts";
 import { allRoutes, openApiDocument } from "../src/surfaces/index.ts";
-import { ROOT, reportAndExit } from "./parts/root.ts";
+import { ROOT, reportAndExit, say } from "./parts/root.ts";
 import { shortDiff } from "./parts/short-diff.ts";
-import { printAuditPage } from "./reference/audit.ts";
+import { printAuditPage, printWiring } from "./reference/audit.ts";
 import { printCommands } from "./reference/cli.ts";
 import { errorsIn, printErrors } from "./reference/errors.ts";
+import { printReference } from "./reference/events.ts";
 import { printRoutes } from "./reference/http.ts";
 import { printSettings } from "./reference/settings.ts";
 
 interface Page {
   readonly file: string;
-  readonly print: () => string;
+  readonly print: () => string | Promise<string>;
 }
 
 /** A new page is a new row. */
@@ -35,20 +36,20 @@ const pages: readonly Page[] = [
   { file: "cli.md", print: printCommands },
   { file: "settings.md", print: printSettings },
   { file: "audit.md", print: printAuditPage },
+  { file: "wiring.json", print: printWiring },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];
 
 const folder = join(ROOT, "docs", "reference");
 
-function write(): number {
+async function write(): Promise<number> {
   mkdirSync(folder, { recursive: true });
-  for (const { file, print } of pages) writeFileSync(join(folder, file), print());
-  process.stdout.write(`${pages.length} pages printed\n`);
+  for (const { file, print } of pages) writeFileSync(join(folder, file), await print());
+  say(`${pages.length} pages printed`);
   return 0;
 }
 
-function check(): number {
-  const say = (text: string) => void process.stdout.write(`${text}\n`);
+async function check(): Promise<number> {
   const stray = (existsSync(folder) ? readdirSync(folder) : []).filter(
     (name) => !pages.some(({ file }) => file === name),
   );
@@ -57,7 +58,7 @@ function check(): number {
   let wrong = stray.length;
   for (const { file, print } of pages) {
     const path = join(folder, file);
-    const printed = print();
+    const printed = await print();
     const stored = existsSync(path) ? readFileSync(path, "utf8") : undefined;
     if (stored === printed) continue;
     wrong += 1;

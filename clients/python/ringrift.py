@@ -900,6 +900,8 @@ class Subscription:
                     # Asked to close the session, the main process says why it is gone; or else the stream broke.
                     self._channel.send("DELETE", base)
                     raise Unavailable("STREAM_ENDED", "the stream of events ended")
+                if isinstance(item, dict) and "ended" in item:
+                    raise Unavailable(item["ended"]["code"], item["ended"]["detail"])
                 if item is not _WAKE:
                     self._handle(item, answers, failed_at)
             answers.drain()

@@ -1,8 +1,8 @@
 import {
-  COORDINATOR_REGISTRY,
   type CoordinatorEntry,
-  type CoordinatorFeature,
   coordinatorLayers,
+  coordinatorsAmong,
+  type Feature,
   isPlaceholder,
   openCoordinators,
   type Unit,
@@ -10,7 +10,7 @@ import {
 } from "../daemons/index.ts";
 
 /** Switches by feature; what is not named is on. */
-export type FeatureSwitches = Partial<Readonly<Record<CoordinatorFeature, boolean>>>;
+export type FeatureSwitches = Partial<Readonly<Record<Feature, boolean>>>;
 
 export interface CoordinatorState {
   readonly layer: number;
@@ -55,7 +55,7 @@ export interface StatusFacts {
 }
 
 function stateOf(entry: CoordinatorEntry, { outcomes, leftOut }: StatusFacts): CoordinatorState {
-  const { name, layer, pattern, delegatesTo = null } = entry;
+  const { name, layer, pattern, delegatesTo } = entry;
   const answeredBy = pattern === "SKIP" ? null : (delegatesTo ?? name);
   const outcome = outcomes.find((one) => one.name === answeredBy);
   const left_out = leftOut.get(name) ?? (answeredBy === null ? null : (leftOut.get(answeredBy) ?? null));
@@ -73,8 +73,8 @@ function stateOf(entry: CoordinatorEntry, { outcomes, leftOut }: StatusFacts): C
 
 export function bootstrapStatus(facts: StatusFacts): BootstrapStatus {
   const { profile, startedAt, completedAt, units, outcomes } = facts;
-  const states = COORDINATOR_REGISTRY.map((entry) => [entry.name, stateOf(entry, facts)] as const);
-  const coordinators = new Set<string>(COORDINATOR_REGISTRY.map(({ name }) => name));
+  const states = coordinatorsAmong(units).map((entry) => [entry.name, stateOf(entry, facts)] as const);
+  const coordinators = new Set(states.map(([name]) => name));
   return {
     initialized: completedAt !== null,
     profile,
@@ -103,8 +103,8 @@ export function chooseUnits(
   enable: FeatureSwitches,
 ): { readonly chosen: string[]; readonly leftOut: Map<string, string> } {
   const leftOut = new Map<string, string>();
-  for (const { name, feature } of COORDINATOR_REGISTRY)
-    if (enable[feature] === false) leftOut.set(name, `the feature '${feature}' is switched off`);
+  for (const { name, feature } of units)
+    if (feature !== null && enable[feature] === false) leftOut.set(name, `the feature '${feature}' is switched off`);
   const chosen: string[] = [];
   for (const unit of units) {
     if (leftOut.has(unit.name)) continue;

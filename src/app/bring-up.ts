@@ -15,45 +15,32 @@ export interface BringUpOptions {
   readonly problems: () => readonly string[];
 }
 
-/** The units of a process on their way up, layer by layer, and down again. */
-export interface BringUp {
-  /** Brings up what is switched on and not up yet. Errors are collected by unit; only a broken plan throws. */
-  start(enable?: FeatureSwitches): Promise<BootstrapStatus>;
-  status(): BootstrapStatus;
-  /** Says that the units end in order, so that their silence is no loss. */
-  sayGoodbye(reason: string): Promise<void>;
-}
-
 const SOURCE = "bootstrap";
 /** At the end of a process a disk in trouble is not waited for longer than this. */
 const GOODBYE_MS = 1_000;
 
-type Word = {
-  [N in
-    | "COORDINATOR_HEALTHY"
-    | "COORDINATOR_INIT_FAILED"
-    | "COORDINATOR_SHUTDOWN"
-    | "STARTUP_STATE_VALIDATED"]: readonly [N, PayloadFor<N>];
-}["COORDINATOR_HEALTHY" | "COORDINATOR_INIT_FAILED" | "COORDINATOR_SHUTDOWN" | "STARTUP_STATE_VALIDATED"];
+type Emitted = "COORDINATOR_HEALTHY" | "COORDINATOR_INIT_FAILED" | "COORDINATOR_SHUTDOWN" | "STARTUP_STATE_VALIDATED";
+type Emission = { [N in Emitted]: readonly [N, PayloadFor<N>] }[Emitted];
 
-export function createBringUp(options: BringUpOptions): BringUp {
+/** The units of a process on their way up, layer by layer, and down again. */
+export function createBringUp(options: BringUpOptions) {
   const { registry, units, router, clock, log, profile } = options;
   const { nodeId } = router;
   const startedAt = clock.now();
   let completedAt: number | null = null;
   let switches: FeatureSwitches = {};
   let leftOut: ReadonlyMap<string, string> = new Map();
-  /** What was said of each unit last: it is said again only when it changes. */
-  const said = new Map<string, string | null>();
+  /** What was emitted of each unit last: it is emitted again only when it changes. */
+  const emitted = new Map<string, string | null>();
 
-  const say = async (words: readonly Word[]): Promise<void> => {
-    const known = words.filter(([type]) => router.catalog.row(type) !== undefined);
+  const emit = async (all: readonly Emission[]): Promise<void> => {
+    const known = all.filter(([type]) => router.catalog.row(type) !== undefined);
     await router.publishAll(
       known.map(([type, payload]) => router.prepare(type, payload, { source: SOURCE }, "strict")),
     );
   };
 
-  const wordFor = ({ name, layer, error }: UnitOutcome): Word => {
+  const emissionOf = ({ name, layer, error }: UnitOutcome): Emission => {
     const about = { coordinator_name: name, node_id: nodeId };
     const { hears = [] } = registry.units.find((unit) => unit.name === name) ?? {};
     return error === null
@@ -61,18 +48,17 @@ export function createBringUp(options: BringUpOptions): BringUp {
       : ["COORDINATOR_INIT_FAILED", { ...about, error: error.slice(0, 2_000), layer }];
   };
 
-  const tell = async (): Promise<void> => {
-    const news = units.outcomes().filter(({ name, error }) => !said.has(name) || said.get(name) !== error);
-    const problems = [...units.outcomes().flatMap(({ name, error }) => (error === null ? [] : [`${name}: ${error}`]))];
-    problems.push(...options.problems());
-    await say([
-      ...news.map(wordFor),
+  const emitStart = async (): Promise<void> => {
+    const news = units.outcomes().filter(({ name, error }) => !emitted.has(name) || emitted.get(name) !== error);
+    const problems = [...status().errors, ...options.problems()];
+    await emit([
+      ...news.map(emissionOf),
       [
         "STARTUP_STATE_VALIDATED",
         { node_id: nodeId, passed: problems.length === 0, problems: problems.map((text) => text.slice(0, 2_000)) },
       ],
     ]);
-    for (const { name, error } of news) said.set(name, error);
+    for (const { name, error } of news) emitted.set(name, error);
   };
 
   const status = () =>
@@ -86,7 +72,8 @@ export function createBringUp(options: BringUpOptions): BringUp {
     });
 
   return {
-    async start(enable = {}) {
+    /** Brings up what is switched on and not up yet. Errors are collected by unit; only a broken plan throws. */
+    async start(enable: FeatureSwitches = {}): Promise<BootstrapStatus> {
       switches = { ...switches, ...enable };
       const plan = chooseUnits(registry.units, profile, switches);
       const here = new Set(registry.units.map(({ name }) => name));
@@ -99,20 +86,23 @@ export function createBringUp(options: BringUpOptions): BringUp {
       leftOut = plan.leftOut;
       await units.start(plan.chosen);
       completedAt = clock.now();
-      await tell().catch((thrown: unknown) => log.error("the start was not told", { error: messageOf(thrown) }));
+      await emitStart().catch((thrown: unknown) => log.error("the start was not told", { error: messageOf(thrown) }));
       return status();
     },
     status,
-    async sayGoodbye(reason) {
+    /** Emits that the units end in order, so that their silence is no loss. */
+    async emitEnd(reason: string): Promise<void> {
       const up = units.outcomes().filter(({ subscribed }) => subscribed);
       const waiting = new AbortController();
-      const words = up.map(
-        ({ name }): Word => ["COORDINATOR_SHUTDOWN", { coordinator_name: name, node_id: nodeId, reason }],
+      const ends = up.map(
+        ({ name }): Emission => ["COORDINATOR_SHUTDOWN", { coordinator_name: name, node_id: nodeId, reason }],
       );
       await Promise.race([
-        say(words).catch((thrown: unknown) => log.warn("the end was not told", { error: messageOf(thrown) })),
+        emit(ends).catch((thrown: unknown) => log.warn("the end was not told", { error: messageOf(thrown) })),
         sleep(clock, GOODBYE_MS, waiting.signal),
       ]).finally(() => waiting.abort());
     },
   };
 }
+
+export type BringUp = ReturnType<typeof createBringUp>;

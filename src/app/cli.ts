@@ -3,11 +3,11 @@ import { realpathSync } from "node:fs";
 import { userInfo } from "node:os";
 import { fileURLToPath } from "node:url";
 import { systemClock, systemRandom } from "../kernel/index.ts";
-import type { CliPorts } from "./commands/program.ts";
+import type { CliPorts } from "./commands/commands.ts";
 import { runCli } from "./commands/run.ts";
 import { openTerminal } from "./commands/terminal.ts";
 
-export { type CliPorts, createProgram } from "./commands/program.ts";
+export { createProgram } from "./commands/program.ts";
 export { runCli } from "./commands/run.ts";
 
 const userName = (): string => {

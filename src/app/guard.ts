@@ -5,7 +5,7 @@ import { translateFault } from "../adapters/sqlite/faults.ts";
 import { isOperatingError, OperatingError } from "../kernel/index.ts";
 import { ENDPOINT_FILE, findEndpoint } from "../surfaces/index.ts";
 import { findHolder, holdsLock } from "./commands/own-process.ts";
-import { ownFile } from "./own-file.ts";
+import { makePrivateFile } from "./private-file.ts";
 
 /** Whoever has the lock, by its address, or by its number alone while it is still starting. */
 function holderOf(dataDir: string): string {
@@ -24,7 +24,7 @@ export function guardDataDir(dataDir: string): { release(): void } {
   const path = join(dataDir, "main.lock");
   let lock: DatabaseSync;
   try {
-    lock = new DatabaseSync(ownFile(path));
+    lock = new DatabaseSync(makePrivateFile(path));
   } catch (thrown) {
     throw translateFault(thrown);
   }
@@ -34,7 +34,7 @@ export function guardDataDir(dataDir: string): { release(): void } {
     lock.close();
     const fault = translateFault(cause);
     if (!isOperatingError(fault, "STORE_LOCKED")) throw fault;
-    throw new OperatingError("ALREADY_RUNNING", `the data folder ${dataDir} is in use by ${holderOf(dataDir)}`, {
+    throw OperatingError.conflict("ALREADY_RUNNING", `the data folder ${dataDir} is in use by ${holderOf(dataDir)}`, {
       cause,
       hint: "Stop the first one, or choose another folder with RINGRIFT_DATA_DIR.",
     });

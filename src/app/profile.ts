@@ -1,13 +1,16 @@
-import { daemonProfiles, type Unit } from "../daemons/index.ts";
+import { PROFILES, type Unit } from "../daemons/index.ts";
 import { didYouMean, OperatingError } from "../kernel/index.ts";
 
-/** The members of a profile: its units, and all that the user brought. */
-export function profileOf(name: string, own: readonly Unit[]): { name: string; members: string[] } {
-  const profiles = Object.keys(daemonProfiles);
-  if (!profiles.includes(name))
-    throw new OperatingError("UNKNOWN_PROFILE", `there is no profile '${name}'.${didYouMean(name, profiles)}`, {
-      hint: `There are: ${profiles.join(", ")}.`,
+/** The members of a profile: the units that name it, and all that the user brought. */
+export function profileOf(
+  name: string,
+  units: readonly Unit[],
+  own: readonly Unit[],
+): { name: string; members: string[] } {
+  if (!(PROFILES as readonly string[]).includes(name))
+    throw OperatingError.notFound("UNKNOWN_PROFILE", `there is no profile '${name}'.${didYouMean(name, PROFILES)}`, {
+      hint: `There are: ${PROFILES.join(", ")}.`,
     });
-  const members: readonly string[] = daemonProfiles[name as keyof typeof daemonProfiles];
-  return { name, members: [...members, ...own.map((unit) => unit.name)] };
+  const members = units.filter(({ profiles }) => (profiles as readonly string[]).includes(name));
+  return { name, members: [...members, ...own].map((unit) => unit.name) };
 }

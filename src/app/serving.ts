@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type { HttpSurfacePort } from "../daemons/index.ts";
 import { type Clock, type Log, messageOf, type Random } from "../kernel/index.ts";
 import {
+  allRoutes,
   type ControlPorts,
   createAccess,
   createApi,
@@ -23,18 +24,8 @@ export interface ServingOptions {
   readonly ports: Omit<ControlPorts, "clock" | "log" | "tokens" | "writes">;
 }
 
-export interface Serving {
-  readonly surface: Surface;
-  /** What `http_server` keeps up. */
-  readonly kept: HttpSurfacePort;
-  /** Ends the endless answers in good order. */
-  endStreams(): void;
-  /** Shuts the doors; what still waits to be recorded is. */
-  close(): Promise<void>;
-}
-
 /** Puts the control surface together; its doors are still shut. */
-export function serveControl(options: ServingOptions): Serving {
+export function serveControl(options: ServingOptions) {
   const { settings, clock, random, log, localToken } = options;
   const { store, metrics } = options.ports;
   const { api, port } = settings;
@@ -55,12 +46,13 @@ export function serveControl(options: ServingOptions): Serving {
     metrics,
     nodes: ports.nodes?.gate,
   });
-  const { app, endStreams } = createApi({ ports, access, limits, random });
+  const { app, endStreams } = createApi({ routes: allRoutes, ports, access, limits, random });
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = api;
   const surface: Surface = createSurface({
     socketPath: options.socketPath,
     host: api.host,
     port,
-    tls: api.tls,
+    tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     clock,
     random,
     log,
@@ -68,15 +60,18 @@ export function serveControl(options: ServingOptions): Serving {
   });
   return {
     surface,
+    /** Ends the endless answers in good order. */
     endStreams,
-    async close() {
+    /** Shuts the doors; what still waits to be recorded is. */
+    async close(): Promise<void> {
       await surface.close();
       await writes.flush();
     },
+    /** What `http_server` keeps up. */
     kept: {
       check: () => surface.check(),
       reopen: (door) => surface.reopen(door),
       sample: (nodeId, values) => metrics.sample(nodeId, values),
-    },
+    } satisfies HttpSurfacePort as HttpSurfacePort,
   };
 }

@@ -1,10 +1,12 @@
-import { clusterModule } from "../cluster/cluster-module.ts";
-import { maintenanceModule } from "../daemons/store-chores.ts";
-import { evaluationModule, modelsModule, pipelineModule } from "../pipeline/index.ts";
+import { clusterModule } from "../cluster/tables.ts";
+import { maintenanceModule } from "../daemons/units/maintenance/store-chores.ts";
+import { evaluationModule } from "../pipeline/evaluation/tables.ts";
+import { modelsModule } from "../pipeline/models/tables.ts";
+import { pipelineModule } from "../pipeline/tables.ts";
 import { journalModule, type StoreModule, stateModule } from "../router/index.ts";
-import { apiModule } from "../surfaces/http/api-store.ts";
-import { syncModule } from "../sync/index.ts";
-import { workModule } from "../work/store-module.ts";
+import { apiModule } from "../surfaces/tables.ts";
+import { syncModule } from "../sync/tables.ts";
+import { workModule } from "../work/tables.ts";
 
 /** The rooms' tables and operations, in the order their migrations run. The writer's thread imports this list. */
 export const storeModules: readonly StoreModule[] = [

@@ -1,4 +1,4 @@
-import {
+import fs, {
   existsSync,
   lstatSync,
   mkdtempSync,
@@ -8,6 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -42,4 +43,22 @@ test("a token is not written to where a link points", () => {
   readToken(dataDir);
   expect(existsSync(join(dataDir, "elsewhere"))).toBe(false);
   expect(lstatSync(join(dataDir, "token")).isFile()).toBe(true);
+});
+
+test("a token that was made is on the disk, and so is its name in the folder", () => {
+  const dataDir = folder();
+  const flushed: string[] = [];
+  const { fsyncSync } = fs;
+  fs.fsyncSync = (file) => {
+    flushed.push(fs.fstatSync(file).isDirectory() ? "folder" : "file");
+    fsyncSync(file);
+  };
+  syncBuiltinESMExports();
+  try {
+    readToken(dataDir);
+  } finally {
+    fs.fsyncSync = fsyncSync;
+    syncBuiltinESMExports();
+  }
+  expect(flushed).toEqual(["file", "folder"]);
 });

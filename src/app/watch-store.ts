@@ -9,7 +9,10 @@ export function watchStore(store: Store, log: Log): Promise<OperatingError> {
     log.error("the store refuses to commit; publishing is refused until it recovers", { ...fault });
     if (fault.code === "STORE_GONE")
       resolve(
-        new OperatingError("STORE_GONE", fault.message, { hint: "Start the process again; the journal is safe." }),
+        OperatingError.internal("STORE_GONE", fault.message, {
+          status: 503,
+          hint: "Start the process again; the journal is safe.",
+        }),
       );
   });
   return promise;

@@ -20,166 +20,69 @@
  * (dead letters, back to their own consumer and to nobody else), `daemon_control` (cluster events become holds on daemons),
  * `daemon_watchdog` (silent, stuck and late units), `maintenance` (the database file, the logs, what only grows). A thread watches the main loop and names what blocks it.
  */
-export { type AuditedUnit, type AuditOptions, type AuditReport, type AuditTotals, auditWiring } from "./audit.ts";
-export { type AuditBaseline, auditBaseline, baselineOf } from "./audit-baseline.ts";
-export { CONTROL_EVENTS, type ControlEvent, type Reaction, reactionsTo } from "./control-reactions.ts";
-export {
-  COORDINATOR_REGISTRY,
-  type CoordinatorEntry,
-  type CoordinatorFeature,
-  type CoordinatorLayer,
-  type CoordinatorName,
-  coordinatorLayers,
-  isPlaceholder,
-  openCoordinators,
-  plannedCoordinators,
-} from "./coordinator-registry.ts";
-export {
-  type CriticalOptions,
-  type CriticalReport,
-  type CriticalSubscription,
-  validateCriticalSubscriptions,
-} from "./critical.ts";
-export { type DaemonControlPorts, daemonControl } from "./daemon-control.coordinator.ts";
-export {
-  CONDITION_TYPES,
-  type Condition,
-  type ConditionStatus,
-  type ConditionType,
-} from "./daemon-manager/conditions.ts";
-export { type DaemonManagerConfig, daemonManagerDefaults } from "./daemon-manager/config.ts";
+
+export { type AuditReport, auditWiring } from "./audit/audit.ts";
+export { printAudit } from "./audit/print.ts";
+export { type RecordedWiring, recordWiring } from "./audit/recorded-wiring.ts";
+export { type RuntimeFacts, runtimeFacts } from "./audit/runtime-facts.ts";
+export { type Cause, type CauseAdvice, causeOf, isWell, rootCauses } from "./cause.ts";
+export type { HealthState, UnitHealth } from "./health.ts";
+export { coordinatorLayers, criticalDaemons, DaemonType, type Feature } from "./legacy.ts";
+export { watchMainLoop } from "./main-loop/main-loop-watch.ts";
+export type { DaemonsServices } from "./services.ts";
+export { PROFILES } from "./settings.ts";
+export type { DaemonManagerConfig } from "./supervisor/config.ts";
 export {
   DAEMON_STATES,
   type DaemonContext,
   type DaemonHealth,
-  type DaemonHealthReport,
   type DaemonInfo,
   type DaemonOptions,
   type DaemonState,
-  type PermanentFailure,
-} from "./daemon-manager/daemon.ts";
+} from "./supervisor/daemon.ts";
+export { DaemonManager, type DaemonManagerOptions } from "./supervisor/daemon-manager.ts";
+export { graphError, profileFaults } from "./supervisor/dependency-graph.ts";
 export {
-  DaemonManager,
-  type DaemonManagerOptions,
-  type PauseOptions,
-  type ResumeOptions,
-  type ShutdownOptions,
-  type ShutdownReport,
-  type StartAllOptions,
-  type StartOptions,
-  type StartReport,
-} from "./daemon-manager/daemon-manager.ts";
-export { type GraphFault, graphError, profileFaults } from "./daemon-manager/dependency-graph.ts";
-export {
-  type Check,
   checkErrorRate,
   checkLastSuccess,
   checkQueueDepth,
   checkUptimeGrace,
   HealthCheckHelper,
-  judgeChecks,
-} from "./daemon-manager/health-checks.ts";
-export type { Hold } from "./daemon-manager/holds.ts";
+} from "./supervisor/health-checks.ts";
+export { type DaemonRecord, supervisionStore } from "./supervisor/supervision-store.ts";
+export { consumerOf, unitNameOf } from "./unit/consumer-name.ts";
+export { validateCriticalSubscriptions } from "./unit/critical-subscriptions.ts";
 export {
-  type ActionRow,
-  type Book,
-  type LedgerBatch,
-  memoryLedger,
-  routerLedger,
-  type SupervisionLedger,
-  type SupervisorEvent,
-} from "./daemon-manager/ledger.ts";
-export { type RestartPolicy, restartPolicy } from "./daemon-manager/restart-policy.ts";
-export {
-  criticalDaemons,
-  DaemonType,
-  daemonProfiles,
-  daemonTypes,
-  type ResolvedDaemon,
-  resolveDaemon,
-} from "./daemon-types.ts";
-export {
-  type DaemonWatchdogPorts,
-  type DaemonWatchdogSettings,
-  daemonWatchdog,
-  daemonWatchdogDefaults,
-} from "./daemon-watchdog.daemon.ts";
-export type { DatabaseCare } from "./database-care.port.ts";
-export { type DlqRetryPorts, type DlqRetrySettings, dlqRetryDaemon, dlqRetryDefaults } from "./dlq-retry.daemon.ts";
-export {
-  type EventRouterDaemonPorts,
-  type EventRouterDaemonSettings,
-  eventRouterDaemon,
-  eventRouterDaemonDefaults,
-} from "./event-router.daemon.ts";
-export { type Finding, type FindingKind, SEVERITIES, type Severity } from "./finding.ts";
-export { HEALTH_STATES, type HealthState, standardHealth, type UnitHealth, worstHealth } from "./health.ts";
-export {
-  type HttpDoor,
-  type HttpServerPorts,
-  type HttpSurfacePort,
-  httpServerDaemon,
-} from "./http-server.daemon.ts";
-export { consumerOf, unitNameOf } from "./identity.ts";
-export type { UnitRouter } from "./live-unit.ts";
-export {
-  type LoopDelay,
-  type MainLoopWatch,
-  type MainLoopWatchOptions,
-  watchMainLoop,
-} from "./main-loop/main-loop-watch.ts";
-export { type PulseReading, readPulse } from "./main-loop/pulse.ts";
-export type { BlockReport } from "./main-loop/watchdog.thread.ts";
-export {
-  type MaintenancePorts,
-  type MaintenanceSettings,
-  type MoreChore,
-  maintenanceDaemon,
-  maintenanceDefaults,
-} from "./maintenance.daemon.ts";
-export { type OwnUnitsPorts, ownExcuses, ownParts, ownUnits } from "./own-units.ts";
-export { printAudit } from "./print-audit.ts";
-export {
+  type CoordinatorEntry,
+  coordinatorsAmong,
   createRegistry,
-  type Delegation,
-  type Excuses,
-  type Reasons,
+  isPlaceholder,
+  openCoordinators,
   type Registry,
-  type RegistryOptions,
-} from "./registry.ts";
-export { type RuntimeFacts, runtimeFacts } from "./runtime-facts.ts";
-export { startOrder } from "./start-order.ts";
+} from "./unit/registry.ts";
+export { createUnitRuntime, type Readiness, type UnitOutcome, type UnitRuntime } from "./unit/runtime.ts";
 export {
-  type Behaviour,
-  type Declaration,
+  type ContextOf,
   defineCoordinator,
   defineDaemon,
   definePart,
   type Emit,
+  type ErasedContext,
   type HealthView,
-  type Loop,
   onEach,
-  PATTERNS,
   type Part,
-  type Pattern,
-  PLACEMENTS,
   type Placement,
   type ReadRows,
-  type State,
-  type Tables,
   type Unit,
   type UnitContext,
-  type UnitLanguage,
   type UnitSpec,
   unitsFor,
-} from "./unit.ts";
-export type { UnitStatus } from "./unit-ledger.ts";
-export {
-  createUnitRuntime,
-  type Readiness,
-  type UnitOutcome,
-  type UnitRuntime,
-  type UnitRuntimeOptions,
-} from "./unit-runtime.ts";
-export { type Gate, type Why, type WhyFacts, why } from "./why.ts";
-export { type WhySources, whyFacts } from "./why-facts.ts";
+  type Wiring,
+} from "./unit/shape.ts";
+export type { UnitStatus } from "./unit/work-counts.ts";
+export type { HttpSurfacePort } from "./units/http-server/http-surface.port.ts";
+export type { Chore } from "./units/maintenance/chore.ts";
+export type { DatabaseCare } from "./units/maintenance/database-care.port.ts";
+export { daemonsParts, daemonsUnits } from "./units.ts";
+export { why } from "./why.ts";
+export { whyFacts } from "./why-facts.ts";

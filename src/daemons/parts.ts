@@ -1,4 +1,4 @@
-import { definePart } from "./unit.ts";
+import { definePart } from "./unit/shape.ts";
 
 /** The router's own words: on a delivery whose tries are spent. */
 export const routerPart = definePart({ name: "router", emits: ["HANDLER_FAILED", "HANDLER_TIMEOUT"] });

@@ -1,10 +1,9 @@
 import type { EventRouter, Store } from "../router/index.ts";
-import type { DaemonManager } from "./daemon-manager/daemon-manager.ts";
-import { pendingByConsumer } from "./dlq-letters.ts";
-import { eventRouterDaemonDefaults } from "./event-router.daemon.ts";
-import type { Registry } from "./registry.ts";
-import type { UnitRuntime } from "./unit-runtime.ts";
-import { watchRules } from "./watched-units.ts";
+import { eventRouterDefaults, watchRules } from "./limits.ts";
+import type { DaemonManager } from "./supervisor/daemon-manager.ts";
+import type { Registry } from "./unit/registry.ts";
+import type { UnitRuntime } from "./unit/runtime.ts";
+import { pendingByConsumer } from "./units/dlq-retry/letters.ts";
 import type { WhyFacts } from "./why.ts";
 
 export interface WhySources {
@@ -36,6 +35,6 @@ export function whyFacts({ now, registry, manager, runtime, router, store, proce
       ]),
     ),
     lag: router.consumerLag(),
-    limits: { heartbeatMs: watchRules.lateMs, lag: eventRouterDaemonDefaults.lagWarning },
+    limits: { heartbeatMs: watchRules.lateMs, lag: eventRouterDefaults.lagWarning },
   };
 }

@@ -1,10 +1,19 @@
 import { didYouMean, isOperatingError, OperatingError } from "../kernel/index.ts";
-import type { DaemonInfo } from "./daemon-manager/daemon.ts";
-import { OPERATOR_HOLD } from "./daemon-manager/holds.ts";
-import { daemonTypes, resolveDaemon } from "./daemon-types.ts";
-import type { HealthState } from "./health.ts";
-import { consumerOf } from "./identity.ts";
-import type { Declaration } from "./unit.ts";
+import { type Cause, causeOf } from "./cause.ts";
+import { daemonTypes } from "./legacy.ts";
+import type { DaemonInfo } from "./supervisor/daemon.ts";
+import { resolveDaemon } from "./supervisor/daemon-names.ts";
+import { OPERATOR_HOLD } from "./supervisor/holds.ts";
+import { consumerOf } from "./unit/consumer-name.ts";
+import type { Declaration } from "./unit/shape.ts";
+import type { UnitStatus } from "./unit/work-counts.ts";
+
+/** Something to do, or to ask for, next: what each surface puts into its own words. */
+export interface Advice {
+  readonly action: "start" | "reset" | "resume" | "show" | "list" | "why" | "letters";
+  /** The daemon, unit or consumer that it is done to. */
+  readonly subject: string;
+}
 
 /** One thing that must be so for a unit to do its work. */
 export interface Gate {
@@ -12,19 +21,34 @@ export interface Gate {
   readonly passed: boolean;
   readonly actual: string | number;
   readonly required: string | number;
-  /** Unix seconds; null where it is not known. */
+  /** Milliseconds since the epoch; null where it is not known. */
   readonly since: number | null;
-  /** What to do next; null where nothing is to be done. */
+  /** What to do next, in words of the API; null where nothing is to be done. */
   readonly hint: string | null;
+  /** The same as data, where it is something to do or to ask for. */
+  readonly advice?: Advice | undefined;
 }
+
+/** Advice in words of the API. */
+const WORDS: Readonly<Record<Advice["action"], (subject: string) => string>> = {
+  start: (name) => `Start it: POST /v1/daemons/${name}/start.`,
+  reset: (name) => `Mend the cause, then reset it: POST /v1/daemons/${name}/reset.`,
+  resume: (name) => `Resume it: POST /v1/daemons/${name}/resume.`,
+  show: () => "Look at what was done to it: GET /v1/daemon-actions, and at its lines in the log.",
+  list: () => "Its recent errors are in GET /v1/units.",
+  why: (name) => `Ask for it: GET /v1/why/${name}.`,
+  letters: (consumer) => `See them with GET /v1/dead-letters?consumer=${consumer}.`,
+};
 
 export interface Why {
   readonly subject: string;
   readonly kind: "coordinator" | "daemon" | "not_built";
   /** One sentence. */
   readonly verdict: string;
-  /** Since when that is so, in Unix seconds; null where it is not known. */
+  /** Since when that is so, in milliseconds since the epoch; null where it is not known. */
   readonly since: number | null;
+  /** The root of it; null where nothing stands in the way. */
+  readonly cause: Cause | null;
   readonly gates: readonly Gate[];
 }
 
@@ -35,12 +59,7 @@ export interface WhyFacts {
   readonly process?: string | undefined;
   readonly units: readonly Declaration[];
   readonly daemons: Readonly<Record<string, DaemonInfo>>;
-  readonly status: readonly {
-    readonly name: string;
-    readonly subscribed: boolean;
-    readonly status: HealthState;
-    readonly message: string;
-  }[];
+  readonly status: readonly Pick<UnitStatus, "name" | "subscribed" | "status" | "message">[];
   /** The units of the profile that runs; all are meant where there is none. */
   readonly profile?: { readonly name: string; readonly members: readonly string[] } | undefined;
   /** When each unit was last heard. */
@@ -50,26 +69,23 @@ export interface WhyFacts {
   readonly limits: { readonly heartbeatMs: number; readonly lag: number };
 }
 
-const inSeconds = (at: number | null | undefined): number | null =>
-  at === null || at === undefined ? null : at / 1_000;
-
-interface Part {
-  readonly required: string | number;
-  readonly passed: boolean;
-  readonly actual: string | number;
+interface Part extends Pick<Gate, "required" | "passed" | "actual"> {
   readonly since?: number | null | undefined;
-  /** What to do when it does not pass. */
-  readonly hint: string;
+  /** What to do when it does not pass: a sentence, or something that can be done. */
+  readonly hint?: string | Advice;
 }
 
-const gateOf = (gate: string, { required, passed, actual, since, hint }: Part): Gate => ({
+const gateOf = (gate: string, { required, passed, actual, since, hint = "" }: Part): Gate => ({
   gate,
   passed,
   actual,
   required,
-  since: inSeconds(since),
-  hint: passed ? null : hint,
+  since: since ?? null,
+  ...(passed ? { hint: null } : saidOf(hint)),
 });
+
+const saidOf = (hint: string | Advice): Pick<Gate, "hint" | "advice"> =>
+  typeof hint === "string" ? { hint } : { hint: WORDS[hint.action](hint.subject), advice: hint };
 
 /** Gates that keep a unit from running; the others say how well it runs. */
 const KEEPS_DOWN = /^(registered|in_profile|wanted|not_given_up|not_held|held_by:|dependency:|restart_backoff|running)/;
@@ -84,9 +100,21 @@ export function why(subject: string, facts: WhyFacts): Why {
     return notBuilt(subject, `'${name}' is not registered`, null);
   const gates = gatesOf(unit, facts.daemons[name], facts);
   const failing = gates.find(({ passed }) => !passed);
-  const since = failing === undefined ? inSeconds(facts.daemons[name].startedAt) : failing.since;
-  return { subject: name, kind: unit.kind, verdict: verdictOf(name, failing), since, gates };
+  const since = failing === undefined ? facts.daemons[name].startedAt : failing.since;
+  const verdict = verdictOf(name, failing);
+  return { subject: name, kind: unit.kind, verdict, since, cause: rootOf(name, verdict, failing), gates };
 }
+
+/** The gate at which it ends. A few dead letters are no reason to call anybody. */
+const rootOf = (name: string, verdict: string, failing: Gate | undefined): Cause | null =>
+  failing === undefined
+    ? null
+    : causeOf(failing.gate === "dead_letters" ? "note" : "warn", `gate_${failing.gate}`, name, verdict, {
+        actual: failing.actual,
+        required: failing.required,
+        since: failing.since,
+        advice: failing.advice ?? null,
+      });
 
 function verdictOf(name: string, failing: Gate | undefined): string {
   if (failing === undefined) return `${name} runs and is well`;
@@ -98,25 +126,22 @@ function verdictOf(name: string, failing: Gate | undefined): string {
 function nameOf(subject: string, { units }: WhyFacts): string | Why {
   const byOtherName = units.find((unit) => unit.name === subject || unit.alsoKnownAs.includes(subject));
   if (byOtherName !== undefined) return byOtherName.name;
-  const names = new Set(units.map(({ name }) => name));
   try {
-    return resolveDaemon(subject, names).name;
+    return resolveDaemon(subject, units).name;
   } catch (thrown) {
     if (isOperatingError(thrown, "DAEMON_NOT_BUILT")) return notBuilt(subject, thrown.message, thrown.hint ?? null);
-    const near = [...names, ...units.flatMap((unit) => unit.alsoKnownAs), ...Object.keys(daemonTypes)];
-    throw new OperatingError("UNKNOWN_UNIT", `there is no unit '${subject}'.${didYouMean(subject, near)}`, {
+    const near = [...units.flatMap((unit) => [unit.name, ...unit.alsoKnownAs]), ...Object.keys(daemonTypes)];
+    throw OperatingError.notFound("UNKNOWN_UNIT", `there is no unit '${subject}'.${didYouMean(subject, near)}`, {
       hint: "'/v1/units' lists the units of this process.",
     });
   }
 }
 
-const notBuilt = (subject: string, actual: string, hint: string | null): Why => ({
-  subject,
-  kind: "not_built",
-  verdict: `${subject} does not run, because of registered: ${actual}`,
-  since: null,
-  gates: [{ gate: "registered", passed: false, actual, required: "registered here", since: null, hint }],
-});
+function notBuilt(subject: string, actual: string, hint: string | null): Why {
+  const verdict = `${subject} does not run, because of registered: ${actual}`;
+  const gate: Gate = { gate: "registered", passed: false, actual, required: "registered here", since: null, hint };
+  return { subject, kind: "not_built", verdict, since: null, cause: rootOf(subject, verdict, gate), gates: [gate] };
+}
 
 function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
   const { now, limits, profile } = facts;
@@ -131,7 +156,7 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
   const inProfile = profile === undefined || profile.members.includes(name);
 
   const mayRun: Gate[] = [
-    gateOf("registered", { passed: true, actual: "registered", required: "registered here", hint: "" }),
+    gateOf("registered", { passed: true, actual: "registered", required: "registered here" }),
     gateOf("in_profile", {
       // Whoever starts one by hand wants it, whatever the profile holds.
       passed: inProfile || info.wanted,
@@ -146,14 +171,14 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
       actual: info.wanted ? "wanted" : "nobody asked for it, or it was stopped",
       required: "wanted",
       since: changedAt("Ready"),
-      hint: `Start it: POST /v1/daemons/${name}/start.`,
+      hint: { action: "start", subject: name },
     }),
     gateOf("not_given_up", {
       passed: info.permanentFailure === null,
       actual: info.permanentFailure?.reason ?? `${info.restarts} of ${info.maxRestarts} restarts spent`,
       required: "not permanently failed",
       since: info.permanentFailure?.at,
-      hint: `Mend the cause, then reset it: POST /v1/daemons/${name}/reset.`,
+      hint: { action: "reset", subject: name },
     }),
     ...holdGates(info),
     ...unit.dependsOn.map((on) => dependencyGate(on, facts, [name])),
@@ -169,7 +194,7 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
       actual: isUp ? info.state : (info.lastError ?? info.state),
       required: "running",
       since: isUp ? info.startedAt : changedAt("Ready"),
-      hint: `Look at what was done to it: GET /v1/daemon-actions, and at its lines in the log.`,
+      hint: { action: "show", subject: name },
     }),
   ];
   const doesWell: Gate[] = [
@@ -184,7 +209,7 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
       actual: status === undefined ? info.health.status : [status.status, status.message].filter(Boolean).join(": "),
       required: "running",
       since: changedAt("Healthy"),
-      hint: "Its recent errors are in GET /v1/units.",
+      hint: { action: "list", subject: name },
     }),
     gateOf("heartbeat", {
       passed: beatAt !== undefined && now - beatAt <= limits.heartbeatMs,
@@ -198,7 +223,7 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
       actual: letters?.pending ?? 0,
       required: 0,
       since: letters?.oldestAt,
-      hint: `See them with 'ringrift dlq list --consumer ${consumer}'.`,
+      hint: { action: "letters", subject: consumer },
     }),
     gateOf("lag", {
       passed: (facts.lag[consumer] ?? 0) <= limits.lag,
@@ -212,7 +237,7 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
 
 function holdGates(info: DaemonInfo): Gate[] {
   if (info.holds.length === 0)
-    return [gateOf("not_held", { passed: true, actual: "nothing holds it", required: "no hold", hint: "" })];
+    return [gateOf("not_held", { passed: true, actual: "nothing holds it", required: "no hold" })];
   return info.holds.map(({ hold, reason, actor, since }) =>
     gateOf(`held_by:${hold}`, {
       passed: false,
@@ -221,7 +246,7 @@ function holdGates(info: DaemonInfo): Gate[] {
       since,
       hint:
         hold === OPERATOR_HOLD
-          ? `Resume it: POST /v1/daemons/${info.name}/resume.`
+          ? { action: "resume", subject: info.name }
           : `${actor} lifts it when its reason is over.`,
     }),
   );
@@ -240,7 +265,6 @@ function dependencyGate(on: string, facts: WhyFacts, path: readonly string[]): G
       actual: info?.state ?? "not of this process",
       required,
       since: info?.startedAt,
-      hint: "",
     });
   const unit = facts.units.find(({ name }) => name === on);
   const deeper = unit === undefined || path.includes(on) ? undefined : gatesOfDependency(unit, info, facts, trail);
@@ -249,8 +273,8 @@ function dependencyGate(on: string, facts: WhyFacts, path: readonly string[]): G
     passed: false,
     actual,
     required,
-    since: deeper?.since === null || deeper === undefined ? undefined : deeper.since * 1_000,
-    hint: deeper?.hint ?? `Ask for it: GET /v1/why/${on}.`,
+    since: deeper?.since,
+    hint: deeper?.advice ?? deeper?.hint ?? { action: "why", subject: on },
   });
 }
 

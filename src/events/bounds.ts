@@ -44,7 +44,7 @@ export const isJson = (value: unknown): boolean => judge(value) === "ok";
 /** The JSON text of a payload, or a typed error when it is no JSON object, nests too deep or is too large. */
 export function boundedText(payload: unknown, write: (value: unknown) => string = JSON.stringify): string {
   const refuse = (message: string, hint: string) =>
-    new OperatingError("INVALID_EVENT", `data: ${message}`, { hint, details: { path: "data" } });
+    OperatingError.invalid("INVALID_EVENT", `data: ${message}`, { hint, details: { path: "data" } });
   const large = (bytes: number | string) =>
     refuse(
       `${bytes} bytes, at most ${PAYLOAD_BYTES_MAX} are accepted`,

@@ -4,22 +4,19 @@
  */
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { OperatingError } from "../kernel/index.ts";
+import { defined, OperatingError } from "../kernel/index.ts";
 import { boundedText } from "./bounds.ts";
 import { type AnyRouterEvent, contentHash, EventSource, type EventViews } from "./envelope.ts";
-
-/** The media type of structured mode. */
-export const CLOUD_EVENT_TYPE = "application/cloudevents+json";
 
 const SOURCE_ROOT = "/ringrift/";
 const LAST_SECOND = 253_402_300_799.999;
 
 /** What CloudEvents calls a String: printable, well-formed Unicode. */
-const attribute = (most: number) =>
+const attribute = (max: number) =>
   z
     .string()
     .min(1)
-    .max(most)
+    .max(max)
     .regex(/^[^\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]+$/u, "must be printable text");
 
 /** Unset attributes may be absent or null; both mean the same. */
@@ -122,12 +119,12 @@ export function toCloudEvent(event: AnyRouterEvent): CloudEvent {
     datacontenttype: "application/json",
     traceparent: `00-${event.traceId}-${spanIdOf(event.eventId)}-01`,
     correlationid: event.correlationId,
-    ...(event.parentEventId === null ? {} : { causationid: event.parentEventId }),
+    ...defined({ causationid: event.parentEventId ?? undefined }),
     ...(event.seq === null ? {} : { sequence: String(event.seq).padStart(16, "0") }),
     origin: event.origin,
     contenthash: event.contentHash,
     payloadversion: event.payloadVersion,
-    ...(event.orderKey === null ? {} : { partitionkey: event.orderKey }),
+    ...defined({ partitionkey: event.orderKey ?? undefined }),
     eventclass: event.eventClass,
     routing: writeRouting(event.views),
     data: event.payload,
@@ -176,7 +173,7 @@ export function fromCloudEvent(json: unknown, arrival?: Arrival): AnyRouterEvent
 }
 
 const invalid = (path: string, message: string) =>
-  new OperatingError("INVALID_EVENT", `${path}: ${message}`, {
+  OperatingError.invalid("INVALID_EVENT", `${path}: ${message}`, {
     details: { path },
     hint: "An event on the wire is a CloudEvents 1.0 JSON object whose data is the payload.",
   });
@@ -201,7 +198,10 @@ function readSource(uri: string, arrival: Arrival | undefined): { nodeId: string
     try {
       return { nodeId: decodeURIComponent(node), source: decodeURIComponent(part) };
     } catch (cause) {
-      throw new OperatingError("INVALID_EVENT", "source: holds no valid UTF-8", { cause, details: { path: "source" } });
+      throw OperatingError.invalid("INVALID_EVENT", "source: holds no valid UTF-8", {
+        cause,
+        details: { path: "source" },
+      });
     }
   }
   if (arrival === undefined) throw invalid("source", `must be ${SOURCE_ROOT}<node>/<part>`);

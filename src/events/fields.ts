@@ -4,7 +4,9 @@
  * event carries is written here once; a test compares the schemas of equal keys over the whole catalog.
  */
 import { z } from "zod";
+
 import type { Json } from "../kernel/index.ts";
+
 import { isJson } from "./bounds.ts";
 
 /** Ids travel in headers, URLs and log lines: printable, and not endless. */
@@ -48,21 +50,6 @@ export const configKey = z
 
 export const nodeId = id<"NodeId">("node of the cluster");
 export const modelId = id<"ModelId">("model, by content");
-export const jobId = id<"JobId">("one undertaking of the pipeline, as in a training run");
-export const workId = id<"WorkId">("item of the work queue");
-export const taskId = id<"TaskId">("running task");
-export const runId = id<"RunId">("run of a search or optimisation");
-export const syncId = id<"SyncId">("one transfer run");
-export const batchId = id<"BatchId">("batch of jobs");
-export const clusterId = id<"ClusterId">("cluster");
-export const consumerName = id<"ConsumerName">("consumer of events, by its stable name");
-export const eventId = id<"EventId">("event");
-export const coordinatorName = id<"CoordinatorName">("coordinator, by its registry name");
-export const daemonName = id<"DaemonName">("daemon, by its type");
-export const component = id<"Component">("part of the system that speaks");
-export const lockName = id<"LockName">("lock");
-export const scope = id<"Scope">("what it applies to: a queue, a node, a provider or the cluster");
-export const provider = id<"Provider">("where the machine is rented, as in vast or lambda");
 
 /** SHA-256 in hex. */
 export const artifactHash = z
@@ -71,166 +58,190 @@ export const artifactHash = z
   .brand<"ArtifactHash">()
   .describe("SHA-256 of the artifact, in hex");
 
-export const configKeys = list("configs", configKey);
-export const nodeIds = list("nodes", nodeId);
-export const artifactHashes = list("artifacts, each by its SHA-256", artifactHash);
+/** Every field that more than one event carries, by the key that it has in all of them. */
+export const field = {
+  config_key: configKey,
+  node_id: nodeId,
+  model_id: modelId,
+  job_id: id<"JobId">("one undertaking of the pipeline, as in a training run"),
+  work_id: id<"WorkId">("item of the work queue"),
+  task_id: id<"TaskId">("running task"),
+  run_id: id<"RunId">("run of a search or optimisation"),
+  sync_id: id<"SyncId">("one transfer run"),
+  batch_id: id<"BatchId">("batch of jobs"),
+  cluster_id: id<"ClusterId">("cluster"),
+  consumer: id<"ConsumerName">("consumer of events, by its stable name"),
+  event_id: id<"EventId">("event"),
+  coordinator_name: id<"CoordinatorName">("coordinator, by its registry name"),
+  daemon_name: id<"DaemonName">("daemon, by its type"),
+  component: id<"Component">("part of the system that speaks"),
+  lock_name: id<"LockName">("lock"),
+  scope: id<"Scope">("what it applies to: a queue, a node, a provider or the cluster"),
+  provider: id<"Provider">("where the machine is rented, as in vast or lambda"),
+  artifact_hash: artifactHash,
+  config_keys: list("configs", configKey),
+  node_ids: list("nodes", nodeId),
+  artifact_hashes: list("artifacts, each by its SHA-256", artifactHash),
 
-// The same as types, for what keeps or passes them on.
+  // What happened, and why.
+  error: text("what went wrong"),
+  error_code: word("stable code of the error"),
+  retryable: flag("whether the same may succeed later without anybody changing anything"),
+  reason: text("why, for a reader"),
+  message: text("what to tell the operator"),
+  recommendation: text("what would help"),
+  action: text("what is being done about it"),
+  trigger: word("what set it off"),
+  attempts: some("tries spent, this one included"),
+  requested_by: word("who asked for it"),
 
+  // Closed sets.
+  severity: oneOf("how bad it is", ["info", "warning", "error", "critical"]),
+  regression_severity: oneOf("how far strength fell", ["minor", "moderate", "severe", "critical"]),
+  trend: oneOf("direction", ["improving", "stable", "declining"]),
+  urgency: oneOf("how soon it is wanted", ["low", "normal", "high", "critical"]),
+  /** One scale for all pressure, from nothing to stop. */
+  level: oneOf("pressure: queues use none, soft, hard, stop; resources use none, low, medium, high, critical", [
+    "none",
+    "low",
+    "soft",
+    "medium",
+    "hard",
+    "high",
+    "critical",
+    "stop",
+  ]),
+  data_type: oneOf("kind of data", ["games", "models", "npz", "all"]),
+  resource: oneOf("resource that is short", ["cpu", "gpu", "memory", "disk", "network"]),
+  pipeline_stage: oneOf("stage of the pipeline", [
+    "selfplay",
+    "data_sync",
+    "npz_export",
+    "npz_combination",
+    "training",
+    "evaluation",
+    "promotion",
+  ]),
+  recovery_action: oneOf("step of the recovery ladder", [
+    "none",
+    "notify",
+    "reconnect",
+    "soft_restart",
+    "restart",
+    "reboot",
+    "reprovision",
+    "failover",
+    "retire",
+  ]),
+  quality_band: oneOf("band of the quality score", ["excellent", "good", "degraded", "poor"]),
+  health: oneOf("state of health", ["running", "degraded", "stopped"]),
+  training_kind: oneOf("kind of training run", ["standard", "cascade", "distillation", "nnue"]),
+
+  // Games, samples, strength.
+  games: some("games"),
+  total_games: count("games counted in total"),
+  samples: some("training samples"),
+  elo: number("Elo rating"),
+  previous_elo: number("Elo rating before"),
+  elo_change: number("change of the Elo rating"),
+  elo_low: number("lower end of the rating's interval"),
+  elo_high: number("upper end of the rating's interval"),
+  elo_per_day: number("Elo gained per day"),
+  win_rate: share("share of games won"),
+  win_rates: numbers("share of games won, by opponent"),
+  opponents: list("opponents: baselines or models", word("opponent")),
+  quality_score: share("quality of the data"),
+  previous_quality_score: share("quality of the data before"),
+  loss: positive("training loss"),
+  final_loss: positive("training loss at the end"),
+  validation_loss: positive("loss on held-out samples"),
+  training_epoch: count("epoch of training"),
+  epochs: some("epochs of training"),
+  architecture: word("network architecture"),
+  previous_model_id: modelId.describe("model that held the place before"),
+  base_model_id: modelId.describe("model that training starts from"),
+  tier: word("difficulty tier"),
+  previous_tier: word("difficulty tier before"),
+  generation: count("generation of the search"),
+  generations: some("generations of the search"),
+  best_score: number("best score so far"),
+  best_parameters: numbers("best parameters, by name"),
+  parameters: numbers("parameters, by name"),
+  rate_multiplier: amount("factor on the rate of selfplay"),
+  weight: amount("curriculum weight of the config"),
+  previous_weight: amount("curriculum weight before"),
+
+  // Bytes, time, machines.
+  duration_seconds: seconds("how long it took"),
+  timeout_seconds: seconds("time limit"),
+  silent_seconds: seconds("time since the last sign of life"),
+  idle_seconds: seconds("time without work or progress"),
+  stalled_seconds: seconds("time without progress"),
+  downtime_seconds: seconds("time it was out of service"),
+  uptime_seconds: seconds("time it has been up"),
+  data_age_seconds: seconds("age of the newest data"),
+  max_age_seconds: seconds("age that is still accepted"),
+  last_seen_at: unixTime("last sign of life"),
+  last_success_at: unixTime("last success"),
+  expires_at: unixTime("when it ends unless renewed"),
+  artifacts: count("number of artifacts"),
+  artifact_bytes: count("size of the artifact, in bytes"),
+  bytes_transferred: count("bytes moved"),
+  source_node_id: nodeId.describe("node that holds the original"),
+  target_node_id: nodeId.describe("node that shall receive"),
+  target_node_ids: list("nodes that shall receive", nodeId),
+  transport: word("way of transfer, as in http or rsync"),
+  consecutive_failures: some("failures in a row"),
+  threshold: number("limit it was compared with"),
+  usage: share("share of the resource in use"),
+  cpu_usage: share("share of the processors in use"),
+  memory_usage: share("share of the memory in use"),
+  gpu_usage: share("share of the accelerators in use"),
+  disk_usage: share("share of the disk in use"),
+  gpus: count("accelerators"),
+  gpu_name: word("kind of accelerator"),
+  gpu_memory_gb: amount("memory of the accelerator, in GB"),
+  gpu_memory_free_gb: amount("free memory of the accelerator, in GB"),
+  address: word("network address"),
+  instance_id: word("name of the machine at its provider"),
+  cost_per_hour_usd: amount("price per hour, in US dollars"),
+  healthy_nodes: count("nodes that are healthy"),
+  total_nodes: count("nodes that belong to the cluster"),
+  queue_depth: count("items waiting"),
+  jobs: count("jobs"),
+  health_score: share("health score"),
+  restarts: count("restarts so far"),
+
+  // Work, leadership, dead letters.
+  work_type: word("kind of work, as in selfplay or training"),
+  priority: z.int().min(0).max(100).describe("priority of the work, higher first (0 to 100)"),
+  result: details("what the work returned"),
+  epoch: count("number of the leadership; it only grows, and is the fence"),
+  leader_node_id: nodeId.describe("node that leads"),
+  previous_leader_node_id: nodeId.describe("node that led before"),
+  event_type: word("event, by its name"),
+  event_types: list("events, by their names", word("event")),
+  dead_letters: some("dead letters"),
+};
+
+/** For what keeps ids or passes them on. */
 export type NodeId = z.output<typeof nodeId>;
 export type ModelId = z.output<typeof modelId>;
-export type JobId = z.output<typeof jobId>;
-export type WorkId = z.output<typeof workId>;
-export type TaskId = z.output<typeof taskId>;
-export type RunId = z.output<typeof runId>;
-export type SyncId = z.output<typeof syncId>;
-export type BatchId = z.output<typeof batchId>;
-export type ClusterId = z.output<typeof clusterId>;
-export type ConsumerName = z.output<typeof consumerName>;
-export type EventId = z.output<typeof eventId>;
-export type CoordinatorName = z.output<typeof coordinatorName>;
-export type DaemonName = z.output<typeof daemonName>;
-export type Component = z.output<typeof component>;
-export type LockName = z.output<typeof lockName>;
-export type Scope = z.output<typeof scope>;
-export type Provider = z.output<typeof provider>;
-export type ArtifactHash = z.output<typeof artifactHash>;
 
-// What happened, and why.
+type Key = keyof typeof field;
+type Carried<K extends Key | `${Key}?`> = {
+  readonly [P in K as P extends `${infer N}?` ? N : P]: P extends `${infer N extends Key}?`
+    ? z.ZodOptional<(typeof field)[N]>
+    : P extends Key
+      ? (typeof field)[P]
+      : never;
+};
 
-export const error = text("what went wrong");
-export const errorCode = word("stable code of the error");
-export const retryable = flag("whether the same may succeed later without anybody changing anything");
-export const reason = text("why, for a reader");
-export const message = text("what to tell the operator");
-export const recommendation = text("what would help");
-export const action = text("what is being done about it");
-export const trigger = word("what set it off");
-export const attempts = some("tries spent, this one included");
-export const requestedBy = word("who asked for it");
-
-// Closed sets.
-
-export const severity = oneOf("how bad it is", ["info", "warning", "error", "critical"]);
-export const regressionSeverity = oneOf("how far strength fell", ["minor", "moderate", "severe", "critical"]);
-export const trend = oneOf("direction", ["improving", "stable", "declining"]);
-export const urgency = oneOf("how soon it is wanted", ["low", "normal", "high", "critical"]);
-/** One scale for all pressure, from nothing to stop. */
-export const level = oneOf(
-  "pressure: queues use none, soft, hard, stop; resources use none, low, medium, high, critical",
-  ["none", "low", "soft", "medium", "hard", "high", "critical", "stop"],
-);
-export const dataType = oneOf("kind of data", ["games", "models", "npz", "all"]);
-export const resource = oneOf("resource that is short", ["cpu", "gpu", "memory", "disk", "network"]);
-export const pipelineStage = oneOf("stage of the pipeline", [
-  "selfplay",
-  "data_sync",
-  "npz_export",
-  "npz_combination",
-  "training",
-  "evaluation",
-  "promotion",
-]);
-export const recoveryAction = oneOf("step of the recovery ladder", [
-  "none",
-  "notify",
-  "reconnect",
-  "soft_restart",
-  "restart",
-  "reboot",
-  "reprovision",
-  "failover",
-  "retire",
-]);
-export const qualityBand = oneOf("band of the quality score", ["excellent", "good", "degraded", "poor"]);
-export const health = oneOf("state of health", ["running", "degraded", "stopped"]);
-export const trainingKind = oneOf("kind of training run", ["standard", "cascade", "distillation", "nnue"]);
-
-// Games, samples, strength.
-
-export const games = some("games");
-export const totalGames = count("games counted in total");
-export const samples = some("training samples");
-export const elo = number("Elo rating");
-export const previousElo = number("Elo rating before");
-export const eloChange = number("change of the Elo rating");
-export const eloLow = number("lower end of the rating's interval");
-export const eloHigh = number("upper end of the rating's interval");
-export const eloPerDay = number("Elo gained per day");
-export const winRate = share("share of games won");
-export const winRates = numbers("share of games won, by opponent");
-export const opponents = list("opponents: baselines or models", word("opponent"));
-export const qualityScore = share("quality of the data");
-export const previousQualityScore = share("quality of the data before");
-export const loss = positive("training loss");
-export const finalLoss = positive("training loss at the end");
-export const validationLoss = positive("loss on held-out samples");
-export const trainingEpoch = count("epoch of training");
-export const epochs = some("epochs of training");
-export const architecture = word("network architecture");
-export const previousModelId = modelId.describe("model that held the place before");
-export const baseModelId = modelId.describe("model that training starts from");
-export const tier = word("difficulty tier");
-export const previousTier = word("difficulty tier before");
-export const generation = count("generation of the search");
-export const generations = some("generations of the search");
-export const bestScore = number("best score so far");
-export const bestParameters = numbers("best parameters, by name");
-export const parameters = numbers("parameters, by name");
-export const rateMultiplier = amount("factor on the rate of selfplay");
-export const weight = amount("curriculum weight of the config");
-export const previousWeight = amount("curriculum weight before");
-
-// Bytes, time, machines.
-
-export const durationSeconds = seconds("how long it took");
-export const timeoutSeconds = seconds("time limit");
-export const silentSeconds = seconds("time since the last sign of life");
-export const idleSeconds = seconds("time without work or progress");
-export const stalledSeconds = seconds("time without progress");
-export const downtimeSeconds = seconds("time it was out of service");
-export const uptimeSeconds = seconds("time it has been up");
-export const dataAgeSeconds = seconds("age of the newest data");
-export const maxAgeSeconds = seconds("age that is still accepted");
-export const lastSeenAt = unixTime("last sign of life");
-export const lastSuccessAt = unixTime("last success");
-export const expiresAt = unixTime("when it ends unless renewed");
-export const artifacts = count("number of artifacts");
-export const artifactBytes = count("size of the artifact, in bytes");
-export const bytesTransferred = count("bytes moved");
-export const sourceNodeId = nodeId.describe("node that holds the original");
-export const targetNodeId = nodeId.describe("node that shall receive");
-export const targetNodeIds = list("nodes that shall receive", nodeId);
-export const transport = word("way of transfer, as in http or rsync");
-export const consecutiveFailures = some("failures in a row");
-export const threshold = number("limit it was compared with");
-export const usage = share("share of the resource in use");
-export const cpuUsage = share("share of the processors in use");
-export const memoryUsage = share("share of the memory in use");
-export const gpuUsage = share("share of the accelerators in use");
-export const diskUsage = share("share of the disk in use");
-export const gpus = count("accelerators");
-export const gpuName = word("kind of accelerator");
-export const gpuMemoryGb = amount("memory of the accelerator, in GB");
-export const gpuMemoryFreeGb = amount("free memory of the accelerator, in GB");
-export const address = word("network address");
-export const instanceId = word("name of the machine at its provider");
-export const costPerHourUsd = amount("price per hour, in US dollars");
-export const healthyNodes = count("nodes that are healthy");
-export const totalNodes = count("nodes that belong to the cluster");
-export const queueDepth = count("items waiting");
-export const jobs = count("jobs");
-export const healthScore = share("health score");
-export const restarts = count("restarts so far");
-
-// Work, leadership, dead letters.
-
-export const workType = word("kind of work, as in selfplay or training");
-export const priority = z.int().min(0).max(100).describe("priority of the work, higher first (0 to 100)");
-export const result = details("what the work returned");
-export const epoch = count("number of the leadership; it only grows, and is the fence");
-export const leaderNodeId = nodeId.describe("node that leads");
-export const previousLeaderNodeId = nodeId.describe("node that led before");
-export const eventType = word("event, by its name");
-export const eventTypes = list("events, by their names", word("event"));
-export const deadLetters = some("dead letters");
+/** The fields of these keys; one that ends in `?` may be left out. */
+export const fields = <const K extends Key | `${Key}?`>(...keys: K[]): Carried<K> =>
+  Object.fromEntries(
+    keys.map((each) => {
+      const key = each.replace("?", "") as Key;
+      return [key, key === each ? field[key] : field[key].optional()];
+    }),
+  ) as Carried<K>;

@@ -16,8 +16,9 @@
  * `defineEvents` adds events of your own, with the same typing, bridging and audit. This room keeps no state and does no
  * work of its own; it knows the kernel only.
  */
-export { type AsyncApiInfo, asyncApiDocument } from "./asyncapi.ts";
-export { boundedText, isJson, PAYLOAD_BYTES_MAX, PAYLOAD_DEPTH_MAX } from "./bounds.ts";
+
+export { asyncApiDocument } from "./asyncapi.ts";
+export { boundedText } from "./bounds.ts";
 export {
   type BuiltinRows,
   builtinRows,
@@ -25,41 +26,19 @@ export {
   createCatalog,
   type EventName,
   type PayloadFor,
-  type PayloadOf,
 } from "./catalog.ts";
-export {
-  type Arrival,
-  CLOUD_EVENT_TYPE,
-  type CloudEvent,
-  fromCloudEvent,
-  spanIdOf,
-  toCloudEvent,
-} from "./cloud-event.ts";
+export { type CloudEvent, fromCloudEvent, toCloudEvent } from "./cloud-event.ts";
 export {
   type AnyRouterEvent,
-  contentHash,
   contentHashOfText,
   DataEventType,
   EventSource,
-  type EventViews,
   type RouterEvent,
   type RouterEventOf,
-  type WireValue,
 } from "./envelope.ts";
 export * as fields from "./fields.ts";
-export { type FieldNote, fieldsOf, type JsonSchema, payloadSchemaOf } from "./json-schema.ts";
-export { type Lift, legacyKeys, liftKeys } from "./legacy-keys.ts";
-export { canonicalForm, createNames, type EventNames, type Resolution, type Spelling } from "./names.ts";
-export { printReference } from "./print-reference.ts";
-export {
-  defineEvents,
-  type EventClass,
-  type EventRow,
-  type PayloadInput,
-  type PayloadOutput,
-  type PayloadShape,
-  type RowSpec,
-  type Rows,
-  type Upcasters,
-} from "./row.ts";
-export { type Payload, type Upcast, upcast } from "./upcast.ts";
+export { details, field } from "./fields.ts";
+export { fieldsOf, type JsonSchema, payloadSchemaOf } from "./json-schema.ts";
+export { liftKeys } from "./legacy-keys.ts";
+export { defineEvents, type EventClass, type EventRow, type Rows, type Upcasters } from "./row.ts";
+export { upcast } from "./upcast.ts";

@@ -19,7 +19,7 @@ export interface EventNames {
 }
 
 /** One form for all spellings of a name: upper snake case. */
-export const canonicalForm = (spelling: string): string =>
+const canonicalForm = (spelling: string): string =>
   spelling
     .trim()
     .toUpperCase()
@@ -49,12 +49,10 @@ export function createNames(rows: Rows): EventNames {
     ofStage: (stage) => stages.get(stage) ?? [],
     suggest: (wrong) => suggest(wrong, Object.keys(rows)),
     unknown: (wrong) =>
-      new OperatingError(
+      OperatingError.notFound(
         "UNKNOWN_EVENT",
         `unknown event '${wrong.slice(0, 100)}'.${didYouMean(wrong, Object.keys(rows))}`,
-        {
-          hint: "'ringrift events list' prints all events; defineEvents adds your own.",
-        },
+        { status: 422, hint: "'ringrift events list' prints all events; defineEvents adds your own." },
       ),
   };
 }

@@ -12,7 +12,8 @@ export type Upcasters = Readonly<Record<number, (payload: Record<string, unknown
 export interface RowSpec<S extends PayloadShape> {
   /** What it tells, in one sentence that a user understands. */
   readonly about: string;
-  readonly class: EventClass;
+  /** Durable unless said. */
+  readonly class?: EventClass;
   /** Deliveries to one consumer keep their order among events with the same value of this field. */
   readonly orderKey: NoInfer<keyof S & string> | null;
   /** Suppress a repeat within the window: by the whole content, or by these fields. Absent: never. */
@@ -98,7 +99,7 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
     category,
     wire,
     about: spec.about,
-    class: spec.class,
+    class: spec.class ?? "durable",
     orderKey: spec.orderKey,
     dedup: spec.dedup ?? "none",
     legacy: spec.legacy ?? [],

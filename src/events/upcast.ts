@@ -25,7 +25,7 @@ export function upcast(row: EventRow, payload: Payload, version: number): Upcast
     try {
       current = step({ ...current });
     } catch (cause) {
-      throw new OperatingError(
+      throw OperatingError.internal(
         "UPCAST_FAILED",
         `${row.name}: the payload of version ${from} cannot be brought to ${from + 1}: ${messageOf(cause)}`,
         { cause, hint: "The stored payload is not what that version promised; see 'ringrift events show'." },

@@ -23,6 +23,32 @@ export const systemClock = (): Clock => ({
   },
 });
 
+const LISTENING = { everyMs: 250, maxGapMs: 1_000 };
+
+/** How long this process has listened. */
+export interface Listening {
+  /**
+   * Milliseconds in which the main loop answered. They stand still while the process is stopped, the machine sleeps or the
+   * loop is blocked, and begin anew with every process: nobody's silence is counted while nobody could have heard a word.
+   */
+  listened(): number;
+  stop(): void;
+}
+
+/** A pause between two looks that is longer than the bound was no listening: of it only the bound counts. */
+export function listeningTime(clock: Pick<Clock, "monotonic" | "after">, limits = LISTENING): Listening {
+  let sum = 0;
+  let lookedAt = clock.monotonic();
+  const sinceLook = () => Math.min(clock.monotonic() - lookedAt, limits.maxGapMs);
+  const look = () => {
+    sum += sinceLook();
+    lookedAt = clock.monotonic();
+    timer = clock.after(limits.everyMs, look);
+  };
+  let timer = clock.after(limits.everyMs, look);
+  return { listened: () => sum + sinceLook(), stop: () => timer.cancel() };
+}
+
 /** Resolves after `delayMs`, or rejects as soon as the signal aborts. Somebody waits, so the process stays alive. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -48,11 +74,16 @@ export interface VirtualClock extends Clock {
   step(): boolean;
   /** How many timers wait. */
   pending(): number;
+  /** Sets the wall clock forward or back; what never goes back does not notice. */
+  setWall(byMs: number): void;
+  /** Time goes by and no timer runs, as while a process is stopped. */
+  standStill(forMs: number): void;
 }
 
 /** A clock for simulation: time jumps to the next timer, and equal times keep their order of creation. */
 export function virtualClock(startMs = 1_700_000_000_000): VirtualClock {
   let nowMs = 0;
+  let wallMs = startMs;
   let created = 0;
   const queue: { at: number; order: number; run: () => void; live: boolean }[] = [];
   const before = (i: number, j: number) => {
@@ -93,7 +124,7 @@ export function virtualClock(startMs = 1_700_000_000_000): VirtualClock {
     }
   };
   return {
-    now: () => startMs + nowMs,
+    now: () => wallMs + nowMs,
     monotonic: () => nowMs,
     after(delayMs, run) {
       created += 1;
@@ -117,5 +148,11 @@ export function virtualClock(startMs = 1_700_000_000_000): VirtualClock {
       }
     },
     pending: () => queue.filter((entry) => entry.live).length,
+    setWall(byMs) {
+      wallMs += byMs;
+    },
+    standStill(forMs) {
+      nowMs += forMs;
+    },
   };
 }

@@ -4,24 +4,41 @@
  * It guarantees that time, ids and randomness are arguments (so the code we ship can be simulated from a seed), that
  * an operating error has a stable code, a cause and a next step, and that equal values have one canonical text.
  */
-export { type BackoffPolicy, backoffMs } from "./backoff.ts";
-export { type Breaker, type BreakerPolicy, type BreakerState, createBreaker } from "./breaker.ts";
+export { answerQuestions, createAskedThread, moduleBeside } from "./asked-thread.ts";
+export { type Breaker, type BreakerState, createBreaker } from "./breaker.ts";
 export { canonicalJson, type Json } from "./canonical-json.ts";
-export { type Clock, sleep, systemClock, type Timer, type VirtualClock, virtualClock } from "./clock.ts";
-export { assert, isOperatingError, messageOf, OperatingError, type OperatingErrorOptions } from "./errors.ts";
-export { createIds, type Ids } from "./ids.ts";
-export { createLog, LOG_LEVELS, type Log, type LogFields, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
+export { type Clock, listeningTime, sleep, systemClock, type Timer, type VirtualClock, virtualClock } from "./clock.ts";
+export { defined } from "./defined.ts";
 export {
-  type LogFile,
-  type LogFileOptions,
-  logPathOf,
-  openLogFile,
-  type ReadLogOptions,
-  readLogLines,
-} from "./log-files.ts";
+  DISK_CLOSED,
+  DISK_FAILS,
+  DISK_FULL,
+  DISK_READ_ONLY,
+  type DiskFault,
+  translateDiskFault,
+} from "./disk-faults.ts";
+export { syncFolder, systemCode, writeDurably } from "./durable-files.ts";
+export {
+  assert,
+  type ErrorKind,
+  errorKinds,
+  isBodyRefused,
+  isOperatingError,
+  kindOfStatus,
+  messageOf,
+  OperatingError,
+  stackOf,
+} from "./errors.ts";
+export { createFileHasher, type FileHash, type FileHasher } from "./file-hasher.ts";
+export type { Given } from "./given.ts";
+export { createIds, type Ids } from "./ids.ts";
+export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
+export { type LogFile, logPathOf, openLogFile, readLogLines } from "./log-files.ts";
 export { pick, type Random, seededRandom, systemRandom } from "./random.ts";
 export { createRecent, type Recent } from "./recent.ts";
+export { type BackoffPolicy, backoffMs, PEER_BACKOFF, retry } from "./retry.ts";
 export { createRing, type Ring } from "./ring.ts";
 export { runAll } from "./run-all.ts";
 export { didYouMean, suggest } from "./suggest.ts";
+export { sumOf } from "./sum.ts";
 export { createTimeLimits, type TimeLimits } from "./time-limits.ts";

@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { smallDisk } from "../../test/support/small-disk.ts";
 import { systemClock } from "./clock.ts";
 import { createLog } from "./log.ts";
 import { logFilesOf, logPathOf, openLogFile, readLogLines } from "./log-files.ts";
@@ -85,16 +85,9 @@ describe("the log file", () => {
   });
 
   test("survives a full disk, and goes on when there is space", async () => {
-    const disk = folder();
-    try {
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], { stdio: "pipe" });
-    } catch (thrown) {
-      if (process.env.CI === "true") throw thrown;
-      console.warn("SKIPPED: a small disk cannot be mounted here, so a full one was not tried");
-      return;
-    }
-    onTestFinished(() => void execFileSync("umount", ["-l", disk]));
-    const path = logPathOf(disk);
+    const disk = smallDisk(1, onTestFinished);
+    if (disk === undefined) return;
+    const path = logPathOf(disk.folder);
     const file = opened(path, 10_000_000);
     const line = `${JSON.stringify({ msg: "x".repeat(1_000) })}\n`;
     for (let i = 0; i < 2_000; i += 1) file.write(line);

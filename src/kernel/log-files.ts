@@ -148,7 +148,7 @@ export interface ReadLogOptions {
 
 const CHUNK_BYTES = 65_536;
 /** A line that is longer comes in pieces. */
-const MOST_LINE_BYTES = 1_048_576;
+const MAX_LINE_BYTES = 1_048_576;
 const FOLLOW_EVERY_MS = 250;
 
 /** The lines of all kept files, oldest first, each once, also while files are rotated under the reader. */
@@ -164,7 +164,7 @@ export async function* readLogLines({ path, follow }: ReadLogOptions): AsyncGene
         from = end + 1;
       }
       rest = rest.subarray(from);
-      if (rest.length <= MOST_LINE_BYTES) continue;
+      if (rest.length <= MAX_LINE_BYTES) continue;
       yield rest.toString("utf8");
       rest = Buffer.alloc(0);
     }

@@ -1,4 +1,8 @@
-import { pino } from "pino";
+import { createRequire } from "node:module";
+import type { pino } from "pino";
+
+/** Loaded by those who log: a command that asks and draws does not. */
+const loadPino = () => createRequire(import.meta.url)("pino") as typeof import("pino");
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -34,7 +38,9 @@ export interface LogPlaces {
 }
 
 /** JSON lines on standard error, and in a file beside it where one is given. */
-export const createLog = (level: LogLevel, { stream = pino.destination(2), file }: LogPlaces = {}): Log => {
+export const createLog = (level: LogLevel, places: LogPlaces = {}): Log => {
+  const { pino } = loadPino();
+  const { stream = pino.destination(2), file } = places;
   const both: pino.DestinationStream = {
     write(line) {
       stream.write(line);

@@ -5,12 +5,12 @@ export interface Recent<V> {
   readonly size: number;
 }
 
-export function createRecent<V>(windowMs: number, mostEntries: number): Recent<V> {
+export function createRecent<V>(windowMs: number, maxEntries: number): Recent<V> {
   let young = new Map<string, { value: V; at: number }>();
   let old = new Map<string, { value: V; at: number }>();
   let turnedAt = Number.NEGATIVE_INFINITY;
   const turn = (now: number) => {
-    if (now - turnedAt < windowMs && young.size < mostEntries / 2) return;
+    if (now - turnedAt < windowMs && young.size < maxEntries / 2) return;
     old = now - turnedAt < 2 * windowMs ? young : new Map();
     young = new Map();
     turnedAt = now;

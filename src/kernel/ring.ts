@@ -6,20 +6,36 @@ export interface Ring<T> {
   newestFirst(visit: (item: T) => boolean): void;
 }
 
-export function createRing<T>(capacity: number): Ring<T> {
-  const items: T[] = [];
-  let next = 0;
+/** How much things may weigh together: the oldest go for a heavy new one, which stays in any case. */
+export interface RingWeight<T> {
+  readonly max: number;
+  readonly of: (item: T) => number;
+}
+
+export function createRing<T>(capacity: number, weight?: RingWeight<T>): Ring<T> {
+  let items: T[] = [];
+  let first = 0;
+  let held = 0;
+  const weightOf = (item: T) => weight?.of(item) ?? 0;
+  const isOver = (size: number) => size > capacity || (size > 1 && held > (weight?.max ?? held));
   return {
     push(item) {
-      items[next] = item;
-      next = (next + 1) % capacity;
+      items.push(item);
+      held += weightOf(item);
+      while (isOver(items.length - first)) {
+        held -= weightOf(items[first]!);
+        items[first] = undefined as T;
+        first += 1;
+      }
+      if (first <= capacity) return;
+      items = items.slice(first);
+      first = 0;
     },
     get size() {
-      return items.length;
+      return items.length - first;
     },
     newestFirst(visit) {
-      for (let i = 1; i <= items.length; i += 1)
-        if (!visit(items[(next - i + items.length * 2) % items.length]!)) return;
+      for (let i = items.length - 1; i >= first; i -= 1) if (!visit(items[i]!)) return;
     },
   };
 }

@@ -19,7 +19,7 @@ const distance = (a: string, b: string, limit: number): number => {
 };
 
 /** At most three names, nearest first; names that share a long run of words count as near. */
-export function suggest(wrong: string, known: Iterable<string>, most = 3): string[] {
+export function suggest(wrong: string, known: Iterable<string>, max = 3): string[] {
   const needle = wrong.slice(0, 100).toUpperCase();
   const limit = Math.max(2, Math.floor(needle.length / 3));
   const scored: { name: string; score: number }[] = [];
@@ -33,7 +33,7 @@ export function suggest(wrong: string, known: Iterable<string>, most = 3): strin
   }
   return scored
     .sort((x, y) => x.score - y.score || (x.name < y.name ? -1 : 1))
-    .slice(0, most)
+    .slice(0, max)
     .map(({ name }) => name);
 }
 

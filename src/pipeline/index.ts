@@ -12,28 +12,13 @@
  *
  * `pipeline_orchestrator` says whose turn it is; the units of the folders do the stages.
  */
-export { type ConfigPlan, type ConfigPlanInput, type ConfigRow, configPlanSchema, configs } from "./config-plan.ts";
-export { suspects } from "./data/index.ts";
-export { budgetOf, createRatingEngine, evaluationModule } from "./evaluation/index.ts";
-export { pipelineExcuses } from "./excuses.ts";
-export { type EndedStage, type HistoryFilter, pipelineModule, stageHistory } from "./history.ts";
-export { type Iteration, iterations, type StageFailure, type Wait } from "./iteration.ts";
-export { booksView, loopSnapshot, type SnapshotPorts } from "./loop-snapshot.ts";
-export {
-  championOf,
-  champions,
-  championsOf,
-  listModels,
-  type ModelEntry,
-  modelsModule,
-  promoteByHand,
-  ratedChampions,
-  rollbackByHand,
-} from "./models/index.ts";
-export { type HandOver, pipelineOrchestrator } from "./pipeline-orchestrator.daemon.ts";
-export { type PipelinePorts, pipelineParts, pipelineUnits } from "./pipeline-units.ts";
-export { progressWatchdog } from "./progress-watchdog.daemon.ts";
-export { breakersOf, type StagePolicy, stagePolicyDefaults } from "./reconcile.ts";
+
+export { createPipelineConsole, type PipelineConsole, type PipelineDecision } from "./console.ts";
+export { createRatingEngine, PAIRS_FILE } from "./evaluation/index.ts";
+export { champions } from "./models/index.ts";
+export { championOf } from "./promotion/index.ts";
+export { suspects } from "./selfplay/index.ts";
+export type { PipelineServices } from "./services.ts";
 export type {
   BooksView,
   ChampionView,
@@ -44,6 +29,20 @@ export type {
   Rated,
   StageView,
 } from "./snapshot.ts";
-export { exportWork } from "./stage-work.ts";
-export { LOOP_KINDS, type LoopKind, STAGES, type Stage } from "./stages.ts";
-export { type UnitWait, waitsOf } from "./waits.ts";
+export {
+  type ConfigPlan,
+  type ConfigPlanInput,
+  configPlanSchema,
+  configs,
+  exportWork,
+  iterations,
+  LOOP_KINDS,
+  NO_INPUT,
+  pipelineDefaults,
+  STAGES,
+  type Stage,
+  type Wait,
+} from "./stage/index.ts";
+export { pipelineParts, pipelineUnits } from "./units.ts";
+export { loopSnapshot, stageJobs } from "./views.ts";
+export { type UnitWait, unitsOf } from "./waits.ts";

@@ -1,107 +1,128 @@
-/** The loop as people look at it: the live view, `ringrift pipeline`, the report and `why` all read this. Times are Unix seconds. */
-import type { StageFailure, Wait } from "./iteration.ts";
-import type { Stage } from "./stages.ts";
+/**
+ * The pipeline as people look at it: the live view, `ringrift pipeline`, the report and `why` all read this. Its schemas are its
+ * types too; on the wire objects are open, so that what is added later is no break.
+ */
+import { z } from "zod";
+import { cause } from "../daemons/cause.ts";
+import { instant } from "../events/instant.ts";
+import type { Given } from "../kernel/index.ts";
+import { STAGES } from "./stage/stages.ts";
 
-export interface Rated {
-  /** SHA-256 of a model, or the name of a baseline. */
-  readonly player: string;
-  /** What people call it: `champion 3`, `mcts-100`. */
-  readonly name: string;
-  readonly elo: number;
-  readonly low: number;
-  readonly high: number;
-  readonly games: number;
-  readonly is_anchor: boolean;
-}
+export const value = z.union([z.string(), z.number()]).nullable();
+export const stage = z.enum(STAGES);
+const interval = z.object({ estimate: z.number(), low: z.number(), high: z.number() });
 
-/** One gate that has ended, or is under way (`verdict` null). */
-export interface GateView {
-  readonly iteration: number;
-  readonly candidate: string;
-  readonly opponent: string;
-  readonly games: number;
-  /** Blocks by score, worst first. */
-  readonly counts: readonly number[];
-  /** The log-likelihood ratio after each batch, and the bounds at which it is decided. */
-  readonly llr: readonly number[];
-  readonly lower: number;
-  readonly upper: number;
-  readonly elo0: number;
-  readonly elo1: number;
-  readonly verdict: "promote" | "reject" | "inconclusive" | null;
-  /** Median-unbiased, with its interval; null while it runs. */
-  readonly elo: { readonly estimate: number; readonly low: number; readonly high: number } | null;
-  readonly ended_at: number | null;
-}
+const wait = z.object({ for: z.string(), actual: value, required: value, since: instant });
+export const failure = z.object({ code: z.string(), message: z.string(), retryable: z.boolean() });
 
-export interface LossPoint {
-  readonly iteration: number;
-  readonly policy_loss: number;
-  readonly value_loss: number;
-  readonly validation_loss: number | null;
-  readonly at: number;
-}
+const rated = z
+  .looseObject({
+    player: z.string().describe("SHA-256 of a model, or the name of a baseline."),
+    name: z.string().describe("What people call it: champion 3, mcts-100."),
+    elo: z.number(),
+    low: z.number(),
+    high: z.number(),
+    games: z.int(),
+    is_anchor: z.boolean(),
+  })
+  .meta({ id: "Rated" });
 
-export interface ChampionView {
-  readonly model: string;
-  /** 0 for the first. */
-  readonly generation: number;
-  readonly iteration: number;
-  readonly since: number;
-  /** `gate`, `first`, `hand`, `rollback`. */
-  readonly by: string;
-}
+export const gate = z
+  .looseObject({
+    iteration: z.int(),
+    candidate: z.string(),
+    opponent: z.string(),
+    games: z.int(),
+    counts: z.array(z.int()).describe("Blocks by score, worst first."),
+    llr: z.array(z.number()).describe("After each batch."),
+    lower: z.number(),
+    upper: z.number(),
+    elo0: z.number(),
+    elo1: z.number(),
+    verdict: z.enum(["promote", "reject", "inconclusive"]).nullable(),
+    elo: interval.nullable().describe("Median-unbiased."),
+    ended_at: instant.nullable(),
+  })
+  .meta({ id: "Gate" });
 
-export interface StageView {
-  readonly stage: Stage;
-  readonly state: "open" | "running" | "done" | "failed";
-  readonly seconds: number | null;
-  /** Share that is done, of the one that runs. */
-  readonly progress: number | null;
-  readonly breaker: "closed" | "open" | "half_open";
-}
+export const loss = z
+  .looseObject({
+    iteration: z.int(),
+    policy_loss: z.number(),
+    value_loss: z.number(),
+    validation_loss: z.number().nullable(),
+    at: instant,
+  })
+  .meta({ id: "Loss" });
 
-export interface BooksView {
-  readonly config_key: string;
-  readonly produced: number;
-  readonly durable: number;
-  readonly in_flight: number;
-  readonly rejected: Readonly<Record<string, number>>;
-  readonly balanced: boolean;
-}
+const champion = z
+  .looseObject({ model: z.string(), generation: z.int(), iteration: z.int(), since: instant, by: z.string() })
+  .meta({ id: "Champion" });
 
-export interface ConfigSnapshot {
-  readonly config_key: string;
-  readonly seed: number;
-  readonly iteration: number;
-  readonly state: "running" | "waiting" | "paused" | "failed" | "complete";
-  readonly stage: Stage;
-  readonly attempt: number;
-  readonly stage_since: number;
-  readonly deadline: number;
-  readonly stages: readonly StageView[];
-  readonly waits: readonly Wait[];
-  readonly failures: readonly (StageFailure & { readonly stage: Stage; readonly at: number })[];
-  /** Games that count, all in all, and those of the last minute a second. */
-  readonly games: number;
-  readonly games_per_second: number;
-  readonly rows: number;
-  readonly losses: readonly LossPoint[];
-  /** What the run of now says of itself, where one is under way and has said something. */
-  readonly training?: { readonly loss: number; readonly validation_loss: number | null };
-  readonly gates: readonly GateView[];
-  readonly champion: ChampionView | null;
-  /** What was champion when, oldest first. */
-  readonly champions: readonly ChampionView[];
-  readonly ladder: readonly Rated[];
-  readonly verdicts: { readonly promote: number; readonly reject: number; readonly inconclusive: number };
-  readonly expected_false_promotions: number;
-  readonly quality: { readonly score: number; readonly band: string } | null;
-  readonly suspects: readonly { readonly producer: string; readonly reason: string; readonly since: number }[];
-  readonly books: BooksView;
-}
+export const books = z
+  .looseObject({
+    config_key: z.string(),
+    produced: z.int(),
+    durable: z.int(),
+    in_flight: z.int(),
+    rejected: z.record(z.string(), z.int()).describe("By reason."),
+    balanced: z.boolean(),
+  })
+  .meta({ id: "Books", description: "Games: produced = durable + in flight + rejected." });
 
-export interface LoopSnapshot {
-  readonly at: number;
-  readonly configs: readonly ConfigSnapshot[];
-}
+const config = z
+  .looseObject({
+    config_key: z.string(),
+    seed: z.int(),
+    iteration: z.int(),
+    state: z.enum(["running", "waiting", "paused", "failed", "complete"]),
+    stage,
+    attempt: z.int(),
+    stage_since: instant,
+    deadline: instant,
+    stages: z.array(
+      z.looseObject({
+        stage,
+        state: z.enum(["open", "running", "done", "failed"]),
+        seconds: z.number().nullable(),
+        progress: z.number().nullable(),
+        breaker: z.enum(["closed", "open", "half_open"]),
+      }),
+    ),
+    cause: cause.nullish().describe("Why it stands still; null while it is at work."),
+    waits: z.array(wait),
+    failures: z.array(failure.extend({ stage, at: instant })),
+    games: z.int(),
+    games_per_second: z.number(),
+    rows: z.int(),
+    losses: z.array(loss),
+    training: z.object({ loss: z.number(), validation_loss: z.number().nullable() }).optional(),
+    gates: z.array(gate),
+    champion: champion.nullable(),
+    champions: z.array(champion),
+    ladder: z.array(rated),
+    verdicts: z.object({ promote: z.int(), reject: z.int(), inconclusive: z.int() }),
+    expected_false_promotions: z.number(),
+    quality: z.looseObject({ score: z.number(), band: z.string() }).nullable(),
+    suspects: z.array(
+      z.looseObject({
+        producer: z.string(),
+        label: z.string().optional().describe("What people call it, where it is a node that is known."),
+        reason: z.string(),
+        since: instant,
+      }),
+    ),
+    books,
+  })
+  .meta({ id: "LoopConfig" });
+
+export const snapshot = z.object({ at: instant, configs: z.array(config) }).meta({ id: "Loop" });
+
+export type LoopSnapshot = Given<z.output<typeof snapshot>>;
+export type ConfigSnapshot = LoopSnapshot["configs"][number];
+export type StageView = ConfigSnapshot["stages"][number];
+export type GateView = ConfigSnapshot["gates"][number];
+export type LossPoint = ConfigSnapshot["losses"][number];
+export type ChampionView = ConfigSnapshot["champions"][number];
+export type Rated = ConfigSnapshot["ladder"][number];
+export type BooksView = ConfigSnapshot["books"];

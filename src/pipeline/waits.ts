@@ -1,113 +1,196 @@
-import type { ReadRows } from "../daemons/index.ts";
-import { waitsOfData } from "./data/waits.ts";
-import { ratingWork } from "./evaluation/rating-budget.ts";
-import { regressions } from "./evaluation/regressions-table.ts";
-import { type Iteration, iterations, type Wait } from "./iteration.ts";
-import { champions } from "./models/champion.ts";
-import { refusedRollbacks } from "./models/model-rollback.daemon.ts";
-import { rebuildRows, waitsOfRebuilds } from "./rebuild-rows.ts";
-import { isRefusal } from "./stage-rows.ts";
-import { evaluationWork, isFor, promotionWork, type StageWork, trainingWork } from "./stage-work.ts";
-import { trainingGates } from "./training/gates-table.ts";
+import type { StateTable } from "../router/index.ts";
+import { parities } from "./data/index.ts";
+import { ratingWork, regressions } from "./evaluation/index.ts";
+import { champions } from "./models/index.ts";
+import { refusalWords, refusedRollbacks } from "./promotion/index.ts";
+import { goals, suspects, suspectsIn } from "./selfplay/index.ts";
+import {
+  type ConfigLook,
+  evaluationWork,
+  exportWork,
+  type Iteration,
+  isFor,
+  isOpenRebuild,
+  isRefusal,
+  iterations,
+  promotionWork,
+  rebuildRows,
+  type Stage,
+  selfplayWork,
+  syncWork,
+  trainingWork,
+  type Wait,
+} from "./stage/index.ts";
+import { trainingGates } from "./training/index.ts";
 
-export type UnitWait = Wait & { readonly unit: string };
+/** Who waits, and for what: in words, and as the code that they stand for. */
+export type UnitWait = Wait & { readonly unit: string; readonly code?: string };
+
+type Row = ConfigLook["row"];
+
+/** Who does a stage, and the row that holds what each of them waits for. */
+const WORKERS = {
+  selfplay: [["selfplay_orchestrator", selfplayWork]],
+  data_sync: [
+    ["parity_validator", parities],
+    ["quality_monitor_daemon", syncWork],
+  ],
+  npz_export: [["auto_export_daemon", exportWork]],
+  training: [["training_coordinator", trainingWork]],
+  evaluation: [["evaluation_daemon", evaluationWork]],
+  promotion: [["auto_promotion", promotionWork]],
+} as const satisfies Readonly<Record<Stage, readonly (readonly [unit: string, StateTable])[]>>;
+
+/** Who says how much of a stage may be done, beside those who do it. */
+const DECIDERS: Partial<Record<Stage, readonly string[]>> = {
+  selfplay: ["selfplay_scheduler", "queue_populator"],
+  training: ["training_trigger"],
+};
+
+/** The units without which a config does not leave this stage. */
+export const unitsOf = (stage: Stage): readonly string[] => [
+  "pipeline_orchestrator",
+  ...(DECIDERS[stage] ?? []),
+  ...WORKERS[stage].map(([unit]) => unit),
+];
+
+/** The jobs of all who do the stage, as the queue numbers them. */
+export const jobsOfStage = (row: Row, at: Iteration): string[] =>
+  WORKERS[at.stage].flatMap(([, table]) => {
+    const work = row<{ iteration: number; attempt: number; jobs: Readonly<Record<string, string>> }>(table as never);
+    return isFor(work, at) ? Object.values(work.jobs) : [];
+  });
+
+/** What people read for the codes that do not say it themselves. */
+const WORDS: Readonly<Record<string, string | ((about: NonNullable<Wait["about"]>, wait: Wait) => string)>> = {
+  candidate_node: "a node that holds the candidate",
+  match_results: "the results of its games",
+  second_checker: "a second node that checks games",
+  quiet_time: "the network to be trained: meanwhile workers are free",
+  rating_games: "games that ratings may have",
+  training_lock: "the training lock of the config",
+  training_slot: "a training slot",
+  person: "a person: it cannot be mended by trying again",
+  nothing: "nothing: all iterations are done",
+  stage_breaker: ({ stage, failures }) => `the breaker of ${stage}, open after ${failures} failures in a row`,
+  next_try: ({ stage }) => `another try of ${stage}`,
+  resume: ({ by }) => `${by} to resume it`,
+  producer: ({ producer }) => `producer ${producer}`,
+  rebuild: ({ what }) => `${what} to be made again`,
+  rollback: (_about, wait) => refusalWords(wait),
+  given_up: ({ stage, iteration }) => `${stage} to succeed again; iteration ${iteration} was given up`,
+  skipped_gate: ({ gate, iteration }) => `${gate}; iteration ${iteration} went on without training`,
+  steady_champion: ({ iteration }) => `a champion that stays; iteration ${iteration} went on without promotion`,
+};
+
+/** The wait as people read it. */
+function inWords(wait: UnitWait): UnitWait {
+  const { about = {}, ...told } = wait;
+  const words = WORDS[told.for] ?? told.for;
+  return { ...told, code: told.for, for: typeof words === "string" ? words : words(about, wait) };
+}
+
+const by = (unit: string, waits: readonly Wait[] = []): UnitWait[] => waits.map((wait) => ({ unit, ...wait }));
+
+/** Producers that play nothing of the config for now. */
+const awayFrom = (row: Row, iteration: number): UnitWait[] => {
+  const known = row(suspects) ?? {};
+  return suspectsIn(known, iteration).map((producer) => ({
+    unit: "quality_monitor_daemon",
+    for: "producer",
+    about: { producer },
+    actual: `it plays nothing: ${known[producer]!.reasons.join(", ")}`,
+    required: `iteration ${known[producer]!.until_iteration}`,
+    since: known[producer]!.since,
+  }));
+};
+
+const closedGates = (row: Row, at: Iteration): UnitWait[] => {
+  const judged = row(trainingGates);
+  if (!isFor(judged, at) || judged.verdict !== "wait") return [];
+  const closed = judged.gates.filter(({ passed }) => !passed);
+  return closed.map(({ gate, actual, required, since }) => ({
+    unit: "training_trigger",
+    for: gate,
+    actual,
+    required,
+    since,
+  }));
+};
+
+/** Those who do the stage, and those who say how much of it may be done. */
+function waitsOfStage(row: Row, at: Iteration): UnitWait[] {
+  const workers = WORKERS[at.stage].flatMap(([unit, table]) => {
+    const work = row<{ iteration: number; attempt: number; waits: readonly Wait[] }>(table as never);
+    return isFor(work, at) ? by(unit, work.waits) : [];
+  });
+  if (at.stage === "training") return [...closedGates(row, at), ...workers];
+  if (at.stage !== "selfplay") return workers;
+  return [...by("queue_populator", row(goals)?.waits), ...workers, ...awayFrom(row, at.iteration)];
+}
 
 /** Who waits for what in the loop of a config: every refusal of every stage, with what is there and what must be. */
-export function waitsOf(rows: Pick<ReadRows, "get">, configKey: string): UnitWait[] {
-  const at = rows.get(iterations, configKey);
+export function waitsOf(row: Row): UnitWait[] {
+  const at = row(iterations);
   if (at === undefined) return [];
-  const own = at.waits.map((wait) => ({ unit: "pipeline_orchestrator", ...wait }));
-  const refused = rows.get(refusedRollbacks, configKey);
-  const isStillChampion = refused?.generation === rows.get(champions, configKey)?.generation;
-  const withdrawn = (isStillChampion ? (refused?.waits ?? []) : []).map((wait) => ({
-    unit: "model_rollback",
-    ...wait,
-  }));
-  const of = (unit: string, work: Pick<StageWork, "iteration" | "attempt" | "waits"> | undefined) =>
-    work !== undefined && isFor(work, at) ? work.waits.map((wait) => ({ unit, ...wait })) : [];
-  const stage = (): UnitWait[] => {
-    switch (at.stage) {
-      case "training": {
-        const gates = rows.get(trainingGates, configKey);
-        const shut = gates !== undefined && isFor(gates, at) && gates.verdict === "wait" ? gates.gates : [];
-        return [
-          ...shut
-            .filter(({ passed }) => !passed)
-            .map(({ gate, actual, required, since }) => ({
-              unit: "training_trigger",
-              for: gate,
-              actual,
-              required,
-              since,
-            })),
-          ...of("training_coordinator", rows.get(trainingWork, configKey)),
-        ];
-      }
-      case "evaluation":
-        return of("evaluation_daemon", rows.get(evaluationWork, configKey));
-      case "promotion":
-        return of("auto_promotion", rows.get(promotionWork, configKey));
-      default:
-        return waitsOfData(rows, configKey);
-    }
-  };
+  const refused = row(refusedRollbacks);
+  const isStillChampion = refused?.generation === row(champions)?.generation;
   // Games beside the stages may wait for as long as they like; that the queue refuses them is for people to see.
-  const refusedGames = (unit: string, waits: readonly Wait[] = []) =>
-    waits.filter(isRefusal).map((wait) => ({ unit, ...wait }));
+  const refusedGames = (unit: string, waits: readonly Wait[] = []) => by(unit, waits.filter(isRefusal));
+  const rebuilds = Object.values(row(rebuildRows)?.rebuilds ?? {}).filter(isOpenRebuild);
   return [
-    ...own,
-    ...stage(),
-    ...withdrawn,
-    ...refusedGames("elo_service", rows.get(ratingWork, configKey)?.waits),
-    ...refusedGames("model_performance_watchdog", rows.get(regressions, configKey)?.waits),
-    ...waitsOfRebuilds(rows.get(rebuildRows, configKey)),
-    ...lastRound(rows, configKey, at),
-  ];
+    ...by("pipeline_orchestrator", at.waits),
+    ...waitsOfStage(row, at),
+    ...by("model_rollback", isStillChampion ? refused?.waits : []),
+    ...refusedGames("elo_service", row(ratingWork)?.waits),
+    ...refusedGames("model_performance_watchdog", row(regressions)?.waits),
+    ...rebuilds.map(({ what, why, since }) => ({
+      unit: "auto_export_daemon",
+      for: "rebuild",
+      about: { what },
+      actual: why,
+      required: "there",
+      since,
+    })),
+    ...lastRound(row, at),
+  ].map(inWords);
 }
 
 /** Rounds that went on without what they are for: it is over in a moment, and the reason must be seen all the same. */
-function lastRound(
-  rows: Pick<ReadRows, "get">,
-  configKey: string,
-  { iteration, failures }: Pick<Iteration, "iteration" | "failures">,
-): UnitWait[] {
+function lastRound(row: Row, { iteration, failures }: Iteration): UnitWait[] {
   // The next success of the stage strikes them out.
   const givenUp = failures.findLast((failure) => failure.iteration < iteration);
-  const isLast = (work: Pick<StageWork, "iteration"> | undefined) =>
-    work !== undefined && work.iteration >= iteration - 1;
-  const training = rows.get(trainingWork, configKey);
-  const skipped = (isLast(training) ? (training?.evidence.skipped ?? []) : []) as unknown as readonly Wait[];
-  const promotion = rows.get(promotionWork, configKey);
-  const isOvertaken = isLast(promotion) && promotion?.evidence.decision === "overtaken";
+  const isLast = (work: { readonly iteration: number }) => work.iteration >= iteration - 1;
+  const trained = [row(trainingWork)].filter((work) => work !== undefined).filter(isLast);
+  const promoted = [row(promotionWork)].filter((work) => work !== undefined).filter(isLast);
   return [
-    ...(givenUp === undefined
-      ? []
-      : [
-          {
-            unit: "pipeline_orchestrator",
-            for: `${givenUp.stage} to succeed again; iteration ${givenUp.iteration} was given up`,
-            actual: givenUp.message,
-            required: null,
-            since: givenUp.at,
-          },
-        ]),
-    ...skipped.map(({ for: gate, actual, required }) => ({
-      unit: "training_trigger",
-      for: `${gate}; iteration ${training!.iteration} went on without training`,
-      actual,
-      required,
-      since: training!.since,
+    ...(givenUp === undefined ? [] : [givenUp]).map((failure) => ({
+      unit: "pipeline_orchestrator",
+      for: "given_up",
+      about: { stage: failure.stage, iteration: failure.iteration },
+      actual: failure.message,
+      required: null,
+      since: failure.at,
     })),
-    ...(isOvertaken
-      ? [
-          {
-            unit: "auto_promotion",
-            for: `a champion that stays; iteration ${promotion.iteration} went on without promotion`,
-            actual: String(promotion.evidence.reason),
-            required: promotion.own.champion,
-            since: promotion.since,
-          },
-        ]
-      : []),
+    ...trained.flatMap(({ iteration: round, since, evidence }) =>
+      ((evidence.skipped ?? []) as unknown as readonly Wait[]).map(({ for: gate, actual, required }) => ({
+        unit: "training_trigger",
+        for: "skipped_gate",
+        about: { gate, iteration: round },
+        actual,
+        required,
+        since,
+      })),
+    ),
+    ...promoted
+      .filter(({ evidence }) => evidence.decision === "overtaken")
+      .map(({ iteration: round, since, evidence, own }) => ({
+        unit: "auto_promotion",
+        for: "steady_champion",
+        about: { iteration: round },
+        actual: String(evidence.reason),
+        required: own.champion,
+        since,
+      })),
   ];
 }

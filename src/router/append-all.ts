@@ -1,13 +1,7 @@
 import { valuesOf } from "./event.ts";
-import { type AppendResult, appendEvents, resultOf } from "./journal/append.ts";
+import { appendEvents, resultOf } from "./journal/append.ts";
+import type { Appended, CommitHooks } from "./parts.ts";
 import type { Prepared } from "./prepare.ts";
-import type { ResultsOf } from "./store.port.ts";
-
-/** An event that is in the journal now, or was found to repeat one that is. */
-export interface Appended {
-  readonly prepared: Prepared;
-  readonly result: AppendResult;
-}
 
 type Append = ReturnType<typeof appendEvents>;
 
@@ -23,10 +17,30 @@ export function appendAll(events: readonly Prepared[], windowSeconds: number): A
   ];
 }
 
-/** What became of them, from the answers to those operations. */
+/** What became of them, from the results of a commit that ended with that operation. */
 export function appendedOf(events: readonly Prepared[], results: readonly unknown[]): Appended[] {
-  const [appended = []] = results as ResultsOf<Append[]>;
-  return events.map((prepared, i) => ({ prepared, result: resultOf(appended[i]!) }));
+  const places = results.at(-1) as NonNullable<Append["result"]>;
+  return events.map((prepared, i) => ({ prepared, result: resultOf(places[i]!) }));
+}
+
+export interface Emissions {
+  /** What puts the durable ones into the journal; the last operations of the commit that they belong to. */
+  readonly appends: readonly Append[];
+  /** That commit is on disk, with these results: durable ones are delivered, and the others go out. */
+  onCommitted(results: readonly unknown[]): void;
+}
+
+/** What a piece of work has emitted, on its way out with the commit of that work. */
+export function emissionsOf(hooks: CommitHooks, emitted: readonly Prepared[]): Emissions {
+  const durable = emitted.filter(isDurable);
+  const appends = appendAll(durable, hooks.settings.dedupWindowSeconds);
+  return {
+    appends,
+    onCommitted(results) {
+      hooks.onCommitted(appendedOf(durable, results));
+      for (const prepared of emitted) if (!isDurable(prepared)) hooks.publishPassing(prepared);
+    },
+  };
 }
 
 export const isDurable = ({ event }: Prepared): boolean => event.eventClass === "durable";

@@ -1,33 +1,24 @@
-import type { Catalog } from "../events/index.ts";
-import {
-  type Breaker,
-  type Clock,
-  type Ids,
-  type Log,
-  OperatingError,
-  type Random,
-  runAll,
-  type TimeLimits,
-} from "../kernel/index.ts";
-import type { Appended } from "./append-all.ts";
-import { Cursor } from "./cursor.ts";
-import { type AnyEvent, fromStored, VIEW, viewBits } from "./event.ts";
-import { registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
-import type { Delivery } from "./lanes.ts";
-import type { Prepared, Validation } from "./prepare.ts";
-import { type DurableHandler, type Failure, Runner } from "./runner.ts";
+import { OperatingError, runAll, sumOf } from "../kernel/index.ts";
+import { Cursor, type CursorOptions } from "./cursor.ts";
+import type { DeliveryHooks } from "./delivery-hooks.ts";
+import { type AnyEvent, bytesOf, VIEW, viewBits } from "./event.ts";
+import { type RegisterArgs, registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
+import type { Prepared, PublishOptions, Validation } from "./prepare.ts";
+import { type DurableHandler, Runner } from "./runner.ts";
 import { Session } from "./session.ts";
-import type { RouterSettings } from "./settings.ts";
-import type { Store } from "./store.port.ts";
 
-export interface ConsumeOptions {
+/** Who asks for events, and from where on. */
+interface Consumer {
   /** Stable name; its cursor is kept under it. */
   readonly consumer: string;
-  readonly handlers: Readonly<Record<string, DurableHandler>>;
-  /** Where it starts when it is first seen. */
+  /** Where it starts when it is first seen; now, unless said. */
   readonly start?: "earliest" | "now";
   /** Shown with its dead letters, so that one knows which code failed. */
   readonly version?: string;
+}
+
+export interface ConsumeOptions extends Consumer {
+  readonly handlers: Readonly<Record<string, DurableHandler>>;
   readonly timeoutMs?: number;
   readonly concurrency?: number;
   /** What this source says is not delivered: a unit never hears itself. */
@@ -35,61 +26,35 @@ export interface ConsumeOptions {
   readonly validation?: Validation;
 }
 
-export interface SessionRequest {
-  readonly consumer: string;
+export interface SessionRequest extends Consumer {
   /** Names in any spelling; empty or '*' for all. */
   readonly eventTypes: readonly string[];
-  readonly start?: "earliest" | "now";
-  readonly version?: string;
   readonly leaseMs?: number;
 }
 
-export interface ConsumersOptions {
-  readonly catalog: Catalog;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly settings: RouterSettings;
-  readonly timeLimits: TimeLimits;
+export interface ConsumersOptions extends DeliveryHooks, Pick<CursorOptions, "onEnded"> {
   readonly canonical: (spelling: string) => string;
   /** The last event that was released to consumers. */
   readonly head: () => number;
-  readonly prepareEmission: (
-    type: string,
-    payload: unknown,
-    parent: AnyEvent,
-    source: string,
-    how: Validation,
-  ) => Prepared;
+  readonly prepare: (type: string, payload: unknown, options: PublishOptions, how: Validation | undefined) => Prepared;
   readonly within: <T>(event: AnyEvent, consumer: string, run: () => T) => T;
-  readonly onEnded: (seqs: readonly number[]) => void;
   /** Pairs ended without being handled: a consumer was forgotten, or wants other events now. */
   readonly onGivenUp: () => void;
-  readonly onCommitted: (emitted: readonly Appended[]) => void;
-  readonly publishPassing: (prepared: Prepared) => void;
-  readonly onFailure: (failure: Failure) => void;
-  readonly onDeath: (delivery: Delivery, failure: Failure, attempts: number) => Prepared | undefined;
 }
 
 interface Registered {
   readonly cursor: Cursor;
   readonly types: ReadonlySet<string>;
-  readonly runner: Runner | undefined;
-  readonly session: Session | undefined;
+  readonly runner?: Runner;
+  readonly session?: Session;
 }
 
-interface Registration {
-  readonly consumer: string;
-  readonly kind: "unit" | "process";
+interface Registration
+  extends Consumer,
+    Pick<RegisterArgs, "kind" | "deafTo">,
+    Pick<CursorOptions, "onReady" | "breakerOf"> {
   readonly types: readonly string[];
   readonly view: number;
-  readonly start: "earliest" | "now";
-  readonly version: string;
-  readonly deafTo: string | null;
-  readonly onReady: () => void;
-  readonly breakerOf: (type: string) => Breaker | undefined;
 }
 
 const consumerShape = /^[A-Za-z0-9_][\w.@:/-]{0,199}$/;
@@ -101,6 +66,7 @@ const SESSION_SILENCE_MS = 3_600_000;
 export class Consumers {
   readonly #o: ConsumersOptions;
   readonly #all = new Map<string, Registered>();
+  readonly #memory = { bytes: 0 };
   /** Names that are being registered: two cursors under one name would deliver twice. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
@@ -120,11 +86,11 @@ export class Consumers {
     const session = this.#all.get(consumer)?.session;
     // Somebody else speaks under this name now; who is told so must not take the name back, or the two would fight.
     if (session !== undefined && session.id !== id && !session.closed)
-      throw new OperatingError("SESSION_REPLACED", `another session of '${consumer}' was opened`, {
+      throw OperatingError.conflict("SESSION_REPLACED", `another session of '${consumer}' was opened`, {
         hint: "Give each consumer a name of its own.",
       });
     if (session === undefined || session.id !== id || session.closed)
-      throw new OperatingError("SESSION_NOT_FOUND", `session ${id} of '${consumer}' has ended`, {
+      throw OperatingError.notFound("SESSION_NOT_FOUND", `session ${id} of '${consumer}' has ended`, {
         hint: "Open a new one; what was not acked is delivered again.",
       });
     return session;
@@ -132,7 +98,7 @@ export class Consumers {
 
   async closeSession(session: Session, died: boolean): Promise<void> {
     const why = died ? "the connection was lost" : "closed by the consumer";
-    await session.close(new OperatingError("SESSION_CLOSED", why), died);
+    await session.close(OperatingError.conflict("SESSION_CLOSED", why), died);
     const registered = this.#all.get(session.consumer);
     if (registered?.session !== session) return;
     registered.cursor.stop();
@@ -142,7 +108,7 @@ export class Consumers {
   async forget(consumer: string): Promise<{ forgiven: number }> {
     return this.#inTurn(consumer, async () => {
       const registered = this.#all.get(consumer);
-      await registered?.session?.close(new OperatingError("SESSION_CLOSED", "the consumer was removed"), false);
+      await registered?.session?.close(OperatingError.conflict("SESSION_CLOSED", "the consumer was removed"), false);
       await registered?.runner?.stop(STOP_GRACE_MS);
       registered?.cursor.stop();
       this.#all.delete(consumer);
@@ -154,7 +120,8 @@ export class Consumers {
 
   /** Committed events, in journal order. */
   offer(events: readonly AnyEvent[]): void {
-    for (const { cursor } of this.#all.values()) cursor.offer(events);
+    const bytes = sumOf(events, bytesOf);
+    for (const { cursor } of this.#all.values()) cursor.offer(events, bytes);
   }
 
   hears(eventType: string): boolean {
@@ -204,7 +171,7 @@ export class Consumers {
   }
 
   async stop(): Promise<void> {
-    const end = new OperatingError("SESSION_CLOSED", "the main process stops", { retryable: true });
+    const end = OperatingError.conflict("SESSION_CLOSED", "the main process stops", { retryable: true });
     const stopped = await Promise.allSettled(
       [...this.#all.values()].map(({ runner, session, cursor }) =>
         runAll([() => runner?.stop(STOP_GRACE_MS), () => session?.close(end, false), () => cursor.stop()]),
@@ -230,9 +197,9 @@ export class Consumers {
 
   async #consume(options: ConsumeOptions): Promise<{ stop(): Promise<void> }> {
     const { consumer } = options;
-    const { store, clock, log, timeLimits, settings, onCommitted, publishPassing, onFailure, onDeath } = this.#o;
+    const { settings } = this.#o;
     if (this.#all.has(consumer))
-      throw new OperatingError("INVALID_CONSUMER", `a consumer named '${consumer}' is connected already`, {
+      throw OperatingError.invalid("INVALID_CONSUMER", `a consumer named '${consumer}' is connected already`, {
         hint: "Each consumer has a name of its own.",
       });
     const handlers = new Map(
@@ -241,37 +208,26 @@ export class Consumers {
     const source = options.deafTo ?? consumer;
     let runner: Runner | undefined;
     const cursor = await this.#register({
-      consumer,
+      ...options,
       kind: "unit",
       types: [...handlers.keys()],
       view: VIEW.router,
-      start: options.start ?? "now",
-      version: options.version ?? "1",
       deafTo: options.deafTo ?? null,
       onReady: () => runner?.pump(),
       breakerOf: (type) => runner?.breakerOf(type),
     });
     const started = new Runner(cursor, {
+      ...this.#o,
       consumer,
       handlerOf: (type) => handlers.get(type) ?? handlers.get("*"),
       concurrency: options.concurrency ?? settings.concurrency,
       timeoutMs: options.timeoutMs ?? settings.handlerTimeoutMs,
-      windowSeconds: settings.dedupWindowSeconds,
-      breaker: { threshold: settings.breakerThreshold, openMs: settings.breakerOpenMs },
       prepareEmission: (type, payload, parent) =>
-        this.#o.prepareEmission(type, payload, parent, source, options.validation ?? "tolerant"),
+        this.#o.prepare(type, payload, { parent, source }, options.validation),
       within: (event, run) => this.#o.within(event, consumer, run),
-      store,
-      clock,
-      log,
-      timeLimits,
-      onCommitted,
-      publishPassing,
-      onFailure,
-      onDeath,
     });
     runner = started;
-    this.#all.set(consumer, { cursor, types: new Set(handlers.keys()), runner, session: undefined });
+    this.#all.set(consumer, { cursor, types: new Set(handlers.keys()), runner });
     cursor.start(this.#o.head());
     return {
       stop: async () => {
@@ -283,14 +239,13 @@ export class Consumers {
 
   async #openSession(request: SessionRequest): Promise<Session> {
     const { consumer } = request;
-    const { clock, timeLimits, settings, onCommitted, publishPassing, onFailure, onDeath } = this.#o;
     const known = this.#all.get(consumer);
     if (known?.runner !== undefined)
-      throw new OperatingError("INVALID_CONSUMER", `'${consumer}' is a consumer of the main process`, {
+      throw OperatingError.invalid("INVALID_CONSUMER", `'${consumer}' is a consumer of the main process`, {
         hint: "Choose another name.",
       });
     await known?.session?.close(
-      new OperatingError("SESSION_REPLACED", `another session of '${consumer}' was opened`),
+      OperatingError.conflict("SESSION_REPLACED", `another session of '${consumer}' was opened`),
       true,
     );
     known?.cursor.stop();
@@ -298,40 +253,32 @@ export class Consumers {
     const types = all ? ["*"] : request.eventTypes.map(this.#o.canonical);
     let session: Session | undefined;
     const cursor = await this.#register({
-      consumer,
+      ...request,
       kind: "process",
       types,
       view: VIEW.crossProcess,
-      start: request.start ?? "now",
-      version: request.version ?? "1",
       deafTo: null,
       onReady: () => session?.wake(),
       breakerOf: () => undefined,
     });
     session = new Session({
+      ...this.#o,
       id: this.#o.ids.uuid(),
       consumer,
       cursor,
-      leaseMs: request.leaseMs ?? settings.handlerTimeoutMs,
-      windowSeconds: settings.dedupWindowSeconds,
-      clock,
-      timeLimits,
-      onCommitted,
-      publishPassing,
-      onFailure,
-      onDeath,
+      leaseMs: request.leaseMs ?? this.#o.settings.handlerTimeoutMs,
     });
-    this.#all.set(consumer, { cursor, types: new Set(types), runner: undefined, session });
+    this.#all.set(consumer, { cursor, types: new Set(types), session });
     cursor.start(this.#o.head());
     return session;
   }
 
   /** Stores what it wants and takes up its place in the journal. */
   async #register(request: Registration): Promise<Cursor> {
-    const { consumer, kind, view, start, version: handlerVersion, deafTo, types } = request;
-    const { catalog, store, clock, random, settings, log, onEnded } = this.#o;
+    const { consumer, kind, view, start = "now", version: handlerVersion = "1", deafTo, types } = request;
+    const { store, clock, log } = this.#o;
     if (!consumerShape.test(consumer))
-      throw new OperatingError("INVALID_CONSUMER", `'${consumer}' is no name for a consumer`, {
+      throw OperatingError.invalid("INVALID_CONSUMER", `'${consumer}' is no name for a consumer`, {
         hint: "Letters, digits and _ . @ : / - are allowed, at most 200 characters.",
       });
     const wanted = types.map((eventType) => ({ eventType, view }));
@@ -353,8 +300,9 @@ export class Consumers {
     );
     const covers = (type: string, seq: number, bits: number): boolean =>
       subscriptions.get(type)?.some((s) => seq > s.start_seq && seq <= s.end_seq && (bits & s.view) !== 0) ?? false;
-    const { maxAttempts, retryFirstMs, retryMostMs } = settings;
     return new Cursor({
+      ...this.#o,
+      memory: this.#memory,
       consumer,
       handlerVersion,
       lowWater: registered.lowWater,
@@ -363,16 +311,9 @@ export class Consumers {
         const bits = viewBits(event.views);
         return covers(event.eventType, event.seq!, bits) || covers("*", event.seq!, bits);
       },
-      store,
-      clock,
-      random,
-      retry: { maxAttempts, backoff: { firstMs: retryFirstMs, mostMs: retryMostMs, jitter: 0.2 } },
-      window: settings.window,
-      fromStored: (stored) => fromStored(catalog, stored),
       onUnread: (error) =>
         log.error("what a consumer is owed cannot be read; trying again", { consumer, error: error.message }),
       onReady: request.onReady,
-      onEnded,
       breakerOf: request.breakerOf,
     });
   }

@@ -1,64 +1,27 @@
-import {
-  type BackoffPolicy,
-  type Breaker,
-  backoffMs,
-  type Clock,
-  type OperatingError,
-  type Random,
-  type Timer,
-} from "../kernel/index.ts";
-import type { AnyEvent } from "./event.ts";
-import type { StoredEvent } from "./journal/append.ts";
-import {
-  type Acked,
-  ackDeliveries,
-  buryDelivery,
-  failDelivery,
-  type Mark,
-  parkDeliveries,
-} from "./journal/deliveries.ts";
+import { type Breaker, backoffMs, type Timer } from "../kernel/index.ts";
+import type { Emissions } from "./append-all.ts";
+import { type AnyEvent, fromStored } from "./event.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { ackDeliveries, buryDelivery, failDelivery, type Mark, parkDeliveries } from "./journal/deliveries.ts";
 import { eventsAfter } from "./journal/queries.ts";
-import { type Delivery, isOrdered, laneOf } from "./lanes.ts";
+import { createDelivery, type Delivery, isOrdered, laneOf } from "./lanes.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { isStoreTrouble, type Operation, type Store } from "./store.port.ts";
-import { WaitingRoom } from "./waiting-room.ts";
+import { isStoreTrouble, type Operation } from "./store.port.ts";
+import { WaitingRoom, type WaitingRoomOptions } from "./waiting-room.ts";
 
-export interface RetryPolicy {
-  readonly maxAttempts: number;
-  readonly backoff: BackoffPolicy;
-}
-
-export interface CursorOptions {
-  readonly consumer: string;
+export interface CursorOptions extends Omit<WaitingRoomOptions, "isFull" | "onDue"> {
   readonly handlerVersion: string;
   readonly lowWater: number;
-  /** Start of each wanted event type; '*' for all. */
   readonly wants: (event: AnyEvent) => boolean;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly retry: RetryPolicy;
-  /** How many deliveries may be in memory at once. */
-  readonly window: number;
-  readonly fromStored: (stored: StoredEvent) => AnyEvent;
   /** Something may be ready to run. */
   readonly onReady: () => void;
   /** One or more deliveries ended (done or dead). */
   readonly onEnded: (seqs: readonly number[]) => void;
   /** The breaker of the handler of this event type; undefined when it has none. */
-  /** The journal could not be read; it is tried again. */
-  readonly onUnread: (error: OperatingError) => void;
-  readonly breakerOf?: (eventType: string) => Breaker | undefined;
+  readonly breakerOf: (eventType: string) => Breaker | undefined;
 }
 
 const READ_RETRY_MS = 1_000;
-
-export interface Death {
-  readonly error: string;
-  readonly fingerprint: string;
-  /** What is committed together with the dead letter: the router's own word about it. */
-  readonly also: (attempts: number) => readonly Operation[];
-}
 
 /**
  * The position of one durable consumer in the journal, and what is on its way to it: fetches what is owed, keeps the order
@@ -101,12 +64,8 @@ export class Cursor {
     const done = above.filter(({ state }) => state === "done").map(({ seq }) => seq);
     this.#endProgress(done, options.lowWater, true);
     this.#room = new WaitingRoom({
-      consumer: options.consumer,
-      store: options.store,
-      clock: options.clock,
-      fromStored: options.fromStored,
-      onUnread: options.onUnread,
-      isFull: () => this.#ready.length > options.window,
+      ...options,
+      isFull: () => this.#ready.length > options.settings.window,
       onDue: (deliveries) => {
         this.#ready.push(...deliveries);
         options.onReady();
@@ -136,20 +95,17 @@ export class Cursor {
     return this.#head - this.#progress.markWithout(new Set());
   }
 
-  get scanned(): number {
-    return this.#progress.scanned;
-  }
-
   get #behind(): boolean {
     return this.#progress.scanned < this.#head;
   }
 
-  /** Events that were just committed, in order and without gaps. */
-  offer(events: readonly AnyEvent[]): void {
+  /** Events that were just committed, in order and without gaps, and about how many bytes they take. */
+  offer(events: readonly AnyEvent[], bytes: number): void {
     if (this.#stopped) return;
     const first = events[0]!.seq!;
     const last = events.at(-1)!.seq!;
-    if (this.#progress.scanned === first - 1 && this.#places > events.length) {
+    const fits = this.#places > events.length && this.#room.freeBytes > bytes;
+    if (this.#progress.scanned === first - 1 && fits) {
       this.#head = Math.max(this.#head, last);
       for (const event of events) this.#consider(event);
       this.#persistParked();
@@ -163,8 +119,12 @@ export class Cursor {
   /** The next delivery that may run now. */
   take(): Delivery | undefined {
     if (this.#stopped) return undefined;
-    for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
-      const breaker = this.#o.breakerOf?.(next.event.eventType);
+    for (;;) {
+      // Whoever asks is not told of what this finds: nobody would come for it.
+      if (this.#ready.length === 0) this.#pull();
+      const next = this.#ready.shift();
+      if (next === undefined) return undefined;
+      const breaker = this.#o.breakerOf(next.event.eventType);
       if (breaker === undefined || breaker.admit()) {
         this.#inFlight += 1;
         next.taken = true;
@@ -172,16 +132,14 @@ export class Cursor {
       }
       this.#holdFor(next, breaker.waitMs());
     }
-    this.#pull();
-    return undefined;
   }
 
   /**
    * A run of deliveries for somebody who works through them in order: what is ready, and what follows it on the same key.
    */
-  takeBatch(most: number): Delivery[] {
+  takeBatch(max: number): Delivery[] {
     const batch: Delivery[] = [];
-    while (batch.length < most) {
+    while (batch.length < max) {
       const head = this.take();
       if (head === undefined) break;
       batch.push(head);
@@ -190,7 +148,7 @@ export class Cursor {
       for (const next of lane.queue) {
         if (next === head) continue;
         // One that somebody has is on its way out of the lane: what follows it must not overtake it.
-        if (batch.length >= most || next.taken) break;
+        if (batch.length >= max || next.taken) break;
         this.#inFlight += 1;
         next.taken = true;
         batch.push(next);
@@ -211,12 +169,7 @@ export class Cursor {
     const seqs = new Set(done.map(({ seq }) => seq));
     const mark = this.#mark(seqs);
     for (const delivery of done) delivery.ending = true;
-    const acked: Acked[] = done.map((d) => ({
-      seq: d.seq,
-      lane: d.lane,
-      hasRow: d.hasRow,
-      deadLetter: d.hasRow,
-    }));
+    const acked = done.map(({ seq, lane, hasRow }) => ({ seq, lane, hasRow }));
     const ack = ackDeliveries({ mark, done: acked, at: this.#o.clock.now() });
     let results: readonly unknown[];
     try {
@@ -231,42 +184,31 @@ export class Cursor {
 
   /** Whether one more failure makes it a dead letter. */
   isLastTry(delivery: Delivery): boolean {
-    return delivery.attempts + 1 >= this.#o.retry.maxAttempts;
+    return delivery.attempts + 1 >= this.#o.settings.maxAttempts;
   }
 
-  /** One failed. Another try later, or, when the tries are spent, a dead letter. Resolves to how it went on. */
-  async fail(
-    failed: Delivery,
-    death: Death,
-    onDead: (results: readonly unknown[]) => void = () => {},
-  ): Promise<"retrying" | "dead"> {
-    const { clock, retry, random, store } = this.#o;
+  /**
+   * One failed. Another try later, or, when the tries are spent, a dead letter, in one commit with the `report` on it. Resolves
+   * to how it went on.
+   */
+  async fail(failed: Delivery, error: string, report: () => Emissions): Promise<"retrying" | "dead"> {
+    const { clock, settings, random, store, handlerVersion } = this.#o;
+    const { seq, lane, event } = failed;
+    const { eventId, eventType } = event;
     const attempts = failed.attempts + 1;
     const at = clock.now();
     failed.ending = true;
     if (this.isLastTry(failed)) {
-      const mark = this.#mark(new Set([failed.seq]));
-      const [, ...results] = await store.commit([
-        buryDelivery({
-          mark,
-          seq: failed.seq,
-          lane: failed.lane,
-          eventId: failed.event.eventId,
-          eventType: failed.event.eventType,
-          attempts,
-          at,
-          error: death.error,
-          fingerprint: death.fingerprint,
-          handlerVersion: this.#o.handlerVersion,
-        }),
-        ...death.also(attempts),
-      ]);
-      onDead(results);
+      const mark = this.#mark(new Set([seq]));
+      const fingerprint = fingerprintOf(error);
+      const died = { mark, seq, lane, eventId, eventType, attempts, at, error, fingerprint, handlerVersion };
+      const { appends, onCommitted } = report();
+      onCommitted(await store.commit([buryDelivery(died), ...appends]));
       this.#ended([failed], mark, false);
       return "dead";
     }
-    const nextAt = at + backoffMs(retry.backoff, attempts, random);
-    await this.#setAside(failed, { attempts, nextAt, error: death.error });
+    const backoff = { firstMs: settings.retryFirstMs, maxMs: settings.retryMostMs, jitter: 0.2 };
+    await this.#setAside(failed, { attempts, nextAt: at + backoffMs(backoff, attempts, random), error });
     return "retrying";
   }
 
@@ -302,7 +244,7 @@ export class Cursor {
   }
 
   get #places(): number {
-    return this.#o.window - this.#progress.outstanding;
+    return this.#room.isFull ? 0 : this.#o.settings.window - this.#progress.outstanding;
   }
 
   #endProgress(seqs: Iterable<number>, lowWater: number, asDone: boolean): void {
@@ -323,18 +265,9 @@ export class Cursor {
     this.#progress.scanTo(seq);
     if (this.#skip.delete(seq) || !this.#o.wants(event)) return;
     this.#progress.begin(seq);
-    const delivery: Delivery = {
-      event,
-      seq,
-      lane: laneOf(event),
-      attempts: 0,
-      loaded: false,
-      hasRow: false,
-      taken: false,
-      ending: false,
-    };
+    const delivery = createDelivery(event, laneOf(event), false, 0);
     this.#open.set(seq, delivery);
-    this.#room.enter(seq);
+    this.#room.enter(delivery);
     if (!isOrdered(delivery.lane)) {
       this.#ready.push(delivery);
       return;
@@ -355,8 +288,13 @@ export class Cursor {
     this.#pulling = true;
     try {
       while (this.#behind && this.#places > 0) {
-        const page = eventsAfter(this.#o.store, this.#progress.scanned, Math.min(this.#places, 256));
-        for (const stored of page) this.#consider(this.#o.fromStored(stored));
+        const page = eventsAfter(
+          this.#o.store,
+          this.#progress.scanned,
+          Math.min(this.#places, 256),
+          this.#room.freeBytes,
+        );
+        for (const stored of page) this.#consider(fromStored(this.#o.catalog, stored));
         if (page.length === 0) this.#progress.scanTo(this.#head);
       }
     } catch (thrown) {
@@ -379,9 +317,9 @@ export class Cursor {
     const parked = this.#toPark;
     this.#toPark = [];
     const settle = () => {
-      for (const { seq, lane } of parked) {
-        this.#room.leave(seq);
-        this.#room.lane(lane).parking -= 1;
+      for (const delivery of parked) {
+        this.#room.leave(delivery);
+        this.#room.lane(delivery.lane).parking -= 1;
       }
       for (const id of new Set(parked.map(({ lane }) => lane))) this.#room.settle(this.#room.lane(id));
       this.#room.schedule();
@@ -414,10 +352,14 @@ export class Cursor {
 
   /** A slow handler holds the mark back: write its delivery down as an exception, so that the mark can pass it. */
   #spill(): void {
-    if (this.#progress.doneAbove < this.#o.window / 2) return;
+    if (this.#progress.doneAbove < this.#o.settings.window / 2) return;
     const slow = [...this.#open.values()].filter(({ ending, hasRow }) => !ending && !hasRow);
-    // Refused by the disk: the next pull tries again.
-    if (slow.length > 0) this.#park(slow).catch(() => undefined);
+    if (slow.length === 0) return;
+    // They have left their places to others. Refused by the disk: the next pull tries again.
+    this.#park(slow).then(
+      () => this.#pull(),
+      () => undefined,
+    );
   }
 
   /** Puts a delivery and all behind it on its key into the store until `nextAt`; what is before it stays at work. */
@@ -451,12 +393,7 @@ export class Cursor {
       mark.lowWater,
       false,
     );
-    for (const delivery of [head, ...after]) {
-      this.#room.leave(delivery.seq);
-      if (delivery.loaded) lane.loaded -= 1;
-      const at = lane.queue.indexOf(delivery);
-      if (at >= 0) lane.queue.splice(at, 1);
-    }
+    for (const delivery of [head, ...after]) this.#room.remove(delivery);
     // Without order nobody waits for it: what else is due of a page that is through now comes at once.
     this.#room.holdUntil(lane, head.loaded && !lane.ordered ? 0 : row.nextAt);
     this.#room.schedule();
@@ -484,16 +421,11 @@ export class Cursor {
       asDone,
     );
     for (const delivery of deliveries) {
-      this.#room.leave(delivery.seq);
+      const wasFirst = this.#room.remove(delivery);
       const lane = this.#room.find(delivery.lane);
       if (lane === undefined) continue;
-      if (delivery.loaded) lane.loaded -= 1;
-      if (lane.ordered) {
-        const at = lane.queue.indexOf(delivery);
-        if (at >= 0) lane.queue.splice(at, 1);
-        const next = lane.queue[0];
-        if (at === 0 && next !== undefined && !next.taken) this.#ready.push(next);
-      }
+      const next = lane.queue[0];
+      if (wasFirst && next !== undefined && !next.taken) this.#ready.push(next);
       this.#room.settle(lane);
     }
     this.#o.onEnded(deliveries.map(({ seq }) => seq));

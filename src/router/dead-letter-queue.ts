@@ -1,4 +1,4 @@
-import { type Clock, OperatingError } from "../kernel/index.ts";
+import { OperatingError, sleep } from "../kernel/index.ts";
 import {
   countDeadLetters,
   type DeadLetter,
@@ -11,7 +11,7 @@ import {
   retryDeadLetters,
   sweepDeadLetters,
 } from "./journal/dead-letters.ts";
-import type { Store } from "./store.port.ts";
+import type { RouterParts } from "./parts.ts";
 
 export interface DeadLetterAction {
   readonly filter?: DeadLetterFilter;
@@ -27,14 +27,9 @@ export interface RetryAction extends DeadLetterAction {
   readonly perSecond?: number;
 }
 
-export interface DeadLetterQueueOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** A letter that is sent back has one try. */
-  readonly maxAttempts: number;
+export interface DeadLetterQueueOptions extends RouterParts {
   /** Tells a consumer of this process that letters wait for it again. */
   readonly onReturned: (consumer: string, lanes: readonly string[]) => void;
-  readonly sleep: (delayMs: number) => Promise<void>;
 }
 
 /**
@@ -57,18 +52,22 @@ export interface DeadLetterQueue {
 }
 
 export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLetterQueue {
-  const { store, clock, maxAttempts } = options;
-  const common = (action: DeadLetterAction, most: number) => ({
+  const { store, clock, settings } = options;
+  const common = (action: DeadLetterAction, max: number) => ({
     filter: action.filter ?? {},
-    most,
+    max,
     actor: action.actor ?? "unknown",
     at: clock.now(),
   });
-  const sendBack = async (action: DeadLetterAction, most: number): Promise<DeadLetter[]> => {
-    const [letters] = await store.commit([retryDeadLetters({ ...common(action, most), attempts: maxAttempts - 1 })]);
-    const lanes = new Map<string, string[]>();
-    for (const letter of letters) lanes.set(letter.consumer, [...(lanes.get(letter.consumer) ?? []), letter.lane]);
-    for (const [consumer, of] of lanes) options.onReturned(consumer, of);
+  const sendBack = async (action: DeadLetterAction, max: number): Promise<DeadLetter[]> => {
+    // A letter that is sent back has one try.
+    const attempts = settings.maxAttempts - 1;
+    const [letters] = await store.commit([retryDeadLetters({ ...common(action, max), attempts })]);
+    for (const [consumer, own] of Map.groupBy(letters, (letter) => letter.consumer))
+      options.onReturned(
+        consumer,
+        own.map(({ lane }) => lane),
+      );
     return letters;
   };
   const pending = (filter: DeadLetterFilter | undefined, limit: number) =>
@@ -83,31 +82,31 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
       const filter: DeadLetterFilter = typeof id === "number" ? { id } : { eventId: id };
       const found = pending(filter, 100);
       if (found.length === 0)
-        throw new OperatingError("DEAD_LETTER_NOT_FOUND", `no pending dead letter ${id}`, {
+        throw OperatingError.notFound("DEAD_LETTER_NOT_FOUND", `no pending dead letter ${id}`, {
           hint: "'ringrift dlq --pending' lists them.",
         });
       return action.dryRun ? found : sendBack({ ...action, filter }, 100);
     },
     async retryAll(action = {}) {
-      const most = action.maxEvents ?? 100;
-      if (action.dryRun) return pending(action.filter, most);
-      if (action.perSecond === undefined) return sendBack(action, most);
+      const max = action.maxEvents ?? 100;
+      if (action.dryRun) return pending(action.filter, max);
+      if (action.perSecond === undefined) return sendBack(action, max);
       const sent: DeadLetter[] = [];
       // A letter that fails again while this goes on is not picked a second time.
       const before = Math.min(action.filter?.before ?? Number.POSITIVE_INFINITY, clock.now());
       const chosen = { ...action, filter: { ...action.filter, before } };
-      while (sent.length < most) {
-        const next = await sendBack(chosen, Math.min(most - sent.length, Math.max(1, Math.floor(action.perSecond))));
+      while (sent.length < max) {
+        const next = await sendBack(chosen, Math.min(max - sent.length, Math.max(1, Math.floor(action.perSecond))));
         if (next.length === 0) break;
         sent.push(...next);
-        await options.sleep(Math.max(1_000, (1_000 * next.length) / action.perSecond));
+        await sleep(clock, Math.max(1_000, (1_000 * next.length) / action.perSecond));
       }
       return sent;
     },
     async discard(action) {
-      const most = action.maxEvents ?? 100;
-      if (action.dryRun) return pending(action.filter, most);
-      const [letters] = await store.commit([discardDeadLetters(common(action, most))]);
+      const max = action.maxEvents ?? 100;
+      if (action.dryRun) return pending(action.filter, max);
+      const [letters] = await store.commit([discardDeadLetters(common(action, max))]);
       return letters;
     },
     async cleanup(olderThanHours) {

@@ -1,5 +1,7 @@
-import { messageOf, type TimeLimits } from "../kernel/index.ts";
+import { messageOf } from "../kernel/index.ts";
+import type { Failure } from "./delivery-hooks.ts";
 import { type AnyEvent, VIEW, type ViewName } from "./event.ts";
+import type { RouterParts } from "./parts.ts";
 
 export type Handler = (event: AnyEvent) => void | Promise<void>;
 
@@ -9,12 +11,10 @@ export interface EphemeralSubscriber {
   readonly view: ViewName;
 }
 
-export interface EphemeralOptions {
-  readonly timeLimits: TimeLimits;
-  readonly timeoutMs: number;
+export interface EphemeralOptions extends RouterParts {
   /** Runs handlers as effects of the event, so that what they publish knows its cause. */
   readonly within: (event: AnyEvent, run: () => void) => void;
-  readonly onFailure: (event: AnyEvent, subscriber: string, kind: "failed" | "timeout", error: string) => void;
+  readonly onFailure: (failure: Failure) => void;
 }
 
 /** A handler that has begun. */
@@ -100,15 +100,20 @@ export class EphemeralSubscribers {
         const promise = subscriber.handler(event);
         if (promise instanceof Promise) started.push({ subscriber, promise, ended: false });
       } catch (thrown) {
-        this.#o.onFailure(event, subscriber.name, "failed", messageOf(thrown));
+        this.#failed(event, subscriber, "failed", messageOf(thrown));
       }
     }
     return reached;
   }
 
+  #failed(event: AnyEvent, { name }: EphemeralSubscriber, kind: Failure["kind"], error: string): void {
+    const limitMs = this.#o.settings.handlerTimeoutMs;
+    this.#o.onFailure({ consumer: name, event, kind, error, attempts: 1, limitMs });
+  }
+
   /** They began together and have the same limit: one limit watches all of them. */
   #watch(event: AnyEvent, started: readonly Started[]): void {
-    const { timeLimits, timeoutMs, onFailure } = this.#o;
+    const { timeLimits, settings } = this.#o;
     const waiting: (() => void)[] = [];
     let left = started.length;
     const end = (one: Started) => {
@@ -120,10 +125,10 @@ export class EphemeralSubscribers {
       this.#running.delete(event.eventId);
       for (const resolve of waiting) resolve();
     };
-    const limit = timeLimits.begin(timeoutMs, () => {
+    const limit = timeLimits.begin(settings.handlerTimeoutMs, () => {
       for (const one of started) {
         if (one.ended) continue;
-        onFailure(event, one.subscriber.name, "timeout", `no end after ${timeoutMs / 1_000} s`);
+        this.#failed(event, one.subscriber, "timeout", `no end after ${settings.handlerTimeoutMs / 1_000} s`);
         end(one);
       }
     });
@@ -132,7 +137,7 @@ export class EphemeralSubscribers {
       one.promise.then(
         () => end(one),
         (thrown: unknown) => {
-          if (!one.ended) onFailure(event, one.subscriber.name, "failed", messageOf(thrown));
+          if (!one.ended) this.#failed(event, one.subscriber, "failed", messageOf(thrown));
           end(one);
         },
       );

@@ -1,6 +1,6 @@
 import { type AnyRouterEvent, type Catalog, type EventSource, upcast } from "../events/index.ts";
 import { messageOf } from "../kernel/index.ts";
-import { EVENT_COLUMNS, type EventRecord, type EventValues, type StoredEvent } from "./journal/append.ts";
+import type { EventValues, StoredEvent } from "./journal/append.ts";
 
 /** An event of any name, as the router's inside sees it. */
 export type AnyEvent = Omit<AnyRouterEvent, "payload"> & { readonly payload: Readonly<Record<string, unknown>> };
@@ -36,11 +36,17 @@ export const valuesOf = (event: AnyEvent, payloadText: string): EventValues => [
   viewBits(event.views),
 ];
 
-/** The same with the names of its columns, for stores of other shapes. */
-export function toRecord(event: AnyEvent, payloadText: string): EventRecord {
-  const values = valuesOf(event, payloadText);
-  return Object.fromEntries(EVENT_COLUMNS.map((column, i) => [column, values[i]])) as unknown as EventRecord;
-}
+const weightOf = (value: unknown): number => {
+  if (typeof value === "string") return 16 + value.length;
+  if (value === null || typeof value !== "object") return 16;
+  let weight = 64;
+  if (Array.isArray(value)) for (const each of value) weight += weightOf(each);
+  else for (const key in value) weight += 16 + weightOf((value as Record<string, unknown>)[key]);
+  return weight;
+};
+
+/** About how many bytes of memory an event takes. Cheap to find: no text is looked at. */
+export const bytesOf = ({ payload }: Pick<AnyEvent, "payload">): number => 512 + weightOf(payload);
 
 const WHY_UNREADABLE = Symbol("why unreadable");
 

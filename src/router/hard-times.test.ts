@@ -5,7 +5,6 @@ import { storeModules } from "../app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents } from "../events/index.ts";
 import { OperatingError, seededRandom, silentLog, virtualClock } from "../kernel/index.ts";
 import {
-  countPairs,
   defineTable,
   EventRouter,
   enforceRetention,
@@ -13,6 +12,7 @@ import {
   type RouterSettings,
   type Store,
 } from "./index.ts";
+import { countPairs } from "./journal/queries.ts";
 
 const rows = {
   ...builtinRows,
@@ -33,7 +33,7 @@ const world = (settings: Partial<RouterSettings> = {}) => {
     refuses: (_operations: readonly Operation[]): boolean => false,
     blind: (_sql: string): boolean => false,
   };
-  const refusal = () => new OperatingError("STORE_IO", "the disk failed", { retryable: true });
+  const refusal = () => OperatingError.unavailable("STORE_IO", "the disk failed");
   const store: Store = {
     ...bare,
     fault: null,
@@ -389,7 +389,7 @@ describe("consumers that are gone for good", () => {
     await router.openSession({ ...outside, consumer: "stays", start: "now" });
     await router.publish("LOOSE", { n: 9 });
     await router.flushMarks();
-    await enforceRetention(store, { olderThan: 4e9, mostBytes: 1e9, chunk: 100 });
+    await enforceRetention(store, { olderThan: 4e9, maxBytes: 1e9, chunk: 100 });
     expect(store.read("SELECT consumer FROM consumers")).toEqual([{ consumer: "stays" }]);
   });
 });

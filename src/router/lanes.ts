@@ -1,10 +1,12 @@
-import type { AnyEvent } from "./event.ts";
+import { type AnyEvent, bytesOf } from "./event.ts";
 
 /** One event on its way to one consumer. */
 export interface Delivery {
   readonly event: AnyEvent;
   readonly seq: number;
   readonly lane: string;
+  /** About what it takes of the memory. */
+  readonly bytes: number;
   /** Tries that failed so far. */
   readonly attempts: number;
   /** It came out of the store, where it had waited. */
@@ -35,6 +37,19 @@ export interface Lane {
   /** Rows of the store that are in memory now. */
   loaded: number;
 }
+
+/** One that is ready to run: fresh from the journal, or out of the store after so many tries that failed. */
+export const createDelivery = (event: AnyEvent, lane: string, loaded: boolean, attempts: number): Delivery => ({
+  event,
+  seq: event.seq!,
+  lane,
+  bytes: bytesOf(event),
+  attempts,
+  loaded,
+  hasRow: loaded,
+  taken: false,
+  ending: false,
+});
 
 /** Events with an order key share its lane; those without share one by type, which is only used to wait in. */
 export const laneOf = (event: AnyEvent): string =>

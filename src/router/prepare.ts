@@ -3,14 +3,17 @@ import { boundedText, type Catalog, contentHashOfText, type EventRow, EventSourc
 import { type Clock, canonicalJson, type Ids, OperatingError } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
 
+/** An event as the parent of others: its id, and what they inherit of it. */
+export type Cause = Pick<AnyEvent, "eventId" | "traceId" | "correlationId">;
+
 export interface PublishOptions {
   /** The component that speaks. */
   readonly source?: string;
   readonly eventId?: string;
   readonly traceId?: string;
   readonly correlationId?: string;
-  /** The event that this one follows from; its trace and correlation are inherited. */
-  readonly parent?: Pick<AnyEvent, "eventId" | "traceId" | "correlationId">;
+  /** The event that this one follows from; its trace and correlation are inherited. Null for one that begins a trace. */
+  readonly parent?: Cause | null;
   readonly parentEventId?: string;
   readonly routeToDataBus?: boolean;
   readonly routeToStageBus?: boolean;
@@ -65,7 +68,7 @@ function validate(context: PrepareContext, row: EventRow, payload: unknown, how:
   }
   const parsed = how === "strict" ? row.payload.safeParse(candidate) : row.tolerant.safeParse(candidate);
   if (parsed.success) return parsed.data as Record<string, unknown>;
-  throw new OperatingError("INVALID_PAYLOAD", `${row.name}: ${describeIssues(parsed.error.issues)}`, {
+  throw OperatingError.invalid("INVALID_PAYLOAD", `${row.name}: ${describeIssues(parsed.error.issues)}`, {
     hint: `'ringrift events show ${row.name}' prints its fields.`,
   });
 }
@@ -87,7 +90,7 @@ export function prepare(
   const name = resolved?.name ?? spelling;
   const row = catalog.row(name);
   if (row === undefined && !isPlainObject(payload))
-    throw new OperatingError("INVALID_PAYLOAD", `${name}: a payload is a JSON object`);
+    throw OperatingError.invalid("INVALID_PAYLOAD", `${name}: a payload is a JSON object`);
   const checked = row === undefined ? (payload as Record<string, unknown>) : validate(context, row, payload, how);
   // Walked through before it is written: a schema may let any value pass, and a cycle or a deep one would never end.
   const payloadText = boundedText(checked, canonicalJson);

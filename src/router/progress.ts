@@ -2,25 +2,7 @@
  * How far a consumer has come, as a low-water mark: everything at or under it is done or written down as an exception.
  * Keeps the sequence numbers that are handed out and not yet ended, in order.
  */
-export interface Progress {
-  /** The highest sequence number that was looked at, wanted or not. */
-  readonly scanned: number;
-  readonly outstanding: number;
-  /** Ended above the mark and kept as rows until the mark passes them. */
-  readonly doneAbove: number;
-  scanTo(seq: number): void;
-  begin(seq: number): void;
-  has(seq: number): boolean;
-  /** The mark that would hold if these had ended. */
-  markWithout(seqs: ReadonlySet<number>): number;
-  /** They ended and it is on disk, together with that mark. */
-  end(seqs: Iterable<number>, mark: number, asDone: boolean): void;
-  /** Whether rows of state 'done' lie at or under the mark. */
-  needsSweep(mark: number): boolean;
-  list(): number[];
-}
-
-export function createProgress(lowWater: number): Progress {
+export function createProgress(lowWater: number) {
   let scanned = lowWater;
   /** Ascending; ended ones stay until they reach the front. */
   let line: number[] = [];
@@ -36,24 +18,27 @@ export function createProgress(lowWater: number): Progress {
     }
   };
   return {
+    /** The highest sequence number that was looked at, wanted or not. */
     get scanned() {
       return scanned;
     },
     get outstanding() {
       return open.size;
     },
+    /** Ended above the mark and kept as rows until the mark passes them. */
     get doneAbove() {
       return done.size;
     },
-    scanTo(seq) {
+    scanTo(seq: number): void {
       if (seq > scanned) scanned = seq;
     },
-    begin(seq) {
+    begin(seq: number): void {
       line.push(seq);
       open.add(seq);
     },
-    has: (seq) => open.has(seq),
-    markWithout(seqs) {
+    has: (seq: number): boolean => open.has(seq),
+    /** The mark that would hold if these had ended. */
+    markWithout(seqs: ReadonlySet<number>): number {
       advance();
       for (let i = front; i < line.length; i += 1) {
         const seq = line[i]!;
@@ -61,7 +46,8 @@ export function createProgress(lowWater: number): Progress {
       }
       return scanned;
     },
-    end(seqs, mark, asDone) {
+    /** They ended and it is on disk, together with that mark. */
+    end(seqs: Iterable<number>, mark: number, asDone: boolean): void {
       for (const seq of seqs) {
         open.delete(seq);
         if (asDone && seq > mark) done.add(seq);
@@ -69,10 +55,12 @@ export function createProgress(lowWater: number): Progress {
       if (done.size > 0) for (const seq of done) if (seq <= mark) done.delete(seq);
       advance();
     },
-    needsSweep(mark) {
+    /** Whether rows of state 'done' lie at or under the mark. */
+    needsSweep(mark: number): boolean {
       for (const seq of done) if (seq <= mark) return true;
       return false;
     },
-    list: () => line.slice(front).filter((seq) => open.has(seq)),
   };
 }
+
+export type Progress = ReturnType<typeof createProgress>;

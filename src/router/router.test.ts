@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { routerOver } from "../../test/support/router.ts";
 import { builtinRows, defineEvents } from "../events/index.ts";
-import { countPairs, defineTable, type EventRouter, suppressions } from "./index.ts";
+import { defineTable, type EventRouter, suppressions } from "./index.ts";
+import { countPairs } from "./journal/queries.ts";
 
 const rows = {
   ...builtinRows,

@@ -1,47 +1,47 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Catalog, EventName, PayloadFor, RouterEvent, Rows } from "../events/index.ts";
 import {
-  type Clock,
   createIds,
   createRecent,
   createRing,
   createTimeLimits,
-  type Ids,
-  type Log,
+  defined,
   messageOf,
   OperatingError,
-  type Random,
   type Recent,
   type Ring,
   runAll,
-  sleep,
-  type TimeLimits,
 } from "../kernel/index.ts";
-import { type Appended, appendAll, appendedOf, isDurable } from "./append-all.ts";
+import { appendAll, appendedOf, isDurable } from "./append-all.ts";
+import { crossProcessOf, dataBusOf, type EventBus, stageBusOf } from "./buses.ts";
 import { type ConsumeOptions, Consumers, type SessionRequest } from "./consumers.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
+import type { Failure } from "./delivery-hooks.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
+import { type AnyEvent, bytesOf, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
-import type { Delivery } from "./lanes.ts";
-import { type PrepareContext, type Prepared, type PublishOptions, prepare, type Validation } from "./prepare.ts";
-import type { Failure, HandlerContext } from "./runner.ts";
+import { HISTORY_BYTES } from "./limits.ts";
+import type { Appended, CommitHooks, RouterParts } from "./parts.ts";
+import {
+  type Cause,
+  type PrepareContext,
+  type Prepared,
+  type PublishOptions,
+  prepare,
+  type Validation,
+} from "./prepare.ts";
 import type { Session } from "./session.ts";
 import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
 import { Statistics } from "./statistics.ts";
 import type { Store } from "./store.port.ts";
 import { createTail, type Tail } from "./tail.ts";
 import { createTracing, type Tracing } from "./tracing.ts";
-import { transact } from "./transact.ts";
-import { crossProcessOf, dataBusOf, type EventBus, stageBusOf } from "./views.ts";
+import { type TransactWork, transact } from "./transact.ts";
+import type { WorkBody } from "./work.ts";
 
-export interface RouterOptions<R extends Rows> {
+export interface RouterOptions<R extends Rows> extends Pick<RouterParts, "store" | "clock" | "random" | "log"> {
   readonly catalog: Catalog<R>;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly nodeId: string;
   readonly settings?: Partial<RouterSettings>;
 }
@@ -53,18 +53,26 @@ export type Emitters<R extends Rows> = {
   ) => Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
 };
 
-export interface TransactOptions {
-  /** Who speaks; the source of what is emitted. */
-  readonly source: string;
+export interface TransactOptions
+  extends Pick<TransactWork, "source" | "signal">,
+    Partial<Pick<TransactWork, "timeoutMs">> {
   readonly validation?: Validation;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
   /** The event that caused it, if one did; the parent of what is emitted. */
   readonly parent?: AnyEvent;
 }
 
 /** The consumers of the router's own words about failed handlers are not reported on: that would never end. */
 const REPORTS = new Set(["HANDLER_FAILED", "HANDLER_TIMEOUT"]);
+
+/** What passes by is not in the journal, and nobody could follow it back: what it causes follows from its own parent. */
+const storedCause = (event: AnyEvent | undefined): Cause | undefined => {
+  if (event === undefined || event.eventClass === "durable") return event;
+  const { parentEventId, traceId, correlationId } = event;
+  return parentEventId === null ? undefined : { eventId: parentEventId, traceId, correlationId };
+};
+
+/** What events in memory are chosen by, as those of the journal are. */
+const SAME = ["eventType", "origin", "source", "orderKey"] as const;
 
 /**
  * Publishes, journals and delivers. A durable event is on disk when `publish` resolves; handlers see it only after that,
@@ -82,10 +90,6 @@ export class EventRouter<R extends Rows = Rows> {
   readonly settings: RouterSettings;
   readonly nodeId: string;
   readonly store: Store;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #ids: Ids;
-  readonly #timeLimits: TimeLimits;
   readonly #context: PrepareContext;
   readonly #current = new AsyncLocalStorage<AnyEvent | undefined>();
   readonly #ephemeral: EphemeralSubscribers;
@@ -97,15 +101,8 @@ export class EventRouter<R extends Rows = Rows> {
   readonly #waiters = new Map<number, (() => void)[]>();
   readonly #tail: Tail;
   readonly #tracing: Tracing;
-  /** What follows a commit: its durable emissions are delivered, and the others go out. */
-  readonly #afterCommit = {
-    onCommitted: (emitted: readonly Appended[]) => {
-      this.#committedAll(emitted);
-    },
-    publishPassing: (prepared: Prepared) => {
-      this.#publishPassing(prepared);
-    },
-  };
+  /** What all parts share, and what follows a commit: its durable emissions are delivered, and the others go out. */
+  readonly #hooks: CommitHooks;
   #stopped = false;
 
   constructor(options: RouterOptions<R>) {
@@ -113,53 +110,43 @@ export class EventRouter<R extends Rows = Rows> {
     this.settings = { ...defaultRouterSettings, ...options.settings };
     this.nodeId = options.nodeId;
     this.store = options.store;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#ids = createIds(options.clock, options.random);
-    this.#timeLimits = createTimeLimits(options.clock);
+    this.#hooks = {
+      ...options,
+      ids: createIds(options.clock, options.random),
+      settings: this.settings,
+      timeLimits: createTimeLimits(options.clock),
+      onCommitted: (emitted) => void this.#committedAll(emitted),
+      publishPassing: (prepared) => void this.#publishPassing(prepared),
+    };
     this.#tracing = createTracing(options.log, this.settings.trace);
-    this.#history = createRing(this.settings.historySize);
+    this.#history = createRing<AnyEvent>(this.settings.historySize, { max: HISTORY_BYTES, of: bytesOf });
     this.#seen = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
     this.#contents = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
     this.#context = {
-      catalog: options.catalog,
-      clock: options.clock,
-      ids: this.#ids,
+      ...this.#hooks,
       nodeId: options.nodeId,
       strictNames: this.settings.strictNames,
       onDeprecated: (kind, what, instead) => this.#deprecated(kind, what, instead),
     };
     this.#ephemeral = new EphemeralSubscribers({
-      timeLimits: this.#timeLimits,
-      timeoutMs: this.settings.handlerTimeoutMs,
+      ...this.#hooks,
       within: (event, run) => this.#current.run(event, run),
-      onFailure: (event, subscriber, kind, error) => this.#ephemeralFailed(event, subscriber, kind, error),
+      onFailure: (failure) => this.#failed(failure),
     });
     this.#consumers = new Consumers({
-      catalog: options.catalog,
-      store: options.store,
-      clock: options.clock,
-      random: options.random,
-      ids: this.#ids,
-      log: options.log,
-      settings: this.settings,
-      timeLimits: this.#timeLimits,
+      ...this.#hooks,
       canonical: (spelling) => this.#canonical(spelling),
       head: () => this.#tail.seq,
-      prepareEmission: (type, payload, parent, source, how) => this.prepare(type, payload, { parent, source }, how),
+      prepare: (type, payload, how, validation) => this.prepare(type, payload, how, validation),
       within: (event, consumer, run) => this.#tracing.handled(event, consumer, () => this.#current.run(event, run)),
       onEnded: (seqs) => this.#ended(seqs),
       onGivenUp: () => this.#recheckSettled(),
       onFailure: (failure) => this.#failed(failure),
-      onDeath: (delivery, failure, attempts) => this.#death(delivery, failure, attempts),
-      ...this.#afterCommit,
+      onDeath: (failure) => this.#death(failure),
     });
     this.deadLetters = createDeadLetterQueue({
-      store: options.store,
-      clock: options.clock,
-      maxAttempts: this.settings.maxAttempts,
+      ...this.#hooks,
       onReturned: (consumer, lanes) => this.#consumers.wake(consumer, lanes),
-      sleep: (delayMs) => sleep(options.clock, delayMs),
     });
     this.dataBus = dataBusOf(this as unknown as EventRouter);
     this.stageBus = stageBusOf(this as unknown as EventRouter);
@@ -208,7 +195,7 @@ export class EventRouter<R extends Rows = Rows> {
     const prepared = this.prepare(eventType, payload, options);
     const durable = this.publishPrepared(prepared);
     durable.catch((error: unknown) =>
-      this.#log.error("an event published without waiting was not committed", {
+      this.#hooks.log.error("an event published without waiting was not committed", {
         event_type: prepared.event.eventType,
         event_id: prepared.event.eventId,
         error: String(error),
@@ -219,35 +206,33 @@ export class EventRouter<R extends Rows = Rows> {
 
   /** Checks and completes what a publisher said. The event that is being handled, if any, becomes its parent. */
   prepare(eventType: string, payload: unknown, options: PublishOptions = {}, how: Validation = "tolerant"): Prepared {
-    const current = options.parent ?? this.#current.getStore();
-    const traceId = options.traceId ?? (current === undefined ? this.#tracing.activeTraceId() : undefined);
+    const handled = options.parent === undefined ? this.#current.getStore() : undefined;
+    const current = options.parent === undefined ? storedCause(handled) : options.parent;
+    const traceId =
+      options.traceId ?? (current === undefined ? (handled?.traceId ?? this.#tracing.activeTraceId()) : undefined);
     const complete =
       current === undefined && traceId === undefined
         ? options
         : {
             ...options,
-            ...(current === undefined ? {} : { parent: current }),
-            ...(traceId === undefined ? {} : { traceId }),
+            ...defined({ parent: current, traceId }),
           };
     return prepare(this.#context, eventType, payload, complete, how);
   }
 
   async publishPrepared(prepared: Prepared): Promise<Published> {
-    if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
+    this.#assertRunning();
     if (prepared.event.eventClass !== "durable") return this.#publishPassing(prepared);
     return this.#tracing.published(prepared.event, async () => {
-      const results = await this.store.commit(appendAll([prepared], this.settings.dedupWindowSeconds));
-      return this.#committedAll(appendedOf([prepared], results))[0]![1];
+      const [published] = await this.#append([prepared]);
+      return published![1];
     });
   }
 
   /** Several events, all or nothing, with one flush. */
   async publishAll(all: readonly Prepared[]): Promise<Published[]> {
-    if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
-    const durable = all.filter(isDurable);
-    const appends = appendAll(durable, this.settings.dedupWindowSeconds);
-    const results = appends.length === 0 ? [] : await this.store.commit(appends);
-    const published = new Map(this.#committedAll(appendedOf(durable, results)));
+    this.#assertRunning();
+    const published = new Map(await this.#append(all.filter(isDurable)));
     return all.map((prepared) => published.get(prepared) ?? this.#publishPassing(prepared));
   }
 
@@ -284,20 +269,13 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   /** Work that is no delivery, with a handler's promises: its rows and emissions are one commit, within its time limit. */
-  async transact(options: TransactOptions, body: (context: HandlerContext) => void | Promise<void>): Promise<void> {
-    if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped");
-    const { source, parent, validation = "tolerant" } = options;
-    const ports = {
-      store: this.store,
-      log: this.#log,
-      timeLimits: this.#timeLimits,
-      windowSeconds: this.settings.dedupWindowSeconds,
-      prepareEmission: (type: string, payload: unknown) => this.prepare(type, payload, { source }, validation),
-      ...this.#afterCommit,
-    };
-    const work = { source, timeoutMs: options.timeoutMs ?? this.settings.handlerTimeoutMs, signal: options.signal };
+  async transact(options: TransactOptions, body: WorkBody): Promise<void> {
+    this.#assertRunning();
+    const { source, signal, parent, validation, timeoutMs = this.settings.handlerTimeoutMs } = options;
+    const prepareEmission: TransactWork["prepareEmission"] = (type, payload, cause) =>
+      this.prepare(type, payload, { source, ...defined({ parent: cause }) }, validation);
     // Its cause is the one it names: a loop that was started by a handler is not that event's doing for ever after.
-    await this.#current.run(parent, () => transact(ports, work, body));
+    await this.#current.run(parent, () => transact(this.#hooks, { source, signal, timeoutMs, prepareEmission }, body));
   }
 
   /** Opens a session for a consumer of another process. A newer session of the same name replaces the older one. */
@@ -343,20 +321,14 @@ export class EventRouter<R extends Rows = Rows> {
 
   /** The last events of this process in memory, newest last; asks the journal when told to. */
   history(filter: HistoryFilter & { fromJournal?: boolean } = {}): AnyEvent[] {
-    const eventType = filter.eventType === undefined ? undefined : this.#canonical(filter.eventType);
-    if (filter.fromJournal) {
-      const { fromJournal: _, ...rest } = filter;
-      const query = eventType === undefined ? rest : { ...rest, eventType };
-      return journalHistory(this.store, query).map((stored) => fromStored(this.catalog, stored));
-    }
+    const { eventType } = filter;
+    const wanted = eventType === undefined ? filter : { ...filter, eventType: this.#canonical(eventType) };
+    if (filter.fromJournal) return journalHistory(this.store, wanted).map((stored) => fromStored(this.catalog, stored));
     const found: AnyEvent[] = [];
     this.#history.newestFirst((event) => {
       if (filter.since !== undefined && event.timestamp < filter.since) return false;
       const fits =
-        (eventType === undefined || event.eventType === eventType) &&
-        (filter.origin === undefined || event.origin === filter.origin) &&
-        (filter.source === undefined || event.source === filter.source) &&
-        (filter.orderKey === undefined || event.orderKey === filter.orderKey) &&
+        SAME.every((key) => wanted[key] === undefined || event[key] === wanted[key]) &&
         (filter.until === undefined || event.timestamp < filter.until);
       if (fits) found.push(event);
       return found.length < (filter.limit ?? this.settings.historySize);
@@ -374,7 +346,7 @@ export class EventRouter<R extends Rows = Rows> {
         ({ state }) => state === "owed" || state === "parked" || state === "retrying",
       );
       if (open.length === 0) return;
-      if (this.#stopped) throw new OperatingError("ROUTER_STOPPED", "the router has stopped", { retryable: true });
+      if (this.#stopped) throw OperatingError.unavailable("ROUTER_STOPPED", "the router has stopped");
       await new Promise<void>((resolve) => {
         const list = this.#waiters.get(seq) ?? [];
         list.push(resolve);
@@ -422,11 +394,21 @@ export class EventRouter<R extends Rows = Rows> {
         if (this.store.fault !== null) return;
         await this.#consumers
           .flushMarks()
-          .catch((error: unknown) => this.#log.warn("marks were not written", { error: String(error) }));
+          .catch((error: unknown) => this.#hooks.log.warn("marks were not written", { error: String(error) }));
       },
-      () => this.#timeLimits.stop(),
+      () => this.#hooks.timeLimits.stop(),
       () => this.#recheckSettled(),
     ]);
+  }
+
+  #assertRunning(): void {
+    if (this.#stopped)
+      throw OperatingError.unavailable("ROUTER_STOPPED", "the router has stopped", { retryable: false });
+  }
+
+  async #append(durable: readonly Prepared[]): Promise<[Prepared, Published][]> {
+    const appends = appendAll(durable, this.settings.dedupWindowSeconds);
+    return appends.length === 0 ? [] : this.#committedAll(appendedOf(durable, await this.store.commit(appends)));
   }
 
   #canonical(spelling: string): string {
@@ -443,7 +425,7 @@ export class EventRouter<R extends Rows = Rows> {
 
   #publishPassing(prepared: Prepared): Published {
     const { event, dedupKey } = prepared;
-    const now = this.#clock.now();
+    const now = this.#hooks.clock.now();
     if (this.#seen.get(event.eventId, now) !== undefined) {
       this.statistics.duplicates += 1;
       return { ...event, suppressed: "event_id" };
@@ -489,7 +471,7 @@ export class EventRouter<R extends Rows = Rows> {
     this.#history.push(event);
     this.statistics.routed(event);
     const reached = whyUnreadable(event) === undefined ? this.#ephemeral.deliver(event, viewBits(event.views)) : 0;
-    if (reached === 0 && !this.#consumers.hears(event.eventType)) this.statistics.unheard(event);
+    if (reached === 0 && !this.#consumers.hears(event.eventType)) this.statistics.unheard.add(event.eventType);
     this.#tracing.delivered(event, () => this.listSubscribers()[event.eventType] ?? []);
   }
 
@@ -508,21 +490,18 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   #deprecated(kind: "name" | "key" | "unknown", what: string, instead: string): void {
-    const times = kind === "unknown" ? this.statistics.unknown(what) : this.statistics.deprecated(what);
+    const times = this.statistics[kind === "unknown" ? "unknown" : "deprecated"].add(what);
     if (times > 1) return;
-    if (kind === "unknown") this.#log.warn(`unknown event '${what}'`, instead === "" ? {} : { did_you_mean: instead });
-    else this.#log.warn(`'${what}' is an old ${kind}; say '${instead}'`, { deprecated: what, instead });
-  }
-
-  #ephemeralFailed(event: AnyEvent, subscriber: string, kind: "failed" | "timeout", error: string): void {
-    this.#failed({ consumer: subscriber, event, kind, error, attempts: 1, limitMs: this.settings.handlerTimeoutMs });
+    if (kind === "unknown")
+      this.#hooks.log.warn(`unknown event '${what}'`, instead === "" ? {} : { did_you_mean: instead });
+    else this.#hooks.log.warn(`'${what}' is an old ${kind}; say '${instead}'`, { deprecated: what, instead });
   }
 
   #failed({ consumer, event, kind, error, attempts }: Failure): void {
     this.statistics.failures += 1;
-    if (kind === "timeout") this.statistics.timeout(consumer);
+    if (kind === "timeout") this.statistics.timeouts.add(consumer);
     const message = error.split("\n", 1)[0]!;
-    this.#log.warn(`handler ${kind === "timeout" ? "ran into its time limit" : "failed"}`, {
+    this.#hooks.log.warn(`handler ${kind === "timeout" ? "ran into its time limit" : "failed"}`, {
       consumer,
       event_type: event.eventType,
       event_id: event.eventId,
@@ -532,20 +511,20 @@ export class EventRouter<R extends Rows = Rows> {
   }
 
   /** HANDLER_FAILED or HANDLER_TIMEOUT, except about handlers of those two. */
-  #death({ event }: Delivery, { kind, error, consumer, limitMs }: Failure, attempts: number): Prepared | undefined {
+  #death({ event, kind, error, consumer, limitMs, attempts }: Failure): Prepared[] {
     const name = kind === "timeout" ? "HANDLER_TIMEOUT" : "HANDLER_FAILED";
-    if (REPORTS.has(event.eventType) || this.catalog.row(name) === undefined) return undefined;
+    if (REPORTS.has(event.eventType) || this.catalog.row(name) === undefined) return [];
     const about = { consumer, event_type: event.eventType, event_id: event.eventId, attempts };
     const payload =
       kind === "timeout"
         ? { ...about, timeout_seconds: limitMs / 1_000 }
         : { ...about, error: error.slice(0, 2_000), fingerprint: fingerprintOf(error) };
     try {
-      return this.prepare(name, payload, { source: "router", parent: event }, "strict");
+      return [this.prepare(name, payload, { source: "router", parent: event }, "strict")];
     } catch (thrown) {
       // An id or a name that our own rules would not take: the letter is written all the same, and this says why it is alone.
-      this.#log.error(`${name} could not be said`, { ...about, error: messageOf(thrown) });
-      return undefined;
+      this.#hooks.log.error(`${name} could not be said`, { ...about, error: messageOf(thrown) });
+      return [];
     }
   }
 }

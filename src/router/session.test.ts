@@ -4,7 +4,8 @@ import { memoryStore } from "../adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../app/store-modules.ts";
 import { builtinRows } from "../events/index.ts";
 import { systemClock } from "../kernel/index.ts";
-import { countPairs, type EventRouter, type Store } from "./index.ts";
+import type { EventRouter, Store } from "./index.ts";
+import { countPairs } from "./journal/queries.ts";
 
 const open: EventRouter[] = [];
 const fresh = (store?: Store) => {
@@ -91,6 +92,7 @@ describe("a session", () => {
     let before: Promise<unknown> = Promise.resolve();
     const late: Store = {
       read: bare.read,
+      scan: bare.scan,
       fault: null,
       onFault: () => {},
       close: bare.close,

@@ -1,25 +1,17 @@
-import { type Clock, isOperatingError, type OperatingError, sleep, type TimeLimits } from "../kernel/index.ts";
-import { type Appended, appendAll, appendedOf, isDurable } from "./append-all.ts";
+import { isOperatingError, type OperatingError } from "../kernel/index.ts";
+import { emissionsOf } from "./append-all.ts";
 import type { Cursor } from "./cursor.ts";
+import { type DeliveryHooks, type Failure, spendTry } from "./delivery-hooks.ts";
 import { type AnyEvent, whyUnreadable } from "./event.ts";
-import { fingerprintOf } from "./fingerprint.ts";
 import type { Delivery } from "./lanes.ts";
 import type { Prepared } from "./prepare.ts";
-import type { Failure } from "./runner.ts";
 
-export interface SessionOptions {
+export interface SessionOptions extends DeliveryHooks {
   readonly id: string;
   readonly consumer: string;
   readonly cursor: Cursor;
-  readonly clock: Clock;
-  readonly timeLimits: TimeLimits;
   /** How long a delivery may be held without an answer. */
   readonly leaseMs: number;
-  readonly windowSeconds: number;
-  readonly onCommitted: (emitted: readonly Appended[]) => void;
-  readonly publishPassing: (prepared: Prepared) => void;
-  readonly onFailure: (failure: Failure) => void;
-  readonly onDeath: (delivery: Delivery, failure: Failure, attempts: number) => Prepared | undefined;
 }
 
 export interface AckOutcome {
@@ -69,14 +61,14 @@ export class Session {
   }
 
   /** Deliveries to work on, in order; waits for some up to `waitMs`. */
-  async poll(most: number, waitMs: number, signal?: AbortSignal): Promise<{ event: AnyEvent; attempt: number }[]> {
+  async poll(max: number, waitMs: number, signal?: AbortSignal): Promise<{ event: AnyEvent; attempt: number }[]> {
     this.#assertOpen();
-    let batch = this.#o.cursor.takeBatch(most);
+    let batch = this.#o.cursor.takeBatch(max);
     if (batch.length === 0 && waitMs > 0) {
       await this.#ready(waitMs, signal);
       this.#assertOpen();
       if (signal?.aborted) return [];
-      batch = this.#o.cursor.takeBatch(most);
+      batch = this.#o.cursor.takeBatch(max);
     }
     this.#lease(batch);
     const readable = batch.filter((delivery) => {
@@ -108,17 +100,15 @@ export class Session {
     if (refused.length > 0 && emitted.length > 0) return { acked: [], refused: seqs };
     if (held.length === 0) return { acked: [], refused };
     this.#drop(held);
-    const durable = emitted.filter(isDurable);
-    const appends = appendAll(durable, this.#o.windowSeconds);
+    const { appends, onCommitted } = emissionsOf(this.#o, emitted);
     try {
-      await this.#o.cursor.complete(held, appends, (results) => this.#o.onCommitted(appendedOf(durable, results)));
+      await this.#o.cursor.complete(held, appends, onCommitted);
     } catch (thrown) {
       // A session that has ended meanwhile holds nothing any more: the next one gets them.
       if (this.closed) this.#o.cursor.release(held);
       else this.#leaseAgain(held);
       throw thrown;
     }
-    for (const prepared of emitted) if (!isDurable(prepared)) this.#o.publishPassing(prepared);
     return { acked: held.map(({ seq }) => seq), refused };
   }
 
@@ -191,48 +181,20 @@ export class Session {
     this.#o.cursor.release(rest);
   }
 
-  /**
-   * Never rejects: while the disk refuses, it tries again, as long as the session lasts. After that the delivery may be
-   * somebody else's, and what was not written down never happened.
-   */
-  async #fail(delivery: Delivery, kind: "failed" | "timeout", error: string): Promise<"retrying" | "dead"> {
+  /** Never rejects: while the disk refuses, it tries again, as long as the session lasts. */
+  async #fail(delivery: Delivery, kind: Failure["kind"], error: string): Promise<"retrying" | "dead"> {
     // After the last try the key goes on: what follows stays where it is.
     const held = this.#o.cursor.isLastTry(delivery) ? [] : [...this.#leases.values()];
     const behind = held.filter(
       (other) => other.lane === delivery.lane && other.seq > delivery.seq && other.event.orderKey !== null,
     );
     this.#drop([delivery, ...behind]);
-    const { consumer } = this;
-    const { event } = delivery;
-    const limitMs = this.#o.leaseMs;
-    const failure: Failure = { consumer, event, kind, error, attempts: delivery.attempts + 1, limitMs };
-    this.#o.onFailure(failure);
-    let word: Prepared | undefined;
-    for (;;) {
-      try {
-        const outcome = await this.#o.cursor.fail(
-          delivery,
-          {
-            error,
-            fingerprint: fingerprintOf(error),
-            also: (attempts) => {
-              word ??= this.#o.onDeath(delivery, failure, attempts);
-              return word === undefined ? [] : appendAll([word], this.#o.windowSeconds);
-            },
-          },
-          (results) => {
-            if (word !== undefined) this.#o.onCommitted(appendedOf([word], results));
-          },
-        );
-        this.#o.cursor.release(behind);
-        return outcome;
-      } catch (thrown) {
-        if (isOperatingError(thrown) && (thrown.code === "STORE_CLOSED" || thrown.code === "STORE_GONE"))
-          return "retrying";
-        if (!this.closed) await sleep(this.#o.clock, 1_000);
-        if (this.closed) return "retrying";
-      }
-    }
+    const { cursor, leaseMs: limitMs } = this.#o;
+    const isOver = (thrown?: unknown) =>
+      this.closed || isOperatingError(thrown, "STORE_CLOSED") || isOperatingError(thrown, "STORE_GONE");
+    const outcome = await spendTry(this.#o, cursor, delivery, { kind, error, limitMs }, isOver);
+    cursor.release(behind);
+    return outcome;
   }
 
   #ready(waitMs: number, signal: AbortSignal | undefined): Promise<void> {

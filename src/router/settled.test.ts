@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type UnitWorld, unitWorld } from "../../test/fixtures/unit-world.ts";
-import { eventRouterDaemon } from "../daemons/event-router.daemon.ts";
+import { eventRouter } from "../daemons/units/event-router/event-router.unit.ts";
 import { type BuiltinRows, builtinRows } from "../events/index.ts";
 import type { RouterSettings } from "./settings.ts";
 
@@ -59,7 +59,7 @@ describe("whoever waits for an event to be settled goes on", () => {
 
   test("when its last consumer stays away and expires", async () => {
     const w = open({ consumerExpirySeconds: 60 });
-    await w.driven(w.runtime([eventRouterDaemon({ router: w.router as never, store: w.store })]).start());
+    await w.driven(w.runtime([eventRouter({ router: w.router as never, store: w.store })]).start());
     await w.router.closeSession(await visit(w), false);
     const state = waiting(w, await publish(w));
     await w.pass(500_000);

@@ -13,14 +13,34 @@ export interface RouterStats {
   readonly emitted_without_subscriber: Readonly<Record<string, number>>;
 }
 
-/** Counters of one router since it started. The number of distinct keys from outside is bounded. */
+const MAX_KEYS = 1_000;
+
+/** Counts by key, and under "(other)" once there are too many keys, because some of them come from outside. */
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  /** Counts one; how many of its key there were. */
+  add(key: string): number {
+    const known = this.#counts.get(key);
+    const at = known === undefined && this.#counts.size >= MAX_KEYS ? "(other)" : key;
+    const next = (known ?? this.#counts.get(at) ?? 0) + 1;
+    this.#counts.set(at, next);
+    return next;
+  }
+
+  report(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
+  }
+}
+
+/** Counters of one router since it started. */
 export class Statistics {
-  readonly #routed = new Map<string, number>();
-  readonly #bySource = new Map<string, number>();
-  readonly #timeouts = new Map<string, number>();
-  readonly #unknown = new Map<string, number>();
-  readonly #deprecated = new Map<string, number>();
-  readonly #unheard = new Map<string, number>();
+  readonly #routed = new Tally();
+  readonly #bySource = new Tally();
+  readonly timeouts = new Tally();
+  readonly unknown = new Tally();
+  readonly deprecated = new Tally();
+  readonly unheard = new Tally();
   total = 0;
   duplicates = 0;
   contentDuplicates = 0;
@@ -28,49 +48,22 @@ export class Statistics {
 
   routed(event: AnyEvent): void {
     this.total += 1;
-    bump(this.#routed, event.eventType);
-    bump(this.#bySource, event.origin);
-  }
-
-  unheard(event: AnyEvent): void {
-    bump(this.#unheard, event.eventType);
-  }
-
-  timeout(consumer: string): void {
-    bump(this.#timeouts, consumer);
-  }
-
-  unknown(name: string): number {
-    return bump(this.#unknown, name);
-  }
-
-  deprecated(what: string): number {
-    return bump(this.#deprecated, what);
+    this.#routed.add(event.eventType);
+    this.#bySource.add(event.origin);
   }
 
   report(): RouterStats {
     return {
-      events_routed: Object.fromEntries(this.#routed),
-      events_by_source: Object.fromEntries(this.#bySource),
+      events_routed: this.#routed.report(),
+      events_by_source: this.#bySource.report(),
       total_events: this.total,
       duplicates_prevented: this.duplicates,
       content_duplicates_prevented: this.contentDuplicates,
       handler_failures: this.failures,
-      handler_timeouts: Object.fromEntries(this.#timeouts),
-      unknown_events: Object.fromEntries(this.#unknown),
-      deprecated: Object.fromEntries(this.#deprecated),
-      emitted_without_subscriber: Object.fromEntries(this.#unheard),
+      handler_timeouts: this.timeouts.report(),
+      unknown_events: this.unknown.report(),
+      deprecated: this.deprecated.report(),
+      emitted_without_subscriber: this.unheard.report(),
     };
   }
-}
-
-const MOST_KEYS = 1_000;
-
-/** Counts under "(other)" once there are too many keys, because some of them come from outside. */
-function bump(counts: Map<string, number>, key: string): number {
-  const known = counts.get(key);
-  const at = known === undefined && counts.size >= MOST_KEYS ? "(other)" : key;
-  const next = (known ?? counts.get(at) ?? 0) + 1;
-  counts.set(at, next);
-  return next;
 }

@@ -72,6 +72,11 @@ export interface Store {
   commit<const T extends readonly Operation[]>(operations: T): Promise<ResultsOf<T>>;
   /** Rows of the last commit. Keep it small: it runs on the caller's thread. */
   read<T = SqlRow>(sql: string, ...params: SqlValue[]): T[];
+  /**
+   * Rows of the last commit, looked for where the caller's thread does not stand still: for questions that go through many.
+   * Those who ask the same at the same time are given the same rows.
+   */
+  scan<T = SqlRow>(sql: string, params?: readonly SqlValue[], signal?: AbortSignal): Promise<readonly T[]>;
   /** Why commits are refused at the moment; null when they work. */
   readonly fault: StoreFault | null;
   /** Tells changes of `fault`. */
@@ -79,6 +84,28 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** The disk refuses now and may work again soon. */
+/** Conditions that all hold, without those whose value is not given, and the values that they need. */
+export function conditions(wanted: Readonly<Record<string, SqlValue | undefined>>): {
+  sql: string;
+  params: SqlValue[];
+} {
+  const given = Object.entries(wanted).filter((entry): entry is [string, SqlValue] => entry[1] !== undefined);
+  return {
+    sql: ["1 = 1", ...given.map(([condition]) => condition)].join(" AND "),
+    params: given.map(([, value]) => value),
+  };
+}
+
+/** The codes of a store that refuses now and may work again soon. An adapter has no others for that. */
+const STORE_TROUBLES = [
+  "STORE_BUSY",
+  "STORE_CANNOT_OPEN",
+  "STORE_FULL",
+  "STORE_IO",
+  "STORE_LOCKED",
+  "STORE_READ_ONLY",
+] as const;
+export type StoreTrouble = (typeof STORE_TROUBLES)[number];
+
 export const isStoreTrouble = (thrown: unknown): thrown is OperatingError =>
-  isOperatingError(thrown) && thrown.retryable && thrown.code.startsWith("STORE_");
+  isOperatingError(thrown) && thrown.retryable && STORE_TROUBLES.includes(thrown.code as StoreTrouble);

@@ -7,17 +7,12 @@ const READ_RETRY_MS = 1_000;
  * Puts committed events back into journal order. Commits of different callers may be noticed out of order, and an
  * operation of some room may append events that nobody here has seen; such gaps are read from the journal.
  */
-export interface Tail {
-  readonly seq: number;
-  add(events: readonly AnyEvent[]): void;
-}
-
 export function createTail(
   head: number,
   release: (events: readonly AnyEvent[]) => void,
   readAfter: (seq: number, limit: number) => AnyEvent[],
   later: (run: () => void, delayMs: number) => void,
-): Tail {
+) {
   let seq = head;
   let early = new Map<number, AnyEvent>();
   let checking = false;
@@ -55,7 +50,7 @@ export function createTail(
     get seq() {
       return seq;
     },
-    add(events) {
+    add(events: readonly AnyEvent[]) {
       const fresh = events.filter((event) => event.seq !== null && event.seq > seq);
       if (fresh.length === 0) return;
       const contiguous = fresh.every((event, i) => event.seq === seq + 1 + i);
@@ -70,3 +65,5 @@ export function createTail(
     },
   };
 }
+
+export type Tail = ReturnType<typeof createTail>;

@@ -6,7 +6,7 @@ import { openWriter } from "../adapters/sqlite/writer.ts";
 import { storeModules } from "../app/store-modules.ts";
 import { builtinRows, defineEvents } from "../events/index.ts";
 import { systemClock } from "../kernel/index.ts";
-import { countPairs } from "./index.ts";
+import { countPairs } from "./journal/queries.ts";
 
 const rows = {
   ...builtinRows,

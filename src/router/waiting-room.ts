@@ -1,15 +1,15 @@
-import type { Clock, OperatingError, Timer } from "../kernel/index.ts";
-import type { AnyEvent } from "./event.ts";
-import type { StoredEvent } from "./journal/append.ts";
-import { type DueDelivery, dueDeliveries, laneDeliveries, waitingLanes } from "./journal/queries.ts";
-import { createLane, type Delivery, type Lane } from "./lanes.ts";
-import { isStoreTrouble, type Store } from "./store.port.ts";
+import type { OperatingError, Timer } from "../kernel/index.ts";
+import { fromStored } from "./event.ts";
+import { type DueDelivery, laneDeliveries, waitingLanes } from "./journal/queries.ts";
+import { createDelivery, createLane, type Delivery, type Lane } from "./lanes.ts";
+import { CONSUMER_BYTES, CONSUMERS_BYTES } from "./limits.ts";
+import type { RouterParts } from "./parts.ts";
+import { isStoreTrouble } from "./store.port.ts";
 
-export interface WaitingRoomOptions {
+export interface WaitingRoomOptions extends RouterParts {
   readonly consumer: string;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly fromStored: (stored: StoredEvent) => AnyEvent;
+  /** What is in memory for all consumers together. */
+  readonly memory: { bytes: number };
   /** The store could not be read; it is tried again. */
   readonly onUnread: (error: OperatingError) => void;
   /** Enough is in memory already: what is due waits a little longer. */
@@ -34,6 +34,7 @@ export class WaitingRoom {
   readonly #waiting = new Set<Lane>();
   /** Ready or being worked on: their rows in the store, if any, must not be loaded a second time. */
   readonly #live = new Set<number>();
+  #bytes = 0;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #stopped = false;
@@ -51,6 +52,18 @@ export class WaitingRoom {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#live.clear();
+    this.#grow(-this.#bytes);
+  }
+
+  /** How many bytes more may come into memory; one event may in any case while there is none. */
+  get freeBytes(): number {
+    return Math.min(CONSUMER_BYTES - this.#bytes, CONSUMERS_BYTES - this.#o.memory.bytes);
+  }
+
+  /** What is in memory must end first. */
+  get isFull(): boolean {
+    return this.freeBytes <= 0 && this.#live.size > 0;
   }
 
   /** The lane of this name, which begins to exist if it must. */
@@ -68,13 +81,26 @@ export class WaitingRoom {
   }
 
   /** It is in memory, ready or being worked on. */
-  enter(seq: number): void {
+  enter({ seq, bytes }: Delivery): void {
+    if (this.#live.has(seq) || this.#stopped) return;
     this.#live.add(seq);
+    this.#grow(bytes);
   }
 
   /** It is in memory no more. */
-  leave(seq: number): void {
-    this.#live.delete(seq);
+  leave({ seq, bytes }: Delivery): void {
+    if (this.#live.delete(seq)) this.#grow(-bytes);
+  }
+
+  /** It is over or waits in the store: out of memory, and out of its lane. Says whether it was the first there. */
+  remove(delivery: Delivery): boolean {
+    this.leave(delivery);
+    const lane = this.#lanes.get(delivery.lane);
+    if (lane === undefined) return false;
+    if (delivery.loaded) lane.loaded -= 1;
+    const at = lane.queue.indexOf(delivery);
+    if (at >= 0) lane.queue.splice(at, 1);
+    return at === 0;
   }
 
   /** The lane's rows wait in the store, the first of them until `at`. */
@@ -117,6 +143,11 @@ export class WaitingRoom {
     });
   }
 
+  #grow(bytes: number): void {
+    this.#bytes += bytes;
+    this.#o.memory.bytes += bytes;
+  }
+
   #wakeAt(lane: Lane, at: number): void {
     lane.wakeAt = at;
     this.#waiting.add(lane);
@@ -127,7 +158,7 @@ export class WaitingRoom {
     const now = this.#o.clock.now();
     for (const lane of [...this.#waiting]) {
       if (lane.wakeAt === undefined || lane.wakeAt > now) continue;
-      if (this.#o.isFull()) {
+      if (this.isFull || this.#o.isFull()) {
         this.#wakeAt(lane, now + FULL_WAIT_MS);
         continue;
       }
@@ -162,7 +193,7 @@ export class WaitingRoom {
 
   #loadUnordered(lane: Lane, now: number): void {
     if (lane.loaded > 0 || lane.parking > 0) return;
-    const due = dueDeliveries(this.#o.store, this.#o.consumer, lane.id, now, PAGE);
+    const due = laneDeliveries(this.#o.store, this.#o.consumer, lane.id, PAGE, now);
     const rows = due.filter(({ seq }) => !this.#live.has(seq));
     if (rows.length > 0) this.#o.onDue(this.#load(lane, rows));
     else if (due.length > 0) this.#wakeAt(lane, now + LIVE_WAIT_MS);
@@ -183,10 +214,9 @@ export class WaitingRoom {
   #load(lane: Lane, rows: readonly DueDelivery[]): Delivery[] {
     lane.loaded = rows.length;
     return rows.map((row) => {
-      this.#live.add(row.seq);
-      const event = this.#o.fromStored(row);
-      const { seq, attempts } = row;
-      return { event, seq, lane: lane.id, attempts, loaded: true, hasRow: true, taken: false, ending: false };
+      const delivery = createDelivery(fromStored(this.#o.catalog, row), lane.id, true, row.attempts);
+      this.enter(delivery);
+      return delivery;
     });
   }
 }

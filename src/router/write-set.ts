@@ -35,8 +35,7 @@ interface ApplyArgs {
   readonly changes: readonly RowChange[];
 }
 
-const conflict = (what: string) =>
-  new OperatingError("READ_CONFLICT", `${what} changed while the handler ran`, { retryable: true });
+const conflict = (what: string) => OperatingError.busy("READ_CONFLICT", `${what} changed while the handler ran`);
 
 const digestOf = (rows: readonly { key: string; version: number }[]): string =>
   rows.map(({ key, version }) => `${key}\u0000${version}`).join("\u0001");

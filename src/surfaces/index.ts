@@ -13,7 +13,13 @@
  * - every change leaves a row that says who made it;
  * - probes answer from the first moment to the last; a stream of events has no gap and no repeat.
  */
-export type { Endpoint } from "./client/channel.ts";
+
+export { artifactsOver, fetchArtifact } from "./artifacts/artifact-client.ts";
+export { callTo } from "./client/call.ts";
+export type { TlsTrust } from "./client/connections.ts";
+export { ENDPOINT_FILE, type EndpointFile, findEndpoint, requireEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
+export { type NodeLink, openLink } from "./client/node-link.ts";
+export { makeNodeKey, type NodeKey, readNodeKey } from "./client/node-link-signature.ts";
 export {
   Client,
   type ClientHandler,
@@ -21,49 +27,27 @@ export {
   type ClientOptions,
   type ClientPublishOptions,
   connect,
-  type PublishedReceipt,
   type SubscribeOptions,
   type Subscription,
-} from "./client/client.ts";
-export { ENDPOINT_FILE, type EndpointFile, findEndpoint, requireEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
-export { eventsOver } from "./client/event-client.ts";
-export { type LinkOptions, type NodeLink, openLink, type TlsTrust } from "./client/node-link.ts";
-export { makeNodeKey, type NodeKey, readNodeKey } from "./client/node-link-signature.ts";
-export {
-  beatOver,
-  type Joined,
-  joinOver,
-  leaveOver,
-  type NodeAbout,
-  type NodeBeatAnswer,
-  queueOver,
-} from "./client/work-client.ts";
-export { artifactsOver } from "./client/work-client-artifacts.ts";
-export { type AccessOptions, createAccess } from "./http/access.ts";
-export { type Api, type ApiOptions, createApi } from "./http/api.ts";
+} from "./consumers/client.ts";
+export { createAccess } from "./http/access.ts";
+export { answerHere } from "./http/answer-here.ts";
+export { createApi } from "./http/api.ts";
+export type { PublishedReceipt } from "./http/fields.ts";
 export { createLimits } from "./http/limits.ts";
-export { createMetrics, type MetricSources, type Metrics, measuredStore } from "./http/metrics.ts";
+export { createMetrics, measuredStore } from "./http/metrics.ts";
 export { openApiDocument } from "./http/openapi.ts";
-export type {
-  AlertDecision,
-  AlertFilter,
-  AlertsPort,
-  ControlPorts,
-  Lineage,
-  LoopDecided,
-  LoopDecision,
-  LoopPort,
-  ModelDetails,
-  ModelView,
-  NodesPort,
-  Phase,
-  Why,
-} from "./http/ports.ts";
+export type { ControlPorts, Phase, Why } from "./http/ports.ts";
 export type { Route } from "./http/route.ts";
-export { allRoutes, routesFor } from "./http/route-table.ts";
-export type { Scope, TokenScope } from "./http/scope.ts";
-export { createSurface, type DoorReport, type Surface } from "./http/server.ts";
-export { type StatusSources, statusOf } from "./http/status.ts";
-export { createTokens, type Tokens } from "./http/tokens.ts";
-export { createWrites, type Writes } from "./http/writes.ts";
-export { type Report, type ReportAbout, reportOf } from "./report/index.ts";
+export { createSurface, type Surface } from "./http/server.ts";
+export { createTokens } from "./http/tokens.ts";
+export { answerOf } from "./http/wire.ts";
+export { createWrites } from "./http/writes.ts";
+export { beatOver, eventsOver, type Joined, joinOver, leaveOver, type NodeAbout } from "./nodes/node-client.ts";
+export { createLoopTeller } from "./pipeline/changes.ts";
+export { type LoopFigures, loopLines } from "./pipeline/screen.ts";
+export { queueOver } from "./queue/work-client.ts";
+export { allRoutes } from "./routes.ts";
+export { causeOfDaemon, causeOfFault, diagnose } from "./status/diagnosis.ts";
+export { statusOf } from "./status/report.ts";
+export { createToken, revokeToken } from "./tokens/wire.ts";

@@ -1,9 +1,17 @@
-import { constants } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import { copyFile, link, lstat, open, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
-import { OperatingError } from "../kernel/index.ts";
-import { codeOf, makeFolder, syncFolder } from "./disk.ts";
-import type { FileHasher } from "./file-hasher.ts";
+import {
+  type FileHasher,
+  isOperatingError,
+  OperatingError,
+  syncFolder,
+  systemCode,
+  translateDiskFault,
+} from "../kernel/index.ts";
+import { makeFolder } from "./disk.ts";
+import { COPIED_BYTES } from "./limits.ts";
+import { isOpenForWriting } from "./open-files.ts";
 
 export interface AdoptRequest {
   readonly sha256: string;
@@ -21,7 +29,17 @@ export interface AdoptPlace {
 }
 
 const refused = (file: string, why: string) =>
-  new OperatingError("ARTIFACT_NOT_ADOPTED", `${file} is not adopted: ${why}`, { hint: "Send its bytes instead." });
+  OperatingError.denied("ARTIFACT_NOT_ADOPTED", `${file} is not adopted: ${why}`, {
+    status: 422,
+    hint: "Send its bytes instead.",
+  });
+
+/** Trouble of our own disk is not the file's: asked again later, it is taken. */
+function notTaken(file: string, why: string, thrown: unknown): unknown {
+  const told = translateDiskFault(thrown);
+  const isOurs = isOperatingError(told, "STORE_FULL") || isOperatingError(told, "STORE_READ_ONLY");
+  return isOurs ? told : refused(file, `${why} (${systemCode(thrown)})`);
+}
 
 /** Where it really lies, if that is inside the folder; a last link is not followed. */
 async function insideOf(folder: string, file: string): Promise<string> {
@@ -29,45 +47,54 @@ async function insideOf(folder: string, file: string): Promise<string> {
     const [inner, outer] = await Promise.all([realpath(dirname(file)), realpath(folder)]);
     if (inner === outer || inner.startsWith(outer + sep)) return join(inner, basename(file));
   } catch (thrown) {
-    throw refused(file, `it cannot be found (${codeOf(thrown)})`);
+    throw refused(file, `it cannot be found (${systemCode(thrown)})`);
   }
   throw refused(file, "it lies elsewhere");
 }
 
-/** A second name for the same file; on a disk that knows no such names, a copy. */
+/** Whether nobody but this process can reach its bytes once its name is gone: by another name, or by having it open. */
+const isOursAlone = async (about: BigIntStats): Promise<boolean> =>
+  about.size > COPIED_BYTES &&
+  about.nlink === 1n &&
+  Number(about.uid) === process.getuid?.() &&
+  !(await isOpenForWriting(about));
+
+/** A second name for a file that is ours alone; of any other one, or on a disk that knows no such names, a copy. */
 async function secondName(file: string, part: string): Promise<void> {
   await rm(part, { force: true });
-  const about = await lstat(file).catch(() => undefined);
+  const about = await lstat(file, { bigint: true }).catch(() => undefined);
   if (about === undefined) throw refused(file, "it is not there");
   if (!about.isFile()) throw refused(file, "it is no plain file");
-  try {
-    return await link(file, part);
-  } catch {
-    // Another disk, or one without links.
-  }
+  if (await isOursAlone(about))
+    try {
+      return await link(file, part);
+    } catch {
+      // Another disk, or one without links.
+    }
   try {
     await copyFile(file, part, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } catch (thrown) {
-    throw refused(file, `it cannot be read (${codeOf(thrown)})`);
+    await rm(part, { force: true });
+    throw notTaken(file, "it cannot be read", thrown);
   }
 }
 
 /** On disk whoever made it, and not to be changed by a name that it had before. */
 async function settle(part: string, source: string): Promise<void> {
   const file = await open(part, "r").catch((thrown: unknown) => {
-    throw refused(source, `it cannot be read (${codeOf(thrown)})`);
+    throw refused(source, `it cannot be read (${systemCode(thrown)})`);
   });
   try {
     await file.chmod(0o400);
     await file.sync();
   } catch (thrown) {
-    throw refused(source, `it cannot be made this process's own (${codeOf(thrown)})`);
+    throw notTaken(source, "it cannot be made this process's own", thrown);
   } finally {
     await file.close();
   }
 }
 
-/** Takes a file of this machine under its hash without moving a byte. It is hashed under its new name: what counts is what is kept. */
+/** Takes a file of this machine under its hash, where it may without moving a byte. It is hashed under its new name: what counts is what is kept. */
 export async function adopt(place: AdoptPlace, { sha256, bytes, file }: AdoptRequest): Promise<void> {
   const source = await insideOf(place.from, file);
   await makeFolder(dirname(place.path));
@@ -79,7 +106,8 @@ export async function adopt(place: AdoptPlace, { sha256, bytes, file }: AdoptReq
     await settle(place.part, file);
     const found = await place.hasher.hash(place.part);
     if (found.sha256 !== sha256)
-      throw new OperatingError("ARTIFACT_HASH", `${file} is not the artifact ${sha256}`, {
+      throw OperatingError.conflict("ARTIFACT_HASH", `${file} is not the artifact ${sha256}`, {
+        status: 422,
         hint: "Nothing of it was kept.",
       });
     await rename(place.part, place.path);

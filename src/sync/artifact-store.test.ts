@@ -1,22 +1,32 @@
 import { createHash } from "node:crypto";
 import {
+  closeSync,
+  existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { OperatingError } from "../kernel/index.ts";
 import { type ArtifactStoreOptions, createArtifactStore } from "./artifact-store.ts";
+import { COPIED_BYTES } from "./limits.ts";
 import type { WriteRequest } from "./upload.ts";
 
 const bytes = Buffer.from(Array.from({ length: 10_000 }, (_, i) => i % 251));
-const sha256 = createHash("sha256").update(bytes).digest("hex");
+const sha256Of = (content: Buffer) => createHash("sha256").update(content).digest("hex");
+const sha256 = sha256Of(bytes);
+/** Too large to be copied without need. */
+const large = Buffer.concat([Buffer.alloc(COPIED_BYTES), bytes]);
 
 const folderOf = () => {
   const folder = mkdtempSync(join(tmpdir(), "ringrift-jobs-"));
@@ -36,7 +46,7 @@ function world(options: Partial<ArtifactStoreOptions> = {}) {
       length: to - from,
       bytes: chunks(bytes.subarray(from, to)),
       accept: () => {},
-      keepPart: false,
+      from: "n1",
       ...more,
     });
   return {
@@ -58,7 +68,7 @@ test("a file is in its place when its last byte has come, and its name is its ha
   const { store, put, files } = world();
   expect(await store.stat(sha256)).toEqual({ sha256, size: null, received: 0 });
   expect(await put(0, 4_000)).toEqual({ sha256, size: null, received: 4_000 });
-  expect(files()).toEqual([`${sha256.slice(0, 2)}/${sha256}.part`]);
+  expect(files()).toMatchObject([expect.stringMatching(new RegExp(`^${sha256.slice(0, 2)}/${sha256}\\..*part$`))]);
   expect(await put(4_000, 10_000)).toEqual({ sha256, size: 10_000, received: 10_000 });
   expect(files()).toEqual([`${sha256.slice(0, 2)}/${sha256}`]);
   expect(readFileSync(store.pathOf(sha256))).toEqual(bytes);
@@ -68,33 +78,105 @@ test("a file is in its place when its last byte has come, and its name is its ha
   expect(await put(0, 10_000)).toMatchObject({ size: 10_000 });
 });
 
-test("what breaks off is kept where it was proven, and goes where it was not", async () => {
+test("what breaks off is kept for who sent it, and what is refused goes", async () => {
   const { store, put } = world();
-  await expect(put(0, 10_000, { bytes: chunks(bytes, 3_000), keepPart: true })).rejects.toThrow("broke");
-  expect((await store.stat(sha256)).received).toBe(3_000);
-  await expect(put(3_000, 10_000, { bytes: chunks(bytes.subarray(3_000), 2_000) })).rejects.toThrow("broke");
-  expect((await store.stat(sha256)).received).toBe(3_000);
-  const refuse = () => {
-    throw new Error("forged");
+  await expect(put(0, 10_000, { bytes: chunks(bytes, 3_000) })).rejects.toThrow("broke");
+  expect((await store.stat(sha256, "n1")).received).toBe(3_000);
+  const accept = () => {
+    throw OperatingError.denied("BAD_SIGNATURE", "not what was promised");
   };
-  await expect(put(3_000, 10_000, { accept: refuse })).rejects.toThrow("forged");
-  expect((await store.stat(sha256)).received).toBe(3_000);
+  await expect(put(3_000, 10_000, { accept })).rejects.toMatchObject({ code: "BAD_SIGNATURE" });
+  expect((await store.stat(sha256, "n1")).received).toBe(3_000);
   expect(await put(3_000, 10_000)).toMatchObject({ size: 10_000 });
 });
 
-test("a file of this machine is adopted as it lies, and stays when its first name goes", async () => {
+test("what one sender has begun no other sees, goes on with or cuts short", async () => {
+  const { store, put } = world();
+  await put(0, 4_000);
+  expect(await store.stat(sha256, "n2")).toEqual({ sha256, size: null, received: 0 });
+  await expect(put(4_000, 10_000, { from: "n2" })).rejects.toMatchObject({ details: { received: 0 } });
+  await put(0, 1_000, { from: "n2", bytes: chunks(Buffer.alloc(1_000, 7)) });
+  expect((await store.stat(sha256, "n1")).received).toBe(4_000);
+  expect(await put(4_000, 10_000)).toMatchObject({ size: 10_000 });
+  expect(readFileSync(store.pathOf(sha256))).toEqual(bytes);
+});
+
+test("one sender's slow uploads leave room for the others", async () => {
+  const { put } = world({ maxOfOne: 1, maxAtOnce: 2 });
+  const held = (from: string) => {
+    const { promise: go, resolve: end } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const sent = async function* () {
+      begin();
+      await go;
+      yield bytes;
+    };
+    return { begun, end, done: put(0, 10_000, { from, bytes: sent() }) };
+  };
+  const slow = held("slow");
+  await slow.begun;
+  const again = put(0, 10_000, { from: "slow", sha256: "00".repeat(32) });
+  await expect(again).rejects.toMatchObject({ code: "UPLOADS_BUSY", retryable: true });
+  const honest = held("honest");
+  await honest.begun;
+  await expect(put(0, 10_000, { from: "third" })).rejects.toMatchObject({ code: "UPLOADS_BUSY" });
+  for (const one of [honest, slow]) {
+    one.end();
+    expect(await one.done).toMatchObject({ size: 10_000 });
+  }
+  expect(await put(0, 10_000, { from: "third" })).toMatchObject({ size: 10_000 });
+});
+
+test("a file of this machine is adopted, a large one as it lies, and stays when its first name goes", async () => {
   const jobs = folderOf();
   const { store, files } = world({ adoptFrom: jobs });
   mkdirSync(join(jobs, "w1", "out"), { recursive: true });
-  const file = join(jobs, "w1", "out", "model");
-  writeFileSync(file, bytes);
-  const { ino } = statSync(file);
-  expect(await store.adopt({ sha256, bytes: bytes.length, file })).toEqual({ sha256, size: 10_000, received: 10_000 });
-  expect(statSync(store.pathOf(sha256)).ino).toBe(ino);
-  rmSync(join(jobs, "w1"), { recursive: true });
-  expect(readFileSync(store.pathOf(sha256))).toEqual(bytes);
-  expect(await store.adopt({ sha256, bytes: bytes.length, file })).toMatchObject({ size: 10_000 });
-  expect(files()).toEqual([`${sha256.slice(0, 2)}/${sha256}`]);
+  for (const content of [bytes, large]) {
+    const [name, file] = [sha256Of(content), join(jobs, "w1", "out", `model-${content.length}`)];
+    writeFileSync(file, content);
+    const { ino } = statSync(file);
+    const adopted = { sha256: name, size: content.length, received: content.length };
+    expect(await store.adopt({ sha256: name, bytes: content.length, file })).toEqual(adopted);
+    expect(statSync(store.pathOf(name)).ino === ino).toBe(content === large && existsSync("/proc/self/fdinfo"));
+    rmSync(file);
+    expect(readFileSync(store.pathOf(name))).toEqual(content);
+    expect(await store.adopt({ sha256: name, bytes: content.length, file })).toEqual(adopted);
+  }
+  expect(files()).toHaveLength(2);
+});
+
+test("what has another name, or is open for writing, is copied: who holds it changes nothing here, and keeps its mode", async () => {
+  const [jobs, elsewhere] = [folderOf(), folderOf()];
+  const foreign = join(elsewhere, "theirs");
+  for (const held of ["by another name", "open"]) {
+    const { store } = world({ adoptFrom: jobs });
+    const [sha256, file] = [sha256Of(large), join(jobs, held)];
+    writeFileSync(file, large, { mode: 0o640 });
+    if (held !== "open") linkSync(file, foreign);
+    const writer = openSync(file, "r+");
+    if (held !== "open") closeSync(writer);
+    await store.adopt({ sha256, bytes: large.length, file });
+    if (held === "open") writeSync(writer, "changed", 0);
+    else writeFileSync(foreign, "changed");
+    if (held === "open") closeSync(writer);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+    expect(readFileSync(store.pathOf(sha256))).toEqual(large);
+  }
+});
+
+test("a file whose bytes were changed in place is not given out, however lately it was found sound", async () => {
+  const { store, put } = world();
+  const read = async () => {
+    const parts: Uint8Array[] = [];
+    for await (const part of store.read(sha256, 0, bytes.length)) parts.push(part);
+    return Buffer.concat(parts);
+  };
+  await put(0, 10_000);
+  expect(await read()).toEqual(bytes);
+  await store.stat(sha256);
+  expect(await read()).toEqual(bytes);
+  writeFileSync(store.pathOf(sha256), Buffer.alloc(bytes.length, 1));
+  await expect(read()).rejects.toMatchObject({ code: "ARTIFACT_DAMAGED" });
 });
 
 test("what lies elsewhere, is a link, has another size or another hash is not adopted, and leaves nothing", async () => {
@@ -145,15 +227,44 @@ test("wrong bytes leave nothing, too many or too few are refused, and gaps are t
   await expect(put(0, 4_000, { bytes: chunks(bytes.subarray(0, 1_000)) })).rejects.toMatchObject({
     code: "ARTIFACT_CUT",
   });
-  await expect(put(5_000, 6_000)).rejects.toMatchObject({ code: "ARTIFACT_OFFSET", details: { received: 0 } });
+  await expect(put(5_000, 6_000)).rejects.toMatchObject({ code: "ARTIFACT_OFFSET", details: { received: 1_000 } });
   await expect(put(0, 10_000, { size: 9_999 })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
   for (const name of ["../../etc/passwd", "AB".repeat(32), ""])
     await expect(async () => store.stat(name)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
 });
 
-test("is bounded: in size, in how many come in at once, and to one writer for each file", async () => {
-  await expect(world({ mostBytes: 9_999 }).put(0, 10_000)).rejects.toMatchObject({ code: "ARTIFACT_TOO_LARGE" });
-  const { put } = world({ mostAtOnce: 1 });
+test("what was put together of several requests is hashed as a whole", async () => {
+  const { put, files } = world();
+  await put(0, 4_000);
+  await expect(put(4_000, 10_000, { bytes: chunks(Buffer.alloc(6_000, 1)) })).rejects.toMatchObject({
+    code: "ARTIFACT_HASH",
+  });
+  expect(files()).toEqual([]);
+});
+
+test("bytes that are sent again from further back replace what was there", async () => {
+  const { put, store } = world();
+  await put(0, 4_000);
+  expect(await put(2_000, 3_000)).toMatchObject({ received: 3_000 });
+  await expect(put(3_001, 4_000)).rejects.toMatchObject({ code: "ARTIFACT_OFFSET", details: { received: 3_000 } });
+  expect(await put(3_000, 10_000)).toMatchObject({ size: 10_000 });
+  expect(readFileSync(store.pathOf(sha256))).toEqual(bytes);
+});
+
+test("a file of just the largest size is taken, one byte more is not, whether it is sent or adopted", async () => {
+  const jobs = folderOf();
+  const file = join(jobs, "model");
+  writeFileSync(file, bytes);
+  const [fits, tooSmall] = [10_000, 9_999].map((mostBytes) => world({ mostBytes, adoptFrom: jobs }));
+  expect(await fits!.put(0, 10_000)).toMatchObject({ size: 10_000 });
+  const refused = { code: "ARTIFACT_TOO_LARGE", status: 413 };
+  await expect(tooSmall!.put(0, 10_000)).rejects.toMatchObject(refused);
+  await expect(tooSmall!.store.adopt({ sha256, bytes: 10_000, file })).rejects.toMatchObject(refused);
+  expect(tooSmall!.files()).toEqual([]);
+});
+
+test("one file has one writer at a time, though there is room for others", async () => {
+  const { put, store } = world();
   const { promise: go, resolve } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const slow = put(0, 10_000, {
@@ -164,7 +275,58 @@ test("is bounded: in size, in how many come in at once, and to one writer for ea
     })(),
   });
   await begun;
-  await expect(put(0, 10_000)).rejects.toMatchObject({ code: "UPLOADS_BUSY", retryable: true });
+  await expect(put(0, 10_000)).rejects.toMatchObject({ code: "ARTIFACT_BUSY", status: 409, retryable: true });
+  const [part] = await store.filesIn(sha256.slice(0, 2));
+  expect(await store.dropPart(part!, Number.MAX_SAFE_INTEGER)).toBe(false);
   resolve();
   expect(await slow).toMatchObject({ size: 10_000 });
+});
+
+test("one chunk too many is refused when it comes, and what was there before this request stays as it was", async () => {
+  const { put, store } = world();
+  await put(0, 2_000);
+  await expect(put(2_000, 4_000, { bytes: chunks(bytes.subarray(2_000, 5_000)) })).rejects.toMatchObject({
+    code: "INVALID_REQUEST",
+    message: "more bytes came than were announced",
+  });
+  expect((await store.stat(sha256, "n1")).received).toBe(2_000);
+});
+
+test("who sends bytes that cannot be taken is told what is there, and whether to send them again", async () => {
+  const { put } = world();
+  await put(0, 2_000);
+  await expect(put(3_000, 4_000)).rejects.toMatchObject({
+    code: "ARTIFACT_OFFSET",
+    message: "2000 bytes are there, these begin at 3000",
+    retryable: true,
+    showsDetails: true,
+    details: { received: 2_000 },
+  });
+  await expect(put(2_000, 4_000, { bytes: chunks(bytes.subarray(2_000, 3_000)) })).rejects.toMatchObject({
+    code: "ARTIFACT_CUT",
+    message: "fewer bytes came than were announced",
+    status: 400,
+    retryable: true,
+  });
+  await expect(put(0, 10_000, { bytes: chunks(Buffer.alloc(10_000, 1)) })).rejects.toMatchObject({
+    code: "ARTIFACT_HASH",
+    message: `these bytes are not the artifact ${sha256}`,
+    status: 422,
+    retryable: false,
+  });
+});
+
+test("an upload of which nothing came leaves no file", async () => {
+  const { put, files } = world();
+  await expect(put(0, 10_000, { bytes: chunks(bytes, 0) })).rejects.toThrow("broke");
+  expect(files()).toEqual([]);
+});
+
+test("an upload that begins anew does not write to a part that has another name", async () => {
+  const { folder, put, files } = world();
+  const elsewhere = join(folderOf(), "theirs");
+  await put(0, 4_000);
+  linkSync(join(folder, String(files()[0])), elsewhere);
+  expect(await put(0, 10_000)).toMatchObject({ size: 10_000 });
+  expect(readFileSync(elsewhere)).toEqual(bytes.subarray(0, 4_000));
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fields } from "../events/index.ts";
+import { field } from "../events/index.ts";
 import { OperatingError } from "../kernel/index.ts";
 import type { ArtifactState } from "./states.ts";
 
@@ -16,7 +16,7 @@ export const artifactEntrySchema = z.strictObject({
   rows: count.default(0),
   /** Games that it holds, or that its rows are from. */
   games: count.default(0),
-  config_key: fields.configKey,
+  config_key: field.config_key,
   /** The node that made it. */
   producer: word,
   rules_version: word.nullable().default(null),
@@ -37,27 +37,17 @@ export function parseEntries(entries: readonly ArtifactEntryInput[]): ArtifactEn
   return entries.map((entry) => {
     const parsed = artifactEntrySchema.safeParse(entry);
     if (parsed.success) return parsed.data;
-    throw new OperatingError("ARTIFACT_ENTRY", `a manifest is malformed: ${z.prettifyError(parsed.error)}`);
+    throw OperatingError.invalid("ARTIFACT_ENTRY", `a manifest is malformed: ${z.prettifyError(parsed.error)}`);
   });
 }
 
 /** An artifact as the catalog has it. Times are milliseconds since the epoch. */
-export interface ArtifactRow {
+export interface ArtifactRow extends Readonly<Omit<ArtifactEntry, "parents" | "config_key">> {
   readonly seq: number;
-  readonly sha256: string;
-  readonly kind: string;
-  readonly bytes: number;
-  readonly rows: number;
-  readonly games: number;
   /** Games that stand in the books under it: not those that another file of the same job stands for. */
   readonly counted: number;
   /** Null, like the job, for a file that nobody had recorded when it was taken away. */
   readonly config_key: string | null;
-  readonly producer: string;
-  readonly rules_version: string | null;
-  readonly work_id: string | null;
-  readonly part: string | null;
-  readonly iteration: number | null;
   readonly state: ArtifactState;
   readonly reason: string | null;
   /** For one in quarantine: the state it comes back to. */
@@ -74,7 +64,7 @@ export interface ArtifactRow {
 }
 
 export const unknownArtifact = (sha256: string) =>
-  new OperatingError("ARTIFACT_UNKNOWN", `the catalog has no artifact ${sha256}`, {
+  OperatingError.internal("ARTIFACT_UNKNOWN", `the catalog has no artifact ${sha256}`, {
     hint: "Record it in the commit that first speaks of it.",
   });
 

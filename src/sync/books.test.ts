@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { type CatalogWorld, catalogWorld, entryOf, sha256Of } from "../../test/unit/sync/sync-world.ts";
 import { defineOperation, defineStoreModule, type Operation } from "../router/index.ts";
+import { noteDamaged, noteSound } from "./artifact-operations.ts";
 import { closeBooks } from "./books.ts";
-import { noteDamaged, noteSound } from "./entry-operations.ts";
-import { forgetArtifacts, freeArtifacts, noteRemoved } from "./keep-operations.ts";
+import { forgetArtifacts, freeArtifacts, noteRemoved } from "./retention-operations.ts";
 
 const worlds: CatalogWorld[] = [];
 afterEach(async () => {
@@ -50,6 +50,22 @@ describe("the books", () => {
     expect(catalog.books("square8_2p")).toEqual([]);
   });
 
+  test("stay readable whatever jobs claim to have made", async () => {
+    const { catalog, change } = world();
+    const claimed = Number.MAX_SAFE_INTEGER;
+    for (const work_id of ["w1", "w2", "w3"])
+      await change((artifacts) => {
+        artifacts.produced(CONFIG, "n1", work_id, claimed);
+        artifacts.record([entryOf(work_id, { work_id, games: claimed })]);
+      });
+    await change((artifacts) => artifacts.reject([sha256Of("w1")], "implausible"));
+    const [books] = catalog.books();
+    expect(books).toMatchObject({ produced: claimed, rejected_by_reason: { implausible: claimed } });
+    for (const sum of [books!.durable, books!.in_flight, books!.imbalance])
+      expect(Number.isSafeInteger(sum)).toBe(true);
+    expect(await catalog.bookFaults()).toEqual([]);
+  });
+
   test("let the games take over when they come after the samples", async () => {
     const { catalog, change } = world();
     await change((artifacts) => {
@@ -89,7 +105,7 @@ describe("the books", () => {
       artifacts.record([entryOf("g1"), entryOf("g2", { work_id: "w2", producer: "n2", games: 5 })]);
     });
     expect(catalog.books()).toMatchObject([{ produced: 25, in_flight: 25, imbalance: 0, balanced: false }]);
-    expect(catalog.bookFaults()).toEqual([
+    expect(await catalog.bookFaults()).toEqual([
       { work_id: "w1", config_key: CONFIG, producer: "n1", produced: 25, recorded: 20 },
       { work_id: "w2", config_key: CONFIG, producer: "n2", produced: 0, recorded: 5 },
     ]);
@@ -187,7 +203,7 @@ test("whatever happens to files, in whatever order and through crashes: produced
         else if (what.do === "free")
           operations.push(freeArtifacts({ sha256s: FILES.map(sha256Of), idleBefore: at, at }));
         else if (what.do === "remove") operations.push(noteRemoved({ sha256s: FILES.map(sha256Of), at }));
-        else if (what.do === "forget") operations.push(forgetArtifacts({ before: at, mostRows: 4, most: 2 }));
+        else if (what.do === "forget") operations.push(forgetArtifacts({ before: at, maxRows: 4, max: 2 }));
         return operations;
       };
       let produced = 0;
@@ -210,7 +226,7 @@ test("whatever happens to files, in whatever order and through crashes: produced
         if (what.do === "forget") expect(after).toEqual(books);
         for (const { imbalance, balanced, producers } of after)
           expect([imbalance, balanced, producers.filter((one) => one.imbalance !== 0)]).toEqual([0, true, []]);
-        expect(catalog.bookFaults()).toEqual([]);
+        expect(await catalog.bookFaults()).toEqual([]);
         for (const { state } of catalog.list()) seen.add(state);
         for (const { outcome } of store.read<{ outcome: string }>("SELECT outcome FROM sync_past"))
           seen.add(`past ${outcome}`);

@@ -1,5 +1,5 @@
 import type { Store } from "../router/index.ts";
-import { ACCOUNTS, type Account } from "./book-lines.ts";
+import { ACCOUNTS, type Account, addGames, boundedGames } from "./accounts.ts";
 
 /** Games of one producer on one account. */
 export interface BookLine {
@@ -44,10 +44,11 @@ export interface BookFault {
 
 function sumsOf(lines: readonly BookLine[]): Sums {
   const sum = (account: Account) =>
-    lines.reduce((total, line) => total + (line.account === account ? line.games : 0), 0);
+    lines.reduce((total, line) => addGames(total, line.account === account ? line.games : 0), 0);
   const [produced, held, freed, in_flight, rejected] = ACCOUNTS.map(sum) as [number, number, number, number, number];
-  const durable = held + freed;
-  return { produced, durable, freed, in_flight, rejected, imbalance: produced - durable - in_flight - rejected };
+  const durable = addGames(held, freed);
+  const imbalance = [durable, in_flight, rejected].reduce((rest, games) => addGames(rest, -games), produced);
+  return { produced, durable, freed, in_flight, rejected, imbalance };
 }
 
 const groupBy = (lines: readonly BookLine[], key: "config_key" | "producer" | "reason") =>
@@ -65,7 +66,7 @@ export function closeBooks(lines: readonly BookLine[], since: ReadonlyMap<string
       rejected_by_reason: Object.fromEntries(
         groupBy(rejected, "reason").map(([reason, some]) => [
           reason,
-          some.reduce((total, { games }) => total + games, 0),
+          some.reduce((total, { games }) => addGames(total, games), 0),
         ]),
       ),
       in_flight_since: since.get(config_key) ?? null,
@@ -74,7 +75,8 @@ export function closeBooks(lines: readonly BookLine[], since: ReadonlyMap<string
   });
 }
 
-const LINES = `SELECT config_key, producer, account, reason, games FROM sync_books WHERE (?1 IS NULL OR config_key = ?1)`;
+const LINES = `SELECT config_key, producer, account, reason, ${boundedGames("games")} AS games FROM sync_books
+  WHERE (?1 IS NULL OR config_key = ?1)`;
 const OLDEST = `SELECT idle_since AS since FROM sync_artifacts WHERE state = 'in_flight' AND config_key = ?
   ORDER BY idle_since LIMIT 1`;
 
@@ -88,11 +90,12 @@ export function readBooks(store: Pick<Store, "read">, configKey?: string): Confi
 }
 
 const FAULTS = `SELECT work_id, min(config_key) AS config_key, min(producer) AS producer,
-    sum(produced) AS produced, sum(recorded) AS recorded FROM (
+    total(produced) AS produced, total(recorded) AS recorded FROM (
     SELECT work_id, config_key, producer, games AS produced, 0 AS recorded FROM sync_produced
     UNION ALL SELECT work_id, config_key, producer, 0, counted FROM sync_artifacts WHERE work_id IS NOT NULL AND counted > 0
     UNION ALL SELECT work_id, config_key, producer, 0, counted FROM sync_past
-  ) GROUP BY work_id HAVING sum(produced) <> sum(recorded) ORDER BY work_id LIMIT ?`;
+  ) GROUP BY work_id HAVING total(produced) <> total(recorded) ORDER BY work_id LIMIT ?`;
 
-/** The jobs behind an imbalance. This counts rows: a quarter of a second for 100,000 jobs, so ask only when there is one. */
-export const bookFaults = (store: Pick<Store, "read">, most = 100): BookFault[] => store.read<BookFault>(FAULTS, most);
+/** The jobs behind an imbalance. This goes through all rows, so ask only when there is one. */
+export const bookFaults = (store: Pick<Store, "scan">, max = 100): Promise<readonly BookFault[]> =>
+  store.scan<BookFault>(FAULTS, [max]);

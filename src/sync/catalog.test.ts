@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type CatalogWorld, catalogWorld, entryOf, sha256Of } from "../../test/unit/sync/sync-world.ts";
-import { noteDamaged, noteSound } from "./entry-operations.ts";
-import { freeArtifacts, noteRemoved } from "./keep-operations.ts";
+import { noteDamaged, noteSound } from "./artifact-operations.ts";
+import { freeArtifacts, noteRemoved } from "./retention-operations.ts";
 
 const worlds: CatalogWorld[] = [];
 afterEach(async () => {

@@ -1,19 +1,16 @@
 import { type Clock, OperatingError } from "../kernel/index.ts";
-import type { SqlValue, Store, WriteSet } from "../router/index.ts";
+import { conditions, type Store, type WriteSet } from "../router/index.ts";
 import { type ArtifactEntryInput, type ArtifactRow, parseEntries } from "./artifact.ts";
+import { countProduced, judgeArtifacts, recordArtifacts } from "./artifact-operations.ts";
 import { type BookFault, bookFaults, type ConfigBooks, readBooks } from "./books.ts";
 import { isSha256, notAnArtifact } from "./disk.ts";
-import { countProduced, judgeArtifacts, recordArtifacts } from "./entry-operations.ts";
-import { pinArtifacts } from "./keep-operations.ts";
+import { MAX_LISTED, MAX_REASON_LENGTH, MAX_RELATIVES } from "./limits.ts";
 import { type Lineage, lineageOf } from "./lineage.ts";
+import { pinArtifacts } from "./retention-operations.ts";
 import type { RunRow } from "./run-operations.ts";
-import type { ArtifactState } from "./states.ts";
 
-export interface ArtifactFilter {
+export interface ArtifactFilter extends Partial<Pick<ArtifactRow, "kind" | "state" | "producer">> {
   readonly config_key?: string;
-  readonly kind?: string;
-  readonly state?: ArtifactState;
-  readonly producer?: string;
   readonly work_id?: string;
   readonly iteration?: number;
   /** The `seq` to go on after. */
@@ -36,13 +33,9 @@ export interface JoinedArtifacts {
 }
 
 /** What it takes to make an artifact again. Artifacts follow byte for byte from their job. */
-export interface Rebuild {
-  readonly sha256: string;
-  readonly kind: string;
+export interface Rebuild extends Pick<ArtifactRow, "sha256" | "kind" | "iteration" | "part"> {
   readonly config_key: string;
-  readonly iteration: number | null;
   readonly work_id: string;
-  readonly part: string | null;
   /** What the job was given, in its order. */
   readonly inputs: readonly string[];
   /** Inputs whose files are not there: they must be made again first. */
@@ -55,21 +48,18 @@ export interface ArtifactCatalog {
   /** In the order they were first recorded. */
   list(filter?: ArtifactFilter): ArtifactRow[];
   /** Those whose files are damaged or gone, the newest loss first. */
-  quarantined(most?: number): ArtifactRow[];
+  quarantined(max?: number): ArtifactRow[];
   parentsOf(sha256: string): string[];
   pinsOf(sha256: string): string[];
   pinnedBy(owner: string): string[];
-  lineage(sha256: string, most?: number): Lineage | undefined;
+  lineage(sha256: string, max?: number): Lineage | undefined;
   books(configKey?: string): ConfigBooks[];
-  bookFaults(most?: number): BookFault[];
+  bookFaults(max?: number): Promise<readonly BookFault[]>;
   /** From which job it can be made again; undefined if nobody knows. */
   rebuildOf(sha256: string): Rebuild | undefined;
   run(runId: string): RunRow | undefined;
 }
 
-const FILTERED = ["config_key", "kind", "state", "producer", "work_id", "iteration"] as const;
-const MOST_LISTED = 10_000;
-const MOST_REASON = 200;
 const isThere = ({ state, freed_at }: ArtifactRow): boolean =>
   freed_at === null && (state === "in_flight" || state === "durable" || state === "rejected");
 
@@ -83,7 +73,7 @@ export function createArtifactCatalog({
   store,
   clock,
 }: {
-  readonly store: Pick<Store, "read">;
+  readonly store: Pick<Store, "read" | "scan">;
   readonly clock: Clock;
 }): ArtifactCatalog {
   const get = (sha256: string) => store.read<ArtifactRow>("SELECT * FROM sync_artifacts WHERE sha256 = ?", sha256)[0];
@@ -102,9 +92,10 @@ export function createArtifactCatalog({
         if (sha256s.length > 0) rows.apply(judgeArtifacts(args));
       },
       reject(sha256s, reason) {
-        if (reason.trim() === "") throw new OperatingError("ARTIFACT_REASON", "nothing is rejected without a reason");
+        if (reason.trim() === "")
+          throw OperatingError.internal("ARTIFACT_REASON", "nothing is rejected without a reason");
         const args = { sha256s: checked(sha256s), action: "reject", at: clock.now() } as const;
-        if (sha256s.length > 0) rows.apply(judgeArtifacts({ ...args, reason: reason.slice(0, MOST_REASON) }));
+        if (sha256s.length > 0) rows.apply(judgeArtifacts({ ...args, reason: reason.slice(0, MAX_REASON_LENGTH) }));
       },
       pin(owner, sha256s) {
         const seen = checked(sha256s).filter((sha256) => get(sha256)?.freed_at === null);
@@ -115,31 +106,34 @@ export function createArtifactCatalog({
       },
     }),
     get,
-    list({ after, limit = 1_000, ...filter } = {}) {
-      const wanted = FILTERED.flatMap((name): [string, SqlValue][] => {
-        const value = filter[name];
-        return value === undefined ? [] : [[name, value]];
+    list({ after = 0, limit = 1_000, ...filter } = {}) {
+      const { sql, params } = conditions({
+        "config_key = ?": filter.config_key,
+        "kind = ?": filter.kind,
+        "state = ?": filter.state,
+        "producer = ?": filter.producer,
+        "work_id = ?": filter.work_id,
+        "iteration = ?": filter.iteration,
+        "seq > ?": after,
       });
-      const where = [...wanted.map(([name]) => `${name} = ?`), "seq > ?"].join(" AND ");
       return store.read<ArtifactRow>(
-        `SELECT * FROM sync_artifacts WHERE ${where} ORDER BY seq LIMIT ?`,
-        ...wanted.map(([, value]) => value),
-        after ?? 0,
-        Math.min(limit, MOST_LISTED),
+        `SELECT * FROM sync_artifacts WHERE ${sql} ORDER BY seq LIMIT ?`,
+        ...params,
+        Math.min(limit, MAX_LISTED),
       );
     },
     // Written out in the words of the partial index: it costs as much as there are damaged files.
-    quarantined: (most = MOST_LISTED) =>
+    quarantined: (max = MAX_LISTED) =>
       store.read<ArtifactRow>(
         "SELECT * FROM sync_artifacts WHERE state = 'quarantined' ORDER BY idle_since DESC LIMIT ?",
-        Math.min(most, MOST_LISTED),
+        Math.min(max, MAX_LISTED),
       ),
     parentsOf,
     pinsOf: (sha256) => column("SELECT owner AS value FROM sync_pins WHERE sha256 = ? ORDER BY owner", sha256),
     pinnedBy: (owner) => column("SELECT sha256 AS value FROM sync_pins WHERE owner = ? ORDER BY sha256", owner),
-    lineage: (sha256, most = 1_000) => lineageOf(store, get, sha256, most),
+    lineage: (sha256, max = MAX_RELATIVES) => lineageOf(store, get, sha256, max),
     books: (configKey) => readBooks(store, configKey),
-    bookFaults: (most) => bookFaults(store, most),
+    bookFaults: (max) => bookFaults(store, max),
     rebuildOf(sha256) {
       const row = get(sha256);
       if (row?.work_id == null || row.config_key === null) return undefined;

@@ -12,51 +12,15 @@
  *   file goes;
  * - nothing big is read or hashed on the main loop.
  *
- * `ArtifactStore` is the files, `ArtifactCatalog` the rows (changed in units' own commits through `join`), `ArtifactDesk` the
- * part that looks at bytes and tells of it, `Sweeper` the garbage collection.
+ * `ArtifactStore` is the files, `ArtifactCatalog` the rows (changed in units' own commits through `join`), `ArtifactInspector` the
+ * part that looks at bytes and emits what it found, `Sweeper` the garbage collection. `createSyncServices` builds them.
  */
-export { type ArtifactEntry, type ArtifactEntryInput, type ArtifactRow, artifactEntrySchema } from "./artifact.ts";
-export {
-  ARTIFACT_STORE,
-  type ArtifactDesk,
-  type ArtifactDeskPorts,
-  artifactStorePart,
-  createArtifactDesk,
-  type ScrubOptions,
-  scrubDefaults,
-} from "./artifact-desk.ts";
-export {
-  type ArtifactStat,
-  type ArtifactStore,
-  type ArtifactStoreOptions,
-  artifactStoreDefaults,
-  createArtifactStore,
-  type Damage,
-  type Inspection,
-} from "./artifact-store.ts";
-export type { BookFault, ConfigBooks, Sums } from "./books.ts";
-export {
-  type ArtifactCatalog,
-  type ArtifactFilter,
-  createArtifactCatalog,
-  type JoinedArtifacts,
-  type Rebuild,
-} from "./catalog.ts";
-export type { Lineage, Relative } from "./lineage.ts";
-export {
-  ARTIFACT_STATES,
-  type ArtifactState,
-  artifactSteps,
-  drawArtifactStates,
-  printArtifactSteps,
-} from "./states.ts";
-export { syncModule } from "./store-module.ts";
-export {
-  createSweeper,
-  type Sweeper,
-  type Sweeping,
-  type SweepPolicy,
-  type SweepReport,
-  sweepDefaults,
-} from "./sweep.ts";
-export type { WriteRequest } from "./upload.ts";
+
+export type { ArtifactEntryInput, ArtifactRow } from "./artifact.ts";
+export { artifactStorePart } from "./artifact-inspector.ts";
+export { type ArtifactStat, type ArtifactStore, createArtifactStore } from "./artifact-store.ts";
+export type { BookFault, ConfigBooks } from "./books.ts";
+export { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
+export type { Distribution, SyncBatch } from "./inspection-runs.ts";
+export { createSyncServices, type ScrubPace } from "./services.ts";
+export { syncModule } from "./tables.ts";

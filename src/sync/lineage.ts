@@ -31,16 +31,16 @@ function walk(
   store: Reader,
   from: string,
   way: keyof typeof STEP,
-  most: number,
+  max: number,
 ): { found: [string, number][]; cut: boolean } {
   const seen = new Set([from]);
   const found: [string, number][] = [];
   for (let generation = [from], distance = 1; generation.length > 0; distance += 1) {
     const next: string[] = [];
     for (const one of generation)
-      for (const { sha256 } of store.read<{ sha256: string }>(STEP[way], one, most + 1)) {
+      for (const { sha256 } of store.read<{ sha256: string }>(STEP[way], one, max + 1)) {
         if (seen.has(sha256)) continue;
-        if (found.length >= most) return { found, cut: true };
+        if (found.length >= max) return { found, cut: true };
         seen.add(sha256);
         found.push([sha256, distance]);
         next.push(sha256);
@@ -50,16 +50,16 @@ function walk(
   return { found, cut: false };
 }
 
-/** Where an artifact comes from and what came of it; `most` relatives each way. */
+/** Where an artifact comes from and what came of it; `max` relatives each way. */
 export function lineageOf(
   store: Reader,
   get: (sha256: string) => ArtifactRow | undefined,
   sha256: string,
-  most: number,
+  max: number,
 ): Lineage | undefined {
   const artifact = get(sha256);
   if (artifact === undefined) return undefined;
-  const [up, down] = [walk(store, sha256, "up", most), walk(store, sha256, "down", most)];
+  const [up, down] = [walk(store, sha256, "up", max), walk(store, sha256, "down", max)];
   const relatives = (found: [string, number][]): Relative[] =>
     found.map(([hash, distance]) => ({ sha256: hash, distance, artifact: get(hash) ?? null }));
   return {

@@ -1,9 +1,9 @@
 import { defineOperation } from "../router/index.ts";
-import { changed } from "./entry-operations.ts";
+import { changed } from "./artifact-operations.ts";
 
 export type RunState = "running" | "completed" | "failed";
 
-/** A run of the artifact desk: a batch of files that is looked through, or a model that is handed out. */
+/** A run of the artifact inspector: a batch of files that is looked through, or a model that is handed out. */
 export interface RunRow {
   readonly run_id: string;
   readonly config_key: string;

@@ -1,14 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import {
-  ARTIFACT_ACTIONS,
-  ARTIFACT_STATES,
-  type ArtifactState,
-  after,
-  artifactSteps,
-  drawArtifactStates,
-  printArtifactSteps,
-} from "./states.ts";
+import { drawStates, printSteps } from "../../test/support/print-states.ts";
+import { ARTIFACT_ACTIONS, ARTIFACT_STATES, type ArtifactState, after, artifactSteps } from "./states.ts";
 
 test("every state can be reached, every action is used, and no step stands in the table twice", () => {
   const seen = new Set<ArtifactState>();
@@ -37,6 +30,6 @@ test("what is told too late changes nothing, and what comes back comes back as i
 
 test("the picture and the table in the docs are printed from it", () => {
   const page = readFileSync(new URL("../../docs/50-artifacts.md", import.meta.url), "utf8");
-  expect(page).toContain(`\`\`\`mermaid\n${drawArtifactStates()}\n\`\`\``);
-  expect(page).toContain(printArtifactSteps());
+  expect(page).toContain(`\`\`\`mermaid\n${drawStates(artifactSteps)}\n\`\`\``);
+  expect(page).toContain(printSteps(artifactSteps));
 });

@@ -44,21 +44,3 @@ export function after(
   const found = artifactSteps.filter((step) => step.from === from && step.action === action);
   return (found.find(({ to }) => to === before) ?? found[0])?.to;
 }
-
-/** The table as a Mermaid state diagram. */
-export function drawArtifactStates(): string {
-  const labels = new Map<string, Set<string>>();
-  for (const { from, action, to } of artifactSteps) {
-    const arrow = `${from ?? "[*]"} --> ${to}`;
-    labels.set(arrow, (labels.get(arrow) ?? new Set()).add(action));
-  }
-  return ["stateDiagram-v2", ...[...labels].map(([arrow, by]) => `    ${arrow}: ${[...by].join(", ")}`)].join("\n");
-}
-
-/** The table as Markdown. */
-export const printArtifactSteps = (): string =>
-  [
-    "| From | Step | To | When |",
-    "| --- | --- | --- | --- |",
-    ...artifactSteps.map(({ from, action, to, when }) => `| ${from ?? "-"} | ${action} | ${to} | ${when} |`),
-  ].join("\n");

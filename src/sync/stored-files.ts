@@ -1,10 +1,12 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, type FileFacts, factsOf, isSha256 } from "./disk.ts";
+import { systemCode } from "../kernel/index.ts";
+import { type FileFacts, factsOf, isSha256 } from "./disk.ts";
 
 /** A file of the store as it lies there. */
 export interface StoredFile extends FileFacts {
   readonly sha256: string;
+  readonly name: string;
   /** Only a part of it has come. */
   readonly isPart: boolean;
 }
@@ -13,7 +15,7 @@ const namesIn = async (folder: string): Promise<string[]> => {
   try {
     return (await readdir(folder)).sort();
   } catch (thrown) {
-    if (codeOf(thrown) !== "ENOENT") throw thrown;
+    if (systemCode(thrown) !== "ENOENT") throw thrown;
     return [];
   }
 };
@@ -30,18 +32,19 @@ export function storedFiles(folder: string) {
       const files: StoredFile[] = [];
       for (const name of await namesIn(join(folder, prefix))) {
         const isPart = name.endsWith(".part");
-        const sha256 = isPart ? name.slice(0, -".part".length) : name;
+        // Behind the hash of the whole stands who sends the part.
+        const [sha256 = ""] = isPart ? name.split(".") : [name];
         if (!isSha256(sha256) || !sha256.startsWith(prefix)) continue;
         const facts = await factsOf(join(folder, prefix, name));
-        if (facts !== undefined) files.push({ sha256, isPart, ...facts });
+        if (facts !== undefined) files.push({ sha256, name, isPart, ...facts });
       }
       return files;
     },
-    async emptyQuarantine(before: number, most: number): Promise<number> {
+    async emptyQuarantine(before: number, max: number): Promise<number> {
       let gone = 0;
       for (const name of await namesIn(quarantine)) {
         const [sha256 = "", at = ""] = name.split(".");
-        if (gone >= most || !isSha256(sha256) || !(Number(at) < before)) continue;
+        if (gone >= max || !isSha256(sha256) || !(Number(at) < before)) continue;
         await rm(join(quarantine, name), { force: true });
         gone += 1;
       }

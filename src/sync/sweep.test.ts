@@ -1,8 +1,11 @@
-import { existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { entryOf, type SyncWorld, sha256Of, syncWorld } from "../../test/unit/sync/sync-world.ts";
-import { freeArtifacts } from "./keep-operations.ts";
+import { silentLog } from "../kernel/index.ts";
+import { freeArtifacts } from "./retention-operations.ts";
+import { createSyncServices } from "./services.ts";
+import { createSweeper } from "./sweep.ts";
 
 const worlds: SyncWorld[] = [];
 afterEach(async () => {
@@ -13,7 +16,8 @@ const world = (...options: Parameters<typeof syncWorld>) => {
   worlds.push(opened);
   return opened;
 };
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const whys = ({ files }: { files: readonly { sha256: string; why: string }[] }) =>
   files.map(({ sha256, why }) => [sha256.slice(0, 8), why]);
@@ -49,6 +53,51 @@ test("a dry run says what would go and why, and touches nothing", async () => {
   expect(report).toMatchObject({ dryRun: true, bytes: "loose".length + "bad".length, more: false });
   expect(w.catalog.get(loose)?.state).toBe("durable");
   expect(existsSync(w.files.pathOf(loose))).toBe(true);
+});
+
+test("a dry run lists just what the next call takes, strays, parts and left ones too, and takes none of it", async () => {
+  const w = world();
+  const { loose, bad, kept } = await four(w);
+  const [stray, held, left] = await Promise.all(["stray", "held by hand", "left"].map(w.put));
+  const part = `${w.files.pathOf(stray!)}.part`;
+  writeFileSync(part, "half");
+  utimesSync(part, w.clock.now() / 1_000, w.clock.now() / 1_000);
+  await w.change((artifacts) => {
+    artifacts.pin("hand", [held!]);
+    artifacts.record([entryOf("left", { work_id: "w5" })]);
+    artifacts.accept([left!]);
+  });
+  w.pass(8 * DAY);
+  await w.store.commit([freeArtifacts({ sha256s: [left!], idleBefore: w.clock.now(), at: w.clock.now() })]);
+  mkdirSync(join(w.folder, "quarantine"));
+  writeFileSync(join(w.folder, "quarantine", `${sha256Of("damaged")}.1`), "damaged");
+  const there = () => readdirSync(w.folder, { recursive: true }).toSorted();
+  const [files, rows] = [there(), w.catalog.list()];
+  const planned = await w.sweeper.sweep({ dryRun: true });
+  expect([there(), w.catalog.list()]).toEqual([files, rows]);
+  expect(planned).toMatchObject({ dryRun: true, fromQuarantine: 0, forgotten: 0 });
+  expect(planned.files.map(({ sha256 }) => sha256).toSorted()).toEqual([loose, bad, left, stray, stray].toSorted());
+  const done = await w.sweeper.sweep();
+  expect(done).toMatchObject({ dryRun: false, fromQuarantine: 1 });
+  expect(done.files).toEqual(planned.files);
+  for (const sha256 of [loose, bad, left!, stray!]) expect(existsSync(w.files.pathOf(sha256))).toBe(false);
+  for (const sha256 of [kept, held!]) expect(existsSync(w.files.pathOf(sha256))).toBe(true);
+  expect(existsSync(part)).toBe(false);
+});
+
+test("a file stays for ten minutes after it was let go, and one that nobody recorded for a day, to the moment", async () => {
+  const w = world();
+  const { loose, bad } = await four(w);
+  const stray = await w.put("stray");
+  const planned = async () => (await w.sweeper.sweep({ dryRun: true })).files.map(({ sha256 }) => sha256);
+  w.pass(10 * MINUTE);
+  expect(await planned()).toEqual([]);
+  w.pass(1);
+  expect(await planned()).toEqual([loose, bad]);
+  w.pass(DAY - 10 * MINUTE - 1);
+  expect(await planned()).toEqual([loose, bad]);
+  w.pass(1);
+  expect(await planned()).toEqual([loose, bad, stray]);
 });
 
 test("what nothing holds goes, parents of what stays included; what is pinned or in flight stays", async () => {
@@ -146,7 +195,7 @@ test("uploads that nobody recorded, and parts that nobody went on with, go after
 });
 
 test("one call is bounded, says that there is more, and goes on where it stopped", async () => {
-  const w = world({ policy: { most: 2, folders: 64 } });
+  const w = world({ policy: { max: 2, folders: 64 } });
   const contents = ["a", "b", "c", "d", "e"];
   for (const content of contents) await w.put(content);
   for (const content of ["x", "y", "z"]) await w.put(content);
@@ -170,7 +219,7 @@ test("what lies in quarantine long enough goes, and rows of files long gone are 
     for (const work of ["w1", "w2", "w3", "w4"]) artifacts.produced("hex8_2p", "n1", work, 20);
   });
   w.spoil(loose, "spoilt");
-  await w.driven(w.desk.verify([loose]));
+  await w.driven(w.inspector.verify([loose]));
   expect(readdirSync(join(w.folder, "quarantine"))).toHaveLength(1);
   w.pass(8 * DAY);
   expect(await w.sweeper.sweep()).toMatchObject({ fromQuarantine: 1, forgotten: 0 });
@@ -184,10 +233,128 @@ test("what lies in quarantine long enough goes, and rows of files long gone are 
 });
 
 test("rows of files that are gone are forgotten sooner where there are too many", async () => {
-  const w = world({ policy: { mostRows: 1 } });
+  const w = world({ policy: { maxRows: 1 } });
   const { kept, flying } = await four(w);
   w.pass(3 * HOUR);
   expect(await w.sweeper.sweep()).toMatchObject({ forgotten: 1 });
   expect(w.catalog.list().map(({ sha256 }) => sha256)).toEqual(expect.arrayContaining([kept, flying]));
   expect(w.catalog.list()).toHaveLength(3);
+});
+
+test("how long nothing has held a file is told in seconds, minutes or hours, whichever reads best", async () => {
+  const w = world({ policy: { graceMs: 0 } });
+  const { loose } = await four(w);
+  const told: string[] = [];
+  let passed = 0;
+  for (const at of [1_000, 119_999, 120_000, 2 * HOUR - 1, 2 * HOUR]) {
+    w.pass(at - passed);
+    passed = at;
+    const { files } = await w.sweeper.sweep({ dryRun: true });
+    told.push(files.find(({ sha256 }) => sha256 === loose)!.why);
+  }
+  expect(told).toEqual(["1 s", "120 s", "2 min", "120 min", "2 h"].map((time) => `nothing has held it for ${time}`));
+});
+
+describe("the search for strays", () => {
+  /** A content whose file lies in this folder. */
+  const contentIn = (prefix: string, n = 0): string => {
+    for (let i = 0; ; i += 1) {
+      const content = `${prefix} ${n} ${i}`;
+      if (sha256Of(content).startsWith(prefix)) return content;
+    }
+  };
+  const strays = async (
+    policy: NonNullable<Parameters<typeof syncWorld>[0]>["policy"],
+    contents: readonly string[],
+  ) => {
+    const w = world({ policy: policy! });
+    for (const content of contents) await w.put(content);
+    w.pass(8 * DAY);
+    const sweep = async (dryRun = false) => (await w.sweeper.sweep({ dryRun })).files.map(({ sha256 }) => sha256);
+    return { w, sweep };
+  };
+
+  test("looks through a few folders in each call, and a dry run does not move it on", async () => {
+    const [near, far] = [contentIn("0f"), contentIn("10")];
+    const { sweep } = await strays({ folders: 16 }, [near, far]);
+    for (let calls = 0; calls < 3; calls += 1) expect(await sweep(true)).toEqual([sha256Of(near)]);
+    expect(await sweep()).toEqual([sha256Of(near)]);
+    expect(await sweep()).toEqual([sha256Of(far)]);
+  });
+
+  test("takes as many as it may, and comes back to a folder that it did not finish", async () => {
+    const contents = [0, 1, 2].map((n) => contentIn("00", n));
+    const { sweep } = await strays({ folders: 16, max: 1 }, contents);
+    const gone = [...(await sweep()), ...(await sweep()), ...(await sweep())];
+    expect(gone).toEqual(contents.map(sha256Of).toSorted());
+  });
+
+  test("goes round: after the last folder comes the first", async () => {
+    const late = contentIn("00");
+    const { w, sweep } = await strays({ folders: 128 }, []);
+    await sweep();
+    await w.put(late);
+    w.pass(8 * DAY);
+    expect([await sweep(), await sweep()]).toEqual([[], [sha256Of(late)]]);
+  });
+
+  test("leaves one alone that somebody pins between the look and the deed, and says of others that nothing is known", async () => {
+    const { w } = await strays({}, ["pinned", "stray"]);
+    const files = {
+      ...w.files,
+      take: async (...[asked, ...rest]: Parameters<typeof w.files.take>) => {
+        if (asked.includes(sha256Of("pinned")))
+          await w.change((artifacts) => artifacts.pin("hand", [sha256Of("pinned")]));
+        return w.files.take(asked, ...rest);
+      },
+    };
+    const report = await createSweeper({ store: w.store, files, clock: w.clock, policy: { folders: 256 } }).sweep();
+    expect(report.files).toMatchObject([{ sha256: sha256Of("stray"), kind: "unknown", config_key: null }]);
+    expect(existsSync(w.files.pathOf(sha256Of("pinned")))).toBe(true);
+  });
+});
+
+test("a file that was given up, and is recorded again between the look and the deed, stays", async () => {
+  const w = world();
+  const { loose } = await four(w);
+  w.pass(3 * HOUR);
+  await w.store.commit([freeArtifacts({ sha256s: [loose], idleBefore: w.clock.now(), at: w.clock.now() })]);
+  const files = {
+    ...w.files,
+    take: async (...[asked, ...rest]: Parameters<typeof w.files.take>) => {
+      if (asked.includes(loose)) await w.change((artifacts) => artifacts.record([entryOf("loose", { work_id: "w9" })]));
+      return w.files.take(asked, ...rest);
+    },
+  };
+  await createSweeper({ store: w.store, files, clock: w.clock }).sweep();
+  expect(w.catalog.get(loose)).toMatchObject({ state: "in_flight", work_id: "w9" });
+  expect(existsSync(w.files.pathOf(loose))).toBe(true);
+});
+
+test("a damaged file lies in quarantine for seven days, to the moment", async () => {
+  const w = world();
+  const { loose } = await four(w);
+  w.spoil(loose, "spoilt");
+  await w.driven(w.inspector.verify([loose]));
+  const gone = async () => (await w.sweeper.sweep()).fromQuarantine;
+  expect(await gone()).toBe(0);
+  w.pass(7 * DAY);
+  expect(await gone()).toBe(0);
+  w.pass(1);
+  expect(await gone()).toBe(1);
+});
+
+test("one chore takes away all that a busy loop has let go of, however many calls that is", async () => {
+  const w = world();
+  const contents = Array.from({ length: 450 }, (_, i) => `let go ${i}`);
+  for (const content of contents) await w.put(content);
+  await w.change((artifacts) => {
+    artifacts.record(contents.map((content) => entryOf(content, { work_id: `w-${content}` })));
+    artifacts.accept(contents.map(sha256Of));
+  });
+  w.pass(HOUR);
+  const services = createSyncServices({ ...w, nodeId: "n1", log: silentLog() });
+  const chore = services.chores.find(({ name }) => name === "artifacts")!;
+  expect(await chore.run(new AbortController().signal)).toMatchObject({ files: contents.length });
+  services.close();
 });

@@ -1,45 +1,22 @@
 import type { Clock } from "../kernel/index.ts";
+import { settingDefaults } from "../kernel/settings/index.ts";
 import type { Store } from "../router/index.ts";
 import type { ArtifactRow } from "./artifact.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
-import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved } from "./keep-operations.ts";
+import { sweepDefaults } from "./limits.ts";
+import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved } from "./retention-operations.ts";
+import { artifactSettings } from "./settings.ts";
 import { PREFIXES, type StoredFile } from "./stored-files.ts";
 
-export interface SweepPolicy {
-  /** How long a file stays after the last one let go of it, asked for it or judged it. */
-  readonly graceMs: number;
-  /** How long a file that nobody recorded stays, and a part that nobody went on with. */
-  readonly strayGraceMs: number;
-  /** How long damaged files lie in quarantine. */
-  readonly quarantineMs: number;
-  /** How long the row of a file that is gone is kept, and with it its history. */
-  readonly keepRowsMs: number;
-  /** Beyond so many rows, those of files that are gone are forgotten sooner. */
-  readonly mostRows: number;
-  /** Files of one call, of each sort. */
-  readonly most: number;
-  /** Folders, of 256, that one call looks through for files that nobody recorded. */
-  readonly folders: number;
-}
+const { graceMs: usualGrace, strayGraceMs: usualStrayGrace } = settingDefaults(artifactSettings);
+const policyDefaults = { ...sweepDefaults, graceMs: usualGrace, strayGraceMs: usualStrayGrace };
+
+export type SweepPolicy = typeof policyDefaults;
 
 const HOUR = 3_600_000;
 
-export const sweepDefaults: SweepPolicy = {
-  graceMs: HOUR,
-  strayGraceMs: 7 * 24 * HOUR,
-  quarantineMs: 7 * 24 * HOUR,
-  keepRowsMs: 30 * 24 * HOUR,
-  mostRows: 500_000,
-  most: 200,
-  folders: 16,
-};
-
 /** A file that goes, or would go, and why. */
-export interface Sweeping {
-  readonly sha256: string;
-  readonly kind: string;
-  readonly config_key: string | null;
-  readonly bytes: number;
+export interface Sweeping extends Pick<ArtifactRow, "sha256" | "kind" | "config_key" | "bytes"> {
   readonly why: string;
 }
 
@@ -52,11 +29,6 @@ export interface SweepReport {
   readonly forgotten: number;
   /** There may be more at once: as much was found as one call takes. */
   readonly more: boolean;
-}
-
-export interface Sweeper {
-  /** Frees what nothing holds, as much as one call may. A dry run only says what would go. */
-  sweep(options?: { readonly dryRun?: boolean; readonly signal?: AbortSignal }): Promise<SweepReport>;
 }
 
 type Candidate = Pick<
@@ -85,13 +57,10 @@ const whyOf = ({ state, reason, idle_since, freed_at }: Candidate, now: number):
   return state === "rejected" ? `rejected ${idle} ago: ${reason}` : `nothing has held it for ${idle}`;
 };
 
-const sweepingOf = (row: Candidate, now: number): Sweeping => ({
-  sha256: row.sha256,
-  kind: row.kind,
-  config_key: row.config_key,
-  bytes: row.bytes,
-  why: whyOf(row, now),
-});
+const sweepingOf = (row: Candidate, now: number): Sweeping => {
+  const { sha256, kind, config_key, bytes } = row;
+  return { sha256, kind, config_key, bytes, why: whyOf(row, now) };
+};
 
 /**
  * Garbage collection from the roots: what is pinned and what is in flight stays, and so does whatever was judged, let go,
@@ -105,19 +74,19 @@ export function createSweeper(ports: {
   readonly files: ArtifactStore;
   readonly clock: Clock;
   readonly policy?: Partial<SweepPolicy>;
-}): Sweeper {
+}) {
   const { store, files, clock } = ports;
-  const { graceMs, strayGraceMs, quarantineMs, keepRowsMs, mostRows, most, folders } = {
-    ...sweepDefaults,
+  const { graceMs, strayGraceMs, quarantineMs, keepRowsMs, maxRows, max, folders } = {
+    ...policyDefaults,
     ...ports.policy,
   };
   /** Where the search for strays goes on. */
   let place = 0;
 
-  /** A row that counts on the file, or somebody who holds it. One that was given up and has come again is nobody's. */
+  /** A row that counts on the file or has given it up, or somebody who holds it. One that has come again is nobody's. */
   const isKnown = (sha256: string): boolean =>
     store.read(
-      `SELECT 1 FROM sync_artifacts WHERE sha256 = ?1 AND freed_at IS NULL
+      `SELECT 1 FROM sync_artifacts WHERE sha256 = ?1 AND removed_at IS NULL
        UNION ALL SELECT 1 FROM sync_pins WHERE sha256 = ?1`,
       sha256,
     ).length > 0;
@@ -125,35 +94,30 @@ export function createSweeper(ports: {
     store.read("SELECT 1 FROM sync_artifacts WHERE sha256 = ? AND freed_at IS NOT NULL AND removed_at IS NULL", sha256)
       .length > 0;
 
-  const remove = async (
-    candidates: readonly Candidate[],
+  const remove = async <T extends { readonly sha256: string }>(
+    candidates: readonly T[],
     touchedBefore: number,
     agree: (sha256s: readonly string[]) => Promise<readonly string[]>,
-  ): Promise<Candidate[]> => {
-    const gone = new Set(
-      await files.take(
-        candidates.map(({ sha256 }) => sha256),
-        touchedBefore,
-        agree,
-      ),
-    );
-    if (gone.size > 0) await store.commit([noteRemoved({ sha256s: [...gone], at: clock.now() })]);
-    return candidates.filter(({ sha256 }) => gone.has(sha256));
+  ): Promise<T[]> => {
+    const asked = candidates.map(({ sha256 }) => sha256);
+    const gone = await files.take(asked, touchedBefore, agree);
+    if (gone.length > 0) await store.commit([noteRemoved({ sha256s: gone, at: clock.now() })]);
+    return candidates.filter(({ sha256 }) => gone.includes(sha256));
   };
 
-  const free = async (candidates: readonly Candidate[], idleBefore: number): Promise<Candidate[]> =>
+  const free = (candidates: readonly Candidate[], idleBefore: number): Promise<Candidate[]> =>
     remove(candidates, idleBefore, async (sha256s) => {
       const [{ freed }] = await store.commit([freeArtifacts({ sha256s, idleBefore, at: clock.now() })]);
       return freed;
     });
 
-  const dropStray = async ({ sha256, bytes, isPart }: StoredFile, before: number): Promise<boolean> => {
-    if (isPart) return files.dropPart(sha256, before);
-    const gone = await files.take([sha256], before, async () => {
+  const dropStray = async (file: StoredFile, before: number): Promise<boolean> => {
+    const { sha256, bytes, isPart } = file;
+    if (isPart) return files.dropPart(file, before);
+    const gone = await remove([file], before, async (asked) => {
       const [{ disowned }] = await store.commit([disownFile({ sha256, bytes, at: clock.now() })]);
-      return disowned ? [sha256] : [];
+      return disowned ? asked : [];
     });
-    if (gone.length > 0) await store.commit([noteRemoved({ sha256s: gone, at: clock.now() })]);
     return gone.length > 0;
   };
 
@@ -161,42 +125,44 @@ export function createSweeper(ports: {
   const strays = async (now: number, dryRun: boolean, signal: AbortSignal | undefined): Promise<Sweeping[]> => {
     const before = now - strayGraceMs;
     const found: Sweeping[] = [];
-    for (let i = 0; i < Math.min(folders, PREFIXES.length) && found.length < most; i += 1) {
+    for (let i = 0; i < Math.min(folders, PREFIXES.length) && found.length < max; i += 1) {
       signal?.throwIfAborted();
       for (const file of await files.filesIn(PREFIXES[(place + i) % PREFIXES.length]!)) {
-        if (found.length >= most) break;
-        if (file.touchedAt >= before || (!file.isPart && isKnown(file.sha256))) continue;
+        const { sha256, bytes, isPart, touchedAt } = file;
+        if (found.length >= max) break;
+        if (touchedAt >= before || (!isPart && isKnown(sha256))) continue;
         if (!dryRun && !(await dropStray(file, before))) continue;
-        const why = file.isPart ? "a part that nobody went on with" : "nobody recorded it";
-        found.push({ ...file, kind: "unknown", config_key: null, why: `${why} for ${forTime(now - file.touchedAt)}` });
+        const why = `${isPart ? "a part that nobody went on with" : "nobody recorded it"} for ${forTime(now - touchedAt)}`;
+        found.push({ sha256, kind: "unknown", config_key: null, bytes, why });
       }
     }
-    if (!dryRun && found.length < most) place = (place + folders) % PREFIXES.length;
-    return found.map(({ sha256, kind, config_key, bytes, why }) => ({ sha256, kind, config_key, bytes, why }));
+    if (!dryRun && found.length < max) place = (place + folders) % PREFIXES.length;
+    return found;
   };
 
   return {
-    async sweep({ dryRun = false, signal } = {}) {
+    /** Frees what nothing holds, as much as one call may. A dry run only says what would go. */
+    async sweep({ dryRun = false, signal }: { dryRun?: boolean; signal?: AbortSignal } = {}): Promise<SweepReport> {
       const now = clock.now();
       const idleBefore = now - graceMs;
-      const left = store.read<Candidate>(LEFT, most);
-      const idle = store.read<Candidate>(IDLE, idleBefore, most);
+      const left = store.read<Candidate>(LEFT, max);
+      const idle = store.read<Candidate>(IDLE, idleBefore, max);
       const goneLeft = dryRun ? left : await remove(left, idleBefore, async (all) => all.filter(isLeft));
       signal?.throwIfAborted();
       const goneIdle = dryRun ? idle : await free(idle, idleBefore);
       const goneStrays = await strays(now, dryRun, signal);
       const all = [...[...goneLeft, ...goneIdle].map((row) => sweepingOf(row, now)), ...goneStrays];
-      const fromQuarantine = dryRun ? 0 : await files.emptyQuarantine(now - quarantineMs, most);
+      const fromQuarantine = dryRun ? 0 : await files.emptyQuarantine(now - quarantineMs, max);
       const forgotten = dryRun
         ? 0
-        : (await store.commit([forgetArtifacts({ before: now - keepRowsMs, mostRows, most })]))[0].forgotten;
+        : (await store.commit([forgetArtifacts({ before: now - keepRowsMs, maxRows, max })]))[0].forgotten;
       return {
         dryRun,
         files: all,
         bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
         fromQuarantine,
         forgotten,
-        more: [left.length, idle.length, goneStrays.length, fromQuarantine, forgotten].some((n) => n >= most),
+        more: [left.length, idle.length, goneStrays.length, fromQuarantine, forgotten].some((n) => n >= max),
       };
     },
   };

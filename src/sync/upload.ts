@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { isOperatingError, OperatingError } from "../kernel/index.ts";
-import { factsOf, makeFolder, syncFolder } from "./disk.ts";
-import type { FileHasher } from "./file-hasher.ts";
+import { type FileHasher, isOperatingError, OperatingError, syncFolder } from "../kernel/index.ts";
+import { factsOf, makeFolder } from "./disk.ts";
 
 export interface WriteRequest {
   readonly sha256: string;
@@ -14,10 +13,10 @@ export interface WriteRequest {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Bytes that are announced. */
   readonly length: number;
+  /** Who sends them: what one sender has begun, no other goes on with or cuts short. */
+  readonly from: string;
   /** Given the hash of what came, before it counts; throws to refuse it. */
   readonly accept: (bodySha256: string) => void;
-  /** Keep what has come even if the rest does not; otherwise it goes. */
-  readonly keepPart: boolean;
 }
 
 export interface UploadPlace {
@@ -33,7 +32,7 @@ async function append(file: FileHandle, request: WriteRequest): Promise<string> 
   let at = request.offset;
   const end = request.offset + request.length;
   for await (const chunk of request.bytes) {
-    if (at + chunk.length > end) throw new OperatingError("INVALID_REQUEST", "more bytes came than were announced");
+    if (at + chunk.length > end) throw OperatingError.invalid("INVALID_REQUEST", "more bytes came than were announced");
     body.update(chunk);
     let written = 0;
     while (written < chunk.length) {
@@ -42,7 +41,11 @@ async function append(file: FileHandle, request: WriteRequest): Promise<string> 
     }
     at += chunk.length;
   }
-  if (at !== end) throw new OperatingError("ARTIFACT_CUT", "fewer bytes came than were announced", { retryable: true });
+  if (at !== end)
+    throw OperatingError.invalid("ARTIFACT_CUT", "fewer bytes came than were announced", {
+      status: 400,
+      retryable: true,
+    });
   return body.digest("hex");
 }
 
@@ -50,7 +53,8 @@ async function finish(place: UploadPlace, sha256: string, file: FileHandle, whol
   await file.sync();
   if ((whole ?? (await place.hasher.hash(place.part)).sha256) !== sha256) {
     await rm(place.part, { force: true });
-    throw new OperatingError("ARTIFACT_HASH", `these bytes are not the artifact ${sha256}`, {
+    throw OperatingError.conflict("ARTIFACT_HASH", `these bytes are not the artifact ${sha256}`, {
+      status: 422,
       hint: "Nothing of it was kept; send it anew.",
     });
   }
@@ -69,24 +73,24 @@ export async function receive(place: UploadPlace, request: WriteRequest): Promis
   if (offset === 0) await rm(place.part, { force: true });
   const there = (await factsOf(place.part))?.bytes ?? 0;
   if (offset > there)
-    throw new OperatingError("ARTIFACT_OFFSET", `${there} bytes are there, these begin at ${offset}`, {
+    throw OperatingError.conflict("ARTIFACT_OFFSET", `${there} bytes are there, these begin at ${offset}`, {
+      showsDetails: true,
       retryable: true,
       hint: "Go on from what is there.",
       details: { received: there },
     });
   const file = await open(place.part, there === 0 ? "w+" : "r+", 0o600);
-  let counted = false;
   try {
     await file.truncate(offset);
     const body = await append(file, request);
     request.accept(body);
-    counted = true;
     if (offset + length === size) await finish(place, sha256, file, offset === 0 ? body : undefined);
     else await file.datasync();
   } catch (thrown) {
-    // What came over a proven connection is worth keeping; anything else must not spoil what was there.
-    if (!counted && !(request.keepPart && !isOperatingError(thrown, "BAD_SIGNATURE")))
-      await file.truncate(offset).catch(() => undefined);
+    // What was cut off is worth keeping; what is refused must not spoil what was there.
+    if (isOperatingError(thrown) && !thrown.retryable) await file.truncate(offset).catch(() => undefined);
+    // An empty part helps nobody, and on a full disk it is one more thing that is in the way.
+    if ((await file.stat()).size === 0) await rm(place.part, { force: true });
     throw thrown;
   } finally {
     await file.close();

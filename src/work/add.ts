@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { canonicalJson, OperatingError } from "../kernel/index.ts";
+import { canonicalJson, defined, OperatingError } from "../kernel/index.ts";
 import { jobOfKey } from "./dedup.ts";
 import { type JobSpec, type JobSpecInput, jobSpecSchema, notFound, seqOf, workIdOf } from "./job.ts";
 import { kindOf } from "./kinds.ts";
 import type { Plan } from "./plan.ts";
-import type { QueueParts } from "./queue-parts.ts";
+import type { QueueState } from "./queue-state.ts";
 import { priorityOf, urgencyLevel } from "./urgency.ts";
 
 export interface AddedJob {
@@ -14,9 +14,9 @@ export interface AddedJob {
 }
 
 const invalid = (what: string) =>
-  new OperatingError("WORK_INVALID", what, { hint: "Correct the job and add it again." });
+  OperatingError.invalid("WORK_INVALID", what, { hint: "Correct the job and add it again." });
 
-function parseSpec(parts: QueueParts, given: JobSpecInput): { spec: JobSpec; payload: string } {
+function parseSpec(parts: QueueState, given: JobSpecInput): { spec: JobSpec; payload: string } {
   const parsed = jobSpecSchema.safeParse(given);
   if (!parsed.success) throw invalid(`this is no job: ${z.prettifyError(parsed.error)}`);
   const spec = parsed.data;
@@ -25,39 +25,43 @@ function parseSpec(parts: QueueParts, given: JobSpecInput): { spec: JobSpec; pay
   if (checked?.success === false)
     throw invalid(`the payload is not what ${spec.work_type} takes: ${z.prettifyError(checked.error)}`);
   const payload = canonicalJson(checked?.data ?? spec.payload);
-  if (payload.length > parts.limits.mostPayload)
-    throw new OperatingError(
+  if (payload.length > parts.limits.maxPayload)
+    throw OperatingError.denied(
       "WORK_TOO_LARGE",
-      `the payload takes ${payload.length} characters, ${parts.limits.mostPayload} are allowed`,
-      { hint: "Put large inputs into artifacts and name them by their hash." },
+      `the payload takes ${payload.length} characters, ${parts.limits.maxPayload} are allowed`,
+      { status: 413, hint: "Put large inputs into artifacts and name them by their hash." },
     );
   return { spec, payload };
 }
 
 /** A job waits only for jobs that are there: no cycle can come about. */
-function dependenciesOf(parts: QueueParts, plan: Plan, spec: JobSpec): number[] {
+function dependenciesOf(parts: QueueState, plan: Plan, spec: JobSpec): number[] {
   const seqs = [...new Set(spec.depends_on)].map(seqOf);
-  if (seqs.length > parts.limits.mostDependencies)
-    throw invalid(`it waits for ${seqs.length} jobs, ${parts.limits.mostDependencies} are allowed`);
+  if (seqs.length > parts.limits.maxDependencies)
+    throw invalid(`it waits for ${seqs.length} jobs, ${parts.limits.maxDependencies} are allowed`);
   for (const seq of seqs) {
     const job = plan.job(seq);
     if (job === undefined) throw notFound(workIdOf(seq));
     if (job.state === "failed" || job.state === "cancelled")
-      throw new OperatingError("WORK_DEPENDENCY_FAILED", `job ${workIdOf(seq)}, which it waits for, is ${job.state}`, {
-        hint: "Retry that job first.",
-      });
+      throw OperatingError.conflict(
+        "WORK_DEPENDENCY_FAILED",
+        `job ${workIdOf(seq)}, which it waits for, is ${job.state}`,
+        {
+          hint: "Retry that job first.",
+        },
+      );
   }
   return seqs;
 }
 
 /** Adds jobs, all or none. */
 export function addJobs(
-  parts: QueueParts,
+  parts: QueueState,
   plan: Plan,
   specs: readonly JobSpecInput[],
-  most: number = parts.limits.mostInCall,
+  max: number = parts.limits.maxInCall,
 ): AddedJob[] {
-  if (specs.length > most) throw invalid(`${specs.length} jobs in one call, ${most} are allowed`);
+  if (specs.length > max) throw invalid(`${specs.length} jobs in one call, ${max} are allowed`);
   const keys = new Map<string, number>();
   return specs.map((given) => {
     const { spec, payload } = parseSpec(parts, given);
@@ -72,11 +76,10 @@ export function addJobs(
   });
 }
 
-function addOne(parts: QueueParts, plan: Plan, spec: JobSpec, payload: string): string {
+function addOne(parts: QueueState, plan: Plan, spec: JobSpec, payload: string): string {
   const { limits } = parts;
-  if (parts.unfinished + plan.unfinished >= limits.mostUnfinished)
-    throw new OperatingError("WORK_QUEUE_FULL", `${limits.mostUnfinished} jobs are not finished; no more are taken`, {
-      retryable: true,
+  if (parts.unfinished + plan.unfinished >= limits.maxUnfinished)
+    throw OperatingError.busy("WORK_QUEUE_FULL", `${limits.maxUnfinished} jobs are not finished; no more are taken`, {
       hint: "Wait until workers have caught up, or raise the limit.",
     });
   const dependsOn = dependenciesOf(parts, plan, spec);
@@ -116,14 +119,14 @@ function addOne(parts: QueueParts, plan: Plan, spec: JobSpec, payload: string): 
     level,
   );
   const work_id = workIdOf(seq);
-  plan.say("WORK_QUEUED", {
+  plan.emit("WORK_QUEUED", {
     work_id,
     work_type: spec.work_type,
-    ...(spec.config_key === null ? {} : { config_key: spec.config_key }),
+    ...defined({ config_key: spec.config_key ?? undefined }),
     priority: priorityOf(level),
     timeout_seconds: timeoutMs / 1_000,
     ...(dependsOn.length === 0 ? {} : { depends_on: dependsOn.map(workIdOf) }),
-    ...(spec.requested_by === null ? {} : { requested_by: spec.requested_by }),
+    ...defined({ requested_by: spec.requested_by ?? undefined }),
   });
   return work_id;
 }

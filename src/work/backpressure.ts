@@ -1,3 +1,6 @@
+import { type SettingValues, settingDefaults } from "../kernel/settings/index.ts";
+import { workSettings } from "./settings.ts";
+
 /**
  * How hard producers have to brake. Pressure comes from how much waits and from how long it has waited, whichever is worse;
  * it rises at one mark and falls at a lower one, and falls one step at a time, so that it never flutters.
@@ -50,14 +53,7 @@ export interface PressurePolicy {
 }
 
 /** What operators may set of it: jobs that may wait before each level, and how long a job shall wait at most. */
-export interface PressureMarks {
-  readonly soft: number;
-  readonly hard: number;
-  readonly stop: number;
-  readonly targetDelaySeconds: number;
-}
-
-export const pressureMarkDefaults: PressureMarks = { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 };
+export type PressureMarks = SettingValues<typeof workSettings.pressure>;
 
 /** Beyond the target producers brake; at three times as long they all but stop, and at six times as long they do. */
 export const pressurePolicyOf = ({ soft, hard, stop, targetDelaySeconds }: PressureMarks): PressurePolicy => ({
@@ -68,7 +64,7 @@ export const pressurePolicyOf = ({ soft, hard, stop, targetDelaySeconds }: Press
   holdSeconds: 120,
 });
 
-export const pressurePolicyDefaults: PressurePolicy = pressurePolicyOf(pressureMarkDefaults);
+export const pressurePolicyDefaults: PressurePolicy = pressurePolicyOf(settingDefaults(workSettings.pressure));
 
 export interface Measured {
   readonly depth: number;

@@ -1,30 +1,28 @@
 import { expect, onTestFinished, test } from "vitest";
 import { PLENTY, workWorld } from "../../test/unit/work/work-world.ts";
-import { type ClaimDeskLimits, createClaimDesk } from "./claim-desk.ts";
-import type { WorkQueue } from "./work-queue.ts";
+import type { ClaimRequest } from "./claim.ts";
+import { createClaimDesk } from "./claim-desk.ts";
+import { claimDeskLimits } from "./limits.ts";
 
 const never = new AbortController().signal;
 const breathe = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-function world(limits: Partial<ClaimDeskLimits> = {}) {
+function world(limits: Partial<typeof claimDeskLimits> = {}) {
   const w = workWorld();
   onTestFinished(() => w.close());
   /** How many claims were decided together, each time. */
   const asked: number[] = [];
-  const queue = w.queue as unknown as WorkQueue;
-  const desk = createClaimDesk({
-    queue: {
-      claimAll(requests) {
-        asked.push(requests.length);
-        return queue.claimAll(requests);
-      },
-      claimable: (most) => queue.claimable(most),
-      release: (ref, reason) => queue.release(ref, reason),
-      onClaimable: (listen) => queue.onClaimable(listen),
+  const { queue } = w.services;
+  const counting = {
+    claimAll(requests: readonly ClaimRequest[]) {
+      asked.push(requests.length);
+      return queue.claimAll(requests);
     },
-    clock: w.clock,
-    limits,
-  });
+    claimable: queue.claimable.bind(queue),
+    release: queue.release.bind(queue),
+    onClaimable: queue.onClaimable.bind(queue),
+  };
+  const desk = createClaimDesk(counting, w.clock, { ...claimDeskLimits, ...limits });
   onTestFinished(() => desk.close());
   const claim = (node_id: string, waitMs: number, more = {}, signal = never) =>
     desk.claim({ node_id, most: 1, offer: PLENTY, ...more }, waitMs, signal);
@@ -82,7 +80,7 @@ test("a node that is held back learns it at once, also while it waits", async ()
   const { claim, queue, driven } = world();
   const held = workWorld({ nodePolicy: () => ({ accepts: false, reason: "cordoned" }) });
   onTestFinished(() => held.close());
-  const desk = createClaimDesk({ queue: held.queue as unknown as WorkQueue, clock: held.clock });
+  const desk = createClaimDesk(held.services.queue, held.clock);
   await expect(desk.claim({ node_id: "a", most: 1, offer: PLENTY }, 60_000, never)).rejects.toMatchObject({
     code: "NODE_HELD_BACK",
   });
@@ -121,11 +119,7 @@ test("a node that is held back among others is refused alone", async () => {
     nodePolicy: (node) => (node === "b" ? { accepts: false, reason: "cordoned" } : { accepts: true }),
   });
   onTestFinished(() => held.close());
-  const desk = createClaimDesk({
-    queue: held.queue as unknown as WorkQueue,
-    clock: held.clock,
-    limits: { atOnce: 1 },
-  });
+  const desk = createClaimDesk(held.services.queue, held.clock, { ...claimDeskLimits, atOnce: 1 });
   onTestFinished(() => desk.close());
   await held.queue.addAll([{ work_type: "check" }, { work_type: "check" }, { work_type: "check" }]);
   const answers = await Promise.allSettled(
@@ -155,7 +149,7 @@ test("a claim that is said again while it is under way is the same claim", async
 });
 
 test("is bounded: in how many wait, and in how many stand in line", async () => {
-  const { claim, desk } = world({ mostWaiting: 1, atOnce: 1, mostInLine: 1 });
+  const { claim, desk } = world({ maxWaiting: 1, atOnce: 1, maxInLine: 1 });
   const waiting = claim("a", 60_000);
   await breathe();
   await expect(claim("b", 60_000)).rejects.toMatchObject({ code: "CLAIMS_BUSY", retryable: true });

@@ -1,32 +1,7 @@
 import { type Clock, OperatingError, type Timer } from "../kernel/index.ts";
 import type { ClaimRequest, Lease } from "./claim.ts";
+import { claimDeskLimits } from "./limits.ts";
 import type { WorkQueue } from "./work-queue.ts";
-
-export interface ClaimDeskLimits {
-  /** Claims that are decided together; what comes while others are on their way to the disk goes with the next ones. */
-  readonly mostTogether: number;
-  /** Such groups that are on their way at once. */
-  readonly atOnce: number;
-  /** Claims in line, and those that wait for work: more are told to come back. */
-  readonly mostInLine: number;
-  readonly mostWaiting: number;
-  /** Jobs whose time comes say nothing: those who wait look again after so long. */
-  readonly lookAgainMs: number;
-}
-
-const claimDeskDefaults: ClaimDeskLimits = {
-  mostTogether: 32,
-  atOnce: 2,
-  mostInLine: 4_096,
-  mostWaiting: 20_000,
-  lookAgainMs: 1_000,
-};
-
-export interface ClaimDeskPorts {
-  readonly queue: Pick<WorkQueue, "claimAll" | "release" | "onClaimable" | "claimable">;
-  readonly clock: Clock;
-  readonly limits?: Partial<ClaimDeskLimits>;
-}
 
 interface Waiter {
   readonly request: ClaimRequest;
@@ -45,11 +20,13 @@ export interface ClaimDesk {
   close(): void;
 }
 
-const busy = (what: string) =>
-  new OperatingError("CLAIMS_BUSY", what, { retryable: true, details: { retryAfterSeconds: 2 } });
+const busy = (what: string) => OperatingError.busy("CLAIMS_BUSY", what, { details: { retryAfterSeconds: 2 } });
 
-export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskPorts): ClaimDesk {
-  const limits = { ...claimDeskDefaults, ...given };
+export function createClaimDesk(
+  queue: Pick<WorkQueue, "claimAll" | "release" | "onClaimable" | "claimable">,
+  clock: Clock,
+  limits = claimDeskLimits,
+): ClaimDesk {
   let line: Waiter[] = [];
   const waiters = new Set<Waiter>();
   let working = 0;
@@ -75,8 +52,8 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
   };
   const serveNext = () => {
     while (working < limits.atOnce && line.length > 0) {
-      const group = line.slice(0, limits.mostTogether);
-      line = line.slice(limits.mostTogether);
+      const group = line.slice(0, limits.maxTogether);
+      line = line.slice(limits.maxTogether);
       working += 1;
       void serve(group).then(() => {
         working -= 1;
@@ -86,7 +63,7 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
   };
   const take = (request: ClaimRequest): Promise<Lease[]> =>
     new Promise((resolve, reject) => {
-      if (line.length >= limits.mostInLine) return reject(busy(`${line.length} claims stand in line`));
+      if (line.length >= limits.maxInLine) return reject(busy(`${line.length} claims stand in line`));
       line.push({ request, done: resolve, failed: reject });
       serveNext();
     });
@@ -104,7 +81,7 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
   const askInTurn = async (): Promise<void> => {
     const inTurn = [...waiters];
     while (inTurn.length > 0) {
-      const jobs = queue.claimable(limits.mostTogether);
+      const jobs = queue.claimable(limits.maxTogether);
       if (jobs === 0) return;
       // Who gave up meanwhile is not asked.
       await Promise.all(inTurn.splice(0, jobs).map((waiter) => (waiters.has(waiter) ? askOne(waiter) : undefined)));
@@ -161,7 +138,7 @@ export function createClaimDesk({ queue, clock, limits: given = {} }: ClaimDeskP
   const claim: ClaimDesk["claim"] = async (request, waitMs, signal) => {
     const leases = await take(request);
     if (leases.length > 0 || waitMs <= 0 || signal.aborted || closed) return leases;
-    if (waiters.size >= limits.mostWaiting) throw busy(`${waiters.size} claims wait for work`);
+    if (waiters.size >= limits.maxWaiting) throw busy(`${waiters.size} claims wait for work`);
     return wait(request, waitMs, signal);
   };
 

@@ -1,11 +1,11 @@
-import { type Json, OperatingError } from "../kernel/index.ts";
+import { defined, type Json, OperatingError } from "../kernel/index.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
-import { columnsOf, type JobRow, type LeaseRef, taskIdOf, workIdOf } from "./job.ts";
+import { columnsOf, type JobRow, type LeaseRef, NO_ATTEMPT, taskIdOf, workIdOf } from "./job.ts";
+import { itemOf, taskOf } from "./job-events.ts";
 import { Line } from "./line.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
-import type { QueueParts } from "./queue-parts.ts";
-import { itemOf, taskOf } from "./told.ts";
+import type { QueueState } from "./queue-state.ts";
 import { agedUrgency, CRITICAL, type Urgency, urgencyOf } from "./urgency.ts";
 
 export interface ClaimRequest {
@@ -15,7 +15,7 @@ export interface ClaimRequest {
   /** What it has free. */
   readonly offer: Offer;
   /** Kinds it has executors for; all unless said. */
-  readonly kinds?: readonly string[];
+  readonly kinds?: readonly string[] | undefined;
   /**
    * What the node calls this request: said again, because the answer was lost, it gets what it got. What it did not ask to be
    * started it gets until that began.
@@ -25,7 +25,7 @@ export interface ClaimRequest {
   readonly start?: boolean | undefined;
 }
 
-/** A job in the hands of a node. Times are Unix seconds. */
+/** A job in the hands of a node. */
 export interface Lease extends LeaseRef {
   readonly task_id: string;
   readonly work_type: string;
@@ -38,7 +38,7 @@ export interface Lease extends LeaseRef {
   readonly max_attempts: number;
   /** Not heard by then, the holder is taken for gone. Each beat moves it. */
   readonly beat_by: number;
-  /** The attempt may not last longer. Nothing moves it but the start. */
+  /** The attempt may not last longer. Only the start moves it, and a clock that is set. */
   readonly expires_at: number;
 }
 
@@ -53,7 +53,7 @@ function bestOf(
   config: string,
   lines: readonly Line[],
   offer: Offer,
-  parts: QueueParts,
+  parts: QueueState,
   now: number,
 ): Choice | undefined {
   let best: Choice | undefined;
@@ -72,21 +72,21 @@ function bestOf(
 export class ClaimLines {
   readonly #lines = new Map<string, Line>();
   readonly #plan: Plan;
-  readonly #parts: QueueParts;
+  readonly #parts: QueueState;
   /** How many jobs the claims ask for in all. */
-  readonly #most: number;
+  readonly #max: number;
 
-  constructor(parts: QueueParts, plan: Plan, most: number) {
+  constructor(parts: QueueState, plan: Plan, max: number) {
     this.#parts = parts;
     this.#plan = plan;
-    this.#most = most;
+    this.#max = max;
   }
 
   /** Those of some lanes, by config. */
   of(lanes: readonly Lane[]): Map<string, Line[]> {
     const byConfig = new Map<string, Line[]>();
     // As many as each would give if all had as much to do: few looks, and few rows in vain.
-    const chunk = Math.max(2, Math.ceil((1.5 * this.#most) / Math.max(1, lanes.length)));
+    const chunk = Math.max(2, Math.ceil((1.5 * this.#max) / Math.max(1, lanes.length)));
     for (const lane of lanes) {
       const config = lane.configKey ?? "";
       const own = byConfig.get(config) ?? [];
@@ -108,16 +108,17 @@ export class ClaimLines {
 }
 
 /** Hands a node the jobs that are its to have now. */
-export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest, lines: ClaimLines): Lease[] {
+export function claimJobs(parts: QueueState, plan: Plan, request: ClaimRequest, lines: ClaimLines): Lease[] {
   const known = standing(parts, plan, request);
   if (known.length > 0) return known;
   const verdict = parts.nodePolicy(request.node_id, plan.now);
   if (!verdict.accepts)
-    throw new OperatingError("NODE_HELD_BACK", `node ${request.node_id} gets no work: ${verdict.reason}`, {
-      retryable: true,
+    throw OperatingError.busy("NODE_HELD_BACK", `node ${request.node_id} gets no work: ${verdict.reason}`, {
       hint: "Ask again later.",
+      // One that is only slowed gets the next one when it has done the last.
+      ...(verdict.slowed === true ? { details: { retryAfterSeconds: 1 } } : {}),
     });
-  const most = Math.min(request.most, parts.limits.mostInCall, verdict.room ?? Number.POSITIVE_INFINITY);
+  const max = Math.min(request.most, parts.limits.maxInCall, verdict.room ?? Number.POSITIVE_INFINITY);
   const { exceptConfigs = [], exceptKinds = [] } = verdict;
   const kinds = request.kinds === undefined ? undefined : new Set(request.kinds);
   const fitting = [...parts.lanes.all()].filter(
@@ -127,16 +128,16 @@ export function claimJobs(parts: QueueParts, plan: Plan, request: ClaimRequest, 
       !exceptKinds.includes(lane.workType) &&
       !(lane.configKey !== null && exceptConfigs.includes(lane.configKey)),
   );
-  const chosen = deal(parts, plan, lines.of(fitting), request.offer, most);
+  const chosen = deal(parts, plan, lines.of(fitting), request.offer, max);
   return lease(parts, plan, request, chosen);
 }
 
 function deal(
-  parts: QueueParts,
+  parts: QueueState,
   plan: Plan,
   lines: ReadonlyMap<string, readonly Line[]>,
   offered: Offer,
-  most: number,
+  max: number,
 ): JobRow[] {
   const chosen: JobRow[] = [];
   let offer = offered;
@@ -152,12 +153,12 @@ function deal(
     [...lines.keys()].filter((config) => !heads.has(config)),
   );
   let shares = sharesOf([...heads.keys()], parts.shares);
-  while (chosen.length < most && heads.size > 0) {
+  while (chosen.length < max && heads.size > 0) {
     const config = nextConfig([...heads.values()], parts.deficits, parts.shares)!;
     const { job, line } = heads.get(config)!;
     line.take();
     chosen.push(job);
-    parts.deficits = afterServing(parts.deficits, shares, { config, cost: job.cost }, parts.shares.mostDebt);
+    parts.deficits = afterServing(parts.deficits, shares, { config, cost: job.cost }, parts.shares.maxDebt);
     offer = without(offer, line.lane.needs);
     const before = heads.size;
     look(config);
@@ -180,7 +181,7 @@ const STANDING = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_held
   WHERE state IN ('claimed', 'running') AND node_id = ? AND claim_id = ? ORDER BY seq`;
 
 /** What a request got that is said again: leases that stand, and that nobody has begun with by a word of its own. */
-function standing(parts: QueueParts, plan: Plan, { node_id, claim_id, start }: ClaimRequest): Lease[] {
+function standing(parts: QueueState, plan: Plan, { node_id, claim_id, start }: ClaimRequest): Lease[] {
   if (claim_id === undefined) return [];
   const rows = plan.read<JobRow>(STANDING, node_id, claim_id).flatMap((row) => plan.found(row) ?? []);
   const beat_by = plan.now + parts.lease.silentMs;
@@ -188,46 +189,48 @@ function standing(parts: QueueParts, plan: Plan, { node_id, claim_id, start }: C
   // Whoever asks lives.
   return leasesOf(
     plan,
-    jobs.map((job) => plan.move(job, "beat", job.state, { beat_by })),
+    jobs.map((job) => {
+      parts.times.heard(job);
+      return plan.move(job, "beat", job.state, { beat_by });
+    }),
   );
 }
 
 /** From here on the attempt's own time runs. */
-export function beginAttempt(parts: QueueParts, plan: Plan, job: JobRow, isHeard: boolean, pid?: number): JobRow {
+export function beginAttempt(parts: QueueState, plan: Plan, job: JobRow, isHeard: boolean, pid?: number): JobRow {
+  const limitMs = limitOf(job, plan.now);
   const running = plan.move(job, "start", "running", {
     started_at: plan.now,
     unheard: isHeard ? null : 1,
     beat_by: plan.now + parts.lease.silentMs,
-    expires_at: expiryOf(job, plan.now),
+    expires_at: plan.now + limitMs,
   });
+  parts.times.begin(running, limitMs);
   const { task_id, node_id } = taskOf(plan, running);
-  plan.say("WORK_STARTED", { ...itemOf(plan, running), node_id, attempts: running.attempts, task_id });
-  plan.say("TASK_SPAWNED", { ...taskOf(plan, running), ...(pid === undefined ? {} : { pid }) });
+  plan.emit("WORK_STARTED", { ...itemOf(plan, running), node_id, attempts: running.attempts, task_id });
+  plan.emit("TASK_SPAWNED", { ...taskOf(plan, running), ...defined({ pid }) });
   return running;
 }
 
-function lease(parts: QueueParts, plan: Plan, request: ClaimRequest, chosen: readonly JobRow[]): Lease[] {
+function lease(parts: QueueState, plan: Plan, request: ClaimRequest, chosen: readonly JobRow[]): Lease[] {
   const { node_id: nodeId, claim_id = null } = request;
   const jobs = chosen.map((waiting) => {
-    const beatBy = plan.now + parts.lease.silentMs;
+    const limitMs = limitOf(waiting, plan.now);
     const job = plan.move(waiting, "claim", "claimed", {
+      ...NO_ATTEMPT,
       attempts: waiting.attempts + 1,
       fence: waiting.fence + 1,
       node_id: nodeId,
       claimed_at: plan.now,
-      started_at: null,
-      beat_by: beatBy,
-      expires_at: expiryOf(waiting, plan.now),
-      progress: null,
+      beat_by: plan.now + parts.lease.silentMs,
+      expires_at: plan.now + limitMs,
       metrics: null,
-      stop_reason: null,
-      stop_by: null,
-      lapsed_attempts: null,
       claim_id,
     });
+    parts.times.begin(job, limitMs);
     const { attempts, fence } = job;
     const expires_at = job.expires_at! / 1_000;
-    plan.say("WORK_CLAIMED", { ...itemOf(plan, job), node_id: nodeId, attempts, fence, expires_at });
+    plan.emit("WORK_CLAIMED", { ...itemOf(plan, job), node_id: nodeId, attempts, fence, expires_at });
     return request.start === true ? beginAttempt(parts, plan, job, false) : job;
   });
   return leasesOf(plan, jobs);
@@ -253,12 +256,12 @@ function leasesOf(plan: Plan, jobs: readonly JobRow[]): Lease[] {
       needs,
       attempts: job.attempts,
       max_attempts: job.max_attempts,
-      beat_by: job.beat_by! / 1_000,
-      expires_at: job.expires_at! / 1_000,
+      beat_by: job.beat_by!,
+      expires_at: job.expires_at!,
     };
   });
 }
 
-/** When an attempt that begins now has lasted too long: its time limit, or the job's deadline before that. */
-const expiryOf = (job: Pick<JobRow, "timeout_ms" | "deadline">, now: number): number =>
-  Math.min(now + job.timeout_ms, job.deadline ?? Number.POSITIVE_INFINITY);
+/** How long an attempt that begins now may last: its time limit, or until the job's deadline if that is sooner. */
+const limitOf = (job: Pick<JobRow, "timeout_ms" | "deadline">, now: number): number =>
+  Math.min(job.timeout_ms, (job.deadline ?? Number.POSITIVE_INFINITY) - now);

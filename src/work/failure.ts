@@ -14,11 +14,16 @@ export interface RetryRule {
 
 /** The rule for each class. A shortage lasts longer than a hiccup; a wrong input stays wrong. */
 export const retryRules: Readonly<Record<FailureClass, RetryRule>> = {
-  retryable: { backoff: { firstMs: 5_000, mostMs: 300_000, jitter: 0.3 }, spends: true },
-  resource: { backoff: { firstMs: 30_000, mostMs: 900_000, jitter: 0.3 }, spends: true },
-  preempted: { backoff: { firstMs: 0, mostMs: 0, jitter: 0 }, spends: false },
+  retryable: { backoff: { firstMs: 5_000, maxMs: 300_000, jitter: 0.3 }, spends: true },
+  resource: { backoff: { firstMs: 30_000, maxMs: 900_000, jitter: 0.3 }, spends: true },
+  preempted: { backoff: { firstMs: 0, maxMs: 0, jitter: 0 }, spends: false },
   bad_input: { backoff: null, spends: true },
 };
+
+/** A time to wait that is longer than any of these was written by a clock that has been set back since: it is over. */
+export const MAX_BACKOFF_MS = Math.max(
+  ...Object.values(retryRules).map(({ backoff }) => (backoff === null ? 0 : backoff.maxMs * (1 + backoff.jitter))),
+);
 
 /** What the holder says about a failed attempt. */
 export const failureSchema = z.strictObject({
@@ -39,8 +44,8 @@ export function judgeRetry(failure: FailureClass, attempts: number, maxAttempts:
 }
 
 /** The last so many characters, cut at the front and marked as cut. */
-export const tailOf = (text: string, most: number): string =>
-  text.length <= most ? text : `... ${text.slice(text.length - most + 4)}`;
+export const tailOf = (text: string, max: number): string =>
+  text.length <= max ? text : `... ${text.slice(text.length - max + 4)}`;
 
-export const headOf = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most - 4)} ...`;
+export const headOf = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 4)} ...`;

@@ -27,7 +27,7 @@ function serve(
   for (let n = 0; n < rounds; n += 1) {
     const heads = configs.map((config) => ({ config, cost: costOf(config), urgent: urgent(config) }));
     const config = nextConfig(heads, deficits, rules)!;
-    deficits = afterServing(deficits, shares, { config, cost: costOf(config) }, rules.mostDebt);
+    deficits = afterServing(deficits, shares, { config, cost: costOf(config) }, rules.maxDebt);
     served.push(config);
   }
   return { served, deficits };
@@ -56,8 +56,8 @@ describe("shares", () => {
           const shares = [...sharesOf(configs, rules).values()];
           expect(shares).toHaveLength(weights.length);
           expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 6);
-          const least = Math.min(minShare, 1 / weights.length);
-          for (const share of shares) expect(share).toBeGreaterThanOrEqual(least - 1e-9);
+          const min = Math.min(minShare, 1 / weights.length);
+          for (const share of shares) expect(share).toBeGreaterThanOrEqual(min - 1e-9);
         },
       ),
     );
@@ -104,7 +104,7 @@ describe("who is next", () => {
   });
 
   test("what is urgent overtakes, within its debt: a flood of it starves nobody", () => {
-    const rules = policy({ mostDebt: 5 });
+    const rules = policy({ maxDebt: 5 });
     const { served } = serve(
       ["flood", "b", "c"],
       600,
@@ -133,11 +133,11 @@ describe("who is next", () => {
   });
 
   test("what anybody is owed stays bounded", () => {
-    const rules = policy({ mostDebt: 2 });
+    const rules = policy({ maxDebt: 2 });
     let deficits: Deficits = new Map();
     // Served against all reason, so that the others' deficits would grow without end.
     for (let n = 0; n < 500; n += 1)
-      deficits = afterServing(deficits, sharesOf(["a", "b"], rules), { config: "a", cost: 3 }, rules.mostDebt);
-    for (const owed of deficits.values()) expect(Math.abs(owed)).toBeLessThanOrEqual(4 * rules.mostDebt);
+      deficits = afterServing(deficits, sharesOf(["a", "b"], rules), { config: "a", cost: 3 }, rules.maxDebt);
+    for (const owed of deficits.values()) expect(Math.abs(owed)).toBeLessThanOrEqual(4 * rules.maxDebt);
   });
 });

@@ -3,23 +3,22 @@
  * it is owed and has not had is its deficit. The one with the largest deficit is served and pays what the job costs. That is
  * deficit round robin in its smooth form: equal shares take turns, and no config waits longer than the others' shares.
  */
-export interface SharePolicy {
+export const sharePolicyDefaults = {
   /** Relative weight of a config; 1 for those that are not named. */
-  readonly weights: Readonly<Record<string, number>>;
+  weights: {} as Readonly<Record<string, number>>,
   /** No config that has work gets less than this share, as long as all of them can have it. */
-  readonly minShare: number;
+  minShare: 0.02,
   /** Urgent work may overtake until its config has had so much more than its share. */
-  readonly mostDebt: number;
-}
-
-export const sharePolicyDefaults: SharePolicy = { weights: {}, minShare: 0.02, mostDebt: 8 };
+  maxDebt: 8,
+};
+export type SharePolicy = typeof sharePolicyDefaults;
 
 /** What each config is owed, in units of cost; below zero it has had more than its share. */
 export type Deficits = ReadonlyMap<string, number>;
 
 /** Shares that add up to one, none of them below the minimum (or an equal part, where the minimum is too much for all). */
 export function sharesOf(configs: readonly string[], { weights, minShare }: SharePolicy): Map<string, number> {
-  const least = Math.min(minShare, 1 / Math.max(1, configs.length));
+  const min = Math.min(minShare, 1 / Math.max(1, configs.length));
   const weightOf = (config: string) => Math.max(0, weights[config] ?? 1);
   const shares = new Map<string, number>();
   let open = configs.map((config) => ({ config, weight: weightOf(config) }));
@@ -27,13 +26,13 @@ export function sharesOf(configs: readonly string[], { weights, minShare }: Shar
   // Those that would get too little get the minimum, the rest is divided anew; each round settles at least one.
   for (;;) {
     const sum = open.reduce((total, { weight }) => total + weight, 0);
-    const small = open.filter(({ weight }) => sum === 0 || (left * weight) / sum < least);
+    const small = open.filter(({ weight }) => sum === 0 || (left * weight) / sum < min);
     if (small.length === 0 || sum === 0) {
       for (const { config, weight } of open) shares.set(config, sum === 0 ? left / open.length : (left * weight) / sum);
       return shares;
     }
-    for (const { config } of small) shares.set(config, least);
-    left -= small.length * least;
+    for (const { config } of small) shares.set(config, min);
+    left -= small.length * min;
     open = open.filter((entry) => !small.includes(entry));
     if (open.length === 0) return shares;
   }
@@ -53,13 +52,13 @@ const SAME = 1e-9;
 /** The config to serve next: an urgent one within its debt, and otherwise the one that is owed most. */
 export function nextConfig(heads: readonly Head[], deficits: Deficits, policy: SharePolicy): string | undefined {
   const owed = ({ config }: Head) => deficits.get(config) ?? 0;
-  const most = (among: readonly Head[]) =>
+  const mostOwed = (among: readonly Head[]) =>
     among.reduce<Head | undefined>(
       (best, head) => (best === undefined || owed(head) > owed(best) + SAME ? head : best),
       undefined,
     );
-  const urgent = most(heads.filter((head) => head.urgent && owed(head) > -policy.mostDebt));
-  return (urgent ?? most(heads))?.config;
+  const urgent = mostOwed(heads.filter((head) => head.urgent && owed(head) > -policy.maxDebt));
+  return (urgent ?? mostOwed(heads))?.config;
 }
 
 /** The deficits after one job: all that had fitting work are owed their share of its cost, and the served one pays it. */
@@ -67,11 +66,11 @@ export function afterServing(
   deficits: Deficits,
   shares: ReadonlyMap<string, number>,
   served: { readonly config: string; readonly cost: number },
-  mostDebt: number,
+  maxDebt: number,
 ): Map<string, number> {
   // Bounded both ways: nobody saves up so much that the others would stand still for long.
-  const most = 4 * mostDebt;
-  const bounded = (value: number) => Math.max(-most, Math.min(most, value));
+  const max = 4 * maxDebt;
+  const bounded = (value: number) => Math.max(-max, Math.min(max, value));
   const next = new Map(deficits);
   for (const [config, share] of shares) next.set(config, bounded((next.get(config) ?? 0) + share * served.cost));
   next.set(served.config, bounded((next.get(served.config) ?? 0) - served.cost));

@@ -16,79 +16,22 @@
  * A change is decided on the caller's side and checked by the writer (see `plan.ts`): nobody waits for a lock, and what was
  * decided on rows that have changed meanwhile is decided anew. States and steps are one table, `states.ts`.
  */
-export type { AddedJob } from "./add.ts";
-export {
-  nextPressure,
-  type Pressure,
-  type PressureMarks,
-  type PressurePolicy,
-  pressureMarkDefaults,
-  pressurePolicyDefaults,
-  pressurePolicyOf,
-  QUEUE_LEVELS,
-  type QueueLevel,
-  queueLevelOf,
-  RESOURCE_LEVELS,
-  type ResourceLevel,
-  rateMultiplierOf,
-  resourceLevelOf,
-} from "./backpressure.ts";
-export type { ClaimRequest, Lease } from "./claim.ts";
-export { type ClaimDesk, type ClaimDeskLimits, createClaimDesk } from "./claim-desk.ts";
-export { workExcuses } from "./excuses.ts";
-export { FAILURE_CLASSES, type FailureClass, failureSchema, type WorkFailure } from "./failure.ts";
-export { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
-export { type GlobalTaskSettings, globalTaskCoordinator, globalTaskDefaults } from "./global-task.coordinator.ts";
-export { type JobSpecInput, jobSpecSchema, type LeaseRef } from "./job.ts";
-export { type JobReaperSettings, jobReaper, jobReaperDefaults } from "./job-reaper.daemon.ts";
-export { type JobSchedulerSettings, jobScheduler, jobSchedulerDefaults } from "./job-scheduler.daemon.ts";
-export {
-  defineKind,
-  type Evidence,
-  type EvidenceInput,
-  type EvidenceRule,
-  evidenceSchema,
-  type WorkKind,
-  type WorkKinds,
-} from "./kinds.ts";
-export { type AfterFailure, type BeatAnswer, boundedMetrics, METRIC_LIMITS, type Progress } from "./lease.ts";
-export { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
-export type { Needs, Offer } from "./needs.ts";
-export type { NodeFigures } from "./node-figures.ts";
-export { type AdmissionLimits, admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
-export type { OrderOptions } from "./orders.ts";
-export { type PidPolicy, type PidState, pidPolicyDefaults, pidStart, steer } from "./pid.ts";
+export { type QueueLevel, rateMultiplierOf } from "./backpressure.ts";
+export type { Lease } from "./claim.ts";
+export type { ClaimDesk } from "./claim-desk.ts";
+export { failureSchema, type WorkFailure } from "./failure.ts";
+export { type JobSpecInput, jobSpecSchema } from "./job.ts";
+export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith } from "./kinds.ts";
+export type { KnownWorkers } from "./known-workers.ts";
+export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
+export { resultLimits } from "./limits.ts";
+export { whyHeldBack } from "./node-policy.ts";
 export type { Candidate, Placement } from "./placement.ts";
-export { type PreemptionPolicy, preemptionPolicyDefaults } from "./preemption.ts";
-export {
-  type HeldJob,
-  heldJobs,
-  type JobFilter,
-  type JobView,
-  type QueueCount,
-  type QueueLoad,
-  showJob,
-} from "./queries.ts";
-export type { NodePolicy, NodeVerdict } from "./queue-parts.ts";
-export type { Reaped } from "./reap.ts";
-export {
-  drawStates,
-  JOB_STATES,
-  type JobAction,
-  type JobState,
-  printTransitions,
-  type Transition,
-  transitions,
-} from "./states.ts";
-export { workModule } from "./store-module.ts";
-export { taskCoordinator } from "./task.coordinator.ts";
+export { createWorkServices, type WorkServices } from "./services.ts";
+export { workSettings } from "./settings.ts";
+export { JOB_STATES } from "./states.ts";
+export { pressures as queuePressures, QUEUE_SCOPE } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
+export { workStorePart, workUnits } from "./units.ts";
 export { URGENCIES, type Urgency } from "./urgency.ts";
-export { type Answer, type JoinedContext, WORK_STORE, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
-export {
-  pressures as queuePressures,
-  QUEUE_SCOPE,
-  type WorkQueueMonitorSettings,
-  workQueueMonitor,
-  workQueueMonitorDefaults,
-} from "./work-queue-monitor.daemon.ts";
-export { type WorkUnitsPorts, workStorePart, workUnits } from "./work-units.ts";
+export { heldJobs, type JobView, showJob } from "./views.ts";
+export { type Answer, WorkQueue } from "./work-queue.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fields } from "../events/index.ts";
+import { details, field } from "../events/index.ts";
 import { OperatingError } from "../kernel/index.ts";
 import { needsSchema } from "./needs.ts";
 import type { JobState } from "./states.ts";
@@ -8,13 +8,13 @@ import { URGENCIES } from "./urgency.ts";
 /** What one asks for. Everything but the kind and the payload has a usual value. */
 export const jobSpecSchema = z.strictObject({
   work_type: z.string().min(1).max(200),
-  config_key: fields.configKey.nullable().default(null),
+  config_key: field.config_key.nullable().default(null),
   urgency: z.enum(URGENCIES).default("normal"),
-  payload: fields.details("what the executor is given").default({}),
+  payload: details("what the executor is given").default({}),
   depends_on: z.array(z.string()).default([]),
   needs: needsSchema.prefault({}),
-  target_nodes: z.array(fields.nodeId).min(1).max(100).nullable().default(null),
-  excluded_nodes: z.array(fields.nodeId).max(100).default([]),
+  target_nodes: z.array(field.node_id).min(1).max(100).nullable().default(null),
+  excluded_nodes: z.array(field.node_id).max(100).default([]),
   dedup_key: z.string().min(1).max(200).nullable().default(null),
   /** Unix seconds; not done by then, it fails. */
   deadline: z.number().positive().nullable().default(null),
@@ -25,7 +25,7 @@ export const jobSpecSchema = z.strictObject({
     .optional(),
   max_attempts: z.int().min(1).max(100).optional(),
   cost: z.number().positive().max(1_000).optional(),
-  batch_id: fields.batchId.nullable().default(null),
+  batch_id: field.batch_id.nullable().default(null),
   requested_by: z.string().min(1).max(200).nullable().default(null),
 });
 export type JobSpecInput<K extends string = string> = Omit<z.input<typeof jobSpecSchema>, "work_type"> & {
@@ -33,34 +33,58 @@ export type JobSpecInput<K extends string = string> = Omit<z.input<typeof jobSpe
 };
 export type JobSpec = z.output<typeof jobSpecSchema>;
 
-/** A job, as far as its life is decided on. Times are milliseconds since the epoch. */
-export interface JobRow {
-  readonly seq: number;
-  readonly rev: number;
-  readonly lane: number;
-  readonly urgency: number;
+const NUMBERS = [
+  "seq",
+  "rev",
+  "lane",
+  "urgency",
+  "cost",
+  "timeout_ms",
+  "max_attempts",
+  "attempts",
+  "returns",
+  "fence",
+  "ready_at",
+] as const;
+/** What there may be none of. */
+const OPTIONAL_NUMBERS = [
+  "deadline",
+  "claimed_at",
+  "started_at",
+  "beat_by",
+  "expires_at",
+  "progress",
+  "stop_by",
+  // The attempt of a lease that lapsed without a word of its holder, while its result would still be taken.
+  "lapsed_attempts",
+  // 1 for a job that began as it was claimed, until its holder says a word: the answer may never have come to it.
+  "unheard",
+] as const;
+const OPTIONAL_TEXTS = ["node_id", "stop_reason"] as const;
+
+type Columns<N extends readonly string[], T> = Readonly<Record<N[number], T>>;
+
+/** A job, as far as its life is decided on. Times are milliseconds since the epoch. Each column more costs every look at one. */
+export interface JobRow
+  extends Columns<typeof NUMBERS, number>,
+    Columns<typeof OPTIONAL_NUMBERS, number | null>,
+    Columns<typeof OPTIONAL_TEXTS, string | null> {
   readonly state: JobState;
-  readonly cost: number;
-  readonly timeout_ms: number;
-  readonly max_attempts: number;
-  readonly attempts: number;
-  readonly returns: number;
-  readonly fence: number;
-  readonly ready_at: number;
-  readonly deadline: number | null;
-  readonly node_id: string | null;
-  readonly claimed_at: number | null;
-  readonly started_at: number | null;
-  readonly beat_by: number | null;
-  readonly expires_at: number | null;
-  readonly progress: number | null;
-  readonly stop_reason: string | null;
-  readonly stop_by: number | null;
-  /** The attempt of a lease that lapsed without a word of its holder, while its result would still be taken. */
-  readonly lapsed_attempts: number | null;
-  /** 1 for a job that began as it was claimed, until its holder says a word: the answer may never have come to it. */
-  readonly unheard: number | null;
 }
+
+/** Of an attempt that is not yet, or of the one before, nothing stays. */
+export const NO_ATTEMPT = {
+  node_id: null,
+  claimed_at: null,
+  started_at: null,
+  beat_by: null,
+  expires_at: null,
+  progress: null,
+  stop_reason: null,
+  stop_by: null,
+  lapsed_attempts: null,
+  unheard: null,
+} as const;
 
 /** What else is stored of it. */
 export interface StoredJob extends JobRow {
@@ -77,34 +101,9 @@ export interface StoredJob extends JobRow {
   readonly claim_id: string | null;
 }
 
-/** The columns of a JobRow. Each one more costs every look at a job. */
-const JOB_COLUMNS = [
-  "seq",
-  "rev",
-  "lane",
-  "urgency",
-  "state",
-  "cost",
-  "timeout_ms",
-  "max_attempts",
-  "attempts",
-  "returns",
-  "fence",
-  "ready_at",
-  "deadline",
-  "node_id",
-  "claimed_at",
-  "started_at",
-  "beat_by",
-  "expires_at",
-  "progress",
-  "stop_reason",
-  "stop_by",
-  "lapsed_attempts",
-  "unheard",
-] as const satisfies readonly (keyof JobRow)[];
-
-export const columnsOf = (table: string): string => JOB_COLUMNS.map((column) => `${table}.${column}`).join(", ");
+/** Those of a JobRow. */
+export const columnsOf = (table: string): string =>
+  ["state", ...NUMBERS, ...OPTIONAL_NUMBERS, ...OPTIONAL_TEXTS].map((column) => `${table}.${column}`).join(", ");
 
 /** Who holds what, since when: what a holder shows with every word. */
 export interface LeaseRef {
@@ -119,7 +118,7 @@ export const workIdOf = (seq: number): string => `w${seq}`;
 export const taskIdOf = (seq: number, fence: number): string => `w${seq}.${fence}`;
 
 export const notFound = (workId: string) =>
-  new OperatingError("JOB_NOT_FOUND", `there is no job '${workId}'`, {
+  OperatingError.notFound("JOB_NOT_FOUND", `there is no job '${workId}'`, {
     hint: "It never was, or it finished long ago and is forgotten.",
   });
 

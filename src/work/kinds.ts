@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { canonicalJson, didYouMean, type Json, OperatingError } from "../kernel/index.ts";
+import { resultLimits } from "./limits.ts";
+import { type CountBounds, implausible } from "./plausible.ts";
 
 /** What a finished job of a kind has to show. */
 export interface EvidenceRule {
@@ -7,6 +9,8 @@ export interface EvidenceRule {
   readonly outputs: number;
   /** Counts that must be there and above zero, as in games. */
   readonly counts: readonly string[];
+  /** The most that it may count, by what its job was asked for. */
+  readonly bounds?: CountBounds;
 }
 
 /** A kind of work that somebody here can do. */
@@ -34,10 +38,35 @@ export const defineKind = (kind: Partial<WorkKind> & Pick<WorkKind, "evidence">)
   ...kind,
 });
 
+const games = { parameter: "games", times: 1 };
+const rows = { parameter: "games", times: resultLimits.maxRowsPerGame };
+
+/** The kinds of work that the built-in workload does, and what each has to show when it is done. */
+const builtinKinds = {
+  selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"], bounds: { games, rows, samples: rows } } }),
+  validation: defineKind({ evidence: { outputs: 0, counts: ["games"], bounds: { games, rows } } }),
+  export: defineKind({ evidence: { outputs: 1, counts: ["rows"] } }),
+  // The first network is trained on nothing: its maker counts no steps, and the loop looks closer.
+  training: defineKind({ evidence: { outputs: 1, counts: [] }, cost: 4, timeoutMs: 6 * 3_600_000 }),
+  evaluation: defineKind({
+    evidence: {
+      outputs: 0,
+      counts: ["games"],
+      bounds: { games: { parameter: "blocks", times: resultLimits.maxPlayers } },
+    },
+  }),
+} as const satisfies WorkKinds;
+
+/** Those, and kinds that somebody declared: of them it is only known that they must bring a file. */
+export const kindsWith = (declared: readonly string[]): WorkKinds => ({
+  ...Object.fromEntries(declared.map((kind) => [kind, defineKind({ evidence: { outputs: 1, counts: [] } })])),
+  ...builtinKinds,
+});
+
 export function kindOf(kinds: WorkKinds, name: string): WorkKind {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (kind === undefined)
-    throw new OperatingError("WORK_KIND_UNKNOWN", `no executor is registered for work of the kind '${name}'`, {
+    throw OperatingError.invalid("WORK_KIND_UNKNOWN", `no executor is registered for work of the kind '${name}'`, {
       hint: `Register an executor for it.${didYouMean(name, Object.keys(kinds))}`,
     });
   return kind;
@@ -57,11 +86,12 @@ export const evidenceSchema = z.strictObject({
 export type EvidenceInput = z.input<typeof evidenceSchema>;
 export type Evidence = z.output<typeof evidenceSchema>;
 
-/** The evidence in its stored form, or why it proves nothing. */
+/** The evidence in its stored form, or why it proves nothing. `parameters`: what the job was asked for. */
 export function checkEvidence(
   rule: EvidenceRule,
   given: unknown,
-  mostBytes: number,
+  maxBytes: number,
+  parameters: () => Readonly<Record<string, Json>>,
 ): { evidence: Evidence; text: string } {
   const parsed = evidenceSchema.safeParse(given);
   if (!parsed.success) throw lacking(`the evidence is malformed: ${z.prettifyError(parsed.error)}`);
@@ -70,12 +100,19 @@ export function checkEvidence(
     throw lacking(`${rule.outputs} outputs are needed, ${evidence.outputs.length} came`);
   const empty = rule.counts.filter((name) => (evidence.counts[name] ?? 0) < 1);
   if (empty.length > 0) throw lacking(`nothing is counted under ${empty.join(", ")}`);
+  const unbelievable = implausible(evidence, rule.bounds ?? {}, parameters);
+  if (unbelievable !== undefined) throw beyondBelief(unbelievable);
   const text = canonicalJson(evidence);
-  if (text.length > mostBytes) throw lacking(`it takes ${text.length} characters, ${mostBytes} are allowed`);
+  if (text.length > maxBytes) throw lacking(`it takes ${text.length} characters, ${maxBytes} are allowed`);
   return { evidence, text };
 }
 
 const lacking = (what: string) =>
-  new OperatingError("WORK_EVIDENCE_LACKING", `the job is not done: ${what}`, {
+  OperatingError.invalid("WORK_EVIDENCE_LACKING", `the job is not done: ${what}`, {
     hint: "Report outputs with their SHA-256 and size, and counts above zero; report a failure if there is no result.",
+  });
+
+const beyondBelief = (what: string) =>
+  OperatingError.invalid("WORK_EVIDENCE_IMPLAUSIBLE", `the result cannot be believed: ${what}`, {
+    hint: "Count what this job did and no more than its parameters ask for; no number is needed beyond that.",
   });

@@ -1,17 +1,18 @@
 import { z } from "zod";
-import { canonicalJson, OperatingError } from "../kernel/index.ts";
+import { canonicalJson, defined, type Json, OperatingError } from "../kernel/index.ts";
 import { beginAttempt } from "./claim.ts";
 import { otherOfItsKey } from "./dedup.ts";
 import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
 import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
+import { durationOf, emitFailed, emitRetry, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { checkEvidence, type EvidenceInput, kindOf } from "./kinds.ts";
+import { resultLimits } from "./limits.ts";
 import type { Plan } from "./plan.ts";
-import type { QueueParts } from "./queue-parts.ts";
+import type { QueueState } from "./queue-state.ts";
 import { isHeld } from "./states.ts";
-import type { JobChanges } from "./store-module.ts";
-import { durationOf, failedOutcome, itemOf, sayFailed, sayRetry, taskOf } from "./told.ts";
+import type { JobChanges } from "./tables.ts";
 
-/** What a holder learns from a beat. Times are Unix seconds. */
+/** What a holder learns from a beat. */
 export interface BeatAnswer {
   readonly beat_by: number;
   readonly expires_at: number;
@@ -21,21 +22,27 @@ export interface BeatAnswer {
 
 export interface Progress {
   /** Share that is done, 0 to 1. */
-  readonly progress?: number;
-  readonly games?: number;
+  readonly progress?: number | undefined;
+  readonly games?: number | undefined;
   /** A few numbers by name, as in losses; the queue keeps the newest. */
-  readonly metrics?: Readonly<Record<string, number>>;
+  readonly metrics?: Readonly<Record<string, number>> | undefined;
 }
 
-/** What a beat may carry: more would make every sign of life a load. */
-export const METRIC_LIMITS = { most: 16, name: 64 } as const;
+/** A result whose files have not come: it counts once they are there. */
+export const RESULT_FILE_MISSING = "RESULT_FILE_MISSING";
 
-/** The first few finite numbers with short names. */
+/** What a beat may carry: more would make every sign of life a load. */
+export const METRIC_LIMITS = { max: 16, name: 64 } as const;
+
+/** The first few numbers with short names that can be true. */
 export const boundedMetrics = (given: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(
     Object.entries(given)
-      .filter(([name, value]) => name !== "" && name.length <= METRIC_LIMITS.name && Number.isFinite(value))
-      .slice(0, METRIC_LIMITS.most),
+      .filter(
+        ([name, value]) =>
+          name !== "" && name.length <= METRIC_LIMITS.name && Math.abs(value) <= resultLimits.maxNumber,
+      )
+      .slice(0, METRIC_LIMITS.max),
   );
 
 const isFor = (job: JobRow, ref: LeaseRef) => job.fence === ref.fence && job.node_id === ref.node_id;
@@ -46,53 +53,93 @@ function heldJob(plan: Plan, ref: LeaseRef): JobRow {
   if (job === undefined) throw notFound(ref.work_id);
   if (isHeld(job.state) && isFor(job, ref)) return job;
   if (job.state === "cancelled" && isFor(job, ref))
-    throw new OperatingError("JOB_CANCELLED", `job ${ref.work_id} was cancelled`, {
+    throw OperatingError.conflict("JOB_CANCELLED", `job ${ref.work_id} was cancelled`, {
       hint: "Stop working on it; nobody wants the result.",
     });
-  throw new OperatingError("STALE_LEASE", `node ${ref.node_id} does not hold job ${ref.work_id} (fence ${ref.fence})`, {
-    hint: "Stop working on it: the lease ended, and the job waits again, is somebody else's, or is finished.",
-    details: { work_id: ref.work_id, state: job.state, fence: job.fence },
+  throw OperatingError.conflict(
+    "STALE_LEASE",
+    `node ${ref.node_id} does not hold job ${ref.work_id} (fence ${ref.fence})`,
+    {
+      hint: "Stop working on it: the lease ended, and the job waits again, is somebody else's, or is finished.",
+      details: { work_id: ref.work_id, state: job.state, fence: job.fence },
+    },
+  );
+}
+
+/**
+ * A lease that lapsed by silence is its holder's again when it is heard, if nobody has had the job since: a machine that slept
+ * loses nothing that nobody else has begun. Not after the attempt's own time was up, nor when it was told to stop.
+ */
+function revived(parts: QueueState, plan: Plan, ref: LeaseRef): JobRow | undefined {
+  const job = plan.job(seqOf(ref.work_id));
+  if (job === undefined || !isFor(job, ref) || job.lapsed_attempts === null || job.expires_at === null)
+    return undefined;
+  if (job.state !== "pending" && job.state !== "delayed") return undefined;
+  const back = plan.move(job, "revive", job.started_at === null ? "claimed" : "running", {
+    attempts: job.lapsed_attempts,
+    lapsed_attempts: null,
+    not_before: null,
+    outcome: null,
   });
+  parts.times.resume(back);
+  if (back.state === "running") plan.emit("TASK_SPAWNED", taskOf(plan, back));
+  return back;
 }
 
 /** The holder begins: from here on the attempt's own time runs. */
-export function startJob(parts: QueueParts, plan: Plan, ref: LeaseRef, pid?: number): { expires_at: number } {
-  const job = heldJob(plan, ref);
+export function startJob(parts: QueueState, plan: Plan, ref: LeaseRef, pid?: number): { expires_at: number } {
+  const job = revived(parts, plan, ref) ?? heldJob(plan, ref);
   // The answer to the first one was lost.
-  if (job.state === "running") return { expires_at: job.expires_at! / 1_000 };
-  return { expires_at: beginAttempt(parts, plan, job, true, pid).expires_at! / 1_000 };
+  if (job.state === "running") return { expires_at: job.expires_at! };
+  return { expires_at: beginAttempt(parts, plan, job, true, pid).expires_at! };
+}
+
+/** What a lease has left is counted while the queue listens; after a pause, or when a clock was set, its ends are told anew. */
+function movedEnds(parts: QueueState, plan: Plan, job: JobRow): JobChanges {
+  const left = parts.times.left(job);
+  // Instants are whole milliseconds; what was listened need not be.
+  const movedMs = Math.round(plan.now + left.expiresMs - job.expires_at!);
+  if (Math.abs(movedMs) <= 1_000) return {};
+  return {
+    expires_at: job.expires_at! + movedMs,
+    ...(left.stopMs === null ? {} : { stop_by: Math.round(plan.now + left.stopMs) }),
+  };
 }
 
 /** The holder lives; what it shall do comes back. */
-export function beatJob(parts: QueueParts, plan: Plan, ref: LeaseRef, how: Progress = {}): BeatAnswer {
+export function beatJob(parts: QueueState, plan: Plan, ref: LeaseRef, how: Progress = {}): BeatAnswer {
   const known = plan.job(seqOf(ref.work_id));
   if (known?.state === "cancelled" && isFor(known, ref))
     return {
-      beat_by: plan.now / 1_000,
-      expires_at: plan.now / 1_000,
-      stop: { kind: "cancelled", reason: known.stop_reason ?? "cancelled", by: plan.now / 1_000 },
+      beat_by: plan.now,
+      expires_at: plan.now,
+      stop: { kind: "cancelled", reason: known.stop_reason ?? "cancelled", by: plan.now },
     };
-  const job = heldJob(plan, ref);
+  // It failed by that silence and is done after all if its result comes: until then it may work on.
+  if (known?.state === "failed" && known.expires_at !== null && takesLate(plan, known, ref))
+    return { beat_by: plan.now + parts.lease.silentMs, expires_at: known.expires_at, stop: null };
+  const job = revived(parts, plan, ref) ?? heldJob(plan, ref);
+  parts.times.heard(job);
   const progress = how.progress === undefined ? job.progress : Math.max(0, Math.min(1, how.progress));
   const changes: JobChanges = {
     beat_by: plan.now + parts.lease.silentMs,
     ...(progress === job.progress ? {} : { progress }),
     ...(job.unheard === null ? {} : { unheard: null }),
+    ...movedEnds(parts, plan, job),
     ...(how.metrics === undefined ? {} : { metrics: canonicalJson(boundedMetrics(how.metrics)) }),
   };
   const alive = plan.move(job, "beat", job.state, changes);
   if (alive.state === "running")
-    plan.say("TASK_HEARTBEAT", {
+    plan.emit("TASK_HEARTBEAT", {
       ...taskOf(plan, alive),
       duration_seconds: durationOf(plan, alive),
-      ...(progress === null ? {} : { progress }),
-      ...(how.games === undefined ? {} : { games: how.games }),
+      ...defined({ progress: progress ?? undefined, games: how.games }),
     });
   const { stop_reason, stop_by } = alive;
   return {
-    beat_by: alive.beat_by! / 1_000,
-    expires_at: alive.expires_at! / 1_000,
-    stop: stop_by === null ? null : { kind: "preempted", reason: stop_reason ?? "", by: stop_by / 1_000 },
+    beat_by: alive.beat_by!,
+    expires_at: alive.expires_at!,
+    stop: stop_by === null ? null : { kind: "preempted", reason: stop_reason ?? "", by: stop_by },
   };
 }
 
@@ -106,12 +153,27 @@ function takesLate(plan: Plan, job: JobRow, ref: LeaseRef): boolean {
   return job.state === "pending" || job.state === "delayed";
 }
 
+/** What the job was asked for. */
+function parametersOf(plan: Plan, { seq }: JobRow): Readonly<Record<string, Json>> {
+  const [row] = plan.read<{ payload: string }>("SELECT payload FROM work_inputs WHERE seq = ?", seq);
+  const { parameters } = JSON.parse(row?.payload ?? "{}") as { parameters?: Json };
+  return typeof parameters === "object" && parameters !== null ? (parameters as Record<string, Json>) : {};
+}
+
+/** The job stays its holder's: it brings the file and says the same again. */
+const withoutFile = ({ work_id }: LeaseRef, { name, sha256 }: { readonly name: string; readonly sha256: string }) =>
+  OperatingError.busy(RESULT_FILE_MISSING, `job ${work_id} is not done: its file '${name}' is not in the store`, {
+    hint: `Send it first (PUT /v1/artifacts/${sha256}), then say again that the job is done.`,
+    details: { sha256 },
+  });
+
 /** Done, with evidence. Said again by the same holder it changes nothing: the answer to the first one was lost. */
 export function completeJob(
-  parts: QueueParts,
+  parts: QueueState,
   plan: Plan,
   ref: LeaseRef,
   given: EvidenceInput,
+  missing: ReadonlySet<string> = new Set(),
 ): { readonly repeated: boolean } {
   const known = plan.job(seqOf(ref.work_id));
   if (known?.state === "completed" && isFor(known, ref)) return { repeated: true };
@@ -120,8 +182,11 @@ export function completeJob(
   const { evidence, text } = checkEvidence(
     kindOf(parts.kinds, plan.laneOf(job).workType).evidence,
     given,
-    parts.limits.mostEvidence,
+    parts.limits.maxEvidence,
+    () => parametersOf(plan, job),
   );
+  const awaited = evidence.outputs.find(({ sha256 }) => missing.has(sha256));
+  if (awaited !== undefined) throw withoutFile(ref, awaited);
   const item = itemOf(plan, job);
   const duration_seconds = durationOf(plan, job);
   const result = evidence as unknown as Record<string, never>;
@@ -131,8 +196,8 @@ export function completeJob(
   if (isLate) plan.move(job, "late", "completed", { ...done, attempts: job.attempts, not_before: null });
   else plan.move(job, "complete", "completed", done);
   if (job.state === "running")
-    plan.say("TASK_COMPLETED", { ...taskOf(plan, job), duration_seconds, result: evidence.counts });
-  plan.say("WORK_COMPLETED", {
+    plan.emit("TASK_COMPLETED", { ...taskOf(plan, job), duration_seconds, result: evidence.counts });
+  plan.emit("WORK_COMPLETED", {
     ...item,
     node_id: ref.node_id,
     attempts: job.attempts,
@@ -146,25 +211,25 @@ export function completeJob(
 export type AfterFailure = { readonly again: boolean; readonly retry_at: number | null };
 
 /** The attempt failed; its class decides what follows. */
-export function failJob(parts: QueueParts, plan: Plan, ref: LeaseRef, given: WorkFailure): AfterFailure {
+export function failJob(parts: QueueState, plan: Plan, ref: LeaseRef, given: WorkFailure): AfterFailure {
   const parsed = failureSchema.safeParse(given);
   if (!parsed.success)
-    throw new OperatingError("WORK_FAILURE_INVALID", `this is no failure: ${z.prettifyError(parsed.error)}`, {
+    throw OperatingError.invalid("WORK_FAILURE_INVALID", `this is no failure: ${z.prettifyError(parsed.error)}`, {
       hint: `Say its class (${FAILURE_CLASSES.join(", ")}) and its error.`,
     });
   const failure = parsed.data;
   const job = heldJob(plan, ref);
-  const error = headOf(failure.error, parts.limits.mostError);
+  const error = headOf(failure.error, parts.limits.maxError);
   if (!retryRules[failure.class].spends) return giveBack(parts, plan, job, "release", error);
-  const stderr = failure.stderr_tail === undefined ? undefined : tailOf(failure.stderr_tail, parts.limits.mostStderr);
+  const stderr = failure.stderr_tail === undefined ? undefined : tailOf(failure.stderr_tail, parts.limits.maxStderr);
   const verdict = judgeRetry(failure.class, job.attempts, job.max_attempts, parts.random);
   if (job.state === "running")
-    plan.say("TASK_FAILED", {
+    plan.emit("TASK_FAILED", {
       ...taskOf(plan, job),
       error,
       retryable: verdict.again,
       duration_seconds: durationOf(plan, job),
-      ...(failure.error_code === undefined ? {} : { error_code: failure.error_code }),
+      ...defined({ error_code: failure.error_code }),
     });
   return endAttempt(plan, job, "fail", verdict, { error, code: failure.error_code, stderr });
 }
@@ -174,6 +239,12 @@ interface Why {
   readonly code?: string | undefined;
   readonly stderr?: string | undefined;
 }
+
+/** What a lease that lapses leaves behind: its attempt, and no time if its holder may not go on. */
+const lapsedLease = (job: JobRow, mayGoOn: boolean): JobChanges => ({
+  lapsed_attempts: job.attempts,
+  ...(mayGoOn && job.stop_by === null ? {} : { expires_at: null }),
+});
 
 /** The attempt is spent: the job waits for its next one, or has failed for good. */
 export function endAttempt(
@@ -189,9 +260,9 @@ export function endAttempt(
       finished_at: plan.now,
       outcome,
       // Too long is too long; silence may have had another reason.
-      ...(action === "silent" ? { lapsed_attempts: job.attempts } : {}),
+      ...(action === "silent" ? lapsedLease(job, true) : {}),
     });
-    sayFailed(plan, job, error, code);
+    emitFailed(plan, job, error, code);
     return { again: false, retry_at: null };
   }
   const retryAt = plan.now + verdict.afterMs;
@@ -200,10 +271,10 @@ export function endAttempt(
     outcome,
     stop_reason: null,
     stop_by: null,
-    ...(action === "fail" ? {} : { lapsed_attempts: job.attempts }),
+    ...(action === "fail" ? {} : lapsedLease(job, action === "silent")),
   });
-  sayRetry(plan, job, error, retryAt);
-  return { again: true, retry_at: retryAt / 1_000 };
+  emitRetry(plan, job, error, retryAt);
+  return { again: true, retry_at: retryAt };
 }
 
 /**
@@ -211,18 +282,18 @@ export function endAttempt(
  * job. One that keeps coming back pays for it in the end, so that nothing goes round for ever.
  */
 export function giveBack(
-  parts: QueueParts,
+  parts: QueueState,
   plan: Plan,
   job: JobRow,
   action: "release" | "evict" | "silent",
   reason: string,
 ): AfterFailure {
-  const free = job.returns < parts.limits.mostReturns;
+  const free = job.returns < parts.limits.maxReturns;
   const attempts = free ? job.attempts - 1 : job.attempts;
-  const lapsed = action === "release" ? {} : { lapsed_attempts: job.attempts };
-  if (action === "release") plan.say("TASK_ABANDONED", { ...taskOf(plan, job), reason });
+  const lapsed = action === "release" ? {} : lapsedLease(job, true);
+  if (action === "release") plan.emit("TASK_ABANDONED", { ...taskOf(plan, job), reason });
   else
-    plan.say("TASK_ORPHANED", {
+    plan.emit("TASK_ORPHANED", {
       ...taskOf(plan, job),
       reason,
       last_seen_at: ((job.beat_by ?? plan.now) - parts.lease.silentMs) / 1_000,
@@ -234,7 +305,7 @@ export function giveBack(
       outcome: failedOutcome(error, "WORK_RETURNED_TOO_OFTEN"),
       ...lapsed,
     });
-    sayFailed(plan, job, error, "WORK_RETURNED_TOO_OFTEN");
+    emitFailed(plan, job, error, "WORK_RETURNED_TOO_OFTEN");
     return { again: false, retry_at: null };
   }
   plan.move(job, action, "pending", {
@@ -246,10 +317,10 @@ export function giveBack(
     stop_by: null,
     ...lapsed,
   });
-  return { again: true, retry_at: plan.now / 1_000 };
+  return { again: true, retry_at: plan.now };
 }
 
 /** The holder stops and gives the job back; no attempt is spent. */
-export function releaseJob(parts: QueueParts, plan: Plan, ref: LeaseRef, reason: string): AfterFailure {
-  return giveBack(parts, plan, heldJob(plan, ref), "release", headOf(reason, parts.limits.mostError));
+export function releaseJob(parts: QueueState, plan: Plan, ref: LeaseRef, reason: string): AfterFailure {
+  return giveBack(parts, plan, heldJob(plan, ref), "release", headOf(reason, parts.limits.maxError));
 }

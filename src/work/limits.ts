@@ -1,48 +1,96 @@
-/** Bounds on everything the queue keeps or takes. */
-export interface WorkLimits {
-  /** Jobs that are not finished, held ones included; more are refused. */
-  readonly mostUnfinished: number;
-  /** Characters of a job's payload as JSON. */
-  readonly mostPayload: number;
-  /** Characters of the evidence of a finished job as JSON. */
-  readonly mostEvidence: number;
-  readonly mostError: number;
-  readonly mostStderr: number;
-  readonly mostDependencies: number;
-  /** Jobs in one call. */
-  readonly mostInCall: number;
-  /** Different combinations of kind, config, needs and nodes. */
-  readonly mostLanes: number;
-  /** Times a job may come back without spending an attempt; after that each return counts as one. */
-  readonly mostReturns: number;
-  /** Finished jobs are forgotten after this. */
-  readonly keepCompletedMs: number;
-  readonly keepFailedMs: number;
-  /** And before that, the oldest first, when there are more. */
-  readonly mostFinished: number;
-}
+/** Numbers of this room that nobody needs to change; tests do. */
 
-export const workLimitDefaults: WorkLimits = {
-  mostUnfinished: 250_000,
-  mostPayload: 65_536,
-  mostEvidence: 32_768,
-  mostError: 2_000,
-  mostStderr: 8_000,
-  mostDependencies: 100,
-  mostInCall: 1_000,
-  mostLanes: 10_000,
-  mostReturns: 20,
+/** Bounds on everything the queue keeps or takes. */
+export const workLimitDefaults = {
+  /** Jobs that are not finished, held ones included; more are refused. */
+  maxUnfinished: 250_000,
+  /** Characters of a job's payload as JSON. */
+  maxPayload: 65_536,
+  /** Characters of the evidence of a finished job as JSON. */
+  maxEvidence: 32_768,
+  maxError: 2_000,
+  maxStderr: 8_000,
+  maxDependencies: 100,
+  /** Jobs in one call. */
+  maxInCall: 1_000,
+  /** Different combinations of kind, config, needs and nodes. */
+  maxLanes: 10_000,
+  /** Times a job may come back without spending an attempt; after that each return counts as one. */
+  maxReturns: 20,
+  /** Finished jobs are forgotten after this. */
   keepCompletedMs: 86_400_000,
   keepFailedMs: 7 * 86_400_000,
-  mostFinished: 200_000,
+  /** And before that, the oldest first, when there are more. */
+  maxFinished: 200_000,
+};
+export type WorkLimits = typeof workLimitDefaults;
+
+/** The most that a result may say, whatever its job was asked for: sums over all results then stay whole numbers. */
+export const resultLimits = {
+  maxCount: 1_000_000_000_000,
+  /** Of a loss, or of a sum of squares; also of what a beat tells. */
+  maxNumber: 1_000_000_000_000_000,
+  maxFileBytes: 2 ** 44,
+  maxRowsPerGame: 100_000,
+  maxPlayers: 4,
 };
 
-/** The two clocks of a lease, and what goes with them. */
-export interface LeasePolicy {
-  /** A holder that was not heard for so long is taken for gone. */
-  readonly silentMs: number;
-  /** What a preempted holder has to stop in, before its lease is taken from it. */
-  readonly graceMs: number;
-}
+export const claimDeskLimits = {
+  /** Claims that are decided together; what comes while others are on their way to the disk goes with the next ones. */
+  maxTogether: 32,
+  /** Such groups that are on their way at once. */
+  atOnce: 2,
+  /** Claims in line, and those that wait for work: more are told to come back. */
+  maxInLine: 4_096,
+  maxWaiting: 20_000,
+  /** Jobs whose time comes say nothing: those who wait look again after so long. */
+  lookAgainMs: 1_000,
+};
 
-export const leasePolicyDefaults: LeasePolicy = { silentMs: 60_000, graceMs: 60_000 };
+export const knownWorkerLimits = {
+  /** A worker that has neither asked nor beaten for so long is not there. Claims are kept open for half of it at most. */
+  goneAfterMs: 60_000,
+  /** So long after a start everybody who is there has asked. */
+  settleMs: 35_000,
+  max: 20_000,
+};
+
+export const shortageLimits = {
+  /** How long a node counts as short of something if nobody says that it is over. */
+  shortMs: 600_000,
+  /** Memory is filled and freed within seconds. */
+  memoryMs: 30_000,
+};
+
+export const queueMonitorLimits = {
+  everyMs: 5_000,
+  /** A shortage that nobody has spoken of for so long is over. */
+  shortageMs: 600_000,
+  /** Jobs that nobody may take for so long are worth an alert. */
+  untakenMs: 30_000,
+};
+
+export const jobReaperLimits = {
+  everyMs: 5_000,
+  /** Finished jobs are looked through every so many ticks. */
+  forgetEvery: 60,
+};
+
+export const preemptionLimits = {
+  /** A job that has run shorter than this is left alone: it would have run for nothing. */
+  minRunMs: 60_000,
+  /** How many classes more urgent the one that waits must be. */
+  classes: 2,
+  /** It has waited so long before anybody is stopped for it. */
+  patienceMs: 30_000,
+};
+
+export const jobSchedulerLimits = {
+  everyMs: 10_000,
+  preemption: preemptionLimits,
+  /** How long an overloaded node, or one that lets attempts run out, gets nothing new. */
+  restMs: 600_000,
+  /** So many attempts that ran out within the time below are the node's fault. */
+  maxTimeouts: 3,
+  timeoutsWithinMs: 1_800_000,
+};

@@ -21,31 +21,37 @@ interface Group {
   readonly node_id: string;
   readonly line: string;
   readonly jobs: number;
-  readonly games: number | null;
-  readonly ms: number | null;
+  readonly games: number;
+  readonly ms: number;
 }
 
 const DAY_MS = 86_400_000;
 
 const DONE = `SELECT j.node_id, coalesce(l.config_key, '') || '/' || l.work_type AS line, count(*) AS jobs,
-    sum(json_extract(j.outcome, '$.counts.games')) AS games, sum(j.finished_at - coalesce(j.started_at, j.claimed_at)) AS ms
+    total(json_extract(j.outcome, '$.counts.games')) AS games, total(j.finished_at - coalesce(j.started_at, j.claimed_at)) AS ms
   FROM work_jobs j JOIN work_lanes l ON l.lane = j.lane
   WHERE j.state = 'completed' AND j.finished_at >= ? AND j.node_id IS NOT NULL GROUP BY 1, 2`;
 
 /** Work in a line: games where they are counted, else jobs. */
-const amountOf = ({ games, jobs }: Group) => games ?? jobs;
+const amountOf = ({ games, jobs }: Group) => games || jobs;
 
-export function nodeFigures(store: Pick<Store, "read">, nodeId: string, now: number): NodeFigures {
-  const groups = store.read<Group>(DONE, now - DAY_MS);
+/** A day's jobs of all nodes are gone through. */
+export async function nodeFigures(
+  store: Pick<Store, "scan">,
+  nodeId: string,
+  now: number,
+  signal?: AbortSignal,
+): Promise<NodeFigures> {
+  const groups = await store.scan<Group>(DONE, [now - DAY_MS], signal);
   const own = groups.filter(({ node_id }) => node_id === nodeId);
-  const [failed] = store.read<{ n: number }>(
+  const [failed] = await store.scan<{ n: number }>(
     "SELECT count(*) AS n FROM work_jobs WHERE state = 'failed' AND node_id = ? AND finished_at >= ?",
-    nodeId,
-    now - DAY_MS,
+    [nodeId, now - DAY_MS],
+    signal,
   );
   const sum = (of: (group: Group) => number) => own.reduce((total, group) => total + of(group), 0);
-  const busyMs = sum(({ ms }) => ms ?? 0);
-  const games = sum((group) => group.games ?? 0);
+  const busyMs = sum(({ ms }) => ms);
+  const games = sum((group) => group.games);
   return {
     completed: sum(({ jobs }) => jobs),
     failed: failed?.n ?? 0,
@@ -53,7 +59,7 @@ export function nodeFigures(store: Pick<Store, "read">, nodeId: string, now: num
     busy_seconds: busyMs / 1_000,
     games_per_hour: busyMs === 0 ? null : games / (busyMs / 3_600_000),
     speed_residual: residualOf(own, groups, nodeId),
-    results_residual: resultsResidual(store, nodeId, now - DAY_MS),
+    results_residual: await resultsResidual(store, nodeId, now - DAY_MS, signal),
   };
 }
 
@@ -65,9 +71,9 @@ function residualOf(own: readonly Group[], all: readonly Group[], nodeId: string
     const others = all.filter(({ node_id, line }) => node_id !== nodeId && line === group.line);
     const [theirs, theirMs] = [
       others.reduce((total, each) => total + amountOf(each), 0),
-      others.reduce((total, { ms }) => total + (ms ?? 0), 0),
+      others.reduce((total, { ms }) => total + ms, 0),
     ];
-    const ms = group.ms ?? 0;
+    const { ms } = group;
     if (ms <= 0 || theirMs <= 0 || theirs <= 0 || amountOf(group) <= 0) continue;
     weighted += ms * Math.log(amountOf(group) / ms / (theirs / theirMs));
     weight += ms;

@@ -13,10 +13,22 @@ test.each([
   ["a hold without end", { hold: { reason: "offline", until: null } }, {}, "offline"],
   ["a hold that lasts", { hold: { reason: "resting", until: NOW + 1 } }, {}, "resting"],
   ["a shortage", { shortages: [{ reason: "no memory", until: NOW + 1 }] }, {}, "no memory"],
-  ["enough jobs", { heldHere: 4 }, { mostPerNode: 4 }, "4 jobs, 4 are allowed"],
-  ["a full cluster", { heldInAll: 9 }, { mostInCluster: 9 }, "in the cluster"],
+  ["enough jobs", { heldHere: 4 }, { maxPerNode: 4 }, "4 jobs, 4 are allowed"],
+  ["a full cluster", { heldInAll: 9 }, { maxInCluster: 9 }, "in the cluster"],
 ])("a node with %s gets nothing, and learns why", (_what, facts, limits, reason) => {
   expect(judge(facts, limits)).toEqual({ accepts: false, reason: expect.stringContaining(reason) });
+});
+
+test("pressure leaves a node one job at a time, and says what slows it", () => {
+  const shortages = [{ reason: "machine busy (93 %)", until: NOW + 1, leaves: 1 }];
+  expect(judge({ shortages })).toMatchObject({ accepts: true, room: 1, slowed: "machine busy (93 %)" });
+  expect(judge({ shortages, heldHere: 1 })).toEqual({
+    accepts: false,
+    reason: "held: machine busy (93 %)",
+    slowed: true,
+  });
+  const full = { reason: "its disk is 97 % in use", until: NOW + 1, leaves: 0 };
+  expect(judge({ shortages: [...shortages, full] })).toEqual({ accepts: false, reason: full.reason });
 });
 
 test("what has passed holds nobody back", () => {
@@ -26,7 +38,7 @@ test("what has passed holds nobody back", () => {
 
 test("a node gets no more than its room, and nothing it cannot run", () => {
   const facts = { heldHere: 3, heldInAll: 10, misfits: ["hex8_2p"], heldOfKind: { training: 1 } };
-  expect(judge(facts, { mostPerNode: 8, mostInCluster: 12, mostOfKind: { training: 1, selfplay: 5 } })).toEqual({
+  expect(judge(facts, { maxPerNode: 8, maxInCluster: 12, maxOfKind: { training: 1, selfplay: 5 } })).toEqual({
     accepts: true,
     room: 2,
     exceptConfigs: ["hex8_2p"],

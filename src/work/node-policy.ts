@@ -1,11 +1,16 @@
+import { defined } from "../kernel/index.ts";
 import { defineTable, type StateTable, type Store } from "../router/index.ts";
-import type { NodePolicy, NodeVerdict } from "./queue-parts.ts";
+import type { NodePolicy, NodeVerdict } from "./queue-state.ts";
 
 /** Why a node gets less work than it asks for; kept by `job_scheduler`. Times are milliseconds since the epoch. */
 export type NodeHold = {
   readonly reason: string;
   /** Null: until somebody lifts it. */
   readonly until: number | null;
+  /** Jobs that it may hold all the same; none unless said. */
+  readonly leaves?: number;
+  /** What it was overloaded with: the hold ends when that does. */
+  readonly resource?: string;
 };
 /** By node. */
 export const nodeHolds = defineTable<NodeHold>("work_node_holds");
@@ -16,49 +21,72 @@ export const nodeMisfits = defineTable<{ readonly configs: readonly string[]; re
 );
 
 /** What is short on a node, kept by `global_task_coordinator`; by node and resource. */
-export type NodeShortage = { readonly reason: string; readonly until: number };
+export type NodeShortage = { readonly reason: string; readonly until: number; readonly leaves?: number };
 export const nodeShortages = defineTable<NodeShortage>("work_node_shortages");
 const SHORT_OF = ["cpu", "gpu", "memory", "disk", "network"] as const;
 
 /** How much may run at once. */
-export interface AdmissionLimits {
-  readonly mostPerNode: number;
-  readonly mostInCluster: number;
+export const admissionLimitDefaults = {
+  maxPerNode: 256,
+  maxInCluster: 20_000,
   /** Of a kind, on one node. */
-  readonly mostOfKind: Readonly<Record<string, number>>;
-}
-
-export const admissionLimitDefaults: AdmissionLimits = { mostPerNode: 256, mostInCluster: 20_000, mostOfKind: {} };
+  maxOfKind: {} as Readonly<Record<string, number>>,
+};
+export type AdmissionLimits = typeof admissionLimitDefaults;
 
 export interface NodeFacts {
   readonly hold: NodeHold | undefined;
-  readonly shortages: readonly NodeShortage[];
+  readonly shortages: readonly (NodeShortage & { readonly resource?: string })[];
   readonly misfits: readonly string[];
   readonly heldHere: number;
   readonly heldInAll: number;
   readonly heldOfKind: Readonly<Record<string, number>>;
 }
 
-/** The right to take one more job, or why not. */
+/** Of all that holds a node back now, what leaves it least. */
+function tightest(holds: readonly (NodeHold | NodeFacts["shortages"][number])[], now: number) {
+  const live = holds.filter(({ until }) => until === null || until > now);
+  const [first] = live.toSorted((a, b) => (a.leaves ?? 0) - (b.leaves ?? 0));
+  if (first === undefined) return undefined;
+  const shortOf = "resource" in first ? first.resource : undefined;
+  return { reason: first.reason, leaves: first.leaves ?? 0, ...defined({ shortOf }) };
+}
+
+/** The right to take one more job, or why not. Pressure slows a node; only what one job more would make worse stops it. */
 export function judgeNode(facts: NodeFacts, limits: AdmissionLimits, now: number): NodeVerdict {
-  const no = (reason: string): NodeVerdict => ({ accepts: false, reason });
-  const { hold } = facts;
-  if (hold !== undefined && (hold.until === null || hold.until > now)) return no(hold.reason);
-  const shortage = facts.shortages.find(({ until }) => until > now);
-  if (shortage !== undefined) return no(shortage.reason);
-  if (facts.heldHere >= limits.mostPerNode)
-    return no(`it holds ${facts.heldHere} jobs, ${limits.mostPerNode} are allowed`);
-  if (facts.heldInAll >= limits.mostInCluster)
-    return no(`${facts.heldInAll} jobs are under way in the cluster, ${limits.mostInCluster} are allowed`);
-  const room = Math.min(limits.mostPerNode - facts.heldHere, limits.mostInCluster - facts.heldInAll);
-  const full = Object.entries(limits.mostOfKind).filter(([kind, most]) => (facts.heldOfKind[kind] ?? 0) >= most);
-  return { accepts: true, room, exceptConfigs: facts.misfits, exceptKinds: full.map(([kind]) => kind) };
+  const no = (reason: string, shortOf?: string): NodeVerdict => ({ accepts: false, reason, ...defined({ shortOf }) });
+  const brake = tightest([...(facts.hold === undefined ? [] : [facts.hold]), ...facts.shortages], now);
+  if (brake !== undefined && brake.leaves <= facts.heldHere)
+    return brake.leaves === 0
+      ? no(brake.reason, brake.shortOf)
+      : { accepts: false, reason: `held: ${brake.reason}`, slowed: true };
+  if (facts.heldHere >= limits.maxPerNode)
+    return no(`it holds ${facts.heldHere} jobs, ${limits.maxPerNode} are allowed`);
+  if (facts.heldInAll >= limits.maxInCluster)
+    return no(`${facts.heldInAll} jobs are under way in the cluster, ${limits.maxInCluster} are allowed`);
+  const max = Math.min(limits.maxPerNode, brake?.leaves ?? limits.maxPerNode);
+  const room = Math.min(max - facts.heldHere, limits.maxInCluster - facts.heldInAll);
+  const full = Object.entries(limits.maxOfKind).filter(([kind, max]) => (facts.heldOfKind[kind] ?? 0) >= max);
+  return {
+    accepts: true,
+    room,
+    exceptConfigs: facts.misfits,
+    exceptKinds: full.map(([kind]) => kind),
+    ...defined({ slowed: brake?.reason }),
+  };
+}
+
+/** What holds a node back now, as views show it; undefined if nothing does. */
+export function whyHeldBack(store: Pick<Store, "read">, nodeId: string, now: number): string | undefined {
+  const verdict = storedNodePolicy(store)(nodeId, now);
+  if (verdict.accepts) return verdict.slowed && `held: ${verdict.slowed}`;
+  return verdict.slowed === true ? verdict.reason : `held: ${verdict.reason}`;
 }
 
 /** What the units keep about a node, in one look. */
-const KEPT = `SELECT table_name, value FROM state_rows WHERE table_name = '${nodeHolds.table}' AND key = ?1
-  UNION ALL SELECT table_name, value FROM state_rows WHERE table_name = '${nodeMisfits.table}' AND key = ?1
-  UNION ALL SELECT table_name, value FROM state_rows WHERE table_name = '${nodeShortages.table}'
+const KEPT = `SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeHolds.table}' AND key = ?1
+  UNION ALL SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeMisfits.table}' AND key = ?1
+  UNION ALL SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeShortages.table}'
     AND key IN (${SHORT_OF.map((resource) => `?1 || '/${resource}'`).join(", ")})`;
 
 /** How old the number of all held jobs may be while it is far from its limit: counting thousands at each claim is dear. */
@@ -66,14 +94,11 @@ const COUNT_EVERY_MS = 1_000;
 const NEAR = 0.9;
 
 /** The policy that the units of this room keep in rows, read anew at every claim. */
-export const storedNodePolicy = (
-  store: Pick<Store, "read">,
-  limits: AdmissionLimits = admissionLimitDefaults,
-): NodePolicy => {
+export const storedNodePolicy = (store: Pick<Store, "read">, limits = admissionLimitDefaults): NodePolicy => {
   let counted = { at: Number.NEGATIVE_INFINITY, jobs: 0 };
   const heldInAll = (now: number): number => {
     const fresh = now >= counted.at && now - counted.at < COUNT_EVERY_MS;
-    if (fresh && counted.jobs < NEAR * limits.mostInCluster) return counted.jobs;
+    if (fresh && counted.jobs < NEAR * limits.maxInCluster) return counted.jobs;
     const [all] = store.read<{ jobs: number }>(
       "SELECT count(*) AS jobs FROM work_jobs INDEXED BY work_held WHERE state IN ('claimed', 'running')",
     );
@@ -81,9 +106,9 @@ export const storedNodePolicy = (
     return counted.jobs;
   };
   return (nodeId, now) => {
-    const kept = store.read<{ table_name: string; value: string }>(KEPT, nodeId);
-    const of = <T>({ table }: StateTable): T[] =>
-      kept.filter(({ table_name }) => table_name === table).map(({ value }) => JSON.parse(value) as T);
+    const kept = store.read<{ table_name: string; key: string; value: string }>(KEPT, nodeId);
+    const rowsOf = ({ table }: StateTable) => kept.filter(({ table_name }) => table_name === table);
+    const of = <T>(table: StateTable): T[] => rowsOf(table).map(({ value }) => JSON.parse(value) as T);
     const ofKind = store.read<{ work_type: string; n: number }>(
       `SELECT l.work_type, count(*) AS n FROM work_jobs j INDEXED BY work_held JOIN work_lanes l ON l.lane = j.lane
        WHERE j.state IN ('claimed', 'running') AND j.node_id = ? GROUP BY l.work_type`,
@@ -91,7 +116,10 @@ export const storedNodePolicy = (
     );
     const facts: NodeFacts = {
       hold: of<NodeHold>(nodeHolds)[0],
-      shortages: of<NodeShortage>(nodeShortages),
+      shortages: rowsOf(nodeShortages).map(({ key, value }) => ({
+        ...(JSON.parse(value) as NodeShortage),
+        resource: key.slice(nodeId.length + 1),
+      })),
       misfits: of<{ configs: string[] }>(nodeMisfits)[0]?.configs ?? [],
       heldHere: ofKind.reduce((sum, { n }) => sum + n, 0),
       heldInAll: heldInAll(now),

@@ -1,13 +1,13 @@
-import { OperatingError } from "../kernel/index.ts";
+import { defined, OperatingError } from "../kernel/index.ts";
 import { otherOfItsKey } from "./dedup.ts";
 import { headOf } from "./failure.ts";
 import { columnsOf, type JobRow, notFound, seqOf, workIdOf } from "./job.ts";
+import { durationOf, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { kindOf } from "./kinds.ts";
 import { giveBack } from "./lease.ts";
 import type { Plan } from "./plan.ts";
-import type { QueueParts } from "./queue-parts.ts";
+import type { QueueState } from "./queue-state.ts";
 import { isFinished, isHeld, type JobState } from "./states.ts";
-import { durationOf, failedOutcome, itemOf, taskOf } from "./told.ts";
 import { priorityOf, URGENCIES } from "./urgency.ts";
 
 export interface OrderOptions {
@@ -24,21 +24,21 @@ function jobOf(plan: Plan, workId: string): JobRow {
 const by = ({ requested_by }: OrderOptions) => (requested_by === undefined ? {} : { requested_by });
 
 /** Takes a job back. Its holder, if it has one, is told at its next beat, and what it says after this is refused. */
-export function cancelJob(parts: QueueParts, plan: Plan, workId: string, options: OrderOptions): { state: JobState } {
+export function cancelJob(parts: QueueState, plan: Plan, workId: string, options: OrderOptions): { state: JobState } {
   const job = jobOf(plan, workId);
   if (job.state === "cancelled") return { state: "cancelled" };
   if (isFinished(job.state))
-    throw new OperatingError("JOB_FINISHED", `job ${workId} is ${job.state} already`, {
+    throw OperatingError.conflict("JOB_FINISHED", `job ${workId} is ${job.state} already`, {
       hint: "There is nothing to take back.",
     });
-  const reason = headOf(options.reason, parts.limits.mostError);
-  if (job.state === "running") plan.say("TASK_CANCELLED", { ...taskOf(plan, job), reason, ...by(options) });
+  const reason = headOf(options.reason, parts.limits.maxError);
+  if (job.state === "running") plan.emit("TASK_CANCELLED", { ...taskOf(plan, job), reason, ...by(options) });
   plan.move(job, "cancel", "cancelled", {
     finished_at: plan.now,
     stop_reason: reason,
     outcome: failedOutcome(reason, "JOB_CANCELLED"),
   });
-  plan.say("WORK_CANCELLED", {
+  plan.emit("WORK_CANCELLED", {
     ...itemOf(plan, job),
     reason,
     ...(isHeld(job.state) ? { node_id: job.node_id! } : {}),
@@ -49,29 +49,30 @@ export function cancelJob(parts: QueueParts, plan: Plan, workId: string, options
 
 /** Asks the holder of a job to stop and give it back; it learns of it at its next beat and has a time to obey. */
 export function preemptJob(
-  parts: QueueParts,
+  parts: QueueState,
   plan: Plan,
   workId: string,
   { reason, for: other }: { readonly reason: string; readonly for?: string },
 ): { readonly asked: boolean } {
   const job = jobOf(plan, workId);
   if (!isHeld(job.state))
-    throw new OperatingError("JOB_NOT_HELD", `job ${workId} is ${job.state}, and nobody holds it`, {
+    throw OperatingError.conflict("JOB_NOT_HELD", `job ${workId} is ${job.state}, and nobody holds it`, {
       hint: "Only what is claimed or running can be asked to stop; cancel it instead.",
     });
   if (!kindOf(parts.kinds, plan.laneOf(job).workType).preemptible)
-    throw new OperatingError("JOB_NOT_PREEMPTIBLE", `job ${workId} may not be stopped for another one`, {
+    throw OperatingError.conflict("JOB_NOT_PREEMPTIBLE", `job ${workId} may not be stopped for another one`, {
       hint: "Its kind says so; cancel it if it must end.",
     });
   if (job.stop_by !== null) return { asked: false };
-  const why = headOf(reason, parts.limits.mostError);
+  const why = headOf(reason, parts.limits.maxError);
+  parts.times.stop(job, parts.lease.graceMs);
   plan.move(job, "preempt", job.state, { stop_reason: why, stop_by: plan.now + parts.lease.graceMs });
-  plan.say("JOB_PREEMPTED", {
+  plan.emit("JOB_PREEMPTED", {
     ...itemOf(plan, job),
     node_id: job.node_id!,
     reason: why,
     duration_seconds: durationOf(plan, job),
-    ...(other === undefined ? {} : { preempting_work_id: other }),
+    ...defined({ preempting_work_id: other }),
   });
   return { asked: true };
 }
@@ -80,10 +81,10 @@ const HELD_BY = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_held
   WHERE state IN ('claimed', 'running') AND node_id = ? LIMIT ?`;
 
 /** The node is lost: what it held comes back at once, a class more urgent, and no attempt is spent. */
-export function evictNode(parts: QueueParts, plan: Plan, nodeId: string, reason: string): { readonly moved: string[] } {
-  const held = plan.read<JobRow>(HELD_BY, nodeId, parts.limits.mostInCall).flatMap((row) => plan.found(row) ?? []);
+export function evictNode(parts: QueueState, plan: Plan, nodeId: string, reason: string): { readonly moved: string[] } {
+  const held = plan.read<JobRow>(HELD_BY, nodeId, parts.limits.maxInCall).flatMap((row) => plan.found(row) ?? []);
   for (const job of held) {
-    const { again } = giveBack(parts, plan, job, "evict", headOf(reason, parts.limits.mostError));
+    const { again } = giveBack(parts, plan, job, "evict", headOf(reason, parts.limits.maxError));
     const back = plan.job(job.seq)!;
     // As urgent as what was asked for, at most one below the orders that overtake.
     if (again && back.urgency < URGENCIES.length - 2) plan.raise(back);
@@ -92,25 +93,22 @@ export function evictNode(parts: QueueParts, plan: Plan, nodeId: string, reason:
 }
 
 /** Somebody wants a job that failed or was cancelled tried again, with all its attempts. */
-export function retryJob(parts: QueueParts, plan: Plan, workId: string, options: OrderOptions): { state: JobState } {
+export function retryJob(parts: QueueState, plan: Plan, workId: string, options: OrderOptions): { state: JobState } {
   const job = jobOf(plan, workId);
   if (job.state !== "failed" && job.state !== "cancelled")
-    throw new OperatingError("JOB_NOT_FAILED", `job ${workId} is ${job.state}`, {
+    throw OperatingError.conflict("JOB_NOT_FAILED", `job ${workId} is ${job.state}`, {
       hint: "Only what failed or was cancelled is tried again.",
     });
   if (job.deadline !== null && job.deadline <= plan.now)
-    throw new OperatingError("JOB_TOO_LATE", `the deadline of job ${workId} has passed`, { hint: "Add it anew." });
-  if (parts.unfinished + plan.unfinished >= parts.limits.mostUnfinished)
-    throw new OperatingError(
+    throw OperatingError.conflict("JOB_TOO_LATE", `the deadline of job ${workId} has passed`, { hint: "Add it anew." });
+  if (parts.unfinished + plan.unfinished >= parts.limits.maxUnfinished)
+    throw OperatingError.busy(
       "WORK_QUEUE_FULL",
-      `${parts.limits.mostUnfinished} jobs are not finished; no more are taken`,
-      {
-        retryable: true,
-      },
+      `${parts.limits.maxUnfinished} jobs are not finished; no more are taken`,
     );
   const other = otherOfItsKey(plan, job);
   if (other !== undefined)
-    throw new OperatingError("WORK_DUPLICATE", `job ${workIdOf(other)} took the place of ${workId}`, {
+    throw OperatingError.conflict("WORK_DUPLICATE", `job ${workIdOf(other)} took the place of ${workId}`, {
       hint: "It has the same dedup key: look at that one.",
     });
   const open = plan.read<{ seq: number; state: JobState }>(
@@ -120,7 +118,7 @@ export function retryJob(parts: QueueParts, plan: Plan, workId: string, options:
   );
   const broken = open.find(({ state }) => isFinished(state));
   if (broken !== undefined)
-    throw new OperatingError(
+    throw OperatingError.conflict(
       "WORK_DEPENDENCY_FAILED",
       `job ${workIdOf(broken.seq)}, which it waits for, is ${broken.state}`,
       {
@@ -139,7 +137,7 @@ export function retryJob(parts: QueueParts, plan: Plan, workId: string, options:
     stop_by: null,
     lapsed_attempts: null,
   });
-  plan.say("WORK_QUEUED", {
+  plan.emit("WORK_QUEUED", {
     ...itemOf(plan, job),
     priority: priorityOf(job.urgency),
     timeout_seconds: job.timeout_ms / 1_000,

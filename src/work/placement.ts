@@ -1,7 +1,7 @@
 import type { Store } from "../router/index.ts";
 import { workIdOf } from "./job.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere } from "./needs.ts";
-import type { NodeVerdict } from "./queue-parts.ts";
+import type { NodeVerdict } from "./queue-state.ts";
 
 /** A node that might take a job. */
 export interface Candidate {
@@ -20,7 +20,7 @@ export interface Placement {
 }
 
 /** What of the needs an offer does not cover, in words. */
-function lacking(needs: Needs, offer: Offer): string {
+export function lacking(needs: Needs, offer: Offer): string {
   const short = (["cpu", "gpu", "memory_gb"] as const)
     .filter((name) => needs[name] > offer[name])
     .map((name) => `${name} ${offer[name]} of ${needs[name]}`);

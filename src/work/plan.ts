@@ -1,11 +1,11 @@
 import type { EventName, PayloadFor } from "../events/index.ts";
 import { assert } from "../kernel/index.ts";
-import type { Operation, SqlValue, Store } from "../router/index.ts";
-import { columnsOf, type JobRow } from "./job.ts";
-import type { LaneBook } from "./lane-book.ts";
+import type { Cause, Operation, SqlValue, Store } from "../router/index.ts";
+import { columnsOf, type JobRow, seqOf } from "./job.ts";
+import type { Lanes } from "./lanes.ts";
 import type { Lane } from "./needs.ts";
 import { assertTransition, isFinished, isHeld, type JobAction, type JobState } from "./states.ts";
-import { applyWork, type JobChanges, type NewJob, type RowCheck } from "./store-module.ts";
+import { applyWork, type JobChanges, type NewJob, type RowCheck } from "./tables.ts";
 
 /** Rows in memory: those of plans on their way to the disk, and those of held jobs, about which there will be news. */
 export class KnownRows {
@@ -13,10 +13,10 @@ export class KnownRows {
   readonly #coming = new Map<number, { row: JobRow; plan: Plan }>();
   /** As last written. */
   readonly #held = new Map<number, JobRow>();
-  readonly #mostHeld: number;
+  readonly #maxHeld: number;
 
-  constructor(mostHeld: number) {
-    this.#mostHeld = mostHeld;
+  constructor(maxHeld: number) {
+    this.#maxHeld = maxHeld;
   }
 
   row(seq: number): JobRow | undefined {
@@ -36,7 +36,7 @@ export class KnownRows {
     for (const row of plan.rows()) {
       if (this.#coming.get(row.seq)?.plan === plan) this.#coming.delete(row.seq);
       if (!isHeld(row.state)) this.#held.delete(row.seq);
-      else if (this.#held.size < this.#mostHeld || this.#held.has(row.seq)) this.#held.set(row.seq, row);
+      else if (this.#held.size < this.#maxHeld || this.#held.has(row.seq)) this.#held.set(row.seq, row);
     }
   }
 
@@ -47,10 +47,16 @@ export class KnownRows {
   }
 }
 
-export interface Said {
+export interface Emission {
   readonly eventType: EventName;
   readonly payload: Readonly<Record<string, unknown>>;
 }
+
+const isEvent = (given: unknown): given is Cause => typeof given === "object" && given !== null && "eventId" in given;
+const causeText = ({ eventId, traceId, correlationId }: Cause): string =>
+  JSON.stringify({ eventId, traceId, correlationId } satisfies Cause);
+const seqIn = ({ work_id }: Emission["payload"]): number | undefined =>
+  typeof work_id === "string" ? seqOf(work_id) : undefined;
 
 const JOB = `SELECT ${columnsOf("j")} FROM work_jobs j WHERE seq = ?`;
 
@@ -60,10 +66,10 @@ const JOB = `SELECT ${columnsOf("j")} FROM work_jobs j WHERE seq = ?`;
  */
 export class Plan {
   readonly now: number;
-  readonly said: Said[] = [];
+  readonly emitted: Emission[] = [];
   readonly #store: Pick<Store, "read">;
   readonly #known: KnownRows | undefined;
-  readonly #lanes: LaneBook;
+  readonly #lanes: Lanes;
   readonly #seen = new Map<number, JobRow>();
   /** Rows that were taken from memory: whatever follows from them must not be true before they are so on disk. */
   readonly #leansOn = new Map<number, number>();
@@ -74,7 +80,7 @@ export class Plan {
   readonly #waiting: { lane: number; level: number }[] = [];
   #unfinished = 0;
 
-  constructor(store: Pick<Store, "read">, lanes: LaneBook, known: KnownRows | undefined, now: number) {
+  constructor(store: Pick<Store, "read">, lanes: Lanes, known: KnownRows | undefined, now: number) {
     this.#store = store;
     this.#lanes = lanes;
     this.#known = known;
@@ -147,8 +153,26 @@ export class Plan {
     this.#seen.set(job.seq, { ...job, urgency });
   }
 
-  say<N extends EventName>(eventType: N, payload: PayloadFor<N>): void {
-    this.said.push({ eventType, payload: payload as Readonly<Record<string, unknown>> });
+  /**
+   * Emits what it has to tell, each under its cause: what is told of a job follows from the event that told of its coming,
+   * so that it stays in the trace of whoever wanted it, whichever worker speaks.
+   */
+  emitAll(emit: (emission: Emission, cause: Cause | undefined) => unknown): void {
+    for (const emission of this.emitted) {
+      const seq = seqIn(emission.payload);
+      const added = seq === undefined ? -1 : this.#added.findIndex(({ row }) => row[0] === seq);
+      const event = emit(emission, seq === undefined || added >= 0 ? undefined : this.#causeOf(seq));
+      if (added >= 0 && isEvent(event)) this.#added[added] = { ...this.#added[added]!, cause: causeText(event) };
+    }
+  }
+
+  #causeOf(seq: number): Cause | undefined {
+    const [row] = this.#store.read<{ cause: string | null }>("SELECT cause FROM work_inputs WHERE seq = ?", seq);
+    return row?.cause == null ? undefined : (JSON.parse(row.cause) as Cause);
+  }
+
+  emit<N extends EventName>(eventType: N, payload: PayloadFor<N>): void {
+    this.emitted.push({ eventType, payload: payload as Readonly<Record<string, unknown>> });
   }
 
   /** Lines that have a job to claim once it is on disk. */

@@ -1,9 +1,10 @@
 import { headOf, judgeRetry } from "./failure.ts";
 import { columnsOf, type JobRow, workIdOf } from "./job.ts";
+import { durationOf, emitFailed, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { endAttempt, giveBack } from "./lease.ts";
 import type { Plan } from "./plan.ts";
-import type { QueueParts } from "./queue-parts.ts";
-import { durationOf, failedOutcome, itemOf, sayFailed, taskOf } from "./told.ts";
+import type { QueueState } from "./queue-state.ts";
+import { isHeld } from "./states.ts";
 
 /** What one pass of the reaper ended. */
 export interface Reaped {
@@ -14,8 +15,6 @@ export interface Reaped {
   readonly dependents: number;
 }
 
-const OVERDUE = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_held WHERE state IN ('claimed', 'running')
-  AND (beat_by <= ?1 OR expires_at <= ?1 OR stop_by <= ?1) LIMIT ?2`;
 const LAPSED = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_deadlines
   WHERE deadline IS NOT NULL AND state IN ('pending', 'delayed', 'blocked') AND deadline <= ? LIMIT ?`;
 const BROKEN = `SELECT ${columnsOf("b")}, min(j.seq) AS broken, j.state AS broken_state
@@ -24,13 +23,15 @@ const BROKEN = `SELECT ${columnsOf("b")}, min(j.seq) AS broken, j.state AS broke
   WHERE b.state = 'blocked' AND j.state IN ('failed', 'cancelled') GROUP BY b.seq LIMIT ?`;
 
 /** Ends what is overdue, at most so many of each sort. */
-export function reap(parts: QueueParts, plan: Plan, most: number): Reaped {
+export function reap(parts: QueueState, plan: Plan, max: number): Reaped {
   const counts = { silent: 0, expired: 0, stopped: 0, lapsed: 0, dependents: 0 };
-  for (const row of plan.read<JobRow>(OVERDUE, plan.now, most)) {
-    const job = plan.found(row);
-    if (job !== undefined) counts[endOverdue(parts, plan, job)] += 1;
+  for (const job of overdueJobs(parts, plan, max)) {
+    const why = parts.times.whyOver(job);
+    if (why === undefined) continue;
+    endOverdue(parts, plan, job, why);
+    counts[why] += 1;
   }
-  for (const row of plan.read<JobRow>(LAPSED, plan.now, most)) {
+  for (const row of plan.read<JobRow>(LAPSED, plan.now, max)) {
     const job = plan.found(row);
     if (job === undefined) continue;
     const error = "its deadline passed before it was done";
@@ -39,12 +40,12 @@ export function reap(parts: QueueParts, plan: Plan, most: number): Reaped {
       outcome: failedOutcome(error, "JOB_TOO_LATE"),
       lapsed_attempts: null,
     });
-    sayFailed(plan, job, error, "JOB_TOO_LATE");
+    emitFailed(plan, job, error, "JOB_TOO_LATE");
     counts.lapsed += 1;
   }
   for (const { broken, broken_state, ...row } of plan.read<JobRow & { broken: number; broken_state: string }>(
     BROKEN,
-    most,
+    max,
   )) {
     const job = plan.found(row);
     if (job === undefined) continue;
@@ -53,33 +54,38 @@ export function reap(parts: QueueParts, plan: Plan, most: number): Reaped {
       finished_at: plan.now,
       outcome: failedOutcome(error, "WORK_DEPENDENCY_FAILED"),
     });
-    sayFailed(plan, job, error, "WORK_DEPENDENCY_FAILED");
+    emitFailed(plan, job, error, "WORK_DEPENDENCY_FAILED");
     counts.dependents += 1;
   }
   return counts;
 }
 
-/** The attempt's own time comes first: it is known, and a silent holder is only supposed to be gone. */
-function endOverdue(parts: QueueParts, plan: Plan, job: JobRow): "silent" | "expired" | "stopped" {
-  if (job.expires_at! <= plan.now) {
-    expire(parts, plan, job);
-    return "expired";
+/** Held jobs whose lease is over. Those that are being changed already are left to the next look. */
+function overdueJobs(parts: QueueState, plan: Plan, max: number): JobRow[] {
+  const found: JobRow[] = [];
+  for (const seq of parts.times.overdue()) {
+    if (found.length >= max) break;
+    const job = plan.job(seq);
+    if (job === undefined || !isHeld(job.state)) parts.times.forget(seq);
+    else if (plan.found(job) !== undefined) found.push(job);
   }
-  if (job.stop_by !== null && job.stop_by <= plan.now) {
-    giveBack(
-      parts,
-      plan,
-      job,
-      "evict",
-      headOf(`it did not stop in time: ${job.stop_reason ?? ""}`, parts.limits.mostError),
-    );
-    return "stopped";
-  }
-  const silentSeconds = (plan.now - job.beat_by! + parts.lease.silentMs) / 1_000;
+  return found;
+}
+
+function endOverdue(parts: QueueState, plan: Plan, job: JobRow, why: "silent" | "expired" | "stopped"): void {
+  if (why === "expired") expire(parts, plan, job);
+  else if (why === "stopped") {
+    const reason = headOf(`it did not stop in time: ${job.stop_reason ?? ""}`, parts.limits.maxError);
+    giveBack(parts, plan, job, "evict", reason);
+  } else fallSilent(parts, plan, job);
+}
+
+function fallSilent(parts: QueueState, plan: Plan, job: JobRow): void {
+  const silentSeconds = parts.times.silentMs(job) / 1_000;
   const reason = `no sign of life for ${Math.round(silentSeconds)} s`;
   if (job.state === "claimed" || job.unheard === 1) giveBack(parts, plan, job, "silent", reason);
   else {
-    plan.say("TASK_ORPHANED", {
+    plan.emit("TASK_ORPHANED", {
       ...taskOf(plan, job),
       reason,
       last_seen_at: (job.beat_by! - parts.lease.silentMs) / 1_000,
@@ -88,10 +94,9 @@ function endOverdue(parts: QueueParts, plan: Plan, job: JobRow): "silent" | "exp
     const verdict = judgeRetry("retryable", job.attempts, job.max_attempts, parts.random);
     endAttempt(plan, job, "silent", verdict, { error: reason, code: "JOB_HOLDER_SILENT" });
   }
-  return "silent";
 }
 
-function expire(parts: QueueParts, plan: Plan, job: JobRow): void {
+function expire(parts: QueueState, plan: Plan, job: JobRow): void {
   const tooLate = job.deadline !== null && job.deadline <= plan.now;
   const error = tooLate
     ? "its deadline passed before it was done"
@@ -101,14 +106,14 @@ function expire(parts: QueueParts, plan: Plan, job: JobRow): void {
     ? ({ again: false } as const)
     : judgeRetry("retryable", job.attempts, job.max_attempts, parts.random);
   if (job.state === "running")
-    plan.say("TASK_FAILED", {
+    plan.emit("TASK_FAILED", {
       ...taskOf(plan, job),
       error,
       retryable: verdict.again,
       error_code: code,
       duration_seconds: durationOf(plan, job),
     });
-  plan.say("WORK_TIMEOUT", {
+  plan.emit("WORK_TIMEOUT", {
     ...itemOf(plan, job),
     node_id: job.node_id!,
     attempts: job.attempts,

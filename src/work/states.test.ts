@@ -1,18 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { drawStates, printSteps } from "../../test/support/print-states.ts";
 import { builtinRows } from "../events/index.ts";
-import {
-  assertTransition,
-  drawStates,
-  isFinished,
-  isHeld,
-  JOB_ACTIONS,
-  JOB_STATES,
-  type JobState,
-  printTransitions,
-  transitions,
-} from "./states.ts";
-import { workStorePart } from "./work-units.ts";
+import { assertTransition, isFinished, isHeld, JOB_ACTIONS, JOB_STATES, type JobState, transitions } from "./states.ts";
+import { workStorePart } from "./units.ts";
 
 describe("the table of states", () => {
   test("every state can be reached, and every unfinished one can end", () => {
@@ -48,11 +39,11 @@ describe("the table of states", () => {
 
   test("the end of every running attempt is told as the end of a task", () => {
     const ends = transitions.filter(({ from, to }) => from === "running" && !isHeld(to));
-    for (const { says } of ends) expect(says.some((name) => name.startsWith("TASK_"))).toBe(true);
+    for (const { emits } of ends) expect(emits.some((name) => name.startsWith("TASK_"))).toBe(true);
   });
 
   test("what it says is in the catalog, and the queue declares all of it and nothing else", () => {
-    const said = new Set(transitions.flatMap(({ says }) => says));
+    const said = new Set(transitions.flatMap(({ emits }) => emits));
     for (const name of said) expect(Object.keys(builtinRows)).toContain(name);
     expect([...workStorePart.emits].toSorted()).toEqual([...said].toSorted());
   });
@@ -63,7 +54,7 @@ describe("the table of states", () => {
 
   test("the picture and the table in the docs are printed from it", () => {
     const page = readFileSync(new URL("../../docs/40-work-queue.md", import.meta.url), "utf8");
-    expect(page).toContain(`\`\`\`mermaid\n${drawStates()}\n\`\`\``);
-    expect(page).toContain(printTransitions());
+    expect(page).toContain(`\`\`\`mermaid\n${drawStates(transitions, JOB_STATES.filter(isFinished))}\n\`\`\``);
+    expect(page).toContain(printSteps(transitions));
   });
 });

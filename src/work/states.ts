@@ -27,6 +27,7 @@ export const JOB_ACTIONS = [
   "claim",
   "start",
   "beat",
+  "revive",
   "complete",
   "late",
   "fail",
@@ -48,7 +49,7 @@ export interface Transition {
   readonly to: JobState;
   readonly when: string;
   /** What is said in the same commit. */
-  readonly says: readonly EventName[];
+  readonly emits: readonly EventName[];
 }
 
 const one = (
@@ -56,8 +57,8 @@ const one = (
   action: JobAction,
   to: JobState,
   when: string,
-  ...says: EventName[]
-): Transition => ({ from, action, to, when, says });
+  ...emits: EventName[]
+): Transition => ({ from, action, to, when, emits });
 
 /** The same for a job that was only claimed and for one that runs; what runs is a task too, and its end is said as well. */
 const held = (
@@ -84,6 +85,10 @@ export const transitions: readonly Transition[] = [
   one("pending", "claim", "claimed", "a fitting node asked", "WORK_CLAIMED"),
   one("claimed", "start", "running", "the holder began", "WORK_STARTED", "TASK_SPAWNED"),
   ...held("beat", "same", "the holder lives", [], ["TASK_HEARTBEAT"]),
+  ...(["pending", "delayed"] as const).flatMap((from) => [
+    one(from, "revive", "claimed", "its holder is heard again, and nobody had it since"),
+    one(from, "revive", "running", "its holder is heard again, and nobody had it since", "TASK_SPAWNED"),
+  ]),
   ...held("complete", "completed", "the evidence is complete", ["WORK_COMPLETED"], ["TASK_COMPLETED"]),
   one("pending", "late", "completed", "its lease lapsed, nobody had it since, and it was done", "WORK_COMPLETED"),
   one("delayed", "late", "completed", "its lease lapsed, nobody had it since, and it was done", "WORK_COMPLETED"),
@@ -117,29 +122,4 @@ const known = new Set(transitions.map(({ from, action, to }) => key(from, action
 /** Every change of a job passes here: a step that the table does not have is a bug. */
 export function assertTransition(from: JobState | null, action: JobAction, to: JobState): void {
   assert(known.has(key(from, action, to)), `no job goes from ${from ?? "nothing"} to ${to} by '${action}'`);
-}
-
-/** The table as a Mermaid state diagram. */
-export function drawStates(): string {
-  const labels = new Map<string, Set<string>>();
-  for (const { from, action, to } of transitions) {
-    if (from === to) continue;
-    const arrow = `${from ?? "[*]"} --> ${to}`;
-    labels.set(arrow, (labels.get(arrow) ?? new Set()).add(action));
-  }
-  const ends = JOB_STATES.filter(isFinished).map((state) => `    ${state} --> [*]`);
-  return [
-    "stateDiagram-v2",
-    ...[...labels].map(([arrow, actions]) => `    ${arrow}: ${[...actions].join(", ")}`),
-    ...ends,
-  ].join("\n");
-}
-
-/** The table as Markdown, with what each step says. */
-export function printTransitions(): string {
-  const rows = transitions.map(
-    ({ from, action, to, when, says }) =>
-      `| ${from ?? "-"} | ${action} | ${to} | ${when} | ${says.length === 0 ? "-" : says.join(", ")} |`,
-  );
-  return ["| From | Step | To | When | Says |", "| --- | --- | --- | --- | --- |", ...rows].join("\n");
 }

@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { EVIDENCE, PLENTY, type WorkWorld, withWork, workWorld } from "../../test/unit/work/work-world.ts";
 import { inThreadStore } from "../adapters/sqlite/in-thread-store.ts";
 import { openWriter } from "../adapters/sqlite/writer.ts";
-import { virtualClock } from "../kernel/index.ts";
+import { defined, listeningTime, virtualClock } from "../kernel/index.ts";
+import { kindsWith } from "./kinds.ts";
 
 const worlds: WorkWorld[] = [];
 afterEach(async () => {
@@ -116,7 +117,7 @@ describe("the life of a job", () => {
   });
 
   test("a full queue refuses, and takes jobs again when some have ended", async () => {
-    const w = world({ limits: { mostUnfinished: 3 } });
+    const w = world({ limits: { maxUnfinished: 3 } });
     await w.queue.addAll([selfplay("a"), selfplay("b"), selfplay("c")]);
     await expect(w.queue.add(selfplay("d"))).rejects.toMatchObject({ code: "WORK_QUEUE_FULL", retryable: true });
     await w.queue.complete((await w.claimOne())!, EVIDENCE);
@@ -154,6 +155,68 @@ describe("evidence", () => {
     expect(stateOf(w, lease.work_id)).toBe("claimed");
     await w.queue.complete(lease, EVIDENCE);
     expect(w.said("WORK_COMPLETED")).toHaveLength(1);
+  });
+});
+
+test("what is told of a job follows from the event that told of its coming, whoever speaks", async () => {
+  const w = world();
+  const cause = await w.router.publish("PIPELINE_STAGE_ENTERED", {
+    config_key: "hex8_2p",
+    pipeline_stage: "selfplay",
+    iteration: 1,
+    attempts: 1,
+  });
+  await w.queue.add(selfplay("hex8"), cause);
+  const lease = (await w.claimOne())!;
+  await w.queue.start(lease);
+  await w.queue.complete(lease, EVIDENCE);
+  const all = w.router.history({ fromJournal: true, limit: 100 });
+  const queued = all.find(({ eventType }) => eventType === "WORK_QUEUED")!;
+  expect(all.filter(({ traceId }) => traceId !== cause.traceId).map(({ eventType }) => eventType)).toEqual([]);
+  expect(queued.parentEventId).toBe(cause.eventId);
+  for (const event of all)
+    if (event.eventId !== cause.eventId && event.eventId !== queued.eventId)
+      expect([event.eventType, event.parentEventId]).toEqual([event.eventType, queued.eventId]);
+});
+
+describe("a result that cannot be", () => {
+  const GAMES = Number.MAX_SAFE_INTEGER;
+  const asked = (work_type: string, parameters: object) => ({
+    work_type,
+    config_key: "hex8_2p",
+    payload: { parameters },
+  });
+  test.each([
+    ["more games than were asked for", asked("selfplay", { games: 20 }), { counts: { games: 21 } }],
+    ["more games than anybody plays", asked("selfplay", {}), { counts: { games: GAMES } }],
+    ["more rows than games have", asked("selfplay", { games: 1 }), { counts: { games: 1, rows: 100_001 } }],
+    ["more checks than were asked for", asked("validation", { games: 20 }), { counts: { games: GAMES } }],
+    ["more games than blocks have", asked("evaluation", { blocks: 5 }), { counts: { games: 21 } }],
+    ["endless steps", asked("training", {}), { counts: { steps: GAMES } }],
+    ["a loss beyond all", asked("training", {}), { counts: {}, summary: { loss: 1e300 } }],
+    [
+      "a file larger than any disk",
+      asked("training", {}),
+      { outputs: [{ ...EVIDENCE.outputs[0]!, bytes: Number.MAX_SAFE_INTEGER }], counts: {} },
+    ],
+  ])("%s is refused with a code of its own, and its holder keeps the job", async (_what, job, evidence) => {
+    const w = world({ kinds: kindsWith([]) as never });
+    await w.queue.add(job as never);
+    const lease = (await w.claimOne())!;
+    const refused = w.queue.complete(lease, { ...EVIDENCE, ...evidence });
+    await expect(refused).rejects.toMatchObject({ code: "WORK_EVIDENCE_IMPLAUSIBLE" });
+    expect(stateOf(w, lease.work_id)).toBe("claimed");
+    const { games = 1, blocks = games } = job.payload.parameters as { games?: number; blocks?: number };
+    await w.queue.complete(lease, { ...EVIDENCE, counts: { games: blocks, rows: 1_000 } });
+    expect(stateOf(w, lease.work_id)).toBe("completed");
+  });
+
+  test("in a beat is left out: what is kept are numbers that can be true", async () => {
+    const w = world();
+    await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    await w.queue.heartbeat(lease, { metrics: { loss: 0.5, epoch: 1e300 } });
+    expect(w.queue.show(lease.work_id)?.metrics).toEqual({ loss: 0.5 });
   });
 });
 
@@ -229,8 +292,88 @@ describe("leases", () => {
     expect(w.said("WORK_RETRY")).toHaveLength(1);
   });
 
+  test.each([3_600_000, -3_600_000])(
+    "a wall clock that is set by %i ms ends no lease, and delays the end of none",
+    async (ms) => {
+      const w = world({ lease: { silentMs: MINUTE } });
+      await w.queue.add(selfplay("hex8", { timeout_seconds: 300 }));
+      const lease = (await w.claimOne())!;
+      await w.queue.start(lease);
+      w.clock.setWall(ms);
+      expect(await w.queue.reap()).toMatchObject({ silent: 0, expired: 0 });
+      expect((await w.queue.heartbeat(lease)).expires_at).toBe(w.clock.now() + 300_000);
+      await w.pass(MINUTE * 0.9);
+      expect(await w.queue.reap()).toMatchObject({ silent: 0, expired: 0 });
+      await w.pass(MINUTE * 0.2);
+      expect(await w.queue.reap()).toMatchObject({ silent: 1, expired: 0 });
+    },
+  );
+
+  test("an attempt lasts as long as it may, whatever is done to the wall clock", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    await w.queue.add(selfplay("hex8", { timeout_seconds: 90 }));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    w.clock.setWall(-3_600_000);
+    await w.pass(50_000);
+    await w.queue.heartbeat(lease);
+    w.clock.setWall(2 * 3_600_000);
+    await w.pass(39_000);
+    expect(await w.queue.reap()).toMatchObject({ silent: 0, expired: 0 });
+    await w.pass(2_000);
+    expect(await w.queue.reap()).toMatchObject({ silent: 0, expired: 1 });
+  });
+
+  test("time in which the process stood still ends no lease and takes nothing of the attempt's time", async () => {
+    const clock = virtualClock();
+    const { listened, stop } = listeningTime(clock);
+    onTestFinished(stop);
+    // As the clock of a process has it: with fractions.
+    const w = world({ lease: { silentMs: MINUTE }, listened: () => listened() * 1.000_001, clock });
+    await w.queue.add(selfplay("hex8", { timeout_seconds: 120 }));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    await w.pass(30_000);
+    clock.standStill(10 * MINUTE);
+    expect(await w.queue.reap()).toMatchObject({ silent: 0, expired: 0 });
+    const { expires_at } = await w.queue.heartbeat(lease);
+    expect(expires_at - clock.now()).toBeGreaterThan(85_000);
+    await w.pass(MINUTE);
+    expect(await w.queue.reap()).toMatchObject({ silent: 1 });
+  });
+
+  test("after a start of the process every holder has its whole silence, and what was left of its time", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    const { work_id } = await w.queue.add(selfplay("hex8", { timeout_seconds: 300 }));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    await w.pass(10 * MINUTE);
+    const next = w.open();
+    expect(await next.reap()).toMatchObject({ silent: 0, expired: 0 });
+    await w.pass(MINUTE * 0.9);
+    expect(await next.reap()).toMatchObject({ silent: 0, expired: 0 });
+    await next.heartbeat(lease);
+    expect(await next.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(next.show(work_id)).toMatchObject({ state: "completed", attempts: 1 });
+  });
+
+  test("a job whose time ran out while nobody was there to hear of its end still has a silence to tell it", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    const { work_id } = await w.queue.add(selfplay("hex8", { timeout_seconds: 70 }));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    await w.pass(50_000);
+    await w.queue.heartbeat(lease);
+    await w.pass(10 * MINUTE);
+    const next = w.open();
+    expect(await next.reap()).toMatchObject({ silent: 0, expired: 0 });
+    await w.pass(MINUTE + 1);
+    expect(await next.reap()).toMatchObject({ expired: 1 });
+    expect(next.show(work_id)).toMatchObject({ state: "delayed" });
+  });
+
   test("shutting down gives jobs back unspent, but not for ever", async () => {
-    const w = world({ limits: { mostReturns: 2 } });
+    const w = world({ limits: { maxReturns: 2 } });
     const { work_id } = await w.queue.add(selfplay("hex8", { max_attempts: 2 }));
     const rounds: unknown[] = [];
     for (let round = 0; round < 4; round += 1) {
@@ -251,9 +394,41 @@ describe("leases", () => {
   });
 });
 
+describe("a result whose files are not in the store", () => {
+  test("does not count and costs nothing; brought with its files it counts, once", async () => {
+    const stored = new Set<string>();
+    const w = world({ isStored: async (sha256) => stored.has(sha256) });
+    const { work_id } = await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    const missing = { code: "RESULT_FILE_MISSING", retryable: true };
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(missing);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "running", attempts: 1 });
+    expect(w.said("WORK_COMPLETED")).toEqual([]);
+    stored.add(EVIDENCE.outputs[0]!.sha256);
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    // What was counted stays so, wherever its file went.
+    stored.clear();
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: true });
+    expect(w.said("WORK_COMPLETED")).toHaveLength(1);
+  });
+
+  test("is one of many: the others count", async () => {
+    const w = world({ isStored: async (sha256) => sha256 === EVIDENCE.outputs[0]!.sha256 });
+    await w.queue.addAll([selfplay("a"), selfplay("b")]);
+    const [one, two] = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    const ghost = { ...EVIDENCE, outputs: [{ name: "g", sha256: "cd".repeat(32), bytes: 9 }] };
+    const answers = await w.queue.completeAll([
+      { ref: one!, evidence: ghost },
+      { ref: two!, evidence: EVIDENCE },
+    ]);
+    expect(answers).toMatchObject([{ ok: false, error: { code: "RESULT_FILE_MISSING" } }, { ok: true }]);
+  });
+});
+
 describe("a claim that is said again", () => {
   const again = (w: WorkWorld, node_id: string, claim_id?: string, most = 1) =>
-    w.queue.claim({ node_id, most, offer: PLENTY, ...(claim_id === undefined ? {} : { claim_id }) });
+    w.queue.claim({ node_id, most, offer: PLENTY, ...defined({ claim_id }) });
   const ids = (leases: readonly { work_id: string }[]) => leases.map(({ work_id }) => work_id);
 
   test("gets what it got, and the holder counts as heard", async () => {
@@ -262,7 +437,7 @@ describe("a claim that is said again", () => {
     const first = await again(w, "a", "one", 2);
     await w.pass(MINUTE * 0.9);
     const second = await again(w, "a", "one", 2);
-    expect(second).toEqual(first.map((lease) => ({ ...lease, beat_by: lease.beat_by + 54 })));
+    expect(second).toEqual(first.map((lease) => ({ ...lease, beat_by: lease.beat_by + 54_000 })));
     await w.pass(MINUTE * 0.9);
     expect(await w.queue.reap()).toMatchObject({ silent: 0 });
     expect(w.said("WORK_CLAIMED")).toHaveLength(2);
@@ -358,7 +533,7 @@ describe("a result that comes after its lease lapsed", () => {
   });
 
   test("counts when its node was taken for dead", async () => {
-    const w = world({ limits: { mostReturns: 0 } });
+    const w = world({ limits: { maxReturns: 0 } });
     const ids = (await w.queue.addAll([selfplay("a", { max_attempts: 1 }), selfplay("b", { max_attempts: 2 })])).map(
       ({ work_id }) => work_id,
     );
@@ -412,11 +587,47 @@ describe("a result that comes after its lease lapsed", () => {
       { ...lease, fence: 2 },
     ])
       await expect(w.queue.complete(ref, EVIDENCE)).rejects.toMatchObject(stale);
-    // Nothing but a result: who is not heard holds nothing.
-    await expect(w.queue.heartbeat(lease)).rejects.toMatchObject(stale);
-    await expect(w.queue.start(lease)).rejects.toMatchObject(stale);
+    // Nothing but a result or a sign of life: who is not heard ends nothing.
     await expect(w.queue.fail(lease, { class: "retryable", error: "x" })).rejects.toMatchObject(stale);
     await expect(w.queue.release(lease, "x")).rejects.toMatchObject(stale);
+  });
+
+  test("its holder has it again when it is heard, with what it had left, while nobody has claimed the job", async () => {
+    const { w, work_id, lease } = await silent({ timeout_seconds: 300 });
+    const { expires_at, stop } = await w.queue.heartbeat(lease, { progress: 0.5 });
+    expect([expires_at - w.clock.now(), stop]).toEqual([300_000, null]);
+    expect(w.queue.show(work_id)).toMatchObject({
+      state: "running",
+      attempts: 1,
+      fence: 1,
+      progress: 0.5,
+      failure: null,
+    });
+    await w.pass(10 * MINUTE);
+    await w.queue.claim({ node_id: "b", most: 1, offer: PLENTY, kinds: ["training"] });
+    expect(stateOf(w, work_id)).toBe("running");
+    expect(await w.queue.reap()).toMatchObject({ expired: 1 });
+    await expect(w.queue.heartbeat(lease)).rejects.toMatchObject(stale);
+    expect(w.said("TASK_SPAWNED")).toHaveLength(2);
+  });
+
+  test("one that shall stop does not have it again", async () => {
+    const w = world({ lease: { silentMs: MINUTE } });
+    const { work_id } = await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne("a"))!;
+    await w.queue.preempt(work_id, { reason: "room" });
+    await w.pass(2 * MINUTE);
+    await w.queue.reap();
+    await expect(w.queue.heartbeat(lease)).rejects.toMatchObject(stale);
+    expect(stateOf(w, work_id)).toBe("pending");
+  });
+
+  test("one whose silence was the end of its job works on, and its result counts", async () => {
+    const { w, work_id, lease } = await silent({ max_attempts: 1 });
+    expect(await w.queue.heartbeat(lease)).toMatchObject({ stop: null });
+    expect(stateOf(w, work_id)).toBe("failed");
+    await w.queue.complete(lease, EVIDENCE);
+    expect(stateOf(w, work_id)).toBe("completed");
   });
 
   test("is refused once somebody else has or had the job", async () => {
@@ -465,7 +676,7 @@ describe("a result that comes after its lease lapsed", () => {
   test("is refused after the deadline has ended the job", async () => {
     const { w, work_id, lease } = await silent({ deadline: 1_000_000_000_000 });
     const { deadline } = w.queue.show(work_id)!;
-    await w.pass(deadline! * 1_000 - w.clock.now() + 1);
+    await w.pass(deadline! - w.clock.now() + 1);
     await w.queue.reap();
     await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
     expect(w.queue.show(work_id)).toMatchObject({ state: "failed", failure: { error_code: "JOB_TOO_LATE" } });
@@ -496,6 +707,15 @@ describe("a result that comes after its lease lapsed", () => {
 });
 
 describe("failures", () => {
+  test("a clock that is set back does not make the pause before the next try longer", async () => {
+    const w = world();
+    await w.queue.add(selfplay("hex8"));
+    await w.queue.fail((await w.claimOne())!, { class: "resource", error: "no memory" });
+    expect(await w.claimOne()).toBeUndefined();
+    w.clock.setWall(-3_600_000);
+    expect(await w.claimOne()).toMatchObject({ attempts: 2 });
+  });
+
   const failing = async (failure: Parameters<WorkWorld["queue"]["fail"]>[1]) => {
     const w = world();
     const { work_id } = await w.queue.add(selfplay("hex8", { max_attempts: 2 }));
@@ -528,7 +748,7 @@ describe("failures", () => {
   test("a shortage waits longer than a hiccup", async () => {
     const hiccup = await failing({ class: "retryable", error: "x" });
     const shortage = await failing({ class: "resource", error: "out of memory" });
-    const wait = ({ w, after }: typeof hiccup) => after.retry_at! - w.clock.now() / 1_000;
+    const wait = ({ w, after }: typeof hiccup) => (after.retry_at! - w.clock.now()) / 1_000;
     expect(wait(shortage)).toBeGreaterThan(3 * wait(hiccup));
   });
 
@@ -560,13 +780,20 @@ describe("failures", () => {
     await w.queue.addAll([selfplay("hex8", { deadline }), selfplay("hex8", { deadline })]);
     const lease = (await w.claimOne())!;
     await w.queue.start(lease);
-    expect(lease.expires_at).toBe(deadline);
+    expect(lease.expires_at).toBe(deadline * 1_000);
     await w.pass(61_000);
     expect(await w.queue.reap()).toMatchObject({ expired: 1, lapsed: 1 });
     expect(w.queue.list().map(({ state, failure }) => [state, failure?.error_code])).toEqual([
       ["failed", "JOB_TOO_LATE"],
       ["failed", "JOB_TOO_LATE"],
     ]);
+    const error = "its deadline passed before it was done";
+    const late = { error, error_code: "JOB_TOO_LATE", work_type: "selfplay", config_key: "hex8_2p" };
+    expect(w.said("WORK_FAILED").map(({ payload }) => payload)).toEqual([
+      { ...late, work_id: lease.work_id, attempts: 1, node_id: "a", duration_seconds: 61 },
+      { ...late, work_id: w.queue.list()[1]!.work_id },
+    ]);
+    expect(w.said("TASK_FAILED")).toMatchObject([{ payload: { error, error_code: "JOB_TOO_LATE", retryable: false } }]);
     await expect(w.queue.retry(lease.work_id, { reason: "" })).rejects.toMatchObject({ code: "JOB_TOO_LATE" });
   });
 });
@@ -629,6 +856,7 @@ describe("cancelling and making room", () => {
       ["critical", 0],
       ["high", 0],
     ]);
+    await w.queue.claim({ node_id: "b", most: 3, offer: PLENTY });
     await expect(w.queue.heartbeat(one!)).rejects.toMatchObject({ code: "STALE_LEASE" });
   });
 });
@@ -699,7 +927,7 @@ describe("who gets what", () => {
           node_id,
           most: 9,
           offer: { cpu: 8, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [], ...offer },
-          ...(kinds === undefined ? {} : { kinds }),
+          ...defined({ kinds }),
         })
       ).map(({ work_id }) => work_id);
     expect(await claim("a", {}, ["training"])).toEqual([]);
@@ -773,7 +1001,7 @@ describe("memory", () => {
   });
 
   test("of too many finished jobs the oldest go first, completed ones before failures", async () => {
-    const w = world({ limits: { mostFinished: 2 } });
+    const w = world({ limits: { maxFinished: 2 } });
     await w.queue.addAll(Array.from({ length: 5 }, () => selfplay("a")));
     const leases = await w.queue.claim({ node_id: "a", most: 4, offer: PLENTY });
     await w.queue.fail(leases[0]!, { class: "bad_input", error: "x" });
@@ -797,7 +1025,7 @@ describe("memory", () => {
   });
 
   test("lanes that nobody uses are forgotten, and their jobs are found all the same when they come again", async () => {
-    const w = world({ limits: { mostLanes: 4, keepCompletedMs: 0 } });
+    const w = world({ limits: { maxLanes: 4, keepCompletedMs: 0 } });
     for (const config of ["a", "b", "c"]) {
       await w.queue.add(selfplay(config));
       await w.queue.complete((await w.claimOne())!, EVIDENCE);

@@ -1,5 +1,5 @@
 import type { EventName } from "../events/index.ts";
-import { type Clock, isOperatingError, type Json, type OperatingError, type Random } from "../kernel/index.ts";
+import { type Clock, defined, isOperatingError, type Json, type OperatingError, type Random } from "../kernel/index.ts";
 import type { AnyEvent, EventRouter, Store, WriteSet } from "../router/index.ts";
 import { type AddedJob, addJobs } from "./add.ts";
 import { ClaimLines, type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
@@ -7,7 +7,8 @@ import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
 import { type JobSpecInput, type LeaseRef, notFound, seqOf, workIdOf } from "./job.ts";
 import type { EvidenceInput, WorkKinds } from "./kinds.ts";
-import { createLaneBook } from "./lane-book.ts";
+import { createKnownWorkers, type KnownWorkers } from "./known-workers.ts";
+import { createLanes } from "./lanes.ts";
 import {
   type AfterFailure,
   type BeatAnswer,
@@ -18,14 +19,23 @@ import {
   releaseJob,
   startJob,
 } from "./lease.ts";
-import { type LeasePolicy, leasePolicyDefaults, type WorkLimits, workLimitDefaults } from "./limits.ts";
+import { type HeldLease, LeaseTimes } from "./lease-times.ts";
+import { type WorkLimits, workLimitDefaults } from "./limits.ts";
 import { whyNotThere } from "./needs.ts";
 import { type NodeFigures, nodeFigures } from "./node-figures.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { type Candidate, type Placement, waitsFor, whyNotOn } from "./placement.ts";
 import { KnownRows, Plan } from "./plan.ts";
-import type { WaitingJob } from "./preemption.ts";
+import type { NodePolicy, NodeVerdict, QueueState } from "./queue-state.ts";
+import { type Reaped, reap } from "./reap.ts";
+import { type LeasePolicy, leasePolicyDefaults } from "./settings.ts";
+import { isHeld, type JobState } from "./states.ts";
+import { forgetLanes, forgetWork, isDue, promoteDue } from "./tables.ts";
+import type { WaitingJob } from "./units/job-scheduler/decide.ts";
+import { type UntakenJob, whyUntaken } from "./untaken.ts";
+import type { AgeingPolicy } from "./urgency.ts";
 import {
+  findJobs,
   fronts,
   type HeldJob,
   heldJobs,
@@ -38,12 +48,7 @@ import {
   queueCounts,
   queueLoad,
   showJob,
-} from "./queries.ts";
-import type { NodePolicy, NodeVerdict, QueueParts } from "./queue-parts.ts";
-import { type Reaped, reap } from "./reap.ts";
-import type { JobState } from "./states.ts";
-import { forgetLanes, forgetWork, promoteDue } from "./store-module.ts";
-import type { AgeingPolicy } from "./urgency.ts";
+} from "./views.ts";
 
 export const WORK_STORE = "work_store";
 
@@ -51,9 +56,13 @@ export interface WorkQueueOptions<K extends string> {
   readonly router: Pick<EventRouter, "transact">;
   readonly store: Store;
   readonly clock: Clock;
+  /** Milliseconds in which this process listened: leases are judged by them. The clock's own unless said. */
+  readonly listened?: () => number;
   readonly random: Random;
   /** The kinds that somebody here can do; others are refused. */
   readonly kinds: WorkKinds<K>;
+  /** Whether a file is in the store, whole; a result counts only with its files. Not asked unless given. */
+  readonly isStored?: (sha256: string) => Promise<boolean>;
   readonly limits?: Partial<WorkLimits>;
   readonly lease?: Partial<LeasePolicy>;
   readonly ageing?: AgeingPolicy;
@@ -75,8 +84,8 @@ export interface JoinedContext {
 }
 
 const REAP_AT_ONCE = 500;
-const MOST_KNOWN = 50_000;
-const MOST_IN_BATCH = 10_000;
+const MAX_KNOWN = 50_000;
+const MAX_IN_BATCH = 10_000;
 
 /** Refusals concern one of them alone; anything else is a fault of the whole. */
 const each = <A, T>(all: readonly A[], run: (one: A) => T): Answer<T>[] =>
@@ -89,6 +98,15 @@ const each = <A, T>(all: readonly A[], run: (one: A) => T): Answer<T>[] =>
     }
   });
 
+/** Of the files that results name those that are not in the store. */
+async function missingOf(
+  named: ReadonlySet<string>,
+  isStored: (sha256: string) => Promise<boolean>,
+): Promise<ReadonlySet<string>> {
+  const found = await Promise.all([...named].map(async (sha256) => ((await isStored(sha256)) ? [] : [sha256])));
+  return new Set(found.flat());
+}
+
 const only = <T>([answer]: readonly Answer<T>[]): T => {
   if (answer!.ok) return answer!.value;
   throw answer!.error;
@@ -100,11 +118,14 @@ const only = <T>([answer]: readonly Answer<T>[]): T => {
  * callers never wait for one another, and nothing is ever decided on what was not so.
  */
 export class WorkQueue<K extends string = string> {
+  /** Who is there to do work. */
+  readonly workers: KnownWorkers;
   readonly #router: Pick<EventRouter, "transact">;
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #parts: QueueParts;
+  readonly #parts: QueueState;
   readonly #known: KnownRows;
+  readonly #isStored: ((sha256: string) => Promise<boolean>) | undefined;
   /** Whether any job may wait for another one: known before that job is on disk, so that no completion overlooks it. */
   #dependencies = false;
   readonly #listeners = new Set<() => void>();
@@ -114,26 +135,31 @@ export class WorkQueue<K extends string = string> {
     this.#router = router;
     this.#store = store;
     this.#clock = clock;
+    this.#isStored = options.isStored;
+    this.workers = createKnownWorkers(clock);
     const limits = { ...workLimitDefaults, ...options.limits };
-    this.#known = new KnownRows(MOST_KNOWN);
+    this.#known = new KnownRows(MAX_KNOWN);
     this.#dependencies = store.read("SELECT 1 FROM work_dependencies LIMIT 1").length > 0;
-    const [numbers] = store.read<{ newest: number | null; unfinished: number }>(
-      `SELECT (SELECT max(seq) FROM work_jobs) AS newest, (SELECT count(*) FROM work_jobs WHERE state IN
+    const [numbers] = store.read<{ newest: number | null; unfinished: number | null }>(
+      `SELECT (SELECT max(seq) FROM work_jobs) AS newest, (SELECT sum(jobs) FROM work_counts WHERE state IN
          ('blocked', 'delayed', 'pending', 'claimed', 'running')) AS unfinished`,
     );
+    const lease = { ...leasePolicyDefaults, ...options.lease };
     this.#parts = {
       kinds: options.kinds,
       limits,
-      lease: { ...leasePolicyDefaults, ...options.lease },
+      lease,
       ageing: options.ageing ?? { stepMs: 4 * 3_600_000 },
       shares: { ...sharePolicyDefaults, ...options.shares },
       nodePolicy: options.nodePolicy ?? (() => ({ accepts: true })),
-      lanes: createLaneBook(store, limits.mostLanes),
+      lanes: createLanes(store, limits.maxLanes),
+      times: new LeaseTimes(options.listened ?? (() => clock.monotonic()), lease.silentMs),
       random: options.random,
       deficits: new Map(),
       nextSeq: (numbers?.newest ?? 0) + 1,
       unfinished: numbers?.unfinished ?? 0,
     };
+    this.#adoptHeld();
   }
 
   /** Adds one job, if it is sound and there is room. */
@@ -153,16 +179,17 @@ export class WorkQueue<K extends string = string> {
 
   /** The same for many, in one commit; each is answered by itself. */
   async claimAll(requests: readonly ClaimRequest[]): Promise<Answer<Lease[]>[]> {
+    for (const request of requests) this.workers.asked(request);
     const at = this.#clock.now();
-    const [due] = this.#store.read("SELECT 1 FROM work_jobs WHERE state = 'delayed' AND not_before <= ? LIMIT 1", at);
+    const [due] = this.#store.read(`SELECT 1 FROM work_jobs WHERE ${isDue} LIMIT 1`, at);
     if (due !== undefined) {
-      await this.#store.commit([promoteDue({ at, most: this.#parts.limits.mostInCall })]);
+      await this.#store.commit([promoteDue({ at, max: this.#parts.limits.maxInCall })]);
       this.#parts.lanes.lookEverywhere();
       this.#tell();
     }
-    const most = requests.reduce((sum, request) => sum + request.most, 0);
+    const max = requests.reduce((sum, request) => sum + request.most, 0);
     return this.#change((plan) => {
-      const lines = new ClaimLines(this.#parts, plan, Math.min(most, this.#parts.limits.mostInCall));
+      const lines = new ClaimLines(this.#parts, plan, Math.min(max, this.#parts.limits.maxInCall));
       return each(requests, (request) => claimJobs(this.#parts, plan, request, lines));
     });
   }
@@ -173,10 +200,11 @@ export class WorkQueue<K extends string = string> {
 
   /** A sign of life, with how far it is; what it shall do comes back. */
   async heartbeat(ref: LeaseRef, progress?: Progress): Promise<BeatAnswer> {
-    return only(await this.heartbeatAll([{ ref, ...(progress === undefined ? {} : { progress }) }]));
+    return only(await this.heartbeatAll([{ ref, ...defined({ progress }) }]));
   }
 
-  heartbeatAll(beats: readonly { ref: LeaseRef; progress?: Progress }[]): Promise<Answer<BeatAnswer>[]> {
+  heartbeatAll(beats: readonly { ref: LeaseRef; progress?: Progress | undefined }[]): Promise<Answer<BeatAnswer>[]> {
+    for (const { ref } of beats) this.workers.heard(ref.node_id);
     return this.#change((plan) => each(beats, ({ ref, progress }) => beatJob(this.#parts, plan, ref, progress)));
   }
 
@@ -185,7 +213,12 @@ export class WorkQueue<K extends string = string> {
   }
 
   completeAll(all: readonly { ref: LeaseRef; evidence: EvidenceInput }[]): Promise<Answer<{ repeated: boolean }>[]> {
-    return this.#change((plan) => each(all, ({ ref, evidence }) => completeJob(this.#parts, plan, ref, evidence)));
+    const decide = (missing: ReadonlySet<string>) =>
+      this.#change((plan) => each(all, ({ ref, evidence }) => completeJob(this.#parts, plan, ref, evidence, missing)));
+    const isStored = this.#isStored;
+    if (isStored === undefined) return decide(new Set());
+    const named = all.flatMap(({ evidence: { outputs = [] } }) => outputs.map(({ sha256 }) => sha256));
+    return missingOf(new Set(named), isStored).then(decide);
   }
 
   fail(ref: LeaseRef, failure: WorkFailure): Promise<AfterFailure> {
@@ -211,7 +244,7 @@ export class WorkQueue<K extends string = string> {
     for (;;) {
       const some = await this.#ending((plan) => evictNode(this.#parts, plan, nodeId, reason));
       moved.push(...some.moved);
-      if (some.moved.length < this.#parts.limits.mostInCall) return { moved };
+      if (some.moved.length < this.#parts.limits.maxInCall) return { moved };
     }
   }
 
@@ -234,26 +267,27 @@ export class WorkQueue<K extends string = string> {
   async forget(): Promise<{ forgotten: number }> {
     const { limits, lanes } = this.#parts;
     const now = this.#clock.now();
-    const most = 1_000;
+    const max = 1_000;
     let forgotten = 0;
     for (;;) {
       const [done] = await this.#store.commit([
         forgetWork({
           completedBefore: now - limits.keepCompletedMs,
           failedBefore: now - limits.keepFailedMs,
-          mostFinished: limits.mostFinished,
-          most,
+          maxFinished: limits.maxFinished,
+          max,
         }),
       ]);
       forgotten += done.forgotten;
-      if (done.forgotten < most) break;
+      if (done.forgotten < max) break;
     }
-    if (lanes.size > limits.mostLanes / 2) {
+    if (lanes.size > limits.maxLanes / 2) {
       await this.#store.commit([forgetLanes({})]);
       lanes.reload();
     }
-    // A line that was overlooked, for whatever reason, is found from here on.
+    // A line or a lease that was overlooked, for whatever reason, is found from here on.
     lanes.lookEverywhere();
+    this.#adoptHeld();
     return { forgotten };
   }
 
@@ -265,11 +299,11 @@ export class WorkQueue<K extends string = string> {
     return {
       addAll: (specs) => {
         const plan = new Plan(this.#store, this.#parts.lanes, undefined, this.#clock.now());
-        const added = addJobs(this.#parts, plan, specs, MOST_IN_BATCH);
+        const added = addJobs(this.#parts, plan, specs, MAX_IN_BATCH);
         this.#dependencies ||= plan.waits;
+        plan.emitAll(({ eventType, payload }) => context.emit[eventType]!(payload as never));
         const operation = plan.operation(this.#dependencies);
         if (operation !== undefined) context.rows.apply(operation);
-        for (const { eventType, payload } of plan.said) context.emit[eventType]!(payload as never);
         context.afterCommit(() => {
           this.#parts.unfinished += plan.unfinished;
           this.#settled(plan);
@@ -290,11 +324,11 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** How many jobs wait to be claimed, or their time has come; no more than `most` are counted. */
-  claimable(most: number): number {
-    const pending = this.#store.read("SELECT 1 FROM work_jobs WHERE state = 'pending' LIMIT ?", most).length;
-    if (pending >= most) return pending;
-    const due = "SELECT 1 FROM work_jobs WHERE state = 'delayed' AND not_before <= ? LIMIT ?";
-    return pending + this.#store.read(due, this.#clock.now(), most - pending).length;
+  claimable(max: number): number {
+    const pending = this.#store.read("SELECT 1 FROM work_jobs WHERE state = 'pending' LIMIT ?", max).length;
+    if (pending >= max) return pending;
+    const due = `SELECT 1 FROM work_jobs WHERE ${isDue} LIMIT ?2`;
+    return pending + this.#store.read(due, this.#clock.now(), max - pending).length;
   }
 
   show(workId: string): JobView | undefined {
@@ -310,14 +344,19 @@ export class WorkQueue<K extends string = string> {
     return listJobs(this.#store, filter);
   }
 
+  /** The same on another thread, for filters that may have to go through all jobs. */
+  find(filter: JobFilter, signal?: AbortSignal): Promise<JobView[]> {
+    return findJobs(this.#store, filter, signal);
+  }
+
   held(nodeId?: string): HeldJob[] {
     return heldJobs(this.#store, nodeId);
   }
 
   /** The first few of each line that wait and are at least so urgent. */
-  urgent(level: number, most: number): WaitingJob[] {
+  urgent(level: number, max: number): WaitingJob[] {
     const now = this.#clock.now();
-    return fronts(this.#store, this.#parts.lanes, level, most).map(({ seq, lane, urgency, ready_at }) => {
+    return fronts(this.#store, this.#parts.lanes, level, max).map(({ seq, lane, urgency, ready_at }) => {
       const line = this.#parts.lanes.get(lane);
       return {
         work_id: workIdOf(seq),
@@ -325,6 +364,24 @@ export class WorkQueue<K extends string = string> {
         waitedMs: now - ready_at,
         fits: (nodeId) => whyNotThere(line, nodeId, undefined) === undefined,
       };
+    });
+  }
+
+  /** Jobs at the fronts of their lines that nobody who is there may have, with the reason. */
+  untaken(): UntakenJob[] {
+    const { lanes, nodePolicy } = this.#parts;
+    const now = this.#clock.now();
+    const busy = new Set(this.held().map(({ node_id }) => node_id));
+    const workers = this.workers.list().map((worker) => ({
+      ...worker,
+      verdict: nodePolicy(worker.node_id, now),
+      isIdle: !busy.has(worker.node_id),
+    }));
+    return fronts(this.#store, lanes, 0, 1).flatMap(({ seq, lane, ready_at }) => {
+      const line = lanes.get(lane);
+      const reason = whyUntaken(line, workers);
+      if (reason === undefined) return [];
+      return [{ work_id: workIdOf(seq), work_type: line.workType, waitedMs: now - ready_at, reason }];
     });
   }
 
@@ -369,8 +426,8 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** What a node has done lately, and how fast beside the others. */
-  figures(nodeId: string): NodeFigures {
-    return nodeFigures(this.#store, nodeId, this.#clock.now());
+  figures(nodeId: string, signal?: AbortSignal): Promise<NodeFigures> {
+    return nodeFigures(this.#store, nodeId, this.#clock.now(), signal);
   }
 
   load(): QueueLoad {
@@ -411,18 +468,18 @@ export class WorkQueue<K extends string = string> {
     const how = {
       source: WORK_STORE,
       validation: "strict",
-      ...(cause === undefined ? {} : { parent: cause }),
+      ...defined({ parent: cause }),
     } as const;
     try {
       await this.#router.transact(how, ({ rows, emit }) => {
         withdraw();
         const next = new Plan(this.#store, this.#parts.lanes, this.#known, this.#clock.now());
         [answer] = each([undefined], () => decide(next));
+        if (answer!.ok) next.emitAll(({ eventType, payload }, cause) => emit(eventType, payload, cause));
         // A refusal is an answer too: it waits until what it was decided on is on disk.
         const operation = answer!.ok ? next.operation(this.#dependencies) : next.refusal();
         if (operation !== undefined) rows.apply(operation);
         if (!answer!.ok) return;
-        for (const { eventType, payload } of next.said) emit(eventType, payload);
         this.#dependencies ||= next.waits;
         this.#known.enter(next);
         this.#parts.unfinished += next.unfinished;
@@ -438,11 +495,22 @@ export class WorkQueue<K extends string = string> {
 
   /** A plan is on disk: claims find what it has made claimable. */
   #settled(plan: Plan): void {
-    const { lanes } = this.#parts;
+    const { lanes, times } = this.#parts;
     this.#known.settle(plan);
+    for (const row of plan.rows())
+      if (!isHeld(row.state) && !isHeld(this.#known.row(row.seq)?.state ?? "completed")) times.forget(row.seq);
     for (const { lane, level } of plan.waiting) lanes.filled(lane, level);
     if (plan.completes && this.#dependencies) lanes.lookEverywhere();
     if (plan.waiting.length > 0 || (plan.completes && this.#dependencies)) this.#tell();
+  }
+
+  /** Every held job has a clock here, whoever gave its lease. */
+  #adoptHeld(): void {
+    const held = this.#store.read<HeldLease>(
+      `SELECT seq, fence, beat_by, expires_at, stop_by FROM work_jobs INDEXED BY work_held
+       WHERE state IN ('claimed', 'running')`,
+    );
+    for (const lease of held) this.#parts.times.adopt(lease);
   }
 
   #tell(): void {

@@ -6,27 +6,24 @@
  */
 import { pathToFileURL } from "node:url";
 import { pick, seededRandom } from "../../src/kernel/index.ts";
+import { isOver } from "../../src/workloads/arena/games/game.ts";
 import {
   CONFIG_KEYS,
   createGame,
-  createNetwork,
-  createSearch,
-  createTrainer,
   DEFAULT_CONFIG_KEY,
-  DEFAULT_SEARCH,
-  DEFAULT_SELF_PLAY,
-  DEFAULT_TRAINER,
   decodeNpz,
   decodeSamples,
   encodeNpz,
   encodeSamples,
   type Game,
-  isOver,
-  networkEvaluator,
-  type Samples,
-  selfPlay,
-  shapeOf,
 } from "../../src/workloads/arena/index.ts";
+import { shapeOf } from "../../src/workloads/arena/net/layout.ts";
+import { createNetwork } from "../../src/workloads/arena/net/network.ts";
+import type { Samples } from "../../src/workloads/arena/net/samples.ts";
+import { createTrainer, DEFAULT_TRAINER } from "../../src/workloads/arena/net/trainer.ts";
+import { DEFAULT_SELF_PLAY, selfPlay } from "../../src/workloads/arena/play/self-play.ts";
+import { networkEvaluator } from "../../src/workloads/arena/search/evaluator.ts";
+import { createSearch, DEFAULT_SEARCH } from "../../src/workloads/arena/search/puct.ts";
 
 export interface Rate {
   readonly median: number;
@@ -124,7 +121,7 @@ const evaluate = (game: Game, samplePlies: number, windows: number, windowMs: nu
   });
 };
 
-const files = (configKey: string, windows: number, windowMs: number): FilesBench => {
+const files = (configKey: string, games: number, windows: number, windowMs: number): FilesBench => {
   const game = createGame(configKey);
   const network = createNetwork(shapeOf(game), seededRandom(1));
   const search = createSearch(game, networkEvaluator(game, network), { ...DEFAULT_SEARCH, simulations: 8 });
@@ -132,7 +129,7 @@ const files = (configKey: string, windows: number, windowMs: number): FilesBench
     game,
     search,
     DEFAULT_SELF_PLAY,
-    Array.from({ length: 400 }, (_, seed) => seed),
+    Array.from({ length: games }, (_, seed) => seed),
   );
   const rate = (work: () => unknown): Rate =>
     rateOf(windows, windowMs, () => {
@@ -152,12 +149,14 @@ const files = (configKey: string, windows: number, windowMs: number): FilesBench
   };
 };
 
-export async function run(options: { windowMs?: number; windows?: number } = {}): Promise<{
+export const tiny = { windowMs: 5, windows: 1, file_games: 4 };
+
+export async function run(options: { windowMs?: number; windows?: number; file_games?: number } = {}): Promise<{
   readonly prototype: typeof PROTOTYPE;
   readonly games: readonly ArenaBench[];
   readonly files: FilesBench;
 }> {
-  const { windowMs = 600, windows = 3 } = options;
+  const { windowMs = 600, windows = 3, file_games = 400 } = options;
   const games = CONFIG_KEYS.map((configKey): ArenaBench => {
     const game = createGame(configKey);
     const randomly = playRandomly(game, windows, windowMs);
@@ -190,7 +189,7 @@ export async function run(options: { windowMs?: number; windows?: number } = {})
       self_play_simulations: SIMULATIONS,
     };
   });
-  return { prototype: PROTOTYPE, games, files: files(DEFAULT_CONFIG_KEY, windows, windowMs) };
+  return { prototype: PROTOTYPE, games, files: files(DEFAULT_CONFIG_KEY, file_games, windows, windowMs) };
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)

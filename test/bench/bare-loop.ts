@@ -3,16 +3,11 @@
  * strong the result is on a ladder of separate games. The yardstick for the coordinated loop.
  */
 import { pathToFileURL } from "node:url";
-import {
-  bareLoop,
-  createGame,
-  createPool,
-  DEFAULT_CONFIG_KEY,
-  DEFAULT_LOOP,
-  type LoopConfig,
-  type RoundReport,
-  sprtGate,
-} from "../../src/workloads/arena/index.ts";
+import { createGame, DEFAULT_CONFIG_KEY, DEFAULT_LOOP } from "../../src/workloads/arena/index.ts";
+import type { LoopConfig } from "../../src/workloads/arena/play/defaults.ts";
+import { bareLoop, type RoundReport } from "../support/bare-loop/bare-loop.ts";
+import { createPool } from "../support/bare-loop/pool.ts";
+import { sprtGate } from "../support/bare-loop/sprt-gate.ts";
 import { type Climb, climb } from "../support/loop-ladder.ts";
 
 export interface BareLoopOptions {
@@ -39,6 +34,13 @@ export interface BareLoopResult extends Climb {
   readonly training_seconds: number;
   readonly gate_seconds: number;
 }
+
+export const tiny: BareLoopOptions = {
+  seconds: 1,
+  gamesPerRung: 2,
+  baselines: ["mcts-100"],
+  config: { gamesPerRound: 20 },
+};
 
 export async function run(options: BareLoopOptions = {}): Promise<BareLoopResult> {
   const { configKey = DEFAULT_CONFIG_KEY, seconds = 60, workers = 2, gamesPerRung = 100 } = options;

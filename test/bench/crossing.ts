@@ -61,8 +61,8 @@ async function crossing(folder: string, rounds: number) {
   const coordination = await bootstrapCoordination({ settings, log: silentLog() });
   const child = await startFar("consume", folder);
   const client = connect({ dataDir: folder });
-  const publish = (games: number) =>
-    client.publish("NEW_GAMES_AVAILABLE", { config_key: "hex8_2p", node_id: "n", games } as never);
+  const publish = (total_games: number) =>
+    client.publish("NEW_GAMES_AVAILABLE", { config_key: "hex8_2p", node_id: "n", new_games: 1, total_games });
   while (!coordination.router.listSubscribers().NEW_GAMES_AVAILABLE?.includes("bench"))
     await new Promise((resolve) => setTimeout(resolve, 20));
   const samples: number[] = [];
@@ -78,6 +78,8 @@ async function crossing(folder: string, rounds: number) {
   await coordination.shutdown();
   return spread(samples);
 }
+
+export const tiny = { rounds: 20 };
 
 export async function run(options: { rounds?: number } = {}) {
   await using own = owned();

@@ -54,7 +54,7 @@ export async function flatMemory(events: number): Promise<Section> {
 }
 
 /** The cost of a poll that finds nothing, for a session that has acked many events beside one that has just begun. */
-export async function emptyPoll(events: number): Promise<Section> {
+export async function emptyPoll(events: number, polls: number): Promise<Section> {
   return inFolder(async (worn) =>
     inFolder(async (fresh) => {
       const routers = { worn: await durableRouter(worn), fresh: await durableRouter(fresh) };
@@ -83,7 +83,7 @@ export async function emptyPoll(events: number): Promise<Section> {
       });
       const result = await compare(
         [polling("after all of them", session), polling("after none", await routers.fresh.openSession(request))],
-        20_000,
+        polls,
         21,
       );
       for (const router of Object.values(routers)) {

@@ -3,7 +3,9 @@
  * progress every 60 s, and complete and claim in bursts of 20 a second. The coordinator runs in another process, with its
  * journal on disk (synchronous FULL). Every request is signed and every signature checked.
  */
+
 import { spawn } from "node:child_process";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { Agent } from "node:http";
 import { loadavg } from "node:os";
@@ -38,7 +40,9 @@ const CLAIMS_PER_S = 20;
 const JOINS_AT_ONCE = 32;
 /** What fishtest, the fleet server of Stockfish, is measured at with 9,400 workers: medians in ms. */
 const FISHTEST = { beat: 6, update: 7, claim: 15 } as const;
-const EVIDENCE = { outputs: [{ name: "games", sha256: "a".repeat(64), bytes: 4_096 }], counts: { games: 50 } };
+const GAMES = Buffer.alloc(4_096, "g");
+const sha256 = hash("sha256", GAMES);
+const EVIDENCE = { outputs: [{ name: "games", sha256, bytes: GAMES.length }], counts: { games: 50 } };
 
 const spread = (samples: readonly number[]) => {
   const sorted = samples.toSorted((a, b) => a - b);
@@ -204,6 +208,8 @@ class Fleet {
   }
 }
 
+export const tiny: FleetOptions = { workers: 120, seconds: 2 };
+
 export async function run({ workers: count = 1_000, seconds = 30 }: FleetOptions = {}) {
   await using own = owned();
   const coordinator = await startCoordinator(own.folder());
@@ -219,6 +225,8 @@ export async function run({ workers: count = 1_000, seconds = 30 }: FleetOptions
         jobs: Array.from({ length: 1_000 }, (_, n) => ({ work_type: "selfplay", config_key: `hex8_${2 + (n % 3)}p` })),
       }),
     );
+    const headers = { authorization: `Bearer ${at.token}` };
+    await fetch(`http://127.0.0.1:${at.port}/v1/artifacts/${sha256}`, { method: "PUT", headers, body: GAMES });
     const fleet = new Fleet(at, workers, disk.commit);
     await inBatches(count, JOINS_AT_ONCE, (n) => fleet.claim(workers[n]!));
     fleet.samples.clear();
@@ -254,7 +262,7 @@ export async function run({ workers: count = 1_000, seconds = 30 }: FleetOptions
       notes[`${kind} (${requests} requests): p50, p99, most, ms`] = inMs(figure);
     if (fleet.lost.length > 0) notes["first losses"] = fleet.lost.slice(0, 3).join("; ");
     const section: Section = { title: `${count} workers for ${seconds} s`, measured: [], goals, notes };
-    return { bench: "fleet", met: goals.every(({ met }) => met), ok: fleet.lost.length === 0, sections: [section] };
+    return { bench: "fleet", ok: fleet.lost.length === 0, sections: [section] };
   } finally {
     disk.close();
     await coordinator.end();

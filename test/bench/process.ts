@@ -6,6 +6,8 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { owned } from "../support/process.ts";
+import { atMost } from "./support/measure.ts";
+import { printSections, type Section } from "./support/table.ts";
 
 export const about = "exec to ready, SIGTERM to gone, and the cost of an idle main process";
 
@@ -19,6 +21,17 @@ const bareNode = (): Promise<number> => {
     spawn(process.execPath, ["-e", ""]).once("exit", () => resolve(performance.now() - from)),
   );
 };
+
+const READY_GOAL_MS = 1_000;
+const IDLE_GOAL_PERCENT = 1;
+
+export interface ProcessOptions {
+  readonly rounds?: number;
+  readonly idle_seconds?: number;
+  /** Until what a start leaves behind (compiled code, a first look at everything) has settled: it is not the cost of being idle. */
+  readonly settle_seconds?: number;
+}
+export const tiny: ProcessOptions = { rounds: 1, idle_seconds: 0.5, settle_seconds: 0 };
 
 interface Life {
   readonly readyMs: number;
@@ -35,8 +48,10 @@ function costOf(pid: number): { cpuSeconds: number; rssMib: number } {
   return { cpuSeconds: ticks / 100, rssMib: Number(rss) / 1_024 };
 }
 
-export async function run(options: { rounds?: number; idle_seconds?: number } = {}) {
-  const { rounds = 9, idle_seconds = 60 } = options;
+const wait = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+export async function run(options: ProcessOptions = {}): Promise<{ readonly sections: readonly Section[] }> {
+  const { rounds = 9, idle_seconds = 60, settle_seconds = 10 } = options;
   await using own = owned();
   const programs = {
     sources: fileURLToPath(new URL("src/app/cli.ts", root)),
@@ -67,29 +82,33 @@ export async function run(options: { rounds?: number; idle_seconds?: number } = 
 
   const main = start(programs.sources);
   await main.waitForLine(/^ready/);
-  // What a start leaves behind (compiled code, a first look at everything) is not the cost of being idle.
-  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  await wait(settle_seconds);
   const before = costOf(main.pid);
-  await new Promise((resolve) => setTimeout(resolve, idle_seconds * 1_000));
+  await wait(idle_seconds);
   const after = costOf(main.pid);
   await main.stop();
 
   const bareMs = median(bare);
-  return {
-    bare_node_ms: bareMs,
-    ...Object.fromEntries(
-      Object.entries(lives).map(([name, list]) => {
-        const readyMs = median(list.map((life) => life.readyMs));
-        const stopMs = median(list.map((life) => life.stopMs));
-        return [name, { ready_ms: readyMs, stop_ms: stopMs, ready_to_bare_node: readyMs / bareMs }];
-      }),
-    ),
-    goal_ms: 1_000,
-    idle: {
-      seconds: idle_seconds,
-      cpu_percent_of_a_core: ((after.cpuSeconds - before.cpuSeconds) / idle_seconds) * 100,
-      goal_percent: 1,
-      rss_mib: Math.round(after.rssMib),
-    },
+  const starts = Object.entries(lives).map(([name, list]): Section => {
+    const readyMs = median(list.map((life) => life.readyMs));
+    return {
+      title: `The main process, ${name}, ${rounds} lives`,
+      measured: [],
+      goals: [atMost(`${name}: exec to ready, median ms`, readyMs, READY_GOAL_MS)],
+      notes: {
+        "times the bare start of Node": readyMs / bareMs,
+        "SIGTERM to gone, median ms": median(list.map((life) => life.stopMs)),
+      },
+    };
+  });
+  const percent = ((after.cpuSeconds - before.cpuSeconds) / idle_seconds) * 100;
+  const idle: Section = {
+    title: `The main process, idle for ${idle_seconds} s`,
+    measured: [],
+    goals: [atMost("idle: percent of a core", percent, IDLE_GOAL_PERCENT)],
+    notes: { "resident memory, MiB": after.rssMib, "bare start and end of Node, median ms": bareMs },
   };
+  return { sections: [...starts, idle] };
 }
+
+export const print = ({ sections }: { readonly sections: readonly Section[] }): string => printSections(sections);

@@ -4,7 +4,7 @@
  */
 import { createIds, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { journalModule } from "../../src/router/index.ts";
-import { workModule } from "../../src/work/index.ts";
+import { workModule } from "../../src/work/tables.ts";
 import { databaseByHand, eventInsertOf } from "./support/by-hand.ts";
 
 type Bound = readonly (string | number | null)[];

@@ -7,10 +7,11 @@ import { threadedStore } from "../../src/adapters/sqlite/threaded-store.ts";
 import { builtinRows, createCatalog } from "../../src/events/index.ts";
 import { silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { EventRouter } from "../../src/router/index.ts";
-import { defineKind, type Lease, WorkQueue } from "../../src/work/index.ts";
+import { type Lease, WorkQueue } from "../../src/work/index.ts";
+import { defineKind } from "../../src/work/kinds.ts";
 import { byHand } from "./queue-by-hand.ts";
 import { inFolder } from "./support/folder.ts";
-import { defineBench } from "./support/frame.ts";
+import { defineBench, sized } from "./support/frame.ts";
 import { atLeast, atMost, type Contender, compare, cpuUs } from "./support/measure.ts";
 import type { Section } from "./support/table.ts";
 
@@ -152,10 +153,11 @@ async function longQueue(queued: number, claims: number): Promise<Section> {
 }
 
 const bench = defineBench("queue", [
-  (quick) => batched(quick ? 2_000 : 10_000, quick ? 5 : 9),
-  (quick) => longQueue(quick ? 20_000 : 100_000, quick ? 300 : 2_000),
+  (size) => batched(sized(size, 10_000, 2_000, 400), sized(size, 9, 5, 1)),
+  (size) => longQueue(sized(size, 100_000, 20_000, 1_000), sized(size, 2_000, 300, 20)),
 ]);
 export const run = bench.run;
+export const tiny = bench.tiny;
 export const print = bench.print;
 
 if (import.meta.main) await bench.main();

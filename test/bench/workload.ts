@@ -9,23 +9,18 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createIds, seededRandom, silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
-import {
-  createGame,
-  createNetwork,
-  createSearch,
-  DEFAULT_SEARCH,
-  DEFAULT_SELF_PLAY,
-  encodeGames,
-  encodeSamples,
-  mixSeed,
-  networkEvaluator,
-  selfPlay,
-  shapeOf,
-} from "../../src/workloads/arena/index.ts";
-import { arenaDeclaration } from "../../src/workloads/arena-process/index.ts";
+import { encodeGames } from "../../src/workloads/arena/files/games-file.ts";
+import { arenaDeclaration, createGame, encodeSamples } from "../../src/workloads/arena/index.ts";
+import { shapeOf } from "../../src/workloads/arena/net/layout.ts";
+import { createNetwork } from "../../src/workloads/arena/net/network.ts";
+import { mixSeed } from "../../src/workloads/arena/numerics/samplers.ts";
+import { DEFAULT_SELF_PLAY, selfPlay } from "../../src/workloads/arena/play/self-play.ts";
+import { networkEvaluator } from "../../src/workloads/arena/search/evaluator.ts";
+import { createSearch, DEFAULT_SEARCH } from "../../src/workloads/arena/search/puct.ts";
 import { createGuardian, createRunner, type JobRequest, parseDeclaration } from "../../src/workloads/process/index.ts";
 import { membersOf, processTable } from "../../src/workloads/process/process-table.ts";
 import { MISBEHAVING, openBench } from "../unit/workloads/bench.ts";
+import { type BenchOptions, sized } from "./support/frame.ts";
 import { atMost, compare, cpuUs } from "./support/measure.ts";
 import { computedUs } from "./support/process-time.ts";
 import { printSections, type Section } from "./support/table.ts";
@@ -184,15 +179,17 @@ async function guardianCost(rounds: number): Promise<Section> {
   };
 }
 
-export async function run(options: { quick?: boolean } = {}): Promise<{ readonly sections: readonly Section[] }> {
-  const quick = options.quick ?? false;
+export const tiny = { size: "tiny" } satisfies BenchOptions;
+
+export async function run(options: BenchOptions = {}): Promise<{ readonly sections: readonly Section[] }> {
+  const size = options.size ?? (options.quick ? "quick" : "full");
   const bench = openBench();
   try {
     return {
       sections: [
-        await selfPlayCost(bench, quick ? 40 : 200, quick ? 3 : 9),
-        ...(await jobCost(bench, quick ? 50 : 300, quick ? 3 : 9)),
-        await guardianCost(quick ? 3 : 7),
+        await selfPlayCost(bench, sized(size, 200, 40, 1), sized(size, 9, 3, 1)),
+        ...(await jobCost(bench, sized(size, 300, 50, 2), sized(size, 9, 3, 1))),
+        await guardianCost(sized(size, 7, 3, 1)),
       ],
     };
   } finally {

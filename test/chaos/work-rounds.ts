@@ -146,7 +146,7 @@ export async function workRounds(own: Owned, options: WorkRoundsOptions): Promis
     hand.process = own.startCli(args, { cwd: hand.folder, env: WORKER });
   };
   for (const hand of hands) start(hand);
-  await Promise.all(hands.map((hand) => hand.process!.waitForLine(/worker ready/, { timeoutMs: 60_000 })));
+  await Promise.all(hands.map((hand) => hand.process!.waitForLine(/worker ready/)));
   const ids = [
     ...(await main.add(
       Array.from({ length: options.smallJobs }, () => ({
@@ -174,8 +174,8 @@ export async function workRounds(own: Owned, options: WorkRoundsOptions): Promis
   proxy.fault = "none";
   await allDone(main, ids.length, say);
   await spoolsEmpty([main.dataDir, ...hands.map(({ dataDir }) => dataDir)]);
-  for (const hand of hands) await hand.process!.stop(30_000);
-  await main.started().stop(30_000);
+  for (const hand of hands) await hand.process!.stop();
+  await main.started().stop();
   await proxy.close();
   const faults = [...readBooks(main, ids), ...(await orphans([main.folder, ...hands.map(({ folder }) => folder)]))];
   const numbers = figures(main);
@@ -214,7 +214,7 @@ async function throwAt(
     return "SIGSTOP";
   }
   if (act < 6) {
-    await hand.process!.stop(30_000);
+    await hand.process!.stop();
     start(hand);
     return "SIGTERM";
   }

@@ -45,7 +45,7 @@ async function world() {
   });
   const node = await joinNode({ host: "127.0.0.1", port: main.api.port }, String(made.json.token), "bee");
   await node.beat();
-  await expect.poll(async () => (await json("nodes", "show", "bee")).node.state, { timeout: 5_000 }).toBe("online");
+  await expect.poll(async () => (await json("nodes", "show", "bee")).node.state).toBe("online");
   return { run, json, node };
 }
 
@@ -82,7 +82,10 @@ describe("ringrift nodes and queue", () => {
 
     const claim = await node.send("POST", "/v1/work/claim", { node_id: node.nodeId, most: 1, offer: CAPABILITIES });
     const [lease] = claim.json.leases as [Lease];
-    expect((await run("why", "w1")).out).toContain(`w1 is claimed on ${node.nodeId}`);
+    expect((await run("why", "w1")).out).toContain("w1 is claimed on bee");
+    expect((await run("queue", "list", "--state", "claimed")).out).toMatch(/w1 .* on bee for /);
+    expect((await run("why", node.nodeId.slice(0, 8))).out).toMatch(/^bee \(node\)/);
+    expect((await run("nodes", "show", node.nodeId.slice(0, 8))).out).toMatch(/^bee /);
     expect((await run("nodes", "show", "bee")).out).toMatch(/holds\n {2}w1 +selfplay +hex8_2p/);
     const ref = { work_id: "w1", node_id: node.nodeId, fence: lease.fence };
     const failure = { class: "bad_input", error: "no such opening", stderr_tail: "line one\nline two" };

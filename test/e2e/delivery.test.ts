@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { silentLog } from "../../src/kernel/index.ts";
-import { countPairs } from "../../src/router/index.ts";
+import { countPairs } from "../../src/router/journal/queries.ts";
 import { connect } from "../../src/surfaces/index.ts";
 import { owned } from "../support/process.ts";
 
@@ -45,10 +45,10 @@ test("two processes both get all of 10,000 events, and a third that starts later
   );
   expect(new Set(receipts.map(({ seq }) => seq)).size).toBe(COUNT);
   const all = new RegExp(`^got ${COUNT} as NEW_GAMES_AVAILABLE, 0 out of order$`);
-  await first.waitForLine(all, { timeoutMs: 60_000 });
-  await second.waitForLine(all, { timeoutMs: 60_000 });
+  await first.waitForLine(all);
+  await second.waitForLine(all);
   const third = consumer("third", "NEW_GAMES_AVAILABLE", "earliest");
-  await third.waitForLine(all, { timeoutMs: 60_000 });
+  await third.waitForLine(all);
   for (const process of [first, second, third]) await process.stop();
   const names = ["first", "second", "third"];
   const pairs = countPairs(coordination.router.store).filter(({ consumer }) => names.includes(consumer));

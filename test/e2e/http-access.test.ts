@@ -3,7 +3,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
-import { silentLog } from "../../src/kernel/index.ts";
+import { defined, silentLog } from "../../src/kernel/index.ts";
 import type { Route } from "../../src/surfaces/index.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { owned } from "../support/process.ts";
@@ -59,14 +59,13 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
     const body = bodyOf(route);
     return surface.ask("port", pathOf(route), {
       method: route.method,
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
       ...(route.endless ? { cutAfterBytes: 1 } : {}),
       ...asking,
     });
   };
 
   test("the walk below meets every kind of route", () => {
-    expect(mounted.length).toBeGreaterThan(35);
     for (const scope of ["probe", "read", "worker", "operator"])
       expect(mounted.some((route) => route.scope === scope)).toBe(true);
   });
@@ -75,7 +74,7 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
     "$name is refused without a token that is good for it",
     async ({ route }) => {
       // The expired one was good for one second.
-      await expect.poll(() => Date.now() - now > 1_100, { timeout: 5_000 }).toBe(true);
+      await expect.poll(() => Date.now() - now > 1_100).toBe(true);
       const before = told();
       for (const [name, token] of bad) {
         const { status, json, type } = await call(route, { token });
@@ -122,9 +121,7 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
     const made = await surface.ask("socket", "/v1/tokens", { method: "POST", body: { label: "brief", scope: "read" } });
     const token = String(made.json.token);
     const ended = surface.ask("port", "/events", { token });
-    await expect
-      .poll(async () => (await surface.ask("socket", "/metrics")).text, { timeout: 5_000 })
-      .toContain("ringrift_http_streams 1");
+    await expect.poll(async () => (await surface.ask("socket", "/metrics")).text).toContain("ringrift_http_streams 1");
     await surface.ask("socket", `/v1/tokens/${made.json.id}`, { method: "DELETE" });
     expect((await ended).text).toContain("retry:");
     expect((await surface.ask("port", "/status", { token })).status).toBe(401);
@@ -152,7 +149,7 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
       socket.destroy();
       return fingerprint256;
     };
-    await expect.poll(seen, { timeout: 20_000, interval: 200 }).not.toBe(before);
+    await expect.poll(seen, { interval: 200 }).not.toBe(before);
     const answer = new Promise<string>((resolve) => old.once("data", (part) => resolve(part.toString())));
     old.write("GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n");
     expect(await answer).toMatch(/^HTTP\/1.1 200/);
@@ -160,7 +157,7 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
     chmodSync(key, 0o644);
     copyFileSync(next.cert, cert);
     await expect
-      .poll(async () => JSON.stringify((await surface.ask("socket", "/v1/units")).json), { timeout: 20_000 })
+      .poll(async () => JSON.stringify((await surface.ask("socket", "/v1/units")).json))
       .toContain("others may read the key");
     expect((await surface.ask("port", "/livez")).status).toBe(200);
   });
@@ -202,7 +199,7 @@ describe("on loopback", () => {
       expect((await surface.ask("port", pathOf(route))).status, route.id).not.toBe(401);
     for (const route of mounted.filter(({ scope }) => scope === "worker" || scope === "operator")) {
       const body = bodyOf(route);
-      const asking = { method: route.method, ...(body === undefined ? {} : { body }) };
+      const asking = { method: route.method, ...defined({ body }) };
       expect((await surface.ask("port", pathOf(route), asking)).status, route.id).toBe(401);
     }
     expect((await surface.ask("port", "/status", { token: "wrong" })).status).toBe(401);

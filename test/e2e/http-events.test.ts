@@ -86,7 +86,7 @@ describe("GET /events", () => {
       const end = await follow(`?after=${from}`);
       await end.until((messages) => messages.some(({ id }) => id === String(last.seq)));
       end.cut();
-      await expect.poll(() => reader.messages.length, { timeout: 5_000 }).toBeGreaterThan(0);
+      await expect.poll(() => reader.messages.length).toBeGreaterThan(0);
       reader.cut();
       return reader.messages.map(({ data }) => (JSON.parse(data) as { type: string }).type);
     };
@@ -143,7 +143,7 @@ describe("GET /events", () => {
     await expect.poll(() => surface.coordination.router.listSubscribers()["*"] ?? []).toContain("stream");
     reader.cut();
     await expect
-      .poll(() => Object.values(surface.coordination.router.listSubscribers()).flat(), { timeout: 5_000 })
+      .poll(() => Object.values(surface.coordination.router.listSubscribers()).flat())
       .not.toContain("stream");
   });
 
@@ -172,7 +172,7 @@ describe("GET /events", () => {
     expect(sockets()).toBe(2);
     await surface.ask("socket", `/v1/tokens/${json.id}`, { method: "DELETE" });
     // Our end of it stays, since it does not look.
-    await expect.poll(sockets, { timeout: 15_000 }).toBe(1);
+    await expect.poll(sockets).toBe(1);
     idler.cut();
   });
 });

@@ -143,8 +143,8 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   },
 };
 
-const rows = settingRows.filter(([key]) => key.startsWith("api."));
-const cases = rows.flatMap(([key]) =>
+const rows = settingRows.filter(({ key }) => key.startsWith("api."));
+const cases = rows.flatMap(({ key }) =>
   behaviours[key]?.without ? [] : (behaviours[key]?.cases ?? []).map(([env, expected]) => ({ key, env, expected })),
 );
 
@@ -153,11 +153,11 @@ test.each(cases)("$key: with $env one sees $expected", async ({ key, env, expect
 });
 
 test("every setting of the API is shown to change something", () => {
-  for (const [key] of rows) {
+  for (const { key } of rows) {
     const outcomes = (behaviours[key]?.cases ?? []).map(([, each]) => JSON.stringify(each));
     expect(new Set(outcomes).size, key).toBeGreaterThan(1);
   }
-  expect(Object.keys(behaviours).sort()).toEqual(rows.map(([key]) => key).sort());
+  expect(Object.keys(behaviours).sort()).toEqual(rows.map(({ key }) => key).sort());
 });
 
 test("the machine's own name is one of its names", async () => {

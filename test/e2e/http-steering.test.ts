@@ -77,6 +77,7 @@ test("what was asked of a daemon is on disk when the answer comes", async () => 
       return store.commit(operations);
     },
     read: (sql, ...params) => store.read(sql, ...params),
+    scan: store.scan,
     get fault() {
       return store.fault;
     },

@@ -3,12 +3,13 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { type Clock, silentLog, systemClock } from "../../src/kernel/index.ts";
 import type { Store } from "../../src/router/index.ts";
 import { type Family, readExposition } from "../support/exposition.ts";
+import { PATIENT } from "../support/patience.ts";
 import { freePort, owned } from "../support/process.ts";
 import { mountedRoutes, pathOf } from "../support/routes.ts";
 import { ask, type RunningSurface, runSurface } from "../support/surface.ts";
@@ -19,6 +20,13 @@ beforeAll(async () => {
   surface = await runSurface({ RINGRIFT_RATE_FACTOR: "1000" });
 });
 afterAll(() => surface.end());
+
+/** Where an answer has a number that is an instant in milliseconds: on the wire instants are seconds. */
+const millisecondsIn = (value: unknown, at = ""): string[] => {
+  if (typeof value === "number") return value > 1e11 && Math.abs(value - Date.now()) < 1e11 ? [`${at} ${value}`] : [];
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, each]) => millisecondsIn(each, `${at}.${name}`));
+};
 
 describe("every answer", () => {
   test("is what the table says that it is", async () => {
@@ -33,9 +41,7 @@ describe("every answer", () => {
     const sha256 = createHash("sha256").update("bytes").digest("hex");
     await surface.ask("socket", `/v1/artifacts/${sha256}`, { method: "PUT", raw: "bytes" });
     await router.publish("ERROR", { component: "walker", error: "walking", severity: "warning" });
-    await expect
-      .poll(async () => (await surface.ask("socket", "/v1/alerts")).json.alerts, { timeout: 5_000 })
-      .not.toEqual([]);
+    await expect.poll(async () => (await surface.ask("socket", "/v1/alerts")).json.alerts).not.toEqual([]);
     const [alert] = (await surface.ask("socket", "/v1/alerts")).json.alerts as [{ id: string }];
     const ids: Readonly<Record<string, object>> = {
       getWork: { id: work_id },
@@ -45,7 +51,7 @@ describe("every answer", () => {
     };
     // The answers of the loop are held to the table beside its routes, where there is a loop to ask.
     const readable = mounted.filter(({ method, endless, tag }) => method === "GET" && !endless && tag !== "loop");
-    expect(readable.length).toBeGreaterThan(15);
+    expect(readable.map(({ id }) => id)).toEqual(expect.arrayContaining(Object.keys(ids)));
     for (const route of readable) {
       const { status, json, text, type } = await surface.ask("socket", pathOf(route, { ...values, ...ids[route.id] }));
       const answer = route.answers[status];
@@ -53,6 +59,7 @@ describe("every answer", () => {
       expect(type).toContain(answer!.type);
       const read = answer!.schema.safeParse(answer!.type === "application/json" ? json : text);
       expect(read.error?.issues, route.id).toBeUndefined();
+      expect(millisecondsIn(json, route.id)).toEqual([]);
     }
   });
 
@@ -89,11 +96,14 @@ describe("every answer", () => {
 
   test("to a caller that asks too often is 429, with when to come back", async () => {
     const strict = await runSurface({ RINGRIFT_RATE_FACTOR: "0.05" });
-    const statuses: number[] = [];
-    for (let i = 0; i < 12; i += 1) statuses.push((await strict.ask("port", "/v1/daemons")).status);
-    expect(statuses.slice(0, 10)).toEqual(Array(10).fill(200));
-    expect(statuses.at(-1)).toBe(429);
-    const refused = await strict.ask("port", "/v1/daemons");
+    const bunch = () => Promise.all(Array.from({ length: 10 }, () => strict.ask("port", "/v1/daemons")));
+    expect((await bunch()).map(({ status }) => status)).toEqual(Array(10).fill(200));
+    // What was spent comes back with time: on a slow machine one bunch may not be too many.
+    const refused = await vi.waitFor(async () => {
+      const found = (await bunch()).find(({ status }) => status === 429);
+      expect(found).toBeDefined();
+      return found!;
+    }, PATIENT);
     expect(refused.json).toMatchObject({ code: "TOO_MANY_REQUESTS", retryable: true, status: 429 });
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     expect((await strict.ask("socket", "/v1/daemons")).status).toBe(200);
@@ -111,7 +121,7 @@ describe("every answer", () => {
       socket.once("close", () => resolve(text));
     });
     expect(heard).toMatch(/^HTTP\/1.1 408 /);
-  }, 60_000);
+  });
 });
 
 describe("an answer that nobody takes", () => {
@@ -134,7 +144,7 @@ describe("an answer that nobody takes", () => {
     reader.write("GET /v1/events?limit=1000 HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await expect.poll(() => sockets() - before).toBe(2);
     // Our own end of it stays, since it does not look.
-    await expect.poll(() => sockets() - before, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => sockets() - before).toBe(1);
     reader.destroy();
     await patient.end();
   });
@@ -206,6 +216,7 @@ describe("from the first moment to the last", () => {
         return store.commit(operations);
       },
       read: (sql, ...params) => store.read(sql, ...params),
+      scan: store.scan,
       get fault() {
         return store.fault;
       },
@@ -215,13 +226,11 @@ describe("from the first moment to the last", () => {
     const settings = readSettings({}, dataDir, { dataDir, port });
     const starting = bootstrapCoordination({ settings, log: silentLog(), wrapStore });
     await expect
-      .poll(
-        () =>
-          ask(where, "/livez").then(
-            ({ status }) => status,
-            () => 0,
-          ),
-        { timeout: 10_000 },
+      .poll(() =>
+        ask(where, "/livez").then(
+          ({ status }) => status,
+          () => 0,
+        ),
       )
       .toBe(200);
     expect(await ask(where, "/startupz")).toMatchObject({ status: 503, json: { status: "failing" } });
@@ -251,6 +260,7 @@ describe("from the first moment to the last", () => {
     const wrapStore = (store: Store): Store => ({
       commit: (operations) => store.commit(operations),
       read: (sql, ...params) => store.read(sql, ...params),
+      scan: store.scan,
       get fault() {
         return fault;
       },
@@ -259,12 +269,13 @@ describe("from the first moment to the last", () => {
     });
     const faulty = await runSurface({}, { wrapStore });
     expect((await faulty.ask("port", "/readyz")).status).toBe(200);
-    fault = { code: "STORE_FULL", message: "the disk is full", since: 1 };
+    fault = { code: "STORE_FULL", message: "the disk is full", since: Date.now() };
     expect(await faulty.ask("port", "/readyz")).toMatchObject({
       status: 503,
       json: { checks: expect.arrayContaining([{ name: "store", ok: false, message: "STORE_FULL: the disk is full" }]) },
     });
     expect((await faulty.ask("port", "/livez")).status).toBe(200);
+    expect(millisecondsIn((await faulty.ask("socket", "/status")).json)).toEqual([]);
     fault = null;
     await faulty.end();
   });
@@ -291,7 +302,7 @@ describe("GET /metrics", () => {
 
   test("keeps the rules of the format and the customs of its names", async () => {
     const families = await collect();
-    expect(families.size).toBeGreaterThan(20);
+    expect([...families.keys()]).toContain("ringrift_events_published_total");
     for (const { name, type, help, samples } of families.values()) {
       expect(name).toMatch(/^ringrift_[a-z][a-z0-9_]*$/);
       expect(help).toMatch(/^\S.*\.$/);
@@ -367,12 +378,12 @@ describe("http_server keeps the doors open", () => {
             ({ status }) => status,
             () => 0,
           ),
-        { timeout: 40_000, interval: 500 },
+        { interval: 500 },
       )
       .toBe(200);
     expect((await kept.ask("port", "/livez")).status).toBe(200);
     await kept.end();
-  }, 60_000);
+  });
 
   test("a socket that another program took over is taken back", async () => {
     const kept = await runSurface();
@@ -381,12 +392,10 @@ describe("http_server keeps the doors open", () => {
     const thief = createServer((_, answer) => void answer.end("mine now"));
     await new Promise<void>((resolve) => thief.listen(socketPath, resolve));
     expect((await kept.ask("socket", "/livez")).text).toBe("mine now");
-    await expect
-      .poll(async () => (await kept.ask("socket", "/livez")).json.status, { timeout: 40_000, interval: 500 })
-      .toBe("ok");
+    await expect.poll(async () => (await kept.ask("socket", "/livez")).json.status, { interval: 500 }).toBe("ok");
     expect(await statusOfUnit(kept, "port")).toMatchObject({ status: "running", details: { reopened: 1 } });
     thief.closeAllConnections();
     await new Promise((resolve) => thief.close(resolve));
     await kept.end();
-  }, 60_000);
+  });
 });

@@ -76,4 +76,4 @@ test("books and cursors go on where they stood; no orphan process, port or lock 
   expect(last(fourth).counted).toBe(published);
   expect(published).toBeGreaterThan(60);
   db.close();
-}, 60_000);
+});

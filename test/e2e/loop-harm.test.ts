@@ -2,10 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ensurePlans } from "../../src/app/loop/plans.ts";
+import { ensurePlans } from "../../src/app/pipeline/plans.ts";
 import { systemClock } from "../../src/kernel/index.ts";
-import { championsOf, promoteByHand } from "../../src/pipeline/models/index.ts";
-import { type Poison, poisonedArenaDeclaration } from "../../src/workloads/arena-process/faulty/index.ts";
+import { championHistory } from "../../src/pipeline/models/index.ts";
+import { promoteByHand } from "../../src/pipeline/promotion/index.ts";
+import type { Poison } from "../../src/workloads/faulty-arena/declaration.ts";
+import { poisonedArenaDeclaration } from "../../src/workloads/faulty-arena/index.ts";
 import { CONFIG, planned, QUICK, SOUND, soundness, startLoop } from "../support/loop.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
@@ -41,11 +43,11 @@ test("a model scrambled after training is never promoted; forced in by hand it i
   const { router } = loop.main;
   const { store } = router;
   const order = { configKey: planned(QUICK)[0]!.plan.config_key, model: scrambled, by: "somebody" };
-  const ports = { router: router as never, store, now: () => clock.now() };
+  const ports = { router: router as never, store, clock };
   await promoteByHand(ports, { ...order, reason: "it looks good to me" });
   expect(loop.config().champion).toMatchObject({ model: scrambled, by: "hand" });
   await loop.until(({ champion }) => champion?.by === "rollback");
-  const [restored, forced] = championsOf(store, CONFIG);
+  const [restored, forced] = championHistory(store, CONFIG);
   expect(forced).toMatchObject({ model: scrambled, cause: "hand", by: "somebody" });
   expect(restored).toMatchObject({ model: first, cause: "rollback", by: "model_rollback" });
   expect(restored!.evidence).toMatchObject({
@@ -54,7 +56,7 @@ test("a model scrambled after training is never promoted; forced in by hand it i
   });
   // Once withdrawn it stays away: not even the same person brings it back unseen.
   await expect(promoteByHand(ports, { ...order, reason: "again" })).rejects.toMatchObject({ code: "MODEL_WITHDRAWN" });
-  expect(soundness(loop)).toEqual(SOUND);
+  expect(await soundness(loop)).toEqual(SOUND);
 });
 
 test("a producer with poisoned labels is found and its games are rejected; the loop goes on with honest ones", async () => {
@@ -81,6 +83,6 @@ test("a producer with poisoned labels is found and its games are rejected; the l
   expect(books.durable).toBe(QUICK.games_per_iteration * QUICK.most_iterations);
   expect(books.produced).toBe(books.durable + books.rejected.labels!);
   expect(champions.length).toBeGreaterThan(1);
-  expect(soundness(loop)).toEqual(SOUND);
+  expect(await soundness(loop)).toEqual(SOUND);
   await liar.stop();
 });

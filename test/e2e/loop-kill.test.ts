@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { outcomeOf, planned, QUICK, SOUND, soundness, startLoop } from "../support/loop.ts";
 import { trainUnderKills } from "../support/loop-kills.ts";
+import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 import { processesWith } from "./parts/worker-world.ts";
 
@@ -26,10 +27,10 @@ test("kills of programs, workers, the main process and everything change nothing
   expect(kills.worker).toBeGreaterThanOrEqual(1);
   expect(kills.main).toBeGreaterThanOrEqual(1);
   expect(kills.everything).toBeGreaterThanOrEqual(1);
-  await vi.waitFor(() => expect(processesWith(dataDir)).toEqual([]), { timeout: 20_000 });
+  await vi.waitFor(() => expect(processesWith(dataDir)).toEqual([]), PATIENT);
 
   const after = await startLoop(own, { plans: [], dataDir, slots: 0 });
   onTestFinished(after.end);
   expect(outcomeOf(after.config())).toEqual(expected);
-  expect(soundness(after)).toEqual(SOUND);
+  expect(await soundness(after)).toEqual(SOUND);
 });

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { stageHistory } from "../../src/pipeline/index.ts";
+import { stageHistory } from "../../src/pipeline/tables.ts";
 import { CONFIG, planned, QUICK, SOUND, soundness, startLoop } from "../support/loop.ts";
 import { owned } from "../support/process.ts";
 
@@ -41,7 +41,7 @@ test.skipIf(!hasPython)("the Python example learns its own game beside a built-i
   for (const config of [python, builtIn]) {
     expect(config.gates).toHaveLength(1);
     expect(config.champions.length, config.config_key).toBe(2);
-    expect(soundness(loop, config.config_key)).toEqual(SOUND);
+    expect(await soundness(loop, config.config_key)).toEqual(SOUND);
   }
   expect(python.games).toBe(plan.games_per_iteration);
   expect(builtIn.games).toBe(QUICK.games_per_iteration);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/kernel/index.ts";
 import { type RunningLoop, startLoop, ticking, unitErrors } from "../support/loop.ts";
+import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
 import { REFUSALS, SHARED_REFUSALS, sceneOf } from "./parts/loop-refusals.ts";
@@ -36,18 +37,15 @@ test.each([...REFUSALS, ...SHARED_REFUSALS].map((refusal, i) => ({ ...refusal, k
   async ({ key, unit, for: what, actual, stage }) => {
     const { router, api } = loop.main;
     await router.transact({ source: "test" }, ({ rows }) => stage(sceneOf(key, rows, clock.now(), loop.dataDir)));
-    const found = await vi.waitFor(
-      async () => {
-        const { json } = await ask({ socketPath: api.socketPath }, `/v1/why/${key}`);
-        const closed = (json.gates as Gate[]).filter(({ passed }) => !passed);
-        const gate = closed.find(
-          (each) => each.gate.startsWith(`${unit}: `) && what.test(each.gate.slice(unit.length + 2)),
-        );
-        if (gate === undefined) throw new Error(`'why ${key}' says nothing of it: ${JSON.stringify(json, null, 2)}`);
-        return gate;
-      },
-      { timeout: 20_000, interval: 25 },
-    );
+    const found = await vi.waitFor(async () => {
+      const { json } = await ask({ socketPath: api.socketPath }, `/v1/why/${key}`);
+      const closed = (json.gates as Gate[]).filter(({ passed }) => !passed);
+      const gate = closed.find(
+        (each) => each.gate.startsWith(`${unit}: `) && what.test(each.gate.slice(unit.length + 2)),
+      );
+      if (gate === undefined) throw new Error(`'why ${key}' says nothing of it: ${JSON.stringify(json, null, 2)}`);
+      return gate;
+    }, PATIENT);
     if (actual !== undefined) expect(found.actual).toMatch(actual);
     expect(found.required).not.toBe("");
     expect(found.since).toBeGreaterThan(0);

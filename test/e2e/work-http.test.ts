@@ -1,11 +1,14 @@
 /** The queue over the API of a coordination that really runs: by the Unix socket, and with the token of a worker. */
+import { hash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Lease } from "../../src/work/index.ts";
 import { type Answer, type RunningSurface, runSurface } from "../support/surface.ts";
 import { answerSchemaOf, undocumented } from "../support/undocumented.ts";
 
 const OFFER = { cpu: 4, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [] };
-const EVIDENCE = { outputs: [{ name: "games.bin", sha256: "ab".repeat(32), bytes: 10 }], counts: { games: 3 } };
+const GAMES = Buffer.from("ten bytes.");
+const sha256 = hash("sha256", GAMES);
+const EVIDENCE = { outputs: [{ name: "games.bin", sha256, bytes: GAMES.length }], counts: { games: 3 } };
 const refOf = ({ work_id, node_id, fence }: Lease) => ({ work_id, node_id, fence });
 
 let surface: RunningSurface;
@@ -14,6 +17,8 @@ beforeAll(async () => {
   surface = await runSurface();
   const made = await surface.ask("socket", "/v1/tokens", { method: "POST", body: { label: "w", scope: "worker" } });
   workerToken = String(made.json.token);
+  const put = await surface.ask("socket", `/v1/artifacts/${sha256}`, { method: "PUT", raw: GAMES });
+  expect(put.status, put.text).toBe(201);
 });
 afterAll(() => surface.end());
 
@@ -45,6 +50,10 @@ describe.each(["socket", "port"] as const)("a worker at the %s", (via) => {
     const [beat] = answersOf(await post(via, "/v1/work/beat", { beats: [{ ref, progress: { progress: 0.5 } }] }));
     expect(beat).toMatchObject({ ok: true, value: { stop: null } });
     expect(await show(id!)).toMatchObject({ state: "running", progress: 0.5 });
+    const ghost = { ...EVIDENCE, outputs: [{ name: "games.bin", sha256: "ab".repeat(32), bytes: 10 }] };
+    const [refused] = answersOf(await post(via, "/v1/work/complete", { completions: [{ ref, evidence: ghost }] }));
+    expect(refused).toMatchObject({ ok: false, error: { code: "RESULT_FILE_MISSING" } });
+    expect(await show(id!)).toMatchObject({ state: "running" });
     for (const repeated of [false, true]) {
       const [done] = answersOf(await post(via, "/v1/work/complete", { completions: [{ ref, evidence: EVIDENCE }] }));
       expect(done).toEqual({ ok: true, value: { repeated } });
@@ -78,9 +87,7 @@ describe.each(["socket", "port"] as const)("a worker at the %s", (via) => {
 
   test("that waits for work gets it when it comes, and nobody gets it twice", async () => {
     const waiting = Array.from({ length: 3 }, (_, i) => claim(via, `waits-${i}`, { wait_seconds: 20 }));
-    await expect
-      .poll(async () => (await surface.ask("socket", "/v1/work/stats")).json.claims_waiting, { timeout: 5_000 })
-      .toBe(3);
+    await expect.poll(async () => (await surface.ask("socket", "/v1/work/stats")).json.claims_waiting).toBe(3);
     const ids = await add(3);
     const leases = (await Promise.all(waiting)).flat();
     expect(leases.map(({ work_id }) => work_id).sort()).toEqual([...ids].sort());

@@ -5,16 +5,18 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { selfSigned } from "../support/certificate.ts";
+import { PATIENT, patience } from "../support/patience.ts";
 import { freePort, owned, type StartOptions } from "../support/process.ts";
 import { declareTiny, mainProcess, processesWith } from "./parts/worker-world.ts";
 
-const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, { timeout: 60_000, interval: 50 });
-const SILENCE_SECONDS = 2;
+const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, PATIENT);
+/** Long enough that a slow machine is not taken for a dead one. */
+const SILENCE_SECONDS = patience(2_000) / 1_000;
 const MAIN = {
   RINGRIFT_WORK_LEASE_SILENCE: String(SILENCE_SECONDS),
   RINGRIFT_NODE_BEAT: "0.5",
   RINGRIFT_NODE_SUSPECT: "1.5",
-  RINGRIFT_NODE_DEAD: "60",
+  RINGRIFT_NODE_DEAD: "600",
 };
 const NODE = { RINGRIFT_WORKER_BEAT_INTERVAL: "0.3", RINGRIFT_WORKER_CLAIM_WAIT: "1", RINGRIFT_JOB_GRACE_PERIOD: "1" };
 
@@ -78,7 +80,7 @@ test("joins over TLS with the authority or the fingerprint, and does jobs whose 
   expect(readFileSync(join(byAuthority.dataDir, "node", "node.json"), "utf8")).not.toContain(token);
   await Promise.all([first.stop(), second.stop()]);
   await soon(async () => expect((await nodes(main)).filter(({ state }) => state === "left")).toHaveLength(2));
-}, 180_000);
+});
 
 test("needs a token once: after that 'join' without it, or 'worker', is enough, over restarts of the main process", async () => {
   const { main, url, node, token } = await world();
@@ -106,7 +108,7 @@ test("needs a token once: after that 'join' without it, or 'worker', is enough, 
   await worker.waitForLine(/worker ready/);
   await worker.stop();
   expect(readFileSync(join(one.dataDir, "node", "incarnation"), "utf8")).toBe("2\n");
-}, 180_000);
+});
 
 test.each([
   [
@@ -131,7 +133,7 @@ test.each([
   expect(existsSync(join(folder, ".ringrift", "node", "node.json"))).toBe(false);
 });
 
-test("a job whose worker died runs elsewhere within the silence limit and a few seconds", async () => {
+test("a job whose worker died runs elsewhere once its lease has been silent, long before its node is given up", async () => {
   const { main, url, node, token } = await world();
   const first = node().run("join", url, token, "--slots", "1");
   await first.waitForLine(/worker ready/);
@@ -140,7 +142,6 @@ test("a job whose worker died runs elsewhere within the silence limit and a few 
   const second = node().run("join", url, token, "--slots", "1");
   await second.waitForLine(/worker ready/);
   const before = await main.show(id!);
-  const diedAt = Date.now() / 1_000;
   await first.killNow();
   const after = await soon(async () => {
     const job = await main.show(id!);
@@ -148,10 +149,10 @@ test("a job whose worker died runs elsewhere within the silence limit and a few 
     return job;
   });
   expect(after.node_id).not.toBe(before.node_id);
-  // The books tell it, not a stopwatch: silence, the reaper's next look, and the wait before a second try.
-  expect(after.started_at! - diedAt).toBeLessThan(SILENCE_SECONDS + 5 + 5 + 3);
+  // It was the silence of its lease that gave it back: its node is not dead for long yet, and its time is not up.
+  expect((await nodes(main)).find(({ node_id }) => node_id === before.node_id)?.state).not.toBe("dead");
   await second.stop();
-}, 180_000);
+});
 
 test("a worker that slept beyond its lease is refused, stops its child at once, and keeps what was refused", async () => {
   const { main, url, node, token } = await world();
@@ -175,7 +176,7 @@ test("a worker that slept beyond its lease is refused, stops its child at once, 
   db.close();
   expect(told).toEqual({ n: 1 });
   expect(readdirSync(join(sleeper.dataDir, "worker", "spool", "results"))).toEqual([]);
-}, 180_000);
+});
 
 test("a drained node gives up claiming, and works again when it is let", async () => {
   const { main, url, node, token } = await world();
@@ -188,7 +189,7 @@ test("a drained node gives up claiming, and works again when it is let", async (
   await worker.waitForLine(/work is claimed again/);
   await soon(async () => expect((await main.show(id!)).state).toBe("completed"));
   await worker.stop();
-}, 180_000);
+});
 
 test("a node that was forgotten ends and says that it has to join again", async () => {
   const { main, url, node, token } = await world();
@@ -197,4 +198,4 @@ test("a node that was forgotten ends and says that it has to join again", async 
   await main.post("/v1/nodes/box/forget", {});
   expect((await worker.exited).code).not.toBe(0);
   expect(worker.stderr()).toMatch(/Join again/i);
-}, 180_000);
+});

@@ -1,12 +1,13 @@
 /** Workers as people start them: beside a main process, by hand, told to stop, killed, and left behind. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 import { declareTiny, mainProcess, processesWith } from "./parts/worker-world.ts";
 
-const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, { timeout: 60_000, interval: 50 });
+const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, PATIENT);
 const logOf = (dataDir: string) => {
   const path = join(dataDir, "logs", "worker.log");
   return existsSync(path) ? readFileSync(path, "utf8") : "";
@@ -46,12 +47,12 @@ test("'up --workers 2' does jobs on children that stay, and gives back unspent w
   const [long] = await main.add([{ parameters: { ms: 600_000 } }]);
   await soon(async () => expect((await main.show(long!)).state).toBe("running"));
   await soon(async () => expect((await main.show(long!)).progress).not.toBeNull());
-  expect(await started.stop(30_000)).toEqual({ code: 0, signal: null });
+  expect(await started.stop()).toEqual({ code: 0, signal: null });
   expect(logOf(main.dataDir)).toMatch(/"released":1.*the worker has ended/);
   await main.start();
   expect(await main.show(long!)).toMatchObject({ state: "pending", attempts: 0 });
   expect(processesWith(main.folder).filter((pid) => pid !== main.started().pid)).toEqual([]);
-}, 120_000);
+});
 
 test("a job that does not end within RINGRIFT_JOB_GRACE_PERIOD is ended, and given back unspent", async () => {
   const { own, main } = world();
@@ -61,9 +62,9 @@ test("a job that does not end within RINGRIFT_JOB_GRACE_PERIOD is ended, and giv
   await worker.waitForLine(/worker ready/);
   await soon(async () => expect((await main.show(id!)).state).toBe("running"));
   // With the 60 s that are usual this would fail.
-  expect(await worker.stop(30_000)).toEqual({ code: 0, signal: null });
+  expect(await worker.stop()).toEqual({ code: 0, signal: null });
   expect(await main.show(id!)).toMatchObject({ state: "pending", attempts: 0 });
-}, 120_000);
+});
 
 test("a second signal forces the end of a worker whose job will not end, and nothing of it stays", async () => {
   const { own, main } = world();
@@ -81,7 +82,7 @@ test("a second signal forces the end of a worker whose job will not end, and not
   expect((await worker.exited).code).toBe(130);
   expect(await main.show(id!)).toMatchObject({ state: "pending", attempts: 0 });
   await soon(() => expect(processesWith(join(main.dataDir, "worker"))).toEqual([]));
-}, 120_000);
+});
 
 test("when 'up' is killed its worker ends, says why, and leaves no child behind", async () => {
   const { main } = world();
@@ -93,7 +94,7 @@ test("when 'up' is killed its worker ends, says why, and leaves no child behind"
   await soon(() => expect(isAlive(pid)).toBe(false));
   await soon(() => expect(processesWith(main.dataDir)).toEqual([]));
   expect(logOf(main.dataDir)).toContain(`the process ${started.pid} that it worked for has ended`);
-}, 120_000);
+});
 
 test("a worker that is killed is started again, its children go with it, and its job is tried again", async () => {
   const { main } = world();
@@ -113,16 +114,20 @@ test("a worker that is killed is started again, its children go with it, and its
   expect(workerPid(started.lines)).not.toBe(first);
   await main.post(`/v1/work/jobs/${id}/cancel`, { reason: "enough" });
   await soon(() => expect(processesWith(join(main.dataDir, "worker", "jobs"))).toEqual([]));
-}, 120_000);
+});
 
 test("results that the main process could not take are sent by the next worker", async () => {
   const { own, main } = world();
   const { started } = await main.start();
   const note = join(main.folder, "note");
-  const ids = await main.add(Array.from({ length: 3 }, () => ({ parameters: { ms: 1_500, note } })));
+  const gate = join(main.folder, "gate");
+  const ids = await main.add(Array.from({ length: 3 }, () => ({ parameters: { until: gate, note } })));
   const worker = own.startCli(["worker", "--slots", "3"], { cwd: main.folder });
   await soon(async () => expect(await main.states()).toEqual({ running: 3 }));
+  // A job that runs in the books may still be on its way to its program.
+  await soon(() => expect(readFileSync(note, "utf8").trim().split("\n")).toHaveLength(3));
   await started.killNow();
+  writeFileSync(gate, "");
   const results = join(main.dataDir, "worker", "spool", "results");
   await soon(() => expect(readdirSync(results).filter((name) => name.endsWith(".json"))).toHaveLength(3));
   await worker.killNow();
@@ -134,7 +139,7 @@ test("results that the main process could not take are sent by the next worker",
   expect(readFileSync(note, "utf8").trim().split("\n")).toHaveLength(3);
   await soon(() => expect(readdirSync(results)).toEqual([]));
   await next.stop();
-}, 120_000);
+});
 
 test("one worker for each folder; one that came before its main process waits for it", async () => {
   const { own, main } = world();
@@ -146,7 +151,7 @@ test("one worker for each folder; one that came before its main process waits fo
   expect((await second.exited).code).not.toBe(0);
   expect(second.stderr()).toMatch(/is in use by process \d+/);
   await early.stop();
-}, 120_000);
+});
 
 test.skipIf(!has("systemd-analyze"))("the systemd unit of a worker is sound", () => {
   const unit = new URL("../../deploy/ringrift-worker.service", import.meta.url).pathname;
@@ -162,4 +167,4 @@ test("a workload that is declared wrong is told at the start, by name", async ()
   const worker = own.startCli(["worker"], { cwd: main.folder });
   expect((await worker.exited).code).toBe(2);
   expect(worker.stderr()).toMatch(/workloads are declared wrong[\s\S]*arena\.kinds/);
-}, 120_000);
+});

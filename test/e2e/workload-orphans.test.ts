@@ -1,5 +1,6 @@
 /** kill -9 of a worker, of its guardian, and of both in turn: no process of a program is left, however it hides. */
 import { expect, onTestFinished, test } from "vitest";
+import { patience } from "../support/patience.ts";
 import { type Owned, owned, type Started } from "../support/process.ts";
 import { alive } from "../unit/workloads/bench.ts";
 
@@ -62,11 +63,12 @@ test("however early a worker dies, nothing that it started stays", async () => {
 });
 
 test("a worker that was stopped longer than a program may be silent reads before it judges", async () => {
-  const { worker } = setUp({ programs: ["deaf-to-cancel"], limits: { silence_seconds: 1 } });
+  const silenceMs = patience(1_000);
+  const { worker } = setUp({ programs: ["deaf-to-cancel"], limits: { silence_seconds: silenceMs / 1_000 } });
   await worker.waitForLine(/^running/);
   worker.kill("SIGSTOP");
   const stoppedMs = performance.now();
-  await until(() => performance.now() - stoppedMs > 2_000);
+  await until(() => performance.now() - stoppedMs > 2 * silenceMs);
   const before = worker.lines.length;
   worker.kill("SIGCONT");
   // More words than a pipe can hold were said meanwhile and later; none of them was an outcome.

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { arenaDeclaration } from "../../src/workloads/arena-process/index.ts";
+import { arenaDeclaration } from "../../src/workloads/arena/index.ts";
 import {
   createRunner,
   type JobOutcome,

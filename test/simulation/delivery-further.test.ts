@@ -3,4 +3,4 @@ import { expectContractIn, halfOfWorlds } from "./delivery-worlds.ts";
 
 const worlds = halfOfWorlds(1);
 
-test(`the contract holds in the worlds ${worlds.from} to ${worlds.to}`, () => expectContractIn(worlds), 900_000);
+test(`the contract holds in the worlds ${worlds.from} to ${worlds.to}`, () => expectContractIn(worlds));

@@ -7,7 +7,7 @@ import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
 import { DaemonManager, defineDaemon, type Unit, type UnitContext } from "../../src/daemons/index.ts";
-import { createUnitRuntime } from "../../src/daemons/unit-runtime.ts";
+import { createUnitRuntime } from "../../src/daemons/unit/runtime.ts";
 import { builtinRows, createCatalog } from "../../src/events/index.ts";
 import {
   type Clock,
@@ -18,25 +18,28 @@ import {
   silentLog,
   virtualClock,
 } from "../../src/kernel/index.ts";
-import { configPlanSchema, configs } from "../../src/pipeline/config-plan.ts";
-import { evaluationModule } from "../../src/pipeline/evaluation/evaluation-module.ts";
 import { createRatingEngine } from "../../src/pipeline/evaluation/rating-engine.ts";
-import { type Iteration, iterations } from "../../src/pipeline/iteration.ts";
+import { evaluationModule } from "../../src/pipeline/evaluation/tables.ts";
 import { champions } from "../../src/pipeline/models/champion.ts";
-import { learningUnits } from "../../src/pipeline/models/learning-units.ts";
-import { modelsModule } from "../../src/pipeline/models/models-module.ts";
+import { modelsModule } from "../../src/pipeline/models/tables.ts";
 import {
+  configPlanSchema,
+  configs,
   evaluationWork,
   exportWork,
+  type Iteration,
   isFor,
+  iterations,
   promotionWork,
   type StageWork,
   syncWork,
   trainingWork,
-} from "../../src/pipeline/stage-work.ts";
+} from "../../src/pipeline/stage/index.ts";
 import { type AnyEvent, createWriteSet, EventRouter } from "../../src/router/index.ts";
-import { defineKind, type EvidenceInput, type Lease, WorkQueue } from "../../src/work/index.ts";
-import { type FileShelf, fileShelf, inputOf, playMatch, sha } from "../unit/pipeline/learning-world.ts";
+import { type EvidenceInput, type Lease, WorkQueue } from "../../src/work/index.ts";
+import { defineKind } from "../../src/work/kinds.ts";
+import { type FileShelf, fileShelf, inputOf, learningUnits, playMatch, sha } from "../unit/pipeline/learning-world.ts";
+import { testServices } from "../unit/pipeline/services.ts";
 
 export interface LearningFaults {
   /** Chance that a delivery never reaches its handler, and that it does twice. */
@@ -246,7 +249,7 @@ export async function simulateLearning(
       random,
       kinds,
       lease: { silentMs: 10_000, graceMs: 2_000 },
-      limits: { mostReturns: 100 },
+      limits: { maxReturns: 100 },
     }) as unknown as WorkQueue;
     const drop = () => {
       dropped += 1;
@@ -257,14 +260,16 @@ export async function simulateLearning(
       router.publish(eventType, payload as never, { source: TWICE }).catch(() => undefined);
     };
     const units = [
-      ...learningUnits({
-        queue: mine.queue,
-        store,
-        readArtifact: (sha256) => shelf.read(sha256),
-        engine: createRatingEngine(1_000),
-        anchors: () => ["random", "mcts"],
-        everyMs: 1_000,
-      }),
+      ...learningUnits(
+        testServices({
+          clock: own,
+          queue: mine.queue,
+          store,
+          readArtifact: (sha256) => shelf.read(sha256),
+          engine: createRatingEngine(1_000),
+          anchors: () => ["random", "mcts"],
+        }),
+      ),
       orchestrator(most),
     ].map((unit) => unreliable(unit as Unit, faults, random, drop, again));
     const registry = { catalog, units, parts: [], ingress: [], excused: {}, delegations: [] };

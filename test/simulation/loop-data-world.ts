@@ -6,8 +6,8 @@
 import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
 import { DaemonManager, defineDaemon, onEach, type UnitContext } from "../../src/daemons/index.ts";
-import type { Unit } from "../../src/daemons/unit.ts";
-import { createUnitRuntime } from "../../src/daemons/unit-runtime.ts";
+import { createUnitRuntime } from "../../src/daemons/unit/runtime.ts";
+import type { Unit } from "../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog } from "../../src/events/index.ts";
 import {
   type Clock,
@@ -19,26 +19,28 @@ import {
   silentLog,
   virtualClock,
 } from "../../src/kernel/index.ts";
-import { type ConfigPlan, configPlanSchema, configs } from "../../src/pipeline/config-plan.ts";
-import { autoExport } from "../../src/pipeline/data/auto-export.daemon.ts";
-import { parityValidator } from "../../src/pipeline/data/parity-validator.daemon.ts";
-import { qualityMonitor } from "../../src/pipeline/data/quality-monitor.daemon.ts";
-import { type Iteration, iterations } from "../../src/pipeline/iteration.ts";
-import { queuePopulator } from "../../src/pipeline/selfplay/queue-populator.daemon.ts";
-import { selfplayOrchestrator } from "../../src/pipeline/selfplay/selfplay-orchestrator.daemon.ts";
-import { selfplayScheduler } from "../../src/pipeline/selfplay/selfplay-scheduler.daemon.ts";
+import { autoExport } from "../../src/pipeline/data/units/auto-export/auto-export.unit.ts";
+import { parityValidator } from "../../src/pipeline/data/units/parity-validator/parity-validator.unit.ts";
+import { qualityMonitor } from "../../src/pipeline/data/units/quality-monitor/quality-monitor.unit.ts";
+import { queuePopulator, selfplayOrchestrator, selfplayScheduler } from "../../src/pipeline/selfplay/index.ts";
 import {
+  type ConfigPlan,
+  configPlanSchema,
+  configs,
   type ExportOwn,
+  type Iteration,
   isFor,
+  iterations,
   type SelfplayOwn,
+  type Stage,
   type StageWork,
   type SyncOwn,
   workOf,
-} from "../../src/pipeline/stage-work.ts";
-import type { Stage } from "../../src/pipeline/stages.ts";
+} from "../../src/pipeline/stage/index.ts";
 import { createWriteSet, EventRouter, type Store } from "../../src/router/index.ts";
 import { type Lease, WorkQueue } from "../../src/work/index.ts";
 import { createPlayer, loopKinds, type Player, sha } from "../unit/pipeline/player.ts";
+import { testServices } from "../unit/pipeline/services.ts";
 import { booksOf, createShelf, withSync } from "../unit/pipeline/shelf.ts";
 
 export interface LoopFaults {
@@ -197,16 +199,16 @@ function boot({ writer, clock, random, faults, crash }: Surroundings): Process {
     lease: { silentMs: 20_000 },
   }) as unknown as WorkQueue;
   const shelf = createShelf(store, own);
-  const nodes = () => ["a", "b", "c"];
-  const settings = { everyMs: 1_000 };
+  const workersFor = () => ["a", "b", "c"];
+  const services = testServices({ clock: own, queue, store, catalog: shelf, workersFor }, { maxSelfplayJobs: 5 });
   const units: Unit[] = [
-    queuePopulator({ queue, strengthOf: () => [], nodes, settings: { ...settings, mostOpen: 5 } }),
-    parityValidator({ queue, nodes, settings }),
-    selfplayOrchestrator({ queue, catalog: shelf, settings }),
-    selfplayScheduler({ settings }),
+    queuePopulator(services),
+    parityValidator(services),
+    selfplayOrchestrator(services),
+    selfplayScheduler(services),
     handMade(),
-    qualityMonitor({ catalog: shelf, allowPendingGate: false, settings }),
-    autoExport({ queue, catalog: shelf, settings }),
+    qualityMonitor(services),
+    autoExport(services),
   ];
   const heard = units.map((unit) => deaf(unit, random, faults()));
   // What is said twice has another id each time, as from somebody who did not notice that he was heard.

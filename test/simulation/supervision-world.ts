@@ -3,15 +3,11 @@
  * go deaf and lie about their health; an operator who stops, starts, pauses and resets; a process that dies and comes back
  * to its books. The world keeps books of its own from what it sees of the daemons, and compares. One seed is one history.
  */
-import {
-  type DaemonContext,
-  type DaemonHealth,
-  DaemonManager,
-  daemonManagerDefaults,
-  memoryLedger,
-  type RestartPolicy,
-  restartPolicy,
-} from "../../src/daemons/index.ts";
+
+import { type DaemonContext, type DaemonHealth, DaemonManager } from "../../src/daemons/index.ts";
+import { daemonManagerDefaults } from "../../src/daemons/supervisor/config.ts";
+import { type RestartPolicy, restartPolicy } from "../../src/daemons/supervisor/restart-policy.ts";
+import { memorySupervisionStore } from "../../src/daemons/supervisor/supervision-store.ts";
 import { type Clock, pick, type Random, seededRandom, silentLog, virtualClock } from "../../src/kernel/index.ts";
 
 export interface SupervisionOptions {
@@ -96,7 +92,7 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
   const byName = new Map(all.map((daemon) => [daemon.name, daemon]));
   const trace: string[] = [];
   const violations: string[] = [];
-  const ledger = memoryLedger(({ actions }) => {
+  const store = memorySupervisionStore(({ actions }) => {
     for (const { daemon, action, reason } of actions) {
       trace.push(`${clock.monotonic()} ${action} ${daemon}`);
       // What a crash leaves of the holds is what was written down.
@@ -266,7 +262,7 @@ export async function superviseUnderFaults(options: SupervisionOptions): Promise
       log: silentLog(),
       nodeId: "sim",
       pid: epoch,
-      ledger: { ...ledger, write: async (batch) => (mine === epoch ? ledger.write(batch) : undefined) },
+      store: { ...store, write: async (batch) => (mine === epoch ? store.write(batch) : undefined) },
       policy: options.policy ?? restartPolicy,
     });
     for (const daemon of all)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type RestartPolicy, restartPolicy } from "../../src/daemons/index.ts";
+import { type RestartPolicy, restartPolicy } from "../../src/daemons/supervisor/restart-policy.ts";
 import { superviseUnderFaults } from "./supervision-world.ts";
 
 describe("ten thousand faults over ninety daemons", () => {

@@ -4,7 +4,8 @@
  */
 import { expect, test } from "vitest";
 import { pick, seededRandom } from "../../src/kernel/index.ts";
-import { nextPressure, type Pressure, type PressurePolicy, rateMultiplierOf } from "../../src/work/index.ts";
+import { nextPressure, type Pressure, type PressurePolicy } from "../../src/work/backpressure.ts";
+import { rateMultiplierOf } from "../../src/work/index.ts";
 import { EVIDENCE, PLENTY, workWorld } from "../unit/work/work-world.ts";
 
 const MINUTE = 60_000;
@@ -12,7 +13,7 @@ const MINUTE = 60_000;
 /** Every 10 s: jobs come in at random, some slots take work, and what was taken is done a while later. */
 async function runLoad(seed: number, flood: boolean) {
   const random = seededRandom(seed);
-  const w = workWorld({ ageing: { stepMs: 5 * MINUTE }, limits: { mostUnfinished: 100_000 } });
+  const w = workWorld({ ageing: { stepMs: 5 * MINUTE }, limits: { maxUnfinished: 100_000 } });
   const configs = Array.from({ length: 3 + pick(random, 4) }, (_, i) => `c${i}_2p` as const);
   const slots = 4 + pick(random, 5);
   const waits = new Map<string, number[]>(configs.map((config) => [config, []]));
@@ -42,7 +43,7 @@ async function runLoad(seed: number, flood: boolean) {
   const left = w.queue.list({ state: "pending", limit: 1_000 });
   const oldest = new Map<string, number>();
   for (const { config_key, queued_at } of left)
-    oldest.set(config_key!, Math.max(oldest.get(config_key!) ?? 0, w.clock.now() - queued_at * 1_000));
+    oldest.set(config_key!, Math.max(oldest.get(config_key!) ?? 0, w.clock.now() - queued_at));
   await w.close();
   return { configs, waits, lowWaits, oldest };
 }

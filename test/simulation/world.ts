@@ -1,8 +1,8 @@
 /**
  * A seeded world around the shipped router: SQLite in memory that survives crashes, a clock that only the world moves, a
- * disk that answers late and at times refuses to write or to be read, crashes before and after the commit, handlers that
- * are slow, fail and poison, letters that are sent back amid the traffic, and a consumer that keeps changing its mind
- * about what it wants. One seed is one history.
+ * disk that answers late and at times refuses to write or to be read, crashes before and after the commit, commits of more
+ * events than a consumer has places for, handlers that are slow, fail and poison, letters that are sent back amid the traffic or
+ * given up in the end, and a consumer that keeps changing its mind about what it wants. One seed is one history.
  */
 import { z } from "zod";
 import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
@@ -19,16 +19,21 @@ import {
   silentLog,
   virtualClock,
 } from "../../src/kernel/index.ts";
-import {
-  countPairs,
-  type DurableHandler,
-  defineTable,
-  EventRouter,
-  pairsOfEvent,
-  type Store,
-} from "../../src/router/index.ts";
+import { type DurableHandler, defineTable, EventRouter, pairsOfEvent, type Store } from "../../src/router/index.ts";
+import { countPairs } from "../../src/router/journal/queries.ts";
+import { enforceRetention } from "../../src/router/journal/retention.ts";
 
-export type Plant = "none" | "ack-before-handler" | "dedup-everywhere";
+export type Plant = "none" | "ack-before-handler" | "dedup-everywhere" | keyof typeof PLANTED_ROWS;
+
+/** Faults of the code that writes rows, planted as triggers that undo what it does. */
+const PLANTED_ROWS = {
+  "discard-off-record": `CREATE TRIGGER planted BEFORE INSERT ON dead_letter_actions WHEN NEW.action = 'discard'
+    BEGIN SELECT RAISE(IGNORE); END`,
+  "deliveries-for-ever": `CREATE TRIGGER planted BEFORE DELETE ON deliveries WHEN OLD.state IN ('done', 'expired')
+    BEGIN SELECT RAISE(IGNORE); END`,
+  "letters-without-events": `CREATE TRIGGER planted AFTER DELETE ON events
+    BEGIN DELETE FROM events WHERE seq IN (SELECT seq FROM dead_letters WHERE status = 'pending'); END`,
+} as const;
 
 export interface WorldOptions {
   readonly seed: number;
@@ -79,6 +84,9 @@ const effects = defineTable<{ n: number }>("effects");
 const lastSeen = defineTable<{ seq: number }>("last_seen");
 
 const CONSUMERS = ["steady", "moody", "echoing"] as const;
+
+/** Places in a consumer's window; some commits hold more events. */
+const WINDOW = 12;
 
 /** Until when the disk refuses to write, and to be read. */
 interface Disk {
@@ -133,7 +141,7 @@ class Incarnation {
       ...whole,
       read: (sql, ...params) => {
         if (this.booted && clock.monotonic() < disk.blindUntil)
-          throw new OperatingError("STORE_IO", "the disk failed to read", { retryable: true });
+          throw OperatingError.unavailable("STORE_IO", "the disk failed to read");
         return whole.read(sql, ...params);
       },
     };
@@ -144,7 +152,7 @@ class Incarnation {
       random,
       log: silentLog(),
       nodeId: "sim",
-      settings: { window: 12, concurrency: 4, handlerTimeoutMs: 2_000, breakerThreshold: 6, breakerOpenMs: 3_000 },
+      settings: { window: WINDOW, concurrency: 4, handlerTimeoutMs: 2_000, breakerThreshold: 6, breakerOpenMs: 3_000 },
     }) as unknown as EventRouter;
   }
 }
@@ -155,6 +163,7 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   const clock = virtualClock();
   const ids = createIds(clock, random);
   const writer = openWriter(":memory:", storeModules);
+  if (plant in PLANTED_ROWS) writer.db.exec(PLANTED_ROWS[plant as keyof typeof PLANTED_ROWS]);
   const trace: string[] = [];
   const violations: string[] = [];
   const say = (line: string) => void trace.push(`${clock.monotonic()} ${line}`);
@@ -334,27 +343,37 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   };
 
   const publisher = async () => {
-    for (let n = 0; n < target; n += 1) {
+    while (published < target) {
       await new Promise<void>((resolve) => clock.after(pick(random, 40), resolve));
-      const ordered = random.next() < 0.75;
-      // Contents repeat on purpose: two events may say the same and are still two.
-      const payload = ordered ? { key: `k${pick(random, 4)}`, n: n - (n % 2) } : { n: n - (n % 3) };
-      void deliverOnce(ordered ? "WORK_DONE" : "WORK_FREE", payload, ids.uuid());
-      published += 1;
+      const wanted = random.next() < 0.02 ? WINDOW + pick(random, WINDOW) : 1;
+      const batch = Array.from({ length: Math.min(wanted, target - published) }, (_, i): Said => {
+        const n = published + i;
+        const ordered = random.next() < 0.75;
+        // Contents repeat on purpose: two events may say the same and are still two.
+        const payload = ordered ? { key: `k${pick(random, 4)}`, n: n - (n % 2) } : { n: n - (n % 3) };
+        return { type: ordered ? "WORK_DONE" : "WORK_FREE", payload, eventId: ids.uuid() };
+      });
+      published += batch.length;
+      void deliverOnce(batch);
     }
   };
 
-  /** Publishes until it is acknowledged; the event's id makes the repeats harmless. */
-  const deliverOnce = async (type: string, payload: Record<string, unknown>, eventId: string) => {
+  /** Publishes all in one commit until it is acknowledged; the ids of events make the repeats harmless. */
+  const deliverOnce = async (batch: readonly Said[]) => {
     for (;;) {
-      const mine = incarnation;
-      const answer = mine.router.publish(type, payload, { eventId, source: "publisher" }).catch(() => undefined);
+      const { router } = incarnation;
+      const prepared = batch.map(({ type, payload, eventId }) =>
+        router.prepare(type, payload, { eventId, source: "publisher" }),
+      );
+      const answer = router.publishAll(prepared).catch(() => undefined);
       const lost = new Promise<"lost">((resolve) => clock.after(400, () => resolve("lost")));
       const result = await Promise.race([answer, lost]);
       if (result !== undefined && result !== "lost") {
-        if (result.suppressed === "content") violations.push(`${eventId} was taken for a repeat of ${result.eventId}`);
-        acked.set(result.eventId, result.seq ?? -1);
-        say(`acked ${result.seq}`);
+        for (const [i, { eventId, seq, suppressed }] of result.entries()) {
+          if (suppressed === "content") violations.push(`${batch[i]!.eventId} was taken for a repeat of ${eventId}`);
+          acked.set(batch[i]!.eventId, seq ?? -1);
+          say(`acked ${seq}`);
+        }
         return;
       }
       await new Promise<void>((resolve) => clock.after(50, resolve));
@@ -368,6 +387,13 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
   const open = () =>
     countPairs(readerOf(writer)).filter(({ state }) => state === "owed" || state === "parked" || state === "retrying");
+  let isGivenUp: boolean | undefined;
+  const giveUp = async () => {
+    isGivenUp = false;
+    const letters = await incarnation.router.deadLetters.discard({ filter: {}, maxEvents: 2 });
+    say(`${letters.length} letters are given up`);
+    isGivenUp = true;
+  };
   for (let steps = 0; steps < 60_000; steps += 1) {
     await turn();
     if (!clock.step()) break;
@@ -375,10 +401,13 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
       faulty = false;
       disk.refusesUntil = 0;
       disk.blindUntil = 0;
-      if (open().length === 0) break;
+      if (open().length > 0) continue;
+      if (isGivenUp) break;
+      if (isGivenUp === undefined) void giveUp();
     }
   }
   check(writer, acked, target, violations, open());
+  await checkRetention(writer, clock, violations);
   incarnation!.alive = false;
   writer.close();
   return { trace, violations, crashes, published };
@@ -412,7 +441,7 @@ function check(
   );
   const dead = new Set(
     all<{ consumer: string; event_id: string }>(
-      "SELECT consumer, event_id FROM dead_letters WHERE status = 'pending'",
+      "SELECT consumer, event_id FROM dead_letters WHERE status IN ('pending', 'discarded')",
     ).map((l) => `${l.consumer}/${l.event_id}`),
   );
   const events = all<{
@@ -455,8 +484,33 @@ function check(
       if (answers !== wanted)
         violations.push(`${speaker} answered ${event.event_id} ${answers} times, ${wanted} expected`);
     }
+  const [discards] = all<{ letters: number; recorded: number }>(
+    `SELECT (SELECT count(*) FROM dead_letters WHERE status = 'discarded') AS letters,
+       (SELECT total(affected) FROM dead_letter_actions WHERE action = 'discard') AS recorded`,
+  );
+  if (discards!.letters !== discards!.recorded)
+    violations.push(`${discards!.letters} letters were given up, ${discards!.recorded} are on record`);
   const verdict = all<{ integrity_check: string }>("PRAGMA integrity_check")[0]?.integrity_check;
   if (verdict !== "ok") violations.push(`integrity: ${verdict}`);
+}
+
+/** When all is told and old, the journal goes: how deliveries went goes with it, and what a letter is about stays. */
+async function checkRetention(writer: SqliteWriter, clock: Clock, violations: string[]): Promise<void> {
+  const store = inThreadStore(writer, { clock, carry: (apply) => apply()() });
+  const count = (sql: string) => store.read<{ n: number }>(`SELECT count(*) AS n FROM ${sql}`)[0]!.n;
+  const LETTERS = "dead_letters WHERE status = 'pending'";
+  const letters = count(LETTERS);
+  await enforceRetention(store, { olderThan: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER, chunk: 16 });
+  const left = count("deliveries WHERE seq < (SELECT min(seq) FROM events)");
+  if (left > 0) violations.push(`${left} deliveries outlive their events`);
+  const about = count(`${LETTERS} AND seq IN (SELECT seq FROM events)`);
+  if (about !== letters) violations.push(`of ${letters} letters ${letters - about} have lost what they are about`);
+}
+
+interface Said {
+  readonly type: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly eventId: string;
 }
 
 interface Journaled {

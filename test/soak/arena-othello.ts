@@ -4,13 +4,20 @@
  */
 import { pathToFileURL } from "node:url";
 import { assert } from "../../src/kernel/index.ts";
-import { type BareLoopResult, run as runBareLoop } from "../bench/bare-loop.ts";
+import { type BareLoopOptions, type BareLoopResult, run as runBareLoop, tiny as tinyLoop } from "../bench/bare-loop.ts";
 
 const LEAST_PROMOTIONS = 10;
 const LEAST_ELO = 600;
 
-export async function run(): Promise<BareLoopResult> {
-  const result = await runBareLoop({ configKey: "othello6_2p", seconds: 300, gamesPerRung: 200 });
+export interface OthelloOptions extends BareLoopOptions {
+  /** Numbers without a verdict. */
+  readonly only_measure?: boolean;
+}
+export const tiny: OthelloOptions = { ...tinyLoop, only_measure: true };
+
+export async function run({ only_measure = false, ...changes }: OthelloOptions = {}): Promise<BareLoopResult> {
+  const result = await runBareLoop({ configKey: "othello6_2p", seconds: 300, gamesPerRung: 200, ...changes });
+  if (only_measure) return result;
   assert(
     result.promotions >= LEAST_PROMOTIONS,
     `${result.promotions} promotions; at least ${LEAST_PROMOTIONS} are wanted`,

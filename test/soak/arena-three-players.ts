@@ -4,16 +4,12 @@
  */
 import { pathToFileURL } from "node:url";
 import { assert } from "../../src/kernel/index.ts";
-import {
-  bareLoop,
-  createGame,
-  createPool,
-  DEFAULT_LOOP,
-  playMatch,
-  specOf,
-  sprtGate,
-  type Tally,
-} from "../../src/workloads/arena/index.ts";
+import { createGame, DEFAULT_LOOP } from "../../src/workloads/arena/index.ts";
+import type { Tally } from "../../src/workloads/arena/play/match.ts";
+import { bareLoop, playMatch } from "../support/bare-loop/bare-loop.ts";
+import { specOf } from "../support/bare-loop/players.ts";
+import { createPool } from "../support/bare-loop/pool.ts";
+import { sprtGate } from "../support/bare-loop/sprt-gate.ts";
 
 export interface ScoreAgainstTwo {
   readonly simulations: number;
@@ -45,17 +41,30 @@ function scoreOf(tally: Tally, simulations: number): ScoreAgainstTwo {
   return { simulations, games, wins, draws, losses, score, standard_error: Math.sqrt(squares / (blocks - 1) / blocks) };
 }
 
-export async function run(options: { seconds?: number; blocks?: number } = {}): Promise<ThreePlayersResult> {
-  const { seconds = 180, blocks = 120 } = options;
+export interface ThreePlayersOptions {
+  readonly seconds?: number;
+  readonly blocks?: number;
+  readonly gamesPerRound?: number;
+  /** Numbers without a verdict. */
+  readonly only_measure?: boolean;
+}
+export const tiny: ThreePlayersOptions = { seconds: 1, blocks: 2, gamesPerRound: 20, only_measure: true };
+
+export async function run(options: ThreePlayersOptions = {}): Promise<ThreePlayersResult> {
+  const { seconds = 180, blocks = 120, gamesPerRound = DEFAULT_LOOP.gamesPerRound, only_measure = false } = options;
   const game = createGame("connect4_8x7_3p");
   const pool = createPool(game.configKey, 2);
   try {
-    const { rounds, champions } = await bareLoop(game, DEFAULT_LOOP, {
-      pool,
-      gate: sprtGate(game.players, DEFAULT_LOOP.gateBatchBlocks),
-      nowMs: () => performance.now(),
-      stop: (_rounds, elapsedMs) => elapsedMs >= seconds * 1000,
-    });
+    const { rounds, champions } = await bareLoop(
+      game,
+      { ...DEFAULT_LOOP, gamesPerRound },
+      {
+        pool,
+        gate: sprtGate(game.players, DEFAULT_LOOP.gateBatchBlocks),
+        nowMs: () => performance.now(),
+        stop: (_rounds, elapsedMs) => elapsedMs >= seconds * 1000,
+      },
+    );
     const scores: ScoreAgainstTwo[] = [];
     for (const simulations of [48, 200]) {
       const search = { ...DEFAULT_LOOP.gateSearch, simulations };
@@ -77,7 +86,7 @@ export async function run(options: { seconds?: number; blocks?: number } = {}): 
     const chance = 1 / game.players;
     const { score, standard_error } = scores.at(-1)!;
     assert(
-      score > chance + 2 * standard_error,
+      only_measure || score > chance + 2 * standard_error,
       `a score of ${score.toFixed(3)} +- ${standard_error.toFixed(3)} is not clearly above ${chance.toFixed(3)}`,
     );
     return { config_key: game.configKey, rounds: rounds.length, promotions: champions.length - 1, chance, scores };

@@ -2,9 +2,11 @@
 import { killRounds } from "../chaos/kill-rounds.ts";
 import { owned } from "../support/process.ts";
 
-export async function run() {
+export const tiny = { rounds: 3 };
+
+export async function run({ rounds = 300, seed = 1 }: { rounds?: number; seed?: number } = {}) {
   await using own = owned();
-  const books = await killRounds(own, Number(process.env.ROUNDS ?? 300), 1);
+  const books = await killRounds(own, rounds, seed);
   if (books.faults.length > 0) throw new Error(books.faults.join("\n"));
   return books;
 }

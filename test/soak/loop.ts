@@ -5,9 +5,10 @@
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { assert } from "../../src/kernel/index.ts";
-import { stageHistory } from "../../src/pipeline/index.ts";
-import { championsOf } from "../../src/pipeline/models/index.ts";
-import { createGame, createPool, DEFAULT_LOOP } from "../../src/workloads/arena/index.ts";
+import { championHistory } from "../../src/pipeline/models/index.ts";
+import { stageHistory } from "../../src/pipeline/tables.ts";
+import { createGame, DEFAULT_LOOP } from "../../src/workloads/arena/index.ts";
+import { createPool } from "../support/bare-loop/pool.ts";
 import { readFolder } from "../support/loop-kills.ts";
 import { championNetworks, climb } from "../support/loop-ladder.ts";
 import { owned } from "../support/process.ts";
@@ -27,6 +28,8 @@ export interface LoopSoakOptions {
   readonly only_measure?: boolean;
 }
 
+export const tiny: LoopSoakOptions = { seconds: 8, gamesPerRung: 2, only_measure: true };
+
 export async function run(options: LoopSoakOptions = {}) {
   const { seconds = 300, seed = 1, workers = 2, gamesPerRung = 200, only_measure = false } = options;
   await using own = owned();
@@ -39,7 +42,7 @@ export async function run(options: LoopSoakOptions = {}) {
   const loadAfter = loadavg();
   assert(code === 0, `it ended with ${code}: ${main.lines.slice(-20).join("\n")}`);
   const { champions, history, networks } = readFolder(dataDir, (store) => ({
-    champions: championsOf(store, CONFIG, 10_000).reverse(),
+    champions: championHistory(store, CONFIG, 10_000).reverse(),
     history: stageHistory(store, { configKey: CONFIG, limit: 100_000 }),
     networks: championNetworks(dataDir, store, CONFIG),
   }));

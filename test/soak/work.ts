@@ -2,14 +2,24 @@
 import { workRounds } from "../chaos/work-rounds.ts";
 import { owned } from "../support/process.ts";
 
-export async function run() {
+export interface WorkSoakOptions {
+  readonly seed?: number;
+  readonly rounds?: number;
+  readonly jobs?: number;
+  readonly child_jobs?: number;
+  readonly workers?: number;
+}
+export const tiny: WorkSoakOptions = { rounds: 2, jobs: 20, child_jobs: 4, workers: 3 };
+
+export async function run(options: WorkSoakOptions = {}) {
+  const { seed = 1, rounds = 200, jobs = 20_000, child_jobs = 1_000, workers = 8 } = options;
   await using own = owned();
   const books = await workRounds(own, {
-    seed: Number(process.env.SEED ?? 1),
-    rounds: Number(process.env.ROUNDS ?? 200),
-    smallJobs: Number(process.env.JOBS ?? 20_000),
-    childJobs: Number(process.env.CHILD_JOBS ?? 1_000),
-    workers: 8,
+    seed,
+    rounds,
+    smallJobs: jobs,
+    childJobs: child_jobs,
+    workers,
     killMain: true,
     log: (line) => void process.stderr.write(`${line}\n`),
   });

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { pick, seededRandom } from "../../src/kernel/index.ts";
-import { championsOf } from "../../src/pipeline/models/index.ts";
+import { championHistory } from "../../src/pipeline/models/index.ts";
 import type { Store } from "../../src/router/index.ts";
 import { processesWith } from "../e2e/parts/worker-world.ts";
 import { artifactPath, CONFIG, type planned, sha256Of } from "./loop.ts";
@@ -50,10 +50,6 @@ const ENV = {
   RINGRIFT_PORT: "0",
 };
 
-/** A busy machine is slow, not wrong. */
-const READY_MS = 60_000;
-const STOP_MS = 60_000;
-
 /** What stands on disk, while nobody writes it. */
 export function readFolder<T>(dataDir: string, look: (store: Pick<Store, "read">) => T): T {
   const db = new DatabaseSync(join(dataDir, "coordination.db"), { readOnly: true, timeout: 5_000 });
@@ -67,7 +63,7 @@ export function readFolder<T>(dataDir: string, look: (store: Pick<Store, "read">
 /** What is wrong with the champions on disk right now; they must be right at every moment. */
 function championFaults(dataDir: string): string[] {
   return readFolder(dataDir, (store) => {
-    const all = championsOf(store, CONFIG);
+    const all = championHistory(store, CONFIG);
     const rounds = all.filter(({ cause }) => cause === "gate").map(({ iteration }) => iteration);
     const [now] = all;
     return [
@@ -98,7 +94,7 @@ export async function trainUnderKills(own: Owned, options: KillOptions): Promise
       if (code === 0) isOver = true;
     });
     main = started;
-    await started.waitForLine(/ready pid/, { timeoutMs: READY_MS });
+    await started.waitForLine(/ready pid/);
   };
   const isWorker = (pid: number) => processesWith(`--under\0${main!.pid}`).includes(pid);
   const find: Record<Victim, () => number[]> = {
@@ -136,7 +132,7 @@ export async function trainUnderKills(own: Owned, options: KillOptions): Promise
     options.look?.(main!, dataDir);
     await kill(victim);
   }
-  const { code, signal } = await (options.isEndless === true ? main!.stop(STOP_MS) : main!.exited);
+  const { code, signal } = await (options.isEndless === true ? main!.stop() : main!.exited);
   if (code !== 0) faults.push(`it ended with ${signal ?? code}: ${main!.lines.slice(-20).join("\n")}`);
   faults.push(...championFaults(dataDir));
   return { dataDir, lives, kills, faults };

@@ -1,18 +1,12 @@
 /** How strong champions are, by games of their own: apart from all gates, with other openings and other seeds. */
 import { readFileSync } from "node:fs";
-import { bradleyTerry, type Match, plackettLuce } from "../../src/pipeline/evaluation/statistics/index.ts";
-import { championsOf } from "../../src/pipeline/models/index.ts";
+import { championHistory } from "../../src/pipeline/models/index.ts";
+import { bradleyTerry, type Match, plackettLuce } from "../../src/pipeline/statistics/index.ts";
 import type { Store } from "../../src/router/index.ts";
-import {
-  createGame,
-  decodeModel,
-  type Game,
-  type LadderMatch,
-  type LadderPlan,
-  type Network,
-  type Pool,
-  playLadder,
-} from "../../src/workloads/arena/index.ts";
+import { createGame, decodeModel, type Game } from "../../src/workloads/arena/index.ts";
+import type { Network } from "../../src/workloads/arena/net/network.ts";
+import { type LadderMatch, type LadderPlan, playLadder } from "./bare-loop/ladder.ts";
+import type { Pool } from "./bare-loop/pool.ts";
 import { artifactPath } from "./loop.ts";
 
 export interface Climb {
@@ -61,7 +55,7 @@ export async function climb(game: Game, pool: Pool, champions: readonly Network[
 /** The networks of a config's champions, oldest first, from the files of a data folder. */
 export function championNetworks(dataDir: string, store: Pick<Store, "read">, configKey: string): Network[] {
   const game = createGame(configKey);
-  return championsOf(store, configKey, 10_000)
+  return championHistory(store, configKey, 10_000)
     .reverse()
     .map(({ model }) => decodeModel(readFileSync(artifactPath(dataDir, model)), game).network);
 }

@@ -7,8 +7,10 @@ import { runCli } from "../../src/app/cli.ts";
 import { serveControl } from "../../src/app/serving.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
+import { createRefusals } from "../../src/cluster/nodes/refusals.ts";
 import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
-import { createMetrics, ENDPOINT_FILE, type LoopPort } from "../../src/surfaces/index.ts";
+import type { PipelineConsole } from "../../src/pipeline/index.ts";
+import { type ControlPorts, createMetrics, ENDPOINT_FILE } from "../../src/surfaces/index.ts";
 import { owned } from "./process.ts";
 import { type Answer, type Asking, ask } from "./surface.ts";
 
@@ -23,7 +25,7 @@ const TOKEN = "the-token-of-the-operator";
 
 export async function runLoopSurface(
   atEnd: (run: () => Promise<void>) => void,
-  loop: LoopPort | undefined,
+  pipeline: PipelineConsole | undefined,
 ): Promise<LoopSurface> {
   const own = owned(atEnd);
   const dataDir = own.folder();
@@ -44,17 +46,18 @@ export async function runLoopSurface(
     ports: {
       router: undefined as never,
       daemons: { livenessProbe: () => true } as never,
+      nodes: { refusals: createRefusals(clock) } as never,
       store,
       metrics,
       version: "0.1.0",
       phase: () => "ready",
       readiness: unused("readiness"),
       units: unused("units"),
-      status: unused("status"),
+      startedAt: clock.now(),
       audit: unused("the audit"),
       shutdown: unused("an end"),
-      loop,
-    },
+      pipeline,
+    } as Partial<ControlPorts> as ControlPorts,
   });
   await control.surface.open();
   const { socketPath, port } = control.surface;

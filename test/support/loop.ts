@@ -6,14 +6,16 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BootstrapOptions, bootstrapCoordination } from "../../src/app/bootstrap.ts";
-import { plansFor, type WantedPlan } from "../../src/app/loop/plans.ts";
+import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
+import type { BootstrapOptions } from "../../src/app/bootstrap-options.ts";
+import { plansFor, type WantedPlan } from "../../src/app/pipeline/plans.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { startLocalWorker } from "../../src/app/worker/local-worker.ts";
 import { workloadList } from "../../src/app/worker/workload-list.ts";
 import type { Unit } from "../../src/daemons/index.ts";
-import { type Log, seededRandom, silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
-import { type ConfigSnapshot, STAGES, stageHistory } from "../../src/pipeline/index.ts";
+import { defined, type Log, seededRandom, silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
+import { type ConfigSnapshot, STAGES } from "../../src/pipeline/index.ts";
+import { stageHistory } from "../../src/pipeline/tables.ts";
 import type { AnyEvent } from "../../src/router/index.ts";
 import { environment, type Owned } from "./process.ts";
 
@@ -82,10 +84,10 @@ export async function startLoop(own: Owned, options: LoopOptions): Promise<Runni
   const { plans, slots = 1, env = {}, configFile, wrapUnit } = options;
   const dataDir = options.dataDir ?? own.folder();
   const given: BootstrapOptions = {
-    settings: readSettings(env, dataDir, { dataDir, port: 0, ...(configFile === undefined ? {} : { configFile }) }),
+    settings: readSettings(env, dataDir, { dataDir, port: 0, ...defined({ configFile }) }),
     log: options.log ?? silentLog(),
     plans,
-    ...(wrapUnit === undefined ? {} : { wrapUnit }),
+    ...defined({ wrapUnit }),
   };
   const main = await bootstrapCoordination(given);
   const worker =
@@ -141,7 +143,7 @@ export const unitErrors = ({ main }: Pick<RunningLoop, "main">): string[] =>
   main.units.status().flatMap(({ name, recent_errors }) => recent_errors.map(({ error }) => `${name}: ${error}`));
 
 /** What must hold of a loop at its end, whatever happened on the way. */
-export function soundness({ main, dataDir }: RunningLoop, configKey: string = CONFIG) {
+export async function soundness({ main, dataDir }: RunningLoop, configKey: string = CONFIG) {
   const { champion, champions, books, iteration } = main.loop().configs.find((each) => each.config_key === configKey)!;
   const ended = stageHistory(main.router.store, { configKey, limit: 10_000 });
   const rounds = Array.from({ length: iteration }, (_, i) => i + 1);
@@ -151,7 +153,7 @@ export function soundness({ main, dataDir }: RunningLoop, configKey: string = CO
     inFlight: books.in_flight,
     deadLetters: pending + retrying,
     unitErrors: unitErrors({ main }),
-    audit: main.audit().findings.filter(({ fails, excuse }) => fails && excuse === null),
+    audit: (await main.audit()).findings.filter(({ fails, excuse }) => fails && excuse === null),
     championIsWhole: champion !== null && sha256Of(artifactPath(dataDir, champion.model)) === champion.model,
     /** One crowning by a gate for each iteration at most. */
     crownedTwice: champions
@@ -177,7 +179,7 @@ export const outcomeOf = ({ champions, gates, losses }: ConfigSnapshot) => ({
   losses: losses.map(({ policy_loss, value_loss }) => [policy_loss, value_loss]),
 });
 
-export const SOUND: ReturnType<typeof soundness> = {
+export const SOUND: Awaited<ReturnType<typeof soundness>> = {
   balanced: true,
   inFlight: 0,
   deadLetters: 0,

@@ -22,6 +22,8 @@ export interface Changes extends Partial<NodeClaim> {
   readonly header?: string;
   readonly raw?: Buffer | string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether it says the hash of its bytes beforehand, as whoever sends bytes must. */
+  readonly promises?: boolean;
 }
 
 export const CAPABILITIES = { cpu: 4, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [] as string[] };
@@ -50,7 +52,15 @@ export async function joinNode(
     counter: 0,
     send(method, path, given, changes = {}) {
       node.counter += 1;
-      const { key = privateKey, signedBody, header, raw, headers = {}, ...claimed } = changes;
+      const {
+        key = privateKey,
+        signedBody,
+        header,
+        raw,
+        headers = {},
+        promises = raw !== undefined,
+        ...claimed
+      } = changes;
       const sent = raw ?? (given === undefined ? "" : JSON.stringify(given));
       const claim: NodeClaim = {
         nodeId: node.nodeId,
@@ -66,7 +76,7 @@ export async function joinNode(
       const signed = header ?? signRequest(claim, { method, path, bodySha256 }, key);
       const asking: Asking = {
         method,
-        headers: { "x-ringrift-node": signed, ...headers },
+        headers: { "x-ringrift-node": signed, ...(promises ? { "x-content-sha256": bodySha256 } : {}), ...headers },
         ...(sent === "" ? {} : { raw: sent }),
       };
       return ask(where, path, asking);

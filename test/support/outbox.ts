@@ -8,6 +8,7 @@ import { storeModules } from "../../src/app/outbox-modules.ts";
 import { builtinRows, createCatalog } from "../../src/events/index.ts";
 import {
   type Clock,
+  defined,
   isOperatingError,
   messageOf,
   OperatingError,
@@ -43,7 +44,7 @@ export function outboxFile(onEnd: (end: () => void) => void) {
     path,
     open({ carry, clock = systemClock(), ...more }: OutboxFileOptions = {}) {
       const writer = openWriter(path, storeModules);
-      const store = inThreadStore(writer, { clock, ...(carry === undefined ? {} : { carry }) });
+      const store = inThreadStore(writer, { clock, ...defined({ carry }) });
       const catalog = createCatalog(builtinRows);
       const outbox = createOutbox({
         store,
@@ -69,7 +70,7 @@ export function coordinatorFor(weather: (request: number) => Weather = () => "fi
   const requests: string[][] = [];
   const passingHeard: string[] = [];
   router.subscribe("METRICS_UPDATED", (event) => void passingHeard.push(event.eventId));
-  const lost = () => new OperatingError("UNREACHABLE", "the line is cut", { retryable: true });
+  const lost = () => OperatingError.unavailable("UNREACHABLE", "the line is cut");
   const port: ForwardPort = {
     async send(events) {
       requests.push(events.map(({ eventId }) => eventId));

@@ -5,6 +5,7 @@
  * that the owner started is ended, with all that it started in turn, and its folders are removed. Outside of a test runner
  * use `await using own = owned()`.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
@@ -13,10 +14,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { defined } from "../../src/kernel/index.ts";
+import { patience } from "./patience.ts";
 
 const CLI = fileURLToPath(new URL("../../bin/ringrift.js", import.meta.url));
-const LINE_TIMEOUT_MS = 20_000;
-const STOP_TIMEOUT_MS = 10_000;
+const LINE_TIMEOUT_MS = patience(60_000);
+const STOP_TIMEOUT_MS = patience(30_000);
 const TAIL_LINES = 40;
 
 export interface Exit {
@@ -178,7 +181,7 @@ export function owned(atEnd?: (end: () => Promise<void>) => void): Owned {
   const startNode: Owned["startNode"] = (file, args = [], options = {}) => {
     const path = typeof file === "string" ? file : fileURLToPath(file);
     const child = spawn(options.execPath ?? process.execPath, [...(options.execArgv ?? []), path, ...args], {
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      ...defined({ cwd: options.cwd }),
       env: environment(options.env),
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
@@ -211,14 +214,22 @@ export function owned(atEnd?: (end: () => Promise<void>) => void): Owned {
   };
 }
 
+/** Ports below those that systems give away by themselves: whoever binds port 0 meanwhile gets none of these. */
+const PORTS = { from: 12_000, count: 18_000 };
+
 /** A port of loopback that nobody listens on now. Where the program can bind port 0 itself, prefer that. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("the server has no port");
-  return address.port;
+  for (;;) {
+    const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
+    const server = createServer();
+    const listening = once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    server.listen(port, "127.0.0.1");
+    if (!(await listening)) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }

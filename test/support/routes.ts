@@ -1,4 +1,5 @@
 /** Requests made up from the table of routes, for tests that walk all of them. */
+import type { z } from "zod";
 import { allRoutes, type Route } from "../../src/surfaces/index.ts";
 import { runSurface } from "./surface.ts";
 
@@ -13,6 +14,28 @@ export async function mountedRoutes(): Promise<readonly Route[]> {
 /** The path of a route with something in each of its places. */
 export const pathOf = (route: Route, values: Readonly<Record<string, string>> = {}): string =>
   route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "nobody"));
+
+/** Something that a large state has, for routes that show one thing. */
+const SUBJECTS: Readonly<Record<string, string>> = {
+  getWork: "w11",
+  getNode: "node1",
+  getEvent: "0000000000000000000000000000000b",
+  getTrace: "0000000000000000000000000000000b",
+  getLineage: "w11",
+  why: "w11",
+};
+const QUERY_VALUES = ["nobody", "completed", "9000", "selfplay"];
+
+/** A route over a large state as it is, and once with each thing that one may ask it for; most fit nothing. */
+export function urlsOf(route: Route): string[] {
+  const subject = SUBJECTS[route.id] ?? "nobody";
+  const path = pathOf(route, { id: subject, subject });
+  const asked = Object.entries(route.query.shape).flatMap(([key, schema]) => {
+    const value = QUERY_VALUES.find((each) => (schema as z.ZodType).safeParse(each).success);
+    return value === undefined ? [] : [`${path}?${key}=${value}`];
+  });
+  return [path, ...asked];
+}
 
 /** A body that the route's own schema takes. */
 export const bodyOf = (route: Route): unknown => {

@@ -3,6 +3,8 @@
  * build when the line below it becomes legal.
  */
 import { z } from "zod";
+import type { PayloadOf } from "../../src/events/catalog.ts";
+import type { WireValue } from "../../src/events/envelope.ts";
 import {
   type AnyRouterEvent,
   createCatalog,
@@ -11,10 +13,8 @@ import {
   type EventName,
   type fields,
   type PayloadFor,
-  type PayloadOf,
   type RouterEvent,
   type RouterEventOf,
-  type WireValue,
 } from "../../src/events/index.ts";
 
 type Handlers = { readonly [N in EventName]?: (event: RouterEvent<N>) => void };

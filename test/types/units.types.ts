@@ -3,7 +3,7 @@
  * the build when the line below it becomes legal.
  */
 import { z } from "zod";
-import { createRegistry } from "../../src/daemons/registry.ts";
+import { createRegistry } from "../../src/daemons/unit/registry.ts";
 import {
   defineCoordinator,
   defineDaemon,
@@ -11,7 +11,7 @@ import {
   onEach,
   type UnitContext,
   unitsFor,
-} from "../../src/daemons/unit.ts";
+} from "../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog, defineEvents } from "../../src/events/index.ts";
 import { defineTable } from "../../src/router/index.ts";
 
@@ -115,6 +115,26 @@ export const excused = createRegistry({
   ingress: [],
   excused: { deadSubscriptions: { MODEL_PROMOTED: "models are promoted by hand until the ladder stands" } },
 });
+const waiting = defineCoordinator({
+  ...some,
+  emits: ["HOST_OFFLINE"],
+  awaits: { MODEL_PROMOTED: "auto_promotion" },
+  on: { MODEL_PROMOTED() {} },
+});
+export const awaited = createRegistry({ catalog, units: [waiting, full], parts: [], ingress: [] });
+// @ts-expect-error it awaits what it does not hear
+defineCoordinator({ ...some, emits: [], awaits: { HOST_ONLINE: "membership" }, on: { MODEL_PROMOTED() {} } });
+defineCoordinator({
+  ...some,
+  emits: ["HOST_OFFLINE"],
+  // @ts-expect-error it may leave unheard only what it emits
+  unheard: { HOST_ONLINE: "a test" },
+  on: { MODEL_PROMOTED() {} },
+});
+// @ts-expect-error no such daemon type
+defineCoordinator({ ...some, emits: [], daemonTypes: ["AUTO_SINK"], on: { MODEL_PROMOTED() {} } });
+// @ts-expect-error no such profile
+defineCoordinator({ ...some, emits: [], profiles: ["everything"], on: { MODEL_PROMOTED() {} } });
 export const fedByAnother = createRegistry({
   catalog,
   units: [defineCoordinator({ ...some, emits: [], on: { HOST_OFFLINE() {} } }), full],

@@ -21,7 +21,7 @@ beforeAll(() => {
       found.map(({ code, messageText }) => `TS${code}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`),
     );
   }
-}, 120_000);
+});
 
 test("the wiring that the mutants break compiles", () => {
   expect(told.get("sound")).toEqual([]);

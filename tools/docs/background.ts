@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { killGroup } from "../parts/run-command.ts";
 
 export interface Background {
   /** Resolves once it has printed `ready`; says what is wrong otherwise. */
@@ -42,13 +43,6 @@ export function startBackground(
     },
   );
   void ready.then(() => clearTimeout(late));
-  const kill = (signal: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, signal);
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") throw thrown;
-    }
-  };
   return {
     ready,
     output: () => output,
@@ -56,14 +50,14 @@ export function startBackground(
       // One that is gone already was not stopped by us.
       stopped = child.exitCode === null && child.signalCode === null;
       let killed = false;
-      kill("SIGTERM");
+      killGroup(child, "SIGTERM");
       const timer = setTimeout(() => {
         killed = true;
-        kill("SIGKILL");
+        killGroup(child, "SIGKILL");
       }, endMs);
       const problem = await ended;
       clearTimeout(timer);
-      kill("SIGKILL");
+      killGroup(child, "SIGKILL");
       return killed ? `it did not end within ${endMs / 1_000} s of SIGTERM` : problem;
     },
   };

@@ -1,6 +1,6 @@
 /** The text of a new unit and of its test. */
 import { builtinRows, type EventRow } from "../../src/events/index.ts";
-import { examplePayload } from "../../src/surfaces/cli/example-payload.ts";
+import { examplePayload } from "../../src/surfaces/events/example-payload.ts";
 
 export const KINDS = ["coordinator", "daemon"] as const;
 export type Kind = (typeof KINDS)[number];
@@ -13,23 +13,28 @@ export interface Plan {
   readonly room: string;
   readonly placement: string;
   readonly layer: number;
+  /** What nobody else emits yet, of what it hears; and what nobody else hears, of what it emits. */
+  readonly awaits: readonly string[];
+  readonly unheard: readonly string[];
 }
 
 export interface Names {
-  /** Of the file, without its ending: `training-trigger.daemon`. */
+  /** Of its folder and, with an ending, of its files: `training-trigger`. */
   readonly file: string;
-  /** Of the function that makes the unit: `trainingTriggerDaemon`. */
+  /** Of the function that makes the unit: `trainingTrigger`. */
   readonly factory: string;
 }
 
-export function namesOf({ name, kind }: Plan): Names {
-  const words = name.replace(new RegExp(`_${kind}$`), "").split("_");
+export function namesOf({ name }: Plan): Names {
+  const words = name.split("_");
   const camel = words.map((word, i) => (i === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join("");
-  return { file: `${words.join("-")}.${kind}`, factory: `${camel}${kind[0]!.toUpperCase()}${kind.slice(1)}` };
+  return { file: words.join("-"), factory: camel };
 }
 
 const quoted = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(", ");
-const roomPath = (plan: Plan) => (plan.room === "daemons" ? "./unit.ts" : "../daemons/index.ts");
+/** From the unit's folder up to `src/`. */
+const up = ({ room }: Plan): string => "../".repeat(room.split("/").length + 2);
+const shapePath = (plan: Plan) => (plan.room === "daemons" ? "../../unit/shape.ts" : `${up(plan)}daemons/index.ts`);
 const defineOf = ({ kind }: Plan) => (kind === "daemon" ? "defineDaemon" : "defineCoordinator");
 
 /** What is thrown where work is to be written; the test shows it. */
@@ -53,16 +58,28 @@ export function unitText(plan: Plan): string {
           "      },",
           "    },",
         ];
+  const reasons = (key: string, events: readonly string[], reason: string) =>
+    events.length === 0
+      ? []
+      : [`  ${key}: {`, ...events.map((event) => `    ${event}: ${JSON.stringify(reason)},`), "  },"];
   return [
-    `import { ${defineOf(plan)} } from "${roomPath(plan)}";`,
+    `import { ${defineOf(plan)}, type Wiring } from "${shapePath(plan)}";`,
+    "",
+    "const wiring = {",
+    `  name: ${JSON.stringify(plan.name)},`,
+    `  layer: ${plan.layer},`,
+    `  placement: ${JSON.stringify(plan.placement)},`,
+    '  profiles: ["coordinator"],',
+    '  dependsOn: ["event_router"],',
+    `  emits: [${quoted(plan.emits)}],`,
+    ...reasons("unheard", plan.unheard, "say who reads it, or who is to hear it"),
+    ...reasons("awaits", plan.awaits, "the_unit_that_is_to_emit_it"),
+    "} as const satisfies Wiring;",
     "",
     "/** Say in a sentence what it decides, what it is given, and what it never does. */",
     `export const ${factory} = () =>`,
     `  ${defineOf(plan)}({`,
-    `    name: ${JSON.stringify(plan.name)},`,
-    `    layer: ${plan.layer},`,
-    `    placement: ${JSON.stringify(plan.placement)},`,
-    `    emits: [${quoted(plan.emits)}],`,
+    "    ...wiring,",
     ...on,
     ...loop,
     "  });",
@@ -100,7 +117,7 @@ const emitTest = (event: string, plan: Plan): string[] => {
           "    await w.driven(w.router.settled(cause));",
         ];
   return [
-    `  test("says ${event} when it is time to", async () => {`,
+    `  test("emits ${event} when it is time to", async () => {`,
     "    const { w } = await running();",
     ...act,
     `    expect(w.router.history({ eventType: ${JSON.stringify(event)} })).toHaveLength(1);`,
@@ -117,9 +134,9 @@ export function testText(plan: Plan): string {
   ];
   return [
     'import { afterEach, describe, expect, test } from "vitest";',
-    'import { type UnitWorld, unitWorld } from "../../test/fixtures/unit-world.ts";',
-    'import { type BuiltinRows, builtinRows } from "../events/index.ts";',
-    `import { ${factory} } from "./${file}.ts";`,
+    `import { type UnitWorld, unitWorld } from "${up(plan)}../test/fixtures/unit-world.ts";`,
+    `import { type BuiltinRows, builtinRows } from "${up(plan)}events/index.ts";`,
+    `import { ${factory} } from "./${file}.unit.ts";`,
     "",
     "const worlds: UnitWorld<BuiltinRows>[] = [];",
     "afterEach(async () => {",

@@ -1,7 +1,8 @@
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { isOperatingError, messageOf } from "../../src/kernel/index.ts";
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { isOperatingError, messageOf, OperatingError } from "../../src/kernel/index.ts";
 
 export { OperatingError } from "../../src/kernel/index.ts";
 
@@ -23,6 +24,25 @@ export async function reportAndExit(run: () => Promise<number> | number): Promis
     process.exitCode = 1;
     if (!isOperatingError(thrown)) throw thrown;
     process.stderr.write(`error: ${messageOf(thrown)}\n${thrown.hint === undefined ? "" : `  ${thrown.hint}\n`}`);
-    if (thrown.code.startsWith("USAGE")) process.exitCode = 2;
+    if (thrown.kind === "invalid") process.exitCode = thrown.exitCode;
   }
+}
+
+/** A line on standard output. */
+export const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+/** The arguments of a tool; what is wrong with them is told to whoever wrote them. */
+export function readArguments<const T extends ParseArgsConfig>(config: T, hint = "Try --help.") {
+  try {
+    return parseArgs(config);
+  } catch (cause) {
+    throw OperatingError.invalid("USAGE", messageOf(cause), { cause, hint });
+  }
+}
+
+/** Aborts when the tool is told to end, so that it can end first what it started. */
+export function untilInterrupted(): AbortSignal {
+  const interrupt = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupt.abort());
+  return interrupt.signal;
 }

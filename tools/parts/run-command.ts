@@ -1,6 +1,7 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
+import { systemCode } from "../../src/kernel/index.ts";
 
 export interface Command {
   readonly file: string;
@@ -24,6 +25,15 @@ export interface CommandResult {
 const KILL_AFTER_MS = 5_000;
 const KEPT_CHARACTERS = 2 ** 20;
 
+/** Signals a process that leads a group, and all that it started. What is gone needs no signal. */
+export function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch (thrown) {
+    if (systemCode(thrown) !== "ESRCH") throw thrown;
+  }
+}
+
 /** Runs a command in a process group of its own, so that when it is ended nothing of it stays behind. */
 export async function runCommand(command: Command): Promise<CommandResult> {
   const { file, args, cwd, env, timeoutMs, signal, logFile } = command;
@@ -37,19 +47,12 @@ export async function runCommand(command: Command): Promise<CommandResult> {
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
 
-  const killGroup = (with_: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, with_);
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") throw thrown;
-    }
-  };
   let ended: CommandResult["ended"];
   let killTimer: NodeJS.Timeout | undefined;
   const end = (reason: "timeout" | "interrupted") => {
     ended ??= reason;
-    killGroup("SIGTERM");
-    killTimer ??= setTimeout(() => killGroup("SIGKILL"), KILL_AFTER_MS);
+    killGroup(child, "SIGTERM");
+    killTimer ??= setTimeout(() => killGroup(child, "SIGKILL"), KILL_AFTER_MS);
   };
   const timer = setTimeout(() => end("timeout"), timeoutMs);
   const interrupted = () => end("interrupted");
@@ -59,7 +62,7 @@ export async function runCommand(command: Command): Promise<CommandResult> {
     const closed = once(child, "close");
     child.once("exit", () => {
       // What it left running holds the pipes open; end that before waiting for the rest of the output.
-      killGroup("SIGKILL");
+      killGroup(child, "SIGKILL");
     });
     const [code] = (await closed) as [number | null];
     return { code, output, ended };

@@ -54,12 +54,71 @@ test("--list tells the modules that export run and what they are about", async (
   ).toEqual(["crashes", "holds always holds", "refuses", "throws Throws always", ""]);
 });
 
-test("a goal that was missed is said, and is no failure", async () => {
-  module("slow", `export const run = () => ({ ok: true, met: false });`);
-  const child = suite("slow", "holds");
+const goals = (...met: boolean[]) => JSON.stringify(met.map((each, i) => ({ what: `goal ${i}`, value: i, met: each })));
+
+test("goals that were missed are said, counted and told by the exit code, and are no failure", async () => {
+  module(
+    "slow",
+    `export const run = () => ({ ok: true, goals: ${goals(true, false)}, sections: [{ goals: ${goals(false)} }] });`,
+  );
+  module("swift", `export const run = () => ({ goals: ${goals(true, true)} });`);
+  const child = suite("slow", "swift", "holds");
+  expect(await child.exited).toEqual({ code: 3, signal: null });
+  expect(child.stdout()).toMatch(/ok, missed 2 of 3 goals, in .*\n {2}missed: goal 1\n {2}missed: goal 0\n/);
+  expect(child.stdout()).toMatch(/ok, met all 2 goals, in /);
+  expect(child.stdout()).toContain("3 held, 0 failed; missed 2 of 5 goals; report in");
+  const report = JSON.parse(readFileSync(join(root, ".soak", "latest.json"), "utf8"));
+  expect(report.goals).toEqual({ total: 5, missed: ["goal 1", "goal 0"] });
+  expect(await suite("swift", "holds").exited).toEqual({ code: 0, signal: null });
+});
+
+test("at the tiny size each runs with its own options, goals do not count, and one without that size fails", async () => {
+  module(
+    "small",
+    `export const tiny = { rounds: 1, more: 2 };
+export const run = (given: object) => ({ given, goals: ${goals(false)} });`,
+  );
+  const child = suite("small", "--tiny", "--json", "--set", "more=3");
   expect(await child.exited).toEqual({ code: 0, signal: null });
-  expect(child.stdout()).toMatch(/ok, with a goal MISSED, in /);
-  expect(child.stdout()).toContain("2 held, 0 failed; a goal was missed in slow; report in");
+  expect(JSON.parse(child.stdout()).outcomes).toMatchObject([{ ok: true, result: { given: { rounds: 1, more: 3 } } }]);
+  const without = suite("holds", "--tiny");
+  expect(await without.exited).toEqual({ code: 1, signal: null });
+  expect(without.stdout()).toContain("it exports no `tiny`");
+});
+
+/** One that has ended and was not waited for is not running. */
+const isRunning = (pid: number): boolean => {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+};
+
+test("one that fails while something that it started goes on ends at once, with its reason", async () => {
+  module(
+    "hangs",
+    `import { fork } from "node:child_process";
+     if (process.argv[2] === "far") setInterval(() => {}, 1_000);
+export async function run() {
+       const child = fork(import.meta.filename, ["far"]);
+       await new Promise((resolve) => child.once("spawn", resolve));
+       console.error("far " + child.pid);
+       throw new Error("the payload is refused");
+     }`,
+  );
+  const child = suite("hangs");
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.stdout()).toContain("the payload is refused");
+  const far = Number(/far (\d+)/.exec(child.stderr())![1]);
+  await expect.poll(() => isRunning(far)).toBe(false);
+});
+
+test("one that has its result and never ends is ended, and has not held", async () => {
+  module("stays", `export const run = () => { setInterval(() => {}, 1_000); return { ok: true }; };`);
+  const child = suite("stays");
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.stdout()).toContain("it had its result, and did not end");
 });
 
 test("a named module runs with its options and its report is kept", async () => {

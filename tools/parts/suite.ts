@@ -3,21 +3,23 @@
  *
  *   export const about = "one line";                       // shown by --list; else the first sentence of its comment
  *   export function run(options) { return result; }        // may be async; the result is data
+ *   export const tiny = { rounds: 1 };                     // options with which run() takes seconds, for `npm test`
  *   export function print(result) { return "a table"; }    // optional; without it the result is shown as JSON
  *
- * A module fails by throwing, or with a result whose `ok` is false; with one whose `met` is false it holds, but missed a
- * goal of speed, and that is said. Each runs in a process of its own, so that one's heap
- * and compiled code never colour another's numbers, and a crash ends that one alone.
+ * A module fails by throwing, or with a result whose `ok` is false. Goals in its result that are not met are said and
+ * counted, and are no failure. Each runs in a process of its own, so that one's heap and compiled code never colour
+ * another's numbers, and a crash ends that one alone; whatever is left of it then is ended.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { basename, join, relative } from "node:path";
-import { parseArgs } from "node:util";
-import { didYouMean, messageOf } from "../../src/kernel/index.ts";
-import { OperatingError, ROOT } from "./root.ts";
+import { didYouMean } from "../../src/kernel/index.ts";
+import { patience } from "../../test/support/patience.ts";
+import { OperatingError, ROOT, readArguments } from "./root.ts";
+import { type Goals, sayGoals, sumOfGoals } from "./suite-goals.ts";
 import { type Outcome, runModule } from "./suite-module.ts";
 
-interface Suite {
+export interface Suite {
   readonly name: string;
   readonly folder: string;
   readonly reports: string;
@@ -34,8 +36,14 @@ interface Report {
   readonly suite: string;
   readonly started_at: string;
   readonly machine: Readonly<Record<string, string | number>>;
+  /** At the tiny size numbers mean nothing: it only shows that everything still runs. */
+  readonly tiny: boolean;
+  readonly goals: Goals;
   readonly outcomes: readonly Outcome[];
 }
+
+/** What a module may take at its tiny size on a machine of the usual speed. */
+const TINY_LIMIT_MS = 90_000;
 
 const HAS_RUN = /^export (async )?(function\*? run\b|const run\b)|^export \{[^}]*\brun\b[^}]*\}/m;
 const ABOUT = /^export const about\s*=\s*(["'`])(.*?)\1/m;
@@ -65,7 +73,7 @@ function settingsOf(pairs: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf("=");
-      if (at < 1) throw new OperatingError("USAGE", `--set wants key=value, not '${pair}'`);
+      if (at < 1) throw OperatingError.invalid("USAGE", `--set wants key=value, not '${pair}'`);
       const text = pair.slice(at + 1);
       try {
         return [pair.slice(0, at), JSON.parse(text)];
@@ -78,13 +86,13 @@ function settingsOf(pairs: readonly string[]): Record<string, unknown> {
 
 function chosen(entries: readonly Entry[], names: readonly string[], suite: Suite): readonly Entry[] {
   if (entries.length === 0)
-    throw new OperatingError("SUITE_EMPTY", `there is no ${suite.name} in ${suite.folder}`, {
+    throw OperatingError.internal("SUITE_EMPTY", `there is no ${suite.name} in ${suite.folder}`, {
       hint: "A module there that exports run() becomes one.",
     });
   const known = entries.map(({ name }) => name);
   for (const name of names)
     if (!known.includes(name))
-      throw new OperatingError("USAGE_NAME", `there is no ${suite.name} '${name}'.${didYouMean(name, known)}`, {
+      throw OperatingError.invalid("USAGE_NAME", `there is no ${suite.name} '${name}'.${didYouMean(name, known)}`, {
         hint: `There are: ${known.join(", ")}.`,
       });
   return names.length === 0 ? entries : entries.filter(({ name }) => names.includes(name));
@@ -96,28 +104,22 @@ ${suite.about[0]!.toUpperCase()}${suite.about.slice(1)}. Without a name, all of 
 
   --list             names and what each is about
   --set key=value    an option for run(), as often as needed
+  --tiny             each at its smallest, several at once: does it still run? Goals do not count
   --json             the report as JSON on standard output, and nothing else there
   --help             this text
 
-The report is kept in ${suite.reports}/. Exit codes: 0 all held, 1 one failed, 2 wrong arguments.
+The report is kept in ${suite.reports}/, unless tiny. Exit codes: 0 all held and every goal was met, 1 one failed, 2 wrong
+arguments, 3 all held and a goal was missed.
 `;
 
-const parse = (args: readonly string[]) => {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        list: { type: "boolean", default: false },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-        set: { type: "string", multiple: true, default: [] },
-      },
-    });
-  } catch (thrown) {
-    throw new OperatingError("USAGE", messageOf(thrown), { cause: thrown, hint: "Try --help." });
-  }
-};
+const yesNo = { type: "boolean", default: false } as const;
+const options = {
+  list: yesNo,
+  json: yesNo,
+  tiny: yesNo,
+  help: yesNo,
+  set: { type: "string", multiple: true },
+} as const;
 
 const machine = (): Report["machine"] => ({
   node: process.version,
@@ -136,50 +138,85 @@ function save(report: Report, folder: string): string {
   return file;
 }
 
-const missed = ({ ok, result }: Outcome): boolean =>
-  ok && typeof result === "object" && result !== null && (result as { met?: unknown }).met === false;
+/** One after the other, so that none disturbs another's numbers; at the tiny size as many at once as there are cores. */
+async function runEntries(
+  entries: readonly Entry[],
+  { options, tiny }: { readonly options: Record<string, unknown>; readonly tiny: boolean },
+  tell: { readonly begun: (entry: Entry) => void; readonly ended: (entry: Entry, outcome: Outcome) => void },
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  let next = 0;
+  const lane = async () => {
+    while (next < entries.length) {
+      const at = next;
+      next += 1;
+      const entry = entries[at]!;
+      tell.begun(entry);
+      const limit = tiny ? { limitMs: patience(TINY_LIMIT_MS) } : {};
+      outcomes[at] = await runModule(entry.name, entry.file, { options, tiny, ...limit });
+      tell.ended(entry, outcomes[at]);
+    }
+  };
+  await Promise.all(Array.from({ length: tiny ? availableParallelism() : 1 }, lane));
+  return outcomes;
+}
+
+const head = (suite: Suite, { name, about }: Entry): string => `\n${suite.name} ${name}${about && `: ${about}`}\n`;
+
+function shown(outcome: Outcome, tiny: boolean): string {
+  const lines: string[] = [];
+  if (!tiny && outcome.printed !== undefined) lines.push(outcome.printed.trimEnd());
+  else if (!tiny && outcome.result !== undefined) lines.push(JSON.stringify(outcome.result, null, 2));
+  if (outcome.error !== undefined) lines.push(outcome.error);
+  const goals = tiny ? "" : sayGoals(outcome.goals);
+  lines.push(
+    `${outcome.ok ? "ok" : "FAILED"}${goals && `, ${goals},`} in ${(outcome.duration_ms / 1000).toFixed(1)} s`,
+    ...(tiny ? [] : outcome.goals.missed.map((what) => `  missed: ${what}`)),
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+function list(entries: readonly Entry[], json: boolean): string {
+  const rows = entries.map(({ name, about }) => ({ name, about }));
+  if (json) return `${JSON.stringify(rows)}\n`;
+  return rows.map(({ name, about }) => `${name.padEnd(24)} ${about}\n`).join("");
+}
 
 export async function runSuite(suite: Suite, args: readonly string[], root = ROOT): Promise<number> {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = readArguments({ args, allowPositionals: true, options });
+  const { tiny } = values;
   if (values.help) {
     process.stdout.write(usage(suite));
     return 0;
   }
   const entries = entriesIn(join(root, suite.folder));
   if (values.list) {
-    const list = entries.map(({ name, about }) => ({ name, about }));
-    process.stdout.write(
-      values.json
-        ? `${JSON.stringify(list)}\n`
-        : list.map(({ name, about }) => `${name.padEnd(24)} ${about}\n`).join(""),
-    );
+    process.stdout.write(list(entries, values.json));
     return 0;
   }
   const picked = chosen(entries, positionals, suite);
-  const options = settingsOf(values.set);
+  const given = settingsOf(values.set ?? []);
   const startedAt = new Date().toISOString();
-  const outcomes: Outcome[] = [];
   // Under --json standard output belongs to the report alone; people read along on standard error.
   const say = (text: string) => void (values.json ? process.stderr : process.stdout).write(text);
-  for (const entry of picked) {
-    say(`\n${suite.name} ${entry.name}${entry.about && `: ${entry.about}`}\n`);
-    const outcome = await runModule(entry.name, entry.file, options);
-    outcomes.push(outcome);
-    if (outcome.printed !== undefined) say(`${outcome.printed.trimEnd()}\n`);
-    else if (outcome.result !== undefined) say(`${JSON.stringify(outcome.result, null, 2)}\n`);
-    if (outcome.error !== undefined) say(`${outcome.error}\n`);
-    const verdict = !outcome.ok ? "FAILED" : missed(outcome) ? "ok, with a goal MISSED," : "ok";
-    say(`${verdict} in ${(outcome.duration_ms / 1000).toFixed(1)} s\n`);
-  }
-  const report: Report = { suite: suite.name, started_at: startedAt, machine: machine(), outcomes };
-  const file = save(report, join(root, suite.reports));
+  const outcomes = await runEntries(
+    picked,
+    { options: given, tiny },
+    {
+      begun: (entry) => (tiny ? undefined : say(head(suite, entry))),
+      ended: (entry, outcome) => say(`${tiny ? head(suite, entry) : ""}${shown(outcome, tiny)}`),
+    },
+  );
+  const goals = tiny ? { total: 0, missed: [] } : sumOfGoals(outcomes.map((outcome) => outcome.goals));
+  const report: Report = { suite: suite.name, started_at: startedAt, machine: machine(), tiny, goals, outcomes };
+  const file = tiny ? undefined : save(report, join(root, suite.reports));
   if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);
   const failed = outcomes.filter(({ ok }) => !ok).map(({ name }) => name);
   say(
     `\n${outcomes.length - failed.length} held, ${failed.length} failed${failed.map((name) => ` ${name}`).join(",")}`,
   );
-  const short = outcomes.filter(missed).map(({ name }) => name);
-  if (short.length > 0) say(`; a goal was missed in ${short.join(", ")}`);
-  say(`; report in ${relative(process.cwd(), file)}\n`);
-  return failed.length === 0 ? 0 : 1;
+  if (goals.total > 0) say(`; ${sayGoals(goals)}`);
+  say(file === undefined ? "\n" : `; report in ${relative(process.cwd(), file)}\n`);
+  if (failed.length > 0) return 1;
+  return goals.missed.length > 0 ? 3 : 0;
 }

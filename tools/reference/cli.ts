@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { createProgram, systemPorts } from "../../src/app/cli.ts";
-import { EXIT } from "../../src/surfaces/cli/index.ts";
+import { EXIT } from "../../src/surfaces/commands/index.ts";
 import { page, table } from "./markdown.ts";
 
 const COLUMNS = 100;
@@ -20,9 +20,9 @@ const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
 /** What `--help` prints for each command, examples and all; options that all commands share are told once. */
-export function printCommands(): string {
+export async function printCommands(): Promise<string> {
   let heard = "";
-  const program = createProgram(
+  const program = await createProgram(
     {
       out: (text) => {
         heard += text;

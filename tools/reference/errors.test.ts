@@ -9,20 +9,22 @@ test("errors are found with their text, hint and room: thrown, returned, chosen,
   mkdirSync(join(folder, "router"));
   writeFileSync(
     join(folder, "router", "x.ts"),
-    `throw new OperatingError("GONE", \`event \${id} is gone\`, { hint: "Ask " + "again.", retryable: true });
-     const make = () => new OperatingError(known ? "ONE" : "TWO", "either");
-     const passed = new OperatingError(problem.code ?? "THREE", problem.detail ?? "no word");
-     const faults = [{ number: 13, code: "DISK_FULL", says: "the disk is full", hint: "Make room." }];
+    `throw OperatingError.notFound("GONE", \`event \${id} is gone\`, { hint: "Ask " + "again.", retryable: true });
+     const make = () => OperatingError.unavailable(known ? "ONE" : "TWO", "either");
+     const passed = new OperatingError(problem.kind ?? "internal", problem.code ?? "THREE", problem.detail ?? "no word");
+     const faults = [{ number: 13, kind: "conflict", code: "DISK_FULL", says: "the disk is full", hint: "Make room." }];
      new Error("NOT_OURS"); const other = { code: "NOT_A_ROW" };`,
   );
-  writeFileSync(join(folder, "router", "x.test.ts"), `new OperatingError("ONLY_IN_A_TEST", "no")`);
+  writeFileSync(join(folder, "router", "x.test.ts"), `OperatingError.invalid("ONLY_IN_A_TEST", "no")`);
   const plain = { hint: "", retryable: false, room: "router" };
   expect(errorsIn(folder)).toEqual([
-    { ...plain, code: "GONE", says: "event ... is gone", hint: "Ask again.", retryable: true },
-    { ...plain, code: "ONE", says: "either" },
-    { ...plain, code: "TWO", says: "either" },
-    { ...plain, code: "THREE", says: "no word" },
-    { ...plain, code: "DISK_FULL", says: "the disk is full", hint: "Make room." },
+    { ...plain, kind: "not_found", code: "GONE", says: "event ... is gone", hint: "Ask again.", retryable: true },
+    { ...plain, kind: "unavailable", code: "ONE", says: "either", retryable: true },
+    { ...plain, kind: "unavailable", code: "TWO", says: "either", retryable: true },
+    { ...plain, kind: "internal", code: "THREE", says: "no word" },
+    { ...plain, kind: "conflict", code: "DISK_FULL", says: "the disk is full", hint: "Make room." },
   ]);
-  expect(printErrors(errorsIn(folder))).toContain("| `GONE` | event ... is gone | Ask again. | yes | router |");
+  expect(printErrors(errorsIn(folder))).toContain(
+    "| `GONE` | not_found | event ... is gone | Ask again. | yes | router |",
+  );
 });

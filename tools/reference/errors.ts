@@ -2,10 +2,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
+import { type ErrorKind, errorKinds } from "../../src/kernel/index.ts";
 import { page, table } from "./markdown.ts";
 
 export interface ErrorUse {
   readonly code: string;
+  /** Its kind; empty where it is that of another error. */
+  readonly kind: ErrorKind | "";
   readonly says: string;
   readonly hint: string;
   readonly retryable: boolean;
@@ -35,26 +38,47 @@ const propertyOf = (node: ts.Expression | undefined, name: string): ts.Expressio
     ? node.properties.filter(ts.isPropertyAssignment).find((each) => each.name.getText() === name)?.initializer
     : undefined;
 
-const isTrue = (node: ts.Expression | undefined): boolean => node?.kind === ts.SyntaxKind.TrueKeyword;
+const kindCalled = (name: string): ErrorKind | "" => {
+  const kind = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return kind in errorKinds ? (kind as ErrorKind) : "";
+};
+
+/** How an error is made, if it is: `OperatingError.notFound(...)`, or by the class itself with the kind in front. */
+function madeBy(node: ts.Node): { kind: ErrorKind | ""; rest: readonly ts.Expression[] } | undefined {
+  if (ts.isNewExpression(node) && node.expression.getText() === "OperatingError") {
+    const [kind, ...rest] = node.arguments ?? [];
+    return { kind: kindCalled(textsOf(kind).at(-1) ?? ""), rest };
+  }
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  const { expression, name } = node.expression;
+  return expression.getText() === "OperatingError" ? { kind: kindCalled(name.text), rest: node.arguments } : undefined;
+}
 
 function usesIn(source: ts.SourceFile, room: string): ErrorUse[] {
   const uses: ErrorUse[] = [];
-  const add = (codes: string[], says: string[], options: ts.Expression | undefined) => {
+  const add = (kind: ErrorKind | "", codes: string[], says: string[], options: ts.Expression | undefined) => {
+    const own = propertyOf(options, "retryable");
     const rest = {
       hint: textsOf(propertyOf(options, "hint"))[0] ?? "",
-      retryable: isTrue(propertyOf(options, "retryable")),
+      retryable: own === undefined ? kind !== "" && errorKinds[kind].retryable : own.getText() === "true",
     };
     for (const code of codes.filter((each) => IS_CODE.test(each)))
-      uses.push({ code, says: says.join(" / "), room, ...rest });
+      uses.push({ code, kind, says: says.join(" / "), room, ...rest });
   };
   const visit = (node: ts.Node): void => {
-    if (ts.isNewExpression(node) && node.expression.getText() === "OperatingError") {
-      const [code, message, options] = node.arguments ?? [];
-      add(textsOf(code), textsOf(message), options);
+    const made = madeBy(node);
+    if (made !== undefined) {
+      const [code, message, options] = made.rest;
+      add(made.kind, textsOf(code), textsOf(message), options);
     }
-    // A table of errors: rows with a code and what it says.
+    // A table of errors: rows with a kind, a code and what it says.
     if (ts.isObjectLiteralExpression(node) && propertyOf(node, "says") !== undefined)
-      add(textsOf(propertyOf(node, "code")), textsOf(propertyOf(node, "says")), node);
+      add(
+        kindCalled(textsOf(propertyOf(node, "kind"))[0] ?? ""),
+        textsOf(propertyOf(node, "code")),
+        textsOf(propertyOf(node, "says")),
+        node,
+      );
     ts.forEachChild(node, visit);
   };
   visit(source);
@@ -83,11 +107,22 @@ export function printErrors(uses: readonly ErrorUse[]): string {
     "# Errors",
     "Printed from the sources. An error of operation has a code that never changes its meaning, in a program as `code`, " +
       "over HTTP in the problem document, and from a command with `--json`. Where several places raise it, all that they " +
-      "say is listed; `...` stands for a value.",
+      "say is listed; `...` stands for a value. The kind decides the HTTP status (a few errors of the protocol have their own), " +
+      "the exit code of a command, and whether to try again later:",
     table(
-      ["Code", "What it says", "What to do", "Later again?", "Room"],
+      ["Kind", "HTTP status", "Exit code", "Later again?"],
+      Object.entries(errorKinds).map(([kind, { status, exit, retryable }]) => [
+        `\`${kind}\``,
+        String(status),
+        String(exit),
+        retryable ? "yes" : "no",
+      ]),
+    ),
+    table(
+      ["Code", "Kind", "What it says", "What to do", "Later again?", "Room"],
       codes.map(([code, all]) => [
         `\`${code}\``,
+        distinct(all.map(({ kind }) => kind)).join(", "),
         plain(distinct(all.map(({ says }) => says)).join("; ")),
         plain(distinct(all.map(({ hint }) => hint)).join(" ")),
         all.every(({ retryable }) => retryable) ? "yes" : all.some(({ retryable }) => retryable) ? "sometimes" : "no",

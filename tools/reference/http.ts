@@ -20,7 +20,7 @@ const givenTo = (route: Route): string =>
 export const printRoutes = (): string =>
   page(
     "# Routes",
-    "Printed from the table in `src/surfaces/http/route-table.ts`, as is [openapi.json](openapi.json). " +
+    "Printed from the table in `src/surfaces/routes.ts`, as is [openapi.json](openapi.json). " +
       "A scope includes those before it: probe, read, worker, operator. [How to use them](../24-http.md).",
     table(
       ["Route", "What it does", "Query or body", "Scope", "Status"],

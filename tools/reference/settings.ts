@@ -1,4 +1,5 @@
-import { type Setting, settingChecks, settingRows } from "../../src/app/settings.ts";
+import { settingChecks, settingRows } from "../../src/app/settings.ts";
+import type { Setting } from "../../src/kernel/settings/index.ts";
 import { page, table } from "./markdown.ts";
 
 const HOME = { hostName: "", dataDir: "", configFile: undefined };
@@ -16,12 +17,12 @@ const aboutOf = ({ about, kind, withoutEffect }: Setting<unknown>): string =>
 export const printSettings = (): string =>
   page(
     "# Settings",
-    "Printed from the schema in `src/app/settings/schema.ts`. A flag beats the variable, the variable the key in " +
+    "Printed from the rows in the `settings.ts` of each room. A flag beats the variable, the variable the key in " +
       "`ringrift.config.json`, and the key the default. [How to set them](../23-settings.md).",
     table(
       ["Key", "Variable and flag", "What it sets", "Unit", "Range", "Default"],
-      settingRows.map(([key, row]) => [
-        `\`${key}\``,
+      settingRows.map((row) => [
+        `\`${row.key}\``,
         setBy(row),
         aboutOf(row),
         row.kind.unit ?? "",

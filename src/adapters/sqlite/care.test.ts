@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { maintenanceDefaults } from "../../daemons/index.ts";
-import { freePages, shrinkStore } from "../../daemons/store-chores.ts";
+import { maintenanceDefaults } from "../../daemons/limits.ts";
+import { freePages, shrinkStore } from "../../daemons/units/maintenance/store-chores.ts";
 import { systemClock } from "../../kernel/index.ts";
 import { probeStore } from "../../router/index.ts";
 import { sqliteCare } from "./care.ts";
@@ -84,7 +84,7 @@ test("a file that shrinks lets other commits in between", async () => {
   await care.truncateWal();
   const before = statSync(path).size;
   expect(freePages(store).canShrink).toBe(true);
-  const rules = { ...maintenanceDefaults.vacuum, leastBytes: 1_000_000 };
+  const rules = { ...maintenanceDefaults.vacuum, minBytes: 1_000_000 };
   let shrinking = true;
   const shrunk = shrinkStore(store, rules, new AbortController().signal).finally(() => {
     shrinking = false;

@@ -16,14 +16,14 @@ export type CareAnswer =
   | { readonly error: string };
 
 /** More say nothing new. */
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 /** While the log is cut, commits wait: nobody may make them wait longer than this. */
 const CUT_TIMEOUT_MS = 100;
 
 function check(path: string): CareAnswer {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
-    const rows = db.prepare(`PRAGMA quick_check(${MOST_PROBLEMS})`).all() as { quick_check: string }[];
+    const rows = db.prepare(`PRAGMA quick_check(${MAX_PROBLEMS})`).all() as { quick_check: string }[];
     return { problems: rows.map((row) => row.quick_check).filter((line) => line !== "ok") };
   } catch (thrown) {
     // What cannot even be read through is found here as well.

@@ -1,15 +1,13 @@
 import { statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type { DatabaseCare } from "../../daemons/index.ts";
-import { OperatingError } from "../../kernel/index.ts";
+import { moduleBeside, OperatingError } from "../../kernel/index.ts";
 import type { CareAnswer, CareOptions } from "./care.thread.ts";
-
-const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
 const ask = (options: CareOptions, signal: AbortSignal | undefined): Promise<CareAnswer> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const thread = new Worker(new URL(`./care.thread.${extension}`, import.meta.url), {
+    const thread = new Worker(moduleBeside(import.meta.url, "./care.thread"), {
       name: `database ${options.chore}`,
       workerData: options,
     });
@@ -18,7 +16,7 @@ const ask = (options: CareOptions, signal: AbortSignal | undefined): Promise<Car
     // After an answer this says nothing new.
     thread.once("exit", () => {
       signal?.removeEventListener("abort", stop);
-      reject(new OperatingError("CARE_FAILED", `'${options.chore}' ended without an answer`));
+      reject(OperatingError.internal("CARE_FAILED", `'${options.chore}' ended without an answer`));
     });
     // It only reads, or leaves the log as long as it was: ending it half-way harms nothing.
     const stop = () => {
@@ -36,7 +34,7 @@ export function sqliteCare(path: string): DatabaseCare {
   ): Promise<Exclude<CareAnswer, { error: string }>> => {
     const answer = await ask({ path, chore }, signal);
     if ("error" in answer)
-      throw new OperatingError("CARE_FAILED", `'${chore}' of the database failed: ${answer.error}`, {
+      throw OperatingError.internal("CARE_FAILED", `'${chore}' of the database failed: ${answer.error}`, {
         retryable: true,
         hint: "It is tried again; if it stays so, look at the disk.",
       });

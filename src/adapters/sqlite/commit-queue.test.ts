@@ -30,7 +30,7 @@ test("who waits for the queue to drain does not wait for a writer that is gone",
   const lost = queue.commit(say(1)).catch((error: unknown) => error);
   await Promise.resolve();
   const drained = queue.drained();
-  queue.close(new OperatingError("STORE_GONE", "gone"));
+  queue.close(OperatingError.internal("STORE_GONE", "gone", { status: 503 }));
   await drained;
   expect(await lost).toMatchObject({ code: "STORE_GONE" });
 });

@@ -1,7 +1,8 @@
+import type { DatabaseSync } from "node:sqlite";
 import { type Clock, OperatingError } from "../../kernel/index.ts";
-import type { Operation, StoreFault } from "../../router/index.ts";
-import { isStoreFault } from "./faults.ts";
-import type { Outcome } from "./writer.ts";
+import type { Operation, Store, StoreFault } from "../../router/index.ts";
+import { isStoreFault, translateFault } from "./faults.ts";
+import { type Outcome, statementCache } from "./writer.ts";
 
 interface Waiting {
   readonly operations: readonly Operation[];
@@ -9,10 +10,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-const MOST_IN_BATCH = 1_000;
-const MOST_WAITING = 200_000;
+const MAX_IN_BATCH = 1_000;
+const MAX_WAITING = 200_000;
 /** Two: while the writer flushes one batch the next is already on its way. */
-const MOST_IN_FLIGHT = 2;
+const MAX_IN_FLIGHT = 2;
 
 /**
  * Gathers commits into batches: the first goes at once, and what arrives while the writer is busy goes together.
@@ -45,25 +46,24 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
   };
   const flush = () => {
     scheduled = false;
-    while (waiting.length > 0 && inFlight.length < MOST_IN_FLIGHT) {
-      const batch = waiting.slice(0, MOST_IN_BATCH);
-      waiting = waiting.slice(MOST_IN_BATCH);
+    while (waiting.length > 0 && inFlight.length < MAX_IN_FLIGHT) {
+      const batch = waiting.slice(0, MAX_IN_BATCH);
+      waiting = waiting.slice(MAX_IN_BATCH);
       dispatch(batch);
     }
   };
   return {
     commit(operations: readonly Operation[]): Promise<never> {
       if (closed !== undefined) return Promise.reject(closed);
-      if (waiting.length >= MOST_WAITING)
+      if (waiting.length >= MAX_WAITING)
         return Promise.reject(
-          new OperatingError("STORE_BUSY", `more than ${MOST_WAITING} commits wait for the disk`, {
-            retryable: true,
+          OperatingError.busy("STORE_BUSY", `more than ${MAX_WAITING} commits wait for the disk`, {
             hint: "Publish more slowly, or await each publish.",
           }),
         );
       return new Promise((resolve, reject) => {
         waiting.push({ operations, resolve, reject });
-        if (!scheduled && inFlight.length < MOST_IN_FLIGHT) {
+        if (!scheduled && inFlight.length < MAX_IN_FLIGHT) {
           scheduled = true;
           queueMicrotask(flush);
         }
@@ -107,5 +107,36 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
     onFault: (listen: (fault: StoreFault | null) => void) => {
       listeners.add(listen);
     },
+  };
+}
+
+export const storeClosed = () =>
+  OperatingError.unavailable("STORE_CLOSED", "the store is closed", { retryable: false });
+
+/** A store that commits through a queue and reads from a connection. */
+export function storeOver(
+  queue: ReturnType<typeof createCommitQueue>,
+  reader: DatabaseSync,
+  close: () => Promise<void>,
+  scan?: Store["scan"],
+): Store {
+  const prepare = statementCache(reader);
+  const read: Store["read"] = (sql, ...params) => {
+    try {
+      return prepare(sql).all(...params) as never;
+    } catch (thrown) {
+      throw translateFault(thrown);
+    }
+  };
+  return {
+    commit: queue.commit,
+    read,
+    // A store on the caller's thread has no other to read on.
+    scan: scan ?? (async (sql, params = []) => read(sql, ...params)),
+    get fault() {
+      return queue.fault;
+    },
+    onFault: queue.onFault,
+    close,
   };
 }

@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { smallDisk } from "../../../test/support/small-disk.ts";
 import { storeModules } from "../../app/store-modules.ts";
 import { createCatalog, defineEvents } from "../../events/index.ts";
 import {
@@ -15,7 +14,8 @@ import {
   systemRandom,
   virtualClock,
 } from "../../kernel/index.ts";
-import { countPairs, defineTable, EventRouter, type Store } from "../../router/index.ts";
+import { defineTable, EventRouter, type Store } from "../../router/index.ts";
+import { countPairs } from "../../router/journal/queries.ts";
 import { inThreadStore } from "./in-thread-store.ts";
 import { threadedStore } from "./threaded-store.ts";
 import { openWriter } from "./writer.ts";
@@ -132,28 +132,6 @@ describe("one refused commit among many", () => {
   });
 });
 
-/** A disk of our own that can be filled. Only root may mount one; elsewhere that is said aloud, and is a failure in CI. */
-const smallDisk = (megabytes: number): string | undefined => {
-  const folder = mkdtempSync(join(tmpdir(), "ringrift-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder], { stdio: "pipe" });
-    mounted.push(folder);
-    return folder;
-  } catch (thrown) {
-    rmSync(folder, { recursive: true });
-    if (process.env.CI === "true") throw thrown;
-    console.warn("SKIPPED: a small disk cannot be mounted here, so a full one was not tried");
-    return undefined;
-  }
-};
-const mounted: string[] = [];
-afterEach(() => {
-  for (const folder of mounted.splice(0)) {
-    execFileSync("umount", ["-l", folder]);
-    rmSync(folder, { recursive: true });
-  }
-});
-
 const modulesUrl = new URL("../../app/store-modules.ts", import.meta.url).href;
 /** The router's waits, a hundred times shorter. */
 const hurried = (): Clock => {
@@ -168,10 +146,11 @@ const faultGone = (store: Store) =>
 
 describe("a full disk", () => {
   test("refuses with STORE_FULL, loses and doubles nothing, and recovers when space is back", async () => {
-    const disk = smallDisk(8);
+    const disk = smallDisk(8, onTestFinished);
     if (disk === undefined) return;
     const clock = hurried();
-    const store = await threadedStore({ path: join(disk, "coordination.db"), modulesUrl, clock });
+    const path = join(disk.folder, "coordination.db");
+    const store = await threadedStore({ path, modulesUrl, clock });
     const router = routerOver(store, clock);
     const faults: (string | null)[] = [];
     store.onFault((fault) => void faults.push(fault?.code ?? null));
@@ -179,13 +158,7 @@ describe("a full disk", () => {
     await router.consume(options);
     const published = [await router.publish("GAME_PLAYED", { config_key: "a", n: 0 })];
 
-    const filler = join(disk, "filler");
-    for (let bytes = 1 << 20; bytes >= 4_096; )
-      try {
-        writeFileSync(filler, Buffer.alloc(bytes), { flag: "a" });
-      } catch {
-        bytes >>= 1;
-      }
+    disk.fill();
     let refused: unknown;
     const notes = "x".repeat(50_000);
     for (let n = 1; refused === undefined && n < 500; n += 1)
@@ -199,7 +172,7 @@ describe("a full disk", () => {
     expect(faults).toContain("STORE_FULL");
     const owed = published.length;
 
-    rmSync(filler);
+    disk.free();
     await faultGone(store);
     for (let n = 0; n < 5; n += 1) published.push(await router.publish("GAME_PLAYED", { config_key: "after", n }));
     for (const event of published) await router.settled(event);
@@ -211,15 +184,15 @@ describe("a full disk", () => {
     expect(router.getStats()).toMatchObject({ degraded: false });
     await router.stop();
     await store.close();
-    const again = openWriter(join(disk, "coordination.db"), storeModules);
+    const again = openWriter(path, storeModules);
     expect(again.db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
     again.close();
   });
 
   test("is tried again while nobody publishes", async () => {
-    const disk = smallDisk(4);
+    const disk = smallDisk(4, onTestFinished);
     if (disk === undefined) return;
-    const store = await threadedStore({ path: join(disk, "coordination.db"), modulesUrl, clock: hurried() });
+    const store = await threadedStore({ path: join(disk.folder, "coordination.db"), modulesUrl, clock: hurried() });
     const router = new EventRouter({
       catalog: createCatalog(rows),
       store,
@@ -237,7 +210,7 @@ describe("a full disk", () => {
       }),
     );
     // What the last good commit left over may be too little even for a probe: the space that comes back is this file's.
-    const filler = join(disk, "filler");
+    const filler = join(disk.folder, "filler");
     writeFileSync(filler, Buffer.alloc(1 << 20));
     for (let n = 0; changes.length === 0 && n < 100; n += 1)
       await router.publish("GAME_PLAYED", { config_key: "a", n, notes }).catch(() => undefined);
@@ -249,17 +222,17 @@ describe("a full disk", () => {
   });
 
   test("that is read-only from the start is refused with a code and opens once it is writable", async () => {
-    const disk = smallDisk(4);
+    const disk = smallDisk(4, onTestFinished);
     if (disk === undefined) return;
-    const path = join(disk, "coordination.db");
+    const path = join(disk.folder, "coordination.db");
     openWriter(path, storeModules).close();
-    execFileSync("mount", ["-o", "remount,ro", disk]);
+    disk.remount("ro");
     await expect(threadedStore({ path, modulesUrl, clock: systemClock() })).rejects.toMatchObject({
       name: "OperatingError",
       code: expect.stringMatching(/^STORE_(READ_ONLY|CANNOT_OPEN)$/),
       hint: expect.any(String),
     });
-    execFileSync("mount", ["-o", "remount,rw", disk]);
+    disk.remount("rw");
     const store = await threadedStore({ path, modulesUrl, clock: systemClock() });
     await store.close();
   });

@@ -1,53 +1,42 @@
-import { isOperatingError, messageOf, OperatingError } from "../../kernel/index.ts";
+import {
+  DISK_CLOSED,
+  DISK_FAILS,
+  DISK_FULL,
+  DISK_READ_ONLY,
+  type DiskFault,
+  isOperatingError,
+  messageOf,
+  OperatingError,
+} from "../../kernel/index.ts";
+import type { StoreTrouble } from "../../router/index.ts";
 
-interface Known {
-  readonly code: string;
-  readonly retryable: boolean;
-  readonly says: string;
-  readonly hint: string;
-}
+type Known = Pick<DiskFault, "says" | "hint"> &
+  (
+    | { readonly kind: "unavailable"; readonly code: StoreTrouble }
+    | { readonly kind: "internal"; readonly code: "STORE_CORRUPT" }
+  );
 
 /** SQLite's primary result codes that a person can do something about. */
 const known: Readonly<Record<number, Known>> = {
   5: {
     code: "STORE_LOCKED",
-    retryable: true,
+    kind: "unavailable",
     says: "another program holds the database",
     hint: "Close other programs that have coordination.db open.",
   },
-  8: {
-    code: "STORE_READ_ONLY",
-    retryable: true,
-    says: "the data folder is read-only",
-    hint: "Make the data folder writable; publishing resumes by itself.",
-  },
-  10: {
-    code: "STORE_IO",
-    retryable: true,
-    says: "the disk failed to read or write",
-    hint: "Check the disk (dmesg, smartctl); publishing resumes by itself.",
-  },
+  8: DISK_READ_ONLY,
+  10: DISK_FAILS,
   11: {
     code: "STORE_CORRUPT",
-    retryable: false,
+    kind: "internal",
     says: "the database is damaged",
     hint: "Stop, keep a copy of the data folder, and restore coordination.db from a backup.",
   },
-  13: {
-    code: "STORE_FULL",
-    retryable: true,
-    says: "the disk is full",
-    hint: "Free some space; publishing resumes by itself.",
-  },
-  14: {
-    code: "STORE_CANNOT_OPEN",
-    retryable: true,
-    says: "the database cannot be opened",
-    hint: "Check that the data folder exists and may be written.",
-  },
+  13: DISK_FULL,
+  14: { ...DISK_CLOSED, says: "the database cannot be opened" },
   26: {
     code: "STORE_CORRUPT",
-    retryable: false,
+    kind: "internal",
     says: "coordination.db is not a database",
     hint: "Stop, keep a copy of the data folder, and restore coordination.db from a backup.",
   },
@@ -59,10 +48,11 @@ export function translateFault(thrown: unknown): unknown {
   const errcode = (thrown as { errcode?: unknown } | null)?.errcode;
   if (typeof errcode !== "number") return thrown;
   const entry = known[errcode & 0xff];
-  if (entry === undefined) return new OperatingError("STORE_ERROR", messageOf(thrown), { cause: thrown });
-  return new OperatingError(entry.code, `${entry.says} (${messageOf(thrown)})`, {
+  if (entry === undefined)
+    return OperatingError.internal("STORE_ERROR", messageOf(thrown), { cause: thrown, status: 503 });
+  return new OperatingError(entry.kind, entry.code, `${entry.says} (${messageOf(thrown)})`, {
     cause: thrown,
-    retryable: entry.retryable,
+    status: 503,
     hint: entry.hint,
   });
 }

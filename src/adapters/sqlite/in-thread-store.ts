@@ -1,8 +1,7 @@
-import { type Clock, OperatingError } from "../../kernel/index.ts";
+import type { Clock } from "../../kernel/index.ts";
 import type { Operation, Store, StoreModule } from "../../router/index.ts";
-import { createCommitQueue } from "./commit-queue.ts";
-import { translateFault } from "./faults.ts";
-import { openWriter, type SqliteWriter, statementCache } from "./writer.ts";
+import { createCommitQueue, storeClosed, storeOver } from "./commit-queue.ts";
+import { openWriter, type SqliteWriter } from "./writer.ts";
 
 export interface InThreadOptions {
   readonly clock: Clock;
@@ -11,6 +10,8 @@ export interface InThreadOptions {
    * delays, drops and cuts here.
    */
   readonly carry?: (apply: () => () => void) => void;
+  /** Called when the store is closed. */
+  readonly onClosed?: () => void;
 }
 
 /** The shipped writer on the caller's thread: for unit tests (`:memory:`) and the simulator. */
@@ -22,40 +23,18 @@ export function inThreadStore(writer: SqliteWriter, options: InThreadOptions): S
       return () => queue.settle(outcomes);
     }),
   );
-  const prepare = statementCache(writer.db);
-  return {
-    commit: (operations) => queue.commit(operations),
-    read(sql, ...params) {
-      try {
-        return prepare(sql).all(...params) as never;
-      } catch (thrown) {
-        throw translateFault(thrown);
-      }
-    },
-    get fault() {
-      return queue.fault;
-    },
-    onFault: queue.onFault,
-    async close() {
-      queue.close(new OperatingError("STORE_CLOSED", "the store is closed"));
-    },
-  };
+  return storeOver(queue, writer.db, async () => {
+    queue.close(storeClosed());
+    options.onClosed?.();
+  });
 }
 
-/** A database in memory with real SQL, closed with its store. */
-export function memoryStore(modules: readonly StoreModule[], clock: Clock): Store {
-  const writer = openWriter(":memory:", modules);
-  const store = inThreadStore(writer, { clock });
-  return {
-    commit: store.commit,
-    read: store.read,
-    get fault() {
-      return store.fault;
-    },
-    onFault: store.onFault,
-    async close() {
-      await store.close();
-      writer.close();
-    },
-  };
+/** A database that is opened with its store and closed with it. */
+export function ownStore(path: string, modules: readonly StoreModule[], clock: Clock): Store {
+  const writer = openWriter(path, modules);
+  return inThreadStore(writer, { clock, onClosed: writer.close });
 }
+
+/** A database in memory with real SQL. */
+export const memoryStore = (modules: readonly StoreModule[], clock: Clock): Store =>
+  ownStore(":memory:", modules, clock);

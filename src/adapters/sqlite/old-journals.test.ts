@@ -8,7 +8,8 @@ import { firstRows, tallies, writeJournal } from "../../../test/fixtures/journal
 import { storeModules } from "../../app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents, type Rows } from "../../events/index.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
-import { countPairs, createWriteSet, EventRouter } from "../../router/index.ts";
+import { createWriteSet, EventRouter } from "../../router/index.ts";
+import { countPairs } from "../../router/journal/queries.ts";
 import { inThreadStore } from "./in-thread-store.ts";
 import { openWriter } from "./writer.ts";
 

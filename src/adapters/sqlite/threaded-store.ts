@@ -1,17 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import { type Clock, messageOf, OperatingError } from "../../kernel/index.ts";
+import { type Clock, messageOf, moduleBeside, OperatingError } from "../../kernel/index.ts";
 import { type Operation, probeStore, type Store } from "../../router/index.ts";
-import { createCommitQueue } from "./commit-queue.ts";
+import { createCommitQueue, storeClosed, storeOver } from "./commit-queue.ts";
 import { translateFault } from "./faults.ts";
-import {
-  type FromThread,
-  fromPortable,
-  type PortableOutcome,
-  type ThreadOptions,
-  type ToThread,
-} from "./writer.thread.ts";
-import { type Outcome, statementCache } from "./writer.ts";
+import { fromPortable } from "./portable-error.ts";
+import { createReader } from "./reader.ts";
+import type { FromThread, PortableOutcome, ThreadOptions, ToThread } from "./writer.thread.ts";
+import type { Outcome } from "./writer.ts";
 
 export interface ThreadedStoreOptions extends ThreadOptions {
   readonly clock: Clock;
@@ -22,11 +18,13 @@ export interface ThreadedStoreOptions extends ThreadOptions {
 const outcomeOf = (outcome: PortableOutcome): Outcome =>
   outcome.ok ? outcome : { ok: false, error: fromPortable(outcome.error) };
 
-/** The production store: the writer on a thread of its own, reads on a read-only connection of the caller's. */
+/**
+ * The production store: the writer on a thread of its own, reads on a read-only connection of the caller's, or, where they go through many
+ * rows, on a thread of their own.
+ */
 export async function threadedStore(options: ThreadedStoreOptions): Promise<Store> {
   const { clock, path, modulesUrl } = options;
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const thread = new Worker(new URL(`./writer.thread.${extension}`, import.meta.url), {
+  const thread = new Worker(moduleBeside(import.meta.url, "./writer.thread"), {
     workerData: { path, modulesUrl } satisfies ThreadOptions,
   });
   const send = (message: ToThread) => thread.postMessage(message);
@@ -41,10 +39,17 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
     });
     thread.on("error", (error) => {
       reject(error);
-      queue.close(new OperatingError("STORE_GONE", `the writer's thread died: ${messageOf(error)}`, { cause: error }));
+      queue.close(
+        OperatingError.internal("STORE_GONE", `the writer's thread died: ${messageOf(error)}`, {
+          status: 503,
+          cause: error,
+        }),
+      );
     });
     // One that ends without a word is gone as well; after close() nothing waits and this says nothing new.
-    thread.once("exit", () => queue.close(new OperatingError("STORE_GONE", "the writer's thread has ended")));
+    thread.once("exit", () =>
+      queue.close(OperatingError.internal("STORE_GONE", "the writer's thread has ended", { status: 503 })),
+    );
   });
 
   let reader: DatabaseSync;
@@ -54,8 +59,8 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
     send({ type: "close" });
     throw translateFault(thrown);
   }
-  const prepare = statementCache(reader);
 
+  const scans = createReader(path, clock);
   let closing: Promise<void> | undefined;
   const probeEveryMs = options.probeEveryMs ?? 1_000;
   let probing = false;
@@ -74,29 +79,22 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
   };
   queue.onFault(probe);
 
-  return {
-    commit: (operations) => queue.commit(operations),
-    read(sql, ...params) {
-      try {
-        return prepare(sql).all(...params) as never;
-      } catch (thrown) {
-        throw translateFault(thrown);
-      }
-    },
-    get fault() {
-      return queue.fault;
-    },
-    onFault: queue.onFault,
-    close() {
-      closing ??= (async () => {
-        await queue.drained();
-        queue.close(new OperatingError("STORE_CLOSED", "the store is closed"));
-        // The last connection that closes puts the write-ahead log back into the file, and only the writer may.
-        if (reader.isOpen) reader.close();
-        send({ type: "close" });
-        await exited;
-      })();
+  const close = async () => {
+    await queue.drained();
+    queue.close(storeClosed());
+    // The last connection that closes puts the write-ahead log back into the file, and only the writer may.
+    await scans.close();
+    if (reader.isOpen) reader.close();
+    send({ type: "close" });
+    await exited;
+  };
+  return storeOver(
+    queue,
+    reader,
+    () => {
+      closing ??= close();
       return closing;
     },
-  };
+    scans.scan,
+  );
 }

@@ -1,7 +1,7 @@
 /** The writer's thread: drains what waits at its port, applies it in one transaction, answers. */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { isOperatingError, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { Operation, StoreModule } from "../../router/index.ts";
+import { type PortableError, portable } from "./portable-error.ts";
 import { type Outcome, openWriter, type SqliteWriter } from "./writer.ts";
 
 export interface ThreadOptions {
@@ -10,45 +10,12 @@ export interface ThreadOptions {
   readonly modulesUrl: string;
 }
 
-/** Errors cross the port as data: a clone would lose their class and code. */
-export interface PortableError {
-  readonly code: string;
-  readonly message: string;
-  readonly retryable: boolean;
-  readonly hint: string | undefined;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
 export type PortableOutcome = { ok: true; results: readonly unknown[] } | { ok: false; error: PortableError };
 export type FromThread =
   | { type: "ready" }
   | { type: "failed"; error: PortableError }
   | { type: "settled"; batches: PortableOutcome[][] };
 export type ToThread = { type: "apply"; batch: readonly (readonly Operation[])[] } | { type: "close" };
-
-const portable = (thrown: unknown): PortableError =>
-  isOperatingError(thrown)
-    ? {
-        code: thrown.code,
-        message: thrown.message,
-        retryable: thrown.retryable,
-        hint: thrown.hint,
-        details: thrown.details,
-      }
-    : {
-        code: "STORE_OPERATION_FAILED",
-        message: thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown),
-        retryable: false,
-        hint: undefined,
-        details: {},
-      };
-
-export const fromPortable = (error: PortableError): OperatingError =>
-  new OperatingError(error.code, error.message, {
-    retryable: error.retryable,
-    details: error.details,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-  });
 
 const portableOutcome = (outcome: Outcome): PortableOutcome =>
   outcome.ok ? outcome : { ok: false, error: portable(outcome.error) };

@@ -49,7 +49,7 @@ function openDatabase(path: string): DatabaseSync {
     db.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -65536;");
     const check = db.prepare("PRAGMA quick_check(1)").get() as { quick_check?: string } | undefined;
     if (check?.quick_check !== "ok")
-      throw new OperatingError("STORE_CORRUPT", `the database is damaged (${check?.quick_check ?? "no answer"})`, {
+      throw OperatingError.internal("STORE_CORRUPT", `the database is damaged (${check?.quick_check ?? "no answer"})`, {
         hint: "Stop, keep a copy of the data folder, and restore coordination.db from a backup.",
       });
     return db;
@@ -67,7 +67,7 @@ function migrate(db: DatabaseSync, modules: readonly StoreModule[]): void {
     const reached = Number((seen.get(name) as { id: number | null }).id ?? 0);
     const newest = migrations.at(-1)?.id ?? 0;
     if (reached > newest)
-      throw new OperatingError(
+      throw OperatingError.conflict(
         "STORE_NEWER",
         `the database was written by a newer version (${name} ${reached} > ${newest})`,
         {

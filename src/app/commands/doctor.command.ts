@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import { messageOf } from "../../kernel/index.ts";
 import {
+  answer,
   type ConfigReport,
   createMainProcesses,
   negative,
@@ -10,8 +11,10 @@ import {
   printable,
   type Shell,
   wrapText,
-} from "../../surfaces/cli/index.ts";
+} from "../../surfaces/commands/index.ts";
+import { checkArtifacts } from "./doctor/artifacts.ts";
 import { checkDisk, checkSpace } from "./doctor/disk.ts";
+import { checkResults, describeFalseResult, findFalseResults, repairFalseResults } from "./doctor/false-results.ts";
 import { type Check, type Finding, fail, ok, type Patient, warn } from "./doctor/finding.ts";
 import { checkFolder, checkSecrets } from "./doctor/folder.ts";
 import { checkJournal, checkLeftovers } from "./doctor/journal.ts";
@@ -24,7 +27,9 @@ const checks: readonly Check[] = [
   checkSpace,
   checkDisk,
   checkJournal,
+  checkArtifacts,
   checkLeftovers,
+  checkResults,
   checkPort,
   checkClock,
   checkMemory,
@@ -44,7 +49,7 @@ function settingsFindings({ problems, notices, settings, file }: ConfigReport): 
 /** A check that cannot be made says so; the others are made all the same. */
 async function made(check: Check, patient: Patient): Promise<readonly Finding[]> {
   try {
-    return await check(patient);
+    return [await check(patient)].flat();
   } catch (thrown) {
     return [fail("check", `could not be made: ${messageOf(thrown)}`, "Is the data folder ours to look at?")];
   }
@@ -52,35 +57,47 @@ async function made(check: Check, patient: Patient): Promise<readonly Finding[]>
 
 const MARK = { ok: "✓", warn: "!", fail: "✗" } as const;
 
-function draw(findings: readonly Finding[], { paint, say, width }: Shell): void {
+function draw(findings: readonly Finding[], { paint, width }: Shell): string[] {
   const wide = Math.max(...findings.map(({ check }) => check.length));
   const edge = " ".repeat(wide + 4);
   const color = { ok: paint.green, warn: paint.yellow, fail: paint.red };
-  for (const { check, status, message, hint } of findings) {
-    const [first = "", ...rest] = wrapText(printable(message), width - wide - 4);
-    say(`${color[status](`${MARK[status]} ${check.padEnd(wide)}`)}  ${first}`);
-    for (const line of rest) say(`${edge}${line}`);
-    if (hint !== null) for (const line of wrapText(printable(hint), width - wide - 4)) say(`${edge}${paint.dim(line)}`);
-  }
+  const wrapped = (text: string) => wrapText(printable(text), width - wide - 4);
+  return findings.flatMap(({ check, status, message, hint }) => {
+    const [first = "", ...rest] = wrapped(message);
+    const todo = hint === null ? [] : wrapped(hint).map(paint.dim);
+    const head = `${color[status](`${MARK[status]} ${check.padEnd(wide)}`)}  ${first}`;
+    return [head, ...[...rest, ...todo].map((line) => `${edge}${line}`)];
+  });
 }
 
-export interface DoctorPorts {
+interface DoctorPorts {
   inspect(): ConfigReport;
   /** What the settings say, also where others of them are wrong. */
   where(): { readonly dataDir: string; readonly port: number };
 }
 
+/** `ringrift doctor --repair`: what it would mend, and with `--yes` that it did. */
+function repair(dataDir: string, isMeant: boolean, shell: Shell): void {
+  const found = isMeant ? repairFalseResults(dataDir) : findFalseResults(dataDir);
+  const results = found.map(describeFalseResult);
+  const what = `${plural(results.length, "result")} that cannot be true`;
+  answer(shell, { repaired: isMeant, results }, () => {
+    if (results.length === 0) return shell.paint.green("there is nothing to repair");
+    return isMeant
+      ? [`rejected ${what}:`, ...results, "", "'ringrift train' plays their games again."]
+      : [`would reject ${what}:`, ...results, "", "Nothing is changed yet: 'ringrift doctor --repair --yes' does it."];
+  });
+}
+
 /** `ringrift doctor`: what could keep it from running well here, and what to do about it. */
-export function registerDoctor(program: Command, shell: Shell, ports: DoctorPorts): void {
-  program
-    .command("doctor")
-    .description(
-      "look at Node, settings, data folder, disk, journal, port, clock, memory and limits; exit code 1 when something fails",
-    )
-    .action(async () => {
+export function registerDoctor(command: Command, shell: Shell, ports: DoctorPorts): void {
+  command
+    .option("--repair", "say what of the data folder it would mend, and change nothing")
+    .option("--yes", "with --repair: mend it; no main process may run")
+    .action(async (options: { repair?: boolean; yes?: boolean }) => {
       const { dataDir, port } = ports.where();
-      const main = await createMainProcesses(() => dataDir).find();
-      main?.close();
+      if (options.repair === true) return repair(dataDir, options.yes === true, shell);
+      using main = await createMainProcesses(() => dataDir).find();
       const patient: Patient = {
         dataDir,
         place: nearest(dataDir),
@@ -94,16 +111,13 @@ export function registerDoctor(program: Command, shell: Shell, ports: DoctorPort
       for (const check of checks) findings.push(...(await made(check, patient)));
       const count = (status: Finding["status"]) => findings.filter((each) => each.status === status).length;
       const [failed, warned] = [count("fail"), count("warn")];
-      if (shell.json) shell.print({ ok: failed === 0, data_dir: dataDir, running: main !== undefined, findings });
-      else {
-        draw(findings, shell);
+      answer(shell, { ok: failed === 0, data_dir: dataDir, running: main !== undefined, findings }, () => {
         const words = [
           ...(failed > 0 ? [`${plural(failed, "check")} failed`] : []),
-          ...(warned > 0 ? [`${plural(warned, "warning")}`] : []),
+          ...(warned > 0 ? [plural(warned, "warning")] : []),
         ];
-        shell.say("");
-        shell.say(words.length === 0 ? shell.paint.green("all is well here") : words.join(", "));
-      }
+        return [...draw(findings, shell), "", words.join(", ") || shell.paint.green("all is well here")];
+      });
       if (failed > 0) throw negative();
     });
 }

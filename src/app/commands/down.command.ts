@@ -1,7 +1,16 @@
 import { type Command, Option } from "commander";
 import { isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
-import { duration, lengthOfTime, type MainProcess, negative, printable, type Shell } from "../../surfaces/cli/index.ts";
+import {
+  answer,
+  duration,
+  lengthOfTime,
+  type MainProcess,
+  negative,
+  printable,
+  type Shell,
+} from "../../surfaces/commands/index.ts";
 import { findEndpoint } from "../../surfaces/index.ts";
+import { shutDown } from "../../surfaces/system/wire.ts";
 import { findHolder, holdsLock, isGone } from "./own-process.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -16,11 +25,9 @@ interface DownOptions {
 
 /** What was done, in the order in which it was done. */
 interface Outcome {
-  readonly pid: number | null;
   readonly stopped: boolean;
   readonly asked: "api" | "signal" | null;
   readonly killed: boolean;
-  readonly waited_seconds: number;
 }
 
 /** The main process of the folder, by what it wrote down or by the lock that it holds. */
@@ -33,7 +40,7 @@ function findPid(dataDir: string): number | undefined {
 /** A signal goes to nobody of whom it is not certain. */
 function signalOurs(pid: number, dataDir: string, signal: NodeJS.Signals, answered: boolean): void {
   if (holdsLock(pid, dataDir) !== true && !answered)
-    throw new OperatingError("NOT_OURS", `it is not certain that process ${pid} is the main process of ${dataDir}`, {
+    throw OperatingError.denied("NOT_OURS", `it is not certain that process ${pid} is the main process of ${dataDir}`, {
       hint: `Look at it, and end it with 'kill ${pid}' if it is.`,
     });
   try {
@@ -46,7 +53,7 @@ function signalOurs(pid: number, dataDir: string, signal: NodeJS.Signals, answer
 /** Asks over the API; false where the process does not know the question or does not answer. */
 async function askToEnd(main: MainProcess | undefined, reason: string): Promise<boolean> {
   try {
-    await main?.post("/v1/shutdown", { reason });
+    await main?.call(shutDown, { body: { reason } });
     return main !== undefined;
   } catch (thrown) {
     if (isOperatingError(thrown, "ROUTE_NOT_FOUND") || isOperatingError(thrown, "UNREACHABLE")) return false;
@@ -76,13 +83,12 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
   const { dataDir } = processes;
   const pid = findPid(dataDir);
   const began = clock.monotonic();
-  const answer = (outcome: Omit<Outcome, "waited_seconds" | "pid">, text: string) => {
+  const tell = (outcome: Outcome, text: string) => {
     const waited_seconds = Math.round(clock.monotonic() - began) / 1_000;
-    if (shell.json) shell.print({ pid: pid ?? null, ...outcome, waited_seconds } satisfies Outcome);
-    else shell.say(text);
+    answer(shell, { pid: pid ?? null, ...outcome, waited_seconds }, () => text);
   };
   if (pid === undefined)
-    return answer(
+    return tell(
       { stopped: true, asked: null, killed: false },
       `nothing runs on ${printable(dataDir)}: nothing to stop`,
     );
@@ -95,14 +101,14 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
       asked = "signal";
     }
   } finally {
-    main?.close();
+    main?.[Symbol.dispose]();
   }
   const how = asked === "api" ? "asked over its API" : "sent SIGTERM";
   const took = () => duration(clock.monotonic() - began);
   if (await waitUntilGone(pid, timeout, shell))
-    return answer({ stopped: true, asked, killed: false }, `process ${pid} has stopped: ${how}, ended after ${took()}`);
+    return tell({ stopped: true, asked, killed: false }, `process ${pid} has stopped: ${how}, ended after ${took()}`);
   if (!force || shell.io.signal.aborted) {
-    answer(
+    tell(
       { stopped: false, asked, killed: false },
       `process ${pid} was ${how} and still runs after ${took()}\n  'ringrift down --force' kills it when it does not end in time; 'ringrift daemons list' shows what it waits for`,
     );
@@ -110,7 +116,7 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
   }
   signalOurs(pid, dataDir, "SIGKILL", answered);
   const stopped = await waitUntilGone(pid, KILLED_LIMIT_MS, shell);
-  answer(
+  tell(
     { stopped, asked, killed: true },
     `process ${pid} was ${how}, did not end in ${duration(timeout)}, and was killed; what was committed is safe`,
   );
@@ -118,10 +124,8 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
 }
 
 /** `ringrift down`: ends the main process of the data folder and comes back when it is gone. */
-export function registerDown(program: Command, shell: Shell): void {
-  program
-    .command("down")
-    .description("stop the main process and wait until it is gone; exit code 1 when it still runs, 0 when nothing ran")
+export function registerDown(command: Command, shell: Shell): void {
+  command
     .option("--force", "kill it when it has not ended in time")
     .addOption(
       new Option("--timeout <time>", "how long to wait for an end in order")

@@ -3,13 +3,13 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { isOperatingError, messageOf, OperatingError, type Random } from "../../kernel/index.ts";
-import { printable, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { answer, printable, type Shell, wholeNumber } from "../../surfaces/commands/index.ts";
 import { type Joined, joinOver, openLink } from "../../surfaces/index.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { joinedNode, keepJoined, type NodeFile, nodeKeyIn, trustOf } from "../worker/node-identity.ts";
 import { aboutNode } from "../worker/run-worker.ts";
-import { workUntilTold } from "../worker/work-until-told.ts";
+import { serveWorker } from "../worker/serve-worker.ts";
 
 interface JoinOptions {
   readonly label?: string;
@@ -22,7 +22,7 @@ interface JoinOptions {
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-const usage = (message: string, hint: string) => new OperatingError("USAGE", message, { hint });
+const usage = (message: string, hint: string) => OperatingError.invalid("USAGE", message, { hint });
 
 function addressOf(text: string, allowPlainHttp: boolean): URL {
   const url = URL.parse(text);
@@ -65,7 +65,7 @@ function explain(thrown: unknown, url: URL): unknown {
   const cause = messageOf(thrown.cause ?? "");
   const isTrust = /certificate|self.signed|issuer|altname/i.test(`${thrown.message} ${cause}`);
   if (thrown.code === "UNREACHABLE" && isTrust)
-    return new OperatingError(
+    return OperatingError.denied(
       "UNTRUSTED_CERTIFICATE",
       `the certificate of ${url.host} is not trusted: ${thrown.message}`,
       {
@@ -74,29 +74,27 @@ function explain(thrown: unknown, url: URL): unknown {
       },
     );
   if (thrown.code === "UNAUTHORIZED" || thrown.code === "SCOPE_TOO_SMALL" || thrown.code === "FORBIDDEN")
-    return new OperatingError(thrown.code, `${url.host} does not take this token: ${thrown.message}`, {
+    return new OperatingError(thrown.kind, thrown.code, `${url.host} does not take this token: ${thrown.message}`, {
       cause: thrown,
       hint: "On the main process, 'ringrift token create box-7 --scope worker' makes one.",
     });
   return thrown;
 }
 
-function tell(answer: Joined, url: URL, shell: Shell): void {
-  const { node_id, label, protocol, deprecated } = answer;
-  if (shell.json) shell.print({ status: "joined", node_id, label, url: url.origin, protocol, deprecated });
-  else shell.say(`joined ${url.origin} as ${node_id} (${printable(label)})`);
+function tell(made: Joined, url: URL, shell: Shell): void {
+  const { node_id, label, protocol, deprecated } = made;
+  const joined = { status: "joined", node_id, label, url: url.origin, protocol, deprecated };
+  answer(shell, joined, () => `joined ${url.origin} as ${node_id} (${printable(label)})`);
   if (deprecated) shell.note("note: this version is behind that of the main process; it works, but update it soon");
 }
 
 export function registerJoin(
-  program: Command,
+  command: Command,
   shell: Shell,
   random: Random,
   readSettings: (given: SettingOverrides) => Settings,
 ): void {
-  program
-    .command("join")
-    .description("make this machine a node of a main process elsewhere, and do jobs for it; it only dials out")
+  command
     .argument("<url>", "address of the main process, such as https://host:8770")
     .argument("[token]", "token of the scope worker; not needed once this folder has joined")
     .option("--token-file <file>", "file with the token: the command line can be seen by others on this machine")
@@ -106,13 +104,13 @@ export function registerJoin(
     .option("--slots <n>", "jobs at once; RINGRIFT_WORKER_SLOTS unless given", wholeNumber("--slots", 1, 1_024))
     .option("--no-run", "only join; 'ringrift worker' does the jobs later")
     .action(async (address: string, given: string | undefined, options: JoinOptions) => {
-      const settings = readSettings({ slots: options.slots });
+      const settings = readSettings({ worker: { slots: options.slots } });
       const { dataDir } = settings;
       if (existsSync(join(dataDir, "coordination.db")))
-        throw new OperatingError("FOLDER_IN_USE", `${dataDir} is the folder of a main process, not of a node`, {
+        throw OperatingError.conflict("FOLDER_IN_USE", `${dataDir} is the folder of a main process, not of a node`, {
           hint: "Choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
         });
-      const url = addressOf(address, settings.worker.allowPlainHttp);
+      const url = addressOf(address, settings.api.allowPlainHttp);
       const token =
         given ?? (options.tokenFile === undefined ? undefined : read("--token-file", options.tokenFile).trim());
       const before = joinedNode(dataDir);
@@ -124,29 +122,29 @@ export function registerJoin(
         const key = nodeKeyIn(dataDir);
         const link = openLink({ target: { url, trust }, clock: shell.clock, token });
         try {
-          const answer = await joinOver(link, {
-            publicKey: key.publicKey,
+          const made = await joinOver(link, {
+            public_key: key.publicKey,
             label: options.label ?? hostname(),
             version: readVersion(),
             capabilities: aboutNode(settings.worker),
           });
-          if (answer.node_id !== key.nodeId)
-            throw new OperatingError(
+          if (made.node_id !== key.nodeId)
+            throw OperatingError.internal(
               "UNEXPECTED_ANSWER",
-              `the main process calls this node ${printable(answer.node_id)}`,
+              `the main process calls this node ${printable(made.node_id)}`,
               {
                 hint: "It is none of ours, or of another version.",
               },
             );
           const node: NodeFile = {
-            node_id: answer.node_id,
-            label: answer.label,
+            node_id: made.node_id,
+            label: made.label,
             url: url.origin,
             ...trust,
             joined_at: shell.clock.now() / 1_000,
           };
           keepJoined(dataDir, node);
-          tell(answer, url, shell);
+          tell(made, url, shell);
         } catch (thrown) {
           throw explain(thrown, url);
         } finally {
@@ -160,6 +158,6 @@ export function registerJoin(
       else if (before.url !== url.origin)
         throw usage(`this folder has joined ${before.url}`, "Give a token to join another main process.");
       else if (!shell.json) shell.say(`joined ${before.url} already as ${before.node_id} (${printable(before.label)})`);
-      if (options.run) await workUntilTold(settings, shell, random, {});
+      if (options.run) await serveWorker(settings, shell, random, {});
     });
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, type Random, silentLog } from "../../kernel/index.ts";
-import type { NodeOutboxes } from "../../surfaces/cli/index.ts";
+import type { NodeOutboxes } from "../../surfaces/commands/index.ts";
 import { findEndpoint } from "../../surfaces/index.ts";
 import type { Settings } from "../settings.ts";
 import { joinedNode } from "../worker/node-identity.ts";
@@ -30,6 +30,6 @@ export const nodeOutboxes = (
       ...ports,
       log: silentLog(),
     });
-    return { outbox, url: node.url, worker: workerOn(dataDir), close: () => outbox.store.close() };
+    return { outbox, url: node.url, worker: workerOn(dataDir), [Symbol.asyncDispose]: () => outbox.store.close() };
   },
 });

@@ -1,7 +1,8 @@
 import { type Command, CommanderError } from "commander";
 import { OperatingError } from "../../kernel/index.ts";
-import { type CliIo, EXIT, reportFailure } from "../../surfaces/cli/index.ts";
-import { type CliPorts, createProgram } from "./program.ts";
+import { type CliIo, EXIT, reportFailure } from "../../surfaces/commands/index.ts";
+import type { CliPorts } from "./commands.ts";
+import { createProgram } from "./program.ts";
 
 const HELP = new Set(["commander.helpDisplayed", "commander.version"]);
 
@@ -18,14 +19,14 @@ function commandAt(program: Command, args: readonly string[]): string {
 function usageError(error: CommanderError, command: string): OperatingError {
   const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = rest.join(" ").replace(/^\(|\)$/g, "");
-  return new OperatingError("USAGE", message, {
+  return OperatingError.invalid("USAGE", message, {
     hint: suggestion === "" ? `'${command} --help' shows what there is.` : suggestion,
   });
 }
 
 /** Runs one command line to its end; gives the exit code and never throws. */
 export async function runCli(args: readonly string[], io: CliIo, ports: CliPorts): Promise<number> {
-  const program = createProgram(io, ports);
+  const program = await createProgram(io, ports, args);
   try {
     await program.parseAsync([...args], { from: "user" });
     return EXIT.ok;

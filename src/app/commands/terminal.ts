@@ -1,5 +1,5 @@
 import type { Clock } from "../../kernel/index.ts";
-import type { CliIo } from "../../surfaces/cli/index.ts";
+import type { CliIo } from "../../surfaces/commands/index.ts";
 
 export interface Terminal {
   readonly io: CliIo;

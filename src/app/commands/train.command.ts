@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
 import type { Command } from "commander";
-import { createLog } from "../../kernel/index.ts";
+import { createLog, defined } from "../../kernel/index.ts";
 import { configPlanSchema } from "../../pipeline/index.ts";
-import { lengthOfTime, type Shell, wholeNumber } from "../../surfaces/cli/index.ts";
+import { lengthOfTime, type Shell, wholeNumber } from "../../surfaces/commands/index.ts";
 import { DEFAULT_CONFIG_KEY } from "../../workloads/arena/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
-import { plansFor } from "../loop/plans.ts";
+import { plansFor } from "../pipeline/plans.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { workloadList } from "../worker/workload-list.ts";
 import { createChaos } from "./train/chaos/chaos.ts";
@@ -14,7 +14,7 @@ import { createTrainGuest } from "./train/train-guest.ts";
 import { runMain } from "./up.command.ts";
 
 /** Config keys in a list with commas; undefined if it is something else, as a file. */
-export function configKeysOf(text: string): string[] | undefined {
+function configKeysOf(text: string): string[] | undefined {
   const keys = text.split(",").map((key) => key.trim());
   const isKey = (key: string) => configPlanSchema.shape.config_key.safeParse(key).success;
   return keys.every(isKey) ? keys : undefined;
@@ -33,19 +33,15 @@ interface TrainOptions {
 }
 
 /** Under --chaos every file is looked at this often, so that damage is found while one watches; else once a day. */
-const CHAOS_SCRUB = { everyMs: 5_000, againMs: 10_000, most: 1_000 } as const;
+const CHAOS_SCRUB = { everyMs: 5_000, againMs: 10_000, max: 1_000 } as const;
 
 /** `ringrift train`: the main process with workers beside it and the loop in it, until it is told to stop. */
 export function registerTrain(
-  program: Command,
+  command: Command,
   shell: Shell,
   readSettings: (given: SettingOverrides) => Settings,
 ): void {
-  program
-    .command("train")
-    .description(
-      "train models by self-play on this machine, and show how strong they get; what was begun in this data folder goes on",
-    )
+  command
     .argument("[configs...]", `what to train, as in ${DEFAULT_CONFIG_KEY}; --config says the same`)
     .option("--for <time>", "end by itself after so long, as in 5m", lengthOfTime("--for"))
     .option(
@@ -65,16 +61,20 @@ export function registerTrain(
     )
     .option("--yes", "allow --chaos in a folder whose champion was made without it")
     .action(async (given: readonly string[], options: TrainOptions) => {
-      const named = program.opts<{ config?: string }>().config;
-      const keys =
-        given.length > 0 ? given : ((named === undefined ? undefined : configKeysOf(named)) ?? [DEFAULT_CONFIG_KEY]);
+      const { config } = command.optsWithGlobals<{ config?: string }>();
+      const named = config === undefined ? undefined : configKeysOf(config);
+      const keys = given.length > 0 ? given : (named ?? [DEFAULT_CONFIG_KEY]);
       const workers = options.workers ?? availableParallelism();
-      const settings = readSettings({ port: options.port, workers });
-      const { configFile, graceMs } = settings.worker;
-      const workloads = workloadList(configFile, graceMs / 1_000);
+      const settings = readSettings({
+        port: options.port,
+        localWorkers: workers,
+        // `--config othello6_2p` names no file.
+        configFile: named === undefined ? config : undefined,
+      });
+      const { configFile } = settings;
+      const workloads = workloadList(configFile, settings.worker.graceMs / 1_000);
       const flags = {
-        ...(options.seed === undefined ? {} : { seed: options.seed }),
-        ...(options.iterations === undefined ? {} : { most_iterations: options.iterations }),
+        ...defined({ seed: options.seed, most_iterations: options.iterations }),
       };
       const plans = plansFor(keys, flags, { configFile, workloads, workers });
       if (options.chaos === true) allowChaos(settings.dataDir, options.yes === true);

@@ -7,7 +7,7 @@ import { Command, type CommanderError } from "commander";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DaemonContext } from "../../daemons/index.ts";
 import { type Clock, silentLog, systemClock, virtualClock } from "../../kernel/index.ts";
-import { type CliIo, createPaint, type Shell } from "../../surfaces/cli/index.ts";
+import { type CliIo, createPaint, type Shell } from "../../surfaces/commands/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
 import { readSettings } from "../settings.ts";
 import { openTerminal } from "./terminal.ts";
@@ -47,13 +47,13 @@ function world(
     paint: createPaint(false),
     width: 100,
     json: false,
-    say: (line = "") => io.out(`${line}\n`),
+    say: (...lines: string[]) => io.out(lines.map((line) => `${line}\n`).join("")),
     print: (value: unknown) => io.out(`${JSON.stringify(value)}\n`),
     note: () => {},
   } as unknown as Shell;
   const program = new Command().exitOverride();
   registerUp(
-    program,
+    program.command("up"),
     shell,
     () => readSettings({}, dataDir, { dataDir, port: 0 }),
     async (options) => {

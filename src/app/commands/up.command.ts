@@ -1,8 +1,17 @@
 import { type Command, CommanderError } from "commander";
-import { daemonProfiles } from "../../daemons/index.ts";
+import { PROFILES } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
-import { type Clock, createLog, type LogPlaces, sleep, systemRandom } from "../../kernel/index.ts";
-import { EXIT, logLine, oneOf, printable, type Shell, shorten, wholeNumber } from "../../surfaces/cli/index.ts";
+import { type Clock, createLog, defined, type LogPlaces, sleep, systemRandom } from "../../kernel/index.ts";
+import {
+  answer,
+  EXIT,
+  logLine,
+  oneOf,
+  printable,
+  type Shell,
+  shorten,
+  wholeNumber,
+} from "../../surfaces/commands/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { type LocalWorker, startLocalWorker } from "../worker/local-worker.ts";
@@ -21,8 +30,6 @@ const SAY_WAITING_EVERY_MS = 5_000;
 const FORCED_LIMIT_MS = 10_000;
 /** The exit code of a process that was ended by Ctrl-C, as shells count it. */
 const INTERRUPTED = 130;
-
-const PROFILES = Object.keys(daemonProfiles);
 
 interface UpOptions {
   readonly profile?: string;
@@ -148,15 +155,10 @@ async function stop(
   };
 }
 
-function say(summary: Summary, shell: Shell): void {
-  if (shell.json) shell.print(summary);
-  else shell.say(summaryLine(summary));
-}
-
 /** Whoever starts it sees by the exit code how it ended. */
-function judge(summary: Summary): void {
-  if (summary.forced) throw new CommanderError(INTERRUPTED, "ringrift.forced", "");
-  if (summary.hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
+function judge({ forced, hung }: Summary): void {
+  if (forced) throw new CommanderError(INTERRUPTED, "ringrift.forced", "");
+  if (hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
 }
 
 export type Start = (options: { settings: Settings; clock: Clock; logStream?: LogStream }) => Promise<Main>;
@@ -180,7 +182,7 @@ export async function runMain(
       : undefined;
   let main: Main;
   try {
-    main = await start({ settings, clock, ...(logStream === undefined ? {} : { logStream }) });
+    main = await start({ settings, clock, ...defined({ logStream }) });
   } finally {
     region?.clear();
   }
@@ -202,15 +204,15 @@ export async function runMain(
       worker = startLocalWorker({
         slots: settings.localWorkers,
         dataDir: settings.dataDir,
-        configFile: settings.worker.configFile,
+        configFile: settings.configFile,
         env: io.env,
         clock,
         random: systemRandom(),
         log,
       });
     const about = { pid: process.pid, port: api.port, socket_path: api.socketPath, data_dir: settings.dataDir };
-    if (shell.json) shell.print({ status: "ready", ...about });
-    else shell.say(`ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`);
+    const ready = `ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`;
+    answer(shell, { status: "ready", ...about }, () => ready);
     const sample = createSampler(main, clock, loop);
     notifier.ready(plainLine(sample()));
     const told = new AbortController();
@@ -228,7 +230,8 @@ export async function runMain(
     region?.clear();
     await guest.leaving?.(main);
     summary = await stop(main, worker, shell, region, notifier);
-    say(summary, shell);
+    const ended = summary;
+    answer(shell, ended, () => summaryLine(ended));
     // Whoever supervises this process starts it again.
     if (broken !== undefined) throw broken;
     judge(summary);
@@ -247,16 +250,12 @@ export async function runMain(
 
 /** `ringrift up`: the main process, in the foreground, until it is told to stop. */
 export function registerUp(
-  program: Command,
+  command: Command,
   shell: Shell,
   readSettings: (given: SettingOverrides) => Settings,
   start: Start = bootstrapCoordination,
 ): void {
-  program
-    .command("up")
-    .description(
-      "run the main process in the foreground until SIGTERM or Ctrl-C; a second one forces it to end, with exit code 130",
-    )
+  command
     .option(
       "--profile <name>",
       `which units run here: ${PROFILES.join(", ")}; RINGRIFT_PROFILE unless given`,
@@ -272,7 +271,7 @@ export function registerUp(
     .action((options: UpOptions) =>
       runMain(
         options,
-        readSettings({ port: options.port, profile: options.profile, workers: options.workers }),
+        readSettings({ port: options.port, profile: options.profile, localWorkers: options.workers }),
         shell,
         start,
       ),

@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { unitWorld } from "../../../test/fixtures/unit-world.ts";
-import { resourceMonitorDaemon } from "../../cluster/index.ts";
+import { createClusterServices, resourceMonitorDaemon } from "../../cluster/index.ts";
+import { alertSinks } from "../../cluster/services.ts";
 import { builtinRows } from "../../events/index.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
-import { alertSinksOf, clusterPortsOf } from "../cluster-ports.ts";
 import { readSettings } from "./read.ts";
-import { settingRows } from "./values.ts";
+import { settingRows } from "./tree.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -28,23 +28,24 @@ const fileWith = (text: string) => {
 };
 
 /** The level of a resource of which so much is in use. */
-const levelAt = (resource: "memory" | "disk", share: number) => async (environment: Environment) => {
+const levelAt = (resource: "cpu" | "memory" | "disk", share: number) => async (environment: Environment) => {
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
   const used = (of: string) => (of === resource ? share : 0.1);
   const sample = async () => ({
     cpus: 1,
     cpuUsage: 0,
-    cpuPressure: 0,
+    cpuPressure: 1,
+    cpuOthers: used("cpu"),
     memory: { usage: used("memory"), totalBytes: 1, limitedBy: "machine" as const, rssBytes: 1 },
     disk: { totalBytes: 100, usedBytes: used("disk") * 100, freeBytes: 100 - used("disk") * 100 },
-    loopDelayMs: { p99: 0, most: 0 },
+    loopDelayMs: { p99: 0, max: 0 },
     gpus: [],
   });
   const { resources } = readSettings(environment, "/");
-  const unit = resourceMonitorDaemon({ nodeId: "n1", sampler: { sample, close() {} }, settings: resources });
+  const unit = resourceMonitorDaemon({ nodeId: "n1", sampler: { sample, close() {} }, settings: { resources } });
   await w.driven(w.runtime([unit]).start());
-  await w.pass(60_000);
+  await w.pass(180_000);
   const [told] = w.router.history({ eventType: "RESOURCE_CONSTRAINT" });
   return (told?.payload as { level?: string } | undefined)?.level ?? "none";
 };
@@ -83,8 +84,8 @@ async function received(environment: Environment, severity: "info" | "warning" |
     acknowledged_by: null,
   };
   const order = ["info", "warning", "error"];
-  for (const sink of alertSinksOf({ settings: readSettings(files, "/"), clock: systemClock(), log: silentLog() }))
-    if (order.indexOf(severity) >= order.indexOf(sink.least))
+  for (const sink of alertSinks(readSettings(files, "/").alerts, systemClock(), silentLog()))
+    if (order.indexOf(severity) >= order.indexOf(sink.minSeverity))
       await sink.deliver(
         { kind: "alert", id: 1, idempotencyKey: "k", transition: "opened-1", alert: snapshot },
         new AbortController().signal,
@@ -92,17 +93,18 @@ async function received(environment: Environment, severity: "info" | "warning" |
   return got;
 }
 
-const portsOf = (environment: Environment) => {
+const servicesOf = (environment: Environment) => {
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
-  return clusterPortsOf({
+  return createClusterServices({
     settings: readSettings(environment, "/"),
     store: w.store,
     clock: w.clock,
+    listened: () => w.clock.monotonic(),
     random: seededRandom(1),
     log: silentLog(),
     catalog: w.router.catalog as never,
-    nodes: { book: {} as never, refusals: {} as never },
+    version: "0.1.0",
     work: () => [],
   });
 };
@@ -120,6 +122,8 @@ interface Behaviour {
 }
 
 const behaviours: Readonly<Record<string, Behaviour>> = {
+  "resources.cpu_warn": { see: levelAt("cpu", 0.75), without: "none", set: () => "70", with: "high" },
+  "resources.cpu_critical": { see: levelAt("cpu", 0.9), without: "high", set: () => "88", with: "critical" },
   "resources.memory_warn": { see: levelAt("memory", 0.8), without: "none", set: () => "75", with: "high" },
   "resources.memory_critical": { see: levelAt("memory", 0.9), without: "high", set: () => "88", with: "critical" },
   "resources.disk_warn": { see: levelAt("disk", 0.8), without: "none", set: () => "75", with: "high" },
@@ -151,27 +155,27 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     with: [],
   },
   "alerts.messages_per_minute": {
-    see: async (environment) => portsOf(environment).alerts.settings?.messagesPerMinute,
+    see: async (environment) => servicesOf(environment).settings.alerts.messagesPerMinute,
     without: 10,
     set: () => "3",
     with: 3,
   },
   "alerts.rules_file": {
-    see: async (environment) => portsOf(environment).alerts.absence?.map(({ name }) => name),
+    see: async (environment) => servicesOf(environment).absence.map(({ name }) => name),
     without: [],
     set: () => fileWith(JSON.stringify(rules)),
     with: ["user.games"],
   },
 };
 
-const rows = settingRows.filter(([key]) => /^(resources|alerts)\./.test(key));
+const rows = settingRows.filter(({ key }) => key in behaviours);
 
-test("every setting of resources and alerts is shown to change something", () => {
-  expect(rows.map(([key]) => key).sort()).toEqual(Object.keys(behaviours).sort());
+test("each of them is a setting, and changes something", () => {
+  expect(rows.map(({ key }) => key).sort()).toEqual(Object.keys(behaviours).sort());
   for (const behaviour of Object.values(behaviours)) expect(behaviour.with).not.toEqual(behaviour.without);
 });
 
-test.each(rows.map(([key, { variable }]) => ({ key, variable })))(
+test.each(rows.map(({ key, variable }) => ({ key, variable })))(
   "$variable changes what one sees",
   async ({ key, variable }) => {
     const { see, without, set, with: seen, beside = {} } = behaviours[key]!;
@@ -183,7 +187,7 @@ test.each(rows.map(([key, { variable }]) => ({ key, variable })))(
 test("an address that cannot be used is refused at the start, and not repeated", () => {
   const path = fileWith("ftp://secret.example/hook");
   const settings = readSettings({ RINGRIFT_ALERT_WEBHOOK_URL_FILE: path }, "/");
-  const build = () => alertSinksOf({ settings, clock: systemClock(), log: silentLog() });
+  const build = () => alertSinks(settings.alerts, systemClock(), silentLog());
   expect(build).toThrow("the address of the alert sink 'webhook' cannot be used");
   expect(JSON.stringify(settings)).not.toContain("secret.example");
 });

@@ -6,15 +6,18 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { unitWorld } from "../../../test/fixtures/unit-world.ts";
 import { CAPABILITIES, nodeKeys } from "../../../test/support/node-client.ts";
-import { membershipDaemon, resourceCoordinator, timingOnTheWire } from "../../cluster/index.ts";
+import { entryOf, sha256Of, syncWorld } from "../../../test/unit/sync/sync-world.ts";
+import { createClusterServices, timingOnTheWire } from "../../cluster/index.ts";
+import { membershipDaemon } from "../../cluster/units/membership/membership.unit.ts";
+import { resourceCoordinator } from "../../cluster/units/resource-coordinator/resource-coordinator.unit.ts";
 import { builtinRows } from "../../events/index.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { EventRouter } from "../../router/index.ts";
-import { artifactStoreOf, nodePortsOf } from "../node-ports.ts";
-import { liveRegistry } from "../registry.ts";
-import { workPortsOf } from "../work-ports.ts";
+import { createWorkServices } from "../../work/index.ts";
+import { artifactStoreOf } from "../artifact-files.ts";
+import { declaredServices, liveRegistry } from "../registry.ts";
 import { readSettings } from "./read.ts";
-import { settingRows } from "./values.ts";
+import { settingRows } from "./tree.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -23,18 +26,19 @@ async function silentNode(environment: Environment, forSeconds: number): Promise
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
   const settings = readSettings({ RINGRIFT_P2P_STARTUP_GRACE_PERIOD: "0", ...environment }, "/");
-  const { book, refusals } = nodePortsOf({
+  const services = createClusterServices({
     settings,
     store: w.store,
     clock: w.clock,
+    listened: () => w.clock.monotonic(),
+    random: seededRandom(1),
     log: silentLog(),
+    catalog: w.router.catalog as never,
     version: "0.1.0",
+    work: () => [],
   });
-  const { requiredGpus } = settings.nodes;
-  const units = [
-    membershipDaemon({ book, refusals, clock: w.clock, clusterId: "main" }),
-    resourceCoordinator({ book, clusterId: "main", settings: { requiredGpus } }),
-  ];
+  const { nodes: book } = services;
+  const units = [membershipDaemon(services), resourceCoordinator(services)];
   const { node_id } = await w.driven(
     book.join(
       { ...nodeKeys(), label: "a", version: "0.1.0", protocol: 1, capabilities: CAPABILITIES },
@@ -56,14 +60,16 @@ async function comesBack(environment: Environment, afterSeconds: number): Promis
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
   const { work } = readSettings(environment, "/");
-  const { queue } = workPortsOf({
+  const services = createWorkServices({
     router: w.router as unknown as EventRouter,
     store: w.store,
     clock: w.clock,
+    listened: () => w.clock.monotonic(),
     random: seededRandom(1),
-    leaseSilenceMs: work.leaseSilenceMs,
+    settings: work,
     barred: () => undefined,
   });
+  const { queue } = services;
   await w.driven(queue.add({ work_type: "selfplay" }));
   await w.driven(queue.claim({ node_id: "a", most: 1, offer: CAPABILITIES }));
   await w.pass(afterSeconds * 1_000);
@@ -75,26 +81,45 @@ async function pressed(environment: Environment, jobs: number, waitedSeconds: nu
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
   const { work } = readSettings(environment, "/");
-  const { queue } = workPortsOf({
+  const services = createWorkServices({
     router: w.router as unknown as EventRouter,
     store: w.store,
     clock: w.clock,
+    listened: () => w.clock.monotonic(),
     random: seededRandom(1),
-    leaseSilenceMs: work.leaseSilenceMs,
+    settings: work,
     barred: () => undefined,
   });
+  const { queue } = services;
   await w.driven(queue.addAll(Array.from({ length: jobs }, () => ({ work_type: "selfplay" as const }))));
   await w.pass(waitedSeconds * 1_000);
   const { units } = liveRegistry({
-    router: w.router as unknown as EventRouter,
-    store: w.store,
-    queue,
-    pressure: work.pressure,
+    ...declaredServices(),
+    work: services,
   });
   await w.driven(w.runtime(units.filter(({ name }) => name === "work_queue_monitor")).start());
   await w.pass(10_000);
   const [told] = w.router.history({ eventType: "BACKPRESSURE_ACTIVATED" });
   return (told?.payload as { level?: string } | undefined)?.level ?? "none";
+}
+
+/** How long a file stays that nobody holds, of those times that somebody may set. */
+async function staysFor(environment: Environment, which: "recorded" | "stray"): Promise<number | undefined> {
+  const w = syncWorld({ policy: readSettings(environment, "/").artifacts });
+  onTestFinished(() => w.close());
+  await w.put("a file");
+  if (which === "recorded")
+    await w.change((artifacts) => {
+      artifacts.record([entryOf("a file")]);
+      artifacts.accept([sha256Of("a file")]);
+    });
+  let passed = 0;
+  for (const ms of [90_000, 600_000, 3_600_000, 86_400_000]) {
+    w.pass(ms - passed + 1);
+    passed = ms + 1;
+    if ((await w.sweeper.sweep({ dryRun: true })).files.length > 0) return ms;
+  }
+  return undefined;
 }
 
 async function takes(environment: Environment, bytes: Buffer): Promise<string> {
@@ -111,7 +136,7 @@ async function takes(environment: Environment, bytes: Buffer): Promise<string> {
       yield bytes;
     })(),
     accept: () => {},
-    keepPart: false,
+    from: "n1",
   };
   return store.write(request).then(
     () => "taken",
@@ -180,15 +205,18 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     set: "1999",
     with: "ARTIFACT_TOO_LARGE",
   },
+  "artifacts.grace": { see: (env) => staysFor(env, "recorded"), without: 600_000, set: "90", with: 90_000 },
+  "artifacts.stray_grace": { see: (env) => staysFor(env, "stray"), without: 86_400_000, set: "3600", with: 3_600_000 },
 };
 
-const rows = settingRows.filter(([key]) => /^(nodes|work|artifacts)\.|^p2p\.startup/.test(key));
+const rows = settingRows.filter(({ key }) => key in behaviours);
 
-test("every setting of nodes, work and artifacts is shown to change something", () => {
-  expect(rows.map(([key]) => key).sort()).toEqual(Object.keys(behaviours).sort());
+test("each of them is a setting, and changes something", () => {
+  expect(rows.map(({ key }) => key).sort()).toEqual(Object.keys(behaviours).sort());
+  for (const behaviour of Object.values(behaviours)) expect(behaviour.with).not.toEqual(behaviour.without);
 });
 
-test.each(rows.map(([key, { variable }]) => ({ key, variable })))(
+test.each(rows.map(({ key, variable }) => ({ key, variable })))(
   "$variable changes what one sees",
   async ({ key, variable }) => {
     const { see, without, set, with: seen } = behaviours[key]!;

@@ -1,25 +1,21 @@
 /** Each variable of a worker changes what it names: seen at the admission and at the worker that the program builds of it. */
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { PATIENT } from "../../../test/support/patience.ts";
 import { nearQueue } from "../../../test/unit/work/near-queue.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
-import {
-  type ClaimAsk,
-  createAdmission,
-  createWorker,
-  openSpool,
-  type Worker,
-  type WorkResult,
-} from "../../work/worker/index.ts";
+import { createAdmission, createWorker, openSpool, type Worker, type WorkResult } from "../../work/worker/index.ts";
+import type { ClaimAsk } from "../../work/worker/ports.ts";
+import { beNice } from "../worker/be-nice.ts";
 import { openOutboxBriefly } from "../worker/node-outbox.ts";
 import { capacityOf, timingOf } from "../worker/run-worker.ts";
 import { readSettings } from "./read.ts";
-import { settingRows } from "./values.ts";
 
 type Environment = Readonly<Record<string, string>>;
-const soon = (look: () => unknown) => vi.waitFor(look, { timeout: 20_000, interval: 5 });
+const soon = (look: () => unknown) => vi.waitFor(look, PATIENT);
 
 const free = (environment: Environment) =>
   createAdmission(capacityOf(readSettings(environment, "/").worker), () => 3e9).free();
@@ -57,7 +53,7 @@ async function seen(
     random: seededRandom(1),
     log: silentLog(),
     timing: { ...timingOf(settings), flushMs: 0 },
-    mostWaiting: settings.mostWaiting,
+    maxWaiting: settings.mostWaiting,
   });
   onTestFinished(async () => {
     await worker.stop();
@@ -103,6 +99,20 @@ const shown: Record<string, () => void | Promise<void>> = {
     expect(free({ RINGRIFT_WORKER_DISK_RESERVE_GB: "2.9", RINGRIFT_WORKER_SLOTS: "1" }).slots).toBe(1);
     expect(free({ RINGRIFT_WORKER_DISK_RESERVE_GB: "3.1", RINGRIFT_WORKER_SLOTS: "1" }).slots).toBe(0);
   },
+  "worker.nice": () => {
+    const child = spawn("sleep", ["60"], { stdio: "ignore" });
+    onTestFinished(() => void child.kill());
+    const { nice } = readSettings({ RINGRIFT_WORKER_NICE: "19" }, "/").worker;
+    beNice(nice, silentLog(), child.pid);
+    expect(getPriority(child.pid)).toBe(19);
+    beNice(3, silentLog(), child.pid);
+    expect(getPriority(child.pid)).toBe(19);
+  },
+  // That a job which does not end by itself is ended after this is seen at a whole worker, in worker.test.ts.
+  "jobs.grace_period": () => {
+    const graceMs = (text: string) => timingOf(readSettings({ RINGRIFT_JOB_GRACE_PERIOD: text }, "/").worker).graceMs;
+    expect([graceMs("0.2"), graceMs("90")]).toEqual([200, 90_000]);
+  },
   async "worker.claim_wait"() {
     const { asked } = await seen({ RINGRIFT_WORKER_CLAIM_WAIT: "7" }, (_, all) =>
       expect(all.length).toBeGreaterThan(0),
@@ -136,9 +146,4 @@ const shown: Record<string, () => void | Promise<void>> = {
   },
 };
 
-const rows = settingRows.filter(([key]) => key.startsWith("worker."));
-test.each(rows.map(([key]) => key))("%s", async (key) => {
-  const show = shown[key];
-  expect(show, `nothing shows what ${key} changes`).toBeDefined();
-  await show!();
-});
+test.each(Object.keys(shown))("%s", (key) => shown[key]!());

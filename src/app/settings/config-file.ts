@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { messageOf } from "../../kernel/index.ts";
 import { type JsonEntry, JsonFault, jsonEntries } from "./json-entries.ts";
 
-export const MOST_CONFIG_BYTES = 65_536;
+export const MAX_CONFIG_BYTES = 65_536;
 
 export type ConfigFile =
   | { readonly path: string; readonly entries: readonly JsonEntry[] }
@@ -12,7 +12,7 @@ export type ConfigFile =
 const refusal = (path: string): string | undefined => {
   const about = statSync(path);
   if (!about.isFile()) return `${path} is no regular file`;
-  if (about.size > MOST_CONFIG_BYTES) return `${path} has ${about.size} bytes, more than ${MOST_CONFIG_BYTES}`;
+  if (about.size > MAX_CONFIG_BYTES) return `${path} has ${about.size} bytes, more than ${MAX_CONFIG_BYTES}`;
   return undefined;
 };
 
@@ -28,4 +28,13 @@ export function readConfigFile(path: string): ConfigFile {
     if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return { path, refused: `there is no file ${path}` };
     return { path, refused: `${path} cannot be read: ${messageOf(thrown)}` };
   }
+}
+
+/** What the file says beyond settings, under one of its names, as it was written; undefined if it says nothing of it. */
+export function sectionOf(
+  path: string | undefined,
+  name: "plans" | "workloads",
+): Readonly<Record<string, unknown>> | undefined {
+  if (path === undefined) return undefined;
+  return JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""))[name];
 }

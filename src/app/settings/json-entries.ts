@@ -22,7 +22,7 @@ interface Token {
   readonly line: number;
 }
 
-const MOST_DEPTH = 16;
+const MAX_DEPTH = 16;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these inside of a string.
 const TOKEN = /"(?:[^"\\\u0000-\u001f]|\\.)*"|-?\d[\d.eE+-]*|[a-zA-Z]+|[{}[\],:]/y;
 
@@ -60,7 +60,6 @@ export function jsonEntries(text: string): JsonEntry[] {
   const scalar = (expected: string): unknown => {
     const token = take();
     try {
-      if (token.text === "") throw wrong(token, expected);
       return JSON.parse(token.text);
     } catch {
       throw wrong(token, expected);
@@ -79,7 +78,7 @@ export function jsonEntries(text: string): JsonEntry[] {
   };
   const value = (path: readonly string[], depth: number): void => {
     const { text: token, line } = peek();
-    if (depth > MOST_DEPTH) throw new JsonFault(line, `more than ${MOST_DEPTH} levels`);
+    if (depth > MAX_DEPTH) throw new JsonFault(line, `more than ${MAX_DEPTH} levels`);
     if (token === "{") {
       const before = entries.length;
       members(path, depth);

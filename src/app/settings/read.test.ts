@@ -5,16 +5,15 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { owned } from "../../../test/support/process.ts";
-import { nodeTimingDefaults } from "../../cluster/index.ts";
+import { nodeTimingDefaults } from "../../cluster/nodes/timing.ts";
 import { isOperatingError } from "../../kernel/index.ts";
+import { type Setting, settingValues } from "../../kernel/settings/index.ts";
 import { defaultRouterSettings } from "../../router/index.ts";
-import { pressurePolicyDefaults } from "../../work/index.ts";
 import { settingChecks } from "./checks.ts";
-import { MOST_CONFIG_BYTES } from "./config-file.ts";
+import { MAX_CONFIG_BYTES } from "./config-file.ts";
 import { inspectSettings, readSettings } from "./read.ts";
-import { fromEnvironment, fromFile, fromFlags, resolveSettings } from "./resolve.ts";
-import type { Setting } from "./schema.ts";
-import { placeOf, type SettingKey, settingRows } from "./values.ts";
+import { fromEnvironment, fromFile, fromFlags, placeOf, resolveSettings } from "./resolve.ts";
+import { settingRows, settingTree } from "./tree.ts";
 
 const folder = () => owned(onTestFinished).folder();
 
@@ -44,9 +43,10 @@ const bounds = ({ kind }: Setting<unknown>): [number, number] | undefined => {
   return read === null ? undefined : [Number(read[1]), Number(read[2])];
 };
 const isWhole = ({ kind }: Setting<unknown>) => kind.expects.startsWith("a whole number");
-const numbers = settingRows.flatMap(([key, row]) => {
+const byKey = new Map(settingRows.map((row) => [row.key, row]));
+const numbers = settingRows.flatMap((row) => {
   const range = bounds(row);
-  return range === undefined ? [] : [{ key, row, least: range[0], most: range[1] }];
+  return range === undefined ? [] : [{ key: row.key, row, least: range[0], most: range[1] }];
 });
 
 /** Any value that a row takes, as it is written in JSON. */
@@ -62,13 +62,13 @@ const anyValue = (row: Setting<unknown>): fc.Arbitrary<string | number | boolean
   return fc.stringMatching(/^[a-z]{1,8}$/);
 };
 /** The rows that can be set everywhere with any value: not the file's own place, and no secret. */
-const plain = settingRows.filter(([, row]) => !row.notInFile && !row.kind.secret);
+const plain = settingRows.filter((row) => !row.notInFile && !row.kind.secret);
 
 describe("precedence", () => {
   const sources = fc.record(
     Object.fromEntries(
-      plain.map(([key, row]) => [
-        key,
+      plain.map((row) => [
+        row.key,
         fc.record({
           flag: fc.option(anyValue(row)),
           environment: fc.option(anyValue(row)),
@@ -87,25 +87,25 @@ describe("precedence", () => {
             from[source] === null ? [] : [[key, from[source]] as const],
           );
         const entries = of("file").map(([key, value], i) => ({ path: key.split("."), value, line: i + 1 }));
-        const variables = of("environment").map(([key, value]) => [
-          new Map(settingRows).get(key as SettingKey)!.variable,
-          `${value}`,
-        ]);
+        const variables = of("environment").map(([key, value]) => [byKey.get(key)!.variable, `${value}`]);
+        const flags = new Map<string, unknown>(of("flag"));
+        const given = settingValues(settingTree, ({ key }) => flags.get(key));
         const { settings } = resolveSettings(
           [
-            fromFlags(Object.fromEntries(of("flag")), "/"),
+            fromFlags(given, "/"),
             fromEnvironment(Object.fromEntries(variables), "/"),
             fromFile({ path: "/etc/ringrift.config.json", entries }),
           ],
           world,
           undefined,
         );
-        for (const [key, row] of plain) {
+        for (const row of plain) {
+          const { key } = row;
           const { flag, environment, file } = written[key]!;
           const { value, origin, sound } = settings.get(key)!;
           const [expected, from] =
             flag !== null
-              ? [flag, row.flag ?? `argument ${key}`]
+              ? [row.kind.outside(row.kind.inside(flag)), row.flag ?? `argument ${key}`]
               : environment !== null
                 ? [environment, row.variable]
                 : file !== null
@@ -129,18 +129,31 @@ describe("precedence", () => {
     const environment = { RINGRIFT_LOG_LEVEL: "error", RINGRIFT_EVENT_RETRY_MOST: "7", RINGRIFT_EVENT_WINDOW: "65" };
     expect(readSettings(environment, cwd, { router: { window: 66 } })).toEqual({
       dataDir: join(cwd, ".ringrift"),
+      configFile: join(cwd, "ringrift.config.json"),
       nodeId: hostname(),
       profile: "coordinator",
       port: 4_000,
       logLevel: "ERROR",
       router: { ...defaultRouterSettings, handlerTimeoutMs: 1_001, retryMostMs: 7_000, window: 66 },
       daemons: expect.objectContaining({ maxRestartAttempts: 5, recoveryCooldownMs: 10_000 }),
-      api: { host: "127.0.0.1", serverName: undefined, localReads: true, tls: undefined, rateFactor: 1 },
+      api: {
+        host: "127.0.0.1",
+        serverName: undefined,
+        localReads: true,
+        tlsCertFile: undefined,
+        tlsKeyFile: undefined,
+        allowPlainHttp: false,
+        rateFactor: 1,
+      },
       logFile: { mostBytes: 20_000_000, files: 5 },
       watchdog: { blockedAfterMs: 1_000 },
       maintenance: { integrityEveryMs: 86_400_000 },
       token: undefined,
-      resources: { memory: { high: 0.85, critical: 0.95 }, disk: { high: 0.85, critical: 0.95 } },
+      resources: {
+        cpu: { high: 0.8, critical: 0.95 },
+        memory: { high: 0.85, critical: 0.95 },
+        disk: { high: 0.85, critical: 0.95 },
+      },
       alerts: {
         webhookUrl: undefined,
         webhookSecret: undefined,
@@ -153,8 +166,9 @@ describe("precedence", () => {
       loop: { configs: [], allowPendingGate: false },
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
       nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
-      work: { leaseSilenceMs: 60_000, pressure: pressurePolicyDefaults },
-      artifacts: { mostBytes: 16 * 1_024 ** 3 },
+      p2p: { swimEnabled: false, raftEnabled: false },
+      work: { leaseSilenceMs: 60_000, pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 } },
+      artifacts: { graceMs: 600_000, mostBytes: 16 * 1_024 ** 3, strayGraceMs: 86_400_000 },
       notices: [],
     });
   });
@@ -191,7 +205,7 @@ describe("ranges", () => {
   });
 
   test.each(["0x10", "", "1,5", "ten", "1e", "--1", "Infinity", "1_000"])("%j is no number", (text) => {
-    const { kind } = new Map(settingRows).get("router.handler_timeout")!;
+    const { kind } = byKey.get("router.handler_timeout")!;
     expect(kind.fromText(text, "/")).toEqual({ refused: "is not a number of seconds from 0.001 to 86400" });
   });
 
@@ -247,6 +261,7 @@ describe("checks over several settings", () => {
     "api.tls_cert_file api.tls_key_file": { RINGRIFT_TLS_CERT_FILE: "cert.pem" },
     "api.host api.tls_cert_file api.allow_plain_http": { RINGRIFT_HOST: "0.0.0.0" },
     "router.dedup_window router.retention": { RINGRIFT_EVENT_RETENTION: "60", RINGRIFT_EVENT_DEDUP_WINDOW: "61" },
+    "resources.cpu_warn resources.cpu_critical": { RINGRIFT_CPU_WARN: "96" },
     "resources.memory_warn resources.memory_critical": { RINGRIFT_MEMORY_WARN: "96" },
     "resources.disk_warn resources.disk_critical": { RINGRIFT_DISK_CRITICAL: "50" },
     "nodes.beat nodes.suspect": { RINGRIFT_NODE_BEAT: "23" },
@@ -322,17 +337,17 @@ describe("the file", () => {
     const named = { RINGRIFT_CONFIG: one.file };
     expect(readSettings({}, near.cwd).port).toBe(3);
     expect(readSettings(named, near.cwd).port).toBe(1);
-    expect(readSettings(named, dirname(two.cwd), { config: join(two.cwd, "ringrift.config.json") }).port).toBe(2);
+    expect(readSettings(named, dirname(two.cwd), { configFile: join(two.cwd, "ringrift.config.json") }).port).toBe(2);
   });
 
   test("that is named must be there", () => {
     expect(problems({ RINGRIFT_CONFIG: "nowhere.json" })).toEqual(["there is no file /nowhere.json"]);
-    expect(problems({}, "/", { config: "" })).toEqual(['--config="" is not the path of a file']);
+    expect(problems({}, "/", { configFile: "" })).toEqual(['--config="" is not the path of a file']);
   });
 
   test("must be a regular file of bounded size in UTF-8", () => {
-    const { cwd, file } = withFile(`{"node_id": "${"x".repeat(MOST_CONFIG_BYTES)}"}`);
-    expect(problems({}, cwd)).toEqual([`${file} has ${MOST_CONFIG_BYTES + 15} bytes, more than ${MOST_CONFIG_BYTES}`]);
+    const { cwd, file } = withFile(`{"node_id": "${"x".repeat(MAX_CONFIG_BYTES)}"}`);
+    expect(problems({}, cwd)).toEqual([`${file} has ${MAX_CONFIG_BYTES + 15} bytes, more than ${MAX_CONFIG_BYTES}`]);
     writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d]));
     expect(problems({}, cwd)[0]).toContain(`${file} cannot be read`);
     expect(problems({ RINGRIFT_CONFIG: cwd })).toEqual([`${cwd} is no regular file`]);

@@ -1,11 +1,11 @@
-import type { ConfigReport } from "../../surfaces/cli/index.ts";
-import type { Inspection } from "./resolve.ts";
-import { placeOf, settingRows } from "./values.ts";
+import type { ConfigReport } from "../../surfaces/commands/index.ts";
+import { type Inspection, placeOf } from "./resolve.ts";
+import { settingRows } from "./tree.ts";
 
 /** What `ringrift config` shows: values as people may see them. */
 export const settingsReport = ({ settings, problems, notices, file }: Inspection): ConfigReport => ({
   file: file ?? null,
-  settings: settingRows.map(([key, { kind, variable }]) => {
+  settings: settingRows.map(({ key, kind, variable }) => {
     const { value, origin, sound } = settings.get(key)!;
     return {
       key,

@@ -6,34 +6,23 @@ import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Clock, OperatingError } from "../../kernel/index.ts";
-import type { NodeLink } from "../../surfaces/index.ts";
-
-export interface Inputs {
-  readonly folder: string;
-  /** Where the file of this hash lies; it is fetched if it is not here. It stays until `done`, once for each time. */
-  at(sha256: string, signal: AbortSignal): Promise<string>;
-  done(sha256: string): void;
-  /** A file that was made here and whose hash was checked: it need not be fetched. */
-  keep(sha256: string, file: string): Promise<void>;
-  /** The file may not be what its name says: if nobody else uses it, the next one who wants it fetches it. */
-  forget(sha256: string): Promise<void>;
-}
+import { fetchArtifact, type NodeLink } from "../../surfaces/index.ts";
 
 export interface InputsOptions {
   readonly folder: string;
   readonly line: Pick<NodeLink, "get">;
   readonly clock: Clock;
   /** What may lie here; what is in use stays beyond it. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 const FETCH_MS = 30 * 60_000;
-const MOST_BYTES = 4e9;
+const MAX_BYTES = 4e9;
 /** The time of use need not be exact, and a file that was touched has to be hashed anew. */
 const TOUCH_MS = 3_600_000;
 const TIDY_MS = 60_000;
 
-export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: InputsOptions): Inputs {
+export function keepInputs({ folder, line, clock, maxBytes = MAX_BYTES }: InputsOptions) {
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
@@ -42,7 +31,7 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
   const fetchOne = async (sha256: string, path: string, signal: AbortSignal): Promise<string> => {
     const half = `${path}.part`;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const source = await line.get(`/v1/artifacts/${sha256}`, { line: "file", timeoutMs: FETCH_MS, signal });
+    const source = await fetchArtifact(line, sha256, { timeoutMs: FETCH_MS, signal });
     const hash = createHash("sha256");
     const through = new Transform({
       transform(chunk: Buffer, _, done) {
@@ -53,8 +42,7 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
     try {
       await pipeline(source, through, createWriteStream(half, { mode: 0o600 }), { signal });
       const found = hash.digest("hex");
-      if (found !== sha256)
-        throw new OperatingError("ARTIFACT_BROKEN", `what came has the SHA-256 ${found}`, { retryable: true });
+      if (found !== sha256) throw OperatingError.unavailable("ARTIFACT_BROKEN", `what came has the SHA-256 ${found}`);
       await rename(half, path);
     } catch (thrown) {
       await rm(half, { force: true });
@@ -82,7 +70,7 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
     );
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     for (const file of files.sort((a, b) => a.usedMs - b.usedMs)) {
-      if (bytes <= mostBytes) return;
+      if (bytes <= maxBytes) return;
       if (inUse.has(file.name) || fetching.has(file.name.replace(/\.part$/, ""))) continue;
       await remove(file.name);
       bytes -= file.bytes;
@@ -115,7 +103,8 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
 
   return {
     folder,
-    async at(sha256, signal) {
+    /** Where the file of this hash lies; it is fetched if it is not here. It stays until `done`, once for each time. */
+    async at(sha256: string, signal: AbortSignal): Promise<string> {
       inUse.set(sha256, (inUse.get(sha256) ?? 0) + 1);
       try {
         return await found(sha256, signal);
@@ -125,7 +114,8 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
       }
     },
     done,
-    async keep(sha256, file) {
+    /** A file that was made here and whose hash was checked: it need not be fetched. */
+    async keep(sha256: string, file: string): Promise<void> {
       try {
         await link(file, join(folder, sha256));
         await tidy();
@@ -133,6 +123,11 @@ export function keepInputs({ folder, line, clock, mostBytes = MOST_BYTES }: Inpu
         // It is here already, or this disk knows no links: then it is fetched when it is wanted.
       }
     },
-    forget: async (sha256) => ((inUse.get(sha256) ?? 0) > 1 ? undefined : remove(sha256)),
+    /** The file may not be what its name says: if nobody else uses it, the next one who wants it fetches it. */
+    async forget(sha256: string): Promise<void> {
+      if ((inUse.get(sha256) ?? 0) <= 1) await remove(sha256);
+    },
   };
 }
+
+export type Inputs = ReturnType<typeof keepInputs>;

@@ -1,6 +1,8 @@
 /** A lease as the job that a program is given, and what a program said as what the queue is told. */
+
 import { hash } from "node:crypto";
 import { z } from "zod";
+import { defined } from "../../kernel/index.ts";
 import type { EvidenceInput, Lease, WorkFailure } from "../../work/index.ts";
 import type { WorkResult } from "../../work/worker/index.ts";
 import type { JobOutcome, JobRequest } from "../../workloads/process/index.ts";
@@ -14,30 +16,27 @@ export const jobPayload = z.object({
     .max(1_000)
     .default([]),
 });
-export type JobPayload = z.output<typeof jobPayload>;
 
 /** A job without a seed has one that follows from its name: tried again, it is the same job. */
 export const seedOf = (workId: string): number => Number.parseInt(hash("sha256", workId, "hex").slice(0, 13), 16);
 
-export interface JobPlaces {
-  readonly output_folder: string;
-  readonly scratch_folder: string;
-  readonly inputs: JobRequest["inputs"];
-}
-
-export const requestOf = (lease: Lease, payload: JobPayload, places: JobPlaces): JobRequest => ({
+export const requestOf = (
+  lease: Lease,
+  payload: z.output<typeof jobPayload>,
+  places: Pick<JobRequest, "output_folder" | "scratch_folder" | "inputs">,
+): JobRequest => ({
   job_id: lease.task_id,
   kind: lease.work_type,
   config_key: lease.config_key ?? "",
   attempt: Math.max(1, lease.attempts),
   fence: lease.fence,
   seed: payload.seed ?? seedOf(lease.work_id),
-  deadline: lease.expires_at,
+  deadline: lease.expires_at / 1_000,
   parameters: payload.parameters,
   ...places,
 });
 
-const MOST_STDERR = 8_000;
+const MAX_STDERR = 8_000;
 
 /** Numbers of things are counts; other numbers are told beside them. */
 function evidenceOf({ artifacts, metrics }: JobOutcome): EvidenceInput {
@@ -63,9 +62,9 @@ export function resultOf(outcome: JobOutcome, folder: string): WorkResult {
       status: "completed",
       folder,
       evidence: evidenceOf(outcome),
-      files: outcome.artifacts.map(({ file, path, kind, sha256, bytes }) => ({
+      files: outcome.artifacts.map(({ path: name, file, kind, sha256, bytes }) => ({
+        name,
         file,
-        name: path,
         kind,
         sha256,
         bytes,
@@ -79,8 +78,8 @@ export function resultOf(outcome: JobOutcome, folder: string): WorkResult {
     failure: {
       class: classOf(outcome),
       error: outcome.reason || "it failed without a reason",
-      ...(outcome.error === undefined ? {} : { error_code: outcome.error.code.slice(0, 200) }),
-      ...(stderr_tail === "" ? {} : { stderr_tail: stderr_tail.slice(-MOST_STDERR) }),
+      ...defined({ error_code: outcome.error?.code.slice(0, 200) }),
+      ...(stderr_tail === "" ? {} : { stderr_tail: stderr_tail.slice(-MAX_STDERR) }),
     },
   };
 }

@@ -1,7 +1,15 @@
 /** The worker beside a main process: a child that is started again when it ends by itself, and ended before its main. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { backoffMs, type Clock, type Log, messageOf, type Random, type Timer } from "../../kernel/index.ts";
+import {
+  backoffMs,
+  type Clock,
+  type Log,
+  messageOf,
+  moduleBeside,
+  type Random,
+  type Timer,
+} from "../../kernel/index.ts";
 
 export interface LocalWorkerOptions {
   readonly slots: number;
@@ -13,22 +21,11 @@ export interface LocalWorkerOptions {
   readonly log: Log;
 }
 
-export interface LocalWorker {
-  readonly pid: number | undefined;
-  /** Asks it to end and waits for it. Doing it twice is doing it once. */
-  stop(): Promise<void>;
-  /** Nobody waits any more; its guardian ends its children. */
-  kill(): void;
-}
-
-const AGAIN = { firstMs: 1_000, mostMs: 60_000, jitter: 0.3 };
+const RESTART = { firstMs: 1_000, maxMs: 60_000, jitter: 0.3 };
 /** One that has run for so long was no failed start. */
 const SOUND_MS = 60_000;
 
-const program = (): string =>
-  fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../cli.ts" : "../cli.js", import.meta.url));
-
-export function startLocalWorker(options: LocalWorkerOptions): LocalWorker {
+export function startLocalWorker(options: LocalWorkerOptions) {
   const { slots, dataDir, configFile, env, clock, random, log } = options;
   let child: ChildProcess | undefined;
   let failures = 0;
@@ -39,7 +36,8 @@ export function startLocalWorker(options: LocalWorkerOptions): LocalWorker {
   const start = (): void => {
     const startedMs = clock.monotonic();
     const flags = ["--data-dir", dataDir, ...(configFile === undefined ? [] : ["--config", configFile])];
-    const args = [program(), ...flags, "worker", "--slots", String(slots), "--under", String(process.pid)];
+    const program = fileURLToPath(moduleBeside(import.meta.url, "../cli"));
+    const args = [program, ...flags, "worker", "--slots", String(slots), "--under", String(process.pid)];
     // A session of its own: a Ctrl-C at the terminal is for the main process, which tells it.
     const started = spawn(process.execPath, args, { stdio: ["pipe", "ignore", "ignore"], env, detached: true });
     child = started;
@@ -51,7 +49,7 @@ export function startLocalWorker(options: LocalWorkerOptions): LocalWorker {
       gone.resolve();
       if (stopping) return;
       failures = clock.monotonic() - startedMs > SOUND_MS ? 1 : failures + 1;
-      const delayMs = backoffMs(AGAIN, failures, random);
+      const delayMs = backoffMs(RESTART, failures, random);
       log.warn("the local worker ended; it is started again", { how, after_ms: delayMs });
       again = clock.after(delayMs, start);
     };
@@ -62,18 +60,22 @@ export function startLocalWorker(options: LocalWorkerOptions): LocalWorker {
   start();
 
   return {
-    get pid() {
+    get pid(): number | undefined {
       return child?.pid;
     },
-    async stop() {
+    /** Asks it to end and waits for it. Doing it twice is doing it once. */
+    async stop(): Promise<void> {
       stopping = true;
       again?.cancel();
       child?.kill("SIGTERM");
       await ended;
     },
-    kill() {
+    /** Nobody waits any more; its guardian ends its children. */
+    kill(): void {
       stopping = true;
       child?.kill("SIGKILL");
     },
   };
 }
+
+export type LocalWorker = ReturnType<typeof startLocalWorker>;

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { PATIENT } from "../../../test/support/patience.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import { makeNodeKey, openLink } from "../../surfaces/index.ts";
 import type { Worker } from "../../work/worker/index.ts";
@@ -49,6 +50,6 @@ test("tells what waits in the outbox, and is heard without it by a main process 
     server.closeAllConnections();
     server.close();
   });
-  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(3), { timeout: 20_000, interval: 5 });
+  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(3), PATIENT);
   expect(heard.slice(0, 4)).toEqual([{ waiting: 2, refused: 1 }, undefined, undefined, undefined]);
 });

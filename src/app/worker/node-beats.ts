@@ -6,6 +6,7 @@ import {
   type Log,
   messageOf,
   type OperatingError,
+  PEER_BACKOFF,
   type Random,
   sleep,
 } from "../../kernel/index.ts";
@@ -15,8 +16,7 @@ import type { Worker } from "../../work/worker/index.ts";
 export interface NodeBeatsOptions {
   readonly link: NodeLink;
   readonly nodeId: string;
-  /** Undefined for a worker of the main process's own node, which has its own signs of life. */
-  readonly incarnation: number | undefined;
+  readonly incarnation: number;
   readonly worker: Worker;
   /** Events that wait here, and those that were refused. */
   readonly outbox: () => { readonly waiting: number; readonly refused: number };
@@ -27,44 +27,34 @@ export interface NodeBeatsOptions {
   readonly log: Log;
 }
 
-export interface NodeBeats {
-  /** Resolves if the main process will never again hear this node as it is. */
-  readonly broken: Promise<OperatingError>;
-  /** Says that it goes in order, so that its silence is no loss. */
-  leave(reason: string): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const FIRST_EVERY_MS = 15_000;
-const AGAIN = { firstMs: 500, mostMs: 15_000, jitter: 0.5 };
 /** Nothing on this side makes these better by itself. */
 const FINAL = new Set(["PROTOCOL_REFUSED", "UNKNOWN_NODE", "NODE_FORGOTTEN", "BAD_SIGNATURE", "WRONG_CERTIFICATE"]);
 
-export function keepBeating(options: NodeBeatsOptions): NodeBeats {
+export function keepBeating(options: NodeBeatsOptions) {
   const { link, nodeId, incarnation, worker, outbox, about, version, clock, random, log } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
-  if (incarnation === undefined) return { broken: broken.promise, leave: async () => {}, stop: async () => {} };
 
   let everyMs = FIRST_EVERY_MS;
   let isDrained = false;
   let state = "";
   /** Until it was heard once, the main process may not know what this node has. */
-  let told = false;
-  let tellsOutbox = true;
+  let wasHeard = false;
+  let sendsOutbox = true;
 
   const beat = async (): Promise<void> => {
     const { running, free, spool } = worker.status();
     const answer = await beatOver(link, {
       node_id: nodeId,
       incarnation,
-      ...(told ? {} : { capabilities: about }),
+      ...(wasHeard ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
-      ...(tellsOutbox ? { outbox: outbox() } : {}),
+      ...(sendsOutbox ? { outbox: outbox() } : {}),
       version,
     });
-    told = true;
+    wasHeard = true;
     everyMs = answer.timing.beat_seconds * 1_000;
     if (answer.state !== state) log.info("the main process sees this node", { node_id: nodeId, state: answer.state });
     state = answer.state;
@@ -84,14 +74,14 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
       } catch (thrown) {
         if (stopping.signal.aborted) return;
         // A main process of the version before knows nothing of outboxes, and refuses what it does not know.
-        if (tellsOutbox && isOperatingError(thrown, "INVALID_REQUEST")) {
-          tellsOutbox = false;
+        if (sendsOutbox && isOperatingError(thrown, "INVALID_REQUEST")) {
+          sendsOutbox = false;
           continue;
         }
         failures += 1;
         if (failures === 3) log.warn("the main process does not hear this node", { error: messageOf(thrown) });
         if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);
-        pauseMs = Math.min(everyMs, backoffMs(AGAIN, failures, random));
+        pauseMs = Math.min(everyMs, backoffMs(PEER_BACKOFF, failures, random));
       }
       await sleep(clock, pauseMs, stopping.signal).catch(() => undefined);
     }
@@ -99,13 +89,15 @@ export function keepBeating(options: NodeBeatsOptions): NodeBeats {
   const running = loop();
 
   return {
+    /** Resolves if the main process will never again hear this node as it is. */
     broken: broken.promise,
-    async leave(reason) {
+    /** Says that it goes in order, so that its silence is no loss. */
+    async leave(reason: string): Promise<void> {
       await leaveOver(link, nodeId, reason).catch((thrown) =>
         log.info("the main process did not hear that this node leaves", { error: messageOf(thrown) }),
       );
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort(new Error("the worker stops"));
       await Promise.race([running, sleep(clock, 1_000)]);
     },

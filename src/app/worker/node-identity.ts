@@ -1,9 +1,10 @@
 /** Who this node is, on disk: its key, where it joined, and how often it has started. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError, systemCode } from "../../kernel/index.ts";
 import { makeNodeKey, type NodeKey, readNodeKey, type TlsTrust } from "../../surfaces/index.ts";
+import { writeWhole } from "../token.ts";
 
 const KEY_FILE = "node.key";
 const NODE_FILE = "node.json";
@@ -22,23 +23,11 @@ export type NodeFile = z.output<typeof nodeFile>;
 /** The node's own files within the data folder; for its owner alone. */
 export const nodeFolderOf = (dataDir: string): string => join(dataDir, "node");
 
-/** On the disk before it counts: a number that goes back after a loss of power would be taken for a replay. */
-function writeDurably(path: string, text: string): void {
-  const file = openSync(`${path}.new`, "w", 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.new`, path);
-}
-
 const readIfThere = (path: string): string | undefined => {
   try {
     return readFileSync(path, "utf8");
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (systemCode(thrown) === "ENOENT") return undefined;
     throw thrown;
   }
 };
@@ -54,18 +43,19 @@ export function nodeKeyIn(dataDir: string): NodeKey {
     return readNodeKey(kept);
   }
   const key = makeNodeKey();
-  writeDurably(path, key.toPem());
+  writeWhole(path, key.toPem());
   return key;
 }
 
 /** Where this folder's node has joined; undefined if it has not. */
 export function joinedNode(dataDir: string): NodeFile | undefined {
-  const text = readIfThere(join(nodeFolderOf(dataDir), NODE_FILE));
+  const path = join(nodeFolderOf(dataDir), NODE_FILE);
+  const text = readIfThere(path);
   if (text === undefined) return undefined;
   try {
     return nodeFile.parse(JSON.parse(text));
   } catch (cause) {
-    throw new OperatingError("NODE_FILE_INVALID", `${join(nodeFolderOf(dataDir), NODE_FILE)} cannot be read`, {
+    throw OperatingError.internal("NODE_FILE_INVALID", `${path} cannot be read`, {
       cause,
       hint: "Join again with a token: the node keeps its identity.",
     });
@@ -73,24 +63,15 @@ export function joinedNode(dataDir: string): NodeFile | undefined {
 }
 
 export const keepJoined = (dataDir: string, node: NodeFile): void =>
-  writeDurably(join(nodeFolderOf(dataDir), NODE_FILE), `${JSON.stringify(node, null, 2)}\n`);
+  writeWhole(join(nodeFolderOf(dataDir), NODE_FILE), `${JSON.stringify(node, null, 2)}\n`);
 
 /** One more than at the start before this one. */
 export function nextIncarnation(dataDir: string): number {
   const path = join(nodeFolderOf(dataDir), INCARNATION_FILE);
   const last = Number(readIfThere(path) ?? "0");
   const next = (Number.isSafeInteger(last) && last >= 0 ? last : 0) + 1;
-  writeDurably(path, `${next}\n`);
+  writeWhole(path, `${next}\n`);
   return next;
 }
 
-export const trustOf = ({
-  ca,
-  fingerprint,
-}: {
-  ca?: string | undefined;
-  fingerprint?: string | undefined;
-}): TlsTrust => ({
-  ...(ca === undefined ? {} : { ca }),
-  ...(fingerprint === undefined ? {} : { fingerprint }),
-});
+export const trustOf = ({ ca, fingerprint }: Partial<NodeFile>): TlsTrust => defined({ ca, fingerprint });

@@ -3,20 +3,23 @@ import { expect, onTestFinished, test } from "vitest";
 import { NODE, outboxFile } from "../../../test/support/outbox.ts";
 import { routerOver } from "../../../test/support/router.ts";
 import { breathe } from "../../../test/support/virtual-time.ts";
-import { type ResourceSample, resourceMonitorDaemon } from "../../cluster/index.ts";
+import { resourceMonitorDaemon } from "../../cluster/index.ts";
+import type { ResourceSample } from "../../cluster/resources/sample.ts";
 import { builtinRows } from "../../events/index.ts";
 import { silentLog, type VirtualClock, virtualClock } from "../../kernel/index.ts";
 import type { EventRouter } from "../../router/index.ts";
 import type { Outbox } from "../../router/outbox/index.ts";
+import { readSettings } from "../settings.ts";
 import { runNodeUnit } from "./node-unit.ts";
 
 const sampleOf = (usedBytes: number): ResourceSample => ({
   cpus: 4,
   cpuUsage: 0.5,
+  cpuOthers: null,
   cpuPressure: 0,
   memory: { usage: 0.2, totalBytes: 8e9, limitedBy: "machine", rssBytes: 1e8 },
   disk: { totalBytes: 100, usedBytes, freeBytes: 100 - usedBytes },
-  loopDelayMs: { p99: 0, most: 0 },
+  loopDelayMs: { p99: 0, max: 0 },
   gpus: [],
 });
 
@@ -32,6 +35,7 @@ const monitorOf = (used: readonly number[]) => {
       },
       close() {},
     },
+    settings: readSettings({}, "/"),
   });
   return { unit, samples: () => samples };
 };
@@ -95,7 +99,7 @@ test("says what the unit of a main process says, as this node, and over a restar
 test("what finds no room in the outbox is said again at the next tick", async () => {
   const clock = virtualClock();
   const file = outboxFile(onTestFinished);
-  const outbox = file.open({ clock, bounds: { mostEvents: 3, mostBytes: 1e9 } });
+  const outbox = file.open({ clock, bounds: { maxEvents: 3, maxBytes: 1e9 } });
   const blocking = await outbox.publish("ERROR", { component: "x", error: "y", severity: "error" });
   const { unit, samples } = monitorOf([97]);
   const running = runNodeUnit({ unit, outbox, clock, log: silentLog() });

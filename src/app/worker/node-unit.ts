@@ -33,7 +33,7 @@ export function runNodeUnit({ unit, outbox, clock, log: all }: NodeUnitOptions):
   const tick = async (): Promise<void> => {
     const late = new AbortController();
     const timer = clock.after(behaviour.timeoutMs ?? TIMEOUT_MS, () =>
-      late.abort(new OperatingError("HANDLER_TIME_LIMIT", `${unit.name} has no end to its tick`)),
+      late.abort(OperatingError.internal("HANDLER_TIME_LIMIT", `${unit.name} has no end to its tick`)),
     );
     try {
       const signal = AbortSignal.any([stopping.signal, late.signal]);

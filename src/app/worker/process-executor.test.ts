@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createIds, OperatingError, seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { Lease } from "../../work/index.ts";
-import { createGuardian, createHasher } from "../../workloads/process/index.ts";
+import { createGuardian, createWorkloadHasher } from "../../workloads/process/index.ts";
 import { keepInputs } from "./inputs.ts";
 import { seedOf } from "./job-request.ts";
 import { createProcessExecutor } from "./process-executor.ts";
@@ -21,19 +21,18 @@ function world(configFile?: string) {
   const clock = systemClock();
   const log = silentLog();
   const guardian = createGuardian({ ids: createIds(clock, seededRandom(1)), log });
-  const hasher = createHasher();
+  const hasher = createWorkloadHasher();
   const inputs = join(folder, "inputs");
   mkdirSync(inputs);
   const executor = createProcessExecutor({
     workloads: workloadList(configFile, 1),
     slots: 1,
     folder,
-    log,
     edges: { clock, log, guardian, hasher, env: process.env },
     inputs: keepInputs({
       folder: inputs,
       clock,
-      line: { get: (path) => Promise.reject(new OperatingError("ARTIFACT_NOT_FOUND", `there is no ${path}`)) },
+      line: { get: (path) => Promise.reject(OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no ${path}`)) },
     }),
   });
   onTestFinished(async () => {
@@ -58,8 +57,8 @@ const leaseOf = (more: Partial<Lease>): Lease => ({
   needs: { cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] },
   attempts: 1,
   max_attempts: 3,
-  beat_by: Date.now() / 1_000 + 60,
-  expires_at: Date.now() / 1_000 + 600,
+  beat_by: Date.now() + 60_000,
+  expires_at: Date.now() + 600_000,
   ...more,
 });
 const SMALL = { wide: 8, narrow: 8, games: 2, simulations: 4 };

@@ -5,8 +5,9 @@
 import { hash } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { assert, type Log, messageOf, OperatingError, type Timer } from "../../kernel/index.ts";
-import { boundedMetrics, type Lease } from "../../work/index.ts";
+import { assert, messageOf, OperatingError, systemCode, type Timer } from "../../kernel/index.ts";
+import { NO_INPUT, PAIRS_FILE } from "../../pipeline/index.ts";
+import { boundedMetrics, type Lease, type WorkFailure } from "../../work/index.ts";
 import type { ExecutorPort, WorkResult } from "../../work/worker/index.ts";
 import {
   type ChildEdges,
@@ -25,7 +26,6 @@ export interface ProcessExecutorOptions {
   /** For slots and jobs; the jobs' folders are handed on with their results. */
   readonly folder: string;
   readonly edges: ChildEdges;
-  readonly log: Log;
   readonly inputs: Inputs;
 }
 
@@ -38,23 +38,22 @@ interface Slot {
 
 /** A child whose job is somebody else's now hears of it, and has this long before it is ended. */
 const LOST_MS = 1_000;
-const PAIRS_FILE = "pairs.jsonl";
 /** What a runner says of an input that is another file than it should be. */
 const WRONG_INPUT = "input_wrong_hash";
 
-const endGroup = (pid: number | undefined): void => {
-  if (pid === undefined) return;
+const endGroup = ({ child }: Runner): void => {
+  if (child === undefined) return;
   try {
     // A program leads a group of its own; the guardian ends what has left it.
-    process.kill(-pid, "SIGKILL");
+    process.kill(-child.pid, "SIGKILL");
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") throw thrown;
+    if (systemCode(thrown) !== "ESRCH") throw thrown;
   }
 };
 
-const broken = (failure: { class: "retryable" | "bad_input"; error: string; error_code: string }): WorkResult => ({
+const broken = (error_code: string, error: string, errorClass: WorkFailure["class"] = "bad_input"): WorkResult => ({
   status: "failed",
-  failure,
+  failure: { class: errorClass, error, error_code },
 });
 
 /** Match results are a file of the job like any other: they travel with it, and count with it or not at all. */
@@ -73,8 +72,8 @@ async function withPairs(result: WorkResult, pairs: readonly PairsMessage[], pla
 }
 
 export function createProcessExecutor(options: ProcessExecutorOptions): ExecutorPort {
-  const { workloads, folder, edges, log, inputs: cache } = options;
-  const { clock } = edges;
+  const { workloads, folder, edges, inputs: cache } = options;
+  const { clock, log } = edges;
   const slots = Array.from(
     { length: options.slots },
     (_, i): Slot => ({ folder: join(folder, "slots", String(i)), runner: undefined, workload: undefined, busy: false }),
@@ -105,19 +104,14 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     inputs: JobRequest["inputs"],
   ): Promise<JobRequest | WorkResult> => {
     const payload = jobPayload.safeParse(lease.payload);
-    if (!payload.success)
-      return broken({
-        class: "bad_input",
-        error: `its payload is no job: ${payload.error.message}`,
-        error_code: "bad_payload",
-      });
+    if (!payload.success) return broken("bad_payload", `its payload is no job: ${payload.error.message}`);
     for (const { name, sha256 } of payload.data.inputs)
       try {
         inputs.push({ name, sha256, path: await cache.at(sha256, signal) });
       } catch (thrown) {
         const missing = thrown instanceof OperatingError && !thrown.retryable;
         const error = `input "${name}" cannot be fetched: ${messageOf(thrown)}`;
-        return broken({ class: missing ? "bad_input" : "retryable", error, error_code: "no_input" });
+        return broken(NO_INPUT, error, missing ? "bad_input" : "retryable");
       }
     const places = { output_folder: join(place, "out"), scratch_folder: join(place, "scratch"), inputs };
     return requestOf(lease, payload.data, places);
@@ -141,7 +135,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     const runner = await runnerIn(slot, workload);
     let ending: Timer | undefined;
     const lost = () => {
-      if (signal.reason === "lease_lost") ending = clock.after(LOST_MS, () => endGroup(runner.child?.pid));
+      if (signal.reason === "lease_lost") ending = clock.after(LOST_MS, () => endGroup(runner));
     };
     signal.addEventListener("abort", lost, { once: true });
     const pairs: PairsMessage[] = [];
@@ -174,11 +168,10 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     async run(lease, hooks) {
       const workload = workloadFor(workloads, lease.work_type, lease.config_key);
       if (workload === undefined)
-        return broken({
-          class: "bad_input",
-          error: `no workload of this node does ${lease.work_type} of ${lease.config_key ?? "no config"}`,
-          error_code: "no_workload",
-        });
+        return broken(
+          "no_workload",
+          `no workload of this node does ${lease.work_type} of ${lease.config_key ?? "no config"}`,
+        );
       const slot = slotFor(workload);
       slot.busy = true;
       const inputs: JobRequest["inputs"] = [];
@@ -190,7 +183,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
       }
     },
     kill() {
-      for (const { runner } of slots) endGroup(runner?.child?.pid);
+      for (const { runner } of slots) if (runner !== undefined) endGroup(runner);
     },
     async close() {
       for (const { runner } of slots)

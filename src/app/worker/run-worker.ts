@@ -20,14 +20,13 @@ import {
   type WorkerTiming,
   workerTimingDefaults,
 } from "../../work/worker/index.ts";
-import { createGuardian, createHasher, type Environment } from "../../workloads/process/index.ts";
+import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
 import { guardDataDir } from "../guard.ts";
-import type { Settings, WorkerSettings } from "../settings.ts";
-import { createUndo } from "../undo.ts";
+import type { Settings } from "../settings.ts";
 import { keepInputs } from "./inputs.ts";
 import { keepBeating } from "./node-beats.ts";
+import { startNodeEvents } from "./node-events.ts";
 import { joinedNode, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
-import { type NodeVoice, startNodeVoice } from "./node-voice.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
 
@@ -40,25 +39,20 @@ export interface WorkerWorld {
   readonly version: string;
 }
 
-export interface RunningWorker {
-  readonly nodeId: string;
-  /** The main process it works for, in words. */
-  readonly main: string;
-  readonly kinds: readonly string[];
-  readonly worker: Worker;
-  /** Resolves if it cannot go on as this node. */
-  readonly broken: Promise<OperatingError>;
-  close(): Promise<void>;
-}
+type WorkerSettings = Settings["worker"];
+
+const offered = ({ cpus, memoryGb, gpus, gpuMemoryGb, tags }: WorkerSettings) => ({
+  cpu: cpus,
+  gpu: gpus,
+  memory_gb: memoryGb,
+  gpu_memory_gb: gpuMemoryGb,
+  tags,
+});
 
 /** What the settings of a worker come to. */
 export const capacityOf = (worker: WorkerSettings): Capacity => ({
+  ...offered(worker),
   slots: worker.slots,
-  cpu: worker.cpus,
-  memory_gb: worker.memoryGb,
-  gpu: worker.gpus,
-  gpu_memory_gb: worker.gpuMemoryGb,
-  tags: worker.tags,
   diskReserveBytes: worker.diskReserveBytes,
 });
 
@@ -70,25 +64,14 @@ export const timingOf = ({ beatMs, claimWaitSeconds, graceMs }: WorkerSettings):
 });
 
 /** What the main process is told of this node when it joins, and with its first sign of life. */
-export const aboutNode = ({ cpus, memoryGb, gpus, gpuMemoryGb, tags }: WorkerSettings): NodeAbout => ({
-  cpu: cpus,
-  gpu: gpus,
-  memory_gb: memoryGb,
-  gpu_memory_gb: gpuMemoryGb,
-  tags,
+export const aboutNode = (worker: WorkerSettings): NodeAbout => ({
+  ...offered(worker),
   hostname: hostname(),
   platform: `${process.platform}-${process.arch}`,
 });
 
-interface Line {
-  readonly link: NodeLink;
-  readonly nodeId: string;
-  readonly main: string;
-  readonly incarnation: number | undefined;
-}
-
 /** The node that this folder has joined as; else beside the main process of the folder, as its own node. */
-function lineOf({ settings, clock }: WorkerWorld): Line {
+function lineOf({ settings, clock }: WorkerWorld) {
   const { dataDir } = settings;
   const node = joinedNode(dataDir);
   if (node === undefined) {
@@ -98,38 +81,58 @@ function lineOf({ settings, clock }: WorkerWorld): Line {
   }
   const key = nodeKeyIn(dataDir);
   if (key.nodeId !== node.node_id)
-    throw new OperatingError("NODE_KEY_INVALID", "the key of this folder is not the one that the node joined with", {
-      hint: "Join again with a token.",
-    });
+    throw OperatingError.internal(
+      "NODE_KEY_INVALID",
+      "the key of this folder is not the one that the node joined with",
+      {
+        hint: "Join again with a token.",
+      },
+    );
   const incarnation = nextIncarnation(dataDir);
   const target = { url: new URL(node.url), trust: trustOf(node) };
   const link = openLink({ target, clock, identity: { key, incarnation } });
   return { link, nodeId: node.node_id, main: node.url, incarnation };
 }
 
-const NOTHING_WAITS: ReturnType<NodeVoice["waiting"]> = { waiting: 0, refused: 0 };
-
 const freeBytes = (folder: string) => (): number => {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 };
 
-export async function runWorker(world: WorkerWorld): Promise<RunningWorker> {
+/** What a node of its own has beside its worker: its events, and its signs of life. */
+async function startJoined(world: WorkerWorld, link: NodeLink, nodeId: string, incarnation: number, worker: Worker) {
+  const events = await startNodeEvents({ ...world, link, nodeId });
+  const about = aboutNode(world.settings.worker);
+  const beats = keepBeating({ ...world, link, nodeId, incarnation, worker, outbox: events.waiting, about });
+  return {
+    broken: beats.broken,
+    async leave(): Promise<void> {
+      await events.finish();
+      await beats.leave("the worker ends in order");
+    },
+    async close(): Promise<void> {
+      await beats.stop();
+      await events.close();
+    },
+  };
+}
+
+export async function runWorker(world: WorkerWorld) {
   const { settings, clock, random, log, env } = world;
   const folder = join(settings.dataDir, "worker");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const undo = createUndo();
+  const undo = new AsyncDisposableStack();
   try {
     // One worker for each folder, so that one controller knows all that runs here.
     const guard = guardDataDir(folder);
-    undo.push(() => guard.release());
+    undo.defer(() => guard.release());
     const { link, nodeId, main, incarnation } = lineOf(world);
-    undo.push(() => link.close());
-    const workloads = workloadList(settings.worker.configFile, settings.worker.graceMs / 1_000);
+    undo.defer(() => link.close());
+    const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);
     const guardian = createGuardian({ ids: createIds(clock, random), log });
-    undo.push(() => guardian.close());
-    const hasher = createHasher();
-    undo.push(() => hasher.close());
+    undo.defer(() => guardian.close());
+    const hasher = createWorkloadHasher();
+    undo.defer(() => hasher.close());
     const spool = await openSpool({
       folder: join(folder, "spool"),
       onTrouble: (what, error) => log.error(what, { error }),
@@ -141,12 +144,11 @@ export async function runWorker(world: WorkerWorld): Promise<RunningWorker> {
       workloads,
       slots: settings.worker.slots,
       folder,
-      log,
       edges: { clock, log, guardian, hasher, env },
       inputs,
     });
     const worker = createWorker({
-      queue: queueOver(link, () => nodeId),
+      queue: queueOver(link, () => nodeId, clock),
       executor,
       artifacts: artifactsOver(link),
       admission: createAdmission(capacityOf(settings.worker), freeBytes(folder)),
@@ -155,40 +157,33 @@ export async function runWorker(world: WorkerWorld): Promise<RunningWorker> {
       random,
       log,
       timing: timingOf(settings.worker),
-      mostWaiting: settings.worker.mostWaiting,
+      maxWaiting: settings.worker.mostWaiting,
     });
     // The main process beside us measures this machine itself, and has the journal.
-    const voice = incarnation === undefined ? undefined : await startNodeVoice({ ...world, link, nodeId });
-    undo.push(() => voice?.close());
-    const beats = keepBeating({
-      ...world,
-      link,
-      nodeId,
-      incarnation,
-      worker,
-      outbox: () => voice?.waiting() ?? NOTHING_WAITS,
-      about: aboutNode(settings.worker),
-    });
-    undo.push(() => beats.stop());
+    const joined = incarnation === undefined ? undefined : await startJoined(world, link, nodeId, incarnation, worker);
+    undo.defer(() => joined?.close());
     await worker.start();
     return {
       nodeId,
+      /** The main process it works for, in words. */
       main,
       kinds: executor.kinds,
       worker,
-      broken: beats.broken,
-      async close() {
+      /** Resolves if it cannot go on as the node that it has joined as. */
+      broken: joined?.broken,
+      async close(): Promise<void> {
         await worker.stop();
-        await voice?.finish();
-        await beats.leave("the worker ends in order");
-        await undo.run();
+        await joined?.leave();
+        await undo.disposeAsync();
       },
     };
   } catch (thrown) {
-    await undo.run();
+    await undo.disposeAsync();
     throw thrown;
   }
 }
+
+export type RunningWorker = Awaited<ReturnType<typeof runWorker>>;
 
 /** Folders of jobs that an earlier life did not finish; what is spooled, or kept as refused, stays. */
 async function forgetOldJobs(folder: string, spool: Awaited<ReturnType<typeof openSpool>>): Promise<void> {

@@ -1,10 +1,10 @@
 /** The programs that do the work on this node: those declared in `ringrift.config.json`, and the built-in games. */
-import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { OperatingError } from "../../kernel/index.ts";
-import { arenaDeclaration } from "../../workloads/arena-process/index.ts";
+import { arenaDeclaration } from "../../workloads/arena/index.ts";
 import { resolvePaths, type WorkloadDeclaration, workloadDeclarationSchema } from "../../workloads/process/index.ts";
+import { sectionOf } from "../settings/config-file.ts";
 
 export interface NamedWorkload {
   readonly name: string;
@@ -20,49 +20,34 @@ const declared = z.record(
   }),
 );
 
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
 /** Longest and shortest time that a program can be told to have for its end. */
-const GRACE = { least: 0.001, most: 3_600 };
-
-/** What jobs have to end by themselves, where a program does not say that it needs another time. */
-const withGrace = (given: unknown, graceSeconds: number): unknown => {
-  const grace_seconds = Math.min(GRACE.most, Math.max(GRACE.least, graceSeconds));
-  const entries = Object.entries((given ?? {}) as Record<string, Record<string, unknown>>);
-  return Object.fromEntries(
-    entries.map(([name, one]) => [
-      name,
-      typeof one === "object" && one !== null
-        ? { ...one, limits: { grace_seconds, ...(one.limits as object | undefined) } }
-        : one,
-    ]),
-  );
-};
-
-/** Those of the file; none if there is none. The file as a whole was read and checked with the settings. */
-function ofFile(file: string | undefined, graceSeconds: number): NamedWorkload[] {
-  if (file === undefined) return [];
-  const { workloads } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as { workloads?: unknown };
-  const parsed = declared.safeParse(withGrace(workloads, graceSeconds));
-  if (!parsed.success)
-    throw new OperatingError(
-      "INVALID_WORKLOAD",
-      `${file}: workloads are declared wrong: ${z.prettifyError(parsed.error)}`,
-      {
-        hint: "docs/41-workloads.md shows what can be declared.",
-      },
-    );
-  return Object.entries(parsed.data).map(([name, { config_keys, ...declaration }]) => ({
-    name,
-    configKeys: config_keys,
-    declaration: resolvePaths(declaration, dirname(file)),
-  }));
-}
+const GRACE = { min: 0.001, max: 3_600 };
 
 const ARENA = "arena";
 
-/** In the order in which they are asked: who declares a program wants it before the built-in one. */
+/**
+ * In the order in which they are asked: who declares a program wants it before the built-in one. Jobs have the given time to
+ * end by themselves, where a program does not say that it needs another. The file was read and checked with the settings.
+ */
 export function workloadList(file: string | undefined, graceSeconds: number): NamedWorkload[] {
-  const grace_seconds = Math.min(GRACE.most, Math.max(GRACE.least, graceSeconds));
-  const own = ofFile(file, graceSeconds);
+  const grace_seconds = Math.min(GRACE.max, Math.max(GRACE.min, graceSeconds));
+  const withGrace = (one: unknown): unknown =>
+    isRecord(one) ? { ...one, limits: { grace_seconds, ...(one.limits as object | undefined) } } : one;
+  const given = Object.entries(sectionOf(file, "workloads") ?? {}).map(([name, one]) => [name, withGrace(one)]);
+  const parsed = declared.safeParse(Object.fromEntries(given));
+  if (!parsed.success)
+    throw OperatingError.invalid(
+      "INVALID_WORKLOAD",
+      `${file}: workloads are declared wrong: ${z.prettifyError(parsed.error)}`,
+      { hint: "docs/41-workloads.md shows what can be declared." },
+    );
+  const own = Object.entries(parsed.data).map(([name, { config_keys, ...declaration }]) => ({
+    name,
+    configKeys: config_keys,
+    declaration: resolvePaths(declaration, dirname(file!)),
+  }));
   const arena = { name: ARENA, configKeys: undefined, declaration: arenaDeclaration({ limits: { grace_seconds } }) };
   return own.some(({ name }) => name === ARENA) ? own : [...own, arena];
 }

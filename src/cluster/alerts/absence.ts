@@ -29,22 +29,25 @@ export interface WatchRow {
   readonly raised: 0 | 1;
 }
 
+type WatchKey = Pick<WatchRow, "rule" | "subject">;
+
 /** What a look at the watches found. */
 export interface WatchNews {
   readonly silent: readonly { readonly rule: AbsenceRule; readonly row: WatchRow }[];
-  readonly back: readonly { readonly rule: AbsenceRule; readonly row: WatchRow }[];
+  /** Seen again, or their rule is no longer there. */
+  readonly back: readonly { readonly rule: AbsenceRule | undefined; readonly row: WatchRow }[];
 }
 
 export interface WatchChanges {
   readonly rows: readonly WatchRow[];
-  readonly gone: readonly Pick<WatchRow, "rule" | "subject">[];
+  readonly gone: readonly WatchKey[];
 }
 
 export interface Watches {
   /** Whether the event matters to any rule. */
   hears(eventType: string): boolean;
   see(eventType: string, payload: Readonly<Record<string, unknown>>, now: number): void;
-  /** Lets listened-to time pass; at most `mostStepMs` of it counts. */
+  /** Lets listened-to time pass; at most `maxStepMs` of it counts. */
   pass(elapsedMs: number): WatchNews;
   /** Rows that changed since they were last taken, and those that are gone. */
   takeChanges(): WatchChanges;
@@ -54,10 +57,10 @@ export interface Watches {
 }
 
 /** A loop that was away longer than this was not listening. */
-const MOST_STEP_MS = 5_000;
+const MAX_STEP_MS = 5_000;
 /** After a start there is at least this much time, or the whole of a shorter rule, before silence is told. */
 const GRACE_MS = 120_000;
-const MOST_SUBJECTS = 1_000;
+const MAX_SUBJECTS = 1_000;
 
 const subjectOf = (by: readonly string[], payload: Readonly<Record<string, unknown>>): string | undefined => {
   const values = by.map((field) => payload[field]);
@@ -75,11 +78,11 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
   const byName = new Map(rules.map((rule) => [rule.name, rule]));
   const rows = new Map<string, WatchRow>();
   const changed = new Set<string>();
-  const gone = new Map<string, Pick<WatchRow, "rule" | "subject">>();
+  const gone = new Map<string, WatchKey>();
   /** Raised ones that were seen again, and the last look has not told yet. */
   const back = new Map<string, WatchRow>();
   const counts = new Map<string, number>();
-  const keyOf = ({ rule, subject }: Pick<WatchRow, "rule" | "subject">) => `${rule}\u0000${subject}`;
+  const keyOf = ({ rule, subject }: WatchKey) => `${rule}\u0000${subject}`;
   const put = (row: WatchRow) => {
     const key = keyOf(row);
     if (!rows.has(key)) counts.set(row.rule, (counts.get(row.rule) ?? 0) + 1);
@@ -124,13 +127,13 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
         if (subject === undefined) continue;
         const key = keyOf({ rule: rule.name, subject });
         const row = rows.get(key);
-        if (row === undefined && (counts.get(rule.name) ?? 0) >= MOST_SUBJECTS) continue;
+        if (row === undefined && (counts.get(rule.name) ?? 0) >= MAX_SUBJECTS) continue;
         if (row?.raised === 1) back.set(key, row);
         put({ rule: rule.name, subject, seen_at: at, quiet_ms: 0, raised: 0 });
       }
     },
     pass(elapsedMs) {
-      const step = Math.min(Math.max(0, elapsedMs), MOST_STEP_MS);
+      const step = Math.min(Math.max(0, elapsedMs), MAX_STEP_MS);
       const silent: { rule: AbsenceRule; row: WatchRow }[] = [];
       for (const [key, row] of rows) {
         const rule = byName.get(row.rule)!;
@@ -141,10 +144,7 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
         changed.add(key);
         if (raise) silent.push({ rule, row: next });
       }
-      const returned = [...back.values()].flatMap((row) => {
-        const rule = byName.get(row.rule);
-        return [{ rule: rule ?? forgotten(row.rule), row }];
-      });
+      const returned = [...back.values()].map((row) => ({ rule: byName.get(row.rule), row }));
       back.clear();
       return { silent, back: returned };
     },
@@ -160,18 +160,6 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
     },
   };
 }
-
-/** Stands for a rule that is no longer there, so that its alert can be closed. */
-const forgotten = (name: string): AbsenceRule => ({
-  name,
-  event: "",
-  by: [],
-  withinMs: 0,
-  severity: "info",
-  title: name,
-  from: "first_seen",
-  endedBy: [],
-});
 
 /** Absence rules that every system has. */
 export const builtinAbsenceRules = [
@@ -191,5 +179,4 @@ export const builtinAbsenceRules = [
 ] as const satisfies readonly AbsenceRule[];
 
 /** The key of the alert that a silent watch raises. */
-export const absenceKey = ({ rule, subject }: Pick<WatchRow, "rule" | "subject">): string =>
-  `ABSENCE/${rule}/${subject}`;
+export const absenceKey = ({ rule, subject }: WatchKey): string => `ABSENCE/${rule}/${subject}`;

@@ -2,9 +2,10 @@
  * Alerts and what is to be told of them, as rows. A step of an alert and the messages it asks for are one operation of the
  * writer: whoever raises it need not know what it was before, so that ten thousand handlers do not wait for each other.
  */
-import { defineOperation, type Migration, type Transaction } from "../../router/index.ts";
-import { type AlertPolicy, type AlertSeverity, type AlertSnapshot, type AlertStatus, isWorse } from "./alert.ts";
-import { type AlertState, acknowledge, age, close, dueAt, isSameTrouble, raise, type Step } from "./lifecycle.ts";
+import { defineOperation, insertRow, type Migration, type Transaction } from "../../router/index.ts";
+import { type AlertPolicy, type AlertRow, type AlertSeverity, type AlertSnapshot, isWorse, shownOf } from "./alert.ts";
+import { addMessage } from "./alert-outbox.ts";
+import { acknowledge, age, close, dueAt, isSameTrouble, raise, type Step } from "./lifecycle.ts";
 
 export const alertMigrations: readonly Migration[] = [
   {
@@ -75,138 +76,71 @@ export const alertMigrations: readonly Migration[] = [
   },
 ];
 
-export interface AlertRow {
-  readonly id: string;
-  readonly key: string;
-  readonly severity: AlertSeverity;
-  readonly status: AlertStatus;
-  readonly title: string;
-  readonly message: string;
-  readonly event_type: string | null;
-  readonly event_id: string | null;
-  readonly subject: string | null;
-  readonly count: number;
-  readonly opened_at: number;
-  readonly last_seen_at: number;
-  readonly closed_at: number | null;
-  readonly severe_since: number;
-  readonly alarmed: number;
-  readonly told_at: number | null;
-  readonly reminders: number;
-  readonly messages: number;
-  readonly due_at: number | null;
-  readonly acknowledged_by: string | null;
-  readonly closed_by: string | null;
-  readonly note: string | null;
-  readonly policy: string;
-}
-
 /** Who is told, and from which severity up. */
 export interface Recipient {
   readonly sink: string;
-  readonly least: AlertSeverity;
+  readonly minSeverity: AlertSeverity;
 }
 
-/** Repeats and changes by people keep what they do not know. */
-type Words = Pick<AlertRow, "title" | "message" | "event_type" | "event_id" | "subject">;
+const policyOf = ({ policy }: AlertRow) => JSON.parse(policy) as AlertPolicy;
 
-const stateOf = (row: AlertRow): AlertState => ({
-  status: row.status,
-  severity: row.severity,
-  count: row.count,
-  openedAt: row.opened_at,
-  lastSeenAt: row.last_seen_at,
-  closedAt: row.closed_at,
-  severeSince: row.severe_since,
-  alarmed: row.alarmed === 1,
-  toldAt: row.told_at,
-  reminders: row.reminders,
-  messages: row.messages,
+/** As sinks are told it. */
+const snapshotOf = (row: AlertRow): AlertSnapshot => ({
+  ...shownOf(row),
+  opened_at: row.opened_at / 1_000,
+  last_seen_at: row.last_seen_at / 1_000,
+  closed_at: row.closed_at === null ? null : row.closed_at / 1_000,
 });
 
-const inSeconds = (ms: number): number => ms / 1_000;
-
-/** An alert in Unix seconds, without how it was delivered. */
-export const snapshotOf = (row: AlertRow): AlertSnapshot => ({
-  id: row.id,
-  key: row.key,
-  severity: row.severity,
-  status: row.status,
-  title: row.title,
-  message: row.message,
-  event_type: row.event_type,
-  event_id: row.event_id,
-  subject: row.subject,
-  opened_at: inSeconds(row.opened_at),
-  last_seen_at: inSeconds(row.last_seen_at),
-  count: row.count,
-  closed_at: row.closed_at === null ? null : inSeconds(row.closed_at),
-  acknowledged_by: row.acknowledged_by,
-});
-
-/** Writes an alert after a step, and the messages that the step asks for. */
-function write(tx: Transaction, before: AlertRow, { state, told }: Step, at: number, to: readonly Recipient[]): void {
-  const policy = JSON.parse(before.policy) as AlertPolicy;
+/** Writes an alert after a step, with what else changes, and the messages that the step asks for. */
+function write(
+  tx: Transaction,
+  before: AlertRow,
+  { state, transition }: Step,
+  changes: Partial<AlertRow>,
+  at: number,
+  to: readonly Recipient[],
+): void {
+  const after = { ...before, ...state, ...changes };
   const row: AlertRow = {
-    ...before,
-    status: state.status,
-    severity: state.severity,
-    count: state.count,
-    opened_at: state.openedAt,
-    last_seen_at: state.lastSeenAt,
-    closed_at: state.closedAt,
-    severe_since: state.severeSince,
-    alarmed: state.alarmed ? 1 : 0,
-    told_at: state.toldAt,
-    reminders: state.reminders,
-    messages: state.messages,
-    due_at: dueAt(state, policy),
-    acknowledged_by: state.status === "open" ? null : before.acknowledged_by,
-    closed_by: state.status === "closed" ? before.closed_by : null,
+    ...after,
+    due_at: dueAt(state, policyOf(after)),
+    acknowledged_by: state.status === "open" ? null : after.acknowledged_by,
+    closed_by: state.status === "closed" ? after.closed_by : null,
   };
-  const columns = Object.keys(row);
-  tx.run(
-    `INSERT OR REPLACE INTO alerts (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-    ...(Object.values(row) as (string | number | null)[]),
-  );
-  if (told === null) return;
-  const body = JSON.stringify(snapshotOf(row));
-  for (const { sink, least } of to)
-    if (!isWorse(least, row.severity))
-      tx.run(
-        `INSERT OR IGNORE INTO alert_outbox (sink, alert_id, transition, severity, body, status, attempts, created_at)
-         VALUES (?, ?, ?, ?, ?, 'pending', 0, ?)`,
-        sink,
-        row.id,
-        `${told}-${row.messages}`,
-        row.severity,
-        body,
-        at,
-      );
+  tx.run("DELETE FROM alerts WHERE id = ?", row.id);
+  insertRow(tx, "alerts", row);
+  if (transition === null) return;
+  const message = {
+    alert_id: row.id,
+    transition: `${transition}-${row.messages}`,
+    severity: row.severity,
+    body: JSON.stringify(snapshotOf(row)),
+    created_at: at,
+  };
+  for (const { sink, minSeverity } of to) if (!isWorse(minSeverity, row.severity)) addMessage(tx, { sink, ...message });
 }
 
 const newest = (tx: Transaction, key: string) =>
   tx.get<AlertRow>("SELECT * FROM alerts WHERE key = ? ORDER BY opened_at DESC LIMIT 1", key);
 
-export interface RaiseArgs extends Words {
-  readonly key: string;
+export interface RaiseArgs
+  extends Pick<AlertRow, "key" | "severity" | "title" | "message" | "event_type" | "event_id" | "subject"> {
   /** Becomes the alert's id if this opens one: the same for the same cause, however often it is tried. */
   readonly id: string;
-  readonly severity: AlertSeverity;
   readonly policy: AlertPolicy;
   readonly at: number;
   readonly to: readonly Recipient[];
 }
 
-export const raiseAlert = defineOperation<RaiseArgs, { id: string }>("alerts.raise", (tx, args) => {
+export const raiseAlert = defineOperation<RaiseArgs, void>("alerts.raise", (tx, args) => {
   const { key, id, severity, policy, at, to, title, message, event_type, event_id, subject } = args;
   const found = newest(tx, key);
-  const same = found !== undefined && (found.status !== "closed" || isSameTrouble(stateOf(found), at, policy));
-  const step = raise(same ? stateOf(found) : null, severity, at, policy);
-  const blank = { acknowledged_by: null, closed_by: null, note: null };
-  const row = { ...(same ? found : { ...blank, id, key }), title, message, event_type, event_id, subject } as AlertRow;
-  write(tx, { ...row, policy: JSON.stringify(policy) }, step, at, to);
-  return { id: row.id };
+  const same = found !== undefined && (found.status !== "closed" || isSameTrouble(found, at, policy));
+  const step = raise(same ? found : null, severity, at, policy);
+  const row = same ? found : ({ id, key, acknowledged_by: null, closed_by: null, note: null } as AlertRow);
+  const told = { title, message, event_type, event_id, subject, policy: JSON.stringify(policy) };
+  write(tx, row, step, told, at, to);
 });
 
 interface EndArgs {
@@ -218,13 +152,11 @@ interface EndArgs {
 }
 
 /** Closes the open alert of a key, if there is one. */
-export const closeAlertOf = defineOperation<EndArgs & { key: string }, { closed: boolean }>(
+export const closeAlertOf = defineOperation<EndArgs & { key: string }, void>(
   "alerts.close_key",
   (tx, { key, at, to, by }) => {
     const found = newest(tx, key);
-    if (found === undefined || found.status === "closed") return { closed: false };
-    write(tx, { ...found, closed_by: by }, close(stateOf(found), at), at, to);
-    return { closed: true };
+    if (found !== undefined && found.status !== "closed") write(tx, found, close(found, at), { closed_by: by }, at, to);
   },
 );
 
@@ -235,39 +167,36 @@ export const decideAlert = defineOperation<
 >("alerts.decide", (tx, { id, decision, at, to, by, note }) => {
   const found = tx.get<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
   if (found === undefined) return undefined;
-  const noted = { ...found, note: note ?? found.note };
-  if (decision === "close")
-    write(tx, { ...noted, closed_by: found.closed_by ?? by }, close(stateOf(found), at), at, to);
-  else if (found.status === "open")
-    write(tx, { ...noted, acknowledged_by: by }, acknowledge(stateOf(found), at), at, to);
+  const noted = { note: note ?? found.note };
+  if (decision === "close") write(tx, found, close(found, at), { ...noted, closed_by: found.closed_by ?? by }, at, to);
+  else if (found.status === "open") write(tx, found, acknowledge(found, at), { ...noted, acknowledged_by: by }, at, to);
   return tx.get<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
 });
 
 /** Reminds, escalates and closes what is due by time. */
-export const ageAlerts = defineOperation<{ now: number; most: number; to: readonly Recipient[] }, { aged: number }>(
+export const ageAlerts = defineOperation<{ now: number; max: number; to: readonly Recipient[] }, void>(
   "alerts.age",
-  (tx, { now, most, to }) => {
-    const due = tx.all<AlertRow>("SELECT * FROM alerts WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, most);
+  (tx, { now, max, to }) => {
+    const due = tx.all<AlertRow>("SELECT * FROM alerts WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, max);
     for (const row of due) {
-      const step = age(stateOf(row), now, JSON.parse(row.policy) as AlertPolicy);
-      write(tx, step.state.status === "closed" ? { ...row, closed_by: "silence" } : row, step, now, to);
+      const step = age(row, now, policyOf(row));
+      write(tx, row, step, step.state.status === "closed" ? { closed_by: "silence" } : {}, now, to);
     }
-    return { aged: due.length };
   },
 );
 
 /** Forgets alerts that closed long ago, and the oldest closed ones beyond a number; what is still to be told stays. */
 export const forgetAlerts = defineOperation<
-  { closedBefore: number; mostClosed: number; chunk: number },
+  { closedBefore: number; maxClosed: number; chunk: number },
   { deleted: number }
->("alerts.forget", (tx, { closedBefore, mostClosed, chunk }) => {
+>("alerts.forget", (tx, { closedBefore, maxClosed, chunk }) => {
   const old = tx.all<{ id: string }>(
     `SELECT id FROM alerts WHERE status = 'closed'
          AND (closed_at < ? OR id NOT IN (SELECT id FROM alerts WHERE status = 'closed' ORDER BY opened_at DESC LIMIT ?))
          AND NOT EXISTS (SELECT 1 FROM alert_outbox o WHERE o.alert_id = alerts.id AND o.status = 'pending')
        ORDER BY opened_at LIMIT ?`,
     closedBefore,
-    mostClosed,
+    maxClosed,
     chunk,
   );
   for (const { id } of old) {

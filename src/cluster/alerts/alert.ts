@@ -1,4 +1,4 @@
-/** The words of alerts. Times in here are milliseconds since the epoch; the book tells them in Unix seconds. */
+/** The words of alerts. Times in here are milliseconds since the epoch; only what sinks are told is in Unix seconds. */
 export const ALERT_SEVERITIES = ["info", "warning", "error", "critical"] as const;
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 
@@ -29,22 +29,54 @@ export interface AlertPolicy {
   readonly closeAfterSilenceMs: number | null;
 }
 
-/** An alert as the API and the commands tell it; times in Unix seconds. */
-export interface Alert {
+/** What the life of an alert is decided on. */
+export interface AlertState {
+  readonly status: AlertStatus;
+  readonly severity: AlertSeverity;
+  readonly count: number;
+  readonly opened_at: number;
+  readonly last_seen_at: number;
+  readonly closed_at: number | null;
+  /** When it became as severe as it is. */
+  readonly severe_since: number;
+  /** 1: those who are told believe that it is bad. */
+  readonly alarmed: number;
+  /** When somebody was last told so. */
+  readonly told_at: number | null;
+  /** Reminders since it opened or became worse. */
+  readonly reminders: number;
+  /** Messages so far: numbers the transitions, so that each has a name of its own. */
+  readonly messages: number;
+}
+
+/** An alert as it is stored. */
+export interface AlertRow extends AlertState {
   readonly id: string;
   readonly key: string;
-  readonly severity: AlertSeverity;
-  readonly status: AlertStatus;
   readonly title: string;
   readonly message: string;
   readonly event_type: string | null;
   readonly event_id: string | null;
   readonly subject: string | null;
-  readonly opened_at: number;
-  readonly last_seen_at: number;
-  readonly count: number;
-  readonly closed_at: number | null;
+  readonly due_at: number | null;
   readonly acknowledged_by: string | null;
+  readonly closed_by: string | null;
+  readonly note: string | null;
+  /** Its AlertPolicy as JSON. */
+  readonly policy: string;
+}
+
+/** Without what only the writer needs. */
+export const shownOf = (row: AlertRow) => {
+  const { severe_since, alarmed, told_at, reminders, messages, due_at, closed_by, note, policy, ...shown } = row;
+  return shown;
+};
+
+/** What a sink is told of an alert, in Unix seconds: as it was at that moment, however late it arrives. */
+export type AlertSnapshot = ReturnType<typeof shownOf>;
+
+/** An alert as the book shows it. */
+export interface Alert extends AlertSnapshot {
   readonly deliveries: readonly AlertDelivery[];
 }
 
@@ -54,6 +86,3 @@ export interface AlertDelivery {
   readonly at: number;
   readonly error: string | null;
 }
-
-/** What a sink is told of an alert: as it was at that moment, however late it arrives. */
-export type AlertSnapshot = Omit<Alert, "deliveries">;

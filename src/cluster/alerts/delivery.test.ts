@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { summaryOf } from "./alert-outbox.ts";
 import { nextMove, deliveryDefaults as settings } from "./delivery.ts";
-import { summaryOf } from "./outbox.ts";
 
 const line = (over: Partial<Parameters<typeof nextMove>[0]>) => ({
   waiting: 1,

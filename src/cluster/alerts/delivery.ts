@@ -3,8 +3,11 @@
  * it was taken, and keeps its idempotency key in between. A sink that does not answer is tried later and later and holds up
  * nobody else; what waits for it meanwhile becomes one summary.
  */
+
 import { backoffMs, type Clock, isOperatingError, type Log, messageOf, type Random } from "../../kernel/index.ts";
+import { settingDefaults } from "../../kernel/settings/index.ts";
 import type { Store } from "../../router/index.ts";
+import { alertSettings } from "../settings.ts";
 import type { AlertSnapshot } from "./alert.ts";
 import {
   type AlertSummary,
@@ -17,27 +20,20 @@ import {
   sinkState,
   summarizeOutbox,
   waitingFor,
-} from "./outbox.ts";
+} from "./alert-outbox.ts";
 import type { AlertMessage, AlertSink } from "./sink.ts";
 
-export interface DeliverySettings {
+export const deliveryDefaults = {
   /** Messages to one sink in a minute; more become a summary. */
-  readonly messagesPerMinute: number;
-  readonly retryFirstMs: number;
-  readonly retryMostMs: number;
-  /** A message that is refused so often is given up; the sink may take others. */
-  readonly mostRefusals: number;
-  /** More than so many that wait are summed up even while the sink is away. */
-  readonly mostWaiting: number;
-}
-
-export const deliveryDefaults: DeliverySettings = {
-  messagesPerMinute: 10,
+  messagesPerMinute: settingDefaults(alertSettings).messagesPerMinute,
   retryFirstMs: 5_000,
-  retryMostMs: 600_000,
-  mostRefusals: 8,
-  mostWaiting: 500,
+  retryMaxMs: 600_000,
+  /** A message that is refused so often is given up; the sink may take others. */
+  maxRefusals: 8,
+  /** More than so many that wait are summed up even while the sink is away. */
+  maxWaiting: 500,
 };
+export type DeliverySettings = typeof deliveryDefaults;
 
 export interface DeliveryPorts {
   readonly store: Store;
@@ -64,29 +60,19 @@ export interface Line {
 export function nextMove(line: Line, now: number, settings: DeliverySettings): "rest" | "summarize" | "send" {
   const fresh = line.waiting - (line.begun ? 1 : 0);
   if (line.waiting === 0) return "rest";
-  if (fresh > settings.mostWaiting) return "summarize";
+  if (fresh > settings.maxWaiting) return "summarize";
   const budget = settings.messagesPerMinute - line.sent;
   if (now < line.nextAt || budget <= 0) return "rest";
   if (line.begun) return "send";
   return fresh > 1 && fresh > budget ? "summarize" : "send";
 }
 
-const messageOfRow = ({ id, sink, alert_id, transition, body }: OutboxRow): AlertMessage =>
-  alert_id === null
-    ? {
-        kind: "summary",
-        idempotencyKey: `${sink}/${transition}`,
-        transition,
-        summary: JSON.parse(body) as AlertSummary,
-        id,
-      }
-    : {
-        kind: "alert",
-        idempotencyKey: `${alert_id}/${transition}`,
-        transition,
-        alert: JSON.parse(body) as AlertSnapshot,
-        id,
-      };
+const messageOfRow = ({ id, sink, alert_id, transition, body }: OutboxRow): AlertMessage => {
+  const common = { id, transition, idempotencyKey: `${alert_id ?? sink}/${transition}` };
+  return alert_id === null
+    ? { ...common, kind: "summary", summary: JSON.parse(body) as AlertSummary }
+    : { ...common, kind: "alert", alert: JSON.parse(body) as AlertSnapshot };
+};
 
 /** Sends to one sink until nothing waits, its budget is spent, or it fails. */
 export async function deliver(ports: DeliveryPorts, sink: AlertSink, signal: AbortSignal): Promise<void> {
@@ -138,9 +124,9 @@ async function attempt(
     const error = isOperatingError(thrown, "ALERT_NOT_DELIVERED")
       ? thrown.message
       : `unexpected: ${messageOf(thrown).slice(0, 200)}`;
-    const refused = isOperatingError(thrown) && !thrown.retryable && row.attempts + 1 >= settings.mostRefusals;
+    const refused = isOperatingError(thrown) && !thrown.retryable && row.attempts + 1 >= settings.maxRefusals;
     const waitMs = backoffMs(
-      { firstMs: settings.retryFirstMs, mostMs: settings.retryMostMs, jitter: 0.2 },
+      { firstMs: settings.retryFirstMs, maxMs: settings.retryMaxMs, jitter: 0.2 },
       failures + 1,
       random,
     );

@@ -1,6 +1,6 @@
 /** What an event means for alerts: which it raises and which it closes. Pure. */
 import { ALERT_SEVERITIES, type AlertPolicy, type AlertSeverity } from "./alert.ts";
-import { type AlertRule, alertPolicies, alertRules, type Closer, type FieldIs } from "./rules.ts";
+import { type AlertRule, alertPolicies, alertRules } from "./rules.ts";
 
 export interface Raise {
   readonly kind: "raise";
@@ -22,9 +22,9 @@ export type Verdict = Raise | Close;
 
 type Payload = Readonly<Record<string, unknown>>;
 
-const MOST_TITLE = 200;
-const MOST_MESSAGE = 2_000;
-const MOST_LISTED = 20;
+const MAX_TITLE = 200;
+const MAX_MESSAGE = 2_000;
+const MAX_LISTED = 20;
 
 const number = (value: number): string => String(Math.round(value * 1_000) / 1_000);
 
@@ -33,19 +33,19 @@ function inWords(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return number(value);
   if (Array.isArray(value)) {
-    const shown = value.slice(0, MOST_LISTED).map(inWords).join(", ");
-    return value.length > MOST_LISTED ? `${shown} and ${value.length - MOST_LISTED} more` : shown;
+    const shown = value.slice(0, MAX_LISTED).map(inWords).join(", ");
+    return value.length > MAX_LISTED ? `${shown} and ${value.length - MAX_LISTED} more` : shown;
   }
   // Fields that a sender outside left out are no reason to lose its alarm.
   return value === undefined || value === null ? "(not told)" : JSON.stringify(value);
 }
 
 /** Puts fields of a payload into a text, within a bound and on one line. */
-export const fill = (text: string, payload: Payload, most: number): string =>
+export const fill = (text: string, payload: Payload, max: number): string =>
   text
     .replaceAll(/\{(\w+)\}/g, (_, field: string) => inWords(payload[field]))
     .replaceAll(/\s+/g, " ")
-    .slice(0, most);
+    .slice(0, max);
 
 const parts = (by: readonly string[], payload: Payload): string[] =>
   by.map((field) =>
@@ -55,9 +55,6 @@ const parts = (by: readonly string[], payload: Payload): string[] =>
 /** Keys are compared and stored: no part may pass for the end of another. */
 const keyOf = (group: string, values: readonly string[]): string =>
   [group, ...values.map((value) => encodeURIComponent(value).slice(0, 200))].join("/");
-
-const holds = (condition: FieldIs | undefined, payload: Payload): boolean =>
-  condition !== undefined && payload[condition.field] === condition.is;
 
 const OF_LEVEL = new Map<unknown, AlertSeverity>([
   ["critical", "critical"],
@@ -71,47 +68,44 @@ const severityOf = ({ severity }: AlertRule, payload: Payload): AlertSeverity =>
   return severity === "level" ? (OF_LEVEL.get(payload.level) ?? "warning") : severity;
 };
 
-const rules: ReadonlyMap<string, AlertRule> = new Map(alertRules.map((rule) => [rule.event, rule as AlertRule]));
+type Raising = keyof typeof alertRules;
+type Closing = (typeof alertRules)[Raising]["closedBy"][number];
 
-const closers: ReadonlyMap<string, readonly { group: string; closer: Closer }[]> = Map.groupBy(
-  (alertRules as readonly AlertRule[]).flatMap(({ event, group = event, closedBy = [] }) =>
-    closedBy.map((closer) => ({ group, closer })),
-  ),
-  ({ closer }) => closer.event,
+const rules: ReadonlyMap<string, AlertRule> = new Map(Object.entries(alertRules));
+
+/** What an event closes, by event. */
+const closers = Map.groupBy(
+  [...rules].flatMap(([event, { group = event, by, closedBy }]) => closedBy.map((closer) => ({ closer, group, by }))),
+  ({ closer }) => closer,
 );
 
 /** Every event that the rules name, as what raises or as what closes. */
-export const alertEvents: readonly (
-  | (typeof alertRules)[number]["event"]
-  | ClosingEvent<(typeof alertRules)[number]>
-)[] = [...new Set([...rules.keys(), ...closers.keys()])] as never;
-
-type ClosingEvent<R> = R extends { readonly closedBy?: readonly Closer<infer C>[] } ? C : never;
+export const alertEvents = [...new Set([...rules.keys(), ...closers.keys()])] as (Raising | Closing)[];
 
 /** What an event raises and closes. */
 export function judge(eventType: string, payload: Payload): Verdict[] {
   const verdicts = new Map<string, Verdict>();
-  for (const { group, closer } of closers.get(eventType) ?? []) {
-    if (closer.when !== undefined && !holds(closer.when, payload)) continue;
-    const key = keyOf(group, parts(closer.by, payload));
+  for (const { group, by } of closers.get(eventType) ?? []) {
+    const key = keyOf(group, parts(by, payload));
     verdicts.set(key, { kind: "close", key });
   }
   const rule = rules.get(eventType);
   if (rule === undefined) return [...verdicts.values()];
   const values = parts(rule.by, payload);
-  const key = keyOf(rule.group ?? rule.event, values);
-  if (holds(rule.overWhen, payload)) verdicts.set(key, { kind: "close", key });
+  const key = keyOf(rule.group ?? eventType, values);
+  const { overWhen } = rule;
+  if (overWhen !== undefined && payload[overWhen.field] === overWhen.is) verdicts.set(key, { kind: "close", key });
   else {
     verdicts.set(key, {
       kind: "raise",
       key,
       severity: severityOf(rule, payload),
-      title: fill(rule.title, payload, MOST_TITLE),
-      message: fill(rule.message, payload, MOST_MESSAGE),
+      title: fill(rule.title, payload, MAX_TITLE),
+      message: fill(rule.message, payload, MAX_MESSAGE),
       subject: values
         .filter((value) => value !== "")
         .join(" ")
-        .slice(0, MOST_TITLE),
+        .slice(0, MAX_TITLE),
       policy: alertPolicies[rule.policy],
     });
   }

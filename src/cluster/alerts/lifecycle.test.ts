@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ALERT_SEVERITIES, type AlertPolicy, isWorse } from "./alert.ts";
-import { type AlertState, acknowledge, age, close, dueAt, isSameTrouble, raise, type Step } from "./lifecycle.ts";
+import { ALERT_SEVERITIES, type AlertPolicy, type AlertState, isWorse } from "./alert.ts";
+import { acknowledge, age, close, dueAt, isSameTrouble, raise, type Step } from "./lifecycle.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,7 +19,7 @@ const watch = (from: AlertState, minutes: number, of: AlertPolicy) => {
   let state = from;
   for (let minute = 1; minute <= minutes; minute += 1) {
     const step = age(state, minute * MINUTE, of);
-    if (step.told !== null) told.push([minute, step.told, step.state.severity]);
+    if (step.transition !== null) told.push([minute, step.transition, step.state.severity]);
     state = step.state;
   }
   return told;
@@ -28,17 +28,20 @@ const watch = (from: AlertState, minutes: number, of: AlertPolicy) => {
 describe("an alert", () => {
   test("opens with one message and counts repeats in silence", () => {
     let step = raise(null, "warning", 0, policy);
-    expect(step).toMatchObject({ told: "opened", state: { status: "open", count: 1, messages: 1 } });
+    expect(step).toMatchObject({ transition: "opened", state: { status: "open", count: 1, messages: 1 } });
     for (let i = 1; i < 10_000; i += 1) {
       step = raise(step.state, "warning", i, policy);
-      expect(step.told).toBeNull();
+      expect(step.transition).toBeNull();
     }
-    expect(step.state).toMatchObject({ count: 10_000, lastSeenAt: 9_999, messages: 1 });
+    expect(step.state).toMatchObject({ count: 10_000, last_seen_at: 9_999, messages: 1 });
   });
 
   test("is told again when it becomes worse by what is seen", () => {
-    expect(raise(open(), "critical", 5, policy)).toMatchObject({ told: "escalated", state: { severity: "critical" } });
-    expect(raise(open(), "info", 5, policy)).toMatchObject({ told: null, state: { severity: "warning" } });
+    expect(raise(open(), "critical", 5, policy)).toMatchObject({
+      transition: "escalated",
+      state: { severity: "critical" },
+    });
+    expect(raise(open(), "info", 5, policy)).toMatchObject({ transition: null, state: { severity: "warning" } });
   });
 
   test("becomes worse at the counts that its rule names", () => {
@@ -64,8 +67,8 @@ describe("an alert", () => {
     const of = { ...policy, escalateAfterMs: 30 * MINUTE };
     const { state } = acknowledge(open(), MINUTE);
     expect(watch(state, 600, of)).toEqual([]);
-    expect(raise(state, "warning", HOUR, of)).toMatchObject({ told: null, state: { status: "acknowledged" } });
-    expect(raise(state, "critical", HOUR, of)).toMatchObject({ told: "escalated", state: { status: "open" } });
+    expect(raise(state, "warning", HOUR, of)).toMatchObject({ transition: null, state: { status: "acknowledged" } });
+    expect(raise(state, "critical", HOUR, of)).toMatchObject({ transition: "escalated", state: { status: "open" } });
   });
 
   test("closes by silence where its rule says so, counted from when it was last seen", () => {
@@ -78,7 +81,7 @@ describe("an alert", () => {
     let state: AlertState = open();
     const told: string[] = [];
     const note = (step: Step) => {
-      if (step.told !== null) told.push(step.told);
+      if (step.transition !== null) told.push(step.transition);
       state = step.state;
     };
     for (let minute = 1; minute <= 120; minute += 1) {
@@ -130,9 +133,9 @@ test("whatever happens, severity rises by itself only to the worst, messages are
                   : acknowledge(state, now);
           state = step.state;
           if (what.kind === "raise" && isWorse(what.severity, worstSeen)) worstSeen = what.severity;
-          expect(state.messages - before.messages).toBe(step.told === null ? 0 : 1);
+          expect(state.messages - before.messages).toBe(step.transition === null ? 0 : 1);
           expect(isWorse(state.severity, isWorse(worstSeen, "error") ? worstSeen : "error")).toBe(false);
-          expect((state.closedAt !== null) === (state.status === "closed")).toBe(true);
+          expect((state.closed_at !== null) === (state.status === "closed")).toBe(true);
           const due = dueAt(state, of);
           // Nothing is due on a closed alert; on an open one, looking when it is due does something.
           if (state.status === "closed") expect(due).toBeNull();

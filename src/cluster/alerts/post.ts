@@ -15,7 +15,7 @@ const TIMEOUT_MS = 10_000;
 const REFUSALS: ReadonlySet<number> = new Set([400, 405, 406, 409, 411, 413, 414, 415, 422, 431]);
 
 const notDelivered = (message: string, retryable: boolean) =>
-  new OperatingError("ALERT_NOT_DELIVERED", message, {
+  OperatingError.unavailable("ALERT_NOT_DELIVERED", message, {
     retryable,
     hint: "Look at the receiver; what was not delivered is kept and sent again.",
   });

@@ -6,7 +6,7 @@ import { didYouMean, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { AbsenceRule } from "./absence.ts";
 import { ALERT_SEVERITIES } from "./alert.ts";
 
-const MOST_RULES = 100;
+const MAX_RULES = 100;
 const name = z.string().regex(/^[\w.-]{1,80}$/, "must be 1 to 80 letters, digits, _ . -");
 const field = z.string().regex(/^\w{1,60}$/, "must be the name of a field");
 const absence = z.strictObject({
@@ -18,10 +18,10 @@ const absence = z.strictObject({
   title: z.string().min(1).max(200).optional(),
   from: z.enum(["first_seen", "start"]).default("first_seen"),
 });
-const file = z.strictObject({ absence: z.array(absence).max(MOST_RULES).default([]) });
+const file = z.strictObject({ absence: z.array(absence).max(MAX_RULES).default([]) });
 
 const invalid = (path: string, problem: string, cause?: unknown) =>
-  new OperatingError("INVALID_ALERT_RULES", `${path}: ${problem}`, {
+  OperatingError.invalid("INVALID_ALERT_RULES", `${path}: ${problem}`, {
     cause,
     hint: 'A rule is {"name", "event", "within_seconds"} and may have "by", "severity", "title" and "from".',
   });
@@ -65,7 +65,7 @@ export function parseAlertRules(text: string, path: string, catalog: Pick<Catalo
   });
 }
 
-const MOST_BYTES = 262_144;
+const MAX_BYTES = 262_144;
 
 export function readAlertRules(path: string, catalog: Pick<Catalog, "names" | "row">): AbsenceRule[] {
   let text: string;
@@ -74,6 +74,6 @@ export function readAlertRules(path: string, catalog: Pick<Catalog, "names" | "r
   } catch (thrown) {
     throw invalid(path, `it cannot be read: ${messageOf(thrown)}`, thrown);
   }
-  if (text.length > MOST_BYTES) throw invalid(path, `it has more than ${MOST_BYTES} characters`);
+  if (text.length > MAX_BYTES) throw invalid(path, `it has more than ${MAX_BYTES} characters`);
   return parseAlertRules(text, path, catalog);
 }

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { type Clock, type Log, OperatingError } from "../../kernel/index.ts";
 import type { AlertSeverity, AlertSnapshot } from "./alert.ts";
-import type { AlertSummary } from "./outbox.ts";
+import type { AlertSummary } from "./alert-outbox.ts";
 import { type Fetch, post } from "./post.ts";
 
 /** What is told. The key is the same for every try of one message, so that a receiver can drop repeats. */
@@ -14,7 +14,7 @@ export type AlertMessage = { readonly id: number; readonly idempotencyKey: strin
 export interface AlertSink {
   readonly name: string;
   /** Milder ones are not sent there. */
-  readonly least: AlertSeverity;
+  readonly minSeverity: AlertSeverity;
   /** Resolves once the other side has it; rejects with ALERT_NOT_DELIVERED, retryable or not. */
   deliver(message: AlertMessage, signal: AbortSignal): Promise<void>;
 }
@@ -29,10 +29,10 @@ const headline = (message: AlertMessage): string => {
 };
 
 /** Lines in the log of the program. */
-export function logSink(log: Log, least: AlertSeverity = "info"): AlertSink {
+export function logSink(log: Log, minSeverity: AlertSeverity = "info"): AlertSink {
   return {
     name: "log",
-    least,
+    minSeverity,
     async deliver(message) {
       const fields =
         message.kind === "alert"
@@ -53,21 +53,21 @@ export interface HttpSinkOptions {
   /** Where to; it may hold a secret and is never repeated. */
   readonly url: string;
   readonly clock: Clock;
-  readonly least?: AlertSeverity;
+  readonly minSeverity?: AlertSeverity;
   readonly timeoutMs?: number;
   readonly fetch?: Fetch;
 }
 
 export interface WebhookSinkOptions extends HttpSinkOptions {
   /** Signs what is sent. */
-  readonly secret?: () => string;
+  readonly secret?: (() => string) | undefined;
 }
 
 /** Only addresses that one can post to, and no credentials in them: those would end up in logs on the way. */
 export function checkedUrl(url: string, sink: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.password !== "")
-    throw new OperatingError("INVALID_ALERT_SINK", `the address of the alert sink '${sink}' cannot be used`, {
+    throw OperatingError.invalid("INVALID_ALERT_SINK", `the address of the alert sink '${sink}' cannot be used`, {
       hint: "It begins with http:// or https:// and holds no user name or password.",
     });
   return parsed;
@@ -78,11 +78,11 @@ const signatureOf = (secret: string, atSeconds: number, body: string): string =>
   `t=${atSeconds},v1=${createHmac("sha256", secret).update(`${atSeconds}.${body}`).digest("hex")}`;
 
 /** JSON by POST, with an idempotency key and, where there is a secret, a signature. */
-export function webhookSink({ secret, clock, least = "warning", ...options }: WebhookSinkOptions): AlertSink {
+export function webhookSink({ secret, clock, minSeverity = "warning", ...options }: WebhookSinkOptions): AlertSink {
   const url = checkedUrl(options.url, "webhook");
   return {
     name: "webhook",
-    least,
+    minSeverity,
     deliver(message, signal) {
       const { kind, idempotencyKey: idempotency_key } = message;
       const about = message.kind === "alert" ? { alert: message.alert } : { summary: message.summary };
@@ -116,11 +116,11 @@ const detail = (message: AlertMessage): string => {
 };
 
 /** The shape that Slack and those who follow it take. */
-export function slackSink({ clock, least = "warning", ...options }: HttpSinkOptions): AlertSink {
+export function slackSink({ clock, minSeverity = "warning", ...options }: HttpSinkOptions): AlertSink {
   const url = checkedUrl(options.url, "slack");
   return {
     name: "slack",
-    least,
+    minSeverity,
     deliver(message, signal) {
       const head = escaped(headline(message));
       const blocks = [

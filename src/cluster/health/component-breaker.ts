@@ -1,16 +1,15 @@
 /** A breaker that is fed by events: it opens on failures, and closes on a good report or when nothing came for long. Pure. */
 import type { BreakerState } from "../../kernel/index.ts";
 
-export interface BreakerPolicy {
+export const breakerDefaults = {
   /** So many failures within the window open it. */
-  readonly threshold: number;
-  readonly windowMs: number;
-  readonly openMs: number;
+  threshold: 5,
+  windowMs: 300_000,
+  openMs: 60_000,
   /** Without a good report it closes when no failure came for so long. */
-  readonly quietMs: number;
-}
-
-export const breakerDefaults: BreakerPolicy = { threshold: 5, windowMs: 300_000, openMs: 60_000, quietMs: 600_000 };
+  quietMs: 600_000,
+};
+export type BreakerPolicy = typeof breakerDefaults;
 
 export interface ComponentBreaker {
   /** When it last failed, oldest first; no more than the threshold. */

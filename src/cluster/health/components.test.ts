@@ -73,18 +73,18 @@ test("a component that was given up and belongs to nobody is forgotten after a w
   expect(judgeComponents(facts({ now, records: [record], work }))).toMatchObject([{ breaker: "open" }]);
 });
 
-describe("a node", () => {
-  test("is online when it was heard in time and nobody says otherwise", () => {
-    const now = 10 * MINUTE;
-    const nodes = [
-      { node_id: "heard", state: "online" as const, heard_at: 9 * MINUTE },
-      { node_id: "silent", state: "online" as const, heard_at: MINUTE },
-      { node_id: "off", state: "offline" as const, heard_at: now },
-      { node_id: "ill", state: "unhealthy" as const, heard_at: now },
-    ];
-    expect(judgeNodes(nodes, now, 0)).toEqual({ known: 4, online: 1, missing: ["silent", "off", "ill"] });
-    expect(judgeNodes(nodes, now, 9 * MINUTE).missing).toEqual(["off", "ill"]);
-  });
+test("a node is missing when it is dead or told to be ill, and not when it left or never came", () => {
+  const states = ["online", "suspect", "dead", "left", "joined", "online"] as const;
+  const nodes = states.map((state, i) => ({ node_id: `n${i}`, label: `box${i}`, state }));
+  expect(judgeNodes(nodes, new Set(["n5"]), "n0")).toEqual({ known: 4, online: 2, missing: ["box2", "box5"] });
+});
+
+test("the node that judges counts before its own first beat, and is missing when it is ill", () => {
+  const judged = (ill: readonly string[], state?: "joined") =>
+    judgeNodes(state === undefined ? [] : [{ node_id: "n0", label: "box", state }], new Set(ill), "n0");
+  expect(judged([])).toEqual({ known: 1, online: 1, missing: [] });
+  expect(judged([], "joined")).toEqual({ known: 1, online: 1, missing: [] });
+  expect(judged(["n0"], "joined")).toEqual({ known: 1, online: 0, missing: ["box"] });
 });
 
 describe("the breaker of a component", () => {

@@ -1,6 +1,9 @@
 /** Which components do their work. Alive is not enough: a loop has a deadline, and who is expected has to report. Pure. */
+import type { Registry, UnitRuntime } from "../../daemons/index.ts";
 import type { BreakerState } from "../../kernel/index.ts";
+import type { NodeView } from "../nodes/node-registry.ts";
 import { breakerDefaults, breakerState, type ComponentBreaker } from "./component-breaker.ts";
+import type { ComponentRow } from "./health-rows.ts";
 
 /** What the runtime of this process knows of one of its units. */
 export interface ComponentWork {
@@ -13,28 +16,35 @@ export interface ComponentWork {
   readonly message: string;
 }
 
+/** What the units that run here have done, for whoever judges them. */
+export function componentWork(
+  registry: Pick<Registry, "units">,
+  units: Pick<UnitRuntime, "status" | "outcomes">,
+): ComponentWork[] {
+  const running = new Set(units.outcomes().map(({ name }) => name));
+  return units
+    .status()
+    .filter(({ name }) => running.has(name))
+    .map(({ name, status: health, message, last_tick_at }) => ({
+      component: name,
+      everyMs: registry.units.find((unit) => unit.name === name)?.everyMs ?? null,
+      lastWorkAt: last_tick_at,
+      health,
+      message,
+    }));
+}
+
 /** The last word of a unit of any node. */
-export interface Beat {
+export interface Beat extends Pick<ComponentWork, "health" | "message"> {
   readonly at: number;
-  readonly health: "running" | "degraded" | "stopped";
-  readonly message: string;
 }
 
-export interface ComponentRecord {
-  readonly component: string;
+export interface ComponentRecord extends Omit<ComponentRow, "breaker"> {
   readonly state: ComponentBreaker;
-  readonly critical: number;
-  readonly errors: number;
-  readonly last_error: string | null;
-  readonly last_error_at: number | null;
 }
 
-export interface ComponentVerdict {
-  readonly component: string;
+export interface ComponentVerdict extends Omit<ComponentRow, "breaker" | "critical"> {
   readonly breaker: BreakerState;
-  readonly errors: number;
-  readonly last_error: string | null;
-  readonly last_error_at: number | null;
   readonly critical: boolean;
   /** Why it counts as bad; null when it does its work. */
   readonly bad: string | null;
@@ -52,12 +62,12 @@ export interface ComponentFacts {
 
 /** A sign of life older than this is none. */
 const SILENT_AFTER_MS = 300_000;
-const LEAST_DEADLINE_MS = 60_000;
+const MIN_DEADLINE_MS = 60_000;
 /** What was given up and belongs to nobody any more, as after an upgrade, is forgotten after this. */
 const FORGOTTEN_AFTER_MS = 7 * 86_400_000;
 
 /** When a loop must have done a round: three of its pauses, and never less than a minute. */
-const deadlineMs = (everyMs: number): number => Math.max(LEAST_DEADLINE_MS, 3 * everyMs);
+const deadlineMs = (everyMs: number): number => Math.max(MIN_DEADLINE_MS, 3 * everyMs);
 
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 
@@ -109,16 +119,22 @@ export function judgeComponents(facts: ComponentFacts): ComponentVerdict[] {
   });
 }
 
-export interface NodeRecord {
-  readonly node_id: string;
-  readonly state: "online" | "offline" | "unhealthy";
-  readonly heard_at: number;
-}
-
-/** Online is who was heard in time and of whom nobody says otherwise. */
-export function judgeNodes(nodes: readonly NodeRecord[], now: number, startedAt: number) {
-  const isOnline = ({ state, heard_at }: NodeRecord) =>
-    state === "online" && now - Math.max(heard_at, startedAt) <= SILENT_AFTER_MS;
-  const missing = nodes.filter((node) => !isOnline(node)).map(({ node_id }) => node_id);
-  return { known: nodes.length, online: nodes.length - missing.length, missing };
+/**
+ * Whoever has come and has not left is expected; missing is who is dead by the register, or of whom it was told to be ill. The node
+ * that judges is there: it does not wait for its own first beat.
+ */
+export function judgeNodes(
+  nodes: readonly Pick<NodeView, "node_id" | "label" | "state">[],
+  ill: ReadonlySet<string>,
+  here: string,
+) {
+  const self = { node_id: here, label: nodes.find(({ node_id }) => node_id === here)?.label ?? here, state: "online" };
+  const others = nodes.filter(({ node_id, state }) => node_id !== here && state !== "joined" && state !== "left");
+  const expected = [self, ...others];
+  const missing = expected.filter(({ state, node_id }) => state === "dead" || ill.has(node_id));
+  return {
+    known: expected.length,
+    online: expected.length - missing.length,
+    missing: missing.map(({ label }) => label),
+  };
 }

@@ -1,7 +1,7 @@
 /** Errors, components, nodes and repairs, as bounded rows that the writer keeps: no handler waits for another. */
-import { defineOperation, type Migration, type Store, type Transaction } from "../../router/index.ts";
+import { defineOperation, insertRow, type Migration, type Store, type Transaction } from "../../router/index.ts";
 import { breakerDefaults, type ComponentBreaker, closedBreaker, failed, worked } from "./component-breaker.ts";
-import type { ErrorSeverity } from "./heard.ts";
+import type { ErrorSeverity } from "./health-events.ts";
 
 export const healthMigrations: readonly Migration[] = [
   {
@@ -86,15 +86,8 @@ export interface FailureArgs {
 export const noteFailure = defineOperation<FailureArgs, void>(
   "health.failure",
   (tx, { component, severity, error, held, event_type, event_id, at }) => {
-    const { lastId } = tx.run(
-      "INSERT INTO health_errors (component, severity, error, event_type, event_id, at) VALUES (?, ?, ?, ?, ?, ?)",
-      component,
-      severity,
-      error,
-      event_type,
-      event_id,
-      at,
-    );
+    const row = { component, severity, error, event_type, event_id, at };
+    const { lastId } = insertRow(tx, "health_errors", row);
     tx.run("DELETE FROM health_errors WHERE id <= ?", lastId - KEPT_ERRORS);
     const before = componentOf(tx, component);
     // A warning is written down; it opens nothing, unless it says itself that it lasts.
@@ -167,29 +160,15 @@ export const noteRecovery = defineOperation<
     "SELECT id FROM health_recoveries WHERE node_id = ? AND ended_at IS NULL ORDER BY id DESC LIMIT 1",
     node_id,
   );
+  const hasWorked = step === "worked" ? 1 : 0;
   if (step !== "begun" && open !== undefined) {
-    const worked = step === "worked" ? 1 : 0;
-    tx.run("UPDATE health_recoveries SET ended_at = ?, worked = ? WHERE id = ?", at, worked, open.id);
+    tx.run("UPDATE health_recoveries SET ended_at = ?, worked = ? WHERE id = ?", at, hasWorked, open.id);
     return;
   }
-  const { lastId } = tx.run(
-    "INSERT INTO health_recoveries (node_id, action, begun_at, ended_at, worked) VALUES (?, ?, ?, ?, ?)",
-    node_id,
-    action,
-    at,
-    step === "begun" ? null : at,
-    step === "begun" ? null : step === "worked" ? 1 : 0,
-  );
+  const end = step === "begun" ? {} : { ended_at: at, worked: hasWorked };
+  const { lastId } = insertRow(tx, "health_recoveries", { node_id, action, begun_at: at, ...end });
   tx.run("DELETE FROM health_recoveries WHERE id <= ?", lastId - KEPT_RECOVERIES);
 });
-
-/** Forgets nodes that nobody heard of for long, so that a machine that was given back does not pull the score down for ever. */
-export const forgetNodes = defineOperation<{ heardBefore: number }, void>(
-  "health.forget_nodes",
-  (tx, { heardBefore }) => {
-    tx.run("DELETE FROM health_nodes WHERE heard_at < ?", heardBefore);
-  },
-);
 
 type Reader = Pick<Store, "read">;
 

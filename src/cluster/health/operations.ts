@@ -1,15 +1,15 @@
 import type { AnyEvent, Operation } from "../../router/index.ts";
 import { fill } from "../alerts/judge.ts";
+import { type HealthEvent, healthMeanings, type Meaning } from "./health-events.ts";
 import { noteFailure, noteNode, noteRecovery, noteWell } from "./health-rows.ts";
-import { type HealthEvent, heardByHealth, type Meaning } from "./heard.ts";
 
-const MOST_TEXT = 500;
+const MAX_TEXT = 500;
 
 /** What an event writes down. Texts are bounded: they come from others. */
 export function operationsOf(eventType: HealthEvent, event: AnyEvent, at: number): Operation[] {
   const payload = event.payload as Readonly<Record<string, unknown>>;
-  const meaning: Meaning = heardByHealth[eventType];
-  const text = (template: string) => fill(template, payload, MOST_TEXT);
+  const meaning: Meaning = healthMeanings[eventType];
+  const text = (template: string) => fill(template, payload, MAX_TEXT);
   const node_id = typeof payload.node_id === "string" ? payload.node_id : undefined;
   switch (meaning.kind) {
     case "failure": {

@@ -1,15 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { gatesOf, judgePause, type PauseState, pauseDefaults, statusOf } from "./pause.ts";
+import { gatesOf, statusOf } from "./gates.ts";
 import { type HealthFacts, scoreOf } from "./score.ts";
 
 const well: HealthFacts = {
   nodes: { known: 4, online: 4, missing: [] },
   components: { known: 10, badCritical: [], badOther: [] },
   errors: 0,
-  recoveries: { succeeded: 0, failed: 0 },
+  recoveries: { succeeded: 0, failed: 0, under_way: 0 },
 };
 const facts = (over: Partial<HealthFacts>): HealthFacts => ({ ...well, ...over });
+const judged = (score: number, given: HealthFacts) => statusOf(score, gatesOf(score, given));
 const names = (n: number) => Array.from({ length: n }, (_, i) => `c${i}`);
 
 describe("the score", () => {
@@ -27,7 +28,7 @@ describe("the score", () => {
     ["two others are out", facts({ components: { known: 10, badCritical: [], badOther: names(2) } }), 98],
     ["five errors came", facts({ errors: 5 }), 90],
     ["errors come in bursts", facts({ errors: 50 }), 80],
-    ["a third of the repairs worked", facts({ recoveries: { succeeded: 1, failed: 2 } }), 90],
+    ["a third of the repairs worked", facts({ recoveries: { succeeded: 1, failed: 2, under_way: 0 } }), 90],
   ])("when %s", (_when, given, score) => {
     expect(scoreOf(given).score).toBe(score);
   });
@@ -54,7 +55,7 @@ describe("the score", () => {
         nodes: { known: f.known, online: Math.min(f.online, f.known), missing: [] },
         components: { known: f.components, badCritical: names(f.critical), badOther: names(f.other) },
         errors: f.errors,
-        recoveries: { succeeded: f.succeeded, failed: f.failed },
+        recoveries: { succeeded: f.succeeded, failed: f.failed, under_way: 0 },
       }),
     );
 
@@ -77,77 +78,34 @@ describe("the score", () => {
     );
   });
 
-  test("that judges without a single report never lets new work begin", () => {
+  test("that judges without a single report is of no healthy system", () => {
     const none = facts({ nodes: { known: 0, online: 0, missing: [] } });
-    expect(gatesOf(scoreOf(none).score, none, true, pauseDefaults).every(({ passed }) => passed)).toBe(false);
-  });
-
-  test("pauses and resumes with a gap and a wait, whatever the facts do", () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(anyFacts, fc.integer({ min: 1, max: 90_000 })), { maxLength: 40 }), (steps) => {
-        let now = 0;
-        let state: PauseState = { accepts: true, since: 0, wellSince: null };
-        let wellFor = 0;
-        for (const [given, passed] of steps) {
-          now += passed;
-          const { score } = scoreOf(given);
-          const gates = gatesOf(score, given, state.accepts, pauseDefaults);
-          const next = judgePause(state, gates, now, pauseDefaults);
-          const allWell = gates.every((gate) => gate.passed);
-          if (state.accepts && !next.accepts) expect(allWell).toBe(false);
-          if (state.accepts && next.accepts) expect(score).toBeGreaterThanOrEqual(pauseDefaults.pauseBelow);
-          if (!state.accepts && next.accepts) {
-            expect(score).toBeGreaterThanOrEqual(pauseDefaults.resumeAt);
-            expect(wellFor + passed).toBeGreaterThanOrEqual(pauseDefaults.resumeAfterMs);
-          }
-          wellFor = !next.accepts && allWell && state.wellSince !== null ? wellFor + passed : 0;
-          state = next;
-        }
-      }),
-    );
+    expect(judged(scoreOf(none).score, none)).toBe("unhealthy");
   });
 });
 
-describe("new work", () => {
-  const run = (scores: readonly number[], everyMs: number) => {
-    let state: PauseState = { accepts: true, since: 0, wellSince: null };
-    return scores.map((score, i) => {
-      state = judgePause(state, gatesOf(score, well, state.accepts, pauseDefaults), i * everyMs, pauseDefaults);
-      return state.accepts;
-    });
-  };
-
+describe("a system", () => {
   test.each([
-    ["goes on between the limits", [90, 50, 41, 45], [true, true, true, true]],
-    ["is paused below the lower one", [90, 39], [true, false]],
-    ["does not resume between them", [39, 50, 59, 59, 59], [false, false, false, false, false]],
-    ["resumes after two minutes above the upper one", [39, 60, 60, 60], [false, false, false, true]],
-    ["begins to wait anew when it falls back", [39, 60, 59, 60, 60, 60], [false, false, false, false, false, true]],
-  ])("%s", (_what, scores, accepts) => {
-    expect(run(scores, 60_000)).toEqual(accepts);
-  });
-
-  test.each([
-    ["half of the nodes are offline", facts({ nodes: { known: 4, online: 2, missing: [] } }), "nodes_online"],
+    ["half of the nodes are gone", facts({ nodes: { known: 4, online: 2, missing: [] } }), "nodes_online"],
     [
       "a critical component is out",
       facts({ components: { known: 9, badCritical: ["a"], badOther: [] } }),
       "critical_components",
     ],
     ["errors come in bursts", facts({ errors: 10 }), "error_burst"],
-  ])("is paused when %s, whatever the score", (_when, given, gate) => {
-    const failing = gatesOf(100, given, true, pauseDefaults).filter(({ passed }) => !passed);
+  ])("is unhealthy when %s, whatever the score", (_when, given, gate) => {
+    const failing = gatesOf(100, given).filter(({ passed }) => !passed);
     expect(failing.map((each) => each.gate)).toEqual([gate]);
+    expect(judged(100, given)).toBe("unhealthy");
   });
-});
 
-test("a system is healthy only when it takes work, scores well and misses nothing critical", () => {
-  const status = (score: number, accepts: boolean, given = well) => statusOf(score, accepts, given, pauseDefaults);
-  expect([status(100, true), status(79, true), status(39, true), status(100, false)]).toEqual([
-    "healthy",
-    "degraded",
-    "unhealthy",
-    "unhealthy",
-  ]);
-  expect(status(95, true, facts({ components: { known: 9, badCritical: ["a"], badOther: [] } }))).toBe("degraded");
+  test("is what its score says where nothing else is wrong", () => {
+    expect([100, 80, 79, 40, 39].map((score) => judged(score, well))).toEqual([
+      "healthy",
+      "healthy",
+      "degraded",
+      "degraded",
+      "unhealthy",
+    ]);
+  });
 });

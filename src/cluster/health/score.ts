@@ -2,6 +2,8 @@
  * The health of the system as one number from 0 to 100: 40 % nodes online, 25 % components, 20 % errors, 15 % repairs that
  * worked. Nothing counts as good for want of news: who is expected and did not report in time is bad.
  */
+import type { RecoveryCounts } from "./health-rows.ts";
+
 export interface HealthFacts {
   readonly nodes: { readonly known: number; readonly online: number; readonly missing: readonly string[] };
   readonly components: {
@@ -12,7 +14,7 @@ export interface HealthFacts {
   };
   /** Errors of the last five minutes; a critical one counts twice. */
   readonly errors: number;
-  readonly recoveries: { readonly succeeded: number; readonly failed: number };
+  readonly recoveries: RecoveryCounts;
 }
 
 export interface HealthPart {

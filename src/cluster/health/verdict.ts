@@ -1,26 +1,16 @@
 /** From facts to the stored verdict, and what operators are told of the change. Pure. */
 import { canonicalJson } from "../../kernel/index.ts";
+import type { StoredVerdict } from "../views.ts";
 import type { ComponentVerdict } from "./components.ts";
-import {
-  type Gate,
-  gatesOf,
-  judgePause,
-  type PausePolicy,
-  pauseDefaults,
-  type SystemStatus,
-  statusOf,
-} from "./pause.ts";
+import { type Gate, gatesOf, type SystemStatus, statusOf } from "./gates.ts";
 import { type HealthFacts, scoreOf } from "./score.ts";
-import type { StoredVerdict } from "./system-health.ts";
 
-export interface VerdictPolicy extends PausePolicy {
-  /** Work that was paused for so long calls a person. */
-  readonly escalateAfterMs: number;
+export const verdictDefaults = {
+  /** A system that is unhealthy for so long calls a person. */
+  escalateAfterMs: 900_000,
   /** Better news is told when it has lasted so long. */
-  readonly settleMs: number;
-}
-
-export const verdictDefaults: VerdictPolicy = { ...pauseDefaults, escalateAfterMs: 900_000, settleMs: 60_000 };
+  settleMs: 60_000,
+};
 
 export interface HealthNews {
   readonly component: string;
@@ -34,14 +24,13 @@ export interface VerdictInput {
   readonly before: StoredVerdict | undefined;
   readonly facts: HealthFacts;
   readonly components: readonly ComponentVerdict[];
-  readonly recoveries: StoredVerdict["recoveries"];
   readonly now: number;
-  readonly policy: VerdictPolicy;
+  readonly policy: typeof verdictDefaults;
 }
 
 const SHOWN_COMPONENTS = 200;
 const SHOWN_REASONS = 20;
-const MOST_MESSAGE = 2_000;
+const MAX_MESSAGE = 2_000;
 const RANK: readonly SystemStatus[] = ["healthy", "degraded", "unhealthy"];
 const SEVERITY = { healthy: "info", degraded: "warning", unhealthy: "critical" } as const;
 
@@ -60,7 +49,7 @@ function newsOf(before: readonly string[], components: readonly ComponentVerdict
       .map(({ component, bad: why, critical }) => ({
         component,
         severity: critical ? ("critical" as const) : ("error" as const),
-        message: `${why} ${since(now)}`.slice(0, MOST_MESSAGE),
+        message: `${why} ${since(now)}`.slice(0, MAX_MESSAGE),
       })),
     ...before
       .filter((component) => !names.has(component))
@@ -68,13 +57,12 @@ function newsOf(before: readonly string[], components: readonly ComponentVerdict
   ];
 }
 
-const reasonsOf = (gates: readonly Gate[], components: readonly ComponentVerdict[], accepts: boolean): string[] => {
+const reasonsOf = (gates: readonly Gate[], components: readonly ComponentVerdict[]): string[] => {
   const failing = gates.filter(({ passed }) => !passed);
   return [
     ...failing.map(({ gate, actual, required, hint }) =>
       `${gate} is ${Math.round(actual * 100) / 100}, needed is ${required}. ${hint}`.trim(),
     ),
-    ...(failing.length === 0 && !accepts ? ["all is well; new work resumes when that has lasted"] : []),
     ...components
       .flatMap(({ component, bad }) => (bad === null ? [] : [`${component}: ${bad}`]))
       .slice(0, SHOWN_REASONS),
@@ -94,28 +82,24 @@ const shown = (components: readonly ComponentVerdict[]): StoredVerdict["componen
     }));
 
 export function nextVerdict(input: VerdictInput): { verdict: StoredVerdict; alerts: HealthNews[] } {
-  const { before, facts, components, recoveries, now, policy } = input;
+  const { before, facts, components, now, policy } = input;
   const { score, parts } = scoreOf(facts);
-  const paused = {
-    accepts: before?.accepts_new_work ?? true,
-    since: before?.since ?? now,
-    // Time in which nobody judged proves nothing.
-    wellSince: before === undefined || now - before.judged_at > policy.resumeAfterMs ? null : before.well_since,
-  };
-  const gates = gatesOf(score, facts, paused.accepts, policy);
-  const pause = judgePause(paused, gates, now, policy);
-  const status = statusOf(score, pause.accepts, facts, policy);
-  const reasons = reasonsOf(gates, components, pause.accepts);
+  const gates = gatesOf(score, facts);
+  const status = statusOf(score, gates);
+  const isIll = status === "unhealthy";
+  const sinceMs = before !== undefined && (before.status === "unhealthy") === isIll ? before.since : now;
+  const reasons = reasonsOf(gates, components);
 
   const told = before?.told_status ?? "healthy";
   const betterSince = isWorse(told, status) ? (before?.better_since ?? now) : null;
   const tell = isWorse(status, told) || (betterSince !== null && now - betterSince >= policy.settleMs);
-  const escalate = !pause.accepts && !(before?.escalated ?? false) && now - pause.since >= policy.escalateAfterMs;
-  const what = escalate ? "new work has been paused for long" : `the system is ${status}`;
+  const wasEscalated = before?.escalated ?? false;
+  const escalate = isIll && !wasEscalated && now - sinceMs >= policy.escalateAfterMs;
+  const what = escalate ? "the system has been unhealthy for long" : `the system is ${status}`;
   const system: HealthNews = {
     component: "system",
     severity: escalate ? "critical" : SEVERITY[status],
-    message: `${what} ${since(now)}: ${reasons.join("; ") || "all is well"}`.slice(0, MOST_MESSAGE),
+    message: `${what} ${since(now)}: ${reasons.join("; ") || "all is well"}`.slice(0, MAX_MESSAGE),
     health_score: score / 100,
     ...(escalate ? { action: "A person has to look: '/health' names what is wrong." } : {}),
   };
@@ -124,19 +108,18 @@ export function nextVerdict(input: VerdictInput): { verdict: StoredVerdict; aler
     verdict: {
       status,
       score,
-      accepts_new_work: pause.accepts,
-      since: pause.since,
+      accepts_new_work: true,
+      since: sinceMs,
       reasons,
       parts,
       gates,
       components: shown(components),
-      recoveries,
+      recoveries: facts.recoveries,
       judged_at: now,
-      well_since: pause.wellSince,
       told_status: tell ? status : told,
       better_since: tell ? null : betterSince,
       told_components: components.flatMap(({ component, bad }) => (bad === null ? [] : [component])),
-      escalated: pause.accepts ? false : (before?.escalated ?? false) || escalate,
+      escalated: isIll && (wasEscalated || escalate),
     },
   };
 }

@@ -9,11 +9,14 @@ const SPKI = Buffer.from("302a300506032b6570032100", "hex");
 export function nodeKeyOf(base64: string): { readonly key: KeyObject; readonly raw: Buffer } {
   const raw = Buffer.from(base64, "base64");
   if (raw.length !== RAW_BYTES || raw.toString("base64").replace(/=+$/, "") !== base64.replace(/=+$/, ""))
-    throw new OperatingError("INVALID_REQUEST", `public_key: not the ${RAW_BYTES} bytes of an Ed25519 key in base64`);
+    throw OperatingError.invalid(
+      "INVALID_REQUEST",
+      `public_key: not the ${RAW_BYTES} bytes of an Ed25519 key in base64`,
+    );
   try {
     return { raw, key: createPublicKey({ key: Buffer.concat([SPKI, raw]), format: "der", type: "spki" }) };
   } catch (cause) {
-    throw new OperatingError("INVALID_REQUEST", "public_key: not an Ed25519 key", { cause });
+    throw OperatingError.invalid("INVALID_REQUEST", "public_key: not an Ed25519 key", { cause });
   }
 }
 

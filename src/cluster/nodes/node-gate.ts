@@ -1,5 +1,5 @@
 import { type Clock, OperatingError } from "../../kernel/index.ts";
-import type { NodeBook } from "./node-book.ts";
+import type { NodeRegistry } from "./node-registry.ts";
 import { isSignedBy, readNodeHeader, type SignedRequest } from "./signature.ts";
 
 /** A node that says who it is, and has not proven it yet. */
@@ -11,11 +11,11 @@ export interface UnprovenNode {
 }
 
 export interface NodeGatePorts {
-  readonly book: Pick<NodeBook, "row" | "session" | "heard" | "assertIncarnation">;
+  readonly nodes: Pick<NodeRegistry, "row" | "session" | "heard" | "assertIncarnation">;
   readonly clock: Clock;
   /** A random id of this run of the main process: what was recorded before a restart is worth nothing after it. */
   readonly boot: string;
-  readonly mostSkewMs?: number;
+  readonly maxSkewMs?: number;
 }
 
 export interface NodeGate {
@@ -24,47 +24,57 @@ export interface NodeGate {
   open(header: string): UnprovenNode;
 }
 
-const MOST_SKEW_MS = 300_000;
+const MAX_SKEW_MS = 300_000;
 
 /** Who a node is, by its signature: each request counts once, in one run of the coordinator, at about its time. */
-export function createNodeGate({ book, clock, boot, mostSkewMs = MOST_SKEW_MS }: NodeGatePorts): NodeGate {
+export function createNodeGate({ nodes, clock, boot, maxSkewMs = MAX_SKEW_MS }: NodeGatePorts): NodeGate {
   return {
     boot,
     open(header) {
       const claim = readNodeHeader(header);
       const { nodeId } = claim;
-      const row = book.row(nodeId);
-      const session = book.session(nodeId);
+      const row = nodes.row(nodeId);
+      const session = nodes.session(nodeId);
       if (row === undefined || session === undefined)
-        throw new OperatingError("UNKNOWN_NODE", `no node '${nodeId}' has joined here`, {
+        throw OperatingError.notFound("UNKNOWN_NODE", `no node '${nodeId}' has joined here`, {
+          status: 401,
           hint: "Join again: ringrift join <url> <token>.",
         });
       if (claim.boot !== boot)
-        throw new OperatingError("NODE_SESSION_STALE", "the coordinator was started since: sign with its new boot id", {
-          retryable: true,
-          details: { boot },
-        });
+        throw OperatingError.denied(
+          "NODE_SESSION_STALE",
+          "the coordinator was started since: sign with its new boot id",
+          { status: 401, showsDetails: true, retryable: true, details: { boot } },
+        );
       const now = clock.now();
-      if (Math.abs(claim.issuedAt * 1_000 - now) > mostSkewMs)
-        throw new OperatingError(
+      if (Math.abs(claim.issuedAt * 1_000 - now) > maxSkewMs)
+        throw OperatingError.denied(
           "CLOCK_SKEW",
-          `the clock of node ${nodeId} is ${Math.round(claim.issuedAt - now / 1_000)} s off; ${mostSkewMs / 1_000} s are allowed`,
-          { hint: "Set its clock right (NTP).", details: { server_time: now / 1_000 } },
+          `the clock of node ${nodeId} is ${Math.round(claim.issuedAt - now / 1_000)} s off; ${maxSkewMs / 1_000} s are allowed`,
+          {
+            status: 401,
+            showsDetails: true,
+            hint: "Set its clock right (NTP).",
+            details: { server_time: now / 1_000 },
+          },
         );
       return {
         nodeId,
         label: row.label,
         prove(request) {
           if (!isSignedBy(session.key, claim, request))
-            throw new OperatingError("BAD_SIGNATURE", `this request was not signed by node ${nodeId}`, {
+            throw OperatingError.denied("BAD_SIGNATURE", `this request was not signed by node ${nodeId}`, {
+              status: 401,
               hint: "The key, the path, the body or a header differs from what was signed.",
             });
-          book.assertIncarnation(nodeId, claim.incarnation);
+          nodes.assertIncarnation(nodeId, claim.incarnation);
           if (!session.begin(claim.incarnation).take(claim.counter))
-            throw new OperatingError("REPLAYED_REQUEST", `request ${claim.counter} of node ${nodeId} was here before`, {
-              hint: "Count up with every request.",
-            });
-          book.heard(nodeId);
+            throw OperatingError.denied(
+              "REPLAYED_REQUEST",
+              `request ${claim.counter} of node ${nodeId} was here before`,
+              { status: 401, hint: "Count up with every request." },
+            );
+          nodes.heard(nodeId);
         },
       };
     },

@@ -1,4 +1,4 @@
-import { defineOperation, type Migration, type SqlValue, type Store } from "../../router/index.ts";
+import { defineOperation, insertRow, type Migration, type Store } from "../../router/index.ts";
 import type { NodeState } from "./states.ts";
 
 /** What a node has, as it said when it joined or beat. */
@@ -42,48 +42,16 @@ export interface NodeRow {
 
 export type NodeChanges = Partial<Omit<NodeRow, "node_id">>;
 
-const COLUMNS = [
-  "node_id",
-  "public_key",
-  "label",
-  "version",
-  "protocol",
-  "capabilities",
-  "incarnation",
-  "state",
-  "state_since",
-  "joined_at",
-  "joined_by",
-  "last_seen_at",
-  "address",
-  "cordon_reason",
-  "cordoned_at",
-  "cordoned_by",
-  "draining",
-  "left_reason",
-  "forgotten_at",
-] as const satisfies readonly (keyof NodeRow)[];
-
 export const addNode = defineOperation<NodeRow, void>("cluster.add_node", (tx, row) => {
-  tx.run(
-    `INSERT INTO cluster_nodes (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})
-     ON CONFLICT (node_id) DO NOTHING`,
-    ...COLUMNS.map((column) => row[column] as SqlValue),
-  );
+  insertRow(tx, "cluster_nodes", row, "ON CONFLICT (node_id) DO NOTHING");
 });
 
 /** Only what changed is written: two changes of one node never undo each other. */
-export const changeNode = defineOperation<{ nodeId: string; changes: NodeChanges }, { changed: boolean }>(
+export const changeNode = defineOperation<{ nodeId: string; changes: NodeChanges }, void>(
   "cluster.change_node",
   (tx, { nodeId, changes }) => {
-    const columns = COLUMNS.filter((column) => column !== "node_id" && Object.hasOwn(changes, column));
-    if (columns.length === 0) return { changed: false };
-    const { changes: rows } = tx.run(
-      `UPDATE cluster_nodes SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE node_id = ?`,
-      ...columns.map((column) => changes[column as keyof NodeChanges] as SqlValue),
-      nodeId,
-    );
-    return { changed: rows > 0 };
+    const sets = Object.keys(changes).map((column) => `${column} = ?`);
+    tx.run(`UPDATE cluster_nodes SET ${sets.join(", ")} WHERE node_id = ?`, ...Object.values(changes), nodeId);
   },
 );
 
@@ -101,7 +69,7 @@ export const touchNodes = defineOperation<readonly { nodeId: string; at: number 
 );
 
 export const storedNodes = (store: Pick<Store, "read">): NodeRow[] =>
-  store.read<NodeRow>(`SELECT ${COLUMNS.join(", ")} FROM cluster_nodes ORDER BY node_id`);
+  store.read<NodeRow>("SELECT * FROM cluster_nodes ORDER BY node_id");
 
 export const nodeMigration = (id: number): Migration => ({
   id,

@@ -152,7 +152,7 @@ describe("refusals", () => {
       clock.after(ms, () => {});
       clock.step();
     };
-    const refusals = createRefusals(clock, { most: 3, withinMs: 1_000, quietMs: 5_000 });
+    const refusals = createRefusals(clock, { max: 3, withinMs: 1_000, quietMs: 5_000 });
     const note = (code = "BAD_SIGNATURE") => refusals.note({ code, from: "192.0.2.1" });
     note();
     note();

@@ -7,15 +7,13 @@ export interface Refusal {
   readonly nodeId?: string | undefined;
 }
 
-export interface RefusalPolicy {
+const refusalDefaults = {
   /** So many for one reason within the time below are worth an alert. */
-  readonly most: number;
-  readonly withinMs: number;
+  max: 5,
+  withinMs: 60_000,
   /** After this long without one the next ones are news again. */
-  readonly quietMs: number;
-}
-
-const refusalPolicyDefaults: RefusalPolicy = { most: 5, withinMs: 60_000, quietMs: 600_000 };
+  quietMs: 600_000,
+};
 
 /** Reasons for which nobody honest is turned away again and again. */
 const SUSPICIOUS: ReadonlySet<string> = new Set([
@@ -52,10 +50,9 @@ export interface Refusals {
   counts(): Readonly<Record<string, number>>;
 }
 
-const MOST_SOURCES = 5;
+const MAX_SOURCES = 5;
 
-export function createRefusals(clock: Pick<Clock, "monotonic">, given: Partial<RefusalPolicy> = {}): Refusals {
-  const policy = { ...refusalPolicyDefaults, ...given };
+export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusalDefaults): Refusals {
   const episodes = new Map<string, Episode>();
   const counts = new Map<string, number>();
   return {
@@ -69,14 +66,13 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, given: Partial<R
         episodes.set(code, episode);
       }
       episode.lastAt = now;
-      episode.recent = [...episode.recent, now].slice(-policy.most);
-      if (episode.sources.size < MOST_SOURCES)
-        episode.sources.add(nodeId === undefined ? from : `${nodeId} at ${from}`);
+      episode.recent = [...episode.recent, now].slice(-policy.max);
+      if (episode.sources.size < MAX_SOURCES) episode.sources.add(nodeId === undefined ? from : `${nodeId} at ${from}`);
     },
     news() {
       const now = clock.monotonic();
       return [...episodes].flatMap(([code, episode]) => {
-        const repeats = episode.recent.length >= policy.most && now - episode.recent[0]! <= policy.withinMs;
+        const repeats = episode.recent.length >= policy.max && now - episode.recent[0]! <= policy.withinMs;
         if (!repeats || episode.told) return [];
         episode.told = true;
         return [{ code, count: counts.get(code) ?? 0, sources: [...episode.sources] }];

@@ -59,7 +59,8 @@ export interface ReadClaim extends NodeClaim {
 export function readNodeHeader(header: string): ReadClaim {
   const found = SHAPE.exec(header);
   if (found === null)
-    throw new OperatingError("BAD_SIGNATURE", `the header ${NODE_HEADER} is malformed`, {
+    throw OperatingError.denied("BAD_SIGNATURE", `the header ${NODE_HEADER} is malformed`, {
+      status: 401,
       hint: "It is: v1 node_id=..., incarnation=..., counter=..., issued_at=..., boot=..., sig=...",
     });
   const [, nodeId = "", incarnation = "", counter = "", issuedAt = "", boot = "", sig = ""] = found;

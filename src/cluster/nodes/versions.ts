@@ -7,10 +7,12 @@ export const PROTOCOL = { current: 1, least: 1 } as const;
 export function assertProtocol(protocol: number): void {
   if (protocol >= PROTOCOL.least && protocol <= PROTOCOL.current) return;
   const older = protocol < PROTOCOL.least;
-  throw new OperatingError(
+  throw OperatingError.denied(
     "PROTOCOL_REFUSED",
     `this coordinator speaks protocol ${PROTOCOL.least} to ${PROTOCOL.current}, the node ${protocol}`,
     {
+      status: 426,
+      showsDetails: true,
       hint: older ? "Install the coordinator's version of ringrift on the node." : "Upgrade the coordinator first.",
       details: { ...PROTOCOL },
     },

@@ -35,6 +35,6 @@ describe("a disk that fills", () => {
   });
 
   test("is remembered within bounds", () => {
-    expect(line(60 * 24, (minute) => minute * GB).length).toBe(policy.mostPoints);
+    expect(line(60 * 24, (minute) => minute * GB).length).toBe(policy.maxPoints);
   });
 });

@@ -9,18 +9,17 @@ export interface Limits {
   readonly critical: number;
 }
 
-export interface LevelPolicy {
-  /** How far below its threshold a value must fall before the level ends. */
-  readonly gap: number;
-  /** Samples in a row that each level needs to begin. */
-  readonly confirmHigh: number;
-  readonly confirmCritical: number;
-  /** Samples in a row below that it needs to end. */
-  readonly confirmEnd: number;
-}
-
 /** What is critical is believed at once: memory does not wait. */
-export const levelDefaults: LevelPolicy = { gap: 0.05, confirmHigh: 2, confirmCritical: 1, confirmEnd: 2 };
+export const levelDefaults = {
+  /** How far below its threshold a value must fall before the level ends. */
+  gap: 0.05,
+  /** Samples in a row that each level needs to begin. */
+  confirmHigh: 2,
+  confirmCritical: 1,
+  /** Samples in a row below that it needs to end. */
+  confirmEnd: 2,
+};
+export type LevelPolicy = typeof levelDefaults;
 
 /** Waiting for a processor harms only when it lasts. */
 export const patientLevels: LevelPolicy = { gap: 0.1, confirmHigh: 8, confirmCritical: 8, confirmEnd: 4 };

@@ -7,9 +7,11 @@ import {
   inactiveFileBytes,
   limitBytes,
   memoryOf,
+  othersShare,
   pressureOfLoad,
   pressureShare,
   quotaCpus,
+  treeTicks,
   withParents,
 } from "./proc-text.ts";
 
@@ -38,6 +40,32 @@ describe("processors", () => {
     ["", null],
   ])("the quota %j is %j processors", (text, cpus) => {
     expect(quotaCpus(text)).toBe(cpus);
+  });
+});
+
+describe("processors that others use", () => {
+  const stat = (pid: number, parent: number, ticks: readonly number[], name = "node") =>
+    `${pid} (${name}) S ${parent} ${pid} ${pid} 0 -1 4194304 1 1 1 1 ${ticks.join(" ")} 20 0 1 0 1 1 1\n`;
+
+  test("are counted without a process, those below it, and those that have ended", () => {
+    const stats = [
+      stat(1, 0, [900, 90, 9, 9]),
+      stat(10, 1, [1, 2, 3, 4]),
+      stat(11, 10, [10, 0, 0, 0], "a (odd) name 1 2"),
+      stat(12, 11, [100, 0, 0, 0]),
+      stat(13, 1, [5_000, 0, 0, 0]),
+      "",
+    ];
+    expect(treeTicks(stats, 10)).toBe(120);
+    expect(treeTicks(stats, 99)).toBe(0);
+  });
+
+  test("are a share of the time between two readings", () => {
+    const before = { busy: 100, total: 1_000, own: 50 };
+    expect(othersShare(before, { busy: 190, total: 1_100, own: 120 })).toBeCloseTo(0.2, 9);
+    expect(othersShare(before, { busy: 190, total: 1_100, own: 10 })).toBeCloseTo(0.9, 9);
+    expect(othersShare(before, { busy: 110, total: 1_100, own: 90 })).toBe(0);
+    expect(othersShare(before, before)).toBeNull();
   });
 });
 

@@ -29,6 +29,36 @@ export function pressureShare(text: string): number | null {
   return found === undefined || !Number.isFinite(percent) ? null : Math.min(1, percent / 100);
 }
 
+/**
+ * The ticks that a process, all below it, and those of them that have ended took so far. Each text is `/proc/<pid>/stat`; the name
+ * in brackets may hold anything, so fields are counted from its end.
+ */
+export function treeTicks(stats: readonly string[], root: number): number {
+  const processes = stats.flatMap((text) => {
+    const fields = text
+      .slice(text.lastIndexOf(")") + 2)
+      .split(" ")
+      .map(Number);
+    const [parent, ticks] = [fields[1]!, fields.slice(11, 15).reduce((sum, one) => sum + one, 0)];
+    return Number.isFinite(ticks) && Number.isFinite(parent) ? [{ pid: Number.parseInt(text, 10), parent, ticks }] : [];
+  });
+  const below = Map.groupBy(processes, ({ parent }) => parent);
+  const tree = processes.filter(({ pid }) => pid === root);
+  // Whoever is found has those below it looked for as well.
+  for (const { pid } of tree) if (tree.length <= processes.length) tree.push(...(below.get(pid) ?? []));
+  return tree.reduce((sum, { ticks }) => sum + ticks, 0);
+}
+
+/** The share of the processors that others took between two readings; null where that cannot be told. */
+export function othersShare(
+  before: CpuTicks & { readonly own: number },
+  after: CpuTicks & { readonly own: number },
+): number | null {
+  const total = after.total - before.total;
+  const others = after.busy - before.busy - Math.max(0, after.own - before.own);
+  return total > 0 && after.busy >= before.busy ? Math.max(0, others / total) : null;
+}
+
 /** What the pressure must be where only the length of the run queue is known. */
 export const pressureOfLoad = (load: number, cpus: number): number => (load <= cpus ? 0 : 1 - cpus / load);
 
@@ -84,13 +114,13 @@ export function withParents(path: string): string[] {
 }
 
 const MEGABYTE = 1_048_576;
-const MOST_GPUS = 64;
+const MAX_GPUS = 64;
 
 /** `nvidia-smi --query-gpu=name,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits`. */
 export const gpusOf = (text: string): GpuSample[] =>
   text
     .split("\n")
-    .slice(0, MOST_GPUS)
+    .slice(0, MAX_GPUS)
     .flatMap((line) => {
       const cells = line.split(",").map((cell) => cell.trim());
       const [usage, used, total] = cells.slice(-3).map(Number);

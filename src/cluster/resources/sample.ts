@@ -13,6 +13,8 @@ export interface ResourceSample {
   readonly cpuUsage: number | null;
   /** Share of the last minute in which work waited for a processor: busy is fine, waiting is not. */
   readonly cpuPressure: number;
+  /** Share of the processors that other programs took since the last sample; null where that cannot be told. */
+  readonly cpuOthers: number | null;
   readonly memory: {
     /** The fuller of the machine and the control group: whichever ends this process first. */
     readonly usage: number;
@@ -24,7 +26,7 @@ export interface ResourceSample {
   /** Of the disk that holds the data folder. */
   readonly disk: { readonly totalBytes: number; readonly usedBytes: number; readonly freeBytes: number };
   /** How late timers of this process were since the last sample. */
-  readonly loopDelayMs: { readonly p99: number; readonly most: number };
+  readonly loopDelayMs: { readonly p99: number; readonly max: number };
   readonly gpus: readonly GpuSample[];
 }
 
@@ -34,6 +36,13 @@ export interface ResourceSampler {
   /** Lets go of what measures between samples; a later sample takes it up again. */
   close(): void;
 }
+
+/**
+ * How short processors are. That our own jobs wait for each other is what a machine is bought for; only what others take from them
+ * is a shortage.
+ */
+export const cpuShortageOf = ({ cpuPressure, cpuOthers }: Pick<ResourceSample, "cpuPressure" | "cpuOthers">): number =>
+  Math.min(cpuPressure, cpuOthers ?? 1);
 
 export const diskUsageOf = ({ usedBytes, freeBytes }: ResourceSample["disk"]): number =>
   usedBytes + freeBytes === 0 ? 0 : usedBytes / (usedBytes + freeBytes);

@@ -42,6 +42,16 @@ describe("the sampler of the system", () => {
     expect(await sampler.sample(signal)).toMatchObject({ cpuUsage: 0.5, cpuPressure: 0.25, gpus: [] });
   });
 
+  test("knows what others take of the processors, which is what it and its children do not", async () => {
+    const stat = (parent: number, ticks: number) => `7 (x) S ${parent} 1 1 0 -1 0 0 0 0 0 ${ticks} 0 0 0 20 0 1\n`;
+    const { root, write } = machine({ ...plain, "proc/7/stat": stat(1, 40) });
+    const sampler = systemSampler({ dataDir: tmpdir(), clock: virtualClock(), root, gpuTool: "no-such-tool", pid: 7 });
+    onTestFinished(() => sampler.close());
+    expect(await sampler.sample(signal)).toMatchObject({ cpuOthers: null });
+    write({ "proc/stat": "cpu  190 0 0 910 0 0 0 0\n", "proc/7/stat": stat(1, 100) });
+    expect((await sampler.sample(signal)).cpuOthers).toBeCloseTo(0.3, 9);
+  });
+
   test("counts the memory of the machine where nothing else limits it", async () => {
     const { root } = machine({ ...plain, "sys/fs/cgroup/a/b/memory.max": "max\n" });
     const { memory } = await samplerOf(root).sample(signal);

@@ -1,6 +1,6 @@
 /** The machine as it is: Linux through /proc and control groups, elsewhere through what Node knows. */
 import { execFile } from "node:child_process";
-import { readFile, statfs } from "node:fs/promises";
+import { readdir, readFile, statfs } from "node:fs/promises";
 import { availableParallelism, cpus as cpuTimes, freemem, loadavg, totalmem } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock } from "../../kernel/index.ts";
@@ -13,9 +13,11 @@ import {
   inactiveFileBytes,
   limitBytes,
   memoryOf,
+  othersShare,
   pressureOfLoad,
   pressureShare,
   quotaCpus,
+  treeTicks,
   withParents,
 } from "./proc-text.ts";
 import type { GpuSample, ResourceSample, ResourceSampler } from "./sample.ts";
@@ -28,6 +30,8 @@ export interface SystemSamplerOptions {
   readonly root?: string;
   /** The program that knows the accelerators. */
   readonly gpuTool?: string;
+  /** The process at the top of what is ours; this one unless given. */
+  readonly pid?: number;
 }
 
 const GPU_QUERY = ["--query-gpu=name,utilization.gpu,memory.used,memory.total", "--format=csv,noheader,nounits"];
@@ -37,7 +41,9 @@ const GPU_MOST_BYTES = 65_536;
 const GPU_LOOK_AGAIN_MS = 3_600_000;
 /** Ten wake-ups a second see every delay that matters and cost next to nothing. */
 const LOOP_RESOLUTION_MS = 100;
-const MOST_GROUPS = 16;
+const MAX_GROUPS = 16;
+/** On a machine with more processes than this, those of ours beyond it count as others'. */
+const MAX_PROCESSES = 4_096;
 
 /** One level of a control group that may limit memory. */
 interface MemoryGroup {
@@ -58,9 +64,9 @@ const ticksOfNode = (): CpuTicks => {
   return { busy, total };
 };
 
-export function systemSampler({ dataDir, clock, root = "", gpuTool }: SystemSamplerOptions): ResourceSampler {
+export function systemSampler({ dataDir, clock, root = "", gpuTool, pid }: SystemSamplerOptions): ResourceSampler {
   const text = (path: string) => readFile(`${root}${path}`, "utf8").catch(() => "");
-  let ticks: CpuTicks | undefined;
+  let ticks: (CpuTicks & { readonly own: number }) | undefined;
   let delays: ReturnType<typeof monitorEventLoopDelay> | undefined;
   let groups: Promise<{ memory: MemoryGroup[]; quotas: string[] }> | undefined;
   let gpusAbsentUntil = Number.NEGATIVE_INFINITY;
@@ -72,7 +78,7 @@ export function systemSampler({ dataDir, clock, root = "", gpuTool }: SystemSamp
       path === null
         ? []
         : withParents(path)
-            .slice(0, MOST_GROUPS)
+            .slice(0, MAX_GROUPS)
             .map((at) => `${base}${at === "/" ? "" : at}`);
     const second = folders("/sys/fs/cgroup", unified);
     const first = folders("/sys/fs/cgroup/memory", memory);
@@ -88,6 +94,13 @@ export function systemSampler({ dataDir, clock, root = "", gpuTool }: SystemSamp
     const quotas = second.map((at) => `${at}/cpu.max`);
     const quotaThere = await Promise.all(quotas.map(async (path) => (await text(path)) !== ""));
     return { memory: all.filter((_, i) => there[i]), quotas: quotas.filter((_, i) => quotaThere[i]) };
+  };
+
+  /** What this process and all that it started took of the processors; 0 where nothing tells. */
+  const ownTicks = async (): Promise<number> => {
+    const names = await readdir(`${root}/proc`).catch(() => []);
+    const pids = names.filter((name) => /^\d+$/.test(name)).slice(0, MAX_PROCESSES);
+    return treeTicks(await Promise.all(pids.map((each) => text(`/proc/${each}/stat`))), pid ?? process.pid);
   };
 
   const readMemory = async (found: readonly MemoryGroup[]): Promise<ResourceSample["memory"]> => {
@@ -129,8 +142,7 @@ export function systemSampler({ dataDir, clock, root = "", gpuTool }: SystemSamp
     }
     // The histogram holds the whole distance between two of its timers; what is over its resolution is delay.
     const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - LOOP_RESOLUTION_MS);
-    const seen =
-      delays.count === 0 ? { p99: 0, most: 0 } : { p99: late(delays.percentile(99)), most: late(delays.max) };
+    const seen = delays.count === 0 ? { p99: 0, max: 0 } : { p99: late(delays.percentile(99)), max: late(delays.max) };
     delays.reset();
     return seen;
   };
@@ -139,8 +151,9 @@ export function systemSampler({ dataDir, clock, root = "", gpuTool }: SystemSamp
     async sample(signal) {
       groups ??= findGroups();
       const { memory, quotas } = await groups;
-      const now = cpuTicks(await text("/proc/stat")) ?? ticksOfNode();
+      const now = { ...(cpuTicks(await text("/proc/stat")) ?? ticksOfNode()), own: await ownTicks() };
       const cpuUsage = ticks === undefined ? null : cpuShare(ticks, now);
+      const cpuOthers = ticks === undefined || now.own === 0 ? null : othersShare(ticks, now);
       ticks = now;
       const allowed = (await Promise.all(quotas.map(text))).map(quotaCpus).filter((quota) => quota !== null);
       const cpus = Math.min(availableParallelism(), ...allowed);
@@ -150,6 +163,7 @@ export function systemSampler({ dataDir, clock, root = "", gpuTool }: SystemSamp
         cpus,
         cpuUsage,
         cpuPressure: pressure ?? pressureOfLoad(loadavg()[0]!, cpus),
+        cpuOthers,
         memory: await readMemory(memory),
         // As `df` counts: what is kept back for the system is neither used nor free.
         disk: { totalBytes: blocks * bsize, usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize },

@@ -1,7 +1,7 @@
 import { url as inspectorUrl } from "node:inspector";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
-import { type Clock, type Log, messageOf, type Timer } from "../../kernel/index.ts";
+import { type Clock, type Log, messageOf, moduleBeside, type Timer } from "../../kernel/index.ts";
 import { createPulse, readPulse } from "./pulse.ts";
 import type { BlockReport, FromWatchdog, WatchdogThreadOptions } from "./watchdog.thread.ts";
 
@@ -45,7 +45,7 @@ export interface MainLoopWatch {
 /** The loop beats, and the thread looks, so often within the time that is allowed: an alarm is late by a quarter at most. */
 const LOOKS = 4;
 /** Reports wait for a disk that refuses; more than so many tell nothing new. */
-const MOST_REPORTS = 100;
+const MAX_REPORTS = 100;
 /** One sample each: 10 a second show any delay that matters, and cost an idle process next to nothing. */
 const DELAY_RESOLUTION_MS = 100;
 
@@ -70,25 +70,22 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
     begun();
     log.error("nobody watches the main loop", { error: why });
   };
-  const thread = new Worker(
-    new URL(`./watchdog.thread.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url),
-    {
-      name: "watchdog",
-      workerData: {
-        pulse: pulse.buffer,
-        everyMs,
-        blockedAfterMs,
-        logFile: logFile ?? null,
-      } satisfies WatchdogThreadOptions,
-    },
-  );
+  const thread = new Worker(moduleBeside(import.meta.url, "./watchdog.thread"), {
+    name: "watchdog",
+    workerData: {
+      pulse: pulse.buffer,
+      everyMs,
+      blockedAfterMs,
+      logFile: logFile ?? null,
+    } satisfies WatchdogThreadOptions,
+  });
   const { promise: watching, resolve: begun } = Promise.withResolvers<void>();
   thread.on("message", (message: FromWatchdog) => {
     if (message.type === "watching") return begun();
     const { report } = message;
     blocks += 1;
     longestMs = Math.max(longestMs, report.blockedMs);
-    reports = [...reports, report].slice(-MOST_REPORTS);
+    reports = [...reports, report].slice(-MAX_REPORTS);
     log.warn("the main loop answers again", { blocked_ms: Math.round(report.blockedMs) });
   });
   thread.on("error", (thrown) => broken(`the watchdog's thread died: ${messageOf(thrown)}`));

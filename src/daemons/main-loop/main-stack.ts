@@ -1,7 +1,7 @@
 import { type Debugger, Session } from "node:inspector";
 
 /** Frames that are shown; deeper ones say nothing about who blocks. */
-const MOST_FRAMES = 20;
+const MAX_FRAMES = 20;
 
 /**
  * The stack of the main thread, asked for from another thread. It also comes out of a busy loop: the debugger interrupts it
@@ -23,7 +23,7 @@ export function captureMainStack(onStack: (frames: readonly string[]) => void): 
   session.on("Debugger.paused", ({ params }) => {
     session.post("Debugger.resume");
     if (over) return;
-    onStack(params.callFrames.slice(0, MOST_FRAMES).map((frame) => frameLine(frame, scripts)));
+    onStack(params.callFrames.slice(0, MAX_FRAMES).map((frame) => frameLine(frame, scripts)));
     stop();
   });
   session.post("Debugger.enable");

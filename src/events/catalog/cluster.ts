@@ -1,15 +1,4 @@
-import {
-  clusterId,
-  count,
-  flag,
-  healthyNodes,
-  leaderNodeId,
-  nodeIds,
-  oneOf,
-  reason,
-  stalledSeconds,
-  totalNodes,
-} from "../fields.ts";
+import { count, field, fields, flag, oneOf } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 const states = ["healthy", "degraded", "unhealthy", "critical"] as const;
@@ -19,68 +8,49 @@ const quorum = flag("whether enough nodes answer to decide anything");
 export const cluster = defineEvents("cluster", {
   CLUSTER_STATUS_CHANGED: {
     about: "The overall state of the cluster changed.",
-    class: "durable",
     orderKey: "cluster_id",
     provisional: true,
     payload: {
-      cluster_id: clusterId,
+      ...fields("cluster_id", "healthy_nodes", "total_nodes", "reason?"),
       cluster_status: oneOf("state of the cluster", states),
       previous_cluster_status: oneOf("state of the cluster before", states),
-      healthy_nodes: healthyNodes,
-      total_nodes: totalNodes,
-      reason: reason.optional(),
     },
   },
   CLUSTER_STALL_DETECTED: {
     about: "Nodes are up but make no progress.",
-    class: "durable",
     orderKey: "cluster_id",
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      node_ids: nodeIds.describe("nodes that make no progress"),
-      stalled_seconds: stalledSeconds,
-      total_nodes: totalNodes.optional(),
+      ...fields("cluster_id", "stalled_seconds", "total_nodes?"),
+      node_ids: field.node_ids.describe("nodes that make no progress"),
     },
   },
   CLUSTER_CAPACITY_CHANGED: {
     about: "The cluster has more or fewer nodes or accelerators than before.",
-    class: "durable",
     orderKey: "cluster_id",
     payload: {
-      cluster_id: clusterId,
-      healthy_nodes: healthyNodes,
-      total_nodes: totalNodes,
+      ...fields("cluster_id", "healthy_nodes", "total_nodes", "reason?"),
       total_gpus: count("accelerators in the cluster"),
       free_gpus: count("accelerators without work"),
-      reason: reason.optional(),
     },
   },
   P2P_CLUSTER_HEALTHY: {
     about: "Enough nodes are healthy; everything may run.",
-    class: "durable",
     orderKey: "cluster_id",
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      healthy_nodes: healthyNodes,
-      total_nodes: totalNodes,
+      ...fields("cluster_id", "healthy_nodes", "total_nodes", "leader_node_id?"),
       quorum: quorum.optional(),
-      leader_node_id: leaderNodeId.optional(),
     },
   },
   P2P_CLUSTER_UNHEALTHY: {
     about: "Too few nodes are healthy; new work waits.",
-    class: "durable",
     orderKey: "cluster_id",
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      healthy_nodes: healthyNodes,
-      total_nodes: totalNodes,
-      reason,
+      ...fields("cluster_id", "healthy_nodes", "total_nodes", "reason"),
       quorum: quorum.optional(),
-      node_ids: nodeIds.describe("nodes that are not healthy").optional(),
+      node_ids: field.node_ids.describe("nodes that are not healthy").optional(),
     },
   },
 });

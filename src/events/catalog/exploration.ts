@@ -1,4 +1,4 @@
-import { configKey, expiresAt, oneOf, positive, qualityScore, reason, some, trend, word } from "../fields.ts";
+import { fields, oneOf, positive, some, word } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 /** How boldly a config plays against itself. */
@@ -9,33 +9,27 @@ export const exploration = defineEvents("exploration", {
     orderKey: "config_key",
     provisional: true,
     payload: {
-      config_key: configKey,
+      ...fields("config_key"),
       scheduler: word("scheduler, by its name"),
       temperature: positive("temperature it starts with").optional(),
     },
   },
   EXPLORATION_BOOST: {
     about: "A config shall explore more for a while.",
-    class: "durable",
     orderKey: "config_key",
     provisional: true,
     payload: {
-      config_key: configKey,
+      ...fields("config_key", "reason", "expires_at?"),
       boost_factor: positive("factor on exploration"),
-      reason,
       boost_games: some("games after which it has faded").optional(),
-      expires_at: expiresAt.optional(),
     },
   },
   EXPLORATION_ADJUSTED: {
     about: "The exploration of a config was tuned to the quality of its data.",
-    class: "durable",
     orderKey: "config_key",
     provisional: true,
     payload: {
-      config_key: configKey,
-      quality_score: qualityScore,
-      trend,
+      ...fields("config_key", "quality_score", "trend"),
       position_difficulty: oneOf("how hard the starting positions shall be", ["normal", "medium-hard", "hard"]),
       mcts_budget_multiplier: positive("factor on the search budget"),
       exploration_temp_boost: positive("factor on the temperature"),

@@ -1,77 +1,50 @@
-import {
-  clusterId,
-  count,
-  durationSeconds,
-  epoch,
-  expiresAt,
-  leaderNodeId,
-  list,
-  nodeId,
-  previousLeaderNodeId,
-  reason,
-  seconds,
-  severity,
-  silentSeconds,
-} from "../fields.ts";
+import { count, field, fields, list, seconds } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 /** Who leads, under which number, and what was decided when two thought they did. */
 export const leaderElection = defineEvents("leader_election", {
   LEADER_ELECTED: {
     about: "A node holds the lease and leads the cluster.",
-    class: "durable",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      epoch,
-      leader_node_id: leaderNodeId,
-      expires_at: expiresAt.describe("end of the lease unless renewed, in Unix seconds").optional(),
-      previous_leader_node_id: previousLeaderNodeId.optional(),
+      ...fields("cluster_id", "epoch", "leader_node_id", "previous_leader_node_id?"),
+      expires_at: field.expires_at.describe("end of the lease unless renewed, in Unix seconds").optional(),
     },
   },
   LEADER_LOST: {
     about: "The leader's lease ran out; another node takes over.",
-    class: "durable",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
     provisional: true,
-    payload: { cluster_id: clusterId, epoch, previous_leader_node_id: previousLeaderNodeId, reason },
+    payload: fields("cluster_id", "epoch", "previous_leader_node_id", "reason"),
   },
   LEADER_STEPDOWN: {
     about: "The leader hands over on purpose.",
-    class: "durable",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
     provisional: true,
-    payload: { cluster_id: clusterId, epoch, previous_leader_node_id: previousLeaderNodeId, reason },
+    payload: fields("cluster_id", "epoch", "previous_leader_node_id", "reason"),
   },
   SPLIT_BRAIN_DETECTED: {
     about: "More than one node acted as the leader; the fence refused the stale one.",
-    class: "durable",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      epoch,
-      claiming_node_ids: list("nodes that acted as the leader", nodeId),
-      severity,
+      ...fields("cluster_id", "epoch", "severity"),
+      claiming_node_ids: list("nodes that acted as the leader", field.node_id),
     },
   },
   SPLIT_BRAIN_RESOLVED: {
     about: "There is one leader again.",
-    class: "durable",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      epoch,
-      leader_node_id: leaderNodeId,
-      demoted_node_ids: list("nodes that laid down the lead", nodeId),
-      duration_seconds: durationSeconds.optional(),
+      ...fields("cluster_id", "epoch", "leader_node_id", "duration_seconds?"),
+      demoted_node_ids: list("nodes that laid down the lead", field.node_id),
     },
   },
   LEADER_HEARTBEAT_MISSING: {
@@ -80,9 +53,7 @@ export const leaderElection = defineEvents("leader_election", {
     orderKey: "cluster_id",
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      leader_node_id: leaderNodeId,
-      silent_seconds: silentSeconds,
+      ...fields("cluster_id", "leader_node_id", "silent_seconds"),
       interval_seconds: seconds("time between renewals"),
     },
   },
@@ -92,23 +63,19 @@ export const leaderElection = defineEvents("leader_election", {
     orderKey: "node_id",
     provisional: true,
     payload: {
-      node_id: nodeId,
-      epoch,
+      ...fields("node_id", "epoch"),
       last_sequence: count("number of the last commit that is durable there"),
       pending_commits: count("commits that it still lacks").optional(),
     },
   },
   EPOCH_ADVANCED: {
     about: "A new leadership began; writes of older ones are refused from now on.",
-    class: "durable",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
     provisional: true,
     payload: {
-      cluster_id: clusterId,
-      epoch,
+      ...fields("cluster_id", "epoch", "leader_node_id?"),
       previous_epoch: count("number of the leadership before"),
-      leader_node_id: leaderNodeId.optional(),
     },
   },
 });

@@ -1,42 +1,14 @@
-import {
-  action,
-  amount,
-  artifactHashes,
-  artifacts,
-  configKey,
-  count,
-  durationSeconds,
-  flag,
-  gpuMemoryFreeGb,
-  gpuMemoryGb,
-  gpus,
-  gpuUsage,
-  idleSeconds,
-  level,
-  nodeId,
-  oneOf,
-  provider,
-  queueDepth,
-  rateMultiplier,
-  reason,
-  recommendation,
-  resource,
-  scope,
-  seconds,
-  threshold,
-  usage,
-} from "../fields.ts";
+import { amount, count, field, fields, flag, oneOf, seconds } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
-const recommendedConfigKey = configKey.describe("config that would fit");
+const recommendedConfigKey = field.config_key.describe("config that would fit");
 const capacity = {
-  scope,
-  gpus: gpus.describe("accelerators there are"),
+  ...fields("scope", "provider?"),
+  gpus: field.gpus.describe("accelerators there are"),
   required_gpus: count("accelerators there should be"),
-  provider: provider.optional(),
 };
 const budget = {
-  scope: scope.describe("budget that is meant"),
+  scope: field.scope.describe("budget that is meant"),
   period: oneOf("time that the limit is for", ["hour", "day", "month"]),
   spent_usd: amount("money spent in the period, in US dollars"),
   limit_usd: amount("limit of the period, in US dollars"),
@@ -44,75 +16,64 @@ const budget = {
 
 /** One shape for all pressure: it says how high it is on both scales, how high it was, and what it was judged by. */
 const pressure = {
-  scope,
-  level: level.describe("pressure on the scale of queues: none, soft, hard, stop"),
-  resource_level: level.describe("the same on the scale of resources: none, low, medium, high, critical"),
-  previous_level: level.describe("pressure before, on the scale of queues"),
-  reason,
-  rate_multiplier: rateMultiplier.describe("factor on what producers may make"),
-  queue_depth: queueDepth,
+  ...fields("scope", "reason", "queue_depth", "node_id?"),
+  level: field.level.describe("pressure on the scale of queues: none, soft, hard, stop"),
+  resource_level: field.level.describe("the same on the scale of resources: none, low, medium, high, critical"),
+  previous_level: field.level.describe("pressure before, on the scale of queues"),
+  rate_multiplier: field.rate_multiplier.describe("factor on what producers may make"),
   waited_seconds: seconds("how long the oldest item has waited"),
-  duration_seconds: durationSeconds.describe("how long the pressure has lasted, in seconds").optional(),
-  node_id: nodeId.optional(),
+  duration_seconds: field.duration_seconds.describe("how long the pressure has lasted, in seconds").optional(),
 };
 
 /** What is short, what is idle, what it costs, and who has to slow down. */
 export const resources = defineEvents("resources", {
   BACKPRESSURE_ACTIVATED: {
     about: "More work comes in than goes out; producers have to slow down.",
-    class: "durable",
     orderKey: "scope",
     payload: pressure,
   },
   BACKPRESSURE_RELEASED: {
     about: "Pressure went down; producers may go faster again.",
-    class: "durable",
     orderKey: "scope",
     payload: pressure,
   },
   RESOURCE_CONSTRAINT: {
     about: "A resource of a node runs short.",
-    class: "durable",
     orderKey: "node_id",
-    payload: { node_id: nodeId, resource, level, usage, threshold },
+    payload: fields("node_id", "resource", "level", "usage", "threshold"),
   },
   RESOURCE_CONSTRAINT_DETECTED: {
     about: "A resource of a node hit its hard limit; work that needs it may pause.",
-    class: "durable",
     orderKey: "node_id",
-    payload: { node_id: nodeId, resource, usage, threshold, action: action.optional() },
+    payload: fields("node_id", "resource", "usage", "threshold", "action?"),
   },
   MEMORY_PRESSURE: {
     about: "The memory of a node is nearly full; nothing new should start there.",
     class: "volatile",
     orderKey: "node_id",
     payload: {
-      node_id: nodeId,
+      ...fields("node_id", "usage", "threshold", "recommendation?"),
       memory_kind: oneOf("memory that is meant", ["ram", "gpu"]),
-      usage,
-      threshold,
-      recommendation: recommendation.optional(),
     },
   },
   DISK_SPACE_LOW: {
     about: "A disk of a node is nearly full.",
-    class: "durable",
     orderKey: "node_id",
     dedup: ["node_id", "level"],
-    payload: { node_id: nodeId, level, usage, free_gb: amount("free space, in GB"), threshold },
+    payload: {
+      ...fields("node_id", "level", "usage", "threshold"),
+      free_gb: amount("free space, in GB"),
+    },
   },
   DISK_CLEANUP_TRIGGERED: {
     about: "Files were freed on a node; what is gone is listed.",
-    class: "durable",
     orderKey: "node_id",
     provisional: true,
     payload: {
-      node_id: nodeId,
+      ...fields("node_id", "reason", "duration_seconds?"),
       bytes_freed: count("bytes freed"),
-      artifacts: artifacts.describe("artifacts that were deleted"),
-      reason,
-      artifact_hashes: artifactHashes.describe("artifacts that were deleted").optional(),
-      duration_seconds: durationSeconds.optional(),
+      artifacts: field.artifacts.describe("artifacts that were deleted"),
+      artifact_hashes: field.artifact_hashes.describe("artifacts that were deleted").optional(),
     },
   },
   IDLE_RESOURCE_DETECTED: {
@@ -121,10 +82,7 @@ export const resources = defineEvents("resources", {
     orderKey: "node_id",
     provisional: true,
     payload: {
-      node_id: nodeId,
-      gpu_usage: gpuUsage,
-      gpu_memory_gb: gpuMemoryGb,
-      idle_seconds: idleSeconds,
+      ...fields("node_id", "gpu_usage", "gpu_memory_gb", "idle_seconds"),
       recommended_config_key: recommendedConfigKey.optional(),
     },
   },
@@ -134,13 +92,9 @@ export const resources = defineEvents("resources", {
     orderKey: "node_id",
     provisional: true,
     payload: {
-      node_id: nodeId,
+      ...fields("node_id", "gpu_usage", "idle_seconds", "gpu_memory_gb?", "gpu_memory_free_gb?"),
       idle: flag("whether it could take work now"),
-      gpu_usage: gpuUsage,
-      idle_seconds: idleSeconds,
       running_tasks: count("tasks under way"),
-      gpu_memory_gb: gpuMemoryGb.optional(),
-      gpu_memory_free_gb: gpuMemoryFreeGb.optional(),
       recommended_config_key: recommendedConfigKey.optional(),
     },
   },
@@ -149,23 +103,23 @@ export const resources = defineEvents("resources", {
     class: "volatile",
     orderKey: "node_id",
     provisional: true,
-    payload: { node_id: nodeId.describe("node that is asked"), reason: reason.optional() },
+    payload: {
+      ...fields("reason?"),
+      node_id: field.node_id.describe("node that is asked"),
+    },
   },
   CAPACITY_LOW: {
     about: "There are fewer accelerators than the cluster should have.",
-    class: "durable",
     orderKey: "scope",
     payload: capacity,
   },
   CAPACITY_RESTORED: {
     about: "There are enough accelerators again.",
-    class: "durable",
     orderKey: "scope",
     payload: capacity,
   },
   BUDGET_ALERT: {
     about: "Spending comes close to its limit.",
-    class: "durable",
     orderKey: "scope",
     dedup: "content",
     provisional: true,
@@ -173,7 +127,6 @@ export const resources = defineEvents("resources", {
   },
   BUDGET_EXCEEDED: {
     about: "Spending is over its limit; nothing more is rented.",
-    class: "durable",
     orderKey: "scope",
     dedup: "content",
     provisional: true,

@@ -7,16 +7,12 @@ import {
   loopWorld,
 } from "../../../test/unit/pipeline/loop-world.ts";
 import { loopKinds } from "../../../test/unit/pipeline/player.ts";
-import type { Json } from "../../kernel/index.ts";
 import type { EvidenceInput, Lease } from "../../work/index.ts";
-import { rejections } from "../selfplay/selfplay-order.ts";
-import { exportWork, selfplayWork, syncWork } from "../stage-work.ts";
-import { LOOP_KINDS } from "../stages.ts";
-import { parities } from "./parity-row.ts";
-import { qualities } from "./quality-row.ts";
-import { filesOfShard } from "./shards.ts";
-import { suspects } from "./suspects.ts";
-import { waitsOfData } from "./waits.ts";
+import { qualities, rejections, suspects } from "../selfplay/index.ts";
+import { exportWork, LOOP_KINDS, selfplayWork, syncWork } from "../stage/index.ts";
+import { waitsOf } from "../waits.ts";
+import { parities } from "./tables.ts";
+import { filesOfShard } from "./units/auto-export/shards.ts";
 
 const worlds: LoopWorld[] = [];
 afterEach(async () => {
@@ -51,7 +47,6 @@ async function stage(w: LoopWorld, name: "data_sync" | "npz_export", iteration =
   await w.pass(2_000);
 }
 const inputsOf = (lease: Lease) => (lease.payload as { inputs: { name: string; sha256: string }[] }).inputs;
-const read = (w: LoopWorld) => ({ get: (table: { table: string }, key: string) => w.row<Json>(table, key) }) as never;
 
 describe("parity_validator", () => {
   test("has each segment checked by somebody else, with what its games were played with", async () => {
@@ -81,16 +76,44 @@ describe("parity_validator", () => {
     expect(w.said("PARITY_VALIDATION_STARTED").map(({ payload }) => payload)).toEqual([
       { config_key: KEY, job_id: `${KEY}:1:data_sync:1`, games: 40 },
     ]);
-    expect(waitsOfData(read(w), KEY)).toMatchObject([
+    expect(waitsOf((table) => w.row(table))).toMatchObject([
       { unit: "parity_validator", for: "parity", actual: 0, required: 4 },
       { unit: "quality_monitor_daemon", for: "parity" },
     ]);
   });
 
-  test("asks whoever is there when only one is", async () => {
+  test("has the only worker that is there check its own games, and marks them as such", async () => {
     const w = await played({ nodes: ["a"] });
+    await w.turn("data_sync", { wake: true });
+    await w.pass(3_000);
+    const [, alone] = waitsOf((table) => w.row(table));
+    expect(alone).toMatchObject({
+      for: "a second node that checks games",
+      actual: "only a: it checks games that it played itself",
+    });
     await stage(w, "data_sync");
-    expect(w.row(syncWork)).toMatchObject({ state: "done" });
+    expect(w.row(syncWork)).toMatchObject({ state: "done", evidence: { segments: 4, self_checked_segments: 4 } });
+    expect(w.row(parities)!.checked.p0).toMatchObject({ validator: "a", self_checked: true });
+    expect(w.said("PARITY_VALIDATION_COMPLETED")[0]!.payload).toMatchObject({ games: 40, self_checked_games: 40 });
+  });
+
+  test("marks nothing where somebody else checks", async () => {
+    const w = await played();
+    await stage(w, "data_sync");
+    expect(w.row(syncWork)!.evidence).not.toHaveProperty("self_checked_segments");
+    expect(w.said("PARITY_VALIDATION_COMPLETED")[0]!.payload).not.toHaveProperty("self_checked_games");
+  });
+
+  test("keeps checks from whoever made the games until somebody is there, and gives in when nobody else comes", async () => {
+    const w = await played({ nodes: ["a"] });
+    w.nodes.known.splice(0);
+    await w.turn("data_sync", { wake: true });
+    await w.pass(2_000);
+    const [first] = w.jobs("validation");
+    expect(w.queue.placement(first!.work_id)?.excluded).toEqual(["a"]);
+    w.nodes.known.push("a");
+    await stage(w, "data_sync");
+    expect(w.row(syncWork)).toMatchObject({ state: "done", evidence: { self_checked_segments: 4 } });
   });
 
   test("asks those who are there when the others have left with the checks still to be done", async () => {
@@ -160,6 +183,48 @@ describe("parity_validator", () => {
     await stage(all, "data_sync");
     expect(all.row(syncWork)).toMatchObject({ state: "failed", failure: { code: "VALIDATION_REFUSED" } });
     expect(all.row(suspects)).toBeUndefined();
+  });
+});
+
+describe("noise from one producer that took every job", () => {
+  const bad = { class: "bad_input", error: "it is no file of games", error_code: "ARENA_FILE" } as const;
+
+  test("is rejected and played again by others, and blamed on it once theirs can be read", async () => {
+    const noise = new Set<string>();
+    const w = await played({
+      nodes: ["evil"],
+      vices: { evil: "labels" },
+      instead: (lease) => (lease.work_type === "validation" && noise.has(inputsOf(lease)[0]!.sha256) ? bad : undefined),
+    });
+    const madeBy = () => w.row(selfplayWork)!.own.segments;
+    for (const { games_file } of madeBy()) noise.add(games_file!.sha256);
+    w.nodes.known = ["evil", "honest"];
+    await stage(w, "data_sync");
+    expect(w.row(syncWork)).toMatchObject({ state: "failed", failure: { code: "SEGMENTS_REJECTED" } });
+    expect(w.row(syncWork)!.own.rejected.map(({ producer, reason }) => `${producer} ${reason}`)).toEqual(
+      madeBy().map(() => "evil unreadable"),
+    );
+    // Nobody is guilty yet: it may be the one who reads.
+    expect(w.row(suspects)).toBeUndefined();
+
+    await playAgain(w, 1, 2);
+    expect(new Set(madeBy().map(({ producer }) => producer))).toEqual(new Set(["honest"]));
+    await stage(w, "data_sync", 1, 2);
+    expect(w.row(syncWork)).toMatchObject({ state: "done" });
+    expect(w.row(suspects)).toMatchObject({ evil: { reasons: ["unreadable"], times: 1 } });
+    expect(w.row(suspects)).not.toHaveProperty("honest");
+    expect(w.said("QUALITY_PENALTY_APPLIED").map(({ payload }) => payload.reason)).toEqual([
+      expect.stringMatching(/^evil: unreadable: others' games of the same parts can be read/),
+    ]);
+  });
+
+  test("is the plan's fault when nobody is left who could play it", async () => {
+    const w = await played({
+      nodes: ["evil"],
+      instead: (lease) => (lease.work_type === "validation" ? bad : undefined),
+    });
+    await stage(w, "data_sync");
+    expect(w.row(syncWork)).toMatchObject({ state: "failed", failure: { code: "VALIDATION_REFUSED" } });
   });
 });
 
@@ -527,7 +592,7 @@ describe("auto_export_daemon", () => {
       },
     ]);
     expect(pins(w)).toHaveLength(28);
-  }, 60_000);
+  });
 
   test("goes on with the plain files when that fails, and says so", async () => {
     const w = await played(
@@ -545,7 +610,7 @@ describe("auto_export_daemon", () => {
     expect(own.window).toHaveLength(25);
     expect(evidence.combination).toMatch(/failed: .*the disk is full/);
     expect(w.said("NPZ_COMBINATION_FAILED")).toHaveLength(1);
-  }, 60_000);
+  });
 
   test("takes segments as they are where the plan has no export", async () => {
     const w = await played({}, { kinds: without("export") });

@@ -1,7 +1,6 @@
+import { sumOf } from "../../kernel/index.ts";
 import type { Evidence } from "../../work/index.ts";
-
-/** A quantity over many games or rows by its size, sum and sum of squares. */
-export type Sums = { readonly count: number; readonly sum: number; readonly squares: number };
+import { type Sums, sumsOf } from "../statistics/index.ts";
 
 /** What a validation job found in one segment. What its workload does not measure is null. */
 export type Figures = {
@@ -50,7 +49,7 @@ export function figuresOf(evidence: Evidence): Figures {
     plies:
       plies === undefined || pliesSquares === undefined
         ? null
-        : { count: outcomes.reduce((sum, n) => sum + n, 0) || games, sum: plies, squares: pliesSquares },
+        : { count: sumOf(outcomes) || games, sum: plies, squares: pliesSquares },
     positions:
       positions === 0 ? null : { total: positions, repeated: Math.min(positions, count("positions_repeated")) },
     entropy_sum: at("entropy_sum") ?? null,
@@ -61,10 +60,7 @@ export function figuresOf(evidence: Evidence): Figures {
   };
 }
 
-const addSums = (a: Sums | null, b: Sums | null): Sums | null => {
-  if (a === null || b === null) return a ?? b;
-  return { count: a.count + b.count, sum: a.sum + b.sum, squares: a.squares + b.squares };
-};
+const addSums = (a: Sums | null, b: Sums | null): Sums | null => (a === null || b === null ? (a ?? b) : sumsOf([a, b]));
 
 /** The figures of several segments as of one. */
 export function addFigures(all: readonly Figures[]): Figures | undefined {

@@ -6,13 +6,7 @@
  * same commit as the books; `auto_export_daemon` makes the training file of an iteration and chooses the window of files
  * that training sees. Nothing here is decided by time, by names of nodes or by the order in which things arrive.
  */
-export { type AutoExportPorts, autoExport } from "./auto-export.daemon.ts";
-export type { Figures } from "./figures.ts";
-export type { RejectReason } from "./judgement.ts";
-export { type Check, type ParityRow, parities } from "./parity-row.ts";
-export { type ParityValidatorPorts, parityValidator } from "./parity-validator.daemon.ts";
-export { type QualityMonitorPorts, qualityMonitor } from "./quality-monitor.daemon.ts";
-export { QUALITY_BANDS, type Quality, type QualityBand, qualities } from "./quality-row.ts";
-export { QUALITY_FLOOR } from "./quality-score.ts";
-export { type Suspect, type Suspects, suspects } from "./suspects.ts";
-export { waitsOfData } from "./waits.ts";
+export { parities } from "./tables.ts";
+export { autoExport } from "./units/auto-export/auto-export.unit.ts";
+export { parityValidator } from "./units/parity-validator/parity-validator.unit.ts";
+export { qualityMonitor } from "./units/quality-monitor/quality-monitor.unit.ts";

@@ -1,28 +1,6 @@
-import { defineTable } from "../../router/index.ts";
-import type { Judgement } from "./judgement.ts";
-import type { ProducerGames } from "./producer-record.ts";
-
-/** A producer whose games were rejected, as people and `why` see it. */
-export type Suspect = {
-  readonly producer: string;
-  readonly reasons: readonly string[];
-  /** How often it was found guilty. */
-  readonly times: number;
-  /** Iterations in which it was found guilty first and last. */
-  readonly first_iteration: number;
-  readonly last_iteration: number;
-  /** It plays nothing of this config before this iteration. */
-  readonly until_iteration: number;
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-  /** What of its games was accepted since its first bad ones: people may want to look at it. */
-  readonly accepted: readonly { readonly iteration: number; readonly part: string; readonly samples: string }[];
-};
-
-/** Producers of a config under suspicion, by name. Written by `quality_monitor_daemon`. */
-export type Suspects = { readonly [producer: string]: Suspect };
-/** By config_key. */
-export const suspects = defineTable<Suspects>("pipeline_suspects");
+import type { Rejection, Suspect, Suspects } from "../selfplay/index.ts";
+import type { Judgement } from "./units/quality-monitor/decide.ts";
+import type { ProducerGames } from "./units/quality-monitor/producers.ts";
 
 const FIRST_PROBATION = 4;
 const LONGEST_PROBATION = 64;
@@ -34,19 +12,14 @@ const LONGEST_PROBATION = 64;
 export const probationOf = (times: number): number =>
   Math.min(LONGEST_PROBATION, FIRST_PROBATION * 2 ** Math.max(0, times - 1));
 
-/** Who plays nothing of the config in this iteration. */
-export const suspectsIn = (row: Suspects | undefined, iteration: number): string[] =>
-  Object.values(row ?? {})
-    .filter(({ until_iteration }) => iteration < until_iteration)
-    .map(({ producer }) => producer)
-    .sort();
-
 const MOST_LISTED = 200;
 
 export interface Verdict {
   readonly iteration: number;
   readonly now: number;
-  readonly judgement: Pick<Judgement, "segments" | "cleared">;
+  readonly judgement: Found;
+  /** What of this iteration was rejected before. */
+  readonly earlier?: readonly Rejection[];
   /** What was accepted of each producer, this batch included. */
   readonly history: readonly ProducerGames[];
 }
@@ -54,14 +27,25 @@ export interface Verdict {
 /** A file that was damaged on its way is nobody's guilt. */
 const isGuilt = (reason: string | null): reason is string => reason !== null && reason !== "corrupt";
 
-/** Producers that this verdict finds guilty, with the reasons. */
-export function guiltyIn(judgement: Pick<Judgement, "segments">): Map<string, string[]> {
+type Found = Pick<Judgement, "segments" | "cleared">;
+
+/**
+ * Producers that this verdict finds guilty, with the reasons. That something cannot be read speaks against whoever made it
+ * only where something else of the batch can be: until then it may as well be those who read. `earlier`: what of this
+ * iteration was rejected before; what could not be read then is guilt now, if it was not made again byte for byte.
+ */
+export function guiltyIn({ segments, cleared }: Found, earlier: readonly Rejection[] = []): Map<string, string[]> {
   const guilty = new Map<string, string[]>();
-  for (const { segment, reason } of judgement.segments)
-    if (isGuilt(reason)) {
-      const known = guilty.get(segment.producer) ?? [];
-      guilty.set(segment.producer, known.includes(reason) ? known : [...known, reason]);
-    }
+  const isReadable = segments.some(({ figures }) => figures !== null);
+  const blame = (producer: string, reason: string) => {
+    const known = guilty.get(producer) ?? [];
+    guilty.set(producer, known.includes(reason) ? known : [...known, reason]);
+  };
+  for (const { segment, reason } of segments)
+    if (isGuilt(reason) && (isReadable || reason !== "unreadable")) blame(segment.producer, reason);
+  if (isReadable)
+    for (const { producer, reason } of earlier)
+      if (reason === "unreadable" && !cleared.includes(producer)) blame(producer, reason);
   return guilty;
 }
 
@@ -70,10 +54,13 @@ export function guiltyIn(judgement: Pick<Judgement, "segments">): Map<string, st
  * every game: what came before the first bad ones was good. Of what is found by samples or by numbers (parity, producer)
  * nobody knows when it began, and all that is remembered is listed.
  */
-export function afterVerdict(before: Suspects | undefined, { iteration, now, judgement, history }: Verdict): Suspects {
+export function afterVerdict(
+  before: Suspects | undefined,
+  { iteration, now, judgement, history, earlier }: Verdict,
+): Suspects {
   const next: Record<string, Suspect> = { ...before };
   for (const producer of judgement.cleared) delete next[producer];
-  for (const [producer, reasons] of guiltyIn(judgement)) {
+  for (const [producer, reasons] of guiltyIn(judgement, earlier)) {
     const known = next[producer];
     const isRepeat = known?.last_iteration === iteration;
     const times = (known?.times ?? 0) + (isRepeat ? 0 : 1);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { configPlanSchema } from "../config-plan.ts";
+import { gatePlan } from "../../../test/support/gate-plan.ts";
+import { configPlanSchema } from "../stage/index.ts";
 import {
   addBlocks,
   batchOf,
@@ -11,7 +12,6 @@ import {
   partsOfBatch,
   redundancyOfMatch,
 } from "./gate.ts";
-import { gatePlan } from "./statistics/index.ts";
 
 const gate = configPlanSchema.parse({ config_key: "a_2p" }).gate;
 const promoted = (normalized_elo: number) => ({ verdict: "promote" as const, normalized_elo });
@@ -52,6 +52,29 @@ describe("the bounds of a gate", () => {
         expect(plan.bounds[1]).toBeLessThanOrEqual(changes.elo1);
       }),
     );
+  });
+});
+
+describe("a gate whose lower bound is not 0", () => {
+  const upperAndCap = (changes: Partial<typeof gate>, verdicts: Parameters<typeof gateFor>[1] = []) => {
+    const { bounds, capBlocks } = gateFor({ ...gate, ...changes }, verdicts);
+    return [...bounds, capBlocks];
+  };
+
+  test("has its cap by how far the two bounds lie apart, not by where the upper one lies", () => {
+    // Half as far apart: four times the blocks.
+    expect(upperAndCap({ elo0: 10, elo1: 50 }, [promoted(30)])).toEqual([10, 30, 4 * gate.most_blocks]);
+    expect(upperAndCap({ elo0: -30, elo1: 50, least_elo1: 10 }, [promoted(10)])).toEqual([
+      -30,
+      10,
+      4 * gate.most_blocks,
+    ]);
+    expect(upperAndCap({ elo0: -30, elo1: 50 })).toEqual([-30, 50, gate.most_blocks]);
+  });
+
+  test("stays a test where gains have shrunk to that bound, or the plan leaves no room", () => {
+    expect(upperAndCap({ elo0: 25, elo1: 50 }, [promoted(20)]).slice(0, 2)).toEqual([25, 26]);
+    expect(upperAndCap({ elo0: 60, elo1: 50 })).toEqual([60, 61, 100 * gate.most_blocks]);
   });
 });
 

@@ -2,8 +2,8 @@
  * The promotion gate as pure decisions: how far apart the two hypotheses lie, how the blocks are cut into jobs, and what a
  * look at whole batches comes to.
  */
-import type { ConfigPlan } from "../config-plan.ts";
-import type { LedgerBlock } from "./ledger.ts";
+import { sumOf } from "../../kernel/index.ts";
+import type { ConfigPlan } from "../stage/index.ts";
 import {
   type BlockShape,
   drawBlocks,
@@ -12,7 +12,8 @@ import {
   type SprtPlan,
   type SprtResult,
   sprt,
-} from "./statistics/index.ts";
+} from "../statistics/index.ts";
+import type { LedgerBlock } from "./ledger.ts";
 import type { GateVerdict } from "./verdicts.ts";
 
 /** How many gains are remembered, and how many gates in a row without a promotion count as one least gain. */
@@ -42,7 +43,7 @@ export function gateFor(
     if (verdict === "promote") gains.push(normalized_elo);
     else if (barren % BARREN === 0) gains.push(narrowest);
   }
-  const mean = gains.length === 0 ? elo1 : gains.reduce((sum, gain) => sum + gain, 0) / gains.length;
+  const mean = gains.length === 0 ? elo1 : sumOf(gains) / gains.length;
   const upper = Math.max(elo0 + 1, Math.round(Math.min(elo1, Math.max(narrowest, mean))));
   const scale = Math.max(1, ((elo1 - elo0) / (upper - elo0)) ** 2);
   const capBlocks = Math.max(1, Math.ceil((gate.most_blocks * scale) / batch_blocks)) * batch_blocks;
@@ -73,7 +74,7 @@ export const batchOf = (part: string): number => Number(/^b(\d+)p\d+$/.exec(part
 export function addBlocks(counts: readonly number[], blocks: readonly LedgerBlock[], players: number): number[] {
   const sums = [...counts];
   for (const { scores } of blocks) {
-    const cell = Math.round(scores.reduce((sum, score) => sum + score, 0) * players);
+    const cell = Math.round(sumOf(scores) * players);
     sums[cell] = (sums[cell] ?? 0) + 1;
   }
   return sums;
@@ -89,8 +90,8 @@ export function redundancyOfMatch(
   jobs: readonly { readonly games: number; readonly redundancy: number }[],
   openings: readonly string[],
 ): number {
-  const games = jobs.reduce((sum, job) => sum + job.games, 0);
-  const positions = games === 0 ? 0 : jobs.reduce((sum, job) => sum + job.games * job.redundancy, 0) / games;
+  const games = sumOf(jobs, (job) => job.games);
+  const positions = games === 0 ? 0 : sumOf(jobs, (job) => job.games * job.redundancy) / games;
   const repeated = openings.length === 0 ? 0 : 1 - new Set(openings).size / openings.length;
   return Math.min(1, Math.max(positions, repeated));
 }
@@ -120,7 +121,7 @@ export function looksDecided(
   const rest = seen.map((count) => Math.round(count * scale));
   // Whole blocks, and as many as the batch has: what rounding took or gave goes where most are.
   const largest = rest.indexOf(Math.max(...rest));
-  rest[largest]! += plan.batchBlocks - rest.reduce((sum, count) => sum + count, 0);
+  rest[largest]! += plan.batchBlocks - sumOf(rest);
   const guessed = rest.map((count, cell) => count + (counts[cell] ?? 0));
   return lookAtGate(guessed, players, plan, 0).kind === "verdict";
 }

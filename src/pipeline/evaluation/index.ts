@@ -9,34 +9,13 @@
  * - no games, wrong players, impossible scores or games that repeat each other are failures with a name, never a verdict;
  * - every champion is judged beside the last good one, however it came to its place.
  */
-export {
-  type EloServicePorts,
-  type EloServiceSettings,
-  eloService,
-  eloServiceDefaults,
-} from "./elo-service.daemon.ts";
-export {
-  EVALUATION_SCOPE,
-  type EvaluationDaemonPorts,
-  type EvaluationPressure,
-  type EvaluationSettings,
-  evaluationDaemon,
-  evaluationDefaults,
-  evaluationPressures,
-} from "./evaluation.daemon.ts";
-export { evaluationModule } from "./evaluation-module.ts";
-export { type GatePlan, gateFor } from "./gate.ts";
-export { gamesByPurpose, type MatchPurpose, type PairTally, pairTallies } from "./ledger.ts";
-export { PAIRS_FILE, type ReadArtifact } from "./match-results.ts";
-export {
-  modelPerformanceWatchdog,
-  type WatchdogPorts,
-  type WatchdogSettings,
-  watchdogDefaults,
-} from "./model-performance-watchdog.daemon.ts";
-export { type RatingWork, ratingWork } from "./rating-budget.ts";
-export { createRatingEngine, type RatingEngine } from "./rating-engine.ts";
-export { ladderKey, ladders, type RatedLadder, type RatedPlayer, ratingOf } from "./ratings-table.ts";
-export { type Regression, regressions } from "./regressions-table.ts";
-export { budgetOf, playersOf } from "./search-budget.ts";
-export { type GateVerdict, gateVerdicts } from "./verdicts.ts";
+export { gateFor } from "./gate.ts";
+export { PAIRS_FILE } from "./match-results.ts";
+export { ratingWork } from "./rating-budget.ts";
+export { createRatingEngine } from "./rating-engine.ts";
+export { regressions } from "./regressions.ts";
+export type { EvaluationServices } from "./services.ts";
+export { eloService } from "./units/elo-service/elo-service.unit.ts";
+export { evaluationDaemon } from "./units/evaluation/evaluation.unit.ts";
+export { modelPerformanceWatchdog } from "./units/model-performance-watchdog/model-performance-watchdog.unit.ts";
+export { gateTallies, gateVerdicts } from "./verdicts.ts";

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { virtualClock } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { evaluationModule } from "./evaluation-module.ts";
-import { appendMatches, gamesByPurpose, type LedgerEntry, openingsOf, pairTallies, ratedBudgets } from "./ledger.ts";
-import { falsePromotions } from "./statistics/index.ts";
+import { falsePromotions } from "../statistics/index.ts";
+import { appendMatches, gamesByPurpose, type LedgerEntry, openingsOf, pairTallies } from "./ledger.ts";
+import { evaluationModule } from "./tables.ts";
 import { type GateVerdict, gateTallies, gateVerdicts, recordVerdict } from "./verdicts.ts";
 
 const stores: Store[] = [];
@@ -59,7 +59,6 @@ describe("the match ledger", () => {
       ["x", 4],
       ["y", 4],
     ]);
-    expect(ratedBudgets(store, "a_2p")).toEqual(["default", "simulations=96"]);
     expect(gamesByPurpose(store, "a_2p")).toEqual({ gate: 4, rating: 12, regression: 0 });
     expect(gamesByPurpose(store, "nobody_2p")).toEqual({ gate: 0, rating: 0, regression: 0 });
   });

@@ -2,12 +2,10 @@
  * The match ledger: every block that was played and counted, once, for ever. Ratings and verdicts follow from it. Beside the
  * blocks stand their sums for each pair of players, so that nobody reads a long ledger to look at one pair.
  */
-import { canonicalJson } from "../../kernel/index.ts";
-import { defineOperation, type Migration, type Store } from "../../router/index.ts";
+import { defineOperation, insertRow, type Migration, type Store } from "../../router/index.ts";
 
 /** What a match was played for. Only rating games make ratings: gates stop on lucky streaks. */
-export const MATCH_PURPOSES = ["gate", "rating", "regression"] as const;
-export type MatchPurpose = (typeof MATCH_PURPOSES)[number];
+export type MatchPurpose = "gate" | "rating" | "regression";
 
 /** One block: one opening, the candidate once in every seat. */
 export interface LedgerBlock {
@@ -65,53 +63,33 @@ export const ledgerMigration = (id: number): Migration => ({
 });
 
 /** Appends blocks and adds them to the sums of their pair; a block that is there already counts no second time. */
-export const appendMatches = defineOperation<LedgerEntry, { appended: number }>("evaluation.append", (tx, entry) => {
-  const { config_key, budget, purpose, work_id, candidate, opponent, at } = entry;
-  let appended = 0;
-  let games = 0;
-  let wins = 0;
-  let losses = 0;
-  for (const { block, opening, scores } of entry.blocks) {
-    const done = tx.run(
-      `INSERT INTO match_ledger (work_id, block, config_key, budget, purpose, candidate, opponent, opening, scores, at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      work_id,
-      block,
-      config_key,
-      budget,
-      purpose,
-      candidate,
-      opponent,
-      opening,
-      canonicalJson(scores),
-      at,
+export const appendMatches = defineOperation<LedgerEntry, { appended: number }>(
+  "evaluation.append",
+  (tx, { blocks, ...match }) => {
+    const counted = blocks.filter(
+      (block) => insertRow(tx, "match_ledger", { ...match, ...block }, "ON CONFLICT DO NOTHING").changes > 0,
     );
-    if (done.changes === 0) continue;
-    appended += 1;
-    games += scores.length;
-    wins += scores.filter((score) => score === 1).length;
-    losses += scores.filter((score) => score === 0).length;
-  }
-  if (appended > 0)
-    tx.run(
-      `INSERT INTO match_tallies (config_key, budget, purpose, candidate, opponent, blocks, games, wins, draws, losses)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (config_key, purpose, budget, candidate, opponent) DO UPDATE SET
+    const appended = counted.length;
+    if (appended === 0) return { appended };
+    const { config_key, budget, purpose, candidate, opponent } = match;
+    const scores = counted.flatMap((block) => block.scores);
+    const games = scores.length;
+    const wins = scores.filter((score) => score === 1).length;
+    const losses = scores.filter((score) => score === 0).length;
+    insertRow(
+      tx,
+      "match_tallies",
+      {
+        ...{ config_key, budget, purpose, candidate, opponent },
+        ...{ blocks: appended, games, wins, draws: games - wins - losses, losses },
+      },
+      `ON CONFLICT (config_key, purpose, budget, candidate, opponent) DO UPDATE SET
          blocks = blocks + excluded.blocks, games = games + excluded.games, wins = wins + excluded.wins,
          draws = draws + excluded.draws, losses = losses + excluded.losses`,
-      config_key,
-      budget,
-      purpose,
-      candidate,
-      opponent,
-      appended,
-      games,
-      wins,
-      games - wins - losses,
-      losses,
     );
-  return { appended };
-});
+    return { appended };
+  },
+);
 
 /** The sums of one pair: the candidate's games against the opponent. */
 export interface PairTally {
@@ -146,15 +124,6 @@ export function gamesByPurpose(store: Reader, configKey: string): Record<MatchPu
     sums[purpose] = games;
   return sums;
 }
-
-/** The search budgets that a config has rating games of. */
-export const ratedBudgets = (store: Reader, configKey: string): string[] =>
-  store
-    .read<{ budget: string }>(
-      "SELECT DISTINCT budget FROM match_tallies WHERE config_key = ? AND purpose = 'rating' ORDER BY budget",
-      configKey,
-    )
-    .map(({ budget }) => budget);
 
 /** Openings of the counted blocks of some jobs. */
 export function openingsOf(store: Reader, workIds: readonly string[]): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JobView } from "../../work/index.ts";
+import { budgetOf, playersOf, ratingAllowance } from "../models/search-budget.ts";
 import { matchResults, parseResults } from "./match-results.ts";
-import { budgetOf, playersOf, ratingAllowance } from "./search-budget.ts";
 
 const expected = { candidate: "a", opponent: "b", blocks: 2, players: 2 };
 const line = (blocks: { opening: number | string; scores: number[] }[], more: object = {}) =>

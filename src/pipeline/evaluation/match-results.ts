@@ -21,6 +21,7 @@ export interface MatchResults {
   readonly redundancy: number;
 }
 
+/** What a worker puts the results of an evaluation into, among the files of the job. */
 export const PAIRS_FILE = "pairs.jsonl";
 
 const line = z.looseObject({
@@ -30,7 +31,10 @@ const line = z.looseObject({
 });
 
 const broken = (code: string, message: string, hint: string) =>
-  new OperatingError(code, message, { retryable: true, hint });
+  OperatingError.invalid(code, message, { retryable: true, hint });
+
+/** Whether a failure to read results stays one: they are wrong, whoever reads them, or they are gone. */
+export const isLasting = ({ kind, retryable }: OperatingError): boolean => kind === "invalid" || !retryable;
 
 /** A number that a job reported, whether it was whole or not. */
 const metricOf = (job: JobView, name: string): number | undefined => {
@@ -54,7 +58,7 @@ export function parseResults(text: string, expected: ExpectedMatch): LedgerBlock
     try {
       parsed = line.parse(JSON.parse(raw));
     } catch (cause) {
-      throw new OperatingError("MATCH_RESULTS_BROKEN", `line ${at + 1} of the results is no result`, {
+      throw OperatingError.invalid("MATCH_RESULTS_BROKEN", `line ${at + 1} of the results is no result`, {
         cause,
         retryable: true,
         hint: 'A line looks like {"candidate":"a","opponent":"b","blocks":[{"opening":7,"scores":[1,0]}]}.',

@@ -1,4 +1,4 @@
-import type { Iteration, Wait } from "../iteration.ts";
+import type { Iteration, Waiting } from "../stage/index.ts";
 
 /** A stage that lasts longer than this has room for them all the same. */
 const LONG_STAGE_MS = 30_000;
@@ -10,8 +10,8 @@ const LONG_STAGE_MS = 30_000;
 export function quietTime(
   iteration: Pick<Iteration, "state" | "stage" | "stage_since"> | undefined,
   now: number,
-): Omit<Wait, "since"> | undefined {
+): Waiting | undefined {
   if (iteration === undefined || iteration.state !== "running" || iteration.stage === "training") return undefined;
   if (now - iteration.stage_since >= LONG_STAGE_MS) return undefined;
-  return { for: "the network to be trained: meanwhile workers are free", actual: null, required: null };
+  return { for: "quiet_time", actual: null, required: null };
 }

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import type { PairTally } from "./ledger.ts";
 import { rateLadder } from "./rate-ladder.ts";
-import { chooseRatingPair, type RatingChoiceFacts } from "./rating-choice.ts";
 import { createRatingEngine, type RatingEngine } from "./rating-engine.ts";
+import { chooseRatingPair, type RatingChoiceFacts } from "./units/elo-service/decide.ts";
 
 const pair = (candidate: string, opponent: string, wins: number, losses: number, draws = 0): PairTally => ({
   candidate,

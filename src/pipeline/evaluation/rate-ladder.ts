@@ -1,11 +1,18 @@
 /** Ratings from the sums of the ledger: a pure function, however many players there are. It may take a while. */
+
+import { sumOf } from "../../kernel/index.ts";
+import type { RatedPlayer } from "../models/index.ts";
+import {
+  bradleyTerry,
+  ELO_PER_NAT,
+  fitStrengths,
+  type Ladder,
+  linkedGroups,
+  type Match,
+  nextRatingGames,
+  normalQuantile,
+} from "../statistics/index.ts";
 import type { PairTally } from "./ledger.ts";
-import type { RatedPlayer } from "./ratings-table.ts";
-import { fitStrengths } from "./statistics/choice-model.ts";
-import { ELO_PER_NAT } from "./statistics/elo.ts";
-import { bradleyTerry, type Ladder, type Match, nextRatingGames } from "./statistics/index.ts";
-import { linkedGroups } from "./statistics/linked-groups.ts";
-import { normalQuantile } from "./statistics/special-functions.ts";
 
 export interface RatingRequest {
   readonly players: 2 | 3 | 4;
@@ -92,7 +99,7 @@ function teamLadder(tallies: readonly PairTally[], seats: number, zero: string |
     ratings.push(...rated.toSorted((a, b) => b.elo.estimate - a.elo.estimate || (a.player < b.player ? -1 : 1)));
     groups.push({ players: members.map((member) => names[member]!), anchored: zeroAt !== undefined, covariance });
   }
-  return { ratings, groups, games: tallies.reduce((sum, tally) => sum + tally.games, 0) };
+  return { ratings, groups, games: sumOf(tallies, (tally) => tally.games) };
 }
 
 export function rateLadder({ players, tallies, zero, anchors, most }: RatingRequest): RatingAnswer {

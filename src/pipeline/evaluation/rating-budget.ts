@@ -1,10 +1,10 @@
-import { defineTable, type Store, type WriteSet } from "../../router/index.ts";
-import type { ConfigPlan } from "../config-plan.ts";
-import { iterations, type Wait } from "../iteration.ts";
+import { sumOf } from "../../kernel/index.ts";
+import { defineTable, type Store } from "../../router/index.ts";
+import { playersOf, ratingAllowance } from "../models/index.ts";
+import type { ConfigLook, Wait } from "../stage/index.ts";
 import { batchOf } from "./gate.ts";
 import { gamesByPurpose } from "./ledger.ts";
-import { regressions } from "./regressions-table.ts";
-import { playersOf, ratingAllowance } from "./search-budget.ts";
+import { regressions } from "./regressions.ts";
 
 /** What is known of a rating that was told. */
 export type ToldRating = { readonly model: string; readonly elo: number };
@@ -36,17 +36,15 @@ export const ratingWork = defineTable<RatingWork>("pipeline_rating_work");
  * those of gates, and of self-play as the plan has them: what is done does not depend on how far a round is.
  */
 export function ratingGamesLeft(
-  rows: Pick<WriteSet, "get">,
+  { configKey, plan, at, row }: Pick<ConfigLook, "configKey" | "plan" | "at" | "row">,
   store: Pick<Store, "read">,
-  configKey: string,
-  plan: Pick<ConfigPlan, "games_per_iteration" | "rating_share">,
 ): number {
   const players = playersOf(configKey);
   const { gate, rating, regression } = gamesByPurpose(store, configKey);
-  const others = gate + (rows.get(iterations, configKey)?.iteration ?? 0) * plan.games_per_iteration;
-  const open = Object.values(rows.get(ratingWork, configKey)?.open ?? {});
-  const ordered = open.reduce((sum, { blocks }) => sum + blocks * players, 0);
-  const check = rows.get(regressions, configKey);
+  const others = gate + (at?.iteration ?? 0) * plan.games_per_iteration;
+  const open = Object.values(row(ratingWork)?.open ?? {});
+  const ordered = sumOf(open, ({ blocks }) => blocks * players);
+  const check = row(regressions);
   const isOrdered =
     check?.state === "watching" && Object.keys(check.jobs).some((part) => batchOf(part) >= check.batches);
   const checked = isOrdered ? check.batch_blocks * players : 0;

@@ -1,8 +1,6 @@
-import { canonicalJson } from "../../kernel/index.ts";
-import { defineOperation, type Migration, type Store } from "../../router/index.ts";
+import { defineOperation, insertRow, type Migration, parseColumns, type Store } from "../../router/index.ts";
 
-export const GATE_VERDICTS = ["promote", "reject", "inconclusive"] as const;
-export type GateVerdictWord = (typeof GATE_VERDICTS)[number];
+export type GateVerdictWord = "promote" | "reject" | "inconclusive";
 
 /** What a gate came to, with the numbers behind it. Kept for ever. Times are milliseconds since the epoch. */
 export interface GateVerdict {
@@ -33,32 +31,6 @@ export interface GateVerdict {
   readonly normalized_elo: number;
   readonly at: number;
 }
-
-const COLUMNS = [
-  "config_key",
-  "iteration",
-  "attempt",
-  "candidate",
-  "opponent",
-  "budget",
-  "verdict",
-  "reason",
-  "blocks",
-  "games",
-  "score",
-  "counts",
-  "llr",
-  "elo0",
-  "elo1",
-  "alpha",
-  "beta",
-  "redundancy",
-  "elo",
-  "elo_low",
-  "elo_high",
-  "normalized_elo",
-  "at",
-] as const satisfies readonly (keyof GateVerdict)[];
 
 export const verdictMigration = (id: number): Migration => ({
   id,
@@ -94,25 +66,20 @@ export const verdictMigration = (id: number): Migration => ({
 });
 
 /** The first word of an attempt stays. */
-export const recordVerdict = defineOperation<GateVerdict, void>("evaluation.verdict", (tx, given) => {
-  const stored = { ...given, counts: canonicalJson(given.counts) };
-  tx.run(
-    `INSERT INTO gate_verdicts (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})
-     ON CONFLICT DO NOTHING`,
-    ...COLUMNS.map((column) => stored[column]),
-  );
-});
+export const recordVerdict = defineOperation<GateVerdict, void>(
+  "evaluation.verdict",
+  (tx, verdict) => void insertRow(tx, "gate_verdicts", verdict, "ON CONFLICT DO NOTHING"),
+);
 
 /** The gates of a config, newest first. */
 export const gateVerdicts = (store: Pick<Store, "read">, configKey: string, limit = 100): GateVerdict[] =>
   store
-    .read<Omit<GateVerdict, "counts"> & { counts: string }>(
-      `SELECT ${COLUMNS.join(", ")} FROM gate_verdicts WHERE config_key = ?
-       ORDER BY iteration DESC, attempt DESC LIMIT ?`,
+    .read(
+      "SELECT * FROM gate_verdicts WHERE config_key = ? ORDER BY iteration DESC, attempt DESC LIMIT ?",
       configKey,
       limit,
     )
-    .map(({ counts, ...rest }) => ({ ...rest, counts: JSON.parse(counts) as number[] }));
+    .map((row) => parseColumns<GateVerdict>(row, "counts"));
 
 /** How many gates of a config ended, and how many promoted, for each pair of error rates that they ran with. */
 export const gateTallies = (

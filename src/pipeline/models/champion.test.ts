@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { virtualClock } from "../../kernel/index.ts";
 import { createWriteSet, stateModule } from "../../router/index.ts";
+import { decidePromotion, type PromotionFacts, tiersPassed } from "../promotion/units/auto-promotion/decide.ts";
 import { champions, crown, lastGood, withdrawnModels } from "./champion.ts";
-import { type CheckOutcome, type Crowned, type CrowningCause, championHistory } from "./champion-rows.ts";
-import { type LifeFacts, modelState } from "./model-state.ts";
-import { modelsModule } from "./models-module.ts";
-import { decidePromotion, type PromotionFacts, tiersPassed } from "./promotion-decision.ts";
+import { type CheckOutcome, type Crowned, type CrowningCause, championHistory } from "./champion-history.ts";
+import { modelsModule } from "./tables.ts";
+import { type LifeFacts, modelState } from "./units/model-coordinator/decide.ts";
 
 const line = (generation: number, model: string, cause: CrowningCause, previous: string | null = null): Crowned => ({
   config_key: "a_2p",

@@ -1,6 +1,6 @@
 import { type Json, OperatingError } from "../../kernel/index.ts";
 import { defineTable, type WriteSet } from "../../router/index.ts";
-import { type CheckOutcome, type Crowned, type CrowningCause, recordCrowning } from "./champion-rows.ts";
+import { type CheckOutcome, type Crowned, type CrowningCause, recordCrowning } from "./champion-history.ts";
 
 /** The champion of a config. Only `crown` writes it. Times are milliseconds since the epoch. */
 export type Champion = {
@@ -42,13 +42,13 @@ export function crown(
   const current = rows.get(champions, configKey);
   const previous = current?.model ?? null;
   if (previous !== expected)
-    throw new OperatingError(
+    throw OperatingError.conflict(
       "CHAMPION_CHANGED",
       `the champion of ${configKey} is ${short(previous)}, not ${short(expected)}, which ${short(model)} was measured against`,
       { hint: "Measure it against the champion of now." },
     );
   if (previous === model)
-    throw new OperatingError("ALREADY_CHAMPION", `${short(model)} is the champion of ${configKey} already`, {
+    throw OperatingError.conflict("ALREADY_CHAMPION", `${short(model)} is the champion of ${configKey} already`, {
       hint: "There is nothing to do.",
     });
   const generation = (current?.generation ?? 0) + 1;

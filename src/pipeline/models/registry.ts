@@ -1,10 +1,16 @@
 import { canonicalJson, type Json } from "../../kernel/index.ts";
-import { defineOperation, type Migration, type Store } from "../../router/index.ts";
+import {
+  defineOperation,
+  insertRow,
+  type Migration,
+  parseColumns,
+  type SqlRow,
+  type Store,
+} from "../../router/index.ts";
 import type { TrainingRun } from "./training-runs.ts";
 
 /** Where a model is in its life. The words are those of REGISTRY_UPDATED. */
-export const MODEL_STATES = ["training", "evaluating", "staging", "production", "rolled_back", "archived"] as const;
-export type ModelState = (typeof MODEL_STATES)[number];
+export type ModelState = "training" | "evaluating" | "staging" | "production" | "rolled_back" | "archived";
 
 /** A model of the registry: what it is, what it came from, and what is known of it. */
 export interface ModelEntry {
@@ -64,23 +70,10 @@ export const registryMigration = (id: number): Migration => ({
 export const registerModel = defineOperation<{ readonly run: TrainingRun; readonly now: number }, void>(
   "models.register",
   (tx, { run, now }) => {
-    tx.run(
-      `INSERT INTO model_registry (config_key, model, state, iteration, job_id, work_id, bytes, checkpoint, base_checkpoint,
-         inputs, losses, created_at, updated_at)
-       VALUES (?, ?, 'training', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      run.config_key,
-      run.model,
-      run.iteration,
-      run.job_id,
-      run.work_id,
-      run.model_bytes,
-      run.checkpoint,
-      run.base_checkpoint,
-      canonicalJson(run.inputs),
-      canonicalJson(run.losses),
-      run.ended_at,
-      now,
-    );
+    const { config_key, model, iteration, job_id, work_id, checkpoint, base_checkpoint, inputs, losses } = run;
+    const made = { config_key, model, iteration, job_id, work_id, checkpoint, base_checkpoint, inputs, losses };
+    const entered = { state: "training", bytes: run.model_bytes, created_at: run.ended_at, updated_at: now };
+    insertRow(tx, "model_registry", { ...made, ...entered }, "ON CONFLICT DO NOTHING");
   },
 );
 
@@ -110,46 +103,17 @@ export const changeModel = defineOperation<ModelChange, void>("models.change", (
 });
 
 type Reader = Pick<Store, "read">;
-type Stored = {
-  readonly [K in keyof ModelEntry]: ModelEntry[K] extends string | number | null ? ModelEntry[K] : string;
-};
 
-const entryOf = (row: Stored): ModelEntry => {
-  const parsed = <T>(text: string | null): T => (text === null ? (null as T) : (JSON.parse(text) as T));
-  return {
-    ...(row as unknown as ModelEntry),
-    inputs: parsed(row.inputs),
-    losses: parsed(row.losses),
-    verdict: parsed(row.verdict as string | null),
-    corrupted: parsed(row.corrupted as string | null),
-  };
-};
-
-export interface ModelFilter {
-  readonly configKey?: string;
-  readonly state?: ModelState;
-  readonly limit?: number;
-}
+const entryOf = (row: SqlRow): ModelEntry => parseColumns(row, "inputs", "losses", "verdict", "corrupted");
 
 /** Models, newest first. */
-export function modelEntries(store: Reader, filter: ModelFilter = {}): ModelEntry[] {
-  const conditions: [string, string][] = [];
-  if (filter.configKey !== undefined) conditions.push(["config_key = ?", filter.configKey]);
-  if (filter.state !== undefined) conditions.push(["state = ?", filter.state]);
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`;
-  return store
-    .read<Stored>(
-      `SELECT * FROM model_registry ${where} ORDER BY iteration DESC, created_at DESC LIMIT ?`,
-      ...conditions.map(([, value]) => value),
-      Math.min(filter.limit ?? 100, 1_000),
-    )
-    .map(entryOf);
-}
+export const modelEntries = (store: Reader): ModelEntry[] =>
+  store.read(`SELECT * FROM model_registry ORDER BY iteration DESC, created_at DESC LIMIT 1000`).map(entryOf);
 
 /** Those whose life is not over. They are few. */
 export const livingModels = (store: Reader, configKey: string): ModelEntry[] =>
   store
-    .read<Stored>(
+    .read(
       `SELECT * FROM model_registry INDEXED BY model_registry_living
        WHERE config_key = ? AND state NOT IN ('archived', 'rolled_back')`,
       configKey,
@@ -157,9 +121,7 @@ export const livingModels = (store: Reader, configKey: string): ModelEntry[] =>
     .map(entryOf);
 
 export const modelEntry = (store: Reader, configKey: string, model: string): ModelEntry | undefined =>
-  store
-    .read<Stored>("SELECT * FROM model_registry WHERE config_key = ? AND model = ?", configKey, model)
-    .map(entryOf)[0];
+  store.read("SELECT * FROM model_registry WHERE config_key = ? AND model = ?", configKey, model).map(entryOf)[0];
 
 /** The configs that have a model of this hash. */
 export const configsOfModel = (store: Reader, model: string): string[] =>

@@ -1,5 +1,12 @@
-import { canonicalJson, type Json } from "../../kernel/index.ts";
-import { defineOperation, type Migration, type Store } from "../../router/index.ts";
+import type { Json } from "../../kernel/index.ts";
+import {
+  defineOperation,
+  insertRow,
+  type Migration,
+  parseColumns,
+  type SqlRow,
+  type Store,
+} from "../../router/index.ts";
 
 /** A training run that brought a model. Times are milliseconds since the epoch. */
 export interface TrainingRun {
@@ -67,29 +74,7 @@ export const trainingRunMigration = (id: number): Migration => ({
 
 /** Said twice it is written once. */
 export const recordRun = defineOperation<TrainingRun, void>("models.trained", (tx, run) => {
-  tx.run(
-    `INSERT INTO training_runs (config_key, iteration, attempt, job_id, work_id, node_id, model, model_bytes, checkpoint,
-       base_checkpoint, inputs, fresh, steps, rows, loss, losses, ended_at, recipe)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-    run.config_key,
-    run.iteration,
-    run.attempt,
-    run.job_id,
-    run.work_id,
-    run.node_id,
-    run.model,
-    run.model_bytes,
-    run.checkpoint,
-    run.base_checkpoint,
-    canonicalJson(run.inputs),
-    run.fresh ? 1 : 0,
-    run.steps,
-    run.rows,
-    run.loss,
-    canonicalJson(run.losses),
-    run.ended_at,
-    run.recipe === null ? null : canonicalJson(run.recipe),
-  );
+  insertRow(tx, "training_runs", run, "ON CONFLICT DO NOTHING");
   tx.run(
     "UPDATE training_runs SET recipe = NULL WHERE config_key = ? AND iteration = ? AND iteration > 0",
     run.config_key,
@@ -97,25 +82,15 @@ export const recordRun = defineOperation<TrainingRun, void>("models.trained", (t
   );
 });
 
-type Stored = Omit<TrainingRun, "inputs" | "losses" | "fresh" | "recipe"> & {
-  inputs: string;
-  losses: string;
-  fresh: number;
-  recipe: string | null;
-};
-
-const runOf = ({ inputs, losses, fresh, recipe, ...rest }: Stored): TrainingRun => ({
-  ...rest,
-  recipe: recipe === null ? null : (JSON.parse(recipe) as TrainingRun["recipe"]),
-  fresh: fresh === 1,
-  inputs: JSON.parse(inputs) as string[],
-  losses: JSON.parse(losses) as TrainingRun["losses"],
+const runOf = (row: SqlRow): TrainingRun => ({
+  ...parseColumns<TrainingRun>(row, "inputs", "losses", "recipe"),
+  fresh: row.fresh === 1,
 });
 
 /** The runs of a config, newest first. */
 export const trainingRuns = (store: Pick<Store, "read">, configKey: string, limit = 50): TrainingRun[] =>
   store
-    .read<Stored>(
+    .read(
       "SELECT * FROM training_runs WHERE config_key = ? ORDER BY iteration DESC, attempt DESC LIMIT ?",
       configKey,
       limit,
@@ -125,7 +100,7 @@ export const trainingRuns = (store: Pick<Store, "read">, configKey: string, limi
 /** Runs whose model the registry does not know yet, oldest first. */
 export const unregisteredRuns = (store: Pick<Store, "read">, configKey: string, limit = 50): TrainingRun[] =>
   store
-    .read<Stored>(
+    .read(
       // Models come in the order of iterations: only the newest need a look.
       `SELECT r.* FROM training_runs r WHERE r.config_key = ?
          AND r.iteration >= coalesce((SELECT max(iteration) FROM model_registry WHERE config_key = ?), 0)
@@ -153,7 +128,7 @@ export const runThatMade = (
   sha256: string,
 ): TrainingRun | undefined =>
   store
-    .read<Stored>(
+    .read(
       `SELECT * FROM training_runs WHERE config_key = ?1 AND iteration = ?2 AND (model = ?3 OR checkpoint = ?3)
        ORDER BY attempt DESC LIMIT 1`,
       configKey,

@@ -6,22 +6,26 @@
  * `selfplay_orchestrator` follows the jobs, enters their games into the books, and says that a batch is done only when all
  * its games are proven. A part that was rejected is played again under the same seeds by somebody else.
  */
-export { type AllocationPolicy, allocationDefaults, type Reason } from "./allocation.ts";
-export { type AllocationRow, allocations } from "./allocations.ts";
-export { type Goal, goals } from "./goals.ts";
+export { byPart, cutIntoJobs } from "./cut-into-jobs.ts";
+export { excluding } from "./orders.ts";
+export { entriesOf, filesOf } from "./segments.ts";
 export {
-  type QueuePopulatorPorts,
-  type QueuePopulatorSettings,
-  queuePopulator,
-  queuePopulatorDefaults,
-} from "./queue-populator.daemon.ts";
-export { filesOf } from "./segments.ts";
-export { type SelfplayOrchestratorPorts, selfplayOrchestrator } from "./selfplay-orchestrator.daemon.ts";
-export { type Rejection, type Rejections, rejections, type SelfplayOrder, selfplayOrders } from "./selfplay-order.ts";
-export {
-  type SelfplaySchedulerPorts,
-  type SelfplaySchedulerSettings,
-  selfplayScheduler,
-  selfplaySchedulerDefaults,
-} from "./selfplay-scheduler.daemon.ts";
-export type { RatedChampion, StrengthOf } from "./strength.port.ts";
+  goals,
+  QUALITY_BANDS,
+  type Quality,
+  type QualityBand,
+  qualities,
+  type Rejection,
+  rejections,
+  rejectionsOf,
+  type SelfplayOrder,
+  type Suspect,
+  type Suspects,
+  selfplayOrders,
+  suspects,
+  suspectsIn,
+} from "./tables.ts";
+export { queuePopulator } from "./units/queue-populator/queue-populator.unit.ts";
+export { selfplayOrchestrator } from "./units/selfplay-orchestrator/selfplay-orchestrator.unit.ts";
+export { qualityFactor } from "./units/selfplay-scheduler/decide.ts";
+export { selfplayScheduler } from "./units/selfplay-scheduler/selfplay-scheduler.unit.ts";

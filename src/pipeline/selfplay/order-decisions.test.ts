@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { costOf, openJobsAllowed } from "./filling.ts";
-import { byPart, MOST_PARTS, partsOf } from "./parts.ts";
-import { excluding } from "./selfplay-order.ts";
+import { byPart, cutIntoJobs } from "./cut-into-jobs.ts";
+import { MAX_PARTS } from "./limits.ts";
+import { costOf, excluding, openJobsAllowed } from "./orders.ts";
 
 describe("the games of an iteration", () => {
   test("are cut into jobs without gap or overlap, never into too many", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 5_000 }), (games, perJob) => {
-        const parts = partsOf(games, perJob);
-        expect(parts.length).toBeLessThanOrEqual(MOST_PARTS);
+        const parts = cutIntoJobs(games, perJob);
+        expect(parts.length).toBeLessThanOrEqual(MAX_PARTS);
         let next = 0;
         for (const [n, part] of parts.entries()) {
           expect(part).toMatchObject({ part: `p${n}`, first_game: next });
@@ -23,7 +23,7 @@ describe("the games of an iteration", () => {
   });
 
   test("keep the wanted size of a job where that is few enough jobs", () => {
-    expect(partsOf(45, 20).map(({ games }) => games)).toEqual([20, 20, 5]);
+    expect(cutIntoJobs(45, 20).map(({ games }) => games)).toEqual([20, 20, 5]);
   });
 });
 
@@ -64,7 +64,7 @@ describe("nodes that may not do something", () => {
     ],
     [["a", "b"], [["a", "b"]], []],
     [["a"], [["a"], []], []],
-    [[], [["a"]], []],
+    [[], [["a"], []], ["a"]],
   ] as const)("of %o by the wishes %o are %o", (nodes, wishes, excluded) => {
     expect(excluding(nodes, ...wishes)).toEqual(excluded);
   });

@@ -1,9 +1,7 @@
 import { assert } from "../../kernel/index.ts";
+import type { ArtifactEntryInput } from "../../sync/index.ts";
 import type { JobView } from "../../work/index.ts";
-import type { ArtifactEntry } from "../artifacts.port.ts";
-import type { ConfigPlan } from "../config-plan.ts";
-import type { StageFailure } from "../iteration.ts";
-import type { ArtifactRef, Segment } from "../stage-work.ts";
+import type { ArtifactRef, ConfigKey, Segment, StageFailure } from "../stage/index.ts";
 
 const lacking = (code: string, { work_id }: JobView, what: string): StageFailure => ({
   code,
@@ -42,16 +40,14 @@ export function segmentOf(part: string, job: JobView): Segment | StageFailure {
   };
 }
 
-export const isFailure = (found: Segment | StageFailure): found is StageFailure => "code" in found;
-
 export const filesOf = ({ games_file, samples_file }: Segment): ArtifactRef[] =>
   games_file === null ? [samples_file] : [games_file, samples_file];
 
 /** A segment's files for the books; its games are counted with one of them. */
 export const entriesOf = (
   segment: Segment,
-  { configKey, iteration, model }: { configKey: ConfigPlan["config_key"]; iteration: number; model: string },
-): ArtifactEntry[] =>
+  { configKey, iteration, model }: { configKey: ConfigKey; iteration: number; model: string },
+): ArtifactEntryInput[] =>
   filesOf(segment).map((file, n) => ({
     ...file,
     games: n === 0 ? segment.games : 0,

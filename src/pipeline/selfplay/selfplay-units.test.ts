@@ -7,14 +7,10 @@ import {
   loopWorld,
 } from "../../../test/unit/pipeline/loop-world.ts";
 import { defineTable } from "../../router/index.ts";
-import { jobScheduler } from "../../work/index.ts";
-import { suspects } from "../data/suspects.ts";
-import { waitsOfData } from "../data/waits.ts";
-import { seedFor } from "../seeds.ts";
-import { selfplayWork } from "../stage-work.ts";
-import { allocations } from "./allocations.ts";
-import { goals } from "./goals.ts";
-import { rejections, selfplayOrders } from "./selfplay-order.ts";
+import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.ts";
+import { seedFor, selfplayWork } from "../stage/index.ts";
+import { waitsOf } from "../waits.ts";
+import { allocations, goals, rejections, selfplayOrders, suspects } from "./tables.ts";
 
 const worlds: LoopWorld[] = [];
 afterEach(async () => {
@@ -87,7 +83,7 @@ describe("queue_populator", () => {
       const w = world();
       await w.plan({ games_per_iteration: 200, games_per_job: 10 });
       await press(w, level);
-      await w.runtime([w.units.populator({ mostOpen: 12 }), w.units.orchestrator()]);
+      await w.runtime([w.units.populator({ maxSelfplayJobs: 12 }), w.units.orchestrator()]);
       await w.turn("selfplay");
       await w.pass(5_000);
       expect(w.jobs("selfplay")).toHaveLength(jobs);
@@ -124,11 +120,11 @@ describe("queue_populator", () => {
     await w.plan({ target_elo: 1_000 });
     await w.runtime([w.units.populator(), w.units.orchestrator()]);
     const at = w.clock.now();
-    w.strength.history = [{ model_id: "m0", at, elo: 800, low: 760, high: 840 }];
+    await w.rated({ model_id: "m0", at, elo: 800, low: 760, high: 840 });
     await w.turn("selfplay");
     await w.pass(3_000);
     expect(w.said("SELFPLAY_TARGET_UPDATED")[0]?.payload).toMatchObject({ target_games: 40, elo_gap: 200 });
-    w.strength.history.push({ model_id: "m1", at: at + 86_400_000, elo: 1_100, low: 1_050, high: 1_150 });
+    await w.rated({ model_id: "m1", at: at + 86_400_000, elo: 1_100, low: 1_050, high: 1_150 });
     await w.pass(3_000);
     expect(w.said("SELFPLAY_TARGET_UPDATED")[1]?.payload).toMatchObject({ target_games: 0, previous_target_games: 40 });
     expect(w.said("ELO_VELOCITY_CHANGED").map(({ payload }) => payload)).toMatchObject([
@@ -222,8 +218,7 @@ describe("queue_populator", () => {
     await w.turn("selfplay", { iteration: 5 });
     await w.pass(2_000);
     expect(w.jobs("selfplay").map(({ work_id }) => w.queue.placement(work_id)?.excluded)).toEqual(Array(4).fill(["a"]));
-    const read = { get: (table: { table: string }, key: string) => w.row(table, key) } as never;
-    expect(waitsOfData(read, KEY)).toMatchObject([
+    expect(waitsOf((table) => w.row(table))).toMatchObject([
       { unit: "quality_monitor_daemon", for: "producer a", required: "iteration 6" },
     ]);
   });
@@ -282,7 +277,7 @@ describe("selfplay_orchestrator", () => {
       },
     });
     await w.plan();
-    const runtime = await w.runtime([w.units.populator({ mostOpen: 2 }), w.units.orchestrator()]);
+    const runtime = await w.runtime([w.units.populator({ maxSelfplayJobs: 2 }), w.units.orchestrator()]);
     await w.turn("selfplay");
     await w.pass(3_000);
     const hung = await w.queue.claim({

@@ -8,24 +8,6 @@
  * - a run counts only with a model, steps, and losses that are finite and not zero;
  * - what a run is given follows from the plan, the iteration and files by their hash, so a run tried again is the same run.
  */
-export { GATES, type GateFacts, type GateName, type GatePolicy, gatePolicyDefaults, judgeGates } from "./gates.ts";
-export {
-  type StoredGates,
-  type TrainingLock,
-  trainingGates,
-  trainingLocks,
-} from "./gates-table.ts";
-export { type LossAnomaly, type LossTrend, lossAnomaly, lossTrend } from "./loss-watch.ts";
-export {
-  type TrainingCoordinatorPorts,
-  type TrainingCoordinatorSettings,
-  trainingCoordinator,
-  trainingCoordinatorDefaults,
-} from "./training-coordinator.daemon.ts";
-export { type Rollback, rollbacks, type TrainingLine, trainingLines } from "./training-line.ts";
-export {
-  type TrainingTriggerPorts,
-  type TrainingTriggerSettings,
-  trainingTrigger,
-  trainingTriggerDefaults,
-} from "./training-trigger.daemon.ts";
+export { EVALUATION_SCOPE, evaluationPressures, rollbacks, trainingGates } from "./tables.ts";
+export { trainingCoordinator } from "./units/training-coordinator/training-coordinator.unit.ts";
+export { trainingTrigger } from "./units/training-trigger/training-trigger.unit.ts";

@@ -7,13 +7,12 @@ import {
   train,
   type WorldOptions,
 } from "../../../test/unit/pipeline/learning-world.ts";
-import type { ArtifactEntry } from "../artifacts.port.ts";
-import { loopSnapshot } from "../loop-snapshot.ts";
+import type { ArtifactCatalog, ArtifactEntryInput } from "../../sync/index.ts";
 import { trainingRuns } from "../models/training-runs.ts";
-import { seedFor } from "../seeds.ts";
-import { trainingWork } from "../stage-work.ts";
-import { qualityScores, trainingGates, trainingLocks } from "./gates-table.ts";
-import { rollbacks, trainingLines } from "./training-line.ts";
+import { type Quality, qualities } from "../selfplay/index.ts";
+import { seedFor, trainingWork } from "../stage/index.ts";
+import { loopSnapshot } from "../views.ts";
+import { rollbacks, trainingGates, trainingLines, trainingLocks } from "./tables.ts";
 
 const ONLY = ["training_trigger", "training_coordinator", "auto_promotion"];
 const worlds: LearningWorld[] = [];
@@ -26,7 +25,7 @@ const open = async (options: WorldOptions = {}): Promise<LearningWorld> => {
   return world;
 };
 const scored = (w: LearningWorld, score: number, band = "poor") =>
-  w.driven(w.change((rows) => rows.put(qualityScores, w.configKey, { score, band, at: w.clock.now() })));
+  w.driven(w.change((rows) => rows.put(qualities, w.configKey, { score, band, at: w.clock.now() } as Quality)));
 
 describe("training_trigger", () => {
   test("stores what each gate saw, and asks for the run", async () => {
@@ -89,7 +88,7 @@ describe("training_trigger", () => {
   test("unchecked games wait, unless that is allowed", async () => {
     const plan = { kinds: ["selfplay", "validation", "training", "evaluation"] as const };
     for (const allowPendingGate of [false, true]) {
-      const w = await open({ plan: { kinds: [...plan.kinds] }, allowPendingGate });
+      const w = await open({ plan: { kinds: [...plan.kinds] }, settings: { allowPendingGate } });
       await w.first();
       await scored(w, 0.9, "excellent");
       await w.exported(1, 1_000, { unchecked_segments: 2 });
@@ -199,7 +198,7 @@ describe("training_coordinator", () => {
   });
 
   test("waits for a slot when others train, says so once, and takes it when it is free", async () => {
-    const w = await open({ training: { mostRuns: 1 } });
+    const w = await open({ settings: { maxTrainingRuns: 1 } });
     const other = { holder: "other_2p:1:training:1", fence: 4, acquired_at: 0, expires_at: w.clock.now() + 10_000 };
     await w.driven(w.change((rows) => rows.put(trainingLocks, "other_2p", other)));
     await w.turn("training", 0);
@@ -207,7 +206,7 @@ describe("training_coordinator", () => {
     expect(w.row(trainingWork)).toMatchObject({
       state: "running",
       jobs: {},
-      waits: [{ for: "a training slot", actual: 1 }],
+      waits: [{ for: "training_slot", actual: 1 }],
     });
     expect(w.said("TRAINING_SLOT_UNAVAILABLE")).toMatchObject([
       { payload: { waits_for: "cluster_slot", running_runs: 1 } },
@@ -298,16 +297,17 @@ describe("training_coordinator", () => {
   });
 
   test("writes new models down in the catalog with what they came from", async () => {
-    const recorded: ArtifactEntry[] = [];
+    const recorded: ArtifactEntryInput[] = [];
     const accepted: string[] = [];
-    const artifacts = {
+    const catalog = {
+      get: () => undefined,
       join: () => ({
-        record: (entries: readonly ArtifactEntry[]) => void recorded.push(...entries),
+        record: (entries: readonly ArtifactEntryInput[]) => void recorded.push(...entries),
         accept: (sha256s: readonly string[]) => void accepted.push(...sha256s),
         pin: () => undefined,
       }),
-    };
-    const w = await open({ artifacts });
+    } as unknown as ArtifactCatalog;
+    const w = await open({ catalog });
     await w.first();
     await w.trained(1, 0);
     const { model, checkpoint } = w.row(trainingWork)!.own;

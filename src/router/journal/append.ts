@@ -39,7 +39,8 @@ export const EVENT_COLUMNS = [
   "content_hash",
   "views",
 ] as const satisfies readonly (keyof EventRecord)[];
-const ID_AT = EVENT_COLUMNS.indexOf("event_id");
+export const ID_AT = EVENT_COLUMNS.indexOf("event_id");
+export const PAYLOAD_AT = EVENT_COLUMNS.indexOf("payload");
 const TIMESTAMP_AT = EVENT_COLUMNS.indexOf("timestamp");
 
 /** An event as bare values: on the way to the writer's thread the names of its columns would cost as much as they do. */

@@ -1,4 +1,4 @@
-import { defineOperation, type SqlValue, type Store, type Transaction } from "../store.port.ts";
+import { conditions, defineOperation, type Store, type Transaction } from "../store.port.ts";
 
 export type DeadLetterStatus = "pending" | "retrying" | "recovered" | "discarded";
 
@@ -34,30 +34,16 @@ export interface DeadLetterFilter {
   readonly before?: number;
 }
 
-const columns: Readonly<Record<Exclude<keyof DeadLetterFilter, "before">, string>> = {
-  id: "id",
-  eventId: "event_id",
-  consumer: "consumer",
-  eventType: "event_type",
-  fingerprint: "fingerprint",
-  status: "status",
-};
-
-function where(filter: DeadLetterFilter): { sql: string; params: SqlValue[] } {
-  const parts = ["1 = 1"];
-  const params: SqlValue[] = [];
-  for (const [key, column] of Object.entries(columns)) {
-    const value = filter[key as keyof typeof columns];
-    if (value === undefined) continue;
-    parts.push(`${column} = ?`);
-    params.push(value);
-  }
-  if (filter.before !== undefined) {
-    parts.push("last_failed_at < ?");
-    params.push(filter.before);
-  }
-  return { sql: parts.join(" AND "), params };
-}
+const where = (filter: DeadLetterFilter) =>
+  conditions({
+    "id = ?": filter.id,
+    "event_id = ?": filter.eventId,
+    "consumer = ?": filter.consumer,
+    "event_type = ?": filter.eventType,
+    "fingerprint = ?": filter.fingerprint,
+    "status = ?": filter.status,
+    "last_failed_at < ?": filter.before,
+  });
 
 export const listDeadLetters = (
   reader: Pick<Store, "read"> | { read: Transaction["all"] },
@@ -109,13 +95,13 @@ export const countDeadLetters = (store: Pick<Store, "read">): Record<DeadLetterS
 
 export interface DeadLetterActionArgs {
   readonly filter: DeadLetterFilter;
-  readonly most: number;
+  readonly max: number;
   readonly actor: string;
   readonly at: number;
 }
 
-const select = (tx: Transaction, { filter, most }: DeadLetterActionArgs): DeadLetter[] =>
-  listDeadLetters({ read: tx.all }, { ...filter, status: "pending" }, most);
+const select = (tx: Transaction, { filter, max }: DeadLetterActionArgs): DeadLetter[] =>
+  listDeadLetters({ read: tx.all }, { ...filter, status: "pending" }, max);
 
 const record = (tx: Transaction, action: string, args: DeadLetterActionArgs, affected: number): void => {
   tx.run(
@@ -123,7 +109,7 @@ const record = (tx: Transaction, action: string, args: DeadLetterActionArgs, aff
     args.at,
     args.actor,
     action,
-    JSON.stringify({ ...args.filter, most: args.most }),
+    JSON.stringify({ ...args.filter, most: args.max }),
     affected,
   );
 };

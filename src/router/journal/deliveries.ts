@@ -25,9 +25,8 @@ const moveMark = (tx: Transaction, { consumer, lowWater, sweepDone }: Mark): voi
 export interface Acked {
   readonly seq: number;
   readonly lane: string;
-  /** Whether `deliveries` holds a row for it that must go (parked, retrying). */
+  /** Whether `deliveries` holds a row for it that must go (parked, retrying), perhaps of a letter that was sent back. */
   readonly hasRow: boolean;
-  readonly deadLetter: boolean;
 }
 
 export interface AckArgs {
@@ -39,7 +38,7 @@ export interface AckArgs {
 /** Done: the handler succeeded. Above the mark that needs a row, at or under it none. */
 export const ackDeliveries = defineOperation<AckArgs, void>("journal.ack", (tx, { mark, done, at }) => {
   moveMark(tx, mark);
-  for (const { seq, lane, hasRow, deadLetter } of done) {
+  for (const { seq, lane, hasRow } of done) {
     if (seq > mark.lowWater)
       tx.run(
         `INSERT INTO deliveries (consumer, seq, state, lane) VALUES (?, ?, 'done', ?)
@@ -49,7 +48,7 @@ export const ackDeliveries = defineOperation<AckArgs, void>("journal.ack", (tx, 
         lane,
       );
     else if (hasRow) tx.run("DELETE FROM deliveries WHERE consumer = ? AND seq = ?", mark.consumer, seq);
-    if (deadLetter)
+    if (hasRow)
       tx.run(
         `UPDATE dead_letters SET status = 'recovered', resolved_at = ?, resolved_by = 'retry'
          WHERE consumer = ? AND seq = ? AND status = 'retrying'`,

@@ -1,4 +1,5 @@
-import type { SqlValue, Store } from "../store.port.ts";
+import { PAGE_BYTES } from "../limits.ts";
+import { conditions, type Store } from "../store.port.ts";
 import type { StoredEvent } from "./append.ts";
 
 type Reader = Pick<Store, "read">;
@@ -6,8 +7,29 @@ type Reader = Pick<Store, "read">;
 export const headSeq = (store: Reader): number =>
   store.read<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")[0]!.seq;
 
-export const eventsAfter = (store: Reader, seq: number, limit: number): StoredEvent[] =>
-  store.read<StoredEvent>("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", seq, limit);
+/** How many of these, from the first on, have so many bytes together; at least one. */
+function fitting(rows: readonly { readonly bytes: number }[], maxBytes: number): number {
+  let bytes = 0;
+  const over = rows.findIndex((row) => {
+    bytes += row.bytes;
+    return bytes > maxBytes;
+  });
+  return over === -1 ? rows.length : Math.max(1, over);
+}
+
+/** What follows in the journal, at most so many and so many bytes of payload; at least one if there is one. */
+export function eventsAfter(store: Reader, seq: number, limit: number, maxBytes = PAGE_BYTES): StoredEvent[] {
+  const sizes = store.read<{ bytes: number }>(
+    "SELECT octet_length(payload) AS bytes FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+    seq,
+    limit,
+  );
+  return store.read<StoredEvent>(
+    "SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+    seq,
+    fitting(sizes, maxBytes),
+  );
+}
 
 export const eventById = (store: Reader, eventId: string): StoredEvent | undefined =>
   store.read<StoredEvent>("SELECT * FROM events WHERE event_id = ?", eventId)[0];
@@ -28,68 +50,49 @@ export interface HistoryFilter {
 
 /** The newest events that fit, oldest first. */
 export function journalHistory(store: Reader, filter: HistoryFilter): StoredEvent[] {
-  const parts: string[] = [];
-  const params: SqlValue[] = [];
-  const add = (condition: string, value: SqlValue | undefined) => {
-    if (value === undefined) return;
-    parts.push(condition);
-    params.push(value);
-  };
-  add("event_type = ?", filter.eventType);
-  add("origin = ?", filter.origin);
-  add("source = ?", filter.source);
-  add("order_key = ?", filter.orderKey);
-  add("timestamp >= ?", filter.since);
-  add("timestamp < ?", filter.until);
-  const condition = parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`;
+  const { sql, params } = conditions({
+    "event_type = ?": filter.eventType,
+    "origin = ?": filter.origin,
+    "source = ?": filter.source,
+    "order_key = ?": filter.orderKey,
+    "timestamp >= ?": filter.since,
+    "timestamp < ?": filter.until,
+  });
   const limit = Math.min(filter.limit ?? 100, 10_000);
   return store
-    .read<StoredEvent>(`SELECT * FROM events ${condition} ORDER BY seq DESC LIMIT ?`, ...params, limit)
+    .read<StoredEvent>(`SELECT * FROM events WHERE ${sql} ORDER BY seq DESC LIMIT ?`, ...params, limit)
     .reverse();
 }
 
 export interface DueDelivery extends StoredEvent {
   readonly attempts: number;
   readonly next_at: number;
-  readonly lane: string;
 }
 
-/** What waits in a lane, first come first served. */
-export const laneDeliveries = (store: Reader, consumer: string, lane: string, limit: number): DueDelivery[] =>
-  store.read<DueDelivery>(
-    `SELECT e.*, d.attempts, d.next_at, d.lane FROM deliveries d JOIN events e USING (seq)
-     WHERE d.consumer = ? AND d.lane = ? AND d.state IN ('parked', 'retrying') ORDER BY d.seq LIMIT ?`,
-    consumer,
-    lane,
-    limit,
-  );
-
-/** What waits in a lane without order and is due by now. */
-export const dueDeliveries = (
+/** What waits in a lane, first come first served; of a lane without order, what is due by then. */
+export function laneDeliveries(
   store: Reader,
   consumer: string,
   lane: string,
-  now: number,
   limit: number,
-): DueDelivery[] =>
-  store.read<DueDelivery>(
-    `SELECT e.*, d.attempts, d.next_at, d.lane FROM deliveries d JOIN events e USING (seq)
-     WHERE d.consumer = ? AND d.lane = ? AND d.state IN ('parked', 'retrying') AND d.next_at <= ? ORDER BY d.seq LIMIT ?`,
-    consumer,
-    lane,
-    now,
-    limit,
-  );
-
-export interface LaneSummary {
-  readonly lane: string;
-  readonly waiting: number;
-  readonly next_at: number;
+  dueBy = Number.MAX_SAFE_INTEGER,
+): DueDelivery[] {
+  const read = <T>(columns: string, max: number): T[] =>
+    store.read<T>(
+      `SELECT ${columns} FROM deliveries d JOIN events e USING (seq)
+       WHERE d.consumer = ? AND d.lane = ? AND d.state IN ('parked', 'retrying') AND d.next_at <= ? ORDER BY d.seq LIMIT ?`,
+      consumer,
+      lane,
+      dueBy,
+      max,
+    );
+  const sizes = read<{ bytes: number }>("octet_length(e.payload) AS bytes", limit);
+  return read<DueDelivery>("e.*, d.attempts, d.next_at", fitting(sizes, PAGE_BYTES));
 }
 
-export const waitingLanes = (store: Reader, consumer: string): LaneSummary[] =>
-  store.read<LaneSummary>(
-    `SELECT lane, count(*) AS waiting, min(next_at) AS next_at FROM deliveries
+export const waitingLanes = (store: Reader, consumer: string) =>
+  store.read<{ lane: string; next_at: number }>(
+    `SELECT lane, min(next_at) AS next_at FROM deliveries
      WHERE consumer = ? AND state IN ('parked', 'retrying') GROUP BY lane`,
     consumer,
   );

@@ -4,7 +4,7 @@ export interface RetentionPolicy {
   /** Events older than this may go, in Unix seconds. */
   readonly olderThan: number;
   /** And the oldest ones while the journal is larger than this. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** How many rows one commit may delete, so that publishers never wait long. */
   readonly chunk: number;
 }
@@ -66,7 +66,7 @@ export async function enforceRetention(
 ): Promise<{ deleted: number; bytes: number }> {
   let total = 0;
   for (;;) {
-    const tooLarge = journalBytes(store) > policy.mostBytes;
+    const tooLarge = journalBytes(store) > policy.maxBytes;
     const [{ deleted }] = await store.commit([
       trimJournal({ olderThan: policy.olderThan, tooLarge, chunk: policy.chunk }),
     ]);

@@ -8,8 +8,9 @@ import {
   type Weather,
 } from "../../../test/support/outbox.ts";
 import { breathe, driver } from "../../../test/support/virtual-time.ts";
-import { OperatingError, seededRandom, silentLog, virtualClock } from "../../kernel/index.ts";
-import { createForwarder, type Forwarder, type ForwardPort, type Outbox } from "./index.ts";
+import { defined, OperatingError, seededRandom, silentLog, virtualClock } from "../../kernel/index.ts";
+import { createForwarder, type Forwarder, type ForwardPort } from "./forwarder.ts";
+import type { Outbox } from "./outbox.ts";
 
 const say = (outbox: Outbox, n: number) =>
   outbox.publish(
@@ -24,16 +25,16 @@ function world(weather?: (request: number) => Weather, more: { port?: (port: For
   const there = coordinatorFor(weather);
   onTestFinished(() => there.end());
   const live: Forwarder[] = [];
-  const forward = (outbox: Outbox, mostEvents = 5) => {
+  const forward = (outbox: Outbox, maxEvents = 5) => {
     const port = more.port?.(there.port) ?? there.port;
-    const forwarder = createForwarder({ outbox, port, clock, random: seededRandom(7), log: silentLog(), mostEvents });
+    const forwarder = createForwarder({ outbox, port, clock, random: seededRandom(7), log: silentLog(), maxEvents });
     live.push(forwarder);
     return forwarder;
   };
   onTestFinished(async () => {
     for (const each of live) await each.stop();
   });
-  const open = (carry?: OutboxFileOptions["carry"]) => file.open({ clock, ...(carry === undefined ? {} : { carry }) });
+  const open = (carry?: OutboxFileOptions["carry"]) => file.open({ clock, ...defined({ carry }) });
   return { clock, there, forward, drive: driver(clock), open };
 }
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
@@ -167,7 +168,7 @@ test("one that is refused is set aside and holds up nobody", async () => {
 });
 
 test("of a request that is refused as a whole only the bad event is set aside", async () => {
-  const whole = new OperatingError("PAYLOAD_TOO_LARGE", "too large");
+  const whole = OperatingError.denied("PAYLOAD_TOO_LARGE", "too large", { status: 413 });
   const { there, forward, drive, open } = world(undefined, {
     port: (port) => ({
       async send(events, signal) {

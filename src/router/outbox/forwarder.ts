@@ -1,5 +1,5 @@
 /** Sends what is in an outbox to the coordinator: in order, in batches, one request at a time, until it has answered. */
-import { backoffMs, type Clock, type Log, messageOf, type Random, sleep } from "../../kernel/index.ts";
+import { backoffMs, type Clock, type Log, messageOf, PEER_BACKOFF, type Random, sleep } from "../../kernel/index.ts";
 import { type AnyEvent, whyUnreadable } from "../event.ts";
 import type { Forwarded, Outbox } from "./outbox.ts";
 
@@ -21,8 +21,8 @@ export interface ForwarderOptions {
   readonly log: Log;
   /** How often it looks for what other processes of the node have kept. */
   readonly lookEveryMs?: number;
-  readonly mostEvents?: number;
-  readonly mostBytes?: number;
+  readonly maxEvents?: number;
+  readonly maxBytes?: number;
 }
 
 export interface ForwarderStatus {
@@ -39,17 +39,16 @@ export interface Forwarder {
   stop(): Promise<void>;
 }
 
-const AGAIN = { firstMs: 200, mostMs: 15_000, jitter: 0.5 };
 const LOOK_EVERY_MS = 1_000;
-const MOST_EVENTS = 200;
-const MOST_BYTES = 1_000_000;
+const MAX_EVENTS = 200;
+const MAX_BYTES = 1_000_000;
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { outbox, port, clock, random, log, lookEveryMs = LOOK_EVERY_MS, mostBytes = MOST_BYTES } = options;
+  const { outbox, port, clock, random, log, lookEveryMs = LOOK_EVERY_MS, maxBytes = MAX_BYTES } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   /** Cut down to one when a whole request was refused, so that only the bad one is set aside. */
-  let most = options.mostEvents ?? MOST_EVENTS;
+  let max = options.maxEvents ?? MAX_EVENTS;
   let failures = 0;
   let lastError: string | null = null;
   let wake: (() => void) | undefined;
@@ -73,7 +72,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   /** Sends one batch; false if there was none. */
   const round = async (): Promise<boolean> => {
-    const batch = outbox.next(most, mostBytes);
+    const batch = outbox.next(max, maxBytes);
     const unreadable = batch.flatMap(({ seq, event }) => {
       const reason = whyUnreadable(event);
       const outcome = { durability: "refused", code: "EVENT_UNREADABLE", reason: reason ?? "" } as const;
@@ -89,14 +88,14 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     let verdicts: readonly ForwardVerdict[];
     try {
       verdicts = await port.send(events, signal);
-      most = options.mostEvents ?? MOST_EVENTS;
+      max = options.maxEvents ?? MAX_EVENTS;
     } catch (thrown) {
       // Nobody waits for what is passing: it goes with the try that was for it.
       outbox.settlePassing(passing, false);
       if (batch.length === 0 || signal.aborted) throw thrown;
       const verdict = asVerdict(thrown, events.length);
       if (verdict === undefined && port.isRefusal(thrown) !== undefined) {
-        most = 1;
+        max = 1;
         return true;
       }
       if (verdict === undefined) throw thrown;
@@ -135,7 +134,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
         lastError = messageOf(thrown);
         if (failures === 3)
           log.warn("events are not forwarded; they stay in the outbox", { error: lastError, ...outbox.status() });
-        await sleep(clock, backoffMs(AGAIN, failures, random), signal).catch(() => undefined);
+        await sleep(clock, backoffMs(PEER_BACKOFF, failures, random), signal).catch(() => undefined);
       }
     }
   };

@@ -17,22 +17,9 @@
  *
  * Several processes may write one file; one of them, the worker, sends.
  */
-export {
-  createForwarder,
-  type Forwarder,
-  type ForwarderOptions,
-  type ForwarderStatus,
-  type ForwardPort,
-  type ForwardVerdict,
-} from "./forwarder.ts";
-export {
-  createOutbox,
-  type Forwarded,
-  type Kept,
-  type Outbox,
-  type OutboxBounds,
-  type OutboxOptions,
-  outboxBounds,
-} from "./outbox.ts";
-export { type OutboxStatus, outboxModule, type RefusedEvent } from "./outbox-module.ts";
-export { whyNodeMayNot } from "./speech.ts";
+
+export type { OutboxBounds } from "../settings.ts";
+export { createForwarder, type ForwardPort, type ForwardVerdict } from "./forwarder.ts";
+export { whyNodeMayNot } from "./node-rights.ts";
+export { createOutbox, type Outbox } from "./outbox.ts";
+export { outboxModule } from "./tables.ts";

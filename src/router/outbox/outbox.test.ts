@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { NODE, outboxFile } from "../../../test/support/outbox.ts";
-import { canonicalJson, type Json } from "../../kernel/index.ts";
+import { canonicalJson, defined, type Json } from "../../kernel/index.ts";
 import { defineTable } from "../index.ts";
 import type { Outbox } from "./index.ts";
 
@@ -10,7 +10,7 @@ const say = (outbox: Outbox, n: number, eventId?: string) =>
   outbox.publish(
     "DISK_CLEANUP_TRIGGERED",
     { node_id: NODE, bytes_freed: n, artifacts: 0, reason: "test" },
-    { source: "test", ...(eventId === undefined ? {} : { eventId }) },
+    { source: "test", ...defined({ eventId }) },
   );
 const numbers = (outbox: Outbox) => outbox.next(1_000, 1e9).map(({ event }) => event.payload.bytes_freed);
 /** The one query that proves that nothing vanished. */
@@ -132,7 +132,7 @@ describe("keeping", () => {
 
 describe("the bound", () => {
   test("refuses the newest in events, keeps all that was promised, and takes more when there is room", async () => {
-    const outbox = file().open({ bounds: { mostEvents: 2, mostBytes: 1e9 } });
+    const outbox = file().open({ bounds: { maxEvents: 2, maxBytes: 1e9 } });
     await say(outbox, 1);
     await say(outbox, 2, "two");
     await expect(say(outbox, 3)).rejects.toMatchObject({ code: "OUTBOX_FULL", retryable: true });
@@ -148,7 +148,7 @@ describe("the bound", () => {
   });
 
   test("counts bytes as well, and gives them back", async () => {
-    const outbox = file().open({ bounds: { mostEvents: 1_000, mostBytes: 5_000 } });
+    const outbox = file().open({ bounds: { maxEvents: 1_000, maxBytes: 5_000 } });
     const big = (n: number) =>
       outbox.publish("ERROR", { component: `c${n}`, error: "x".repeat(1_000), severity: "error" });
     await big(1);
@@ -193,7 +193,7 @@ describe("work of a unit", () => {
   });
 
   test("that finds no room for its words changes nothing", async () => {
-    const outbox = file().open({ bounds: { mostEvents: 1, mostBytes: 1e9 } });
+    const outbox = file().open({ bounds: { maxEvents: 1, maxBytes: 1e9 } });
     await say(outbox, 1);
     const work = outbox.transact({ source: "unit@n" }, ({ rows, emit }) => {
       rows.put(levels, "disk", "high");

@@ -1,11 +1,12 @@
 import type { Catalog } from "../../events/index.ts";
 import { type Clock, createIds, isOperatingError, type Log, OperatingError, type Random } from "../../kernel/index.ts";
-import { runAfterCommit } from "../after-commit.ts";
-import { type AnyEvent, fromStored, toRecord } from "../event.ts";
-import { type Prepared, type PublishOptions, prepare, type Validation } from "../prepare.ts";
-import type { HandlerContext } from "../runner.ts";
+import { isDurable } from "../append-all.ts";
+import { type AnyEvent, fromStored, valuesOf } from "../event.ts";
+import { type PrepareContext, type Prepared, type PublishOptions, prepare, type Validation } from "../prepare.ts";
+import { type OutboxBounds, outboxBounds } from "../settings.ts";
 import type { Store } from "../store.port.ts";
-import { createWriteSet } from "../write-set.ts";
+import { beginWork, type WorkBody, type WorkOptions } from "../work.ts";
+import { whyNodeMayNot } from "./node-rights.ts";
 import {
   discardRefused,
   keepEvent,
@@ -17,15 +18,7 @@ import {
   type SettleArgs,
   settleEvents,
   waitingEvents,
-} from "./outbox-module.ts";
-import { whyNodeMayNot } from "./speech.ts";
-
-export interface OutboxBounds {
-  readonly mostEvents: number;
-  readonly mostBytes: number;
-}
-
-export const outboxBounds: OutboxBounds = { mostEvents: 100_000, mostBytes: 256_000_000 };
+} from "./tables.ts";
 
 export interface OutboxOptions {
   readonly store: Store;
@@ -56,18 +49,13 @@ export type Kept = AnyEvent & {
   readonly forwarded: Promise<Forwarded>;
 };
 
-export interface OutboxWork {
-  readonly source: string;
-  readonly signal?: AbortSignal;
-}
-
 /** The events of a node that the coordinator does not have yet. */
 export interface Outbox {
   readonly nodeId: string;
   readonly store: Store;
   publish(eventType: string, payload: unknown, options?: PublishOptions, how?: Validation): Promise<Kept>;
   /** Work whose rows and emissions are one commit here; emissions are checked strictly. */
-  transact(work: OutboxWork, body: (context: HandlerContext) => void | Promise<void>): Promise<void>;
+  transact(asked: Pick<WorkOptions, "source" | "signal">, body: WorkBody): Promise<void>;
   status(): OutboxStatus;
   refused(limit: number): RefusedEvent[];
   /** How many go to the end of the line once more. */
@@ -75,7 +63,7 @@ export interface Outbox {
   /** How many are given up for good. */
   discard(eventId?: string): Promise<number>;
   /** For whoever sends: the oldest that wait, as they are to be sent, with their place. */
-  next(mostEvents: number, mostBytes: number): { readonly seq: number; readonly event: AnyEvent }[];
+  next(maxEvents: number, maxBytes: number): { readonly seq: number; readonly event: AnyEvent }[];
   /** For whoever sends: passing events since the last call. */
   takePassing(): AnyEvent[];
   settle(
@@ -88,13 +76,13 @@ export interface Outbox {
   readonly lost: { readonly passing: number; readonly turnedAway: number };
 }
 
-const MOST_PASSING = 256;
+const MAX_PASSING = 256;
 
 const staysHere = (eventType: string) =>
-  new OperatingError("EVENT_NOT_FORWARDED", `${eventType} never leaves the process in which it is said`);
+  OperatingError.internal("EVENT_NOT_FORWARDED", `${eventType} never leaves the process in which it is said`);
 
 const notSent = (eventType: string) =>
-  new OperatingError(
+  OperatingError.internal(
     "EVENT_NOT_KEPT",
     `${eventType} is a passing event: it is not kept, and nobody here can send it now`,
     {
@@ -102,43 +90,42 @@ const notSent = (eventType: string) =>
     },
   );
 
+/** Checks and completes what somebody on the node publishes, and refuses what is not this node's to emit. */
+function checkedBy({ catalog, clock, random, log, nodeId, passing }: OutboxOptions) {
+  const context: PrepareContext = {
+    catalog,
+    clock,
+    ids: createIds(clock, random),
+    nodeId,
+    strictNames: false,
+    onDeprecated: (kind, what, instead) => log.warn("an old or unknown word in an event", { kind, what, instead }),
+  };
+  return (eventType: string, payload: unknown, given: PublishOptions, how: Validation): Prepared => {
+    const made = prepare(context, eventType, payload, given, how);
+    if (made.event.eventClass === "process") throw staysHere(made.event.eventType);
+    if (made.event.eventClass === "volatile" && passing !== "sent") throw notSent(made.event.eventType);
+    const refusal = whyNodeMayNot(made, (named) => named === nodeId);
+    if (refusal !== undefined) throw refusal;
+    return made;
+  };
+}
+
 export function createOutbox(options: OutboxOptions): Outbox {
   const { store, clock, log, nodeId, bounds = outboxBounds } = options;
-  const ids = createIds(clock, options.random);
   const waiters = new Map<string, ((outcome: Forwarded) => void)[]>();
   const listeners = new Set<() => void>();
   const lost = { passing: 0, turnedAway: 0 };
   let passing: AnyEvent[] = [];
   let full = false;
 
-  const prepared = (eventType: string, payload: unknown, given: PublishOptions, how: Validation): Prepared => {
-    const made = prepare(
-      {
-        catalog: options.catalog,
-        clock,
-        ids,
-        nodeId,
-        strictNames: false,
-        onDeprecated: (kind, what, instead) => log.warn("an old or unknown word in an event", { kind, what, instead }),
-      },
-      eventType,
-      payload,
-      given,
-      how,
-    );
-    if (made.event.eventClass === "process") throw staysHere(made.event.eventType);
-    if (made.event.eventClass === "volatile" && options.passing !== "sent") throw notSent(made.event.eventType);
-    const refusal = whyNodeMayNot(made, (named) => named === nodeId);
-    if (refusal !== undefined) throw refusal;
-    return made;
-  };
+  const prepared = checkedBy(options);
 
   const news = () => {
     for (const listen of listeners) listen();
   };
   const pass = (event: AnyEvent) => {
     passing.push(event);
-    if (passing.length > MOST_PASSING) settlePassing(passing.splice(0, 1), false);
+    if (passing.length > MAX_PASSING) settlePassing(passing.splice(0, 1), false);
   };
   const tell = (eventId: string, outcome: Forwarded) => {
     for (const resolve of waiters.get(eventId) ?? []) resolve(outcome);
@@ -154,7 +141,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     });
 
   const keep = ({ event, payloadText }: Prepared) =>
-    keepEvent({ event: toRecord(event, payloadText), at: clock.now(), ...bounds });
+    keepEvent({ event: valuesOf(event, payloadText), at: clock.now(), ...bounds });
 
   /** The bound is said once when it is reached and once when there is room again; each refusal is an error of its own. */
   const watched = async <T>(count: number, commit: () => Promise<T>): Promise<T> => {
@@ -197,28 +184,18 @@ export function createOutbox(options: OutboxOptions): Outbox {
     lost,
     publish: async (eventType, payload, given = {}, how = "tolerant") =>
       publishPrepared(prepared(eventType, payload, given, how)),
-    async transact({ source, signal = new AbortController().signal }, body) {
-      const rows = createWriteSet(store);
-      const emitted: Prepared[] = [];
-      const after: (() => void)[] = [];
-      await body({
-        rows,
-        attempt: 1,
-        signal,
-        emit(eventType, payload) {
-          const made = prepared(eventType, payload, { source }, "strict");
-          emitted.push(made);
-          return made.event;
-        },
-        afterCommit: (run) => void after.push(run),
-      });
-      signal.throwIfAborted();
-      const keeps = emitted.filter(({ event }) => event.eventClass === "durable").map(keep);
-      const operations = [...rows.operations(), ...keeps];
+    async transact({ source, signal }, body) {
+      const prepareEmission = (eventType: string, payload: unknown) =>
+        prepared(eventType, payload, { source }, "strict");
+      const work = beginWork({ store, source, signal, what: "its work", prepareEmission });
+      await body(work.context);
+      signal?.throwIfAborted();
+      const keeps = work.emitted.filter(isDurable).map(keep);
+      const operations = [...work.rows.operations(), ...keeps];
       if (operations.length > 0) await watched(keeps.length, () => store.commit(operations));
-      for (const { event } of emitted) if (event.eventClass === "volatile") pass(event);
-      runAfterCommit(log, source, after);
-      if (emitted.length > 0) news();
+      for (const made of work.emitted) if (!isDurable(made)) pass(made.event);
+      work.runAfterCommit(log);
+      if (work.emitted.length > 0) news();
     },
     status: () => outboxStatus(store),
     refused: (limit) => refusedEvents(store, limit),
@@ -231,8 +208,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const [count] = await store.commit([discardRefused({ eventId: eventId ?? null })]);
       return count;
     },
-    next: (mostEvents, mostBytes) =>
-      waitingEvents(store, mostEvents, mostBytes).map((stored) => ({
+    next: (maxEvents, maxBytes) =>
+      waitingEvents(store, maxEvents, maxBytes).map((stored) => ({
         seq: stored.seq,
         // Its place here is none in the journal.
         event: { ...fromStored(options.catalog, stored), seq: null },

@@ -1,4 +1,4 @@
-import { isOperatingError, messageOf } from "../../kernel/index.ts";
+import { isOperatingError, messageOf, translateDiskFault } from "../../kernel/index.ts";
 import { printableLines } from "./text.ts";
 
 /** What a command may touch of the outside. Tests give it a recorder; the program gives it the terminal. */
@@ -35,17 +35,10 @@ export const EXIT = {
   failed: 5,
 } as const;
 
-const codeOf = (thrown: unknown): number => {
-  if (!isOperatingError(thrown)) return EXIT.failed;
-  if (thrown.code.endsWith("_NOT_FOUND") || thrown.code.startsWith("UNKNOWN_")) return EXIT.notFound;
-  if (thrown.code.endsWith("_NOT_HERE")) return EXIT.unavailable;
-  if (thrown.code.startsWith("USAGE") || thrown.code.startsWith("INVALID_")) return EXIT.usage;
-  return thrown.retryable ? EXIT.unavailable : EXIT.failed;
-};
-
 /** Tells a person (or, under --json, a program) what went wrong and what to do next; gives the exit code. */
-export function reportFailure(thrown: unknown, io: Pick<CliIo, "err">, json: boolean): number {
-  const exitCode = codeOf(thrown);
+export function reportFailure(failure: unknown, io: Pick<CliIo, "err">, json: boolean): number {
+  // A full disk, or a folder that is not ours, is nobody's bug, whichever file was the first to meet it.
+  const thrown = translateDiskFault(failure);
   const known = isOperatingError(thrown);
   if (json) {
     const error = {
@@ -59,5 +52,5 @@ export function reportFailure(thrown: unknown, io: Pick<CliIo, "err">, json: boo
     if (known && thrown.hint) io.err(`  ${printableLines(thrown.hint)}\n`);
     if (!known && thrown instanceof Error && thrown.stack) io.err(`${printableLines(thrown.stack)}\n`);
   }
-  return exitCode;
+  return known ? thrown.exitCode : EXIT.failed;
 }

@@ -2,7 +2,6 @@
 import type { AuditReport, RuntimeFacts } from "../../daemons/index.ts";
 import type {
   AnyEvent,
-  ConsumerStatus,
   DeadLetter,
   DeadLetterFilter,
   DeadLetterGroup,
@@ -10,7 +9,7 @@ import type {
   HistoryFilter,
   PairState,
 } from "../../router/index.ts";
-import type { PublishedReceipt } from "../client/client.ts";
+import type { PublishedReceipt } from "../http/fields.ts";
 
 export interface DeliveryNote {
   readonly consumer: string;
@@ -37,22 +36,20 @@ export interface DeadLetterSummary {
 /** Judges the declarations of this code, with what was seen of them at run time where that is known. */
 export type Judge = (facts: RuntimeFacts | undefined) => Promise<AuditReport>;
 
-export interface JournalView {
+/** Whoever opens one lets go of it: `using view = await shell.journals.view()`. */
+export interface JournalView extends Disposable {
   /** Whether a running process answers, or its data folder is read. */
   readonly from: "process" | "folder";
-  readonly dataDir: string;
   /** The newest events that fit, oldest first. */
   history(filter: HistoryFilter): Promise<AnyEvent[]>;
   /** Throws EVENT_NOT_FOUND. */
   event(eventId: string): Promise<EventNote>;
   /** All events of the trace that this one belongs to. Throws EVENT_NOT_FOUND. */
   trace(eventId: string): Promise<TraceNote>;
-  deadLetters(filter: DeadLetterFilter, limit: number): Promise<DeadLetter[]>;
+  deadLetters(filter: DeadLetterFilter, limit: number): Promise<readonly DeadLetter[]>;
   deadLetterSummary(): Promise<DeadLetterSummary>;
-  consumers(): Promise<ConsumerStatus[]>;
   /** The running process's own audit; of a folder, `judge` over what it shows. */
   audit(judge: Judge): Promise<AuditReport>;
-  close(): void;
 }
 
 export interface DeadLetterSelection {
@@ -70,8 +67,8 @@ export interface LiveJournal extends JournalView {
    * begins earlier. Ends with the signal.
    */
   follow(options: FollowOptions): AsyncGenerator<Followed>;
-  retryDeadLetters(selection: DeadLetterSelection): Promise<DeadLetter[]>;
-  discardDeadLetters(selection: DeadLetterSelection): Promise<DeadLetter[]>;
+  retryDeadLetters(selection: DeadLetterSelection): Promise<readonly DeadLetter[]>;
+  discardDeadLetters(selection: DeadLetterSelection): Promise<readonly DeadLetter[]>;
   /** Forgets what was resolved longer ago than this; says how many. */
   cleanUpDeadLetters(olderThanHours: number): Promise<number>;
   /** When the process started, in Unix seconds. */
@@ -80,7 +77,7 @@ export interface LiveJournal extends JournalView {
 
 export interface FollowOptions {
   readonly eventTypes: readonly string[];
-  readonly sinceSeconds?: number;
+  readonly sinceSeconds?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -90,3 +87,13 @@ export type Followed =
   | { readonly missed: number }
   /** The stream is open, the main process went away, or it is back. */
   | { readonly connection: "open" | "lost" | "back" };
+
+/** How commands reach a journal. */
+export interface Journals {
+  /** For looking: the running process, else the data folder. */
+  view(): Promise<JournalView>;
+  /** For changing: the running process, else an error that says what to do. */
+  live(): Promise<LiveJournal>;
+  /** The same as `view`, and undefined where there is nothing at all. */
+  viewIfAny(): Promise<JournalView | undefined>;
+}

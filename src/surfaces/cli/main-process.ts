@@ -1,14 +1,23 @@
 import { isOperatingError } from "../../kernel/index.ts";
-import { openChannel } from "../client/channel.ts";
-import { type EndpointFile, findEndpoint, requireEndpoint } from "../client/endpoint.ts";
+import type { EndpointFile } from "../client/endpoint.ts";
+import type { Answer, InputArgs, RawAnswer, WireRoute } from "../http/wire.ts";
+
+/** Something that answers routes. Whoever reaches it lets go of it, with `using`. */
+export interface Answering extends Disposable {
+  /** When what it tells was left, in milliseconds since the epoch: nothing runs. Null where nobody knows; undefined while it runs. */
+  readonly leftAt?: number | null;
+  /** What a route answers, read: times are milliseconds. */
+  call<W extends WireRoute>(route: W, ...input: InputArgs<W>): Promise<Answer<W>>;
+  /** The same as it came, for `--json`. */
+  raw<W extends WireRoute>(route: W, ...input: InputArgs<W>): Promise<RawAnswer<W>>;
+  /** What came, read. */
+  read<W extends WireRoute>(route: W, raw: unknown): Answer<W>;
+}
 
 /** The running main process of the data folder, through its API. */
-export interface MainProcess {
+export interface MainProcess extends Answering {
+  readonly dataDir: string;
   readonly endpoint: EndpointFile;
-  get<T>(path: string): Promise<T>;
-  post<T>(path: string, body?: unknown): Promise<T>;
-  delete<T>(path: string): Promise<T>;
-  close(): void;
 }
 
 /** How commands reach the main process for all that is no journal. */
@@ -17,6 +26,8 @@ export interface MainProcesses {
   readonly dataDir: string;
   /** The one that runs; undefined where nothing does. */
   find(): Promise<MainProcess | undefined>;
+  /** For looking alone: the one that runs, else what it left in its folder. */
+  look(): Promise<Answering>;
   /** The one that runs, else an error that says what to do. */
   need(): Promise<MainProcess>;
 }
@@ -27,56 +38,65 @@ const PROBE_TIMEOUT_MS = 5_000;
 const isAbsent = (thrown: unknown): boolean =>
   isOperatingError(thrown, "UNREACHABLE") || isOperatingError(thrown, "NOT_RUNNING");
 
-/** Whoever answers is there, also if its answer is that it is not well. */
-export async function probe(ask: () => Promise<unknown>): Promise<void> {
-  try {
-    await ask();
-  } catch (thrown) {
-    if (!isOperatingError(thrown) || isAbsent(thrown)) throw thrown;
-  }
-}
-
-async function connect(endpoint: EndpointFile): Promise<MainProcess> {
+/** What it takes to ask is loaded by those who ask. */
+async function connect(dataDir: string, endpoint: EndpointFile): Promise<MainProcess> {
+  const [{ callTo, sendTo }, { openChannel }, { answerOf }, { livez }] = await Promise.all([
+    import("../client/call.ts"),
+    import("../client/channel.ts"),
+    import("../http/wire.ts"),
+    import("../probes/wire.ts"),
+  ]);
   const channel = openChannel({ socketPath: endpoint.socket_path });
   try {
-    await probe(() => channel.send("GET", "/livez", undefined, { timeoutMs: PROBE_TIMEOUT_MS }));
+    await sendTo(channel, livez, {}, { timeoutMs: PROBE_TIMEOUT_MS });
   } catch (thrown) {
-    channel.close();
-    throw thrown;
+    // Whoever answers is there, also if its answer is that it is not well.
+    if (!isOperatingError(thrown) || isAbsent(thrown)) {
+      channel.close();
+      throw thrown;
+    }
   }
   return {
+    dataDir,
     endpoint,
-    get: (path) => channel.send("GET", path),
-    post: (path, body = {}) => channel.send("POST", path, body),
-    delete: (path) => channel.send("DELETE", path),
-    close: () => channel.close(),
+    call: (route, ...[input]) => callTo(channel, route, input),
+    raw: (route, ...[input]) => sendTo(channel, route, input),
+    read: answerOf,
+    [Symbol.dispose]: () => channel.close(),
   };
 }
 
-export const createMainProcesses = (dataDir: () => string): MainProcesses => ({
+/** `openFolder` reads a data folder on which nothing runs; it gives undefined when nothing is in it. */
+export const createMainProcesses = (
+  dataDir: () => string,
+  openFolder: () => Promise<Answering | undefined> = async () => undefined,
+): MainProcesses => ({
   get dataDir() {
     return dataDir();
   },
+  async look() {
+    return (await this.find()) ?? (await openFolder()) ?? (await this.need());
+  },
   async find() {
+    const { findEndpoint } = await import("../client/endpoint.ts");
     const endpoint = findEndpoint(dataDir());
     if (endpoint === undefined) return undefined;
     try {
-      return await connect(endpoint);
+      return await connect(dataDir(), endpoint);
     } catch (thrown) {
       // A process that was killed leaves its address behind, and its number may belong to another program by now.
       if (!isAbsent(thrown)) throw thrown;
       return undefined;
     }
   },
-  need: async () => connect(requireEndpoint(dataDir())),
+  async need() {
+    const { requireEndpoint } = await import("../client/endpoint.ts");
+    return connect(dataDir(), requireEndpoint(dataDir()));
+  },
 });
 
 /** Asks the running process one thing and lets go of it. */
 export async function askMain<T>(processes: MainProcesses, ask: (main: MainProcess) => Promise<T>): Promise<T> {
-  const main = await processes.need();
-  try {
-    return await ask(main);
-  } finally {
-    main.close();
-  }
+  using main = await processes.need();
+  return await ask(main);
 }

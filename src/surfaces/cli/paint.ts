@@ -13,3 +13,11 @@ export function wantsColor(io: Pick<CliIo, "env" | "isTerminal">, allowed: boole
   if (forced !== "") return forced !== "0";
   return io.isTerminal && io.env.TERM !== "dumb";
 }
+
+type Color = "green" | "yellow" | "red" | "cyan" | "dim";
+
+/** How words of a kind are painted: a colour for some of them, and one for all others. */
+export const painter =
+  (colors: Readonly<Record<string, Color>>, others: Color) =>
+  (paint: Paint, word: string): ((text: string) => string) =>
+    paint[colors[word] ?? others];

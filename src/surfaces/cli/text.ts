@@ -1,4 +1,5 @@
 /** Small pieces of text that all commands print the same way. */
+import { stripVTControlCharacters } from "node:util";
 
 /** Text from outside, safe to show: whatever could move the cursor, hide text or break the line is written out. */
 export const printable = (text: string): string =>
@@ -11,12 +12,28 @@ export const printable = (text: string): string =>
 /** The same for a text of several lines: its line breaks stay. */
 export const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
 
-/** At most `width` characters; what was cut off shows as an ellipsis. */
+/** The length that a reader sees: colours take no room. */
+export const lengthSeen = (text: string): number => [...stripVTControlCharacters(text)].length;
+
+const ESCAPE = "\u001b";
+const PIECES = new RegExp(`${ESCAPE}\\[\\d+m|.`, "gsu");
+
+/** At most `width` characters that are seen; what was cut off shows as an ellipsis, and colours end as they would have. */
 export function shorten(text: string, width: number): string {
-  if (text.length <= width) return text;
-  const characters = [...text];
-  if (characters.length <= width) return text;
-  return width < 1 ? "" : `${characters.slice(0, width - 1).join("")}…`;
+  if (text.length <= width || lengthSeen(text) <= width) return text;
+  let seen = 0;
+  return text.replaceAll(PIECES, (piece) => {
+    if (piece.startsWith(ESCAPE)) return piece;
+    seen += 1;
+    if (seen < width) return piece;
+    return seen === width ? "…" : "";
+  });
+}
+
+/** One text at the left edge and one at the right; where both do not fit, the right one is left out. */
+export function spread(left: string, right: string, width: number): string {
+  const gap = width - lengthSeen(left) - lengthSeen(right);
+  return gap < 2 ? left : `${left}${" ".repeat(gap)}${right}`;
 }
 
 export const number = (value: number): string => value.toLocaleString("en-US");
@@ -34,6 +51,9 @@ export function duration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} d`;
 }
 
+/** For numbers between 0 and 1. */
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
 export const ago = (atMs: number, nowMs: number): string => `${duration(Math.max(0, nowMs - atMs))} ago`;
 
 const two = (value: number) => String(value).padStart(2, "0");
@@ -47,6 +67,10 @@ export function moment(atMs: number, nowMs: number): string {
   const date = `${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   return at.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${at.getFullYear()}-${date} ${time}`;
 }
+
+/** A moment and how long ago it was; nothing where there was none. */
+export const momentAgo = (atMs: number | null, nowMs: number): string =>
+  atMs === null ? "" : `${moment(atMs, nowMs)} (${ago(atMs, nowMs)})`;
 
 /** The end of an event's id: long enough to name it, short enough to read. */
 export const shortId = (eventId: string): string => printable(eventId.slice(-8));

@@ -2,35 +2,43 @@
 import { didYouMean, OperatingError } from "../../kernel/index.ts";
 
 const wrong = (option: string, text: string, expected: string) =>
-  new OperatingError("INVALID_OPTION", `${option} is ${expected}, not '${text}'`);
+  OperatingError.invalid("INVALID_OPTION", `${option} is ${expected}, not '${text}'`);
 
-export const wholeNumber =
-  (option: string, least: number, most: number) =>
+const numberLike =
+  (shape: RegExp, kind: string) =>
+  (option: string, min: number, max: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most)
-      throw wrong(option, text, `a whole number from ${least} to ${most}`);
+    if (!shape.test(text) || value < min || value > max) throw wrong(option, text, `${kind} from ${min} to ${max}`);
     return value;
   };
 
-export const decimal =
-  (option: string, least: number, most: number) =>
-  (text: string): number => {
-    const value = Number(text);
-    if (!/^\d+(\.\d+)?$/.test(text) || value < least || value > most)
-      throw wrong(option, text, `a number from ${least} to ${most}`);
-    return value;
-  };
+export const wholeNumber = numberLike(/^\d+$/, "a whole number");
+export const decimal = numberLike(/^\d+(\.\d+)?$/, "a number");
 
 export const oneOf =
   <const T extends string>(option: string, values: readonly T[]) =>
   (text: string): T => {
     const found = values.find((value) => value === text.toLowerCase());
     if (found === undefined)
-      throw new OperatingError("INVALID_OPTION", `${option}: there is no '${text}'.${didYouMean(text, values)}`, {
+      throw OperatingError.invalid("INVALID_OPTION", `${option}: there is no '${text}'.${didYouMean(text, values)}`, {
         hint: `There are ${values.join(", ")}.`,
       });
     return found;
+  };
+
+const SENTENCE_CHARACTERS = 500;
+
+/** Why somebody does something, in words. */
+export const sentence =
+  (option: string) =>
+  (text: string): string => {
+    if (text.trim() === "" || text.length > SENTENCE_CHARACTERS)
+      throw OperatingError.invalid(
+        "INVALID_OPTION",
+        `${option} is a sentence of at most ${SENTENCE_CHARACTERS} characters`,
+      );
+    return text;
   };
 
 const UNITS: Readonly<Record<string, number>> = {

@@ -25,7 +25,7 @@ export async function watch(shell: Shell, everySeconds: number, look: () => Prom
     if (live) {
       const all = [...lines, "", paint.dim(`every ${everySeconds} s; Ctrl-C ends it`)];
       io.out(`${HOME}${all.map((line) => `${line}${CLEAR_LINE}\n`).join("")}${CLEAR_BELOW}`);
-    } else for (const line of lines) shell.say(line);
+    } else shell.say(...lines);
     // Cut short by Ctrl-C, the wait ends the loop by itself.
     await sleep(clock, everySeconds * 1_000, io.signal).catch(() => undefined);
   }

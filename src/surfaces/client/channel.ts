@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
-import { messageOf, OperatingError } from "../../kernel/index.ts";
+import { OperatingError } from "../../kernel/index.ts";
+import { refusalIn, textOf, unreachable } from "./answer.ts";
 
 /** Where the main process listens: its Unix socket, or its port with the token. */
 export type Endpoint = { readonly socketPath: string } | { readonly port: number; readonly token: string };
@@ -12,45 +13,9 @@ export interface Channel {
   close(): void;
 }
 
-const unreachable = (cause: unknown) =>
-  new OperatingError("UNREACHABLE", `the main process does not answer: ${messageOf(cause)}`, {
-    cause,
-    retryable: true,
-    hint: "Is it running? 'ringrift up' starts it.",
-  });
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
-interface ProblemLike {
-  readonly code?: string;
-  readonly detail?: string;
-  readonly retryable?: boolean;
-  readonly hint?: string;
-}
-
-const errorOf = (text: string, status: number): OperatingError => {
-  let problem: ProblemLike = {};
-  try {
-    problem = JSON.parse(text) as ProblemLike;
-  } catch {
-    // Not ours: the status tells all there is.
-  }
-  return new OperatingError(problem.code ?? "UNEXPECTED_ANSWER", problem.detail ?? `answer ${status}`, {
-    retryable: problem.retryable ?? status >= 500,
-    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
-  });
-};
-
-const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
-
-async function textOf(answer: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of answer as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > MOST_ANSWER_BYTES) throw new OperatingError("UNEXPECTED_ANSWER", "the answer is too large");
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
-}
+const away = (cause: unknown) => unreachable(cause, "Is it running? 'ringrift up' starts it.");
 
 export function openChannel(endpoint: Endpoint): Channel {
   const agent = new Agent({ keepAlive: true, maxSockets: 16, noDelay: true } as ConstructorParameters<typeof Agent>[0]);
@@ -70,7 +35,7 @@ export function openChannel(endpoint: Endpoint): Channel {
   const answerTo = (outgoing: ClientRequest, body: string | undefined, timeoutMs: number | undefined) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once("response", resolve);
-      outgoing.once("error", (cause) => reject(unreachable(cause)));
+      outgoing.once("error", (cause) => reject(away(cause)));
       if (timeoutMs !== undefined)
         outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error("no answer in time")));
       outgoing.end(body);
@@ -81,12 +46,12 @@ export function openChannel(endpoint: Endpoint): Channel {
       const answer = await answerTo(start(method, path, text), text, options.timeoutMs ?? 60_000);
       let content: string;
       try {
-        content = await textOf(answer);
+        content = await textOf(answer, MAX_ANSWER_BYTES);
       } catch (cause) {
-        throw unreachable(cause);
+        throw away(cause);
       }
       const status = answer.statusCode ?? 500;
-      if (status >= 400) throw errorOf(content, status);
+      if (status >= 400) throw refusalIn(content, status);
       return JSON.parse(content) as T;
     },
     async *lines(path, signal) {
@@ -96,7 +61,7 @@ export function openChannel(endpoint: Endpoint): Channel {
       try {
         const answer = await answerTo(outgoing, undefined, undefined);
         const status = answer.statusCode ?? 500;
-        if (status >= 400) throw errorOf(await textOf(answer), status);
+        if (status >= 400) throw refusalIn(await textOf(answer, MAX_ANSWER_BYTES), status);
         answer.setEncoding("utf8");
         let rest = "";
         for await (const part of answer as AsyncIterable<string>) {
@@ -106,7 +71,7 @@ export function openChannel(endpoint: Endpoint): Channel {
           for (const line of lines) yield line;
         }
       } catch (thrown) {
-        if (!signal.aborted) throw thrown instanceof OperatingError ? thrown : unreachable(thrown);
+        if (!signal.aborted) throw thrown instanceof OperatingError ? thrown : away(thrown);
       } finally {
         signal.removeEventListener("abort", abort);
         outgoing.destroy();

@@ -28,7 +28,7 @@ export function findEndpoint(dataDir: string): EndpointFile | undefined {
   } catch (thrown) {
     // A file of a process that was killed, or half of one: nothing runs.
     if ((thrown as { code?: string }).code === "EPERM")
-      throw new OperatingError("FORBIDDEN", `the main process belongs to another user (${messageOf(thrown)})`);
+      throw OperatingError.denied("FORBIDDEN", `the main process belongs to another user (${messageOf(thrown)})`);
     return undefined;
   }
 }
@@ -36,8 +36,7 @@ export function findEndpoint(dataDir: string): EndpointFile | undefined {
 export function requireEndpoint(dataDir: string): EndpointFile {
   const found = findEndpoint(dataDir);
   if (found === undefined)
-    throw new OperatingError("NOT_RUNNING", `nothing runs on the data folder ${dataDir}`, {
-      retryable: true,
+    throw OperatingError.unavailable("NOT_RUNNING", `nothing runs on the data folder ${dataDir}`, {
       hint: "'ringrift up' starts it; RINGRIFT_DATA_DIR or --data-dir chooses the folder.",
     });
   return found;

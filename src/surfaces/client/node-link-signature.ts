@@ -1,5 +1,5 @@
 /** The key of a node: made where the node is, kept in one file, and never sent. */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 import { type NodeClaim, nodeIdOf, type SignedRequest, signRequest } from "../../cluster/index.ts";
 import { OperatingError } from "../../kernel/index.ts";
 
@@ -15,7 +15,7 @@ export interface NodeKey {
 
 const rawPublic = (key: KeyObject): Buffer => {
   const { x } = key.export({ format: "jwk" });
-  if (x === undefined) throw new OperatingError("NODE_KEY_INVALID", "the key of this node is no Ed25519 key");
+  if (x === undefined) throw OperatingError.internal("NODE_KEY_INVALID", "the key of this node is no Ed25519 key");
   return Buffer.from(x, "base64url");
 };
 
@@ -38,14 +38,11 @@ export function readNodeKey(pem: string): NodeKey {
     if (secret.asymmetricKeyType !== "ed25519") throw new Error(`it is of the type ${secret.asymmetricKeyType}`);
     return keyOf(secret);
   } catch (cause) {
-    throw new OperatingError("NODE_KEY_INVALID", "the key file of this node cannot be read", {
+    throw OperatingError.internal("NODE_KEY_INVALID", "the key file of this node cannot be read", {
       cause,
       hint: "Remove it and join again: the node gets a new identity.",
     });
   }
 }
 
-export const hashOfBody = (body: string | Uint8Array | undefined): string =>
-  createHash("sha256")
-    .update(body ?? "")
-    .digest("hex");
+export const hashOfBody = (body: string): string => hash("sha256", body, "hex");

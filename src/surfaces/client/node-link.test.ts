@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeIdOf } from "../../cluster/index.ts";
-import { systemClock } from "../../kernel/index.ts";
+import { defined, systemClock } from "../../kernel/index.ts";
+import { artifactsOver } from "../artifacts/artifact-client.ts";
 import { openLink } from "./node-link.ts";
 import { makeNodeKey, readNodeKey } from "./node-link-signature.ts";
-import { artifactsOver } from "./work-client-artifacts.ts";
 
 type Handler = (request: IncomingMessage, body: Buffer, response: ServerResponse) => void;
 
@@ -36,7 +36,7 @@ const linkTo = (url: URL, identity?: Parameters<typeof openLink>[0]["identity"])
   const link = openLink({
     target: { url, trust: {} },
     clock: systemClock(),
-    ...(identity === undefined ? {} : { identity }),
+    ...defined({ identity }),
   });
   onTestFinished(() => link.close());
   return link;
@@ -74,6 +74,22 @@ test("every request has a number of its own, and is signed anew for a main proce
     ["3", "b2", "3"],
   ]);
   expect(new Set(seen.map(({ sig }) => sig)).size).toBe(3);
+});
+
+test("a request that is refused for a clock that is off is signed again by the clock of the main process", async () => {
+  const serverTime = Math.floor(Date.now() / 1_000) + 3_600;
+  const issued: number[] = [];
+  const url = await serve((request, _, response) => {
+    const at = Number(/issued_at=(\d+)/.exec(String(request.headers["x-ringrift-node"]))?.[1]);
+    issued.push(at);
+    if (Math.abs(at - serverTime) > 300)
+      return problem(response, 401, { code: "CLOCK_SKEW", detail: "off", server_time: serverTime });
+    response.end("{}");
+  });
+  const link = linkTo(url, { key: makeNodeKey(), incarnation: 1 });
+  await link.send("POST", "/v1/nodes/beat", {});
+  await link.send("POST", "/v1/nodes/beat", {});
+  expect(issued.map((at) => Math.abs(at - serverTime) > 300)).toEqual([true, false, false]);
 });
 
 test("what something in between answers may be tried again; what the main process refuses may not", async () => {

@@ -15,7 +15,7 @@ import type { Tokens } from "./tokens.ts";
  */
 export type Door = "socket" | "loopback" | "network";
 
-export interface AccessOptions {
+interface AccessOptions {
   /** The local operator's token: the text of the file `token` in the data folder. */
   readonly localToken: string;
   /** Whether reading over loopback needs no token. */
@@ -30,10 +30,15 @@ export interface AccessOptions {
   readonly nodes?: NodeGate | undefined;
 }
 
-export interface Access {
-  /** Who this is, if it may call the route at all; an operating error otherwise. */
-  check(request: IncomingMessage, cameBy: Door, route: Pick<Route, "scope" | "method"> | undefined): Caller;
-}
+export type Access = ReturnType<typeof createAccess>;
+
+const callerAs = (actor: string, scope: Caller["scope"], from: string): Caller => ({
+  actor,
+  scope,
+  tokenId: null,
+  expiresAt: null,
+  from,
+});
 
 const digest = (text: string): Buffer => hash("sha256", text, "buffer");
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
@@ -56,13 +61,14 @@ const bearerOf = (header: string | undefined): string | undefined => {
 };
 
 const unauthorized = (what: string) =>
-  new OperatingError("UNAUTHORIZED", what, {
+  OperatingError.denied("UNAUTHORIZED", what, {
+    status: 401,
     hint: "Send 'Authorization: Bearer <token>': one of /v1/tokens, or the text of the file token in the data folder.",
   });
 
 export const tooMany = (waitSeconds: number, what: string) =>
-  new OperatingError("TOO_MANY_REQUESTS", what, {
-    retryable: true,
+  OperatingError.busy("TOO_MANY_REQUESTS", what, {
+    status: 429,
     details: { retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)) },
   });
 
@@ -72,7 +78,7 @@ export const tooMany = (waitSeconds: number, what: string) =>
  * unless told otherwise, and writing needs a token. From elsewhere everything but a probe needs one. A token that opens
  * nothing is refused wherever it is shown, and whoever shows many is slowed down.
  */
-export function createAccess(options: AccessOptions): Access {
+export function createAccess(options: AccessOptions) {
   const { limits, log, metrics } = options;
   const local = digest(options.localToken);
   const owner = `local:${process.getuid?.() ?? "owner"}`;
@@ -83,12 +89,12 @@ export function createAccess(options: AccessOptions): Access {
     const ours =
       LOOPBACK.has(host) || (cameBy === "network" && (isIP(bare(host)) !== 0 || options.isOurName(bare(host))));
     if (!ours)
-      throw new OperatingError("FORBIDDEN", `this server does not answer to the name '${host.slice(0, 100)}'`, {
+      throw OperatingError.denied("FORBIDDEN", `this server does not answer to the name '${host.slice(0, 100)}'`, {
         hint: "Call it by 127.0.0.1 or localhost; from elsewhere by its address or the name in api.server_name.",
       });
     const { origin } = request.headers;
     if (origin !== undefined && !isOwnOrigin(origin, header))
-      throw new OperatingError("FORBIDDEN", "requests from other origins are refused");
+      throw OperatingError.denied("FORBIDDEN", "requests from other origins are refused");
   };
 
   const refuse = (from: string) => {
@@ -102,11 +108,11 @@ export function createAccess(options: AccessOptions): Access {
   const bearer = (request: IncomingMessage, from: string): Caller | undefined => {
     const given = bearerOf(request.headers.authorization);
     if (given === undefined) return undefined;
-    if (timingSafeEqual(digest(given), local))
-      return { actor: owner, scope: "operator", tokenId: null, expiresAt: null, from };
+    if (timingSafeEqual(digest(given), local)) return callerAs(owner, "operator", from);
     const known = options.tokens().verify(given);
     if (known === undefined) return refuse(from);
-    return { actor: known.label, scope: known.scope, tokenId: known.id, expiresAt: known.expiresAt, from };
+    const { id: tokenId, label, scope, expiresAt, onlyJoins } = known;
+    return { ...callerAs(label, scope, from), tokenId, expiresAt, onlyJoins };
   };
 
   /** Who is refused as a node is slowed down like somebody who tries tokens. */
@@ -127,11 +133,7 @@ export function createAccess(options: AccessOptions): Access {
     const { nodes } = options;
     const unproven = asNode(from, () => nodes.open(String(header)));
     return {
-      actor: `node:${unproven.nodeId}`,
-      scope: "worker",
-      tokenId: null,
-      expiresAt: null,
-      from,
+      ...callerAs(`node:${unproven.nodeId}`, "worker", from),
       nodeId: unproven.nodeId,
       prove: (bodySha256) =>
         asNode(from, () => unproven.prove({ method: request.method ?? "GET", path: request.url ?? "/", bodySha256 })),
@@ -139,25 +141,25 @@ export function createAccess(options: AccessOptions): Access {
   };
 
   return {
-    check(request, cameBy, route) {
-      if (cameBy === "socket")
-        return { actor: "local:socket", scope: "operator", tokenId: null, expiresAt: null, from: "socket" };
+    /** Who this is, if it may call the route at all; an operating error otherwise. */
+    check(request: IncomingMessage, cameBy: Door, route: Pick<Route, "scope" | "method" | "id"> | undefined): Caller {
+      if (cameBy === "socket") return callerAs("local:socket", "operator", "socket");
       checkHost(request, cameBy);
       const from = request.socket.remoteAddress ?? "gone";
-      const nobody: Caller = { actor: "nobody", scope: "probe", tokenId: null, expiresAt: null, from };
+      const nobody = callerAs("nobody", "probe", from);
       const scope = route?.scope ?? "read";
       if (scope === "probe") return nobody;
       const free = cameBy === "loopback" && options.localReads && (route === undefined || route.method === "GET");
       const caller =
-        node(request, from) ??
-        bearer(request, from) ??
-        (free ? { ...nobody, actor: "local:reader", scope: "read" as const } : nobody);
+        node(request, from) ?? bearer(request, from) ?? (free ? callerAs("local:reader", "read", from) : nobody);
+      if (caller.onlyJoins === true && route?.id !== "joinNode")
+        throw OperatingError.denied("TOKEN_ONLY_JOINS", "this token lets a node join, and opens nothing else");
       if (includes(caller.scope, scope)) return caller;
       if (caller.scope === "probe" || caller.actor === "local:reader")
         throw unauthorized(
           scope === "read" ? "reading needs a token here" : `this needs a token of the scope ${scope}`,
         );
-      throw new OperatingError("SCOPE_TOO_SMALL", `this needs a token of the scope ${scope}, not ${caller.scope}`);
+      throw OperatingError.denied("SCOPE_TOO_SMALL", `this needs a token of the scope ${scope}, not ${caller.scope}`);
     },
   };
 }

@@ -10,30 +10,27 @@ import {
   systemRandom,
 } from "../../kernel/index.ts";
 import { type Access, tooMany } from "./access.ts";
-import type { Limits } from "./limits.ts";
-import type { Waiting } from "./live-events.ts";
+import { type Backlog, createBacklog } from "./backlog.ts";
+import { answerLimits, type Budget, bodyLimits, createBudget } from "./budget.ts";
+import { encoderOf } from "./encode.ts";
+import { costOfBytes, itemsIn, type Limits } from "./limits.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
-import { type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
-import { type Call, type Caller, Reply, type Route, type Upload, usualStatus } from "./route.ts";
-import { routesFor } from "./route-table.ts";
+import { bytesOf, type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
+import { type Call, type Caller, callerKey, type Route, type Upload } from "./route.ts";
 import { createStreams, type Streams } from "./streams.ts";
+import { usualStatus } from "./wire.ts";
 
-export interface ApiOptions {
+interface ApiOptions {
+  readonly routes: readonly Route[];
   readonly ports: ControlPorts;
   readonly access: Access;
   readonly limits: Limits;
   readonly random?: Random;
 }
 
-export interface Api {
-  readonly app: Hono<Env>;
-  readonly routes: readonly Route[];
-  /** Ends every endless answer, in good order. */
-  endStreams(): void;
-}
-
-const WRITE_PATH_MOST = 300;
+const MAX_WRITE_PATH = 300;
+const MAX_BODY_BYTES = 16 * 1_024 ** 2;
 /** Refusals that cost their sender nothing, not even a token: each address has only so many of them. */
 const TURNED_AWAY: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SCOPE_TOO_SMALL", "ROUTE_NOT_FOUND"]);
 const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -48,20 +45,23 @@ interface Asked {
 }
 
 const methodsOf = (routes: readonly Route[], path: string): string => {
-  const methods = routes.filter((route) => route.path === path).map(({ method }) => method as string);
+  const methods = routes.filter((route) => route.path === path).map(({ method }) => method);
   return [...(methods.includes("GET") ? ["GET", "HEAD"] : []), ...methods.filter((m) => m !== "GET"), "OPTIONS"].join(
     ", ",
   );
 };
 
 /** Mounts the table: every request passes the same gates in the same order, and every answer leaves by the same door. */
-export function createApi({ ports, access, limits, random = systemRandom() }: ApiOptions): Api {
+export function createApi(options: ApiOptions) {
+  const { routes, ports, access, limits, random = systemRandom() } = options;
   const { clock, log, metrics } = ports;
   const ids = createIds(clock, random);
-  const routes = routesFor(ports);
   const app = new Hono<Env>();
-  const streams = createStreams(clock, metrics, (thrown) =>
-    log.error("a stream broke off", { error: messageOf(thrown) }),
+  const streams = createStreams(
+    clock,
+    metrics,
+    (thrown) => log.error("a stream broke off", { error: messageOf(thrown) }),
+    ({ actor, from }, reason) => log.warn("a reader of a stream was cut off", { actor, from, why: reason.message }),
   );
   ports.tokens.onRevoked((id) => streams.endToken(id));
 
@@ -87,7 +87,7 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
         error: thrown instanceof Error ? thrown.stack : messageOf(thrown),
       });
     else {
-      ports.nodes?.refusals.note({ code: thrown.code, from: caller?.from ?? from, nodeId: caller?.nodeId });
+      ports.nodes.refusals.note({ code: thrown.code, from: caller?.from ?? from, nodeId: caller?.nodeId });
       if (problem.status >= 400) metrics.refused(thrown.code);
     }
     const after = isOperatingError(thrown) ? thrown.details.retryAfterSeconds : undefined;
@@ -114,16 +114,20 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
       return leave(c, asked, complain(slowed(c, thrown), asked));
     }
   };
-  const gates = { ports, access, limits };
-  const stage: Stage = { limits, ports, routes, streams, waiting: { bytes: 0 } };
+  const pathOf = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
+  const stage: Stage = { ...options, streams, backlog: createBacklog(), answers: createBudget(answerLimits) };
+  const withBody = bodyHolder();
 
   for (const route of routes) {
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    app.on(route.method, path, (c) => {
+    const encode = encoderOf(route.answer);
+    app.on(route.method, pathOf(route.path), (c) => {
       const asked = ask(c, route);
       return answer(c, asked, async () => {
-        const caller = admit(c, route, gates, asked);
-        const respond = () => perform(c, route, caller, asked.requestId, stage);
+        const caller = access.check(c.env.incoming, c.env.cameBy, route);
+        asked.caller = caller;
+        admit(c, route, caller, options);
+        const run = () => perform(c, { route, encode }, caller, asked.requestId, stage);
+        const respond = route.body === null ? run : () => withBody(c, caller, run);
         return route.record === "no" ? respond() : recorded(c, asked, respond);
       });
     });
@@ -144,7 +148,7 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
       actor: caller.actor,
       scope: route!.scope,
       method: route!.method,
-      path: c.req.path.slice(0, WRITE_PATH_MOST),
+      path: c.req.path.slice(0, MAX_WRITE_PATH),
       status: response.status,
       request_id: requestId,
       came_from: caller.from,
@@ -163,12 +167,13 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
 
   for (const path of new Set(routes.map((route) => route.path))) {
     const allow = methodsOf(routes, path);
-    app.all(path.replaceAll(/\{(\w+)\}/g, ":$1"), (c) => {
+    app.all(pathOf(path), (c) => {
       const asked = ask(c, undefined);
       return answer(c, asked, async () => {
-        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET" });
+        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET", id: "" });
         if (c.req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-        const refused = new OperatingError("METHOD_NOT_ALLOWED", `there is no ${c.req.method} ${c.req.path}`, {
+        const refused = OperatingError.denied("METHOD_NOT_ALLOWED", `there is no ${c.req.method} ${c.req.path}`, {
+          status: 405,
           hint: `There is: ${allow}.`,
         });
         const response = complain(refused, asked);
@@ -181,66 +186,91 @@ export function createApi({ ports, access, limits, random = systemRandom() }: Ap
     const asked = ask(c, undefined);
     return answer(c, asked, async () => {
       access.check(c.env.incoming, c.env.cameBy, undefined);
-      throw new OperatingError("ROUTE_NOT_FOUND", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`, {
+      throw OperatingError.notFound("ROUTE_NOT_FOUND", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`, {
         hint: "GET /openapi.json lists what there is.",
       });
     });
   });
-  return { app, routes, endStreams: () => streams.endAll() };
+  /** Ends every endless answer, in good order. */
+  const endStreams = () => streams.endAll();
+  return { app, endStreams };
 }
 
-interface Gates {
-  readonly ports: ControlPorts;
-  readonly access: Access;
-  readonly limits: Limits;
+/** What a body takes is held until its request is answered; of a sender that has proven nothing, for its address. */
+function bodyHolder() {
+  const bodies = createBudget(bodyLimits);
+  return async (c: Context<Env>, caller: Caller, run: () => Promise<Response>): Promise<Response> => {
+    const isProven = caller.prove === undefined || c.req.header(BODY_HASH_HEADER) !== undefined;
+    const sender = isProven ? callerKey(caller) : `unproven ${caller.from}`;
+    // One that does not say how long it is may be as long as any.
+    const bytes = c.req.header("transfer-encoding") === undefined ? announced(c) : MAX_BODY_BYTES;
+    if (!bodies.hasRoom(sender, bytes)) throw tooMany(1, "what you sent before is still being worked on");
+    const letGo = bodies.hold(sender, bytes);
+    try {
+      return await run();
+    } finally {
+      letGo();
+    }
+  };
 }
 
-/** Who it is, whether it asks too often, and whether there is somebody home. */
-function admit(c: Context<Env>, route: Route, { ports, access, limits }: Gates, asked: Asked): Caller {
-  const caller = access.check(c.env.incoming, c.env.cameBy, route);
-  asked.caller = caller;
+/** Whether it asks too often, and whether there is somebody home. */
+function admit(c: Context<Env>, route: Route, caller: Caller, { ports, limits }: ApiOptions): void {
   // A node is held to its limit once it has proven who it is: nobody spends another's.
-  if (c.env.cameBy !== "socket" && caller.prove === undefined) keepToLimit(caller, route, limits);
-  if (route.scope === "probe") return caller;
+  if (caller.prove === undefined) keepToLimit(c, caller, route, limits);
+  if (route.scope === "probe") return;
   const phase = ports.phase();
   if (phase === "starting")
-    throw new OperatingError("STARTING", "the process is still starting", {
-      retryable: true,
+    throw OperatingError.unavailable("STARTING", "the process is still starting", {
       details: { retryAfterSeconds: 1 },
     });
   if (phase === "stopping")
-    throw new OperatingError("STOPPING", "the process stops", { retryable: true, details: { retryAfterSeconds: 5 } });
-  return caller;
+    throw OperatingError.unavailable("STOPPING", "the process stops", { details: { retryAfterSeconds: 5 } });
 }
 
-function keepToLimit(caller: Caller, route: Route, limits: Limits): void {
-  const wait = limits.take(caller.tokenId ?? caller.nodeId ?? `${caller.actor} ${caller.from}`, route.limit);
-  if (wait > 0) throw tooMany(wait, `more requests of the kind '${route.limit}' than are allowed`);
+const announced = ({ env: { incoming } }: Context<Env>): number => Number(incoming.headers["content-length"] ?? 0);
+
+/** Before its body is read: whoever owes for what it has asked already costs nothing more. */
+function keepToLimit(c: Context<Env>, caller: Caller, route: Route, limits: Limits): void {
+  if (c.env.cameBy === "socket") return;
+  const cost = route.bytes ? 1 : costOfBytes(announced(c));
+  const wait = limits.take(callerKey(caller), route.limit, cost);
+  if (wait > 0) throw tooMany(wait, `more of the kind '${route.limit}' than is allowed`);
 }
 
-interface Stage {
-  readonly limits: Limits;
-  readonly ports: ControlPorts;
-  readonly routes: readonly Route[];
+/** What a body turns out to hold is owed. */
+function chargeItems(c: Context<Env>, caller: Caller, route: Route, body: unknown, text: string, limits: Limits): void {
+  if (c.env.cameBy === "socket") return;
+  const cost = Math.max(itemsIn(body) * route.itemCost, costOfBytes(Buffer.byteLength(text)));
+  const paid = costOfBytes(announced(c));
+  if (cost > paid) limits.take(callerKey(caller), route.limit, cost - paid, true);
+}
+
+interface Stage extends ApiOptions {
   readonly streams: Streams;
-  readonly waiting: Waiting;
+  readonly backlog: Backlog;
+  /** Answers that their callers have not taken yet. */
+  readonly answers: Budget;
 }
 
 async function perform(
   c: Context<Env>,
-  route: Route,
+  { route, encode }: { readonly route: Route; readonly encode: ReturnType<typeof encoderOf> },
   caller: Caller,
   requestId: string,
-  { limits, ports, routes, streams, waiting }: Stage,
+  { limits, ports, routes, streams, backlog, answers }: Stage,
 ): Promise<Response> {
-  const { type } = route.answers[usualStatus(route)]!;
-  const text = route.body === null ? undefined : await readText(c.env.incoming, route.mostBodyBytes);
-  const promised = c.req.header(BODY_HASH_HEADER);
-  const proven = !route.bytes || caller.prove === undefined || promised !== undefined;
-  if (proven) caller.prove?.(route.bytes ? String(promised) : hash("sha256", text ?? "", "hex"));
-  if (proven && caller.prove !== undefined) keepToLimit(caller, route, limits);
+  const status = usualStatus(route);
+  const { type } = route.answers[status]!;
+  const key = callerKey(caller);
+  if (route.scope !== "probe" && !answers.hasRoom(key))
+    throw tooMany(1, "answers that you asked for wait to be read: take them first");
+  const text = await bodyOfKnown(c, route, caller, limits);
+  const body = route.body === null ? undefined : parse(route.body, bodyOf(c, text ?? ""));
+  if (text !== undefined) chargeItems(c, caller, route, body, text, limits);
   // Its head is the same as that of a GET; there is no body to wait for.
   if (route.endless && c.req.method === "HEAD") return new Response(null, { headers: { "content-type": type } });
+  const waiting = backlog.open(key);
   const call: Call = {
     ports,
     routes,
@@ -253,42 +283,72 @@ async function perform(
     },
     params: parse(route.params, c.req.param(), "path"),
     query: parse(route.query, queryOf(c.req.url), "query"),
-    body: route.body === null ? undefined : parse(route.body, bodyOf(c, text ?? "")),
-    upload: route.bytes ? uploadOf(c, caller, promised, proven) : undefined,
+    body,
+    upload: route.bytes ? uploadOf(c) : undefined,
     headers: c.env.incoming.headers as Readonly<Record<string, string | undefined>>,
     lastEventId: lastEventIdOf(c.req.header("last-event-id")),
-    stream: (run) => streams.open(caller, c.req.raw.signal, c.env.outgoing, { "content-type": type }, run),
+    stream: (run) => streams.open(caller, waiting, c.req.raw.signal, c.env.outgoing, { "content-type": type }, run),
   };
   // Before it listens to anything: whoever is refused leaves nothing behind that still listens.
   if (route.endless) streams.assertRoom(caller);
   const given = await route.handle(call);
   if (given instanceof Response) return given;
-  const reply = given instanceof Reply ? given : new Reply(usualStatus(route), given);
-  if (reply.type === undefined) return Response.json(reply.body, { status: reply.status });
-  return new Response(String(reply.body), { status: reply.status, headers: { "content-type": reply.type } });
+  const answer = JSON.stringify(encode === undefined ? given : encode(given));
+  c.env.outgoing.once("close", answers.hold(key, Buffer.byteLength(answer)));
+  return new Response(answer, { status, headers: { "content-type": type } });
 }
 
-/** Bytes as they come. A hash that was promised, and signed, must be that of what came. */
-function uploadOf(c: Context<Env>, caller: Caller, promised: string | undefined, proven: boolean): Upload {
+const notPromised = () =>
+  OperatingError.denied("BAD_SIGNATURE", `the body is not the one that ${BODY_HASH_HEADER} promises`, { status: 401 });
+
+/**
+ * The text of a body, once it is known who sends it. A node that says the hash of its body beforehand is known before the
+ * first byte of it is looked at; bytes that go to the disk are taken from no other.
+ */
+async function bodyOfKnown(c: Context<Env>, route: Route, caller: Caller, limits: Limits): Promise<string | undefined> {
+  const read = async () => (route.body === null ? undefined : await readText(c.env.incoming, route.maxBodyBytes));
+  if (caller.prove === undefined) return read();
+  const promised = c.req.header(BODY_HASH_HEADER);
+  if (promised === undefined && route.bytes)
+    throw OperatingError.denied("BAD_SIGNATURE", "bytes are taken from a node that says their hash beforehand", {
+      status: 401,
+      hint: `Sign the SHA-256 of the body and send it as ${BODY_HASH_HEADER}.`,
+    });
+  if (promised === undefined) {
+    const text = await read();
+    caller.prove(hash("sha256", text ?? "", "hex"));
+    keepToLimit(c, caller, route, limits);
+    return text;
+  }
+  caller.prove(promised);
+  keepToLimit(c, caller, route, limits);
+  const text = await read();
+  if (!route.bytes && promised !== hash("sha256", text ?? "", "hex")) throw notPromised();
+  return text;
+}
+
+/** Bytes as they come. */
+function uploadOf(c: Context<Env>): Upload {
+  const promised = c.req.header(BODY_HASH_HEADER);
   const announced = c.env.incoming.headers["content-length"];
   if (announced === undefined || !/^\d{1,15}$/.test(announced))
-    throw new OperatingError("LENGTH_REQUIRED", "a request with bytes must say how many come (Content-Length)");
+    throw OperatingError.denied("LENGTH_REQUIRED", "a request with bytes must say how many come (Content-Length)", {
+      status: 411,
+    });
   return {
-    bytes: c.env.incoming,
+    bytes: bytesOf(c.env.incoming),
     length: Number(announced),
-    proven,
-    prove(bodySha256) {
-      if (proven && promised !== undefined && promised !== bodySha256)
-        throw new OperatingError("BAD_SIGNATURE", `the body is not the one that ${BODY_HASH_HEADER} promises`);
-      if (!proven) caller.prove?.(bodySha256);
+    accept(bodySha256) {
+      if (promised !== undefined && promised !== bodySha256) throw notPromised();
     },
   };
 }
 
 function bodyOf(c: Context<Env>, text: string): unknown {
   // A form that a foreign page sends without asking first is never JSON. No page reaches the socket.
-  if (text !== "" && c.env.cameBy !== "socket" && !isJson(c.req.header("content-type") ?? null))
-    throw new OperatingError("UNSUPPORTED_MEDIA_TYPE", "a body must be JSON and say so", {
+  if (text !== "" && c.env.cameBy !== "socket" && !isJson(c.req.header("content-type") ?? ""))
+    throw OperatingError.denied("UNSUPPORTED_MEDIA_TYPE", "a body must be JSON and say so", {
+      status: 415,
       hint: "Send 'Content-Type: application/json'.",
     });
   return jsonOf(text);
@@ -298,6 +358,6 @@ const lastEventIdOf = (header: string | undefined): number | undefined => {
   if (header === undefined || header === "") return undefined;
   const place = Number(header);
   if (!/^\d{1,16}$/.test(header) || !Number.isSafeInteger(place))
-    throw new OperatingError("INVALID_REQUEST", "Last-Event-ID: not a place in the journal");
+    throw OperatingError.invalid("INVALID_REQUEST", "Last-Event-ID: not a place in the journal");
   return place;
 };

@@ -1,6 +1,9 @@
-import type { Clock } from "../../kernel/index.ts";
+import { type Clock, sumOf } from "../../kernel/index.ts";
 
-/** How often one caller may do one kind of thing: so many a second in the long run, so many at once. */
+/**
+ * How much one caller may do of one kind: so much a second in the long run, so much at once. A request counts as one, and as
+ * more if it carries more: as each thing in it, or as each started piece of its bytes, whichever is more.
+ */
 interface Allowance {
   readonly perSecond: number;
   readonly burst: number;
@@ -29,36 +32,48 @@ export const limitClasses = {
 } as const satisfies Record<string, Allowance>;
 export type LimitClass = Exclude<keyof typeof limitClasses, "login" | "refused">;
 
-const MOST_CALLERS = 10_000;
+const MAX_CALLERS = 10_000;
+const PIECE_BYTES = 4_096;
+
+/** What bytes count as. */
+export const costOfBytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / PIECE_BYTES));
+
+/** What the lists in a body count as: what it asks for, one by one. */
+export const itemsIn = (body: unknown): number => {
+  if (Array.isArray(body)) return body.length;
+  if (typeof body !== "object" || body === null) return 1;
+  return sumOf(Object.values(body), (value) => (Array.isArray(value) ? value.length : 0));
+};
 
 interface Bucket {
-  left: number;
+  readonly left: number;
   /** When `left` was true, on the monotonic clock. */
-  at: number;
+  readonly at: number;
 }
 
-export interface Limits {
-  /** Takes one; 0 when it was there, else how many seconds to wait for it. */
-  take(caller: string, of: keyof typeof limitClasses): number;
-}
+export type Limits = ReturnType<typeof createLimits>;
 
 /** Token buckets, one for each caller and class. The caller that was not heard for longest is forgotten first. */
-export function createLimits(clock: Clock, factor = 1): Limits {
+export function createLimits(clock: Clock, factor = 1) {
   const buckets = new Map<string, Bucket>();
   return {
-    take(caller, of) {
+    /**
+     * Takes so much where there is anything left; 0 then, else how many seconds to wait. What is more than was left, and what
+     * turns out later (`isLate`), is owed: the caller waits for it before its next one.
+     */
+    take(caller: string, of: keyof typeof limitClasses, cost = 1, isLate = false): number {
       const { perSecond, burst } = limitClasses[of];
       const rate = perSecond * factor;
-      const most = Math.max(1, burst * factor);
+      const max = Math.max(1, burst * factor);
       const key = `${of} ${caller}`;
       const now = clock.monotonic();
       const known = buckets.get(key);
-      const left = known === undefined ? most : Math.min(most, known.left + ((now - known.at) / 1_000) * rate);
+      const left = known === undefined ? max : Math.min(max, known.left + ((now - known.at) / 1_000) * rate);
       // Deleted first: a map keeps the order of insertion, so that the oldest stands in front.
       buckets.delete(key);
-      const enough = left >= 1;
-      buckets.set(key, { left: enough ? left - 1 : left, at: now });
-      if (buckets.size > MOST_CALLERS) buckets.delete(buckets.keys().next().value!);
+      const enough = left >= 1 || isLate;
+      buckets.set(key, { left: enough ? Math.max(-max, left - cost) : left, at: now });
+      if (buckets.size > MAX_CALLERS) buckets.delete(buckets.keys().next().value!);
       return enough ? 0 : (1 - left) / rate;
     },
   };

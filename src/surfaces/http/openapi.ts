@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { defined } from "../../kernel/index.ts";
+import { problem } from "./fields.ts";
 import type { Route } from "./route.ts";
-import { problem } from "./schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -34,7 +35,7 @@ const parametersOf = (schema: z.ZodObject, where: "path" | "query", named: Map<s
     name,
     in: where,
     required: where === "path" || required.includes(name),
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     schema: shape,
   }));
 };

@@ -12,7 +12,7 @@ export const parse = <T extends z.ZodType>(what: T, value: unknown, whole = "bod
   const read = what.safeParse(value);
   if (read.success) return read.data;
   const issue = read.error.issues[0]!;
-  throw new OperatingError("INVALID_REQUEST", `${issue.path.join(".") || whole}: ${issue.message}`);
+  throw OperatingError.invalid("INVALID_REQUEST", `${issue.path.join(".") || whole}: ${issue.message}`);
 };
 
 /** Each key of a query with its value, or with all of them where it is said more than once. */
@@ -26,25 +26,46 @@ export function queryOf(url: string): Record<string, string | string[]> {
   );
 }
 
-/** A request's body as text, of at most so many bytes. */
-export async function readText(request: IncomingMessage, mostBytes: number): Promise<string> {
-  const tooLarge = () => new OperatingError("PAYLOAD_TOO_LARGE", `this request may have ${mostBytes} bytes`);
-  if (Number(request.headers["content-length"] ?? 0) > mostBytes) throw tooLarge();
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > mostBytes) throw tooLarge();
-    parts.push(part);
-  }
+/** The bytes of a request as they come. Who hangs up half-way has done nothing that is worth a stack in the log. */
+export async function* bytesOf(request: IncomingMessage): AsyncGenerator<Buffer> {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
+    yield* request as AsyncIterable<Buffer>;
   } catch (cause) {
-    throw new OperatingError("INVALID_REQUEST", "the body is not UTF-8", { cause });
+    if (request.complete) throw cause;
+    throw OperatingError.invalid("REQUEST_CUT", "the connection broke before the whole request had come", {
+      cause,
+      status: 400,
+      retryable: true,
+    });
   }
 }
 
-const MOST_DEPTH = 200;
+/** What comes, of at most so many bytes. */
+export async function readBytes(from: IncomingMessage, maxBytes: number, tooLarge: () => Error): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of bytesOf(from)) {
+    bytes += part.length;
+    if (bytes > maxBytes) throw tooLarge();
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** A request's body as text, of at most so many bytes. */
+export async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
+  const tooLarge = () =>
+    OperatingError.denied("PAYLOAD_TOO_LARGE", `this request may have ${maxBytes} bytes`, { status: 413 });
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
+  const bytes = await readBytes(request, maxBytes, tooLarge);
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw OperatingError.invalid("INVALID_REQUEST", "the body is not UTF-8", { cause });
+  }
+}
+
+const MAX_DEPTH = 200;
 
 /** Counts brackets before anybody walks through what they enclose: what walks, walks recursively. */
 function assertShallow(text: string): void {
@@ -58,8 +79,8 @@ function assertShallow(text: string): void {
     } else if (at === 34) quoted = true;
     else if (at === 91 || at === 123) {
       depth += 1;
-      if (depth > MOST_DEPTH)
-        throw new OperatingError("INVALID_REQUEST", `the body is nested more than ${MOST_DEPTH} deep`);
+      if (depth > MAX_DEPTH)
+        throw OperatingError.invalid("INVALID_REQUEST", `the body is nested more than ${MAX_DEPTH} deep`);
     } else if (at === 93 || at === 125) depth -= 1;
   }
 }
@@ -70,16 +91,13 @@ export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new OperatingError("INVALID_REQUEST", "the body is not JSON", { cause });
+    throw OperatingError.invalid("INVALID_REQUEST", "the body is not JSON", { cause });
   }
 }
 
-const IS_JSON = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i;
-
-export const isJson = (contentType: string | null): boolean => contentType !== null && IS_JSON.test(contentType);
-
-const ID = /^[\w.:-]{1,100}$/;
+export const isJson = (contentType: string): boolean =>
+  /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(contentType);
 
 /** The caller's own id of this request where it is one, so that both sides' logs can be laid side by side. */
-export const requestIdOf = (given: string | undefined, make: () => string): string =>
-  given !== undefined && ID.test(given) ? given : make();
+export const requestIdOf = (given = "", make: () => string): string =>
+  /^[\w.:-]{1,100}$/.test(given) ? given : make();

@@ -1,30 +1,9 @@
-import { chmodSync, rmSync, statSync } from "node:fs";
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-  type Server,
-} from "node:http";
-import { createServer as createTlsServer, request as httpsRequest } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { getRequestListener } from "@hono/node-server";
-import { type Clock, type Log, messageOf, OperatingError, type Random } from "../../kernel/index.ts";
-import type { Door } from "./access.ts";
-import { PROBLEM_TYPE, problemOf } from "./problem.ts";
-import type { Env } from "./request.ts";
-import { type Identity, readIdentity, stampOf, type TlsFiles } from "./tls.ts";
-
-export interface SurfaceOptions {
-  readonly socketPath: string;
-  readonly host: string;
-  readonly port: number;
-  readonly tls?: TlsFiles | undefined;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly fetch: (request: Request, env: Env["Bindings"]) => Response | Promise<Response>;
-}
+import { rmSync, statSync } from "node:fs";
+import type { Server } from "node:http";
+import type { createServer as createTlsServer } from "node:https";
+import { messageOf } from "../../kernel/index.ts";
+import { askDoor, cannotListen, type DoorPlan, type DoorState, planDoors, type SurfaceOptions } from "./doors.ts";
+import { readIdentity, stampOf } from "./tls.ts";
 
 export interface DoorReport {
   readonly door: string;
@@ -51,184 +30,21 @@ export interface Surface {
   close(): Promise<void>;
 }
 
-const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
-
-/** A fleet keeps one open for each node that waits for work. */
-const MOST_CONNECTIONS = 16_384;
-/** Of one address, where others can come from. */
-const MOST_OF_ONE_ADDRESS = 256;
-const MOST_HEADER_BYTES = 16 * 1_024;
-const CHECK_TIMEOUT_MS = 2_000;
 const CLOSE_GRACE_MS = 1_000;
-/** Whoever takes an answer by drops is cut off as well: what waits for it is memory of ours. */
-const TAKE_ANSWER_MS = 120_000;
-
-/** Whoever sends its request by drops is cut off: the head within 10 s, all of it within two minutes. */
-const slowest = {
-  maxHeaderSize: MOST_HEADER_BYTES,
-  headersTimeout: 10_000,
-  requestTimeout: 120_000,
-  keepAliveTimeout: 65_000,
-  connectionsCheckingInterval: 5_000,
-};
-
-const listen = (server: Server, where: { path: string } | { host: string; port: number }): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(where, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-
-const statusOfParser: Readonly<Record<string, readonly [number, string, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", `a head may have ${MOST_HEADER_BYTES} bytes`],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come in time"],
-};
-
-/** What is not even HTTP, or too much of it, is answered in the same words as the rest. */
-function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const [status, title, detail] = statusOfParser[error.code ?? ""] ?? [400, "Bad Request", "this is not HTTP"];
-  const problem = { ...problemOf(new OperatingError("INVALID_REQUEST", detail)), status };
-  const body = JSON.stringify(problem);
-  socket.end(
-    `HTTP/1.1 ${status} ${title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-      `connection: close\r\n\r\n${body}`,
-  );
-}
-
-/** What came of asking a door; no trouble is good news. */
-interface Heard {
-  readonly trouble: string;
-  readonly gone: boolean;
-}
-
-interface OpenDoor {
-  readonly server: Server;
-}
-
-interface DoorPlan {
-  readonly name: "socket" | "port";
-  address(): string;
-  make(): Server;
-  listen(server: Server): Promise<void>;
-  ask(nonce: string): RequestOptions;
-}
-
-function limitAddresses(server: Server): void {
-  const counts = new Map<string, number>();
-  server.on("connection", (socket: Socket) => {
-    const from = socket.remoteAddress ?? "gone";
-    const count = (counts.get(from) ?? 0) + 1;
-    if (count > MOST_OF_ONE_ADDRESS) return void socket.destroy();
-    counts.set(from, count);
-    socket.once("close", () => {
-      const left = (counts.get(from) ?? 1) - 1;
-      if (left === 0) counts.delete(from);
-      else counts.set(from, left);
-    });
-  });
-}
 
 /** The data folder's guard makes an old socket file ours to remove. */
 export function createSurface(options: SurfaceOptions): Surface {
-  const { socketPath, host, tls, clock, random, log } = options;
-  const isLoopback = LOOPBACK_HOSTS.includes(host);
-  let identity: Identity | undefined = tls === undefined ? undefined : readIdentity(tls);
+  const { socketPath, host, tls, clock, log } = options;
+  const state: DoorState = {
+    port: options.port,
+    identity: tls === undefined ? undefined : readIdentity(tls),
+    awaited: new Map(),
+  };
+  const plans = planDoors(options, state);
+  const doors = new Map<string, Server>();
   let tlsTrouble = "";
-  let { port } = options;
-  const doors = new Map<string, OpenDoor>();
-  /** Requests of our own that we wait for: whoever answers without us having seen them is somebody else. */
-  const awaited = new Map<string, boolean>();
   let closing: Promise<void> | undefined;
 
-  const listenerAt = (cameBy: Door) => {
-    const answer = getRequestListener((request, env) => {
-      const { incoming, outgoing } = env as Env["Bindings"];
-      return options.fetch(request, { incoming, outgoing, cameBy });
-    });
-    return (incoming: IncomingMessage, outgoing: Parameters<typeof answer>[1]) => {
-      const id = incoming.headers["x-request-id"];
-      if (typeof id === "string" && awaited.has(id)) awaited.set(id, true);
-      outgoing.once("prefinish", () => {
-        // The system has taken most answers whole by now.
-        if (outgoing.closed || incoming.socket.writableLength === 0) return;
-        const patience = clock.after(TAKE_ANSWER_MS, () => incoming.socket.destroy());
-        outgoing.once("close", () => patience.cancel());
-      });
-      void answer(incoming, outgoing);
-    };
-  };
-  const made = (server: Server): Server => {
-    server.maxConnections = MOST_CONNECTIONS;
-    server.maxHeadersCount = 100;
-    server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerBroken(error, socket as Socket));
-    return server;
-  };
-  const cannotListen = (cause: unknown, at: string): OperatingError => {
-    const { code } = cause as { code?: string };
-    return code === "EADDRINUSE"
-      ? new OperatingError("PORT_IN_USE", `port ${port} is taken by another program`, {
-          cause,
-          hint: "Set RINGRIFT_PORT to another port (0 picks a free one), or stop the other program.",
-        })
-      : new OperatingError("CANNOT_LISTEN", `the API cannot listen on ${at}: ${messageOf(cause)}`, { cause });
-  };
-
-  const plans: readonly DoorPlan[] = [
-    {
-      name: "socket",
-      address: () => socketPath,
-      make: () => made(createServer(slowest, listenerAt("socket"))),
-      async listen(server) {
-        rmSync(socketPath, { force: true });
-        // The file is made within the call; the mask is of the whole process and must not outlive it.
-        const before = process.umask(0o177);
-        let listening: Promise<void>;
-        try {
-          listening = listen(server, { path: socketPath });
-        } finally {
-          process.umask(before);
-        }
-        await listening;
-        chmodSync(socketPath, 0o600);
-      },
-      ask: (nonce) => ({ socketPath, headers: { host: "localhost", "x-request-id": nonce } }),
-    },
-    {
-      name: "port",
-      address: () => `${host}:${port}`,
-      make() {
-        const listener = listenerAt(isLoopback ? "loopback" : "network");
-        const server = made(
-          identity === undefined
-            ? createServer(slowest, listener)
-            : createTlsServer(
-                { ...slowest, cert: identity.cert, key: identity.key, minVersion: "TLSv1.2", handshakeTimeout: 10_000 },
-                listener,
-              ),
-        );
-        if (!isLoopback) limitAddresses(server);
-        return server;
-      },
-      async listen(server) {
-        await listen(server, { host, port });
-        // Where any port would do, the first one is kept: others have been told of it.
-        port = (server.address() as AddressInfo).port;
-      },
-      ask(nonce) {
-        const anywhere = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-        // Who it is shows in the request that arrives here, not in the certificate.
-        return {
-          host: anywhere,
-          port,
-          rejectUnauthorized: false,
-          headers: { host: "localhost", "x-request-id": nonce },
-        } as RequestOptions;
-      },
-    },
-  ];
   const planOf = (name: string): DoorPlan => {
     const plan = plans.find((each) => each.name === name);
     if (plan === undefined) throw new Error(`there is no door '${name}'`);
@@ -241,10 +57,10 @@ export function createSurface(options: SurfaceOptions): Surface {
       await plan.listen(server);
     } catch (cause) {
       server.close();
-      throw cannotListen(cause, plan.address());
+      throw cannotListen(cause, plan.address(), state.port);
     }
     server.on("error", (error) => log.error("a door of the API broke", { door: plan.name, error: messageOf(error) }));
-    doors.set(plan.name, { server });
+    doors.set(plan.name, server);
   };
   const closeDoor = (server: Server, graceMs: number): Promise<void> =>
     new Promise((resolve) => {
@@ -256,39 +72,16 @@ export function createSurface(options: SurfaceOptions): Surface {
       server.closeIdleConnections();
     });
 
-  const ask = (plan: DoorPlan): Promise<Heard> =>
-    new Promise((resolve) => {
-      const nonce = `door-${random.bits().toString(16)}${random.bits().toString(16)}`;
-      awaited.set(nonce, false);
-      const send = plan.name === "port" && identity !== undefined ? httpsRequest : httpRequest;
-      const done = (trouble: string, gone = true) => {
-        awaited.delete(nonce);
-        timer.cancel();
-        outgoing.destroy();
-        resolve({ trouble, gone: gone && trouble !== "" });
-      };
-      const outgoing = send({ ...plan.ask(nonce), path: "/livez", method: "HEAD", agent: false }, (answer) => {
-        answer.resume();
-        done(awaited.get(nonce) === true ? "" : "somebody else answers there");
-      });
-      const timer = clock.after(
-        CHECK_TIMEOUT_MS,
-        () => done(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`, false),
-        "hold",
-      );
-      outgoing.on("error", (error) => done(messageOf(error)));
-      outgoing.end();
-    });
-
   const refreshIdentity = () => {
-    if (tls === undefined || identity === undefined) return;
+    if (tls === undefined || state.identity === undefined) return;
     try {
-      if (stampOf(tls) === identity.stamp) {
+      if (stampOf(tls) === state.identity.stamp) {
         tlsTrouble = "";
         return;
       }
-      identity = readIdentity(tls);
-      const { server } = doors.get("port") ?? {};
+      const identity = readIdentity(tls);
+      state.identity = identity;
+      const server = doors.get("port");
       // Connections that exist keep what they agreed on; the next ones get the new certificate.
       if (server !== undefined && "setSecureContext" in server)
         (server as ReturnType<typeof createTlsServer>).setSecureContext({ cert: identity.cert, key: identity.key });
@@ -305,7 +98,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     host,
     secure: tls !== undefined,
     get port() {
-      return port;
+      return state.port;
     },
     async open() {
       try {
@@ -317,7 +110,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     },
     async check() {
       refreshIdentity();
-      const troubles = await Promise.all(plans.map(ask));
+      const troubles = await Promise.all(plans.map((plan) => askDoor(plan, options, state)));
       return plans.map((plan, i) => {
         const { trouble, gone } = troubles[i]!;
         return {
@@ -332,18 +125,18 @@ export function createSurface(options: SurfaceOptions): Surface {
     async reopen(name) {
       if (closing !== undefined) return;
       const plan = planOf(name);
-      const old = doors.get(name)?.server;
+      const old = doors.get(name);
       doors.delete(name);
       // It stops taking new ones at once; what is under way ends by itself.
       old?.close();
       await openDoor(plan);
       log.warn("a door of the API was opened anew", { door: name, address: plan.address() });
     },
-    speaksFor: (name) => identity?.speaksFor(name) ?? false,
+    speaksFor: (name) => state.identity?.speaksFor(name) ?? false,
     close() {
       closing ??= (async () => {
         const inode = inodeOf(socketPath);
-        await Promise.all([...doors.values()].map(({ server }) => closeDoor(server, CLOSE_GRACE_MS)));
+        await Promise.all([...doors.values()].map((server) => closeDoor(server, CLOSE_GRACE_MS)));
         if (inode !== undefined && inodeOf(socketPath) === inode) rmSync(socketPath, { force: true });
       })();
       return closing;

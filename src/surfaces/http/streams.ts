@@ -1,7 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { type Clock, OperatingError, sleep } from "../../kernel/index.ts";
+import { type Clock, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
+import type { Share } from "./backlog.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Caller, Out } from "./route.ts";
+import { problemOf } from "./problem.ts";
+import { type Caller, callerKey, type Out } from "./route.ts";
 
 const MOST_STREAMS = 4_096;
 const MOST_FOR_ONE = 128;
@@ -15,14 +17,28 @@ interface Open {
   readonly end: AbortController;
 }
 
+const tooSlow = (why: string) =>
+  OperatingError.busy("STREAM_TOO_SLOW", `this stream was ended: ${why}`, {
+    hint: "Read faster, or ask for less; the journal keeps what was not read, and Last-Event-ID reads on from there.",
+  });
+const stalled = () =>
+  OperatingError.busy("STREAM_STALLED", `this stream was ended: nothing of it was read for ${STALL_MS / 1_000} s`);
+
+/** The last words of a stream, in the words of the others. */
+const goodbye = (type: string | undefined, reason: OperatingError): string => {
+  const why = JSON.stringify(problemOf(reason));
+  return type === "text/event-stream" ? `event: ended\ndata: ${why}\n\n` : `{"ended":${why}}\n`;
+};
+
 /** The endless answers that are under way. They end with their reader, with its token, or with the process. */
 export interface Streams {
   /** Throws when one more would be too many. Asked before anything is made ready for it. */
   assertRoom(caller: Caller): void;
   open(
     caller: Caller,
+    share: Share,
     gone: AbortSignal,
-    outgoing: Pick<ServerResponse, "closed" | "once" | "destroy">,
+    outgoing: Pick<ServerResponse, "closed" | "once" | "on" | "destroy" | "writableLength">,
     headers: Readonly<Record<string, string>>,
     run: (out: Out) => Promise<void>,
   ): Response;
@@ -35,14 +51,14 @@ export function createStreams(
   clock: Clock,
   metrics: Pick<Metrics, "streams">,
   onFailure: (thrown: unknown) => void,
+  onCut: (caller: Caller, reason: OperatingError) => void,
 ): Streams {
   const all = new Set<Open>();
-  const keyOf = ({ tokenId, actor, from }: Caller) => tokenId ?? `${actor} ${from}`;
   const assertRoom = (caller: Caller) => {
-    const same = [...all].filter((one) => keyOf(one.caller) === keyOf(caller)).length;
+    const same = [...all].filter((one) => callerKey(one.caller) === callerKey(caller)).length;
     if (all.size >= MOST_STREAMS || (same >= MOST_FOR_ONE && caller.from !== "socket"))
-      throw new OperatingError("TOO_MANY_STREAMS", `${same} streams of yours are open, ${all.size} of all`, {
-        retryable: true,
+      throw OperatingError.busy("TOO_MANY_STREAMS", `${same} streams of yours are open, ${all.size} of all`, {
+        status: 429,
         details: { retryAfterSeconds: 5 },
       });
   };
@@ -51,7 +67,7 @@ export function createStreams(
       return all.size;
     },
     assertRoom,
-    open(caller, gone, outgoing, headers, run) {
+    open(caller, share, gone, outgoing, headers, run) {
       assertRoom(caller);
       const end = new AbortController();
       const one: Open = { caller, end };
@@ -61,23 +77,34 @@ export function createStreams(
       const writer = writable.getWriter();
       const encoder = new TextEncoder();
       const abort = () => end.abort();
+      share.onCut(() => end.abort(tooSlow(`too much of it waited to be read`)));
+      const measure = () => share.onConnection(outgoing.writableLength);
+      outgoing.on("drain", measure);
       gone.addEventListener("abort", abort, { once: true });
       // A reader that cancels errors the writer.
       writer.closed.catch(abort);
       const { expiresAt } = caller;
       const expiry = expiresAt === null ? undefined : clock.after(Math.max(0, expiresAt - clock.now()), abort);
       const write = async (text: string): Promise<void> => {
-        const stalled = new AbortController();
-        const limit = sleep(clock, STALL_MS, stalled.signal).then(abort, () => undefined);
+        measure();
+        const bytes = Buffer.byteLength(text);
+        if (!share.take(bytes)) return end.abort(tooSlow(`${share.bytes} bytes of it waited to be read`));
+        const done = new AbortController();
+        const limit = sleep(clock, STALL_MS, done.signal).then(
+          () => end.abort(stalled()),
+          () => undefined,
+        );
         const aborted = new Promise<void>((resolve) => {
           if (end.signal.aborted) resolve();
-          else end.signal.addEventListener("abort", () => resolve(), { once: true, signal: stalled.signal });
+          else end.signal.addEventListener("abort", () => resolve(), { once: true, signal: done.signal });
         });
         const written = writer.write(encoder.encode(text)).then(() => writer.ready);
         written.catch(abort);
         await Promise.race([written.catch(() => undefined), aborted]);
-        stalled.abort();
+        done.abort();
         await limit;
+        share.give(bytes);
+        measure();
       };
       const finish = async () => {
         try {
@@ -90,7 +117,13 @@ export function createStreams(
           metrics.streams(-1);
           expiry?.cancel();
           gone.removeEventListener("abort", abort);
+          const { reason } = end.signal;
+          if (isOperatingError(reason)) {
+            onCut(caller, reason);
+            writer.write(encoder.encode(goodbye(headers["content-type"], reason))).catch(() => undefined);
+          }
           end.abort();
+          share.close();
           writer.close().catch(() => undefined);
           // A reader that does not read would keep a polite goodbye waiting for ever, and its connection with it.
           if (!outgoing.closed) {

@@ -30,7 +30,7 @@ export function readIdentity(files: TlsFiles): Identity {
   try {
     const mode = statSync(files.keyFile).mode & 0o777;
     if ((mode & 0o077) !== 0)
-      throw new OperatingError("TLS_KEY_EXPOSED", `others may read the key of the API (mode ${mode.toString(8)})`, {
+      throw OperatingError.denied("TLS_KEY_EXPOSED", `others may read the key of the API (mode ${mode.toString(8)})`, {
         hint: "chmod 600 the file in api.tls_key_file.",
       });
     const stamp = stampOf(files);
@@ -41,9 +41,13 @@ export function readIdentity(files: TlsFiles): Identity {
     return { cert, key, stamp, speaksFor: (name) => parsed.checkHost(name) !== undefined };
   } catch (cause) {
     if (cause instanceof OperatingError) throw cause;
-    throw new OperatingError("TLS_UNUSABLE", `certificate and key of the API cannot be used: ${messageOf(cause)}`, {
-      cause,
-      hint: "api.tls_cert_file and api.tls_key_file name files in PEM that belong together.",
-    });
+    throw OperatingError.internal(
+      "TLS_UNUSABLE",
+      `certificate and key of the API cannot be used: ${messageOf(cause)}`,
+      {
+        cause,
+        hint: "api.tls_cert_file and api.tls_key_file name files in PEM that belong together.",
+      },
+    );
   }
 }

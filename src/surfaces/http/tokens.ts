@@ -1,26 +1,18 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Clock, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { addToken, MOST_SPENT_TOKENS, revokeToken, type TokenRow, touchTokens } from "./api-store.ts";
+import { addToken, MAX_SPENT_TOKENS, revokeToken, type TokenRow, takeJoinPlace, touchToken } from "../tables.ts";
 import type { TokenScope } from "./scope.ts";
 
-export interface TokenView {
-  readonly id: string;
-  readonly label: string;
-  readonly scope: TokenScope;
-  readonly status: "active" | "expired" | "revoked";
-  /** Unix seconds, as all times here. */
-  readonly created_at: number;
-  readonly created_by: string;
-  readonly expires_at: number | null;
-  readonly revoked_at: number | null;
-  readonly last_used_at: number | null;
-}
+/** A token without what could open anything. */
+export type TokenView = Omit<TokenRow, "hash" | "revoked_by"> & { readonly status: "active" | "expired" | "revoked" };
 
 export interface NewToken {
   readonly label: string;
   readonly scope: TokenScope;
   readonly expiresInSeconds?: number | undefined;
+  /** It only lets so many nodes join; a worker's token of its whole scope unless given. */
+  readonly joinUses?: number | undefined;
 }
 
 /** What a good token says about who bears it. */
@@ -30,6 +22,8 @@ export interface Bearer {
   readonly scope: TokenScope;
   /** Milliseconds since the epoch; null for one that lasts. */
   readonly expiresAt: number | null;
+  /** It lets nodes join and nothing else. */
+  readonly onlyJoins: boolean;
 }
 
 export interface Tokens {
@@ -37,6 +31,8 @@ export interface Tokens {
   verify(text: string): Bearer | undefined;
   /** The secret is in the answer and nowhere else, ever. */
   issue(wanted: NewToken, actor: string): Promise<TokenView & { readonly token: string }>;
+  /** Takes one of the uses of a token for a node, or refuses; a node that joins again takes none. */
+  useToJoin(id: string, nodeId: string): Promise<void>;
   /** Ends what is open under it, too. */
   revoke(id: string, actor: string): Promise<TokenView>;
   list(): TokenView[];
@@ -45,54 +41,43 @@ export interface Tokens {
 }
 
 const SHAPE = /^rrt_([0-9a-f]{16})_([\w-]{43})$/;
-const MOST_ACTIVE = 1_000;
+const MAX_ACTIVE = 1_000;
 /** When a token was used last is worth a write no more often than this. */
 const TOUCH_EVERY_MS = 60_000;
 
 const digest = (text: string): Buffer => hash("sha256", text, "buffer");
 const NOBODY = digest("nobody");
 
-type Kept = { -readonly [K in keyof TokenRow]: TokenRow[K] } & { touchedAt: number };
-
 /** Tokens of 256 bits, of which the store knows hashes; all of them are in memory, so that asking costs no query. */
 export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
-  const rows = new Map<string, Kept>(
-    store
-      .read<TokenRow>("SELECT * FROM api_tokens")
-      .map((row) => [row.id, { ...row, touchedAt: row.last_used_at ?? 0 }]),
-  );
+  const rows = new Map(store.read<TokenRow>("SELECT * FROM api_tokens").map((row) => [row.id, row]));
+  /** When the use of each was written down last. */
+  const touchedAt = new Map([...rows.values()].map(({ id, last_used_at }) => [id, last_used_at ?? 0]));
   const listeners = new Set<(id: string) => void>();
-  const statusOf = (row: TokenRow): TokenView["status"] => {
-    if (row.revoked_at !== null) return "revoked";
-    return row.expires_at !== null && row.expires_at <= clock.now() ? "expired" : "active";
+  const statusOf = ({ revoked_at, expires_at }: TokenRow): TokenView["status"] => {
+    if (revoked_at !== null) return "revoked";
+    return expires_at !== null && expires_at <= clock.now() ? "expired" : "active";
   };
-  const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1_000);
-  const viewOf = (row: TokenRow): TokenView => ({
-    id: row.id,
-    label: row.label,
-    scope: row.scope,
-    status: statusOf(row),
-    created_at: row.created_at / 1_000,
-    created_by: row.created_by,
-    expires_at: seconds(row.expires_at),
-    revoked_at: seconds(row.revoked_at),
-    last_used_at: seconds(row.last_used_at),
-  });
+  const viewOf = (row: TokenRow): TokenView => {
+    const { hash: _, revoked_by: _by, ...view } = row;
+    return { ...view, status: statusOf(row) };
+  };
   /** The store forgets the oldest of those that open nothing; so do we. */
   const forgetSpent = () => {
     const spent = [...rows.values()].filter((row) => statusOf(row) !== "active");
     const endOf = (row: TokenRow) => row.revoked_at ?? row.expires_at ?? 0;
-    for (const { id } of spent.sort((a, b) => endOf(b) - endOf(a)).slice(MOST_SPENT_TOKENS)) rows.delete(id);
+    for (const { id } of spent.sort((a, b) => endOf(b) - endOf(a)).slice(MAX_SPENT_TOKENS)) rows.delete(id);
   };
-  const touch = (row: Kept) => {
+  const touch = (row: TokenRow) => {
+    const { id } = row;
     const at = clock.now();
-    row.last_used_at = at;
-    if (at - row.touchedAt < TOUCH_EVERY_MS) return;
-    row.touchedAt = at;
+    rows.set(id, { ...row, last_used_at: at });
+    if (at - (touchedAt.get(id) ?? 0) < TOUCH_EVERY_MS) return;
+    touchedAt.set(id, at);
     store
-      .commit([touchTokens([{ id: row.id, at }])])
+      .commit([touchToken({ id, at })])
       .catch((thrown: unknown) =>
-        log.warn("the use of a token was not written down", { error: messageOf(thrown), token_id: row.id }),
+        log.warn("the use of a token was not written down", { error: messageOf(thrown), token_id: id }),
       );
   };
   return {
@@ -102,11 +87,12 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
       const matches = timingSafeEqual(digest(secret), row === undefined ? NOBODY : Buffer.from(row.hash, "hex"));
       if (row === undefined || !matches || statusOf(row) !== "active") return undefined;
       touch(row);
-      return { id, label: row.label, scope: row.scope, expiresAt: row.expires_at };
+      const { label, scope, expires_at: expiresAt, join_uses } = row;
+      return { id, label, scope, expiresAt, onlyJoins: join_uses !== null };
     },
-    async issue({ label, scope, expiresInSeconds }, actor) {
-      if ([...rows.values()].filter((row) => statusOf(row) === "active").length >= MOST_ACTIVE)
-        throw new OperatingError("TOO_MANY_TOKENS", `there are ${MOST_ACTIVE} tokens`, {
+    async issue({ label, scope, expiresInSeconds, joinUses }, actor) {
+      if ([...rows.values()].filter((row) => statusOf(row) === "active").length >= MAX_ACTIVE)
+        throw OperatingError.conflict("TOO_MANY_TOKENS", `there are ${MAX_ACTIVE} tokens`, {
           hint: "Revoke those that nobody needs: GET /v1/tokens says when each was used last.",
         });
       const id = randomBytes(8).toString("hex");
@@ -123,22 +109,32 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
         revoked_at: null,
         revoked_by: null,
         last_used_at: null,
+        join_uses: joinUses ?? null,
       };
       await store.commit([addToken(row)]);
-      rows.set(id, { ...row, touchedAt: 0 });
+      rows.set(id, row);
       forgetSpent();
       return { ...viewOf(row), token: `rrt_${id}_${secret}` };
     },
+    async useToJoin(id, nodeId) {
+      const max = rows.get(id)?.join_uses ?? null;
+      if (max === null) return;
+      const [isTaken] = await store.commit([takeJoinPlace({ id, nodeId, at: clock.now(), max })]);
+      if (!isTaken)
+        throw OperatingError.denied("TOKEN_USED_UP", `this token let ${max} join, as many as it may`, {
+          hint: "Make another: 'ringrift token create <label> --join'.",
+        });
+    },
     async revoke(id, actor) {
       const row = rows.get(id);
-      if (row === undefined) throw new OperatingError("TOKEN_NOT_FOUND", `there is no token ${id}`);
+      if (row === undefined) throw OperatingError.notFound("TOKEN_NOT_FOUND", `there is no token ${id}`);
       if (row.revoked_at !== null) return viewOf(row);
       const at = clock.now();
       await store.commit([revokeToken({ id, at, by: actor })]);
-      row.revoked_at = at;
-      row.revoked_by = actor;
+      const revoked = { ...(rows.get(id) ?? row), revoked_at: at, revoked_by: actor };
+      rows.set(id, revoked);
       for (const listen of listeners) listen(id);
-      return viewOf(row);
+      return viewOf(revoked);
     },
     list: () => [...rows.values()].sort((a, b) => b.created_at - a.created_at).map(viewOf),
     onRevoked(listen) {

@@ -1,25 +1,14 @@
 import type { Clock, Timer } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { addWrites, type WriteRow } from "./api-store.ts";
+import { addWrites, type WriteRow } from "../tables.ts";
 
-/** The record of what was changed through the surface, and by whom. */
-export interface Writes {
-  /** Resolves once the row is on disk. */
-  add(row: WriteRow): Promise<void>;
-  /** Soon, together with others: a flush of its own for each would slow down those who publish. */
-  addSoon(row: WriteRow): void;
-  /** Writes down what still waits. */
-  flush(): Promise<void>;
-  /** Newest first, as the wire shows them. */
-  list(limit: number): WriteView[];
-}
-
-export type WriteView = Omit<WriteRow, "came_from"> & { readonly from: string };
+export type Writes = ReturnType<typeof createWrites>;
 
 const SOON_MS = 250;
-const MOST_TOGETHER = 1_000;
+const MAX_TOGETHER = 1_000;
 
-export function createWrites(store: Store, clock: Clock, onLost: (rows: number, thrown: unknown) => void): Writes {
+/** The record of what was changed through the surface, and by whom. */
+export function createWrites(store: Store, clock: Clock, onLost: (rows: number, thrown: unknown) => void) {
   let waiting: WriteRow[] = [];
   let timer: Timer | undefined;
   const flush = async (): Promise<void> => {
@@ -35,22 +24,26 @@ export function createWrites(store: Store, clock: Clock, onLost: (rows: number, 
     }
   };
   return {
-    async add(row) {
+    /** Resolves once the row is on disk. */
+    async add(row: WriteRow): Promise<void> {
       await store.commit([addWrites([row])]);
     },
-    addSoon(row) {
+    /** Soon, together with others: a flush of its own for each would slow down those who publish. */
+    addSoon(row: WriteRow): void {
       waiting.push(row);
-      if (waiting.length >= MOST_TOGETHER) void flush();
+      if (waiting.length >= MAX_TOGETHER) void flush();
       else timer ??= clock.after(SOON_MS, () => void flush());
     },
+    /** Writes down what still waits. */
     flush,
-    list: (limit) =>
+    /** Newest first. */
+    list: (limit: number) =>
       store
         .read<WriteRow>(
           `SELECT at, actor, scope, method, path, status, request_id, came_from FROM api_writes
            ORDER BY id DESC LIMIT ?`,
           limit,
         )
-        .map(({ came_from, at, ...row }) => ({ at: at / 1_000, ...row, from: came_from })),
+        .map(({ came_from, ...row }) => ({ ...row, from: came_from })),
   };
 }

@@ -1,7 +1,7 @@
 import type { Alert } from "../../cluster/index.ts";
 import type { Json } from "../../kernel/index.ts";
 
-/** What a report says beyond the loop itself. Times are Unix seconds. */
+/** What a report says beyond the loop itself. */
 export interface ReportAbout {
   readonly started_at: number;
   readonly ended_at: number;

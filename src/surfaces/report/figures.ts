@@ -1,25 +1,25 @@
 /** Numbers of a report that both its forms show. */
 import type { Json } from "../../kernel/index.ts";
-import type { ConfigSnapshot, GateView } from "../../pipeline/snapshot.ts";
-import { championRating, eloWords, signed } from "../cli/loop-words.ts";
+import type { ConfigSnapshot, GateView } from "../../pipeline/index.ts";
 import { number } from "../cli/text.ts";
+import { championRating, eloWords, signed } from "../pipeline/words.ts";
 
 const two = (value: number) => String(value).padStart(2, "0");
 
 /** The same on every machine: reports travel. */
-export function utc(seconds: number): string {
-  const time = new Date(seconds * 1_000);
-  return `${time.getUTCFullYear()}-${two(time.getUTCMonth() + 1)}-${two(time.getUTCDate())} ${clockTime(seconds)} UTC`;
+export function utc(at: number): string {
+  const time = new Date(at);
+  return `${time.getUTCFullYear()}-${two(time.getUTCMonth() + 1)}-${two(time.getUTCDate())} ${clockTime(at)} UTC`;
 }
 
-export function clockTime(seconds: number): string {
-  const time = new Date(seconds * 1_000);
+export function clockTime(at: number): string {
+  const time = new Date(at);
   return `${two(time.getUTCHours())}:${two(time.getUTCMinutes())}:${two(time.getUTCSeconds())}`;
 }
 
 /** Hours, minutes and seconds: a run is compared by its length, so it is told to the second. */
-export function span(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
+export function span(ms: number): string {
+  const whole = Math.max(0, Math.round(ms / 1_000));
   const [h, m, s] = [Math.floor(whole / 3_600), Math.floor((whole % 3_600) / 60), whole % 60];
   if (h > 0) return `${h} h ${two(m)} min`;
   return m > 0 ? `${m} min ${two(s)} s` : `${s} s`;
@@ -58,12 +58,6 @@ export function headlines(
 }
 
 export const boundsWords = ({ elo0, elo1 }: GateView): string => `[${elo0}, ${elo1}]`;
-
-/** Gates that have ended, newest first. */
-export const endedGates = ({
-  gates,
-}: ConfigSnapshot): (GateView & { readonly verdict: NonNullable<GateView["verdict"]> })[] =>
-  gates.flatMap((gate) => (gate.verdict === null ? [] : [{ ...gate, verdict: gate.verdict }])).reverse();
 
 /** A plan as lines: `gate.alpha` and its value. */
 export function planRows(plan: Readonly<Record<string, Json>>, before = ""): (readonly [string, string])[] {

@@ -1,4 +1,4 @@
-import type { ConfigSnapshot } from "../../pipeline/snapshot.ts";
+import type { ConfigSnapshot } from "../../pipeline/index.ts";
 import { number } from "../cli/text.ts";
 import type { ReportAbout } from "./about.ts";
 import { at, type Html, html } from "./html.ts";
@@ -6,21 +6,18 @@ import { figure, frame, path, type Size, thinned } from "./plot.ts";
 import { roundRange } from "./scale.ts";
 
 const SIZES = { wide: { width: 490, height: 280 }, narrow: { width: 360, height: 270 } };
-const MOST_POINTS = 300;
+const MAX_POINTS = 300;
 
-interface Sample {
-  readonly at: number;
-  readonly games: number;
-}
+type Samples = ReportAbout["games"][string];
 
 /** The unit in which a run of this length is told. */
-const unitOf = (seconds: number): { readonly name: string; readonly seconds: number } => {
-  if (seconds < 240) return { name: "seconds", seconds: 1 };
-  return seconds < 4 * 3_600 ? { name: "minutes", seconds: 60 } : { name: "hours", seconds: 3_600 };
+const unitOf = (lengthMs: number): { readonly name: string; readonly ms: number } => {
+  if (lengthMs < 240_000) return { name: "seconds", ms: 1_000 };
+  return lengthMs < 4 * 3_600_000 ? { name: "minutes", ms: 60_000 } : { name: "hours", ms: 3_600_000 };
 };
 
 /** How many games there were at a time, between the samples around it. */
-function gamesAt(samples: readonly Sample[], time: number): number {
+function gamesAt(samples: Samples, time: number): number {
   const next = samples.findIndex((sample) => sample.at >= time);
   if (next < 0) return samples.at(-1)!.games;
   if (next === 0) return samples[0]!.games;
@@ -29,10 +26,10 @@ function gamesAt(samples: readonly Sample[], time: number): number {
 }
 
 function draw(config: ConfigSnapshot, about: ReportAbout, size: Size): Html | undefined {
-  const samples = thinned(about.games[config.config_key] ?? [], MOST_POINTS);
+  const samples = thinned(about.games[config.config_key] ?? [], MAX_POINTS);
   if (samples.length < 2) return undefined;
   const unit = unitOf(about.ended_at - about.started_at);
-  const since = (seconds: number) => (seconds - about.started_at) / unit.seconds;
+  const since = (at: number) => (at - about.started_at) / unit.ms;
   const [, top] = roundRange([0, ...samples.map(({ games }) => games)], 5);
   const { x, y, area, drawn } = frame(
     size,

@@ -1,13 +1,13 @@
-import type { ConfigSnapshot, GateView } from "../../pipeline/snapshot.ts";
-import { intervalWords, lastRatio, nameOf, shortModel, signed, VERDICT_WORDS } from "../cli/loop-words.ts";
+import type { ConfigSnapshot, GateView } from "../../pipeline/index.ts";
 import { number } from "../cli/text.ts";
-import { boundsWords, clockTime, endedGates } from "./figures.ts";
+import { endedGates, intervalWords, lastRatio, nameOf, shortModel, signed, VERDICT_WORDS } from "../pipeline/words.ts";
+import { boundsWords, clockTime } from "./figures.ts";
 import { at, type Html, html, nothing } from "./html.ts";
 import { path } from "./plot.ts";
 import { scale } from "./scale.ts";
 
 /** So many stand on the page; the others are a click away. */
-const MOST_OPEN = 12;
+const MAX_OPEN = 12;
 const INTERVAL = { width: 150, height: 16 };
 const RATIO = { width: 76, height: 20 };
 
@@ -49,8 +49,8 @@ export function gateTable(config: ConfigSnapshot): Html {
     20,
     ...gates.flatMap(({ elo }) => (elo === null ? [] : [Math.abs(elo.low), Math.abs(elo.high)])),
   );
-  const older = gates.slice(MOST_OPEN);
-  return html`${table(config, gates.slice(0, MOST_OPEN), reach)}${
+  const older = gates.slice(MAX_OPEN);
+  return html`${table(config, gates.slice(0, MAX_OPEN), reach)}${
     older.length === 0
       ? nothing
       : html`<details><summary>${`${older.length} earlier decisions`}</summary>${table(config, older, reach)}</details>`

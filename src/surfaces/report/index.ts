@@ -4,5 +4,5 @@
  * It guarantees that it is made of nothing but what it is given; that its page holds everything that it shows, asks nobody
  * for anything and runs nothing; and that no text from outside is ever more than text in it.
  */
-export type { Report, ReportAbout } from "./about.ts";
+export type { ReportAbout } from "./about.ts";
 export { reportOf } from "./report.ts";

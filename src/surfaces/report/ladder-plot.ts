@@ -1,5 +1,5 @@
-import type { ConfigSnapshot } from "../../pipeline/snapshot.ts";
-import { championRating, eloWords, signed } from "../cli/loop-words.ts";
+import type { ConfigSnapshot } from "../../pipeline/index.ts";
+import { championRating, eloWords, signed } from "../pipeline/words.ts";
 import { at, type Html, html, nothing } from "./html.ts";
 import { figure, frame, path, type Size } from "./plot.ts";
 import { apart, paddedRange } from "./scale.ts";

@@ -1,10 +1,10 @@
-import type { ConfigSnapshot, LossPoint } from "../../pipeline/snapshot.ts";
+import type { ConfigSnapshot, LossPoint } from "../../pipeline/index.ts";
 import { at, type Html, html } from "./html.ts";
 import { figure, frame, path, type Size, thinned } from "./plot.ts";
 import { apart, roundRange } from "./scale.ts";
 
 const SIZES = { wide: { width: 490, height: 280 }, narrow: { width: 360, height: 270 } };
-const MOST_POINTS = 400;
+const MAX_POINTS = 400;
 
 const SERIES: readonly {
   readonly name: string;
@@ -19,7 +19,7 @@ const SERIES: readonly {
 const finite = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
 function draw(losses: readonly LossPoint[], size: Size): Html | undefined {
-  const points = thinned(losses, MOST_POINTS);
+  const points = thinned(losses, MAX_POINTS);
   const series = SERIES.map((each) => ({
     ...each,
     values: points.flatMap((point) => {

@@ -1,6 +1,6 @@
-import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/snapshot.ts";
-import { booksOffBy, byWords, nameOf, rejectedGames, shortModel } from "../cli/loop-words.ts";
+import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/index.ts";
 import { number, plural } from "../cli/text.ts";
+import { booksOffBy, byWords, nameOf, rejectedGames, rejectedReasons, shortModel } from "../pipeline/words.ts";
 import type { ReportAbout } from "./about.ts";
 import { clockTime, headlines, planRows, span, utc } from "./figures.ts";
 import { gamesPlot } from "./games-plot.ts";
@@ -35,10 +35,7 @@ const section = (config: ConfigSnapshot, about: ReportAbout): Html =>
 function books({ configs }: LoopSnapshot): Html {
   const rows = configs.map(({ books: book }) => {
     const off = booksOffBy(book);
-    const reasons = Object.entries(book.rejected).map(
-      ([reason, games]) => `${number(games)} ${reason.replaceAll("_", " ")}`,
-    );
-    return html`<tr><td>${book.config_key}</td><td class="right">${number(book.produced)}</td><td class="right">${number(book.durable)}</td><td class="right">${number(book.in_flight)}</td><td class="right">${number(rejectedGames(book))}</td><td class="words">${reasons.join(", ")}</td><td class="${book.balanced ? "good" : "bad"}">${book.balanced ? "balanced" : `off by ${number(Math.abs(off))}`}</td></tr>`;
+    return html`<tr><td>${book.config_key}</td><td class="right">${number(book.produced)}</td><td class="right">${number(book.durable)}</td><td class="right">${number(book.in_flight)}</td><td class="right">${number(rejectedGames(book))}</td><td class="words">${rejectedReasons(book)}</td><td class="${book.balanced ? "good" : "bad"}">${book.balanced ? "balanced" : `off by ${number(Math.abs(off))}`}</td></tr>`;
   });
   return html`<h2>Books</h2><p class="note">Games produced = durable + in flight + rejected.</p><div class="card"><table><thead><tr><th>Config</th><th class="right">Produced</th><th class="right">Durable</th><th class="right">In flight</th><th class="right">Rejected</th><th>Why</th><th></th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }

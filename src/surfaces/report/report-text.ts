@@ -1,34 +1,34 @@
-import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/snapshot.ts";
-import { ladderLines } from "../cli/loop-ladder.ts";
-import { lineOf, sparkline } from "../cli/loop-pieces.ts";
+import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/index.ts";
+import { createPaint } from "../cli/paint.ts";
+import { sparkline } from "../cli/sparkline.ts";
+import { right, tableLines } from "../cli/table.ts";
+import { number, printable, shorten, wrapText } from "../cli/text.ts";
+import { ladderLines } from "../pipeline/ladder.ts";
 import {
   booksOffBy,
+  endedGates,
   intervalWords,
   lastRatio,
   nameOf,
   rejectedGames,
   signed,
   VERDICT_WORDS,
-} from "../cli/loop-words.ts";
-import { createPaint } from "../cli/paint.ts";
-import { type Cell, tableLines } from "../cli/table.ts";
-import { number, printable, wrapText } from "../cli/text.ts";
+} from "../pipeline/words.ts";
 import type { ReportAbout } from "./about.ts";
-import { boundsWords, clockTime, endedGates, headlines, span, utc } from "./figures.ts";
+import { boundsWords, clockTime, headlines, span, utc } from "./figures.ts";
 import { troublesOf } from "./troubles.ts";
 
-const MOST_GATES = 15;
-const MOST_RUNGS = 16;
-const MOST_TROUBLES = 20;
+const MAX_GATES = 15;
+const MAX_RUNGS = 16;
+const MAX_TROUBLES = 20;
 const plain = createPaint(false);
-const right = (text: string): Cell => ({ text, align: "right" });
 
 function gateLines(config: ConfigSnapshot, width: number): string[] {
   const gates = endedGates(config);
   if (gates.length === 0) return [];
   const rows = gates
-    .slice(0, MOST_GATES)
-    .map((gate): (Cell | string)[] => [
+    .slice(0, MAX_GATES)
+    .map((gate) => [
       right(String(gate.iteration)),
       VERDICT_WORDS[gate.verdict],
       gate.elo === null ? "" : intervalWords(gate.elo),
@@ -49,13 +49,13 @@ function gateLines(config: ConfigSnapshot, width: number): string[] {
 }
 
 function configLines(config: ConfigSnapshot, width: number): string[] {
-  const facts = headlines(config).map(({ name, value, note }): Cell[] => [
-    { text: `  ${name}` },
-    { text: printable(note === "" ? value : `${value}, ${note}`) },
+  const facts = headlines(config).map(({ name, value, note }) => [
+    `  ${name}`,
+    printable(note === "" ? value : `${value}, ${note}`),
   ]);
   const totals = config.losses.map(({ policy_loss, value_loss }) => policy_loss + value_loss);
   const [first, last] = [totals[0], totals.at(-1)];
-  const ladder = ladderLines(config, { paint: plain, width, most: MOST_RUNGS, indent: 2, label: "Ladder" });
+  const ladder = ladderLines(config, { paint: plain, width }, { max: MAX_RUNGS, indent: 2, label: "Ladder" });
   return [
     "",
     `${printable(config.config_key)}: ${config.state}, iteration ${config.iteration}, seed ${config.seed}`,
@@ -63,7 +63,7 @@ function configLines(config: ConfigSnapshot, width: number): string[] {
     ...(first === undefined || last === undefined
       ? []
       : [`  Loss              ${first.toFixed(3)} to ${last.toFixed(3)}  ${sparkline(totals, 40)}`]),
-    ...(ladder.length === 0 ? [] : ["", ...ladder.map((line) => lineOf(line, width).trimEnd())]),
+    ...(ladder.length === 0 ? [] : ["", ...ladder.map((line) => shorten(line, width))]),
     ...gateLines(config, width),
   ];
 }
@@ -72,7 +72,7 @@ function configLines(config: ConfigSnapshot, width: number): string[] {
 export function reportText(snapshot: LoopSnapshot, about: ReportAbout, width = 100): string {
   const { configs } = snapshot;
   const troubles = troublesOf(snapshot, about);
-  const books = configs.map(({ books: book }): (Cell | string)[] => [
+  const books = configs.map(({ books: book }) => [
     printable(book.config_key),
     right(number(book.produced)),
     right(number(book.durable)),
@@ -82,8 +82,8 @@ export function reportText(snapshot: LoopSnapshot, about: ReportAbout, width = 1
   ]);
   const bookHead = ["BOOKS", right("PRODUCED"), right("DURABLE"), right("IN FLIGHT"), right("REJECTED"), ""];
   const wrong = troubles
-    .slice(-MOST_TROUBLES)
-    .map(({ at, config_key, what, outcome }): string[] => [
+    .slice(-MAX_TROUBLES)
+    .map(({ at, config_key, what, outcome }) => [
       at === null ? "" : clockTime(at),
       printable(config_key ?? ""),
       printable(outcome === "" ? what : `${what}; ${outcome}`),

@@ -1,4 +1,4 @@
-import type { LoopSnapshot } from "../../pipeline/snapshot.ts";
+import type { LoopSnapshot } from "../../pipeline/index.ts";
 import type { Report, ReportAbout } from "./about.ts";
 import { reportHtml } from "./report-html.ts";
 import { reportText } from "./report-text.ts";

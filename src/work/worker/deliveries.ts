@@ -2,14 +2,20 @@
 import {
   backoffMs,
   type Clock,
+  defined,
+  isBodyRefused,
   isOperatingError,
   type Log,
   messageOf,
+  PEER_BACKOFF,
   type Random,
+  retry,
   sleep,
 } from "../../kernel/index.ts";
-import type { ArtifactPort, QueuePort, Refusal, Reply } from "./ports.ts";
+import { RESULT_FILE_MISSING } from "../lease.ts";
+import type { ArtifactPort, MadeFile, QueuePort, Refusal, Reply } from "./ports.ts";
 import { entryId, type Spool, type SpoolEntry } from "./spool.ts";
+import { within } from "./within.ts";
 
 export interface DeliveriesOptions {
   readonly queue: Pick<QueuePort, "complete" | "fail" | "release">;
@@ -32,18 +38,39 @@ export interface Deliveries {
   stop(): Promise<void>;
 }
 
-const AGAIN = { firstMs: 200, mostMs: 15_000, jitter: 0.5 };
-const MOST_IN_REQUEST = 200;
+const MAX_IN_REQUEST = 200;
 const UPLOADS_AT_ONCE = 2;
-
-/** The request could not be understood because of what is in it: the same bytes never will be. */
-const isOwnFault = (thrown: unknown): boolean =>
-  isOperatingError(thrown) && !thrown.retryable && /^(INVALID_|WORK_|PAYLOAD_|BODY_|ARTIFACT_)/.test(thrown.code);
+const MAX_BRINGS = 5;
 
 const refusalOf = (thrown: unknown): Refusal => ({
   code: isOperatingError(thrown) ? thrown.code : "INTERNAL",
   message: messageOf(thrown),
 });
+
+/** Runs one for each, few at once over all calls; rejects once all have ended, if any failed. */
+function fewAtOnce(max: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return {
+    async all<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
+      const runs = items.map(async (item) => {
+        if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
+        running += 1;
+        try {
+          await run(item);
+        } finally {
+          running -= 1;
+          waiting.shift()?.();
+        }
+      });
+      // All of them have ended before anything is made of a failure: nothing reads a folder that is given away.
+      for (const each of await Promise.allSettled(runs)) if (each.status === "rejected") throw each.reason;
+    },
+    stop() {
+      for (const resume of waiting.splice(0)) resume();
+    },
+  };
+}
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries {
   const { queue, artifacts, spool, clock, random, log, onSettled } = options;
@@ -52,43 +79,22 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   const open = new Map<string, Promise<void>>();
   let ready: { entry: SpoolEntry; answered: (refused: Refusal | undefined) => void }[] = [];
   let sending: Promise<void> | undefined;
-  let uploading = 0;
-  const waitingUploads: (() => void)[] = [];
+  const uploads = fewAtOnce(UPLOADS_AT_ONCE);
 
   /** Until it succeeds, cannot succeed, or nobody tries any more (then it throws the reason of the stop). */
-  const patiently = async <T>(what: string, attempt: () => Promise<T>): Promise<T> => {
-    for (let tries = 1; ; tries += 1) {
-      stopping.signal.throwIfAborted();
-      try {
-        return await attempt();
-      } catch (thrown) {
-        stopping.signal.throwIfAborted();
-        if (isOwnFault(thrown)) throw thrown;
-        const level = tries === 3 ? "warn" : "debug";
-        log[level](`${what} did not get through; it is tried again`, { tries, error: messageOf(thrown) });
-        await sleep(clock, backoffMs(AGAIN, tries, random), stopping.signal);
-      }
-    }
+  const patiently = <T>(what: string, attempt: () => Promise<T>): Promise<T> => {
+    const again = (thrown: unknown, tries: number) => {
+      if (isBodyRefused(thrown)) return false;
+      const level = tries === 3 ? "warn" : "debug";
+      log[level](`${what} did not get through; it is tried again`, { tries, error: messageOf(thrown) });
+      return true;
+    };
+    return retry(attempt, { clock, random, signal: stopping.signal, again });
   };
 
-  const upload = async (entry: SpoolEntry): Promise<void> => {
-    if (entry.say !== "complete") return;
-    const uploads = entry.files.map(async (file) => {
-      if (uploading >= UPLOADS_AT_ONCE) await new Promise<void>((resolve) => waitingUploads.push(resolve));
-      uploading += 1;
-      try {
-        await patiently("an upload", () => artifacts.upload(file, stopping.signal));
-      } finally {
-        uploading -= 1;
-        waitingUploads.shift()?.();
-      }
-    });
-    // All of them have ended before anything is made of a failure: nothing reads a folder that is given away.
-    const settled = await Promise.allSettled(uploads);
-    for (const each of settled) if (each.status === "rejected") throw each.reason;
-  };
+  const uploadOne = (file: MadeFile) => patiently("an upload", () => artifacts.upload(file, stopping.signal));
 
-  const sayAll = async (entries: readonly SpoolEntry[]): Promise<readonly Reply<unknown>[]> => {
+  const sendAll = async (entries: readonly SpoolEntry[]): Promise<readonly Reply<unknown>[]> => {
     const [first] = entries;
     if (first?.say === "complete") return queue.complete(entries.flatMap((e) => (e.say === "complete" ? [e] : [])));
     if (first?.say === "fail") return queue.fail(entries.flatMap((e) => (e.say === "fail" ? [e] : [])));
@@ -97,12 +103,12 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   const answersTo = async (entries: readonly SpoolEntry[]): Promise<readonly (Refusal | undefined)[]> => {
     try {
-      const replies = await patiently("a result", () => sayAll(entries));
+      const replies = await patiently("a result", () => sendAll(entries));
       return replies.map((reply) => (reply.ok ? undefined : reply.error));
     } catch (thrown) {
       stopping.signal.throwIfAborted();
       if (entries.length === 1) return [refusalOf(thrown)];
-      // One bad word spoils the request: said alone, only the bad one is refused.
+      // One bad report spoils the request: sent alone, only the bad one is refused.
       const all: (Refusal | undefined)[] = [];
       for (const entry of entries) all.push(...(await answersTo([entry])));
       return all;
@@ -113,7 +119,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     try {
       while (ready.length > 0) {
         const { say } = ready[0]!.entry;
-        const batch = ready.filter(({ entry }) => entry.say === say).slice(0, MOST_IN_REQUEST);
+        const batch = ready.filter(({ entry }) => entry.say === say).slice(0, MAX_IN_REQUEST);
         ready = ready.filter((each) => !batch.includes(each));
         const answers = await answersTo(batch.map(({ entry }) => entry));
         for (const [i, { answered }] of batch.entries()) answered(answers[i]);
@@ -123,7 +129,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     }
   };
 
-  const tell = (entry: SpoolEntry): Promise<Refusal | undefined> => {
+  const report = (entry: SpoolEntry): Promise<Refusal | undefined> => {
     const { promise, resolve } = Promise.withResolvers<Refusal | undefined>();
     ready.push({ entry, answered: resolve });
     // What gathers while a request is under way goes together with the next one.
@@ -137,34 +143,58 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     ref: entry.ref,
     work_type: entry.work_type,
     finished_at: entry.finished_at,
-    ...(entry.folder === undefined ? {} : { folder: entry.folder }),
+    ...defined({ folder: entry.folder }),
     failure: { class: "retryable", error: refused.message, error_code: refused.code },
   });
+
+  /** Files first, then the word. A store that has lost one of them since gets it again; one that never takes it ends the tries. */
+  const bring = async (entry: SpoolEntry): Promise<Refusal | undefined> => {
+    for (let tries = 1; ; tries += 1) {
+      if (entry.say === "complete") await uploads.all(entry.files, uploadOne);
+      const refused = await report(entry);
+      if (refused?.code !== RESULT_FILE_MISSING || tries >= MAX_BRINGS) return refused;
+      log.warn("a result's file did not stay in the store; it is sent again", { work_id: entry.ref.work_id, tries });
+      await sleep(clock, backoffMs(PEER_BACKOFF, tries, random), stopping.signal);
+    }
+  };
+
+  /** The queue has answered, whatever the disk does: what stays in the spool is said once more at the next start. */
+  const kept = (put: Promise<void>, { ref }: SpoolEntry): Promise<void> =>
+    put.catch((thrown: unknown) =>
+      log.error("an answered result stays in the spool", { id: entryId(ref), error: messageOf(thrown) }),
+    );
 
   const deliver = async (entry: SpoolEntry): Promise<void> => {
     let refused: Refusal | undefined;
     try {
-      await upload(entry);
-      refused = await tell(entry);
+      refused = await bring(entry);
     } catch (thrown) {
       stopping.signal.throwIfAborted();
       refused = refusalOf(thrown);
     }
     // It is still ours, but proves nothing, or its files are gone: that is a failure, and one that counts.
-    if (entry.say === "complete" && refused !== undefined && /^(WORK_EVIDENCE|ARTIFACT_)/.test(refused.code)) {
+    if (
+      entry.say === "complete" &&
+      refused !== undefined &&
+      /^(WORK_EVIDENCE|ARTIFACT_|RESULT_FILE_)/.test(refused.code)
+    ) {
       log.warn("a job's result was not taken", { work_id: entry.ref.work_id, error: refused.message });
-      await tell(lacks(entry, refused));
-      await spool.reject(entry, refused);
-    } else if (refused === undefined || entry.say !== "complete") await spool.remove(entry);
+      await report(lacks(entry, refused));
+      await kept(spool.reject(entry, refused), entry);
+    } else if (refused === undefined || entry.say !== "complete") await kept(spool.remove(entry), entry);
     else {
       log.warn("a finished job was refused: somebody else has it by now", {
         work_id: entry.ref.work_id,
         fence: entry.ref.fence,
         code: refused.code,
       });
-      await spool.reject(entry, refused);
+      await kept(spool.reject(entry, refused), entry);
     }
     onSettled(entry, refused);
+  };
+
+  const drained = async (): Promise<void> => {
+    while (open.size > 0) await Promise.all(open.values());
   };
 
   return {
@@ -181,23 +211,12 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     get waiting() {
       return open.size;
     },
-    async flush(limitMs) {
-      const late = Promise.withResolvers<void>();
-      const timer = clock.after(limitMs, late.resolve, "hold");
-      while (open.size > 0) {
-        const isLate = await Promise.race([
-          Promise.all(open.values()).then(() => false),
-          late.promise.then(() => true),
-        ]);
-        if (isLate) break;
-      }
-      timer.cancel();
-    },
+    flush: (limitMs) => within(clock, drained(), limitMs),
     async stop() {
       stopping.abort(new Error("the worker stops"));
       // Requests under way end by themselves; their answers are taken if they come before the connection goes.
       ready = [];
-      for (const resume of waitingUploads.splice(0)) resume();
+      uploads.stop();
     },
   };
 }

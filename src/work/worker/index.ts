@@ -7,26 +7,8 @@
  * the queue has answered, over restarts and kill -9; that a worker which leaves gives back what it cannot end; and that
  * what a killed life held is told at the next start.
  */
-export { type Admission, type Capacity, createAdmission } from "./admission.ts";
-export {
-  type ArtifactPort,
-  type ClaimAsk,
-  type Claimed,
-  type ExecutorPort,
-  type MadeFile,
-  type QueuePort,
-  type Refusal,
-  type Reply,
-  STOP_REASONS,
-  type StopReason,
-  type WorkResult,
-} from "./ports.ts";
-export { openSpool, type Rejected, type Spool } from "./spool.ts";
-export {
-  createWorker,
-  type Worker,
-  type WorkerOptions,
-  type WorkerStatus,
-  type WorkerTiming,
-  workerTimingDefaults,
-} from "./worker.ts";
+export { type Capacity, createAdmission } from "./admission.ts";
+export type { ArtifactPort, ExecutorPort, MadeFile, QueuePort, WorkResult } from "./ports.ts";
+export { openSpool } from "./spool.ts";
+export { createWorker, type Worker } from "./worker.ts";
+export { type WorkerTiming, workerTimingDefaults } from "./worker-options.ts";

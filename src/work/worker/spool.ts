@@ -3,10 +3,10 @@
  * has answered. So neither a lost network nor the end of this process loses a finished job. Beside it stands what this
  * worker holds: a worker that was killed says so at its next start, instead of leaving the queue to wonder.
  */
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { messageOf } from "../../kernel/index.ts";
+import { messageOf, syncFolder, writeDurably } from "../../kernel/index.ts";
 import { failureSchema } from "../failure.ts";
 import type { LeaseRef } from "../job.ts";
 import { evidenceSchema } from "../kinds.ts";
@@ -55,34 +55,12 @@ export interface Spool {
 export interface SpoolOptions {
   readonly folder: string;
   /** Refused results that are kept, with their files. */
-  readonly mostRejected?: number;
+  readonly maxRejected?: number;
   /** Told of what cannot be read or removed. */
   readonly onTrouble: (what: string, error: string) => void;
 }
 
 export const entryId = ({ work_id, fence }: LeaseRef): string => `${work_id}.${fence}`;
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Whole and on the disk under its name, or not there at all. */
-async function writeDurably(path: string, text: string): Promise<void> {
-  const neighbour = `${path}.new`;
-  const handle: FileHandle = await open(neighbour, "w", 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(neighbour, path);
-}
 
 /** Many who want the folder synced at once are served by few syncs: each begins after all that it is for was renamed. */
 function sharedSync(path: string): () => Promise<void> {
@@ -108,7 +86,7 @@ function sharedSync(path: string): () => Promise<void> {
   };
 }
 
-export async function openSpool({ folder, mostRejected = 100, onTrouble }: SpoolOptions): Promise<Spool> {
+export async function openSpool({ folder, maxRejected = 100, onTrouble }: SpoolOptions): Promise<Spool> {
   const results = join(folder, "results");
   const held = join(folder, "held");
   const refused = join(folder, "rejected");
@@ -144,7 +122,7 @@ export async function openSpool({ folder, mostRejected = 100, onTrouble }: Spool
   const trim = async (): Promise<void> => {
     const all = await readAll(refused, (value) => rejectedSchema.parse(value));
     const oldest = all.sort((a, b) => a.entry.finished_at - b.entry.finished_at);
-    for (const { entry } of oldest.slice(0, Math.max(0, all.length - mostRejected))) {
+    for (const { entry } of oldest.slice(0, Math.max(0, all.length - maxRejected))) {
       await rm(pathOf(refused, entry.ref), { force: true });
       await discard(entry.folder);
     }

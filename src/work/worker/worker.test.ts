@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { PATIENT } from "../../../test/support/patience.ts";
 import { type NearQueue, nearQueue, type Weather } from "../../../test/unit/work/near-queue.ts";
 import { OperatingError, seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { Lease } from "../index.ts";
@@ -15,7 +16,7 @@ afterEach(async () => {
 const TIMING = { beatMs: 20, waitSeconds: 0, idleMs: 5, graceMs: 200, flushMs: 1_000 };
 const SOUND = { outputs: [], counts: {} };
 const done = (): WorkResult => ({ status: "completed", evidence: SOUND, files: [] });
-const soon = (assertion: () => unknown) => vi.waitFor(assertion, { timeout: 20_000, interval: 5 });
+const soon = (assertion: () => unknown) => vi.waitFor(assertion, PATIENT);
 
 /** Runs jobs as the test says; each that begins is seen. */
 function executorOf(run: (lease: Lease, signal: AbortSignal) => Promise<WorkResult>) {
@@ -64,7 +65,8 @@ async function workerOn(
     admission: createAdmission({ ...capacity, slots: more.slots ?? 2 }, () => 1e12),
     spool: await openSpool({ folder, onTrouble: () => {} }),
     clock: systemClock(),
-    random: seededRandom(3),
+    // Each life of a worker draws its own names for its claims.
+    random: seededRandom(undo.length + 3),
     log: silentLog(),
     timing: { ...TIMING, ...more.timing },
   });
@@ -161,7 +163,8 @@ test("beats go on while a claim hangs and an upload hangs", async () => {
     admission: createAdmission(capacity, () => 1e12),
     spool: await openSpool({ folder: folderOf(), onTrouble: () => {} }),
     clock: systemClock(),
-    random: seededRandom(3),
+    // Each life of a worker draws its own names for its claims.
+    random: seededRandom(undo.length + 3),
     log: silentLog(),
     timing: { ...TIMING, flushMs: 0 },
   });
@@ -186,7 +189,7 @@ test("a refused beat stops the job at once, and its result is never told", async
   const { worker, folder } = await workerOn(near, executor, { slots: 1 });
   await soon(() => expect(begun).toHaveLength(1));
   worker.drain(true);
-  await near.queue.evict("a", "the node is lost");
+  await near.queue.release({ work_id: job!.work_id, node_id: "a", fence: 1 }, "somebody gave it back");
   await soon(() => expect(told).toBe("lease_lost"));
   await soon(() => expect(worker.status().counts).toMatchObject({ lost: 1, completed: 0 }));
   expect(near.said).not.toContain("complete");
@@ -337,7 +340,7 @@ test("a file that is gone makes the job fail instead of waiting for ever", async
     queue: near.port("a"),
     executor: executorOf(async () => ({ status: "completed", evidence: SOUND, files: [FILE] })).executor,
     artifacts: {
-      upload: () => Promise.reject(new OperatingError("ARTIFACT_FILE_LOST", "the file is gone")),
+      upload: () => Promise.reject(OperatingError.invalid("ARTIFACT_FILE_LOST", "the file is gone")),
     },
     admission: createAdmission(capacity, () => 1e12),
     spool: await openSpool({ folder, onTrouble: () => {} }),
@@ -392,7 +395,7 @@ test("a spool whose last file was cut off is read without it, and what is unread
 });
 
 test("refused results are kept with their reason, the newest so many", async () => {
-  const spool = await openSpool({ folder: folderOf(), mostRejected: 2, onTrouble: () => {} });
+  const spool = await openSpool({ folder: folderOf(), maxRejected: 2, onTrouble: () => {} });
   for (const n of [1, 2, 3]) {
     const ref = { work_id: `w${n}`, node_id: "a", fence: 1 };
     await spool.reject(

@@ -16,8 +16,8 @@ import { encodeGames } from "./src/workloads/arena/files/games-file.js";
 import { encodeModel } from "./src/workloads/arena/files/model-file.js";
 import { encodeSamples } from "./src/workloads/arena/files/samples-file.js";
 import { createGame } from "./src/workloads/arena/games/catalog.js";
-import { playGame } from "./src/workloads/arena/loop/match.js";
-import { DEFAULT_SELF_PLAY, selfPlay } from "./src/workloads/arena/loop/self-play.js";
+import { playGame } from "./src/workloads/arena/play/match.js";
+import { DEFAULT_SELF_PLAY, selfPlay } from "./src/workloads/arena/play/self-play.js";
 import { shapeOf } from "./src/workloads/arena/net/layout.js";
 import { createNetwork } from "./src/workloads/arena/net/network.js";
 import { createTrainer, DEFAULT_TRAINER } from "./src/workloads/arena/net/trainer.js";
@@ -75,7 +75,7 @@ describe("one seed gives one hash", () => {
     expect(run(5)).toBe(first);
     expect(run(5, "--jitless")).toBe(first);
     expect(run(6)).not.toBe(first);
-  }, 60_000);
+  });
 });
 
 describe("the code of the arena", () => {

@@ -1,15 +1,10 @@
 /** A child: a program that has said hello, and takes one job after the other. */
 import { assert } from "../../kernel/index.ts";
 import type { WorkloadDeclaration } from "./declaration.ts";
-import type { Hasher } from "./hasher.ts";
-import { type JobHooks, type JobRequest, type JobRun, startJob, UNREAD_MS } from "./job-run.ts";
-import { type ChildExit, endingOfExit, type Fault, fault, type JobOutcome, tellExit } from "./outcome.ts";
-import { launch, type Program, type ProgramEdges, type ProgramPlace } from "./program.ts";
-import { commonVersion, type Hello, PROTOCOL_LEAST, PROTOCOL_VERSION, type ProgramMessage } from "./protocol.ts";
-
-export interface ChildEdges extends ProgramEdges {
-  readonly hasher: Hasher;
-}
+import { type JobHooks, type JobRequest, startJob, UNREAD_MS } from "./job-run.ts";
+import { type ChildExit, describeExit, endingOfExit, type Fault, fault, type JobOutcome } from "./outcome.ts";
+import { type ChildEdges, launch, type ProgramPlace } from "./program.ts";
+import { commonVersion, type Hello, PROTOCOL_MIN, PROTOCOL_VERSION, type ProgramMessage } from "./protocol.ts";
 
 export interface Child {
   readonly pid: number;
@@ -36,7 +31,7 @@ const refusalOf = (hello: Hello, { kinds }: WorkloadDeclaration): Fault | undefi
     return fault(
       "protocol",
       "wrong_version",
-      `the program speaks versions ${theirs} of the protocol; here are ${PROTOCOL_LEAST} to ${PROTOCOL_VERSION}`,
+      `the program speaks versions ${theirs} of the protocol; here are ${PROTOCOL_MIN} to ${PROTOCOL_VERSION}`,
     );
   }
   const missing = kinds.filter((kind) => !hello.kinds.includes(kind));
@@ -58,7 +53,7 @@ export async function startChild(
   const { limits } = declaration;
   const greeted = Promise.withResolvers<Hello | undefined>();
   let hello: Hello | undefined;
-  let running: JobRun | undefined;
+  let running: ReturnType<typeof startJob> | undefined;
   let stopping = false;
   let gone: ChildExit | undefined;
 
@@ -85,13 +80,12 @@ export async function startChild(
       running?.exited(exit);
     },
   });
-  if (!launched.ok) return { ok: false, fault: launched.fault, stderr_tail: "" };
-  const program: Program = launched.program;
+  if (!launched.ok) return { ...launched, stderr_tail: "" };
+  const program = launched.value;
 
-  const refuse = async (why: Fault): Promise<ChildStart> => {
-    program.kill(why);
+  const notStarted = async (why: (exit: ChildExit) => Fault): Promise<ChildStart> => {
     const exit = await program.ended;
-    return { ok: false, fault: program.broken ?? why, stderr_tail: program.stderr.tail(), exit };
+    return { ok: false, fault: program.broken ?? why(exit), stderr_tail: program.stderr.tail(), exit };
   };
 
   const late = () =>
@@ -101,18 +95,19 @@ export async function startChild(
   });
   const said = await greeted.promise;
   timer.cancel();
-  if (said === undefined) {
-    const exit = await program.ended;
-    const { error } = endingOfExit(exit);
-    const early = fault(
-      error?.class ?? "crash",
-      "no_hello",
-      `the program ended before it said hello (${tellExit(exit)})`,
+  if (said === undefined)
+    return notStarted((exit) =>
+      fault(
+        endingOfExit(exit).error?.class ?? "crash",
+        "no_hello",
+        `the program ended before it said hello (${describeExit(exit)})`,
+      ),
     );
-    return { ok: false, fault: program.broken ?? early, stderr_tail: program.stderr.tail(), exit };
-  }
   const refusal = refusalOf(said, declaration);
-  if (refusal !== undefined) return refuse(refusal);
+  if (refusal !== undefined) {
+    program.kill(refusal);
+    return notStarted(() => refusal);
+  }
   program.send({
     type: "welcome",
     protocol: commonVersion(said)!,
@@ -145,7 +140,7 @@ export async function startChild(
     async runJob(job, hooks = {}) {
       assert(child.usable, "a child takes one job at a time, and none after its end");
       program.beginJob();
-      running = startJob(program, job, hooks, { clock, hasher: edges.hasher, limits });
+      running = startJob(program, job, hooks, edges, limits);
       try {
         return await running.outcome;
       } finally {

@@ -3,14 +3,22 @@ import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { type Clock, createIds, messageOf, OperatingError, type Random, silentLog } from "../../kernel/index.ts";
+import {
+  type Clock,
+  createIds,
+  defined,
+  messageOf,
+  OperatingError,
+  type Random,
+  silentLog,
+} from "../../kernel/index.ts";
 import { type CheckReport, checkWorkload } from "./check/check.ts";
 import type { CheckResult } from "./check/tries.ts";
 import { type Environment, parseDeclaration, resolvePaths } from "./declaration.ts";
+import { createWorkloadHasher } from "./file-hasher.ts";
 import { createGuardian } from "./guardian.ts";
-import { createHasher } from "./hasher.ts";
-import { declarationJsonSchema, messagesJsonSchema, printDeclaration, printMessages } from "./messages-table.ts";
 import { type ExampleJob, exampleJobSchema } from "./protocol.ts";
+import { declarationJsonSchema, messagesJsonSchema, printDeclaration, printMessages } from "./protocol-docs.ts";
 
 export interface CheckRequest {
   readonly command: string;
@@ -28,16 +36,6 @@ export interface CheckRequest {
   readonly signal: AbortSignal;
 }
 
-export interface WorkloadConsole {
-  check(request: CheckRequest): Promise<CheckReport & { readonly folder?: string }>;
-  /** The protocol as a table for people, and as JSON Schema. */
-  messages(): string;
-  messagesSchema(): Record<string, unknown>;
-  /** What a declaration may say, likewise. */
-  declaration(): string;
-  declarationSchema(): Record<string, unknown>;
-}
-
 export interface ConsoleEdges {
   readonly clock: Clock;
   readonly random: Random;
@@ -47,7 +45,7 @@ export interface ConsoleEdges {
 
 async function readJobs(file: string): Promise<ExampleJob[]> {
   const wrong = (reason: string, cause?: unknown) =>
-    new OperatingError("INVALID_JOBS_FILE", `${file} is no list of jobs: ${reason}`, {
+    OperatingError.invalid("INVALID_JOBS_FILE", `${file} is no list of jobs: ${reason}`, {
       cause,
       hint: 'It holds a JSON list such as [{"kind": "selfplay", "config_key": "hex8_2p", "parameters": {"games": 1}}].',
     });
@@ -55,7 +53,7 @@ async function readJobs(file: string): Promise<ExampleJob[]> {
   try {
     text = await readFile(file, "utf8");
   } catch (cause) {
-    throw new OperatingError("JOBS_FILE_NOT_FOUND", `${file} cannot be read: ${messageOf(cause)}`, { cause });
+    throw OperatingError.notFound("JOBS_FILE_NOT_FOUND", `${file} cannot be read: ${messageOf(cause)}`, { cause });
   }
   let value: unknown;
   try {
@@ -68,9 +66,10 @@ async function readJobs(file: string): Promise<ExampleJob[]> {
   return parsed.data;
 }
 
-export function createWorkloadConsole({ clock, random, env, cwd }: ConsoleEdges): WorkloadConsole {
+export function createWorkloadConsole({ clock, random, env, cwd }: ConsoleEdges) {
   return {
-    async check(request) {
+    async check(request: CheckRequest): Promise<CheckReport & { readonly folder?: string }> {
+      const { seed, onResult, signal, keep } = request;
       const jobsFile = request.jobsFile === undefined ? undefined : resolve(cwd, request.jobsFile);
       const jobs = jobsFile === undefined ? undefined : await readJobs(jobsFile);
       const { command, args } = resolvePaths({ command: request.command, args: [...request.args] }, cwd);
@@ -87,31 +86,35 @@ export function createWorkloadConsole({ clock, random, env, cwd }: ConsoleEdges)
       });
       const log = silentLog();
       const guardian = createGuardian({ ids: createIds(clock, random), log });
-      const hasher = createHasher();
+      const hasher = createWorkloadHasher();
       const folder = await mkdtemp(join(await realpath(tmpdir()), "ringrift-workload-"));
       try {
         const report = await checkWorkload(
           {
             declaration,
             folder,
-            ...(jobs === undefined ? {} : { jobs }),
+            ...defined({ jobs }),
             jobsFolder: jobsFile === undefined ? cwd : dirname(jobsFile),
-            seed: request.seed,
-            onResult: request.onResult,
-            signal: request.signal,
+            seed,
+            onResult,
+            signal,
           },
           { clock, log, guardian, hasher, env },
         );
-        return request.keep ? { ...report, folder } : report;
+        return keep ? { ...report, folder } : report;
       } finally {
         await guardian.close();
         await hasher.close();
-        if (!request.keep) await rm(folder, { recursive: true, force: true });
+        if (!keep) await rm(folder, { recursive: true, force: true });
       }
     },
+    /** The protocol as a table for people, and as JSON Schema. */
     messages: printMessages,
     messagesSchema: messagesJsonSchema,
+    /** What a declaration may say, likewise. */
     declaration: printDeclaration,
     declarationSchema: declarationJsonSchema,
   };
 }
+
+export type WorkloadConsole = ReturnType<typeof createWorkloadConsole>;

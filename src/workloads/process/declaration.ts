@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError } from "../../kernel/index.ts";
 
-const seconds = (fallback: number, most: number) => z.number().positive().max(most).default(fallback);
-const whole = (fallback: number, most: number) => z.int().min(1).max(most).default(fallback);
+const seconds = (fallback: number, max: number) => z.number().positive().max(max).default(fallback);
+const whole = (fallback: number, max: number) => z.int().min(1).max(max).default(fallback);
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -29,7 +29,7 @@ const limits = z.strictObject({
 
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of an environment variable");
 
-const declaration = z.strictObject({
+export const workloadDeclarationSchema = z.strictObject({
   command: z.string().min(1).describe("the program; it is started without a shell"),
   args: z.array(z.string()).max(1_000).default([]).describe("its arguments"),
   env_allow: z.array(variable).max(200).default([]).describe("variables that it may see beside the usual ones"),
@@ -40,17 +40,15 @@ const declaration = z.strictObject({
 });
 
 export type WorkloadLimits = z.output<typeof limits>;
-export type WorkloadDeclaration = z.output<typeof declaration>;
+export type WorkloadDeclaration = z.output<typeof workloadDeclarationSchema>;
 /** What one writes: everything with a default may be left out. */
-export type WorkloadDeclarationInput = z.input<typeof declaration>;
-
-export const workloadDeclarationSchema = declaration;
+export type WorkloadDeclarationInput = z.input<typeof workloadDeclarationSchema>;
 
 /** Reads a declaration, and says where it is wrong. */
 export function parseDeclaration(value: unknown): WorkloadDeclaration {
-  const parsed = declaration.safeParse(value);
+  const parsed = workloadDeclarationSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new OperatingError(
+  throw OperatingError.invalid(
     "INVALID_WORKLOAD",
     `The workload's declaration is wrong: ${z.prettifyError(parsed.error)}`,
     {
@@ -84,11 +82,6 @@ export interface Environment {
 export function childEnvironment(
   { env, env_allow }: Pick<WorkloadDeclaration, "env" | "env_allow">,
   ours: Environment,
-): Record<string, string> {
-  const seen: Record<string, string> = {};
-  for (const key of [...USUAL, ...env_allow]) {
-    const value = ours[key];
-    if (value !== undefined) seen[key] = value;
-  }
-  return { ...seen, ...env };
+): Environment {
+  return { ...defined(Object.fromEntries([...USUAL, ...env_allow].map((name) => [name, ours[name]]))), ...env };
 }

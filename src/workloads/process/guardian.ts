@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Ids, type Log, OperatingError } from "../../kernel/index.ts";
+import { type Ids, type Log, moduleBeside, OperatingError, systemCode } from "../../kernel/index.ts";
 
 export interface Census {
   /** Processes that are alive, and the memory that they hold; what they share is counted for each. */
@@ -23,14 +23,6 @@ export interface Watch {
   end(): Promise<number>;
 }
 
-export interface Guardian {
-  /** Resolves once the guardian stands. */
-  watch(onCensus: (census: Census) => void): Promise<Watch>;
-  readonly pid: number | undefined;
-  /** Lets it end all that is still watched, and then itself. */
-  close(): Promise<void>;
-}
-
 interface Entry {
   readonly id: number;
   readonly cookie: string;
@@ -39,7 +31,7 @@ interface Entry {
   ending: PromiseWithResolvers<number> | undefined;
 }
 
-interface Word {
+interface Report {
   readonly ready?: boolean;
   readonly census?: readonly { readonly id: number; readonly processes: number; readonly memory_bytes: number }[];
   readonly ended?: number;
@@ -49,24 +41,29 @@ interface Word {
 /** A guardian needs little: small heaps keep its memory down. */
 const SMALL = ["--max-old-space-size=32", "--max-semi-space-size=1"];
 
-export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: Log }): Guardian {
-  const file = fileURLToPath(
-    new URL(import.meta.url.endsWith(".ts") ? "./guardian.worker.ts" : "./guardian.worker.js", import.meta.url),
-  );
+const unready = (how: string, cause?: unknown) =>
+  OperatingError.internal("WORKLOAD_GUARDIAN_FAILED", `The guardian process ${how}.`, {
+    cause,
+    retryable: true,
+    hint: "The machine may be out of processes or memory.",
+  });
+
+export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: Log }) {
+  const file = fileURLToPath(moduleBeside(import.meta.url, "./guardian.worker"));
   const entries = new Map<number, Entry>();
   let next = 0;
   let closed = false;
   let standing: { process: ChildProcess; ready: Promise<void>; gone: Promise<void> } | undefined;
 
-  const tell = (order: object): void => void standing?.process.stdin?.write(`${JSON.stringify(order)}\n`);
+  const order = (order: object): void => void standing?.process.stdin?.write(`${JSON.stringify(order)}\n`);
 
   const introduce = ({ id, cookie, pid, ending }: Entry): void => {
-    tell({ watch: id, cookie });
-    if (pid !== undefined) tell({ started: id, pid });
-    if (ending !== undefined) tell({ end: id });
+    order({ watch: id, cookie });
+    if (pid !== undefined) order({ started: id, pid });
+    if (ending !== undefined) order({ end: id });
   };
 
-  const hear = ({ census, ended, left }: Word): void => {
+  const hear = ({ census, ended, left }: Report): void => {
     for (const { id, processes, memory_bytes } of census ?? [])
       entries.get(id)?.onCensus({ processes, memoryBytes: memory_bytes });
     if (ended === undefined) return;
@@ -81,7 +78,7 @@ export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: 
     try {
       if (pid !== undefined) process.kill(-pid, "SIGKILL");
     } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") log.warn("A workload could not be ended.", { pid });
+      if (systemCode(thrown) !== "ESRCH") log.warn("A workload could not be ended.", { pid });
     }
     ending.resolve(0);
   };
@@ -99,7 +96,7 @@ export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: 
     ready.promise.catch(() => {});
     child.stdin.on("error", () => {});
     createInterface({ input: child.stdout }).on("line", (line) => {
-      const word = JSON.parse(line) as Word;
+      const word = JSON.parse(line) as Report;
       if (word.ready) ready.resolve();
       else hear(word);
     });
@@ -107,23 +104,12 @@ export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: 
       if (standing?.process === child) standing = undefined;
       // Without a guardian there is still the group itself.
       for (const entry of entries.values()) endGroup(entry);
-      ready.reject(
-        new OperatingError("WORKLOAD_GUARDIAN_FAILED", "The guardian process could not be started.", {
-          cause,
-          retryable: true,
-          hint: "The machine may be out of processes or memory.",
-        }),
-      );
+      ready.reject(unready("could not be started", cause));
       gone.resolve();
     });
     child.once("exit", () => {
       gone.resolve();
-      ready.reject(
-        new OperatingError("WORKLOAD_GUARDIAN_FAILED", "The guardian process ended before it was ready.", {
-          retryable: true,
-          hint: "The machine may be out of processes or memory.",
-        }),
-      );
+      ready.reject(unready("ended before it was ready"));
       if (standing?.process !== child) return;
       standing = undefined;
       if (closed) return;
@@ -142,9 +128,10 @@ export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: 
   };
 
   return {
-    async watch(onCensus) {
+    /** Resolves once the guardian stands. */
+    async watch(onCensus: (census: Census) => void): Promise<Watch> {
       if (closed)
-        throw new OperatingError("WORKLOAD_GUARDIAN_CLOSED", "The guardian is closed; no child may start.", {
+        throw OperatingError.internal("WORKLOAD_GUARDIAN_CLOSED", "The guardian is closed; no child may start.", {
           hint: "Start children before the worker closes.",
         });
       await stand();
@@ -156,22 +143,23 @@ export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: 
         cookie: entry.cookie,
         started(pid) {
           entry.pid = pid;
-          tell({ started: entry.id, pid });
+          order({ started: entry.id, pid });
         },
         end() {
           if (entry.ending === undefined) {
             entry.ending = Promise.withResolvers<number>();
-            tell({ end: entry.id });
+            order({ end: entry.id });
             if (standing === undefined && entries.has(entry.id)) void stand().catch(() => endGroup(entry));
           }
           return entry.ending.promise;
         },
       };
     },
-    get pid() {
+    get pid(): number | undefined {
       return standing?.process.pid;
     },
-    async close() {
+    /** Lets it end all that is still watched, and then itself. */
+    async close(): Promise<void> {
       closed = true;
       standing?.process.stdin?.end();
       await standing?.gone;
@@ -180,3 +168,5 @@ export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: 
     },
   };
 }
+
+export type Guardian = ReturnType<typeof createGuardian>;

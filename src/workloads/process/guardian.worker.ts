@@ -22,11 +22,11 @@ const CENSUS_EVERY_MS = 1_000;
 const CENSUS_SHARE = 0.01;
 const AGAIN_MS = 5;
 /** About three seconds; what is still there then hangs in the kernel. */
-const MOST_ROUNDS = 600;
+const MAX_ROUNDS = 600;
 
 const watched = new Map<number, Watched>();
 
-const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+const emit = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const kill = (pid: number): void => {
   try {
@@ -51,7 +51,7 @@ function strike(one: Watched): number {
 
 async function end(one: Watched): Promise<number> {
   let left = strike(one);
-  for (let round = 0; left > 0 && round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; left > 0 && round < MAX_ROUNDS; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     left = strike(one);
   }
@@ -62,7 +62,7 @@ function census(): void {
   if (watched.size === 0) return;
   const rows = processTable();
   if (rows === undefined) return;
-  say({
+  emit({
     census: Array.from(watched, ([id, one]) => {
       const members = membersOf(rows, one, false);
       return { id, processes: members.length, memory_bytes: members.reduce((sum, each) => sum + each.memoryBytes, 0) };
@@ -80,7 +80,7 @@ function obey(order: Order): void {
     const one = watched.get(id);
     void (one === undefined ? Promise.resolve(0) : end(one)).then((left) => {
       watched.delete(id);
-      say({ ended: id, left });
+      emit({ ended: id, left });
     });
   }
 }
@@ -102,4 +102,4 @@ orders.on("close", async () => {
   await Promise.all(Array.from(watched.values(), end));
   process.exit(0);
 });
-say({ ready: true });
+emit({ ready: true });

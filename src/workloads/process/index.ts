@@ -8,14 +8,12 @@
  * process that a program started outlives the program, nor a program its worker, kill -9 of the worker included.
  *
  * `createRunner` is a slot: it runs jobs in sequence on one child, or on a child each, and goes on after any failure. Its
- * edges are a clock, a log, the environment, one `Guardian` and one `Hasher` for all slots of a worker. `startChild` is
- * the child alone. `serveWorkload` is the program's side, for programs in TypeScript; clients/python has the same for
+ * edges are a clock, a log, the environment, one `Guardian` and one `FileHasher` for all slots of a worker. `startChild` is
+ * the child alone. `serveProcess` is the program's side, for programs in TypeScript; clients/python has the same for
  * Python. `checkWorkload` tries a program against all rules. `MESSAGES` is the protocol.
  */
 
-export { type CheckReport, checkWorkload } from "./check/check.ts";
 export type { CheckResult } from "./check/tries.ts";
-export { type Child, type ChildEdges, type ChildStart, startChild } from "./child.ts";
 export { createWorkloadConsole, type WorkloadConsole } from "./console.ts";
 export {
   type Environment,
@@ -23,28 +21,14 @@ export {
   resolvePaths,
   type WorkloadDeclaration,
   type WorkloadDeclarationInput,
-  type WorkloadLimits,
   workloadDeclarationSchema,
 } from "./declaration.ts";
-export { type Census, createGuardian, type Guardian } from "./guardian.ts";
-export { createHasher, type Hasher } from "./hasher.ts";
-export type { JobHooks, JobRequest } from "./job-run.ts";
-export { declarationJsonSchema, messagesJsonSchema, printDeclaration, printMessages } from "./messages-table.ts";
-export type { ChildExit, ErrorClass, Fault, JobOutcome, VerifiedArtifact } from "./outcome.ts";
+export { createWorkloadHasher } from "./file-hasher.ts";
+export { createGuardian } from "./guardian.ts";
+export type { JobRequest } from "./job-run.ts";
+export type { JobOutcome } from "./outcome.ts";
 export { processTable } from "./process-table.ts";
-export {
-  CANCEL_REASONS,
-  type CancelReason,
-  EXIT_BAD_INPUT,
-  EXIT_PREEMPTED,
-  type ExampleJob,
-  exampleJobSchema,
-  type Hello,
-  type JobInput,
-  MESSAGES,
-  type PairsMessage,
-  PROTOCOL_VERSION,
-  type ProgressMessage,
-} from "./protocol.ts";
-export { createRunner, type Runner, type RunnerPlace } from "./runner.ts";
-export { badInput, type JobHandler, type ServedJob, type ServedWorkload, serveWorkload } from "./serve.ts";
+export type { ChildEdges } from "./program.ts";
+export { EXIT_BAD_INPUT, type ExampleJob, type JobInput, type PairsMessage } from "./protocol.ts";
+export { createRunner, type Runner } from "./runner.ts";
+export { badInput, type JobHandler, type ServedJob, type ServedWorkload, serveProcess } from "./serve.ts";

@@ -1,10 +1,9 @@
 /** One job on one child, from the message that asks for it to its outcome. */
-import type { Clock, Timer } from "../../kernel/index.ts";
+import { defined, type Timer } from "../../kernel/index.ts";
 import type { WorkloadLimits } from "./declaration.ts";
-import { verifyArtifact } from "./files-inside.ts";
-import type { Hasher } from "./hasher.ts";
 import {
   type ChildExit,
+  describeExit,
   type Ending,
   endingOfCancel,
   endingOfExit,
@@ -12,10 +11,9 @@ import {
   failed,
   fault,
   type JobOutcome,
-  tellExit,
   type VerifiedArtifact,
 } from "./outcome.ts";
-import type { Program } from "./program.ts";
+import type { ChildEdges, Program } from "./program.ts";
 import {
   type ArtifactMessage,
   CANCEL_REASONS,
@@ -26,6 +24,7 @@ import {
   type ProgramMessage,
   type ProgressMessage,
 } from "./protocol.ts";
+import { verifyArtifact } from "./untrusted-files.ts";
 
 export type JobRequest = Omit<JobMessage, "type">;
 
@@ -39,23 +38,9 @@ export interface JobHooks {
   readonly signal?: AbortSignal;
 }
 
-export interface JobRunEdges {
-  readonly clock: Clock;
-  readonly hasher: Hasher;
-  readonly limits: WorkloadLimits;
-}
-
-export interface JobRun {
-  readonly outcome: Promise<JobOutcome>;
-  message(message: ProgramMessage): void;
-  /** The child broke a rule and is being ended. */
-  broke(fault: Fault): void;
-  exited(exit: ChildExit): void;
-}
-
 export const UNREAD_MS = 100;
-/** A deadline may be further away than a timer can reach, and clocks are set: look again at least this often. */
-const MOST_TIMER_MS = 60_000;
+/** A deadline may be further away than a timer can reach: look again at least this often. */
+const MAX_TIMER_MS = 3_600_000;
 
 /** Why a signal was aborted, in the words of the protocol. */
 export const cancelReasonOf = (signal: AbortSignal | undefined): CancelReason =>
@@ -73,8 +58,13 @@ const endingOfDone = ({ status, error }: DoneMessage, cancelled: CancelReason | 
 };
 
 /** Sends the job and sees it through. The child is usable afterwards unless it broke a rule or ended. */
-export function startJob(program: Program, job: JobRequest, hooks: JobHooks, edges: JobRunEdges): JobRun {
-  const { clock, limits, hasher } = edges;
+export function startJob(
+  program: Program,
+  job: JobRequest,
+  hooks: JobHooks,
+  { clock, hasher }: ChildEdges,
+  limits: WorkloadLimits,
+) {
   const { promise: outcome, resolve } = Promise.withResolvers<JobOutcome>();
   const artifacts: VerifiedArtifact[] = [];
   const announced = new Set<string>();
@@ -108,7 +98,7 @@ export function startJob(program: Program, job: JobRequest, hooks: JobHooks, edg
       metrics: done?.metrics ?? {},
       messages,
       stderr_tail: program.stderr.tail(),
-      ...(exit === undefined ? {} : { exit }),
+      ...defined({ exit }),
     });
   };
 
@@ -127,10 +117,11 @@ export function startJob(program: Program, job: JobRequest, hooks: JobHooks, edg
   };
   const onAbort = (): void => cancel(cancelReasonOf(hooks.signal));
 
+  /** By the clock that nobody sets. */
   const watchDeadline = (atMs: number) => {
-    const leftMs = atMs - clock.now();
+    const leftMs = atMs - clock.monotonic();
     if (leftMs <= 0) cancel("deadline");
-    else after(Math.min(leftMs, MOST_TIMER_MS), () => watchDeadline(atMs));
+    else after(Math.min(leftMs, MAX_TIMER_MS), () => watchDeadline(atMs));
   };
 
   const watchSilence = (confirmed = false) => {
@@ -177,9 +168,14 @@ export function startJob(program: Program, job: JobRequest, hooks: JobHooks, edg
     });
   };
 
-  const run: JobRun = {
+  program.send({ type: "job", ...job });
+  after(limits.silence_seconds * 1_000, () => watchSilence());
+  if (job.deadline !== null) watchDeadline(clock.monotonic() + job.deadline * 1_000 - clock.now());
+  if (hooks.signal?.aborted) onAbort();
+  else hooks.signal?.addEventListener("abort", onAbort, { once: true });
+  return {
     outcome,
-    message(message) {
+    message(message: ProgramMessage) {
       if (settled || broken !== undefined) return;
       heardMs = clock.monotonic();
       if (message.type === "hello")
@@ -196,24 +192,18 @@ export function startJob(program: Program, job: JobRequest, hooks: JobHooks, edg
       else if (message.type === "artifact") takeArtifact(message);
       else finish(message);
     },
-    broke(reason) {
+    /** The child broke a rule and is being ended. */
+    broke(reason: Fault): void {
       broken ??= reason;
     },
-    exited(exit) {
+    exited(exit: ChildExit): void {
       // All that it wrote has been read; what it announced before its end still counts, once checked.
       void checking.then(() => {
         if (broken !== undefined) settle(failed(broken), exit);
         else if (cancelled !== undefined)
-          settle(endingOfCancel(cancelled, `the program ended (${tellExit(exit)})`), exit);
+          settle(endingOfCancel(cancelled, `the program ended (${describeExit(exit)})`), exit);
         else settle(endingOfExit(exit), exit);
       });
     },
   };
-
-  program.send({ type: "job", ...job });
-  after(limits.silence_seconds * 1_000, () => watchSilence());
-  if (job.deadline !== null) watchDeadline(job.deadline * 1_000);
-  if (hooks.signal?.aborted) onAbort();
-  else hooks.signal?.addEventListener("abort", onAbort, { once: true });
-  return run;
 }

@@ -1,14 +1,7 @@
-/** Bytes into lines, holding at most one line of the allowed length, however much comes without a line break. */
-export interface LineReader {
-  /** Gives each complete line to `line`; false as soon as one is too long, and from then on for ever. */
-  push(chunk: Buffer): boolean;
-  /** Bytes of an unfinished line. */
-  readonly pending: number;
-}
-
 const LINE_BREAK = 0x0a;
 
-export function createLineReader(mostBytes: number, line: (text: string) => void): LineReader {
+/** Bytes into lines, holding at most one line of the allowed length, however much comes without a line break. */
+export function createLineReader(maxBytes: number, line: (text: string) => void) {
   let parts: Buffer[] = [];
   let pending = 0;
   let broken = false;
@@ -19,11 +12,12 @@ export function createLineReader(mostBytes: number, line: (text: string) => void
     return false;
   };
   return {
-    push(chunk) {
+    /** Gives each complete line to `line`; false as soon as one is too long, and from then on for ever. */
+    push(chunk: Buffer): boolean {
       if (broken) return false;
       let from = 0;
       for (let at = chunk.indexOf(LINE_BREAK); at !== -1; at = chunk.indexOf(LINE_BREAK, from)) {
-        if (pending + at - from > mostBytes) return refuse();
+        if (pending + at - from > maxBytes) return refuse();
         const rest = chunk.subarray(from, at);
         const whole = pending === 0 ? rest : Buffer.concat([...parts, rest]);
         parts = [];
@@ -34,12 +28,13 @@ export function createLineReader(mostBytes: number, line: (text: string) => void
       }
       if (from < chunk.length) {
         pending += chunk.length - from;
-        if (pending > mostBytes) return refuse();
+        if (pending > maxBytes) return refuse();
         parts.push(chunk.subarray(from));
       }
       return true;
     },
-    get pending() {
+    /** Bytes of an unfinished line. */
+    get pending(): number {
       return pending;
     },
   };

@@ -43,7 +43,7 @@ export interface JobOutcome {
   readonly exit?: ChildExit;
 }
 
-export type Ending = Pick<JobOutcome, "status" | "reason"> & { readonly error?: Fault };
+export type Ending = Pick<JobOutcome, "status" | "reason" | "error">;
 
 export const fault = (errorClass: ErrorClass, code: string, reason: string): Fault => ({
   class: errorClass,
@@ -51,9 +51,14 @@ export const fault = (errorClass: ErrorClass, code: string, reason: string): Fau
   reason,
 });
 
+/** What was looked at, or why it is refused. */
+export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: Fault };
+
+export const refused = (...why: Parameters<typeof fault>) => ({ ok: false, fault: fault(...why) }) as const;
+
 export const failed = (error: Fault): Ending => ({ status: "failed", error, reason: error.reason });
 
-export const tellExit = ({ code, signal }: ChildExit): string =>
+export const describeExit = ({ code, signal }: ChildExit): string =>
   signal === null ? `exit code ${code}` : `signal ${signal}`;
 
 /** What it means that a program was told to leave and left, or had to be made to. */
@@ -65,7 +70,7 @@ export function endingOfCancel(reason: CancelReason, how: string): Ending {
 
 /** What it means that a process ended while its job was not done, nobody having told it to. */
 export function endingOfExit(exit: ChildExit): Ending {
-  const how = tellExit(exit);
+  const how = describeExit(exit);
   if (exit.code === EXIT_PREEMPTED) return { status: "preempted", reason: `the program was preempted (${how})` };
   if (exit.code === EXIT_BAD_INPUT)
     return failed(fault("bad_input", "exit_bad_input", `the program says that the job is wrong (${how})`));

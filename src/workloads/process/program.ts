@@ -4,19 +4,20 @@
  * that it started.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { type Clock, type Log, messageOf } from "../../kernel/index.ts";
+import { type Clock, type FileHasher, type Log, messageOf, systemCode } from "../../kernel/index.ts";
 import { childEnvironment, type Environment, type WorkloadDeclaration } from "./declaration.ts";
 import type { Census, Guardian, Watch } from "./guardian.ts";
 import { createLineReader } from "./line-reader.ts";
 import { createMessageRate } from "./message-rate.ts";
-import { type ChildExit, type Fault, fault } from "./outcome.ts";
+import { type Checked, type ChildExit, type Fault, fault, refused } from "./outcome.ts";
 import { type ProgramMessage, parseProgramLine, type WorkerMessage, writeMessage } from "./protocol.ts";
 import { createStderrLog, type StderrLog } from "./stderr-log.ts";
 
-export interface ProgramEdges {
+export interface ChildEdges {
   readonly clock: Clock;
   readonly log: Log;
   readonly guardian: Guardian;
+  readonly hasher: FileHasher;
   /** The environment of this process, of which the child sees what is allowed. */
   readonly env: Environment;
 }
@@ -57,12 +58,10 @@ export interface Program {
 /** How long output may still come once nothing is left that could write it. */
 const DRAIN_MS = 2_000;
 
-export type Launch = { readonly ok: true; readonly program: Program } | { readonly ok: false; readonly fault: Fault };
-
 function spawnChild(
   declaration: WorkloadDeclaration,
   { folder }: ProgramPlace,
-  { env }: ProgramEdges,
+  { env }: ChildEdges,
   cookie: string,
 ): Promise<ChildProcessWithoutNullStreams> {
   const { promise, resolve, reject } = Promise.withResolvers<ChildProcessWithoutNullStreams>();
@@ -81,9 +80,9 @@ function spawnChild(
 export async function launch(
   declaration: WorkloadDeclaration,
   place: ProgramPlace,
-  edges: ProgramEdges,
+  edges: ChildEdges,
   events: ProgramEvents,
-): Promise<Launch> {
+): Promise<Checked<Program>> {
   const { limits } = declaration;
   let watch: Watch;
   let child: ChildProcessWithoutNullStreams;
@@ -91,19 +90,15 @@ export async function launch(
   try {
     watch = await edges.guardian.watch((counted) => census(counted));
   } catch (thrown) {
-    return { ok: false, fault: fault("resource", "no_guardian", messageOf(thrown)) };
+    return refused("resource", "no_guardian", messageOf(thrown));
   }
   try {
     child = await spawnChild(declaration, place, edges, watch.cookie);
   } catch (thrown) {
     await watch.end();
-    const code = (thrown as NodeJS.ErrnoException).code;
-    const short = code === "EAGAIN" || code === "ENOMEM" || code === "EMFILE" || code === "ENFILE";
+    const isShort = ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"].includes(systemCode(thrown) ?? "");
     const reason = `"${declaration.command}" cannot be started: ${messageOf(thrown)}`;
-    return {
-      ok: false,
-      fault: short ? fault("resource", "cannot_start", reason) : fault("crash", "cannot_start", reason),
-    };
+    return refused(isShort ? "resource" : "crash", "cannot_start", reason);
   }
   const pid = child.pid!;
   watch.started(pid);
@@ -130,8 +125,8 @@ export async function launch(
   const take = (line: string) => {
     if (!reading) return;
     if (!rate.take(edges.clock.monotonic())) {
-      const most = limits.messages_per_second;
-      return kill(fault("protocol", "too_many_messages", `the program sends more than ${most} messages a second`));
+      const max = limits.messages_per_second;
+      return kill(fault("protocol", "too_many_messages", `the program sends more than ${max} messages a second`));
     }
     const parsed = parseProgramLine(line);
     if (parsed.ok) events.message(parsed.message);
@@ -212,11 +207,11 @@ export async function launch(
       try {
         process.kill(-pid, "SIGTERM");
       } catch (thrown) {
-        if ((thrown as NodeJS.ErrnoException).code !== "ESRCH") throw thrown;
+        if (systemCode(thrown) !== "ESRCH") throw thrown;
       }
     },
     kill,
     ended: ended.promise,
   };
-  return { ok: true, program };
+  return { ok: true, value: program };
 }

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { messagesJsonSchema } from "./messages-table.ts";
 import {
   commonVersion,
   MESSAGES,
@@ -9,6 +8,7 @@ import {
   parseWorkerLine,
   writeMessage,
 } from "./protocol.ts";
+import { messagesJsonSchema } from "./protocol-docs.ts";
 
 const sha256 = "a".repeat(64);
 /** One message of each type; a new type does not compile until it has one. */

@@ -9,25 +9,25 @@ import { z } from "zod";
 
 /** The newest version that we speak, and the oldest. */
 export const PROTOCOL_VERSION = 1;
-export const PROTOCOL_LEAST = 1;
+export const PROTOCOL_MIN = 1;
 
 /** How a program ends when words fail it: what it was given is wrong for ever, or it was told to leave. */
 export const EXIT_BAD_INPUT = 64;
 export const EXIT_PREEMPTED = 75;
 
 /** Longest texts that are kept of a message; programs of others are not trusted to be brief. */
-const MOST_NAME = 128;
-const MOST_TEXT = 4_000;
-const MOST_PATH = 1_024;
-const MOST_PAIRS = 10_000;
+const MAX_NAME = 128;
+const MAX_TEXT = 4_000;
+const MAX_PATH = 1_024;
+const MAX_PAIRS = 10_000;
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/, "letters, digits and . _ : / @ + - only");
-const shortName = name.max(MOST_NAME);
-const text = z.string().max(MOST_TEXT);
+const shortName = name.max(MAX_NAME);
+const text = z.string().max(MAX_TEXT);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "64 hex digits in lower case");
 const count = z.int().min(0);
-const jobId = z.string().min(1).max(MOST_NAME).describe("which job it is about, as the job said");
-const metrics = z.record(z.string().max(MOST_NAME), z.number()).describe("finite numbers by name");
+const jobId = z.string().min(1).max(MAX_NAME).describe("which job it is about, as the job said");
+const metrics = z.record(z.string().max(MAX_NAME), z.number()).describe("finite numbers by name");
 const anything = z.record(z.string(), z.json());
 
 const input = z.object({
@@ -36,9 +36,10 @@ const input = z.object({
   sha256: sha256.describe("checked before the job was sent"),
 });
 
-const example = z.object({
+/** A tiny job that a program can be tried with. `long_parameters` make it run longer than ten seconds. */
+export const exampleJobSchema = z.object({
   kind: shortName,
-  config_key: z.string().max(MOST_NAME).optional(),
+  config_key: z.string().max(MAX_NAME).optional(),
   parameters: anything.optional(),
   long_parameters: anything.optional(),
   inputs: z
@@ -46,14 +47,12 @@ const example = z.object({
     .optional(),
 });
 
-/** A tiny job that a program can be tried with. `long_parameters` make it run longer than ten seconds. */
-export type ExampleJob = z.infer<typeof example>;
-export const exampleJobSchema = example;
+export type ExampleJob = z.infer<typeof exampleJobSchema>;
 
 const capabilities = z
   .looseObject({
     deterministic: z.boolean().optional().describe("same job, same seed: the same artifacts, byte for byte"),
-    config_keys: z.array(z.string().max(MOST_NAME)).max(1_000).optional().describe("all configs that it can do"),
+    config_keys: z.array(z.string().max(MAX_NAME)).max(1_000).optional().describe("all configs that it can do"),
     tags: z.array(shortName).max(100).optional(),
   })
   .describe("`deterministic`, `config_keys`, `tags`, and whatever else you like to tell");
@@ -63,10 +62,14 @@ const hello = z.object({
   protocol: z.int().min(1).describe("the newest version of this protocol that the program speaks"),
   protocol_least: z.int().min(1).optional().describe("the oldest one; the same unless given"),
   name: shortName.describe("the program"),
-  version: z.string().max(MOST_NAME).describe("of the program"),
+  version: z.string().max(MAX_NAME).describe("of the program"),
   kinds: z.array(shortName).min(1).max(100).describe("kinds of job that it does, such as `selfplay`"),
   capabilities: capabilities.optional(),
-  examples: z.array(example).max(100).optional().describe("tiny jobs for `ringrift workload check`; see below"),
+  examples: z
+    .array(exampleJobSchema)
+    .max(100)
+    .optional()
+    .describe("tiny jobs for `ringrift workload check`; see below"),
 });
 
 const progress = z.object({
@@ -81,7 +84,7 @@ const progress = z.object({
 const artifact = z.object({
   type: z.literal("artifact"),
   job_id: jobId,
-  path: z.string().min(1).max(MOST_PATH).describe("relative to `output_folder`; flushed to disk and renamed already"),
+  path: z.string().min(1).max(MAX_PATH).describe("relative to `output_folder`; flushed to disk and renamed already"),
   sha256: sha256.describe("of the whole file; it is checked"),
   bytes: count.describe("size of the file; it is checked"),
   kind: shortName.describe("what it is, such as `samples`, `model`, `checkpoint`"),
@@ -90,7 +93,7 @@ const artifact = z.object({
 });
 
 const block = z.object({
-  opening: z.union([z.string().max(MOST_NAME), z.int()]).describe("what both sides started from"),
+  opening: z.union([z.string().max(MAX_NAME), z.int()]).describe("what both sides started from"),
   scores: z.array(z.number().min(0).max(1)).min(1).max(16).describe("the candidate's score in each seat"),
 });
 
@@ -102,12 +105,12 @@ const pairs = z.object({
   blocks: z
     .array(block)
     .min(1)
-    .max(MOST_PAIRS)
+    .max(MAX_PAIRS)
     .describe("played since the last such message: `{opening, scores}`, one opening with the candidate in every seat"),
 });
 
 const failure = z.object({
-  code: z.string().min(1).max(MOST_NAME),
+  code: z.string().min(1).max(MAX_NAME),
   message: text,
   retryable: z.boolean(),
 });
@@ -136,7 +139,7 @@ const job = z.object({
   type: z.literal("job"),
   job_id: jobId,
   kind: shortName.describe("what is to be done; one of the kinds of hello"),
-  config_key: z.string().max(MOST_NAME).describe("board and players, such as `hex8_2p`"),
+  config_key: z.string().max(MAX_NAME).describe("board and players, such as `hex8_2p`"),
   attempt: z.int().min(1).describe("1 on the first try"),
   fence: count.describe("grows with every holder of the job; write it into what you put anywhere else"),
   seed: z.int().min(0).describe("all randomness of the job comes from it; below 2^53"),
@@ -200,16 +203,14 @@ export const MESSAGES = {
 export type MessageType = keyof typeof MESSAGES;
 
 export type Hello = z.infer<typeof hello>;
-export type Welcome = z.infer<typeof welcome>;
 export type JobMessage = z.infer<typeof job>;
 export type JobInput = z.infer<typeof input>;
 export type ProgressMessage = z.infer<typeof progress>;
 export type ArtifactMessage = z.infer<typeof artifact>;
 export type PairsMessage = z.infer<typeof pairs>;
 export type DoneMessage = z.infer<typeof done>;
-export type CancelMessage = z.infer<typeof cancel>;
 export type ProgramMessage = Hello | ProgressMessage | ArtifactMessage | PairsMessage | DoneMessage;
-export type WorkerMessage = Welcome | JobMessage | CancelMessage | z.infer<typeof shutdown>;
+export type WorkerMessage = JobMessage | z.infer<typeof welcome | typeof cancel | typeof shutdown>;
 
 const parserOf = (from: MessageRow["from"]) => {
   const rows = Object.values(MESSAGES).filter((row) => row.from === from);
@@ -221,9 +222,9 @@ const workerParser = parserOf("worker");
 
 export type Parsed<M> = { readonly ok: true; readonly message: M } | { readonly ok: false; readonly reason: string };
 
-const MOST_QUOTED = 80;
+const MAX_QUOTED = 80;
 const quote = (line: string): string =>
-  JSON.stringify(line.length > MOST_QUOTED ? `${line.slice(0, MOST_QUOTED)}...` : line);
+  JSON.stringify(line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}...` : line);
 
 function parse<M>(line: string, parser: z.ZodType): Parsed<M> {
   let value: unknown;
@@ -237,7 +238,7 @@ function parse<M>(line: string, parser: z.ZodType): Parsed<M> {
   const type = (value as { type?: unknown } | null)?.type;
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
-  const about = typeof type === "string" ? `a "${type.slice(0, MOST_NAME)}" message` : "a message without a type";
+  const about = typeof type === "string" ? `a "${type.slice(0, MAX_NAME)}" message` : "a message without a type";
   return { ok: false, reason: `${about} that is none: ${where}${issue?.message ?? "invalid"} in ${quote(line)}` };
 }
 
@@ -249,8 +250,8 @@ export const parseWorkerLine = (line: string): Parsed<WorkerMessage> => parse(li
 export const writeMessage = (message: ProgramMessage | WorkerMessage): string => `${JSON.stringify(message)}\n`;
 
 /** The version that both sides speak, or undefined. */
-export function commonVersion(theirs: { readonly protocol: number; readonly protocol_least?: number | undefined }) {
+export function commonVersion(theirs: Pick<Hello, "protocol" | "protocol_least">): number | undefined {
   const version = Math.min(theirs.protocol, PROTOCOL_VERSION);
-  const least = Math.max(theirs.protocol_least ?? theirs.protocol, PROTOCOL_LEAST);
-  return version >= least ? version : undefined;
+  const min = Math.max(theirs.protocol_least ?? theirs.protocol, PROTOCOL_MIN);
+  return version >= min ? version : undefined;
 }

@@ -4,29 +4,19 @@
  */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { assert, messageOf } from "../../kernel/index.ts";
-import { type Child, type ChildEdges, type ChildStart, startChild } from "./child.ts";
+import { assert, defined, messageOf } from "../../kernel/index.ts";
+import { type Child, type ChildStart, startChild } from "./child.ts";
 import type { WorkloadDeclaration } from "./declaration.ts";
-import { checkInputs, type InputMemory } from "./files-inside.ts";
 import { cancelReasonOf, type JobHooks, type JobRequest } from "./job-run.ts";
 import { type ChildExit, type Ending, endingOfCancel, type Fault, failed, fault, type JobOutcome } from "./outcome.ts";
+import type { ChildEdges } from "./program.ts";
+import { checkInputs, type InputMemory } from "./untrusted-files.ts";
 
 export interface RunnerPlace {
   /** For this runner alone: where its child runs, and where the log of its child is kept. */
   readonly folder: string;
   /** Folders in which the inputs of jobs may lie. */
   readonly inputFolders: readonly string[];
-}
-
-export interface Runner {
-  /** The child that waits or works now. */
-  readonly child: Child | undefined;
-  /** Never rejects for what a program does. The output and the scratch folder are made if they are not there. */
-  runJob(job: JobRequest, hooks?: JobHooks): Promise<JobOutcome>;
-  /** Starts the child before there is a job for it; its hello, or why there is none. */
-  warm(): Promise<Child | Fault>;
-  /** Gives a running job back, and ends the child with all that it started. */
-  close(): Promise<void>;
 }
 
 /** The outcome of a job that never reached a program. */
@@ -37,7 +27,7 @@ const notBegun = (job: JobRequest, ending: Ending, stderrTail = "", exit?: Child
   metrics: {},
   messages: 0,
   stderr_tail: stderrTail,
-  ...(exit === undefined ? {} : { exit }),
+  ...defined({ exit }),
 });
 
 /** The child left, or stopped listening, between two jobs: it never had this one, and a fresh child may. */
@@ -56,7 +46,12 @@ async function prepare(job: JobRequest): Promise<Fault | undefined> {
   }
 }
 
-export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlace, edges: ChildEdges): Runner {
+const runOn = async (child: Child, job: JobRequest, hooks: JobHooks): Promise<JobOutcome> =>
+  child.hello.kinds.includes(job.kind)
+    ? child.runJob(job, hooks)
+    : notBegun(job, failed(fault("bad_input", "unknown_kind", `the program does not do "${job.kind}"`)));
+
+export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlace, edges: ChildEdges) {
   const memory: InputMemory = new Map();
   const childFolder = join(place.folder, "child");
   let child: Child | undefined;
@@ -94,20 +89,13 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
     if (wrong !== undefined) return notBegun(job, failed(wrong));
     if (hooks.signal?.aborted)
       return notBegun(job, endingOfCancel(cancelReasonOf(hooks.signal), "the job had not begun"));
-    let taken = child?.usable === true ? child : undefined;
-    const waited = taken !== undefined;
-    if (taken === undefined) {
-      const started = await freshChild();
-      if (!started.ok) return notBegun(job, failed(started.fault), started.stderr_tail, started.exit);
-      taken = started.child;
+    if (child?.usable) {
+      const outcome = await runOn(child, job, hooks);
+      if (!neverTaken(outcome) || (await prepare(job)) !== undefined) return outcome;
     }
-    if (!taken.hello.kinds.includes(job.kind))
-      return notBegun(job, failed(fault("bad_input", "unknown_kind", `the program does not do "${job.kind}"`)));
-    const outcome = await taken.runJob(job, hooks);
-    if (!waited || !neverTaken(outcome) || (await prepare(job)) !== undefined) return outcome;
     const started = await freshChild();
-    if (!started.ok) return notBegun(job, failed(started.fault), started.stderr_tail, started.exit);
-    return started.child.runJob(job, hooks);
+    if (started.ok) return runOn(started.child, job, hooks);
+    return notBegun(job, failed(started.fault), started.stderr_tail, started.exit);
   };
 
   /** A child that serves one job is only done when it has gone: its last words belong to the job. */
@@ -122,10 +110,12 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
   };
 
   return {
-    get child() {
+    /** The child that waits or works now. */
+    get child(): Child | undefined {
       return child;
     },
-    async runJob(job, hooks = {}) {
+    /** Never rejects for what a program does. The output and the scratch folder are made if they are not there. */
+    async runJob(job: JobRequest, hooks: JobHooks = {}): Promise<JobOutcome> {
       assert(
         busy === undefined && !closing.signal.aborted,
         "a runner runs one job at a time, and none once it is closed",
@@ -140,12 +130,14 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
         busy = undefined;
       }
     },
-    async warm() {
+    /** Starts the child before there is a job for it; its hello, or why there is none. */
+    async warm(): Promise<Child | Fault> {
       if (child?.usable) return child;
       const started = await freshChild();
       return started.ok ? started.child : started.fault;
     },
-    async close() {
+    /** Gives a running job back, and ends the child with all that it started. */
+    async close(): Promise<void> {
       closing.abort("shutdown");
       await busy;
       await child?.stop();
@@ -154,3 +146,5 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
     },
   };
 }
+
+export type Runner = ReturnType<typeof createRunner>;

@@ -7,31 +7,19 @@ import { dirname } from "node:path";
 
 const TAIL_BYTES = 64 * 1024;
 /** What may wait for a slow disk; beyond it the log has a gap, and says so. */
-const MOST_WAITING_BYTES = 1024 * 1024;
-
-export interface StderrLog {
-  push(chunk: Buffer): void;
-  /** What came since the last `mark`, or its end. */
-  tail(): string;
-  mark(): void;
-  /** Bytes that came, and bytes that were not kept in the file. */
-  readonly bytes: number;
-  readonly dropped: number;
-  /** Resolves when all that was taken is in the file. */
-  close(): Promise<void>;
-}
+const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** The last bytes of a stream, in a few pieces. */
-function createTail(mostBytes: number) {
+function createTail(maxBytes: number) {
   let pieces: Buffer[] = [];
   let size = 0;
   return {
     push(chunk: Buffer) {
       // A copy: the reader's own piece of memory may be far larger than what is kept of it.
-      const kept = Buffer.from(chunk.length > mostBytes ? chunk.subarray(chunk.length - mostBytes) : chunk);
+      const kept = Buffer.from(chunk.length > maxBytes ? chunk.subarray(chunk.length - maxBytes) : chunk);
       pieces.push(kept);
       size += kept.length;
-      while (size - pieces[0]!.length >= mostBytes) size -= pieces.shift()!.length;
+      while (size - pieces[0]!.length >= maxBytes) size -= pieces.shift()!.length;
       if (pieces.length > 1_000) pieces = [Buffer.concat(pieces)];
     },
     clear() {
@@ -40,16 +28,12 @@ function createTail(mostBytes: number) {
     },
     text: (): string => {
       const all = Buffer.concat(pieces);
-      return all.subarray(Math.max(0, all.length - mostBytes)).toString("utf8");
+      return all.subarray(Math.max(0, all.length - maxBytes)).toString("utf8");
     },
   };
 }
 
-export function createStderrLog(
-  file: string | undefined,
-  mostFileBytes: number,
-  failed: (error: unknown) => void,
-): StderrLog {
+export function createStderrLog(file: string | undefined, maxFileBytes: number, failed: (error: unknown) => void) {
   const tail = createTail(TAIL_BYTES);
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
@@ -72,11 +56,11 @@ export function createStderrLog(
       const batch = Buffer.concat(waiting);
       waiting = [];
       waitingBytes = 0;
-      if (written > 0 && written + batch.length > mostFileBytes) {
+      if (written > 0 && written + batch.length > maxFileBytes) {
         await rename(path, `${path}.1`);
         written = 0;
       }
-      const kept = batch.subarray(Math.max(0, batch.length - mostFileBytes));
+      const kept = batch.subarray(Math.max(0, batch.length - maxFileBytes));
       dropped += batch.length - kept.length;
       const handle = await open(path, "a");
       try {
@@ -104,10 +88,10 @@ export function createStderrLog(
   };
 
   return {
-    push(chunk) {
+    push(chunk: Buffer): void {
       bytes += chunk.length;
       tail.push(chunk);
-      if (broken || waitingBytes + chunk.length > MOST_WAITING_BYTES) {
+      if (broken || waitingBytes + chunk.length > MAX_WAITING_BYTES) {
         dropped += chunk.length;
         return;
       }
@@ -115,16 +99,21 @@ export function createStderrLog(
       waitingBytes += chunk.length;
       write();
     },
+    /** What came since the last `mark`, or its end. */
     tail: tail.text,
     mark: tail.clear,
+    /** Bytes that came, and bytes that were not kept in the file. */
     get bytes() {
       return bytes;
     },
     get dropped() {
       return dropped;
     },
-    async close() {
+    /** Resolves when all that was taken is in the file. */
+    async close(): Promise<void> {
       while (writing !== undefined) await writing;
     },
   };
 }
+
+export type StderrLog = ReturnType<typeof createStderrLog>;

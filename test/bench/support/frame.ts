@@ -2,9 +2,15 @@
 import { parseArgs } from "node:util";
 import { printSections, type Section } from "./table.ts";
 
+/** `quick` is seconds instead of minutes, with wider noise; `tiny` only shows that it runs. */
+export type BenchSize = "full" | "quick" | "tiny";
+
+/** How much of something a part does at each size. */
+export const sized = <T>(size: BenchSize, full: T, quick: T, tiny: T): T => ({ full, quick, tiny })[size];
+
 export interface BenchOptions {
-  /** Less of everything: seconds instead of minutes, and wider noise. */
   readonly quick?: boolean;
+  readonly size?: BenchSize;
   /** Told each section as soon as it is measured. */
   readonly onSection?: (section: Section) => void;
 }
@@ -12,29 +18,28 @@ export interface BenchOptions {
 export interface BenchReport {
   readonly bench: string;
   readonly node: string;
-  readonly quick: boolean;
+  readonly size: BenchSize;
   readonly sections: readonly Section[];
-  readonly met: boolean;
 }
 
-/** One part, in its full and its quick size. */
-export type BenchPart = (quick: boolean) => Promise<Section | readonly Section[]>;
+/** One part, in the size that is wanted. */
+export type BenchPart = (size: BenchSize) => Promise<Section | readonly Section[]>;
 
 /** The parts run in their order. */
 export function defineBench(bench: string, parts: readonly BenchPart[]) {
   const run = async (options: BenchOptions = {}): Promise<BenchReport> => {
-    const quick = options.quick ?? false;
+    const size = options.size ?? (options.quick ? "quick" : "full");
     const sections: Section[] = [];
     for (const part of parts)
-      for (const section of [await part(quick)].flat()) {
+      for (const section of [await part(size)].flat()) {
         options.onSection?.(section);
         sections.push(section);
       }
-    const met = sections.every(({ goals }) => goals.every((goal) => goal.met));
-    return { bench, node: process.version, quick, sections, met };
+    return { bench, node: process.version, size, sections };
   };
   return {
     run,
+    tiny: { size: "tiny" } satisfies BenchOptions,
     print: (report: BenchReport): string => printSections(report.sections),
     /** As a program of its own. */
     async main(): Promise<void> {

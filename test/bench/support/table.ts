@@ -8,7 +8,9 @@ export interface Section {
   readonly notes: Readonly<Record<string, number | string>>;
 }
 
-const digits = (value: number): string => {
+const digits = (value: number | null): string => {
+  // What was never seen is not a number, and the report's JSON has no word for that.
+  if (value === null || Number.isNaN(value)) return "none";
   if (value >= 100) return Math.round(value).toLocaleString("en-US");
   return value.toFixed(value >= 10 ? 1 : 2);
 };

@@ -10,14 +10,11 @@ import { threadedStore } from "../../../src/adapters/sqlite/threaded-store.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { silentLog, sleep, systemClock, systemRandom } from "../../../src/kernel/index.ts";
 import { EventRouter, type Operation, type Store } from "../../../src/router/index.ts";
-import {
-  type ArtifactEntryInput,
-  createArtifactCatalog,
-  createArtifactDesk,
-  createArtifactStore,
-  createSweeper,
-  type JoinedArtifacts,
-} from "../../../src/sync/index.ts";
+import type { ArtifactEntryInput } from "../../../src/sync/artifact.ts";
+import { createArtifactInspector } from "../../../src/sync/artifact-inspector.ts";
+import type { JoinedArtifacts } from "../../../src/sync/catalog.ts";
+import { createArtifactCatalog, createArtifactStore } from "../../../src/sync/index.ts";
+import { createSweeper } from "../../../src/sync/sweep.ts";
 
 const [folder = "", dieAt = "never", when = "before", n = "1"] = process.argv.slice(2);
 const CONFIG = "hex8_2p";
@@ -29,6 +26,7 @@ function dyingStore(store: Store): Store {
   const die = () => process.kill(process.pid, "SIGKILL");
   return {
     read: store.read,
+    scan: store.scan,
     onFault: store.onFault,
     close: store.close,
     get fault() {
@@ -63,7 +61,7 @@ const router = new EventRouter({
 }) as unknown as EventRouter;
 const files = createArtifactStore({ folder: join(folder, "artifacts"), clock });
 const catalog = createArtifactCatalog({ store, clock });
-const desk = createArtifactDesk({ router, store, files, catalog, clock, log, nodeId: "n1" });
+const inspector = createArtifactInspector({ router, store, files, catalog, clock, log, nodeId: "n1" });
 const policy = { graceMs: 0, strayGraceMs: 0, folders: 256 };
 const sweeper = createSweeper({ store, files, clock, policy });
 
@@ -80,7 +78,7 @@ const put = (text: string) =>
       yield Buffer.from(text);
     })(),
     accept: () => {},
-    keepPart: false,
+    from: "n1",
   });
 /** What a job makes is the same however often it runs. */
 const textOf = (round: number, part: number, kind: string) => `${kind} of part ${part} of round ${round}\n`.repeat(100);
@@ -112,7 +110,7 @@ for (const round of [1, 2, 3]) {
       writeFileSync(files.pathOf(all[0]!), "spoilt");
       writeFileSync(join(folder, "spoilt"), "");
     }
-    const outcome = await desk.syncBatch({ sync_id: `round:${round}:${attempt}`, config_key: CONFIG, entries });
+    const outcome = await inspector.syncBatch({ syncId: `round:${round}:${attempt}`, configKey: CONFIG, entries });
     if (outcome.state === "completed") await change((artifacts) => artifacts.accept(all));
   }
   await put(`an upload of round ${round} that nobody records`);

@@ -6,7 +6,9 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { threadedStore } from "../../../src/adapters/sqlite/threaded-store.ts";
-import { createUnitRuntime, DaemonManager, defineDaemon, ownUnits, routerLedger } from "../../../src/daemons/index.ts";
+import { createUnitRuntime, DaemonManager, defineDaemon, supervisionStore } from "../../../src/daemons/index.ts";
+import { daemonControl } from "../../../src/daemons/units/daemon-control/daemon-control.unit.ts";
+import { eventRouter } from "../../../src/daemons/units/event-router/event-router.unit.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { silentLog, systemClock, systemRandom } from "../../../src/kernel/index.ts";
 import { EventRouter } from "../../../src/router/index.ts";
@@ -24,7 +26,7 @@ const store = await threadedStore({
 });
 const catalog = createCatalog(builtinRows);
 const router = new EventRouter({ catalog, store, clock, random, log, nodeId }) as unknown as EventRouter;
-const manager = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, ledger: routerLedger(router) });
+const manager = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, store: supervisionStore(router) });
 let ticks = 0;
 const scheduler = defineDaemon({
   name: "selfplay_scheduler",
@@ -38,7 +40,7 @@ const scheduler = defineDaemon({
     },
   },
 });
-const units = [...ownUnits({ router, store, supervisor: manager }), scheduler];
+const units = [eventRouter({ router, store }), daemonControl({ router, supervisor: manager }), scheduler];
 const registry = { catalog, units, parts: [], ingress: [], excused: {}, delegations: [] } as never;
 await createUnitRuntime({ registry, router, clock, log, manager }).start();
 say(`started ${manager.getStatus().selfplay_scheduler!.paused ?? "running"} after ${ticks} ticks`);

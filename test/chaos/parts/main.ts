@@ -18,6 +18,7 @@ function dyingStore(store: Store): Store {
   };
   return {
     read: store.read,
+    scan: store.scan,
     onFault: store.onFault,
     close: store.close,
     get fault() {

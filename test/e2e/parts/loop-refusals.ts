@@ -1,28 +1,36 @@
 /** Rows in which each stage of the loop has a reason to say no, and what it must be heard to say. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { type ConfigPlanInput, type ConfigRow, configPlanSchema, configs } from "../../../src/pipeline/config-plan.ts";
-import { type Quality, qualities } from "../../../src/pipeline/data/quality-row.ts";
-import { suspects } from "../../../src/pipeline/data/suspects.ts";
-import { ladderKey, ladders } from "../../../src/pipeline/evaluation/ratings-table.ts";
-import { regressions } from "../../../src/pipeline/evaluation/regressions-table.ts";
-import { budgetOf } from "../../../src/pipeline/evaluation/search-budget.ts";
-import { type Iteration, iterations } from "../../../src/pipeline/iteration.ts";
+import { regressions } from "../../../src/pipeline/evaluation/regressions.ts";
 import { crown } from "../../../src/pipeline/models/champion.ts";
-import { type SelfplayOrder, selfplayOrders } from "../../../src/pipeline/selfplay/selfplay-order.ts";
+import { ladderKey, ladders } from "../../../src/pipeline/models/ratings.ts";
+import { budgetOf } from "../../../src/pipeline/models/search-budget.ts";
 import {
-  beginWork,
+  type Quality,
+  qualities,
+  type SelfplayOrder,
+  selfplayOrders,
+  suspects,
+} from "../../../src/pipeline/selfplay/index.ts";
+import {
+  type ConfigPlanInput,
+  type ConfigRow,
+  configPlanSchema,
+  configs,
   evaluationWork,
   exportWork,
+  type Iteration,
+  iterations,
   type Segment,
+  type Stage,
   selfplayWork,
   syncWork,
   trainingWork,
-} from "../../../src/pipeline/stage-work.ts";
-import type { Stage } from "../../../src/pipeline/stages.ts";
-import { trainingLocks } from "../../../src/pipeline/training/gates-table.ts";
+} from "../../../src/pipeline/stage/index.ts";
+import { beginWork } from "../../../src/pipeline/stage/work.ts";
+import { trainingLocks } from "../../../src/pipeline/training/tables.ts";
 import type { WriteSet } from "../../../src/router/index.ts";
-import { pressures } from "../../../src/work/work-queue-monitor.daemon.ts";
+import { pressures } from "../../../src/work/units/work-queue-monitor/work-queue-monitor.unit.ts";
 import { artifactPath, sha256OfText } from "../../support/loop.ts";
 
 export interface Scene {

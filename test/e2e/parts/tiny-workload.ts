@@ -1,53 +1,46 @@
 /**
  * A program of the workload protocol for tests. Its parameters say how it behaves: `ms` works so long (`again_ms` if it is
- * tried again), `stubborn` does not hear cancel, `spawn` starts a child of its own that outlives the job, `note` is a file
- * to which it adds a line for each job that it begins.
+ * tried again), `until` works until this file is there, `stubborn` does not hear cancel, `spawn` starts a child of its own
+ * that outlives the job, `note` is a file to which it adds a line for each job that it begins.
  */
 import { spawn } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { sleep, systemClock } from "../../../src/kernel/index.ts";
-import { serveWorkload } from "../../../src/workloads/process/index.ts";
+import { serveProcess } from "../../../src/workloads/process/index.ts";
 
 const clock = systemClock();
 
-const code = await serveWorkload(
-  {
-    name: "tiny",
-    version: "1",
-    kinds: Object.fromEntries(
-      ["selfplay", "evaluation"].map((kind) => [
-        kind,
-        async (job) => {
-          const {
-            ms: firstMs = 0,
-            again_ms = firstMs,
-            stubborn = false,
-            spawn: starts = false,
-            note,
-          } = job.message.parameters as Record<string, never>;
-          if (typeof note === "string") appendFileSync(note, `${job.message.job_id} ${process.pid}\n`);
-          if (starts) spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" }).unref();
-          const ms = job.message.attempt > 1 ? again_ms : firstMs;
-          const until = clock.monotonic() + Number(ms);
-          while (clock.monotonic() < until) {
-            job.progress(1 - (until - clock.monotonic()) / Number(ms), { total: 1 });
-            if (stubborn) await sleep(clock, 20);
-            else await sleep(clock, 20, job.signal);
-          }
-          if (kind === "selfplay") {
-            const bytes = Buffer.from(`${job.message.job_id} ${job.message.seed}\n`);
-            await job.writeArtifact("games.txt", bytes, { kind: "games", rows: 1 });
-          }
-          return { games: 1 };
-        },
-      ]),
-    ),
-  },
-  {
-    clock,
-    input: process.stdin,
-    write: (line) => void process.stdout.write(line),
-    log: (line) => void process.stderr.write(`${line}\n`),
-  },
-);
-process.stdout.write("", () => process.exit(code));
+await serveProcess({
+  name: "tiny",
+  version: "1",
+  kinds: Object.fromEntries(
+    ["selfplay", "evaluation"].map((kind) => [
+      kind,
+      async (job) => {
+        const {
+          ms: firstMs = 0,
+          again_ms = firstMs,
+          stubborn = false,
+          spawn: starts = false,
+          note,
+          until: gate,
+        } = job.message.parameters as Record<string, never>;
+        if (typeof note === "string") appendFileSync(note, `${job.message.job_id} ${process.pid}\n`);
+        if (starts) spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" }).unref();
+        const ms = job.message.attempt > 1 ? again_ms : firstMs;
+        const until = clock.monotonic() + Number(ms);
+        while (clock.monotonic() < until) {
+          job.progress(1 - (until - clock.monotonic()) / Number(ms), { total: 1 });
+          if (stubborn) await sleep(clock, 20);
+          else await sleep(clock, 20, job.signal);
+        }
+        while (typeof gate === "string" && !existsSync(gate)) await sleep(clock, 20, job.signal);
+        if (kind === "selfplay") {
+          const bytes = Buffer.from(`${job.message.job_id} ${job.message.seed}\n`);
+          await job.writeArtifact("games.txt", bytes, { kind: "games", rows: 1 });
+        }
+        return { games: 1 };
+      },
+    ]),
+  ),
+});

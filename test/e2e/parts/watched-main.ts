@@ -6,8 +6,9 @@ import { execFileSync } from "node:child_process";
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { threadedStore } from "../../../src/adapters/sqlite/threaded-store.ts";
-import { liveRegistry } from "../../../src/app/registry.ts";
-import { createUnitRuntime, DaemonManager, routerLedger, watchMainLoop } from "../../../src/daemons/index.ts";
+import { onlyDeclared } from "../../../src/app/only-declared.ts";
+import { declaredServices, liveRegistry } from "../../../src/app/registry.ts";
+import { createUnitRuntime, DaemonManager, supervisionStore, watchMainLoop } from "../../../src/daemons/index.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { createLog, systemClock, systemRandom } from "../../../src/kernel/index.ts";
 import { EventRouter } from "../../../src/router/index.ts";
@@ -41,9 +42,20 @@ const manager = new DaemonManager({
   log,
   nodeId,
   pid: process.pid,
-  ledger: routerLedger(inner),
+  store: supervisionStore(inner),
 });
-const registry = liveRegistry({ router: inner, store, supervisor: manager, mainLoop });
+const registry = liveRegistry({
+  ...declaredServices(),
+  daemons: {
+    router: inner,
+    store,
+    clock,
+    random: systemRandom(),
+    supervisor: manager,
+    mainLoop,
+    surface: onlyDeclared(),
+  },
+});
 const units = createUnitRuntime({ registry, router: inner, clock, log, manager, heartbeatMs: 500 });
 // The other rooms' units have no ports here.
 await units.start(["event_router", "daemon_control", "daemon_watchdog", "dlq_retry", "maintenance"]);

@@ -1,6 +1,6 @@
 // The wiring that the mutants break, each in one place. This one compiles.
-import { createRegistry } from "../../../src/daemons/registry.ts";
-import { defineCoordinator, definePart } from "../../../src/daemons/unit.ts";
+import { createRegistry } from "../../../src/daemons/unit/registry.ts";
+import { defineCoordinator, definePart } from "../../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 
 const watcher = defineCoordinator({

@@ -1,6 +1,6 @@
 // Mutant: the emit is gone from the declaration, the handler still says it.
-import { createRegistry } from "../../../src/daemons/registry.ts";
-import { defineCoordinator, definePart } from "../../../src/daemons/unit.ts";
+import { createRegistry } from "../../../src/daemons/unit/registry.ts";
+import { defineCoordinator, definePart } from "../../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 
 const watcher = defineCoordinator({

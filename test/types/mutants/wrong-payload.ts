@@ -1,6 +1,6 @@
 // Mutant: the payload says host where the key is node_id.
-import { createRegistry } from "../../../src/daemons/registry.ts";
-import { defineCoordinator, definePart } from "../../../src/daemons/unit.ts";
+import { createRegistry } from "../../../src/daemons/unit/registry.ts";
+import { defineCoordinator, definePart } from "../../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 
 const watcher = defineCoordinator({

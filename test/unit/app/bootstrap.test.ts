@@ -5,12 +5,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bootstrapCoordination, getBootstrapStatus, shutdownCoordination } from "../../../src/app/bootstrap.ts";
 import { readSettings } from "../../../src/app/settings.ts";
-import {
-  COORDINATOR_REGISTRY,
-  defineCoordinator,
-  openCoordinators,
-  plannedCoordinators,
-} from "../../../src/daemons/index.ts";
+import { defineCoordinator, openCoordinators } from "../../../src/daemons/index.ts";
+import { coordinatorNames } from "../../../src/daemons/legacy.ts";
+import { COORDINATOR_REGISTRY } from "../../../src/index.ts";
 import { OperatingError, silentLog } from "../../../src/kernel/index.ts";
 import { createWriteSet, defineTable, type Store } from "../../../src/router/index.ts";
 
@@ -60,9 +57,10 @@ test("tells how it went, by coordinator and by unit, and says so in events", asy
 test("a name is in the registry when a unit does its work, and open otherwise", async () => {
   const coordination = await boot();
   const { open, coordinators } = coordination.bootstrapStatus();
-  expect([...open, ...Object.keys(coordinators)].sort()).toEqual(Object.keys(plannedCoordinators).sort());
-  expect(coordination.audit().totals.open_coordinators).toBe(open.length);
-  expect(openCoordinators(Object.keys(plannedCoordinators).map((name) => ({ name })))).toEqual([]);
+  const planned: readonly string[] = Object.values(coordinatorNames).flat();
+  expect([...open, ...Object.keys(coordinators)].sort()).toEqual(planned.toSorted());
+  expect((await coordination.audit()).totals.open_coordinators).toBe(open.length);
+  expect(openCoordinators(planned.map((name) => ({ name })))).toEqual([]);
 });
 
 test("an event for a unit that is wired first is not missed by it", async () => {
@@ -81,7 +79,7 @@ test("what cannot subscribe is an error of that unit alone; completing brings it
     },
     commit: (operations) => {
       if (refuse && JSON.stringify(operations).includes('"listener"'))
-        return Promise.reject(new OperatingError("NOT_TODAY", "the store does not want it"));
+        return Promise.reject(OperatingError.internal("NOT_TODAY", "the store does not want it"));
       return store.commit(operations);
     },
   });

@@ -1,7 +1,8 @@
 /** Alerts under receivers that fail, forget and come back, and under a process that ends at any moment. */
 import { afterEach, describe, expect, test } from "vitest";
-import { alertManagerCoordinator } from "../../../src/cluster/alert-manager.coordinator.ts";
-import { type AlertMessage, type AlertSink, alertBook } from "../../../src/cluster/index.ts";
+import type { AlertMessage, AlertSink } from "../../../src/cluster/alerts/sink.ts";
+import { createAlerts } from "../../../src/cluster/index.ts";
+import { alertManagerCoordinator } from "../../../src/cluster/units/alert-manager/alert-manager.unit.ts";
 import { type BuiltinRows, builtinRows } from "../../../src/events/index.ts";
 import { OperatingError, pick, seededRandom } from "../../../src/kernel/index.ts";
 import { type UnitWorld, unitWorld } from "../../fixtures/unit-world.ts";
@@ -28,22 +29,26 @@ describe.each([1, 2, 3, 4])("with seed %i", (seed) => {
     let mood: (typeof MOODS)[number] = "takes";
     const sink: AlertSink = {
       name: "pager",
-      least: "info",
+      minSeverity: "info",
       async deliver(message) {
-        const down = () => new OperatingError("ALERT_NOT_DELIVERED", "HTTP 503", { retryable: true });
+        const down = () => OperatingError.unavailable("ALERT_NOT_DELIVERED", "HTTP 503");
         if (mood === "fails" || (mood === "refuses now and then" && random.next() < 0.5)) throw down();
         arrivals.push({ at: w.clock.now(), message });
         if (mood === "takes and does not say so") throw down();
       },
     };
     const run = async () => {
-      const unit = alertManagerCoordinator({
-        store: w.store,
-        clock: w.clock,
-        random,
-        sinks: [sink],
-        settings: { messagesPerMinute: PER_MINUTE, mostWaiting: 20 },
-      });
+      const unit = alertManagerCoordinator(
+        {
+          store: w.store,
+          clock: w.clock,
+          random,
+          sinks: [sink],
+          absence: [],
+          settings: { alerts: { messagesPerMinute: PER_MINUTE } },
+        },
+        { maxWaiting: 20 },
+      );
       const runtime = w.runtime([unit]);
       await w.driven(runtime.start());
       return runtime;
@@ -90,7 +95,7 @@ describe.each([1, 2, 3, 4])("with seed %i", (seed) => {
     for (const at of acknowledged)
       expect(acknowledged.filter((other) => other > at - 60_000 && other <= at).length).toBeLessThanOrEqual(PER_MINUTE);
     expect(w.router.deadLetters.counts().pending).toBe(0);
-    const book = alertBook({ store: w.store, clock: w.clock });
+    const book = createAlerts({ store: w.store, clock: w.clock });
     const keys = book.list({ status: "open", limit: 1_000 }).map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
   });

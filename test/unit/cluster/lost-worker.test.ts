@@ -1,16 +1,15 @@
 /** A job whose worker died runs elsewhere in time: the real units and queue, over virtual time. */
 import { expect, onTestFinished, test } from "vitest";
-import { workPortsOf } from "../../../src/app/work-ports.ts";
-import {
-  createRefusals,
-  membershipDaemon,
-  NodeBook,
-  nodeTimingDefaults as timing,
-} from "../../../src/cluster/index.ts";
+import { NodeRegistry } from "../../../src/cluster/index.ts";
+import { createRefusals } from "../../../src/cluster/nodes/refusals.ts";
+import { nodeTimingDefaults as timing } from "../../../src/cluster/nodes/timing.ts";
+import { membershipDaemon } from "../../../src/cluster/units/membership/membership.unit.ts";
 import { builtinRows } from "../../../src/events/index.ts";
 import { seededRandom, silentLog } from "../../../src/kernel/index.ts";
+import { settingDefaults } from "../../../src/kernel/settings/index.ts";
 import type { EventRouter } from "../../../src/router/index.ts";
-import { leasePolicyDefaults, workUnits } from "../../../src/work/index.ts";
+import { createWorkServices, workSettings, workUnits } from "../../../src/work/index.ts";
+import { leasePolicyDefaults } from "../../../src/work/settings.ts";
 import { unitWorld } from "../../fixtures/unit-world.ts";
 import { CAPABILITIES, nodeKeys } from "../../support/node-client.ts";
 
@@ -21,18 +20,22 @@ async function cluster() {
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
   const { store, clock } = w;
-  const book = new NodeBook({ store, clock, log: silentLog(), timing, localNodeId: "home", version: "0.1.0" });
-  const { queue, desk } = workPortsOf({
+  const listened = () => clock.monotonic();
+  const about = { store, clock, listened, log: silentLog(), timing, localNodeId: "home", version: "0.1.0" };
+  const book = new NodeRegistry(about);
+  const work = createWorkServices({
     router: w.router as unknown as EventRouter,
     store,
     clock,
+    listened,
     random: seededRandom(1),
-    leaseSilenceMs: leasePolicyDefaults.silentMs,
+    settings: settingDefaults(workSettings),
     barred: (nodeId) => book.barred(nodeId),
   });
+  const { queue, desk } = work;
   onTestFinished(() => desk.close());
-  const membership = membershipDaemon({ book, refusals: createRefusals(clock), clock, clusterId: "main" });
-  await w.driven(w.runtime([...workUnits({ queue }), membership]).start());
+  const membership = membershipDaemon({ nodes: book, refusals: createRefusals(clock) });
+  await w.driven(w.runtime([...workUnits(work), membership]).start());
   const join = async (label: string) => {
     const request = { ...nodeKeys(), label, version: "0.1.0", protocol: 1, capabilities: CAPABILITIES };
     return (await w.driven(book.join(request, { actor: "test", address: "192.0.2.1" }))).node_id;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { daemonControl } from "../../../src/daemons/daemon-control.coordinator.ts";
-import { DaemonManager, defineDaemon, routerLedger } from "../../../src/daemons/index.ts";
+import { DaemonManager, defineDaemon, supervisionStore } from "../../../src/daemons/index.ts";
+import { daemonControl } from "../../../src/daemons/units/daemon-control/daemon-control.unit.ts";
 import { type BuiltinRows, builtinRows } from "../../../src/events/index.ts";
 import { seededRandom, silentLog } from "../../../src/kernel/index.ts";
 import type { EventRouter } from "../../../src/router/index.ts";
@@ -29,10 +29,12 @@ const boot = async (w: World, units = [idle("selfplay_scheduler"), idle("auto_sy
     log: silentLog(),
     nodeId: "n1",
     pid: 1,
-    ledger: routerLedger(w.router as unknown as EventRouter),
+    store: supervisionStore(w.router as unknown as EventRouter),
   });
   const leaderUnits = () => new Set(units.filter(({ placement }) => placement === "leader").map(({ name }) => name));
-  const runtime = w.runtime([daemonControl({ supervisor: manager, nodeId: "n1", leaderUnits }), ...units], { manager });
+  const runtime = w.runtime([daemonControl({ supervisor: manager, router: { nodeId: "n1" } }, leaderUnits), ...units], {
+    manager,
+  });
   await w.driven(runtime.start());
   return {
     manager,

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { DaemonManager, defineCoordinator, defineDaemon, ownUnits, routerLedger } from "../../../src/daemons/index.ts";
+import { DaemonManager, defineCoordinator, defineDaemon, supervisionStore } from "../../../src/daemons/index.ts";
+import { dlqRetry } from "../../../src/daemons/units/dlq-retry/dlq-retry.unit.ts";
+import { eventRouter } from "../../../src/daemons/units/event-router/event-router.unit.ts";
 import { builtinRows } from "../../../src/events/index.ts";
 import { OperatingError, seededRandom, silentLog } from "../../../src/kernel/index.ts";
 import type { EventRouter } from "../../../src/router/index.ts";
@@ -16,7 +18,7 @@ const world = () => {
     log: silentLog(),
     nodeId: "n1",
     pid: 7,
-    ledger: routerLedger(router),
+    store: supervisionStore(router),
   });
   return { ...opened, manager };
 };
@@ -29,7 +31,7 @@ const plain = { layer: 1, placement: "leader", emits: [] } as const;
 describe("units under the supervisor", () => {
   test("event_router and dlq_retry run in order, answer to their daemon types, and end in reverse", async () => {
     const w = world();
-    const units = ownUnits(w).filter(({ name }) => name === "event_router" || name === "dlq_retry");
+    const units = [eventRouter(w), dlqRetry(w)];
     const runtime = w.runtime(units, { manager: w.manager });
     await w.driven(runtime.start());
     expect([w.manager.isRunning("EVENT_ROUTER"), w.manager.isRunning("DLQ_RETRY")]).toEqual([true, true]);
@@ -79,7 +81,7 @@ describe("units under the supervisor", () => {
       loop: {
         everyMs: 1_000,
         tick() {
-          throw new OperatingError("NO_LUCK", "no luck");
+          throw OperatingError.internal("NO_LUCK", "no luck");
         },
       },
     });
@@ -139,7 +141,7 @@ describe("units under the supervisor", () => {
       consume: (options: Parameters<EventRouter["consume"]>[0]) => {
         refusals -= 1;
         if (refusals < 0) return router.consume(options);
-        throw new OperatingError("STORE_READ_ONLY", "read-only disk", { retryable: true });
+        throw OperatingError.unavailable("STORE_READ_ONLY", "read-only disk");
       },
     };
     const unit = defineCoordinator({ ...plain, name: "listener", on: { HANDLER_FAILED() {} } });

@@ -1,6 +1,6 @@
 /** What every unit is promised by its runtime: `HandlerBase` of the Python system, seen from outside. */
 import { afterEach, describe, expect, test } from "vitest";
-import { DaemonManager, defineCoordinator, defineDaemon, ownUnits, type Unit } from "../../../src/daemons/index.ts";
+import { DaemonManager, daemonsUnits, defineCoordinator, defineDaemon, type Unit } from "../../../src/daemons/index.ts";
 import { type BuiltinRows, builtinRows } from "../../../src/events/index.ts";
 import { seededRandom, silentLog } from "../../../src/kernel/index.ts";
 import { type UnitWorld, unitWorld } from "../../fixtures/unit-world.ts";
@@ -39,13 +39,21 @@ const picky = (heard: string[] = []) =>
     },
   });
 
+/** The units of this room, where nobody serves an API. */
+const ours = (w: UnitWorld<BuiltinRows>) =>
+  daemonsUnits({
+    ...w,
+    random: seededRandom(6),
+    surface: { check: async () => [], reopen: async () => {}, sample() {} },
+  });
+
 describe("every unit", () => {
   test("says that it lives, coordinators and daemons alike", async () => {
-    const { w, beats } = await boot((world) => ownUnits(world));
+    const { w, beats } = await boot((world) => ours(world));
     await w.pass(40_000);
     const names = new Set(beats.map(({ coordinator_name }) => coordinator_name));
     expect([...names].sort()).toEqual(
-      ownUnits(w)
+      ours(w)
         .map(({ name }) => name)
         .sort(),
     );

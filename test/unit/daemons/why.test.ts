@@ -4,13 +4,12 @@ import {
   defineCoordinator,
   defineDaemon,
   type Unit,
-  type Why,
-  type WhyFacts,
   why,
   whyFacts,
 } from "../../../src/daemons/index.ts";
+import type { Why, WhyFacts } from "../../../src/daemons/why.ts";
 import { type BuiltinRows, builtinRows } from "../../../src/events/index.ts";
-import { seededRandom, silentLog } from "../../../src/kernel/index.ts";
+import { defined, seededRandom, silentLog } from "../../../src/kernel/index.ts";
 import { type UnitWorld, unitWorld } from "../../fixtures/unit-world.ts";
 
 const worlds: UnitWorld<BuiltinRows>[] = [];
@@ -49,7 +48,7 @@ const running = async (units: readonly Unit[], profile?: WhyFacts["profile"], na
           runtime,
           router: router as never,
           store,
-          ...(profile === undefined ? {} : { profile }),
+          ...defined({ profile }),
         }),
       ),
     );
@@ -79,7 +78,7 @@ describe("why", () => {
       "dead_letters",
       "lag",
     ]);
-    expect(answer.since).toBeGreaterThan(1_600_000_000);
+    expect(answer.since).toBeGreaterThan(1_600_000_000_000);
     expect(answer.gates.every(({ hint }) => hint === null)).toBe(true);
   });
 
@@ -129,7 +128,7 @@ describe("why", () => {
     };
     const given = ask("d", as({ state: "failed", permanentFailure }));
     expect(given).toMatchObject({
-      since: 5,
+      since: 5_000,
       verdict: "d does not run, because of not_given_up: 5 restarts did not help",
     });
   });

@@ -20,7 +20,7 @@ describe("the OpenAPI document", () => {
   test("every reference in it leads somewhere", () => {
     const schemas = Object.keys((document.components as { schemas: object }).schemas);
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
-    expect(refs.length).toBeGreaterThan(30);
+    expect(refs.map(([, name]) => name)).toContain("Problem");
     for (const [, name] of refs) expect(schemas).toContain(name);
     expect(JSON.stringify(document)).not.toContain("$defs");
   });

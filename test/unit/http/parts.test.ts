@@ -35,6 +35,21 @@ describe("limits", () => {
     expect(limits.take("a", "write")).toBeGreaterThan(0);
   });
 
+  test("count what a request carries: who took more than was left waits for all of it, and the others do not", () => {
+    const { clock, pass } = world();
+    const limits = createLimits(clock);
+    for (let i = 0; i < 4; i += 1) expect(limits.take("flood", "beat", 1_000)).toBe(0);
+    expect(limits.take("flood", "beat", 1_000)).toBeGreaterThan(0);
+    pass(1);
+    expect(limits.take("flood", "beat")).toBe(0);
+    limits.take("flood", "beat", 1_000, true);
+    expect(limits.take("flood", "beat")).toBeCloseTo(0.5, 1);
+    expect(limits.take("honest", "beat", 1_000)).toBe(0);
+    pass(10_000);
+    expect(limits.take("flood", "beat", 1_000_000)).toBe(0);
+    expect(limits.take("flood", "beat")).toBeLessThan(2.1);
+  });
+
   test("are multiplied by a factor, and leave one even where it is tiny", () => {
     const { clock } = world();
     const limits = createLimits(clock, 0.01);

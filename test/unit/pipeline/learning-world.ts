@@ -6,18 +6,37 @@ import { hash } from "node:crypto";
 import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { DaemonManager, type Part, type Unit } from "../../../src/daemons/index.ts";
-import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit-runtime.ts";
+import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit/runtime.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
-import { type Json, OperatingError, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
-import { type ConfigPlanInput, configPlanSchema, configs } from "../../../src/pipeline/config-plan.ts";
-import { evaluationModule } from "../../../src/pipeline/evaluation/evaluation-module.ts";
+import {
+  defined,
+  type Json,
+  OperatingError,
+  seededRandom,
+  silentLog,
+  virtualClock,
+} from "../../../src/kernel/index.ts";
+import { eloService, evaluationDaemon, modelPerformanceWatchdog } from "../../../src/pipeline/evaluation/index.ts";
 import { createRatingEngine } from "../../../src/pipeline/evaluation/rating-engine.ts";
-import { type Iteration, iterations } from "../../../src/pipeline/iteration.ts";
+import { evaluationModule } from "../../../src/pipeline/evaluation/tables.ts";
+import type { PipelineServices } from "../../../src/pipeline/index.ts";
 import { champions } from "../../../src/pipeline/models/champion.ts";
-import { type LearningUnitsPorts, learningUnits } from "../../../src/pipeline/models/learning-units.ts";
-import { modelsModule } from "../../../src/pipeline/models/models-module.ts";
-import { evaluationWork, exportWork, syncWork, trainingWork } from "../../../src/pipeline/stage-work.ts";
-import type { Stage } from "../../../src/pipeline/stages.ts";
+import { modelCoordinator } from "../../../src/pipeline/models/index.ts";
+import { modelsModule } from "../../../src/pipeline/models/tables.ts";
+import { autoPromotion, modelRollback } from "../../../src/pipeline/promotion/index.ts";
+import {
+  type ConfigPlanInput,
+  configPlanSchema,
+  configs,
+  evaluationWork,
+  exportWork,
+  type Iteration,
+  iterations,
+  type Stage,
+  syncWork,
+  trainingWork,
+} from "../../../src/pipeline/stage/index.ts";
+import { trainingCoordinator, trainingTrigger } from "../../../src/pipeline/training/index.ts";
 import {
   createWriteSet,
   EventRouter,
@@ -26,8 +45,10 @@ import {
   type StoreModule,
   type WriteSet,
 } from "../../../src/router/index.ts";
-import { defineKind, type EvidenceInput, type Lease, type WorkKinds, WorkQueue } from "../../../src/work/index.ts";
+import { type EvidenceInput, type Lease, WorkQueue } from "../../../src/work/index.ts";
+import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
 import { driver } from "../../support/virtual-time.ts";
+import { testServices } from "./services.ts";
 
 const CONFIG = "tictac_2p";
 const PLENTY = { cpu: 1_000, gpu: 1_000, memory_gb: 100_000, gpu_memory_gb: 100, tags: [] as string[] };
@@ -70,7 +91,7 @@ export function fileShelf() {
     async read(sha256: string): Promise<Uint8Array> {
       if (trouble.fault !== undefined) throw trouble.fault;
       const found = files.get(sha256);
-      if (found === undefined) throw new OperatingError("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`);
+      if (found === undefined) throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`);
       return found;
     },
   };
@@ -130,9 +151,22 @@ export function train(lease: Lease, shelf: FileShelf, losses: { [name: string]: 
   };
 }
 
-type Chosen = Partial<Omit<LearningUnitsPorts, "queue" | "store" | "readArtifact" | "engine" | "everyMs">>;
+/** The units of training, evaluation and models. */
+export const learningUnits = (services: PipelineServices): readonly Unit[] => [
+  modelCoordinator(services),
+  trainingCoordinator(services),
+  trainingTrigger(services),
+  evaluationDaemon(services),
+  eloService(services),
+  modelPerformanceWatchdog(services),
+  autoPromotion(services),
+  modelRollback(services),
+];
+
+type Chosen = Partial<Pick<PipelineServices, "catalog" | "anchors" | "holders" | "freeSlots">>;
 
 export interface WorldOptions extends Chosen {
+  readonly settings?: Partial<PipelineServices["settings"]>;
   readonly plan?: Partial<ConfigPlanInput>;
   readonly configKey?: string;
   /** Units to run; all eight unless said. */
@@ -158,16 +192,12 @@ export async function learningWorld(options: WorldOptions = {}) {
   const configKey = (options.configKey ?? CONFIG) as `${string}_2p`;
   const strengths = new Map<string, number>();
   const players = Number(/_(\d)p$/.exec(configKey)![1]);
-  const { plan: _plan, configKey: _key, only, ...chosen } = options;
-  const units: readonly Unit[] = learningUnits({
-    anchors: () => [],
-    ...chosen,
-    queue,
-    store,
-    readArtifact: (sha256) => shelf.read(sha256),
-    engine,
-    everyMs: 1_000,
-  });
+  const { plan: _plan, configKey: _key, only, settings, ...chosen } = options;
+  const services = testServices(
+    { clock, queue, store, engine, readArtifact: (sha256) => shelf.read(sha256), ...chosen },
+    settings,
+  );
+  const units = learningUnits(services);
   const change = (write: (rows: WriteSet) => void) => router.transact({ source: "test" }, ({ rows }) => write(rows));
   const plan = configPlanSchema.parse({
     config_key: configKey,
@@ -353,7 +383,7 @@ export async function learningWorld(options: WorldOptions = {}) {
     },
     said: (eventType?: string) =>
       router
-        .history({ fromJournal: true, limit: 10_000, ...(eventType === undefined ? {} : { eventType }) })
+        .history({ fromJournal: true, limit: 10_000, ...defined({ eventType }) })
         .map((event) => ({ eventType: event.eventType, payload: event.payload as Record<string, unknown> })),
     /** Fails the test when a unit had to swallow something. */
     troubles: () =>

@@ -1,25 +1,33 @@
 /** The units between the first game and the training file, with real router, queue and SQL, and time that the test moves. */
 import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { DaemonManager } from "../../../src/daemons/index.ts";
-import type { Unit } from "../../../src/daemons/unit.ts";
-import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit-runtime.ts";
+import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit/runtime.ts";
+import type { Unit } from "../../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
-import { type Json, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
-import { type ConfigPlanInput, configPlanSchema, configs } from "../../../src/pipeline/config-plan.ts";
-import { autoExport } from "../../../src/pipeline/data/auto-export.daemon.ts";
-import { parityValidator } from "../../../src/pipeline/data/parity-validator.daemon.ts";
-import { qualityMonitor } from "../../../src/pipeline/data/quality-monitor.daemon.ts";
-import { type Iteration, iterations } from "../../../src/pipeline/iteration.ts";
-import { queuePopulator } from "../../../src/pipeline/selfplay/queue-populator.daemon.ts";
-import { selfplayOrchestrator } from "../../../src/pipeline/selfplay/selfplay-orchestrator.daemon.ts";
-import { selfplayScheduler } from "../../../src/pipeline/selfplay/selfplay-scheduler.daemon.ts";
-import type { RatedChampion } from "../../../src/pipeline/selfplay/strength.port.ts";
-import type { Stage } from "../../../src/pipeline/stages.ts";
+import { defined, type Json, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
+import { autoExport } from "../../../src/pipeline/data/units/auto-export/auto-export.unit.ts";
+import { parityValidator } from "../../../src/pipeline/data/units/parity-validator/parity-validator.unit.ts";
+import { qualityMonitor } from "../../../src/pipeline/data/units/quality-monitor/quality-monitor.unit.ts";
+import { recordCrowning } from "../../../src/pipeline/models/champion-history.ts";
+import { ladderKey, ladders, type RatedChampion } from "../../../src/pipeline/models/index.ts";
+import { queuePopulator, selfplayOrchestrator, selfplayScheduler } from "../../../src/pipeline/selfplay/index.ts";
+import {
+  type ConfigPlanInput,
+  configPlanSchema,
+  configs,
+  type Iteration,
+  iterations,
+  type Stage,
+} from "../../../src/pipeline/stage/index.ts";
+import type { PipelineSettings } from "../../../src/pipeline/stage/settings.ts";
 import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
-import { type JobFilter, type WorkKinds, WorkQueue } from "../../../src/work/index.ts";
+import { WorkQueue } from "../../../src/work/index.ts";
+import type { WorkKinds } from "../../../src/work/kinds.ts";
+import type { JobFilter } from "../../../src/work/views.ts";
 import { driver } from "../../support/virtual-time.ts";
 import { PLENTY } from "../work/work-world.ts";
 import { createPlayer, loopKinds, type PlayerOptions, sha } from "./player.ts";
+import { testServices } from "./services.ts";
 import { booksOf, createShelf, withSync } from "./shelf.ts";
 
 export const KEY = "othello6_2p";
@@ -51,23 +59,22 @@ export function loopWorld(options: LoopWorldOptions = {}) {
   const shelf = createShelf(store, clock);
   const player = createPlayer(options);
   const nodes = { known: [...(options.nodes ?? ["a", "b"])] };
-  const strength: { history: RatedChampion[] } = { history: [] };
+  const strongest: RatedChampion[] = [];
   const runtimes: UnitRuntime[] = [];
   const driven = driver(clock);
-  const settings = { everyMs: options.everyMs ?? 1_000 };
+  const everyMs = options.everyMs ?? 1_000;
+  const services = (more: Partial<PipelineSettings> = {}) =>
+    testServices(
+      { clock, queue, store, catalog: shelf, workersFor: () => nodes.known, everyMs },
+      { allowPendingGate: options.allowPendingGate ?? false, ...more },
+    );
   const units = {
-    scheduler: () => selfplayScheduler({ settings }),
-    populator: (more: { mostOpen?: number } = {}) =>
-      queuePopulator({
-        queue,
-        strengthOf: () => strength.history,
-        nodes: () => nodes.known,
-        settings: { ...settings, ...more },
-      }),
-    orchestrator: () => selfplayOrchestrator({ queue, catalog: shelf, settings }),
-    validator: () => parityValidator({ queue, nodes: () => nodes.known, settings }),
-    monitor: () => qualityMonitor({ catalog: shelf, allowPendingGate: options.allowPendingGate ?? false, settings }),
-    exporter: () => autoExport({ queue, catalog: shelf, settings }),
+    scheduler: () => selfplayScheduler(services()),
+    populator: (more: Partial<PipelineSettings> = {}) => queuePopulator(services(more)),
+    orchestrator: () => selfplayOrchestrator(services()),
+    validator: () => parityValidator(services()),
+    monitor: () => qualityMonitor(services()),
+    exporter: () => autoExport(services()),
   };
   const write = (change: (rows: WriteSet) => void) =>
     driven(router.transact({ source: "test" }, ({ rows }) => change(rows)));
@@ -81,7 +88,42 @@ export function loopWorld(options: LoopWorldOptions = {}) {
     books: () => booksOf(store, clock),
     player,
     nodes,
-    strength,
+    /** A champion that is rated so. */
+    async rated(champion: RatedChampion) {
+      strongest.push(champion);
+      const players = strongest.map(({ model_id, elo, low, high }) => ({
+        player: model_id,
+        elo,
+        low,
+        high,
+        games: 100,
+        anchor: false,
+        linked: true,
+      }));
+      await write((rows) => {
+        rows.put(ladders, ladderKey(KEY, "default"), {
+          config_key: KEY,
+          budget: "default",
+          games: 100,
+          zero: null,
+          players,
+          at: champion.at,
+        });
+        rows.apply(
+          recordCrowning({
+            config_key: KEY,
+            generation: strongest.length,
+            model: champion.model_id,
+            previous: null,
+            iteration: strongest.length,
+            cause: "gate",
+            by: "test",
+            evidence: {},
+            at: champion.at,
+          }),
+        );
+      });
+    },
     units,
     driven,
     write,
@@ -155,7 +197,7 @@ export function loopWorld(options: LoopWorldOptions = {}) {
     },
     said: (eventType?: string) =>
       router
-        .history({ fromJournal: true, limit: 10_000, ...(eventType === undefined ? {} : { eventType }) })
+        .history({ fromJournal: true, limit: 10_000, ...defined({ eventType }) })
         .map((event) => ({ eventType: event.eventType, payload: event.payload as Record<string, unknown> })),
     jobs: (workType: string, more: JobFilter = {}) => queue.list({ workType, limit: 1_000, ...more }),
     /** A node does one job; false if there was none for it. */
@@ -164,7 +206,7 @@ export function loopWorld(options: LoopWorldOptions = {}) {
         node_id: node,
         most: 1,
         offer: PLENTY,
-        ...(kinds === undefined ? {} : { kinds }),
+        ...defined({ kinds }),
       });
       if (lease === undefined) return false;
       await queue.start(lease);

@@ -1,13 +1,8 @@
 /** A worker that is played by hand: it does the jobs of the loop on paper. What it makes follows from the job alone. */
 import { hash } from "node:crypto";
 import { canonicalJson, type Json } from "../../../src/kernel/index.ts";
-import {
-  defineKind,
-  type EvidenceInput,
-  type Lease,
-  type WorkFailure,
-  type WorkKinds,
-} from "../../../src/work/index.ts";
+import type { EvidenceInput, Lease, WorkFailure } from "../../../src/work/index.ts";
+import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
 
 export const loopKinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),

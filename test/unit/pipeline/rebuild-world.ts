@@ -5,24 +5,30 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { DaemonManager } from "../../../src/daemons/index.ts";
-import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit-runtime.ts";
+import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit/runtime.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { canonicalJson, isOperatingError, type Json, seededRandom, silentLog } from "../../../src/kernel/index.ts";
-import { type ConfigPlanInput, configPlanSchema, configs } from "../../../src/pipeline/config-plan.ts";
-import { autoExport } from "../../../src/pipeline/data/auto-export.daemon.ts";
-import { qualityMonitor } from "../../../src/pipeline/data/quality-monitor.daemon.ts";
-import { type Iteration, iterations } from "../../../src/pipeline/iteration.ts";
-import { modelCoordinator } from "../../../src/pipeline/models/model-coordinator.daemon.ts";
-import { rebuildRows } from "../../../src/pipeline/rebuild-rows.ts";
-import { queuePopulator } from "../../../src/pipeline/selfplay/queue-populator.daemon.ts";
-import { selfplayOrchestrator } from "../../../src/pipeline/selfplay/selfplay-orchestrator.daemon.ts";
-import type { Stage } from "../../../src/pipeline/stages.ts";
-import { trainingCoordinator } from "../../../src/pipeline/training/training-coordinator.daemon.ts";
-import { trainingTrigger } from "../../../src/pipeline/training/training-trigger.daemon.ts";
+import { autoExport } from "../../../src/pipeline/data/units/auto-export/auto-export.unit.ts";
+import { qualityMonitor } from "../../../src/pipeline/data/units/quality-monitor/quality-monitor.unit.ts";
+import { modelCoordinator } from "../../../src/pipeline/models/units/model-coordinator/model-coordinator.unit.ts";
+import { queuePopulator, selfplayOrchestrator } from "../../../src/pipeline/selfplay/index.ts";
+import {
+  type ConfigPlanInput,
+  configPlanSchema,
+  configs,
+  type Iteration,
+  iterations,
+  rebuildRows,
+  type Stage,
+} from "../../../src/pipeline/stage/index.ts";
+import { trainingCoordinator } from "../../../src/pipeline/training/units/training-coordinator/training-coordinator.unit.ts";
+import { trainingTrigger } from "../../../src/pipeline/training/units/training-trigger/training-trigger.unit.ts";
 import { createWriteSet, type StateTable, type WriteSet } from "../../../src/router/index.ts";
-import { defineKind, type EvidenceInput, type Lease, WorkQueue } from "../../../src/work/index.ts";
+import { type EvidenceInput, type Lease, WorkQueue } from "../../../src/work/index.ts";
+import { defineKind } from "../../../src/work/kinds.ts";
 import { syncWorld } from "../sync/sync-world.ts";
 import { PLENTY } from "../work/work-world.ts";
+import { testServices } from "./services.ts";
 
 export const KEY = "othello6_2p";
 const HOUR = 3_600_000;
@@ -42,34 +48,26 @@ interface Payload {
 
 export async function rebuildWorld(plan: Partial<ConfigPlanInput> = {}) {
   const base = syncWorld({ policy: { graceMs: GRACE_MS } });
-  const { clock, store, catalog, files, router, desk, driven } = base;
+  const { clock, store, catalog, files, router, inspector, driven } = base;
   const log = silentLog();
   const queue = new WorkQueue({ router, store, clock, random: seededRandom(2), kinds }) as unknown as WorkQueue;
   const nodes = ["a", "b"];
   const looks: Promise<unknown>[] = [];
   /** Nodes whose files are not what their jobs ask for. */
   const liars = new Set<string>();
-  const settings = { everyMs: 1_000 };
+  const verify = (sha256s: readonly string[]) => void looks.push(inspector.verify(sha256s));
+  const services = testServices(
+    { clock, queue, store, catalog, workersFor: () => nodes, verify },
+    { allowPendingGate: true },
+  );
   const units = [
-    queuePopulator({ queue, strengthOf: () => [], nodes: () => nodes, settings }),
-    selfplayOrchestrator({ queue, catalog, settings }),
-    qualityMonitor({ catalog, allowPendingGate: true, settings }),
-    trainingTrigger({ allowPendingGate: true, settings }),
-    trainingCoordinator({ queue, store, artifacts: catalog, settings }),
-    modelCoordinator({ store, artifacts: catalog, settings }),
-    autoExport({
-      queue,
-      catalog,
-      settings,
-      rebuilding: {
-        queue,
-        store,
-        catalog,
-        nodes: () => nodes,
-        nodeId: "n1",
-        verify: (sha256s) => void looks.push(desk.verify(sha256s)),
-      },
-    }),
+    queuePopulator(services),
+    selfplayOrchestrator(services),
+    qualityMonitor(services),
+    trainingTrigger(services),
+    trainingCoordinator(services),
+    modelCoordinator(services),
+    autoExport(services),
   ];
   const events = createCatalog(builtinRows);
   const registry = { catalog: events, units, parts: [], ingress: [], excused: {}, delegations: [] };

@@ -1,9 +1,8 @@
 /** The real catalog of artifacts and its books, over files that exist on paper only: a test says which of them are sound. */
 import { storeModules } from "../../../src/app/store-modules.ts";
 import type { Clock } from "../../../src/kernel/index.ts";
-import type { ArtifactCatalog } from "../../../src/pipeline/artifacts.port.ts";
 import type { Store, StoreModule } from "../../../src/router/index.ts";
-import { createArtifactCatalog, syncModule } from "../../../src/sync/index.ts";
+import { type ArtifactCatalog, createArtifactCatalog, syncModule } from "../../../src/sync/index.ts";
 
 export const withSync: readonly StoreModule[] = [
   ...storeModules.filter(({ name }) => name !== syncModule.name),
@@ -15,20 +14,19 @@ export interface Shelf extends ArtifactCatalog {
   readonly damaged: Set<string>;
   /** While false nothing is verified. */
   verifies: boolean;
-  pinnedBy(owner: string): string[];
 }
 
 export function createShelf(store: Store, clock: Clock): Shelf {
   const catalog = createArtifactCatalog({ store, clock });
   const shelf: Shelf = {
+    ...catalog,
     damaged: new Set(),
     verifies: true,
-    join: catalog.join,
-    pinnedBy: catalog.pinnedBy,
     get(sha256) {
       const known = catalog.get(sha256);
       if (known === undefined) return undefined;
-      if (shelf.damaged.has(sha256)) return { state: "quarantined", reason: "damaged: wrong hash", verified_at: null };
+      if (shelf.damaged.has(sha256))
+        return { ...known, state: "quarantined", reason: "damaged: wrong hash", verified_at: null };
       return { ...known, verified_at: shelf.verifies ? clock.now() : null };
     },
   };

@@ -6,7 +6,8 @@ import { openWriter } from "../../../src/adapters/sqlite/writer.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents } from "../../../src/events/index.ts";
 import { seededRandom, silentLog, systemClock, virtualClock } from "../../../src/kernel/index.ts";
-import { countPairs, defineTable, EventRouter, enforceRetention } from "../../../src/router/index.ts";
+import { defineTable, EventRouter, enforceRetention } from "../../../src/router/index.ts";
+import { countPairs } from "../../../src/router/journal/queries.ts";
 
 const rows = {
   ...builtinRows,
@@ -149,9 +150,9 @@ describe("retention", () => {
             letters.clear();
           } else {
             const olderThan = clock.now() / 1_000 - 100;
-            const mostBytes = step === "trim all" ? 0 : Number.MAX_SAFE_INTEGER;
+            const maxBytes = step === "trim all" ? 0 : Number.MAX_SAFE_INTEGER;
             await router.flushMarks();
-            await enforceRetention(store, { olderThan, mostBytes, chunk: 2 });
+            await enforceRetention(store, { olderThan, maxBytes, chunk: 2 });
             const left = new Set(
               store.read<{ seq: number }>("SELECT seq FROM events WHERE event_type = 'KEPT'").map(({ seq }) => seq),
             );

@@ -78,12 +78,12 @@ test("a ring holds the last so many, newest first, until it is told to stop", ()
 test("a backoff doubles up to its bound, and jitter only shortens it", () => {
   const policy = fc.record({
     firstMs: fc.integer({ min: 1, max: 5_000 }),
-    mostMs: fc.integer({ min: 1, max: 100_000 }),
+    maxMs: fc.integer({ min: 1, max: 100_000 }),
     jitter: fc.double({ min: 0, max: 1, noNaN: true }),
   });
   fc.assert(
     fc.property(policy, fc.integer({ min: 1, max: 2_000 }), fc.integer(), (of, attempt, seed) => {
-      const full = Math.min(of.mostMs, of.firstMs * 2 ** (attempt - 1));
+      const full = Math.min(of.maxMs, of.firstMs * 2 ** (attempt - 1));
       const wait = backoffMs(of, attempt, seededRandom(seed));
       expect(Number.isFinite(wait)).toBe(true);
       expect(wait).toBeLessThanOrEqual(Math.round(full));

@@ -46,7 +46,7 @@ test("the low-water mark is one under the oldest open delivery, or as far as was
         expect(progress.scanned).toBe(scanned);
         expect(progress.outstanding).toBe(open.size);
         expect(progress.doneAbove).toBe(doneAbove.size);
-        expect(progress.list()).toEqual([...open].sort((a, b) => a - b));
+        expect([...open].every(progress.has)).toBe(true);
       }
     }),
     { numRuns: 200 },

@@ -1,4 +1,4 @@
-/** The catalog, the files and the desk over SQLite in memory and a folder of their own: real parts, virtual time. */
+/** The catalog, the files and the inspector over SQLite in memory and a folder of their own: real parts, virtual time. */
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,19 +6,15 @@ import { join } from "node:path";
 import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
-import { seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
+import { defined, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
 import { EventRouter, type Operation, type StoreModule } from "../../../src/router/index.ts";
-import {
-  type ArtifactEntryInput,
-  type ArtifactStoreOptions,
-  createArtifactCatalog,
-  createArtifactDesk,
-  createArtifactStore,
-  createSweeper,
-  type JoinedArtifacts,
-  type SweepPolicy,
-  syncModule,
-} from "../../../src/sync/index.ts";
+import type { ArtifactEntryInput } from "../../../src/sync/artifact.ts";
+import { createArtifactInspector } from "../../../src/sync/artifact-inspector.ts";
+import type { ArtifactStoreOptions } from "../../../src/sync/artifact-store.ts";
+import type { JoinedArtifacts } from "../../../src/sync/catalog.ts";
+import { createArtifactCatalog, createArtifactStore, syncModule } from "../../../src/sync/index.ts";
+import type { SweepPolicy } from "../../../src/sync/sweep.ts";
+import { createSweeper } from "../../../src/sync/sweep.ts";
 import { driver } from "../../support/virtual-time.ts";
 
 const withSync: readonly StoreModule[] = [...storeModules.filter(({ name }) => name !== syncModule.name), syncModule];
@@ -80,16 +76,16 @@ export function syncWorld(options: Partial<ArtifactStoreOptions> & { policy?: Pa
     log,
     nodeId: "n1",
   }) as unknown as EventRouter;
-  const openDesk = () => createArtifactDesk({ router, store, files, catalog, clock, log, nodeId: "n1" });
-  const desk = openDesk();
+  const openInspector = () => createArtifactInspector({ router, store, files, catalog, clock, log, nodeId: "n1" });
+  const inspector = openInspector();
   return {
     ...world,
     folder,
     files,
     router,
-    desk,
-    /** The desk as a process that starts now would find it. */
-    openDesk,
+    inspector,
+    /** The inspector as a process that starts now would find it. */
+    openInspector,
     driven: driver(clock),
     sweeper: createSweeper({ store, files, clock, policy: { folders: 256, ...policy } }),
     /** Brings a file; its hash. */
@@ -105,7 +101,7 @@ export function syncWorld(options: Partial<ArtifactStoreOptions> & { policy?: Pa
           yield bytes;
         })(),
         accept: () => {},
-        keepPart: false,
+        from: "n1",
       });
       return sha256;
     },
@@ -113,10 +109,10 @@ export function syncWorld(options: Partial<ArtifactStoreOptions> & { policy?: Pa
     spoil: (sha256: string, content: string) => writeFileSync(files.pathOf(sha256), content),
     said: (eventType?: string) =>
       router
-        .history({ fromJournal: true, limit: 10_000, ...(eventType === undefined ? {} : { eventType }) })
+        .history({ fromJournal: true, limit: 10_000, ...defined({ eventType }) })
         .map((event) => ({ eventType: event.eventType, payload: event.payload })),
     async close() {
-      desk.close();
+      inspector.close();
       await files.close();
       await router.stop();
       await store.close();

@@ -3,8 +3,10 @@ import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { isOperatingError, OperatingError, seededRandom, silentLog, systemClock } from "../../../src/kernel/index.ts";
 import { EventRouter } from "../../../src/router/index.ts";
-import { type Answer, type LeasePolicy, WorkQueue } from "../../../src/work/index.ts";
-import type { QueuePort, Reply } from "../../../src/work/worker/index.ts";
+import { type Answer, WorkQueue } from "../../../src/work/index.ts";
+import type { LeasePolicy } from "../../../src/work/settings.ts";
+import type { QueuePort } from "../../../src/work/worker/index.ts";
+import type { Reply } from "../../../src/work/worker/ports.ts";
 import { kinds, withWork } from "./work-world.ts";
 
 const plain = <T>(answer: Answer<T>): Reply<T> =>
@@ -37,7 +39,7 @@ export function nearQueue(lease: Partial<LeasePolicy> = {}) {
   const state = { weather: (_call: keyof QueuePort): Weather => "fine", begins: true };
   const said: string[] = [];
   const through = async <T>(call: keyof QueuePort, run: () => Promise<T>): Promise<T> => {
-    const gone = () => new OperatingError("UNREACHABLE", "the network is cut", { retryable: true });
+    const gone = () => OperatingError.unavailable("UNREACHABLE", "the network is cut");
     const weather = state.weather(call);
     if (weather === "no question") throw gone();
     said.push(call);

@@ -16,17 +16,22 @@ export interface ModelJob {
   node: string | null;
   /** It began as it was claimed, and its holder has not said a word. */
   unheard: boolean;
+  began: boolean;
   beatBy: number;
   expiresAt: number;
   stopBy: number | null;
+  /** When its lease ends as it was last written down: what a process that starts finds. */
+  written: { beatBy: number; expiresAt: number; stopBy: number | null };
   /** When its backoff ends; told by the queue, checked against its rule. */
   retryAt: number | null;
   /** The attempt whose lease lapsed without a word; its result is still taken while nobody else had the job. */
   lapsed: number | null;
+  /** Heard again after its lease lapsed, its holder may go on. */
+  mayGoOn: boolean;
 }
 
 export interface ModelLimits {
-  readonly mostReturns: number;
+  readonly maxReturns: number;
   readonly silentMs: number;
   readonly graceMs: number;
 }
@@ -78,11 +83,14 @@ export class ReferenceModel {
       fence: 0,
       node: null,
       unheard: false,
+      began: false,
       beatBy: 0,
       expiresAt: 0,
       stopBy: null,
+      written: { beatBy: 0, expiresAt: 0, stopBy: null },
       retryAt: null,
       lapsed: null,
+      mayGoOn: true,
     };
     this.jobs.set(job.id, { ...job, ...rest, state: waits ? "blocked" : "pending" });
   }
@@ -102,11 +110,38 @@ export class ReferenceModel {
   claim(id: string, node: string, now: number): void {
     const job = this.job(id);
     if (job.state !== "pending") throw new Error(`${id} was claimed and is ${job.state}`);
-    Object.assign(job, { state: "claimed", node, stopBy: null, lapsed: null, beatBy: now + this.#limits.silentMs });
+    Object.assign(job, {
+      state: "claimed",
+      node,
+      began: false,
+      stopBy: null,
+      lapsed: null,
+      beatBy: now + this.#limits.silentMs,
+    });
     job.attempts += 1;
     job.fence += 1;
     job.unheard = false;
     job.expiresAt = Math.min(now + job.timeoutMs, job.deadline ?? Number.POSITIVE_INFINITY);
+    this.write(job);
+  }
+
+  /** The ends of its lease are on disk as they are. */
+  write(job: ModelJob): void {
+    job.written = { beatBy: job.beatBy, expiresAt: job.expiresAt, stopBy: job.stopBy };
+  }
+
+  /** The process starts: every holder has its whole silence, and what it had left when it was last heard. */
+  restart(now: number): void {
+    for (const job of this.jobs.values()) if (HELD.includes(job.state)) this.#resume(job, now);
+  }
+
+  #resume(job: ModelJob, now: number): void {
+    const { silentMs } = this.#limits;
+    const { beatBy, expiresAt, stopBy } = job.written;
+    const seenAt = beatBy - silentMs;
+    job.beatBy = now + silentMs;
+    job.expiresAt = now + Math.max(silentMs, expiresAt - seenAt);
+    job.stopBy = stopBy === null ? null : now + Math.max(0, stopBy - seenAt);
   }
 
   /** What the queue must say to a holder: nothing against it, or the code of its refusal. */
@@ -125,16 +160,32 @@ export class ReferenceModel {
     return job.state === "pending" || job.state === "delayed";
   }
 
+  /** Whether the word of a holder whose lease lapsed makes it its own again. */
+  revives(ref: LeaseWords): boolean {
+    const { state, mayGoOn } = this.job(ref.work_id);
+    return (state === "pending" || state === "delayed") && mayGoOn && this.takesLate(ref);
+  }
+
+  revive(id: string, now: number): void {
+    const job = this.job(id);
+    Object.assign(job, { state: job.began ? "running" : "claimed", attempts: job.lapsed, lapsed: null, retryAt: null });
+    this.#resume(job, now);
+  }
+
   start(id: string, now: number): void {
     const job = this.job(id);
     if (job.state === "running") return;
     job.state = "running";
+    job.began = true;
     job.beatBy = now + this.#limits.silentMs;
     job.expiresAt = Math.min(now + job.timeoutMs, job.deadline ?? Number.POSITIVE_INFINITY);
+    this.write(job);
   }
 
   beat(id: string, now: number): void {
-    Object.assign(this.job(id), { beatBy: now + this.#limits.silentMs, unheard: false });
+    const job = this.job(id);
+    Object.assign(job, { beatBy: now + this.#limits.silentMs, unheard: false });
+    this.write(job);
   }
 
   complete(id: string): void {
@@ -158,6 +209,7 @@ export class ReferenceModel {
   lapse(id: string, how: "spend" | "give back"): void {
     const job = this.job(id);
     job.lapsed = job.attempts;
+    job.mayGoOn = job.stopBy === null;
     if (how === "spend") this.spend(id, false);
     else this.giveBack(id);
   }
@@ -165,7 +217,7 @@ export class ReferenceModel {
   /** The attempt does not count, unless it came back too often. */
   giveBack(id: string): void {
     const job = this.job(id);
-    const free = job.returns < this.#limits.mostReturns;
+    const free = job.returns < this.#limits.maxReturns;
     if (!free && job.attempts >= job.maxAttempts) {
       job.state = "failed";
       return;
@@ -187,7 +239,7 @@ export class ReferenceModel {
       if (HELD.includes(job.state)) {
         if (job.expiresAt <= now) {
           this.spend(job.id, job.deadline !== null && job.deadline <= now);
-          if (job.state === "delayed") job.lapsed = job.attempts;
+          if (job.state === "delayed") Object.assign(job, { lapsed: job.attempts, mayGoOn: false });
         } else if (job.stopBy !== null && job.stopBy <= now) this.lapse(job.id, "give back");
         else if (job.beatBy <= now) this.lapse(job.id, job.state === "claimed" || job.unheard ? "give back" : "spend");
       }

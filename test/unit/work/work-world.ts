@@ -2,12 +2,16 @@
 import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { DaemonManager } from "../../../src/daemons/index.ts";
-import type { Part, Unit } from "../../../src/daemons/unit.ts";
-import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit-runtime.ts";
+import { createUnitRuntime, type UnitRuntime } from "../../../src/daemons/unit/runtime.ts";
+import type { Part, Unit } from "../../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
-import { seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
+import { defined, seededRandom, silentLog, type VirtualClock, virtualClock } from "../../../src/kernel/index.ts";
+import { settingDefaults } from "../../../src/kernel/settings/index.ts";
 import { EventRouter, type Store, type StoreModule } from "../../../src/router/index.ts";
-import { defineKind, type WorkKinds, WorkQueue, type WorkQueueOptions, workModule } from "../../../src/work/index.ts";
+import { WorkQueue, workSettings } from "../../../src/work/index.ts";
+import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
+import { workModule } from "../../../src/work/tables.ts";
+import type { WorkQueueOptions } from "../../../src/work/work-queue.ts";
 import { driver } from "../../support/virtual-time.ts";
 
 export const withWork: readonly StoreModule[] = [
@@ -30,7 +34,7 @@ export const EVIDENCE = {
 };
 
 export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?: Store) {
-  const clock = virtualClock();
+  const clock = (options.clock as VirtualClock | undefined) ?? virtualClock();
   const store = given ?? memoryStore(withWork, clock);
   const catalog = createCatalog(builtinRows);
   const log = silentLog();
@@ -44,6 +48,8 @@ export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?:
     store,
     router,
     queue,
+    /** As the units of the room take it. */
+    services: { queue: queue as unknown as WorkQueue, settings: settingDefaults(workSettings) },
     /** The queue as a process that starts now would find it. */
     open,
     driven,
@@ -59,7 +65,7 @@ export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?:
     /** What was said, oldest first. */
     said: (eventType?: string) =>
       router
-        .history({ fromJournal: true, limit: 10_000, ...(eventType === undefined ? {} : { eventType }) })
+        .history({ fromJournal: true, limit: 10_000, ...defined({ eventType }) })
         .map((event) => ({ eventType: event.eventType, payload: event.payload })),
     /** One job claimed by a node. */
     async claimOne(node_id = "a") {

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { arenaDeclaration } from "../../../src/workloads/arena-process/index.ts";
+import { arenaDeclaration } from "../../../src/workloads/arena/index.ts";
 import {
   createRunner,
   type JobOutcome,

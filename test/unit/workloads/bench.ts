@@ -4,10 +4,10 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createIds, silentLog, systemClock, systemRandom } from "../../../src/kernel/index.ts";
+import { createWorkloadHasher } from "../../../src/workloads/process/file-hasher.ts";
 import {
   type ChildEdges,
   createGuardian,
-  createHasher,
   createRunner,
   type JobRequest,
   parseDeclaration,
@@ -41,7 +41,7 @@ export function openBench(env: Readonly<Record<string, string | undefined>> = pr
   const clock = systemClock();
   const log = silentLog();
   const guardian = createGuardian({ ids: createIds(clock, systemRandom()), log });
-  const hasher = createHasher();
+  const hasher = createWorkloadHasher();
   const edges = { clock, log, guardian, hasher, env };
   const folder = own.folder();
   const runners: Runner[] = [];

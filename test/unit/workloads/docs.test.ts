@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { printDeclaration, printMessages } from "../../../src/workloads/process/index.ts";
+import { printDeclaration, printMessages } from "../../../src/workloads/process/protocol-docs.ts";
 
 const page = readFileSync(new URL("../../../docs/41-workloads.md", import.meta.url), "utf8");
 const between = (name: string): string => page.split(`<!-- ${name} -->\n`)[1]!.split(`<!-- /${name} -->`)[0]!;

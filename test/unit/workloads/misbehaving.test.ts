@@ -2,7 +2,8 @@
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ErrorClass, WorkloadLimits } from "../../../src/workloads/process/index.ts";
+import type { WorkloadLimits } from "../../../src/workloads/process/declaration.ts";
+import type { ErrorClass } from "../../../src/workloads/process/outcome.ts";
 import { alive, openBench, type WorkloadBench } from "./bench.ts";
 
 let bench: WorkloadBench;

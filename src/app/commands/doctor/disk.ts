@@ -1,7 +1,7 @@
 /** The disk under the data folder: room, kind, and how long a flush takes. */
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { bytes, duration } from "../../../surfaces/cli/index.ts";
+import { bytes, duration } from "../../../surfaces/commands/index.ts";
 import { type Check, type Finding, fail, ok, type Patient, warn } from "./finding.ts";
 
 const LEAST_FREE = { fail: 200e6, warn: 1e9 };
@@ -63,13 +63,11 @@ export const checkDisk: Check = (patient) => {
     tried = tryDisk(patient);
   } catch (thrown) {
     const { code = "", message } = thrown as NodeJS.ErrnoException;
-    return [
-      fail(
-        "disk",
-        `nothing can be written in ${patient.place}: ${code || message}`,
-        "Make it writable, or free space.",
-      ),
-    ];
+    return fail(
+      "disk",
+      `nothing can be written in ${patient.place}: ${code || message}`,
+      "Make it writable, or free space.",
+    );
   }
   const text = `a flush takes ${tried.flushMs < 10 ? `${tried.flushMs.toFixed(2)} ms` : duration(tried.flushMs)} (median of ${FLUSHES})`;
   return [

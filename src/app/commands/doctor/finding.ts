@@ -1,12 +1,10 @@
 import type { Clock } from "../../../kernel/index.ts";
 import type { EndpointFile } from "../../../surfaces/index.ts";
 
-/** `warn` works for now and wants a look; `fail` does not work, or is not safe. */
-export type FindingStatus = "ok" | "warn" | "fail";
-
 export interface Finding {
   readonly check: string;
-  readonly status: FindingStatus;
+  /** `warn` works for now and wants a look; `fail` does not work, or is not safe. */
+  readonly status: "ok" | "warn" | "fail";
   readonly message: string;
   /** What to do; null where nothing is to be done. */
   readonly hint: string | null;
@@ -25,18 +23,24 @@ export interface Patient {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export type Check = (patient: Patient) => readonly Finding[] | Promise<readonly Finding[]>;
+type Findings = Finding | readonly Finding[];
+export type Check = (patient: Patient) => Findings | Promise<Findings>;
 
 export const ok = (check: string, message: string): Finding => ({ check, status: "ok", message, hint: null });
-export const warn = (check: string, message: string, hint: string): Finding => ({
-  check,
-  status: "warn",
-  message,
-  hint,
-});
-export const fail = (check: string, message: string, hint: string): Finding => ({
-  check,
-  status: "fail",
-  message,
-  hint,
-});
+const finding =
+  (status: Finding["status"]) =>
+  (check: string, message: string, hint: string): Finding => ({ check, status, message, hint });
+export const warn = finding("warn");
+export const fail = finding("fail");
+
+/** By how much there is of something. */
+export const graded = (
+  check: string,
+  value: number,
+  least: { readonly fail: number; readonly warn: number },
+  message: string,
+  hint: string,
+): Finding => {
+  if (value < least.fail) return fail(check, message, hint);
+  return value < least.warn ? warn(check, message, hint) : ok(check, message);
+};

@@ -7,22 +7,20 @@ import { type Check, type Finding, fail, ok, warn } from "./finding.ts";
 const octal = (mode: number) => `0${(mode & 0o777).toString(8).padStart(3, "0")}`;
 
 export const checkFolder: Check = ({ dataDir, place, exists }) => {
-  if (!exists) return [ok("data folder", `${dataDir} does not exist yet; the first start makes it in ${place}`)];
+  if (!exists) return ok("data folder", `${dataDir} does not exist yet; the first start makes it in ${place}`);
   const { mode, uid } = statSync(dataDir);
   if (!statSync(dataDir).isDirectory())
-    return [fail("data folder", `${dataDir} is no folder`, "Choose another with --data-dir or RINGRIFT_DATA_DIR.")];
+    return fail("data folder", `${dataDir} is no folder`, "Choose another with --data-dir or RINGRIFT_DATA_DIR.");
   const own = process.getuid?.();
   if (own !== undefined && uid !== own && own !== 0)
-    return [
-      fail(
-        "data folder",
-        `${dataDir} belongs to user ${uid}, and we are ${own}`,
-        "Run as its owner, or change the owner.",
-      ),
-    ];
+    return fail(
+      "data folder",
+      `${dataDir} belongs to user ${uid}, and we are ${own}`,
+      "Run as its owner, or change the owner.",
+    );
   if ((mode & 0o077) !== 0)
-    return [warn("data folder", `${dataDir} is open to others (${octal(mode)})`, `chmod 700 ${dataDir}`)];
-  return [ok("data folder", `${dataDir} (${octal(mode)})`)];
+    return warn("data folder", `${dataDir} is open to others (${octal(mode)})`, `chmod 700 ${dataDir}`);
+  return ok("data folder", `${dataDir} (${octal(mode)})`);
 };
 
 /** Whoever reads the token may write over the port. */

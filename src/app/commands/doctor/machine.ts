@@ -3,20 +3,20 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { freemem, totalmem } from "node:os";
 import { sleep } from "../../../kernel/index.ts";
-import { bytes, duration, number } from "../../../surfaces/cli/index.ts";
-import { type Check, fail, ok, warn } from "./finding.ts";
+import { bytes, duration, number } from "../../../surfaces/commands/index.ts";
+import { type Check, fail, graded, ok, warn } from "./finding.ts";
 
 const NEEDED_NODE = 24;
 const CLOCK_SPAN_MS = 200;
-const MOST_DRIFT_MS = 20;
+const MAX_DRIFT_MS = 20;
 const LEAST_MEMORY = { fail: 128e6, warn: 512e6 };
 const LEAST_FILES = { fail: 256, warn: 4_096 };
 
 export const checkNode: Check = () => {
   const { node, sqlite = "none" } = process.versions;
   if (Number.parseInt(node, 10) < NEEDED_NODE)
-    return [fail("node", `Node ${node}`, `Node ${NEEDED_NODE} or newer is needed: from npm, nodejs.org or nvm.`)];
-  return [ok("node", `Node ${node}, SQLite ${sqlite}`)];
+    return fail("node", `Node ${node}`, `Node ${NEEDED_NODE} or newer is needed: from npm, nodejs.org or nvm.`);
+  return ok("node", `Node ${node}, SQLite ${sqlite}`);
 };
 
 /** Over a short span both clocks must agree: one that is being set, or a machine that is being frozen, shows. */
@@ -25,14 +25,12 @@ export const checkClock: Check = async ({ clock }) => {
   await sleep(clock, CLOCK_SPAN_MS);
   const driftMs = Math.abs(clock.now() - wall - (clock.monotonic() - steady));
   const text = `wall clock and monotonic clock agree within ${duration(Math.ceil(driftMs))}`;
-  if (driftMs <= MOST_DRIFT_MS) return [ok("clock", text)];
-  return [
-    warn(
-      "clock",
-      `wall clock and monotonic clock came ${duration(driftMs)} apart in ${duration(CLOCK_SPAN_MS)}`,
-      "Something sets the clock: let NTP slew it slowly.",
-    ),
-  ];
+  if (driftMs <= MAX_DRIFT_MS) return ok("clock", text);
+  return warn(
+    "clock",
+    `wall clock and monotonic clock came ${duration(driftMs)} apart in ${duration(CLOCK_SPAN_MS)}`,
+    "Something sets the clock: let NTP slew it slowly.",
+  );
 };
 
 /** What the kernel says can be had without swapping; on other systems what is free. */
@@ -52,8 +50,7 @@ export const checkMemory: Check = () => {
   const available = Math.min(availableMemory(), process.availableMemory());
   const text = `${bytes(available)} available of ${bytes(total)}`;
   const hint = "The kernel kills processes when there is none left: stop others, or add memory.";
-  if (available < LEAST_MEMORY.fail) return [fail("memory", text, hint)];
-  return [available < LEAST_MEMORY.warn ? warn("memory", text, hint) : ok("memory", text)];
+  return graded("memory", available, LEAST_MEMORY, text, hint);
 };
 
 export const checkLimits: Check = () => {
@@ -68,8 +65,7 @@ export const checkLimits: Check = () => {
   if (Number.isNaN(files)) return [];
   const text = files === Number.POSITIVE_INFINITY ? "no limit on open files" : `${number(files)} files may be open`;
   const hint = "'ulimit -n 65536', or LimitNOFILE= of the systemd unit: every connection is an open file.";
-  if (files < LEAST_FILES.fail) return [fail("limits", text, hint)];
-  return [files < LEAST_FILES.warn ? warn("limits", text, hint) : ok("limits", text)];
+  return graded("limits", files, LEAST_FILES, text, hint);
 };
 
 const listenError = (port: number): Promise<string | undefined> =>
@@ -80,17 +76,15 @@ const listenError = (port: number): Promise<string | undefined> =>
   });
 
 export const checkPort: Check = async ({ port, running }) => {
-  if (running !== undefined) return [ok("port", `${running.port} on loopback, by process ${running.pid}`)];
-  if (port === 0) return [ok("port", "any free one is taken")];
+  if (running !== undefined) return ok("port", `${running.port} on loopback, by process ${running.pid}`);
+  if (port === 0) return ok("port", "any free one is taken");
   const error = await listenError(port);
-  if (error === undefined) return [ok("port", `${port} on loopback is free`)];
+  if (error === undefined) return ok("port", `${port} on loopback is free`);
   if (error === "EADDRINUSE")
-    return [
-      fail(
-        "port",
-        `${port} is taken by another program`,
-        "Set RINGRIFT_PORT to another (0 picks a free one), or stop it.",
-      ),
-    ];
-  return [fail("port", `${port} cannot be used: ${error}`, "Set RINGRIFT_PORT to another one.")];
+    return fail(
+      "port",
+      `${port} is taken by another program`,
+      "Set RINGRIFT_PORT to another (0 picks a free one), or stop it.",
+    );
+  return fail("port", `${port} cannot be used: ${error}`, "Set RINGRIFT_PORT to another one.");
 };

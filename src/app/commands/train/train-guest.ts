@@ -1,20 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { alertBook } from "../../../cluster/index.ts";
+import { createAlerts } from "../../../cluster/index.ts";
 import type { Rows } from "../../../events/index.ts";
 import type { Json } from "../../../kernel/index.ts";
 import type { LoopSnapshot } from "../../../pipeline/index.ts";
-import {
-  createLoopTeller,
-  type LoopFigures,
-  loopLines,
-  negative,
-  type Shell,
-  shorten,
-} from "../../../surfaces/cli/index.ts";
+import { answer, negative, type Shell, shorten } from "../../../surfaces/commands/index.ts";
+import { createLoopTeller, type LoopFigures, loopLines } from "../../../surfaces/index.ts";
+import { pipelineOnTheWire } from "../../../surfaces/pipeline/wire.ts";
 import { reportOf } from "../../../surfaces/report/index.ts";
+import { whyHeldBack } from "../../../work/index.ts";
 import type { Coordination } from "../../bootstrap.ts";
-import type { WantedPlan } from "../../loop/plans.ts";
+import type { WantedPlan } from "../../pipeline/plans.ts";
 import type { Settings } from "../../settings.ts";
 import { readVersion } from "../../version.ts";
 import type { Sample } from "../up/up-view.ts";
@@ -39,8 +35,8 @@ export interface TrainRun {
 
 type Main = Coordination<Rows>;
 
-const MOST_ALERTS = 200;
-const MOST_POINTS = 2_000;
+const MAX_ALERTS = 200;
+const MAX_POINTS = 2_000;
 /** A terminal that does not say how high it is. */
 const USUAL_HEIGHT = 24;
 
@@ -59,10 +55,11 @@ export function createTrainGuest(run: TrainRun): MainGuest {
   let beganMs = clock.monotonic();
   let endedBy = "it was told to stop";
 
-  const figuresOf = (sample: Sample): LoopFigures => ({
+  const figuresOf = (main: Main, sample: Sample): LoopFigures => ({
     eventsPerSecond: sample.perSecond,
     alerts: sample.alerts ?? 0,
     workers: settings.localWorkers,
+    held: whyHeldBack(main.router.store, settings.nodeId, clock.now()),
     uptimeMs: sample.uptimeMs,
     remainingMs: forMs === undefined ? null : Math.max(0, forMs - (clock.monotonic() - beganMs)),
   });
@@ -72,7 +69,7 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       const points = games.get(config_key) ?? [];
       if (points.at(-1)?.games !== count) points.push({ at, games: count });
       // Half of the points say the same, for however long it runs.
-      games.set(config_key, points.length > MOST_POINTS ? points.filter((_, i) => i % 2 === 0) : points);
+      games.set(config_key, points.length > MAX_POINTS ? points.filter((_, i) => i % 2 === 0) : points);
     }
   };
 
@@ -80,10 +77,10 @@ export function createTrainGuest(run: TrainRun): MainGuest {
     if (run.report === false) return;
     const snapshot = main.loop();
     note(snapshot);
-    const alerts = alertBook({ store: main.router.store, clock }).list({ limit: MOST_ALERTS });
+    const alerts = createAlerts({ store: main.router.store, clock }).list({ limit: MAX_ALERTS });
     const { text, html } = reportOf(snapshot, {
-      started_at: main.startedAt / 1_000,
-      ended_at: clock.now() / 1_000,
+      started_at: main.startedAt,
+      ended_at: clock.now(),
       ended_by: endedBy,
       command: run.chaos === undefined ? "ringrift train" : "ringrift train --chaos",
       versions: { ringrift: readVersion(), node: process.versions.node, sqlite: process.versions.sqlite ?? "" },
@@ -94,11 +91,8 @@ export function createTrainGuest(run: TrainRun): MainGuest {
     });
     const file = run.report ?? join(settings.dataDir, "report.html");
     writeFileSync(file, html, { mode: 0o600 });
-    if (shell.json) shell.print({ status: "report", file, configs: snapshot.configs });
-    else {
-      shell.say(text);
-      shell.say(`the same with plots: ${file}`);
-    }
+    const { configs } = pipelineOnTheWire(snapshot);
+    answer(shell, { status: "report", file, configs }, () => [text, `the same with plots: ${file}`]);
   };
 
   return {
@@ -110,19 +104,20 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       const { rows = USUAL_HEIGHT } = shell.io;
       const last = run.chaos?.last(CHAOS_LINES) ?? [];
       const height = rows - last.length;
-      const loop = loopLines(main.loop(), figuresOf(sample), { paint: shell.paint, width: shell.width, height });
+      const loop = loopLines(main.loop(), figuresOf(main, sample), { paint: shell.paint, width: shell.width, height });
       return [...loop, ...last.map((line) => chaosLine(shorten(line, shell.width - 1), shell.paint))];
     },
     look(main, sample) {
       const snapshot = main.loop();
       note(snapshot);
-      if (run.plain && shell.json) shell.print({ status: "loop", ...snapshot });
-      else if (run.plain) for (const line of teller.look(snapshot, figuresOf(sample))) shell.say(line);
       const remainsMs = forMs === undefined ? null : forMs - (clock.monotonic() - beganMs);
-      for (const line of run.chaos?.look(remainsMs) ?? [])
-        if (run.plain && shell.json) shell.print({ status: "chaos", line });
-        else if (run.plain) shell.say(line);
-      const timeIsUp = forMs !== undefined && clock.monotonic() - beganMs >= forMs;
+      const chaos = run.chaos?.look(remainsMs) ?? [];
+      if (run.plain) {
+        const value = { status: "loop", ...pipelineOnTheWire(snapshot) };
+        answer(shell, value, () => teller.look(snapshot, figuresOf(main, sample)));
+        for (const line of chaos) answer(shell, { status: "chaos", line }, () => line);
+      }
+      const timeIsUp = remainsMs !== null && remainsMs <= 0;
       if (timeIsUp) endedBy = "its time was up";
       else if (isOver(snapshot)) endedBy = "all rounds that were asked for are done";
       return timeIsUp || isOver(snapshot);
@@ -131,8 +126,8 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       await run.chaos?.end();
       report(main);
       if (run.chaos === undefined) return;
-      if (shell.json) shell.print({ status: "chaos", incidents: run.chaos.incidents() });
-      else for (const line of chaosTable(run.chaos.incidents(), shell)) shell.say(line);
+      const incidents = run.chaos.incidents();
+      answer(shell, { status: "chaos", incidents }, () => chaosTable(incidents, shell));
     },
     left() {
       if (run.chaos?.incidents().some(({ state }) => state === "not caught")) throw negative();

@@ -1,4 +1,4 @@
-import type { CliIo } from "../../../surfaces/cli/index.ts";
+import type { CliIo } from "../../../surfaces/commands/index.ts";
 
 /** The last lines of a terminal, drawn again and again while other lines scroll by above them. */
 export interface LiveRegion {

@@ -1,7 +1,7 @@
-import { alertBook } from "../../../cluster/index.ts";
+import { createAlerts } from "../../../cluster/index.ts";
+import type { Cause } from "../../../daemons/index.ts";
 import type { Rows } from "../../../events/index.ts";
 import type { Clock } from "../../../kernel/index.ts";
-import { diagnose, type StatusReport, type Trouble } from "../../../surfaces/cli/index.ts";
 import type { Coordination } from "../../bootstrap.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 import type { Sample } from "./up-view.ts";
@@ -14,15 +14,15 @@ const JUDGE_EVERY_MS = 5_000;
 
 /** Takes looks at a running coordination; rates are those between two looks. */
 export function createSampler<R extends Rows>(
-  { router, daemons, startedAt, status }: Coordination<R>,
+  { router, daemons, startedAt, causes }: Coordination<R>,
   clock: Clock,
   loop: LoopDelay,
 ): () => Sample {
   let before = { atMs: clock.monotonic(), events: router.getStats().total_events };
   let judgedAt = Number.NEGATIVE_INFINITY;
-  let troubles: readonly Trouble[] = [];
+  let troubles: readonly Cause[] = [];
   let alerts = 0;
-  const book = alertBook({ store: router.store, clock });
+  const book = createAlerts({ store: router.store, clock });
   return () => {
     const atMs = clock.monotonic();
     const events = router.getStats().total_events;
@@ -30,14 +30,8 @@ export function createSampler<R extends Rows>(
     before = { atMs, events };
     if (atMs - judgedAt >= JUDGE_EVERY_MS) {
       judgedAt = atMs;
-      const open = book.list({ status: "open", limit: MOST_ALERTS });
-      const count = (severity: string) => open.filter((alert) => alert.severity === severity).length;
-      alerts = open.length;
-      troubles = diagnose(status() as unknown as StatusReport, clock.now(), {
-        critical: count("critical"),
-        error: count("error"),
-        warning: count("warning"),
-      });
+      alerts = book.list({ status: "open", limit: MOST_ALERTS }).length;
+      troubles = causes();
     }
     const known = Object.values(daemons.getStatus()).filter(({ wanted }) => wanted);
     const { pending, retrying } = router.deadLetters.counts();

@@ -6,7 +6,7 @@
  * longer worth keeping, falls silent, and systemd starts it anew.
  */
 import { execFile } from "node:child_process";
-import { type Clock, type Log, messageOf, type Timer } from "../../../kernel/index.ts";
+import { type Clock, defined, type Log, messageOf, type Timer } from "../../../kernel/index.ts";
 
 export interface NotifierOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -49,7 +49,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const { env, clock, log, isAlive } = options;
   const socket = env.NOTIFY_SOCKET ?? "";
   if (socket === "") return silent;
-  const child = { NOTIFY_SOCKET: socket, ...(env.PATH === undefined ? {} : { PATH: env.PATH }) };
+  const child = { NOTIFY_SOCKET: socket, ...defined({ PATH: env.PATH }) };
   const waiting = new Map<string, string>();
   let sending: Promise<void> | undefined;
   let toldTrouble = false;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createPaint, logLine } from "../../../surfaces/cli/index.ts";
+import { causeOf } from "../../../daemons/index.ts";
+import { createPaint, logLine } from "../../../surfaces/commands/index.ts";
 import { liveRegion } from "./live-region.ts";
 import { measureLoopDelay } from "./loop-delay.ts";
 import { watchdogMs } from "./sd-notify.ts";
@@ -16,7 +17,11 @@ const sample: Sample = {
   deadLetters: 3,
   alerts: 1,
   loopDelayMs: 1.4,
-  troubles: [{ level: "bad", what: "auto_sync is given up: it fails", todo: "'ringrift daemons reset auto_sync'" }],
+  troubles: [
+    causeOf("bad", "daemon_given_up", "auto_sync", "auto_sync is given up: it fails", {
+      advice: { action: "reset", subject: "auto_sync" },
+    }),
+  ],
 };
 const place = { pid: 4_711, port: 8_770, dataDir: `/a/${"deep/".repeat(30)}folder` };
 
@@ -31,7 +36,7 @@ describe("the live line", () => {
     const lines = liveLines(sample, place, { paint: plain, width: 120 });
     expect(lines).toEqual([
       "● in trouble  units 63/64  12,346 events/s  lag 120  dead 3  alerts 1  loop 1 ms  up 3 min",
-      "  auto_sync is given up: it fails; 'ringrift daemons reset auto_sync'",
+      "  auto_sync is given up: it fails. Mend the cause, then reset it: 'ringrift daemons reset auto_sync'.",
     ]);
     expect(plainLine({ ...sample, troubles: [], alerts: undefined })).toBe(
       "running, units 63/64, 12,346 events/s, lag 120, dead 3, loop 1 ms",

@@ -1,6 +1,14 @@
 /** What `ringrift up` shows while it runs, and what it says at the end. */
-import type { DaemonInfo } from "../../../daemons/index.ts";
-import { duration, number, type Paint, plural, printable, shorten, type Trouble } from "../../../surfaces/cli/index.ts";
+import type { Cause, DaemonInfo } from "../../../daemons/index.ts";
+import {
+  adviceWords,
+  duration,
+  number,
+  type Paint,
+  plural,
+  printable,
+  shorten,
+} from "../../../surfaces/commands/index.ts";
 
 /** How the process stands, looked at once a second. */
 export interface Sample {
@@ -16,7 +24,7 @@ export interface Sample {
   readonly alerts?: number | undefined;
   readonly loopDelayMs: number;
   /** What is wrong, worst first. */
-  readonly troubles: readonly Trouble[];
+  readonly troubles: readonly Cause[];
 }
 
 export interface Place {
@@ -64,7 +72,7 @@ export function liveLines(sample: Sample, place: Place, { paint, width }: { pain
   const below =
     worst === undefined
       ? paint.dim(`  ${shorten(where, width - end.length - 5)}  ${end}`)
-      : color(`  ${shorten(`${worst.what}; ${worst.todo}`, width - 3)}`);
+      : color(`  ${shorten(`${worst.what}. ${adviceWords(worst.advice)}`, width - 3)}`);
   return [`${color("●")} ${[color(paint.bold(state)), ...shown].join("  ")}`, below];
 }
 

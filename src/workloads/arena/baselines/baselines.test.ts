@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
-import { createTally, distinctOpenings, playBlock, playGame } from "../loop/match.ts";
+import { createTally, distinctOpenings, playBlock, playGame } from "../play/match.ts";
 import { BASELINES, createBaseline } from "./catalog.ts";
 
 // Real work on a busy machine; the limit is there for what hangs, not for what is slow.

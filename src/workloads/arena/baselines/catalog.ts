@@ -20,7 +20,7 @@ export const BASELINES: readonly string[] = Object.keys(BUILDERS);
 export function createBaseline(name: string, game: Game): Player {
   const build = Object.hasOwn(BUILDERS, name) ? BUILDERS[name] : undefined;
   if (!build)
-    throw new OperatingError("UNKNOWN_BASELINE", `There is no baseline "${name}".${didYouMean(name, BASELINES)}`, {
+    throw OperatingError.notFound("UNKNOWN_BASELINE", `There is no baseline "${name}".${didYouMean(name, BASELINES)}`, {
       hint: `Known baselines: ${BASELINES.join(", ")}.`,
     });
   return build(game);

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
 import { encodeModel } from "../files/model-file.ts";
-import { writeOnce } from "../files/store.ts";
 import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
 import { shapeOf } from "../net/layout.ts";
 import { createNetwork } from "../net/network.ts";
@@ -68,7 +67,7 @@ describe("the console of the arena", () => {
     try {
       const game = createGame("connect4_8x7_3p");
       const modelPath = join(folder, "model");
-      await writeOnce(modelPath, encodeModel(createNetwork(shapeOf(game, 8, 8), seededRandom(1))));
+      await writeFile(modelPath, encodeModel(createNetwork(shapeOf(game, 8, 8), seededRandom(1))).bytes);
       const table = await arena.open({ configKey: game.configKey, seat: 1, modelPath, simulations: 10, seed: 1 });
       playOut(table);
       expect(table.isOver()).toBe(true);

@@ -1,5 +1,5 @@
 /** What a person at a terminal may ask of the arena. The composition root hands this to the commands. */
-import { OperatingError } from "../../../kernel/index.ts";
+import { defined, OperatingError } from "../../../kernel/index.ts";
 import { BASELINES, createBaseline } from "../baselines/catalog.ts";
 import { decodeModel } from "../files/model-file.ts";
 import { readWithin } from "../files/store.ts";
@@ -10,25 +10,6 @@ import { layoutOf, shapeOf } from "../net/layout.ts";
 import { DEFAULT_SEARCH } from "../search/puct.ts";
 import { searchPlayer } from "../search/search-player.ts";
 import { openTable, type Table } from "./table.ts";
-
-export interface GameSummary {
-  readonly config_key: string;
-  readonly title: string;
-  readonly players: number;
-  readonly board: string;
-  readonly moves: number;
-  readonly is_default: boolean;
-}
-
-export interface GameDetails extends GameSummary {
-  readonly rules: string;
-  readonly most_plies: number;
-  readonly symmetries: readonly string[];
-  readonly example_moves: readonly string[];
-  readonly network_inputs: number;
-  readonly network_weights: number;
-  readonly drawing: string;
-}
 
 export interface TableRequest {
   readonly configKey: string;
@@ -42,16 +23,7 @@ export interface TableRequest {
   readonly seed: number;
 }
 
-export interface ArenaConsole {
-  readonly baselines: readonly string[];
-  readonly defaultConfigKey: string;
-  list(): GameSummary[];
-  show(configKey: string): GameDetails;
-  perft(configKey: string, depth: number): number;
-  open(request: TableRequest): Promise<Table>;
-}
-
-const summaryOf = (game: Game): GameSummary => ({
+const summaryOf = (game: Game) => ({
   config_key: game.configKey,
   title: game.title,
   players: game.players,
@@ -60,13 +32,13 @@ const summaryOf = (game: Game): GameSummary => ({
   is_default: game.configKey === DEFAULT_CONFIG_KEY,
 });
 
-export function createArenaConsole(): ArenaConsole {
+export function createArenaConsole() {
   return {
     baselines: BASELINES,
     defaultConfigKey: DEFAULT_CONFIG_KEY,
     list: () => CONFIG_KEYS.map((key) => summaryOf(createGame(key))),
 
-    show(configKey) {
+    show(configKey: string) {
       const game = createGame(configKey);
       const state = game.newState();
       const moves = new Int32Array(game.moves);
@@ -85,29 +57,21 @@ export function createArenaConsole(): ArenaConsole {
       };
     },
 
-    perft: (configKey, depth) => perft(createGame(configKey), depth),
+    perft: (configKey: string, depth: number) => perft(createGame(configKey), depth),
 
-    async open({ configKey, seat, baseline, modelPath, simulations, seed }) {
+    async open({ configKey, seat, baseline, modelPath, simulations, seed }: TableRequest): Promise<Table> {
       const game = createGame(configKey);
       if (!Number.isInteger(seat) || seat < 0 || seat >= game.players)
-        throw new OperatingError("INVALID_SEAT", `${game.title} has seats 1 to ${game.players}.`);
-      const others = Array.from({ length: game.players - 1 });
-      if (modelPath === undefined)
-        return openTable(
-          game,
-          seat,
-          others.map(() => createBaseline(baseline ?? "mcts-1000", game)),
-          seed,
-        );
-      const { network, hash } = decodeModel(await readWithin(modelPath), game);
-      const search = { ...DEFAULT_SEARCH, simulations: simulations ?? DEFAULT_SEARCH.simulations };
-      const name = `model ${hash.slice(0, 12)}`;
-      return openTable(
-        game,
-        seat,
-        others.map(() => searchPlayer(name, game, network, search)),
-        seed,
-      );
+        throw OperatingError.invalid("INVALID_SEAT", `${game.title} has seats 1 to ${game.players}.`);
+      let opponent = () => createBaseline(baseline ?? "mcts-1000", game);
+      if (modelPath !== undefined) {
+        const { network, hash } = decodeModel(await readWithin(modelPath), game);
+        const search = { ...DEFAULT_SEARCH, ...defined({ simulations }) };
+        opponent = () => searchPlayer(`model ${hash.slice(0, 12)}`, game, network, search);
+      }
+      return openTable(game, seat, Array.from({ length: game.players - 1 }, opponent), seed);
     },
   };
 }
+
+export type ArenaConsole = ReturnType<typeof createArenaConsole>;

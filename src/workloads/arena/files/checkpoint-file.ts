@@ -1,9 +1,10 @@
 /** A network together with what its trainer remembers, so that the next round may be trained by another process. */
 import type { Json } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
-import type { Momentum, Trainer } from "../net/trainer.ts";
-import { columnOf, decodeFile, type EncodedFile, encodeFile, hashOf } from "./container.ts";
-import { fileFault } from "./errors.ts";
+import type { Momentum } from "../net/adam.ts";
+import type { Trainer } from "../net/trainer.ts";
+import { decodeFile, type EncodedFile, encodeFile, finiteColumn, hashOf } from "./container.ts";
+import { corrupt } from "./errors.ts";
 import { describeShape, type Model, networkFrom } from "./model-file.ts";
 
 const KIND = "checkpoint";
@@ -35,14 +36,8 @@ export function decodeCheckpoint(bytes: Uint8Array, game: Game): Checkpoint {
   const { steps, origin = {}, ...shape } = file.about;
   const network = networkFrom(shape, file.columns, game);
   if (typeof steps !== "number" || !Number.isSafeInteger(steps) || steps < 0)
-    throw fileFault("ARENA_FILE_CORRUPT", "The checkpoint does not say how many steps it took.");
-  const moments = (name: string): Float32Array => {
-    const column = columnOf(file.columns, name, Float32Array, [network.layout.length]);
-    for (let i = 0; i < column.length; i += 1)
-      if (!Number.isFinite(column[i]!))
-        throw fileFault("ARENA_FILE_CORRUPT", `"${name}" holds what is no finite number.`);
-    return column;
-  };
+    throw corrupt("The checkpoint does not say how many steps it took.");
+  const moments = (name: string) => finiteColumn(file.columns, name, network.layout.length);
   return {
     network,
     hash: hashOf(bytes),

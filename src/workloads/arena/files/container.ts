@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import { endianness } from "node:os";
 import { canonicalJson, type Json } from "../../../kernel/index.ts";
-import { fileFault } from "./errors.ts";
+import { corrupt, fileFault } from "./errors.ts";
 
 export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array;
 export type ColumnType = "u8" | "u16" | "u32" | "i32" | "f32";
@@ -36,11 +36,11 @@ export interface EncodedFile {
 const MAGIC = Buffer.from("RRARENA\n", "latin1");
 const FORMAT = "ringrift-arena";
 const DIGEST_BYTES = 32;
-const MOST_HEADER_BYTES = 1 << 20;
-const MOST_COLUMNS = 64;
+const MAX_HEADER_BYTES = 1 << 20;
+const MAX_COLUMNS = 64;
 
 /** Files above this are refused before they are read, unless the caller says otherwise. */
-export const MOST_FILE_BYTES = 1 << 30;
+export const MAX_FILE_BYTES = 1 << 30;
 
 const TYPES = {
   u8: Uint8Array,
@@ -50,10 +50,10 @@ const TYPES = {
   f32: Float32Array,
 } as const;
 
-const typeOf = (data: Column): ColumnType => {
-  for (const [name, type] of Object.entries(TYPES)) if (data instanceof type) return name as ColumnType;
-  throw new TypeError("unknown column type");
-};
+export const typeOf = (data: Column): ColumnType =>
+  (Object.keys(TYPES) as ColumnType[]).find((type) => data instanceof TYPES[type])!;
+
+export const bytesOf = (type: ColumnType): number => TYPES[type].BYTES_PER_ELEMENT;
 
 export const hashOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
@@ -69,26 +69,24 @@ export function encodedFile(bytes: Uint8Array): EncodedFile {
   };
 }
 
+/** Whether the machine has numbers of that size as the file has them. */
+const isNative = (size: number): boolean => endianness() === "LE" || size === 1;
+
+/** From the file's order to the machine's or back, in place. */
+const turned = (bytes: Buffer, size: number): Buffer =>
+  isNative(size) ? bytes : size === 2 ? bytes.swap16() : bytes.swap32();
+
 /** Column bytes in the file's order; a copy, so that views into shared memory are settled. */
-export function columnBytes(data: Column): Buffer {
-  const bytes = Buffer.from(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  return endianness() === "LE" || data.BYTES_PER_ELEMENT === 1
-    ? bytes
-    : data.BYTES_PER_ELEMENT === 2
-      ? bytes.swap16()
-      : bytes.swap32();
-}
+export const columnBytes = ({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: Column): Buffer =>
+  turned(Buffer.from(new Uint8Array(buffer, byteOffset, byteLength)), BYTES_PER_ELEMENT);
 
 /** The column in these bytes: a view of them where they lie as the machine wants them, and a copy otherwise. */
 export function columnFrom(bytes: Uint8Array, type: ColumnType): Column {
   const Type = TYPES[type];
   const size = Type.BYTES_PER_ELEMENT;
-  if (bytes.byteOffset % size === 0 && (endianness() === "LE" || size === 1))
-    return new Type(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / size);
-  const copy = Buffer.from(Uint8Array.from(bytes).buffer);
-  if (endianness() !== "LE" && Type.BYTES_PER_ELEMENT === 2) copy.swap16();
-  if (endianness() !== "LE" && Type.BYTES_PER_ELEMENT === 4) copy.swap32();
-  return new Type(copy.buffer, copy.byteOffset, copy.byteLength / Type.BYTES_PER_ELEMENT);
+  const isInPlace = bytes.byteOffset % size === 0 && isNative(size);
+  const { buffer, byteOffset } = isInPlace ? bytes : turned(Buffer.from(Uint8Array.from(bytes).buffer), size);
+  return new Type(buffer as ArrayBuffer, byteOffset, bytes.byteLength / size);
 }
 
 export function encodeFile(content: FileContent): EncodedFile {
@@ -115,44 +113,34 @@ const parseHeader = (bytes: Buffer): Record<string, unknown> => {
   try {
     header = JSON.parse(bytes.toString("utf8"));
   } catch (cause) {
-    throw fileFault("ARENA_FILE_CORRUPT", "The header is no JSON.", cause);
+    throw corrupt("The header is no JSON.", cause);
   }
-  if (!isRecord(header) || header.format !== FORMAT)
-    throw fileFault("ARENA_FILE_CORRUPT", `The header does not say "${FORMAT}".`);
+  if (!isRecord(header) || header.format !== FORMAT) throw corrupt(`The header does not say "${FORMAT}".`);
   return header;
 };
 
-const columnSpec = (value: unknown): { name: string; shape: number[]; type: ColumnType; elements: number } => {
+const columnSpec = (value: unknown) => {
   if (!isRecord(value) || typeof value.name !== "string" || !Array.isArray(value.shape))
-    throw fileFault("ARENA_FILE_CORRUPT", "The header describes a column without a name or a shape.");
+    throw corrupt("The header describes a column without a name or a shape.");
   const { name, shape, type } = value as { name: string; shape: unknown[]; type: unknown };
-  if (typeof type !== "string" || !Object.hasOwn(TYPES, type))
-    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has an unknown type.`);
-  let elements = 1;
-  for (const side of shape) {
-    if (typeof side !== "number" || !Number.isSafeInteger(side) || side < 0)
-      throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has an impossible shape.`);
-    elements *= side;
-  }
-  if (!Number.isSafeInteger(elements))
-    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has an impossible shape.`);
-  return { name, shape: shape as number[], type: type as ColumnType, elements };
+  if (typeof type !== "string" || !Object.hasOwn(TYPES, type)) throw corrupt(`Column "${name}" has an unknown type.`);
+  const sides = shape.map((side) => (typeof side === "number" && side >= 0 ? side : Number.NaN));
+  const elements = sides.reduce((product, side) => product * side, 1);
+  if (![...sides, elements].every(Number.isSafeInteger)) throw corrupt(`Column "${name}" has an impossible shape.`);
+  return { name, shape: sides, type: type as ColumnType, elements };
 };
 
 /** Reads a file of one kind and one version, or says in a typed error why it cannot. */
 export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length < MAGIC.length || !file.subarray(0, MAGIC.length).equals(MAGIC))
-    throw fileFault("ARENA_FILE_CORRUPT", "This is no file of the arena: it does not start with its mark.");
+    throw corrupt("This is no file of the arena: it does not start with its mark.");
   if (file.length < MAGIC.length + 4 + DIGEST_BYTES)
     throw fileFault("ARENA_FILE_TRUNCATED", `The file ends after ${file.length} bytes, inside its frame.`);
   const headerStart = MAGIC.length + 4;
   const headerLength = file.readUInt32LE(MAGIC.length);
-  if (headerLength > MOST_HEADER_BYTES)
-    throw fileFault(
-      "ARENA_FILE_TOO_LARGE",
-      `A header of ${headerLength} bytes; at most ${MOST_HEADER_BYTES} are read.`,
-    );
+  if (headerLength > MAX_HEADER_BYTES)
+    throw fileFault("ARENA_FILE_TOO_LARGE", `A header of ${headerLength} bytes; at most ${MAX_HEADER_BYTES} are read.`);
   if (headerStart + headerLength + DIGEST_BYTES > file.length)
     throw fileFault("ARENA_FILE_TRUNCATED", "The file ends inside its header.");
   const header = parseHeader(file.subarray(headerStart, headerStart + headerLength));
@@ -165,23 +153,22 @@ export function decodeFile(bytes: Uint8Array, kind: string, version: number): Fi
       "ARENA_FILE_VERSION",
       `The file has version ${header.version}; this program reads version ${version}.`,
     );
-  if (!isRecord(header.about) || !Array.isArray(header.columns) || header.columns.length > MOST_COLUMNS)
-    throw fileFault("ARENA_FILE_CORRUPT", "The header does not describe its columns.");
+  if (!isRecord(header.about) || !Array.isArray(header.columns) || header.columns.length > MAX_COLUMNS)
+    throw corrupt("The header does not describe its columns.");
 
   const specs = header.columns.map(columnSpec);
-  const payload = specs.reduce((sum, { elements, type }) => sum + elements * TYPES[type].BYTES_PER_ELEMENT, 0);
+  const payload = specs.reduce((sum, { elements, type }) => sum + elements * bytesOf(type), 0);
   const expected = headerStart + headerLength + payload + DIGEST_BYTES;
   if (file.length < expected)
     throw fileFault("ARENA_FILE_TRUNCATED", `The file has ${file.length} of its ${expected} bytes.`);
-  if (file.length > expected)
-    throw fileFault("ARENA_FILE_CORRUPT", `The file has ${file.length - expected} bytes too many.`);
+  if (file.length > expected) throw corrupt(`The file has ${file.length - expected} bytes too many.`);
   const end = file.length - DIGEST_BYTES;
   if (!file.subarray(end).equals(hash("sha256", file.subarray(0, end), "buffer")))
-    throw fileFault("ARENA_FILE_CORRUPT", "The bytes do not match the file's own SHA-256.");
+    throw corrupt("The bytes do not match the file's own SHA-256.");
 
   let at = headerStart + headerLength;
   const columns = specs.map(({ name, shape, type, elements }) => {
-    const size = elements * TYPES[type].BYTES_PER_ELEMENT;
+    const size = elements * bytesOf(type);
     const data = columnFrom(file.subarray(at, at + size), type);
     at += size;
     return { name, shape, data };
@@ -197,10 +184,16 @@ export function columnOf<T extends Column>(
   shape: readonly number[],
 ): T {
   const column = columns.find((candidate) => candidate.name === name);
-  if (!column) throw fileFault("ARENA_FILE_CORRUPT", `The file has no column "${name}".`);
-  if (!(column.data instanceof type))
-    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has another type than ${type.name}.`);
+  if (!column) throw corrupt(`The file has no column "${name}".`);
+  if (!(column.data instanceof type)) throw corrupt(`Column "${name}" has another type than ${type.name}.`);
   if (column.shape.length !== shape.length || column.shape.some((side, i) => side !== shape[i]))
-    throw fileFault("ARENA_FILE_CORRUPT", `Column "${name}" has shape (${column.shape}), not (${shape}).`);
+    throw corrupt(`Column "${name}" has shape (${column.shape}), not (${shape}).`);
   return column.data;
+}
+
+/** A column of weights or the like: what is no finite number would spoil all that is computed with it. */
+export function finiteColumn(columns: readonly NamedColumn[], name: string, length: number): Float32Array {
+  const column = columnOf(columns, name, Float32Array, [length]);
+  if (!column.every(Number.isFinite)) throw corrupt(`"${name}" holds what is no finite number.`);
+  return column;
 }

@@ -7,7 +7,6 @@ export type FileFault =
   | "ARENA_FILE_TOO_LARGE"
   | "ARENA_FILE_VERSION"
   | "ARENA_FILE_KIND"
-  | "ARENA_FILE_EXISTS"
   | "ARENA_FILE_NOT_FOUND";
 
 const HINTS: Readonly<Record<FileFault, string>> = {
@@ -16,9 +15,15 @@ const HINTS: Readonly<Record<FileFault, string>> = {
   ARENA_FILE_TOO_LARGE: "Split the file, or raise the limit if you trust its origin.",
   ARENA_FILE_VERSION: "Read it with the version of ringrift that wrote it, or write it again with this one.",
   ARENA_FILE_KIND: "Check that the path names the right file for this game.",
-  ARENA_FILE_EXISTS: "Files of this kind never change; choose another name.",
   ARENA_FILE_NOT_FOUND: "Check the path.",
 };
 
 export const fileFault = (code: FileFault, message: string, cause?: unknown): OperatingError =>
-  new OperatingError(code, message, { hint: HINTS[code], cause });
+  new OperatingError(code === "ARENA_FILE_NOT_FOUND" ? "not_found" : "internal", code, message, {
+    hint: HINTS[code],
+    cause,
+  });
+
+/** What most faults are: the file contradicts itself. */
+export const corrupt = (message: string, cause?: unknown): OperatingError =>
+  fileFault("ARENA_FILE_CORRUPT", message, cause);

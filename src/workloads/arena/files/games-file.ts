@@ -1,9 +1,9 @@
 import type { Json } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import { type Game, isOver, OUTCOME, type State } from "../games/game.ts";
-import type { GameRecord } from "../loop/self-play.ts";
+import type { GameRecord } from "../play/self-play.ts";
 import { columnOf, decodeFile, type EncodedFile, encodeFile } from "./container.ts";
-import { fileFault } from "./errors.ts";
+import { corrupt } from "./errors.ts";
 
 const KIND = "games";
 const VERSION = 1;
@@ -15,21 +15,15 @@ export interface GamesFile {
 }
 
 export function encodeGames(configKey: string, games: readonly GameRecord[], origin: Json = {}): EncodedFile {
-  const moves = new Uint8Array(games.reduce((sum, game) => sum + game.moves.length, 0));
-  let at = 0;
-  for (const game of games) {
-    moves.set(game.moves, at);
-    at += game.moves.length;
-  }
-  const column = (of: (game: GameRecord) => number) => games.map(of);
+  const moves = Buffer.concat(games.map((game) => game.moves));
   return encodeFile({
     kind: KIND,
     version: VERSION,
     about: { config_key: configKey, origin },
     columns: [
-      { name: "seeds", shape: [games.length], data: Uint32Array.from(column(({ seed }) => seed)) },
-      { name: "outcomes", shape: [games.length], data: Uint8Array.from(column(({ outcome }) => outcome)) },
-      { name: "lengths", shape: [games.length], data: Uint16Array.from(column((game) => game.moves.length)) },
+      { name: "seeds", shape: [games.length], data: Uint32Array.from(games, ({ seed }) => seed) },
+      { name: "outcomes", shape: [games.length], data: Uint8Array.from(games, ({ outcome }) => outcome) },
+      { name: "lengths", shape: [games.length], data: Uint16Array.from(games, (game) => game.moves.length) },
       { name: "moves", shape: [moves.length], data: moves },
     ],
   });
@@ -63,7 +57,7 @@ export function decodeGames(bytes: Uint8Array): GamesFile {
   const state = game.newState();
   file.games.forEach((record, i) => {
     const fault = faultOfGame(game, record, state);
-    if (fault !== undefined) throw fileFault("ARENA_FILE_CORRUPT", `Game ${i} ${fault}.`);
+    if (fault !== undefined) throw corrupt(`Game ${i} ${fault}.`);
   });
   return file;
 }
@@ -72,8 +66,7 @@ export function decodeGames(bytes: Uint8Array): GamesFile {
 export function decodeUnplayedGames(bytes: Uint8Array): GamesFile {
   const file = decodeFile(bytes, KIND, VERSION);
   const { config_key: configKey, origin = {} } = file.about;
-  if (typeof configKey !== "string")
-    throw fileFault("ARENA_FILE_CORRUPT", "The file does not say which game it holds.");
+  if (typeof configKey !== "string") throw corrupt("The file does not say which game it holds.");
   const count = file.columns.find(({ name }) => name === "seeds")?.shape[0] ?? 0;
   const seeds = columnOf(file.columns, "seeds", Uint32Array, [count]);
   const outcomes = columnOf(file.columns, "outcomes", Uint8Array, [count]);

@@ -2,12 +2,12 @@ import { canonicalJson, type Json } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
 import { layoutOf, type NetworkShape, shapeOf } from "../net/layout.ts";
 import type { Network } from "../net/network.ts";
-import { columnOf, decodeFile, type EncodedFile, encodeFile, hashOf, type NamedColumn } from "./container.ts";
-import { fileFault } from "./errors.ts";
+import { decodeFile, type EncodedFile, encodeFile, finiteColumn, hashOf, type NamedColumn } from "./container.ts";
+import { corrupt, fileFault } from "./errors.ts";
 
 const KIND = "model";
 const VERSION = 1;
-const MOST_WIDTH = 1024;
+const MAX_WIDTH = 1024;
 
 export interface Model {
   readonly network: Network;
@@ -38,7 +38,7 @@ export const encodeModel = ({ layout, weights }: Network, origin: Json = {}): En
   });
 
 const isWidth = (value: unknown): value is number =>
-  typeof value === "number" && Number.isInteger(value) && value > 0 && value <= MOST_WIDTH && value % 8 === 0;
+  typeof value === "number" && Number.isInteger(value) && value > 0 && value <= MAX_WIDTH && value % 8 === 0;
 
 /** Builds the network that a header and a column of weights describe; one of another game or shape is refused. */
 export function networkFrom(
@@ -48,16 +48,12 @@ export function networkFrom(
 ): Network {
   if (rest.config_key !== game.configKey)
     throw fileFault("ARENA_FILE_KIND", `The model plays "${String(rest.config_key)}", not "${game.configKey}".`);
-  if (!isWidth(wide) || !isWidth(narrow))
-    throw fileFault("ARENA_FILE_CORRUPT", "The model's hidden layers have impossible widths.");
+  if (!isWidth(wide) || !isWidth(narrow)) throw corrupt("The model's hidden layers have impossible widths.");
   const shape = shapeOf(game, wide, narrow);
   if (canonicalJson({ ...rest, wide, narrow }) !== canonicalJson(describeShape(shape)))
     throw fileFault("ARENA_FILE_KIND", `The model sees ${game.configKey} through other tuples than this program.`);
   const layout = layoutOf(shape);
-  const weights = columnOf(columns, "weights", Float32Array, [layout.length]);
-  for (let i = 0; i < weights.length; i += 1)
-    if (!Number.isFinite(weights[i]!)) throw fileFault("ARENA_FILE_CORRUPT", `Weight ${i} is no finite number.`);
-  return { layout, weights };
+  return { layout, weights: finiteColumn(columns, "weights", layout.length) };
 }
 
 export function decodeModel(bytes: Uint8Array, game: Game): Model {

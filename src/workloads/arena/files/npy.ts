@@ -1,10 +1,10 @@
 /** NumPy's array format, version 1.0, for the column types of the arena: a small header in Python syntax, then the bytes. */
-import { type Column, type ColumnType, columnBytes, columnFrom } from "./container.ts";
-import { fileFault } from "./errors.ts";
+import { bytesOf, type Column, type ColumnType, columnBytes, columnFrom, typeOf } from "./container.ts";
+import { corrupt, fileFault } from "./errors.ts";
 
 const MAGIC = Buffer.from("\x93NUMPY", "latin1");
-const MOST_HEADER_BYTES = 4096;
-const MOST_SIDES = 8;
+const MAX_HEADER_BYTES = 4096;
+const MAX_SIDES = 8;
 
 const DESCRIPTIONS: Readonly<Record<ColumnType, string>> = {
   u8: "|u1",
@@ -12,14 +12,6 @@ const DESCRIPTIONS: Readonly<Record<ColumnType, string>> = {
   u32: "<u4",
   i32: "<i4",
   f32: "<f4",
-};
-const BYTES: Readonly<Record<ColumnType, number>> = { u8: 1, u16: 2, u32: 4, i32: 4, f32: 4 };
-
-const typeOf = (data: Column): ColumnType => {
-  if (data instanceof Float32Array) return "f32";
-  if (data instanceof Int32Array) return "i32";
-  if (data instanceof Uint32Array) return "u32";
-  return data instanceof Uint16Array ? "u16" : "u8";
 };
 
 export function encodeNpy(data: Column, shape: readonly number[]): Buffer {
@@ -37,7 +29,7 @@ const HEADER =
 
 export function decodeNpy(bytes: Buffer, name: string): { readonly shape: number[]; readonly data: Column } {
   if (bytes.length < MAGIC.length + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
-    throw fileFault("ARENA_FILE_CORRUPT", `"${name}" is no NumPy array.`);
+    throw corrupt(`"${name}" is no NumPy array.`);
   const major = bytes[MAGIC.length]!;
   if (major !== 1 && major !== 2)
     throw fileFault("ARENA_FILE_VERSION", `"${name}" has NumPy format version ${major}; 1 and 2 are read.`);
@@ -45,14 +37,14 @@ export function decodeNpy(bytes: Buffer, name: string): { readonly shape: number
   const start = MAGIC.length + 2 + lengthBytes;
   if (bytes.length < start) throw fileFault("ARENA_FILE_TRUNCATED", `"${name}" ends inside its header.`);
   const length = bytes.readUIntLE(MAGIC.length + 2, lengthBytes);
-  if (length > MOST_HEADER_BYTES)
+  if (length > MAX_HEADER_BYTES)
     throw fileFault(
       "ARENA_FILE_TOO_LARGE",
-      `"${name}" has a header of ${length} bytes; at most ${MOST_HEADER_BYTES} are read.`,
+      `"${name}" has a header of ${length} bytes; at most ${MAX_HEADER_BYTES} are read.`,
     );
   if (bytes.length < start + length) throw fileFault("ARENA_FILE_TRUNCATED", `"${name}" ends inside its header.`);
   const match = HEADER.exec(bytes.toString("latin1", start, start + length));
-  if (!match) throw fileFault("ARENA_FILE_CORRUPT", `"${name}" has a header that cannot be read.`);
+  if (!match) throw corrupt(`"${name}" has a header that cannot be read.`);
   const type = (Object.keys(DESCRIPTIONS) as ColumnType[]).find((key) => DESCRIPTIONS[key] === match[1]);
   if (!type)
     throw fileFault(
@@ -63,17 +55,14 @@ export function decodeNpy(bytes: Buffer, name: string): { readonly shape: number
     throw fileFault("ARENA_FILE_KIND", `"${name}" is stored by columns; store it by rows (C order).`);
   const shape = match[3]!
     .split(",")
-    .map((side) => side.trim())
-    .filter((side) => side !== "")
+    .filter((side) => side.trim() !== "")
     .map(Number);
   const elements = shape.reduce((product, side) => product * side, 1);
-  if (shape.length > MOST_SIDES || !Number.isSafeInteger(elements))
-    throw fileFault("ARENA_FILE_CORRUPT", `"${name}" has an impossible shape.`);
+  if (shape.length > MAX_SIDES || !Number.isSafeInteger(elements)) throw corrupt(`"${name}" has an impossible shape.`);
   const data = bytes.subarray(start + length);
-  const expected = elements * BYTES[type];
+  const expected = elements * bytesOf(type);
   if (data.length < expected)
     throw fileFault("ARENA_FILE_TRUNCATED", `"${name}" has ${data.length} of its ${expected} bytes.`);
-  if (data.length > expected)
-    throw fileFault("ARENA_FILE_CORRUPT", `"${name}" has ${data.length - expected} bytes too many.`);
+  if (data.length > expected) throw corrupt(`"${name}" has ${data.length - expected} bytes too many.`);
   return { shape, data: columnFrom(data, type) };
 }

@@ -4,15 +4,15 @@
  */
 import { canonicalJson, type Json } from "../../../kernel/index.ts";
 import type { Samples } from "../net/samples.ts";
-import { type EncodedFile, encodedFile, MOST_FILE_BYTES } from "./container.ts";
-import { fileFault } from "./errors.ts";
+import { type EncodedFile, encodedFile, MAX_FILE_BYTES } from "./container.ts";
+import { corrupt, fileFault } from "./errors.ts";
 import { decodeNpy, encodeNpy } from "./npy.ts";
 import { columnsOf, SAMPLES_VERSION, type SamplesFile, samplesFrom } from "./samples-file.ts";
 import { decodeZip, encodeZip, type ZipLimits } from "./zip.ts";
 
 const FORMAT = "ringrift-arena-samples";
 const SUFFIX = ".npy";
-const DEFAULT_LIMITS: ZipLimits = { members: 32, bytes: MOST_FILE_BYTES };
+const DEFAULT_LIMITS: ZipLimits = { members: 32, bytes: MAX_FILE_BYTES };
 
 /**
  * Plain unless asked: packing makes a file a tenth as large but writing it dozens of times slower, and what is plain is read
@@ -35,7 +35,7 @@ const parseMeta = (bytes: Uint8Array | undefined): Record<string, Json> => {
   try {
     meta = JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch (cause) {
-    throw fileFault("ARENA_FILE_CORRUPT", 'The archive\'s "meta" is no JSON.', cause);
+    throw corrupt('The archive\'s "meta" is no JSON.', cause);
   }
   if (typeof meta !== "object" || meta === null || (meta as { format?: unknown }).format !== FORMAT)
     throw fileFault("ARENA_FILE_KIND", `The archive's "meta" does not say "${FORMAT}".`);

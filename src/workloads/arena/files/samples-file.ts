@@ -1,8 +1,8 @@
 import type { Json } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
-import type { Samples } from "../net/samples.ts";
-import { columnOf, decodeFile, type EncodedFile, encodeFile, type NamedColumn } from "./container.ts";
-import { fileFault } from "./errors.ts";
+import { COLUMNS, makeSamples, type Samples } from "../net/samples.ts";
+import { type Column, columnOf, decodeFile, type EncodedFile, encodeFile, type NamedColumn } from "./container.ts";
+import { corrupt } from "./errors.ts";
 
 const KIND = "samples";
 export const SAMPLES_VERSION = 1;
@@ -13,18 +13,12 @@ export interface SamplesFile {
 }
 
 /** The columns of a set of rows, under the names that they have in every format. */
-export const columnsOf = (samples: Samples): NamedColumn[] => {
-  const { count, cells, moves, players } = samples;
-  return [
-    { name: "codes", shape: [count, cells], data: samples.codes },
-    { name: "legal", shape: [count, moves], data: samples.legal },
-    { name: "policy", shape: [count, moves], data: samples.policy },
-    { name: "search", shape: [count, players], data: samples.search },
-    { name: "outcome", shape: [count, players], data: samples.outcome },
-    { name: "ply", shape: [count], data: samples.ply },
-    { name: "game", shape: [count], data: samples.game },
-  ];
-};
+export const columnsOf = (samples: Samples): NamedColumn[] =>
+  COLUMNS.map(([name, , side]) => ({
+    name,
+    shape: side === undefined ? [samples.count] : [samples.count, samples[side]],
+    data: samples[name],
+  }));
 
 const SUM_TOLERANCE = 1e-3;
 
@@ -34,43 +28,28 @@ const checkShares = (name: string, values: Float32Array, width: number): void =>
     for (let i = row * width; i < (row + 1) * width; i += 1) {
       const value = values[i]!;
       if (!(value >= 0 && value <= 1 + SUM_TOLERANCE))
-        throw fileFault("ARENA_FILE_CORRUPT", `Row ${row} of "${name}" has a share of ${value}.`);
+        throw corrupt(`Row ${row} of "${name}" has a share of ${value}.`);
       sum += value;
     }
-    if (Math.abs(sum - 1) > SUM_TOLERANCE)
-      throw fileFault("ARENA_FILE_CORRUPT", `Row ${row} of "${name}" sums to ${sum}, not to 1.`);
+    if (Math.abs(sum - 1) > SUM_TOLERANCE) throw corrupt(`Row ${row} of "${name}" sums to ${sum}, not to 1.`);
   }
 };
 
 /** Builds rows from columns, and believes nothing: shapes, codes, legality and sums are checked. */
 export function samplesFrom(configKey: unknown, columns: readonly NamedColumn[]): Samples {
-  if (typeof configKey !== "string")
-    throw fileFault("ARENA_FILE_CORRUPT", "The file does not say which game it holds.");
-  const { cells, moves, players, codes: base } = createGame(configKey);
+  if (typeof configKey !== "string") throw corrupt("The file does not say which game it holds.");
+  const game = createGame(configKey);
   const count = columns.find(({ name }) => name === "ply")?.shape[0] ?? 0;
-  const samples: Samples = {
-    configKey,
-    count,
-    cells,
-    moves,
-    players,
-    codes: columnOf(columns, "codes", Uint8Array, [count, cells]),
-    legal: columnOf(columns, "legal", Uint8Array, [count, moves]),
-    policy: columnOf(columns, "policy", Float32Array, [count, moves]),
-    search: columnOf(columns, "search", Float32Array, [count, players]),
-    outcome: columnOf(columns, "outcome", Float32Array, [count, players]),
-    ply: columnOf(columns, "ply", Uint16Array, [count]),
-    game: columnOf(columns, "game", Uint32Array, [count]),
-  };
-  for (let i = 0; i < samples.codes.length; i += 1)
-    if (samples.codes[i]! >= base)
-      throw fileFault("ARENA_FILE_CORRUPT", `Code ${samples.codes[i]} is none of ${configKey}.`);
-  for (let i = 0; i < samples.legal.length; i += 1) {
-    if (samples.legal[i]! > 1) throw fileFault("ARENA_FILE_CORRUPT", "A move is legal (1) or not (0), nothing else.");
-    if (samples.legal[i]! === 0 && samples.policy[i]! !== 0)
-      throw fileFault("ARENA_FILE_CORRUPT", `Row ${Math.floor(i / moves)} gives an illegal move a share.`);
+  const samples = makeSamples(game, count, (name, type, shape) => columnOf<Column>(columns, name, type, shape));
+  const { codes, legal, policy, moves, players } = samples;
+  const strange = codes.find((code) => code >= game.codes);
+  if (strange !== undefined) throw corrupt(`Code ${strange} is none of ${configKey}.`);
+  for (let i = 0; i < legal.length; i += 1) {
+    if (legal[i]! > 1) throw corrupt("A move is legal (1) or not (0), nothing else.");
+    if (legal[i]! === 0 && policy[i]! !== 0)
+      throw corrupt(`Row ${Math.floor(i / moves)} gives an illegal move a share.`);
   }
-  checkShares("policy", samples.policy, moves);
+  checkShares("policy", policy, moves);
   checkShares("search", samples.search, players);
   checkShares("outcome", samples.outcome, players);
   return samples;

@@ -4,7 +4,7 @@
  * and nothing is inflated beyond what was declared and allowed.
  */
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
-import { fileFault } from "./errors.ts";
+import { corrupt, fileFault } from "./errors.ts";
 
 export interface ZipMember {
   readonly name: string;
@@ -23,7 +23,7 @@ const END = 0x06054b50;
 const LOCAL_BYTES = 30;
 const CENTRAL_BYTES = 46;
 const END_BYTES = 22;
-const MOST_COMMENT = 0xffff;
+const MAX_COMMENT = 0xffff;
 const STORED = 0;
 const DEFLATED = 8;
 /** 1 January 1980, midnight: the same content gives the same bytes. */
@@ -32,11 +32,11 @@ const DOS_DATE = 0x21;
 const ALIGNMENT = 64;
 /** The extra field for alignment: its id, its length, the alignment, then nothing. */
 const ALIGNMENT_FIELD = 0xd935;
-const ALIGNMENT_LEAST = 6;
+const ALIGNMENT_MIN = 6;
 
 /** Fills a local header up so that what follows it is aligned. */
 const paddingAfter = (offset: number): Buffer => {
-  const length = ALIGNMENT_LEAST + ((ALIGNMENT - ((offset + ALIGNMENT_LEAST) % ALIGNMENT)) % ALIGNMENT);
+  const length = ALIGNMENT_MIN + ((ALIGNMENT - ((offset + ALIGNMENT_MIN) % ALIGNMENT)) % ALIGNMENT);
   const field = Buffer.alloc(length);
   field.writeUInt16LE(ALIGNMENT_FIELD, 0);
   field.writeUInt16LE(length - 4, 2);
@@ -85,7 +85,7 @@ export function encodeZip(members: readonly ZipMember[], compress: boolean): Buf
 }
 
 const findEnd = (file: Buffer): number => {
-  const first = Math.max(0, file.length - END_BYTES - MOST_COMMENT);
+  const first = Math.max(0, file.length - END_BYTES - MAX_COMMENT);
   for (let at = file.length - END_BYTES; at >= first; at -= 1)
     if (file.readUInt32LE(at) === END && at + END_BYTES + file.readUInt16LE(at + 20) === file.length) return at;
   throw fileFault("ARENA_FILE_TRUNCATED", "The archive has no end record: it is no ZIP, or it was cut off.");
@@ -102,7 +102,7 @@ interface Entry {
 
 function readEntry(file: Buffer, at: number, directoryStart: number): { readonly entry: Entry; readonly next: number } {
   if (at + CENTRAL_BYTES > file.length || file.readUInt32LE(at) !== CENTRAL)
-    throw fileFault("ARENA_FILE_CORRUPT", "The archive's directory is damaged.");
+    throw corrupt("The archive's directory is damaged.");
   const nameLength = file.readUInt16LE(at + 28);
   const next = at + CENTRAL_BYTES + nameLength + file.readUInt16LE(at + 30) + file.readUInt16LE(at + 32);
   const name = file.toString("utf8", at + CENTRAL_BYTES, at + CENTRAL_BYTES + nameLength);
@@ -117,11 +117,10 @@ function readEntry(file: Buffer, at: number, directoryStart: number): { readonly
   if (packed === 0xffffffff || size === 0xffffffff || offset === 0xffffffff)
     throw fileFault("ARENA_FILE_TOO_LARGE", `"${name}" has 64-bit sizes.`);
   if (offset + LOCAL_BYTES > directoryStart || file.readUInt32LE(offset) !== LOCAL)
-    throw fileFault("ARENA_FILE_CORRUPT", `"${name}" does not start where the directory says.`);
+    throw corrupt(`"${name}" does not start where the directory says.`);
   const start = offset + LOCAL_BYTES + file.readUInt16LE(offset + 26) + file.readUInt16LE(offset + 28);
   if (start + packed > directoryStart) throw fileFault("ARENA_FILE_TRUNCATED", `"${name}" runs into the directory.`);
-  if (method === STORED && packed !== size)
-    throw fileFault("ARENA_FILE_CORRUPT", `"${name}" is plain but has two different sizes.`);
+  if (method === STORED && packed !== size) throw corrupt(`"${name}" is plain but has two different sizes.`);
   return { entry: { name, method, checksum: file.readUInt32LE(at + 16), packed, size, start }, next };
 }
 
@@ -132,12 +131,11 @@ function unpack(file: Buffer, { name, method, checksum, packed, size, start }: E
     try {
       data = inflateRawSync(body, { maxOutputLength: Math.max(1, size) });
     } catch (cause) {
-      throw fileFault("ARENA_FILE_CORRUPT", `"${name}" does not inflate to its ${size} bytes.`, cause);
+      throw corrupt(`"${name}" does not inflate to its ${size} bytes.`, cause);
     }
   }
-  if (data.length !== size)
-    throw fileFault("ARENA_FILE_CORRUPT", `"${name}" inflates to ${data.length} bytes instead of ${size}.`);
-  if (crc32(data) !== checksum) throw fileFault("ARENA_FILE_CORRUPT", `"${name}" does not match its checksum.`);
+  if (data.length !== size) throw corrupt(`"${name}" inflates to ${data.length} bytes instead of ${size}.`);
+  if (crc32(data) !== checksum) throw corrupt(`"${name}" does not match its checksum.`);
   return { name, data };
 }
 
@@ -150,7 +148,7 @@ export function decodeZip(bytes: Uint8Array, limits: ZipLimits): ZipMember[] {
     throw fileFault("ARENA_FILE_TOO_LARGE", `The archive has ${count} members; at most ${limits.members} are read.`);
   const directoryStart = file.readUInt32LE(end + 16);
   if (directoryStart + file.readUInt32LE(end + 12) !== end || file.readUInt16LE(end + 8) !== count)
-    throw fileFault("ARENA_FILE_CORRUPT", "The archive's directory is not where its end record says.");
+    throw corrupt("The archive's directory is not where its end record says.");
   const entries: Entry[] = [];
   let at = directoryStart;
   for (let i = 0; i < count; i += 1) {
@@ -158,7 +156,7 @@ export function decodeZip(bytes: Uint8Array, limits: ZipLimits): ZipMember[] {
     entries.push(entry);
     at = next;
   }
-  if (at !== end) throw fileFault("ARENA_FILE_CORRUPT", "The archive's directory has another length than it says.");
+  if (at !== end) throw corrupt("The archive's directory has another length than it says.");
   const total = entries.reduce((sum, { size }) => sum + size, 0);
   if (total > limits.bytes)
     throw fileFault(
@@ -170,9 +168,8 @@ export function decodeZip(bytes: Uint8Array, limits: ZipLimits): ZipMember[] {
   byStart.forEach((entry, i) => {
     const before = byStart[i - 1];
     if (before && before.start + before.packed > entry.start)
-      throw fileFault("ARENA_FILE_CORRUPT", `"${before.name}" and "${entry.name}" overlap.`);
+      throw corrupt(`"${before.name}" and "${entry.name}" overlap.`);
   });
-  if (new Set(entries.map(({ name }) => name)).size !== count)
-    throw fileFault("ARENA_FILE_CORRUPT", "Two members have the same name.");
+  if (new Set(entries.map(({ name }) => name)).size !== count) throw corrupt("Two members have the same name.");
   return entries.map((entry) => unpack(file, entry));
 }

@@ -20,7 +20,7 @@ export const CONFIG_KEYS: readonly string[] = Object.keys(BUILDERS);
 export function createGame(configKey: string): Game {
   const build = Object.hasOwn(BUILDERS, configKey) ? BUILDERS[configKey] : undefined;
   if (!build)
-    throw new OperatingError(
+    throw OperatingError.notFound(
       "UNKNOWN_GAME",
       `There is no built-in game "${configKey}".${didYouMean(configKey, CONFIG_KEYS)}`,
       {

@@ -1,6 +1,6 @@
 /** Connect Four on any board and for 2 to 4 players: drop a stone, first four in a row wins. */
 import { type Game, HEADER, LAST, OUTCOME, PASSED, PLY, RUNNING, type State, TURN } from "./game.ts";
-import { columnSymmetries, drawGrid, identityMoves, lineWindows } from "./grid.ts";
+import { columnSymmetries, identityMoves, lineWindows, stonesIn } from "./grid.ts";
 
 const LINE = 4;
 
@@ -30,6 +30,29 @@ function sharedRowsOf(players: number): Int32Array {
   };
   extend([]);
   return Int32Array.from(rows);
+}
+
+/** What the lines that only one player has stones in are worth to a seat; `windowSlots` are their places on end. */
+function lineWorth(state: State, seat: number, windowSlots: Int32Array): number {
+  let value = 0;
+  for (let w = 0; w < windowSlots.length; w += LINE) {
+    let owner = 0;
+    let count = 0;
+    for (let i = 0; i < LINE; i += 1) {
+      const stone = state[windowSlots[w + i]!]!;
+      if (stone === 0) continue;
+      if (owner === 0) owner = stone;
+      else if (owner !== stone) {
+        count = 0;
+        break;
+      }
+      count += 1;
+    }
+    if (count === 0) continue;
+    const worth = count === 1 ? 1 : count === 2 ? 6 : 30;
+    value += owner === seat + 1 ? worth : -worth;
+  }
+  return value;
 }
 
 export function connectFour(columns: number, rows: number, players: number): Game {
@@ -152,27 +175,7 @@ export function connectFour(columns: number, rows: number, players: number): Gam
       }
     },
 
-    heuristic(state, seat) {
-      let value = 0;
-      for (let w = 0; w < windowSlots.length; w += LINE) {
-        let owner = 0;
-        let count = 0;
-        for (let i = 0; i < LINE; i += 1) {
-          const stone = state[windowSlots[w + i]!]!;
-          if (stone === 0) continue;
-          if (owner === 0) owner = stone;
-          else if (owner !== stone) {
-            count = 0;
-            break;
-          }
-          count += 1;
-        }
-        if (count === 0) continue;
-        const worth = count === 1 ? 1 : count === 2 ? 6 : 30;
-        value += owner === seat + 1 ? worth : -worth;
-      }
-      return value;
-    },
+    heuristic: (state, seat) => lineWorth(state, seat, windowSlots),
 
     formatMove: (move) => String(move + 1),
 
@@ -181,13 +184,11 @@ export function connectFour(columns: number, rows: number, players: number): Gam
       return /^[1-9]$/.test(trimmed) && Number(trimmed) <= columns ? Number(trimmed) - 1 : -1;
     },
 
-    draw: (state) =>
-      drawGrid(
-        game,
-        state,
-        Array.from({ length: columns }, (_, i) => String(i + 1)),
-        false,
-      ),
+    draw(state) {
+      const names = Array.from({ length: columns }, (_, i) => i + 1);
+      const lines = Array.from({ length: rows }, (_, row) => stonesIn(game, state, row));
+      return [names.join(" "), ...lines].map((line) => ` ${line}`).join("\n");
+    },
   };
   return game;
 }

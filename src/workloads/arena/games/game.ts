@@ -92,22 +92,6 @@ export function scores(players: number, outcome: number, out: Float64Array, offs
     out[offset + seat] = outcome === players ? 1 / players : outcome === seat ? 1 : 0;
 }
 
-/** The visible position of a state, freshly allocated. */
-export function positionOf(game: Game, state: State): Position {
-  const cells = new Uint8Array(game.cells);
-  for (let i = 0; i < game.cells; i += 1) cells[i] = game.cell(state, i);
-  return { cells, turn: state[TURN]!, ply: state[PLY]!, last: state[LAST]! };
-}
-
-/** The same position seen through a symmetry. */
-export function transform(game: Game, symmetry: Symmetry, state: State, into: State): void {
-  const from = positionOf(game, state);
-  const cells = new Uint8Array(game.cells);
-  for (let i = 0; i < game.cells; i += 1) cells[symmetry.cells[i]!] = from.cells[i]!;
-  game.setup(into, { ...from, cells, last: from.last < 0 ? -1 : symmetry.moves[from.last]! });
-  into[PASSED] = state[PASSED]!;
-}
-
 /** A number nobody shares by accident, for tests and repetition counts: FNV-1a over what the board shows. */
 export function fingerprint(game: Game, state: State): number {
   let hash = 0x811c9dc5;

@@ -9,16 +9,32 @@ import {
   OUTCOME,
   PASSED,
   PLY,
-  positionOf,
+  type Position,
   RUNNING,
   type State,
+  type Symmetry,
   scores,
   TURN,
-  transform,
 } from "./game.ts";
 
 // Real work on a busy machine; the limit is there for what hangs, not for what is slow.
 vi.setConfig({ testTimeout: 60_000 });
+
+/** The visible position of a state, freshly allocated. */
+function positionOf(game: Game, state: State): Position {
+  const cells = new Uint8Array(game.cells);
+  for (let i = 0; i < game.cells; i += 1) cells[i] = game.cell(state, i);
+  return { cells, turn: state[TURN]!, ply: state[PLY]!, last: state[LAST]! };
+}
+
+/** The same position seen through a symmetry. */
+function transform(game: Game, symmetry: Symmetry, state: State, into: State): void {
+  const from = positionOf(game, state);
+  const cells = new Uint8Array(game.cells);
+  for (let i = 0; i < game.cells; i += 1) cells[symmetry.cells[i]!] = from.cells[i]!;
+  game.setup(into, { ...from, cells, last: from.last < 0 ? -1 : symmetry.moves[from.last]! });
+  into[PASSED] = state[PASSED]!;
+}
 
 /** Everything a state shows; the private slots (such as the shape of a union-find) may differ between equal states. */
 const visible = (game: Game, state: State) => {

@@ -16,35 +16,26 @@ export function parseCell(columns: number, rows: number, text: string): number {
   return column < columns && row < rows ? row * columns + column : -1;
 }
 
-export const stoneOf = (content: number): string => STONES[content]!;
+/** The stones of a row, with a space between them. */
+export const stonesIn = (game: Game, state: State, row: number): string =>
+  Array.from({ length: game.columns }, (_, i) => STONES[game.cell(state, row * game.columns + i)]!).join(" ");
 
-/** Columns lettered above, rows numbered at the left; `header` replaces the letters where moves are named otherwise. */
-export function drawGrid(game: Game, state: State, header?: readonly string[], rowNumbers = true): string {
-  const names = header ?? Array.from({ length: game.columns }, (_, i) => letter(i));
-  const margin = rowNumbers ? "   " : " ";
-  const lines = [`${margin}${names.join(" ")}`];
-  for (let row = 0; row < game.rows; row += 1) {
-    const stones = Array.from({ length: game.columns }, (_, i) => stoneOf(game.cell(state, row * game.columns + i)));
-    lines.push(`${rowNumbers ? String(row + 1).padStart(2) : ""} ${stones.join(" ")}`);
-  }
+/** Columns lettered above, rows numbered at the left; of a rhombus each row stands one step further in. */
+export function drawGrid(game: Game, state: State, isRhombus = false): string {
+  const names = Array.from({ length: game.columns }, (_, i) => letter(i));
+  const lines = [`   ${names.join(" ")}`];
+  for (let row = 0; row < game.rows; row += 1)
+    lines.push(`${" ".repeat(isRhombus ? row : 0)}${String(row + 1).padStart(2)} ${stonesIn(game, state, row)}`);
   return lines.join("\n");
 }
 
 type Mapping = (row: number, column: number) => readonly [number, number];
 
-const symmetry = (
-  name: string,
-  rows: number,
-  columns: number,
-  map: Mapping,
-  moveOf: (cells: Uint8Array) => Uint8Array,
-) => {
-  const cells = Uint8Array.from({ length: rows * columns }, (_, i) => {
+const mappedCells = (rows: number, columns: number, map: Mapping): Uint8Array =>
+  Uint8Array.from({ length: rows * columns }, (_, i) => {
     const [row, column] = map(Math.floor(i / columns), i % columns);
     return row * columns + column;
   });
-  return { name, cells, moves: moveOf(cells) };
-};
 
 /** All eight of a square board whose moves are its cells. */
 export function squareSymmetries(size: number): Symmetry[] {
@@ -59,27 +50,23 @@ export function squareSymmetries(size: number): Symmetry[] {
     ["transpose", (r, c) => [c, r]],
     ["anti-transpose", (r, c) => [end - c, end - r]],
   ];
-  return maps.map(([name, map]) => symmetry(name, size, size, map, (cells) => cells));
+  return maps.map(([name, map]) => {
+    const cells = mappedCells(size, size, map);
+    return { name, cells, moves: cells };
+  });
 }
 
 /** Left and right exchanged, on a board whose moves are its columns. */
 export function columnSymmetries(rows: number, columns: number): Symmetry[] {
-  return [
-    symmetry(
-      "identity",
-      rows,
-      columns,
-      (r, c) => [r, c],
-      () => Uint8Array.from({ length: columns }, (_, i) => i),
-    ),
-    symmetry(
-      "mirror",
-      rows,
-      columns,
-      (r, c) => [r, columns - 1 - c],
-      () => Uint8Array.from({ length: columns }, (_, i) => columns - 1 - i),
-    ),
+  const maps: readonly (readonly [string, (column: number) => number])[] = [
+    ["identity", (c) => c],
+    ["mirror", (c) => columns - 1 - c],
   ];
+  return maps.map(([name, map]) => ({
+    name,
+    cells: mappedCells(rows, columns, (r, c) => [r, map(c)]),
+    moves: identityMoves(columns).map(map),
+  }));
 }
 
 export const identityMoves = (moves: number): Uint8Array => Uint8Array.from({ length: moves }, (_, i) => i);

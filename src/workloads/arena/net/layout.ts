@@ -21,26 +21,6 @@ export interface NetworkShape {
   readonly narrow: number;
 }
 
-export interface Layout {
-  readonly shape: NetworkShape;
-  /** Rows looked up for a position: one for each tuple, and one for how full the board is. */
-  readonly inputs: number;
-  readonly rows: number;
-  /** Offsets into the weights. Tables come first; everything behind them is dense. */
-  readonly wideBias: number;
-  readonly narrowWeights: number;
-  readonly narrowBias: number;
-  readonly policyWeights: number;
-  readonly policyBias: number;
-  readonly valueWeights: number;
-  readonly valueBias: number;
-  readonly length: number;
-  /** The cells of all tuples on end, where each tuple starts in that list, and its first row. */
-  readonly tupleCells: Int32Array;
-  readonly tupleStarts: Int32Array;
-  readonly tupleRows: Int32Array;
-}
-
 export const DEFAULT_WIDE = 48;
 export const DEFAULT_NARROW = 32;
 
@@ -56,10 +36,10 @@ export const shapeOf = (game: Game, wide = DEFAULT_WIDE, narrow = DEFAULT_NARROW
   narrow,
 });
 
-export function layoutOf(shape: NetworkShape): Layout {
+export function layoutOf(shape: NetworkShape) {
   const tupleStarts = new Int32Array(shape.tuples.length + 1);
   const tupleRows = new Int32Array(shape.tuples.length + 1);
-  const sharedCount = shape.sharedRows?.reduce((most, row) => Math.max(most, row + 1), 0);
+  const sharedCount = shape.sharedRows?.reduce((max, row) => Math.max(max, row + 1), 0);
   shape.tuples.forEach((tuple, i) => {
     tupleStarts[i + 1] = tupleStarts[i]! + tuple.length;
     tupleRows[i + 1] = tupleRows[i]! + (sharedCount ?? tuple.reduce((rows) => rows * shape.codes, 1));
@@ -74,8 +54,10 @@ export function layoutOf(shape: NetworkShape): Layout {
   const valueBias = valueWeights + shape.players * shape.narrow;
   return {
     shape,
+    /** Rows looked up for a position: one for each tuple, and one for how full the board is. */
     inputs: shape.tuples.length + 1,
     rows,
+    /** Offsets into the weights. Tables come first; everything behind them is dense. */
     wideBias,
     narrowWeights,
     narrowBias,
@@ -84,8 +66,11 @@ export function layoutOf(shape: NetworkShape): Layout {
     valueWeights,
     valueBias,
     length: valueBias + shape.players,
+    /** The cells of all tuples on end, where each tuple starts in that list, and its first row. */
     tupleCells: Int32Array.from(shape.tuples.flat()),
     tupleStarts,
     tupleRows,
   };
 }
+
+export type Layout = Readonly<ReturnType<typeof layoutOf>>;

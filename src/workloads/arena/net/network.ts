@@ -21,26 +21,11 @@ export function createNetwork(shape: NetworkShape, random: Random): Network {
   return { layout, weights };
 }
 
-export const copyNetwork = (network: Network): Network => ({
-  layout: network.layout,
-  weights: network.weights.slice(),
-});
+/** The same network for whoever changes it. */
+export const copyNetwork = ({ layout, weights }: Network): Network => ({ layout, weights: weights.slice() });
 
 /** Scratch space and the forward pass; one for each user, since the activations are kept for the backward pass. */
-export interface Forward {
-  /** The first weight of each row that the last position touched. */
-  readonly rows: Int32Array;
-  readonly wide: Float64Array;
-  readonly narrow: Float64Array;
-  /** Runs the hidden layers on the codes at an offset. */
-  run(codes: Uint8Array, offset: number): void;
-  /** The policy logit of one move in the mover's view. */
-  policyLogit(move: number): number;
-  /** The value logit of the seat `ahead` places after the mover. */
-  valueLogit(ahead: number): number;
-}
-
-export function createForward({ layout, weights }: Network): Forward {
+export function createForward({ layout, weights }: Network) {
   const { shape, inputs, tupleCells, tupleStarts, tupleRows } = layout;
   const { wideBias, narrowWeights, narrowBias, policyWeights, policyBias, valueWeights, valueBias } = layout;
   const wideSize = shape.wide;
@@ -143,15 +128,19 @@ export function createForward({ layout, weights }: Network): Forward {
   };
 
   return {
+    /** The first weight of each row that the last position touched. */
     rows,
     wide,
     narrow,
-    run(codes, offset) {
+    /** Runs the hidden layers on the codes at an offset. */
+    run(codes: Uint8Array, offset: number): void {
       findRows(codes, offset);
       sumRows();
       narrowLayer();
     },
-    policyLogit: (move) => head(policyBias + move, policyWeights + move * narrowSize),
-    valueLogit: (ahead) => head(valueBias + ahead, valueWeights + ahead * narrowSize),
+    /** The policy logit of one move in the mover's view. */
+    policyLogit: (move: number): number => head(policyBias + move, policyWeights + move * narrowSize),
+    /** The value logit of the seat `ahead` places after the mover. */
+    valueLogit: (ahead: number): number => head(valueBias + ahead, valueWeights + ahead * narrowSize),
   };
 }

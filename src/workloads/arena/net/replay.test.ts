@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { createReplay } from "../../../../test/support/bare-loop/replay.ts";
 import { seededRandom } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
-import { createReplay, windowRows } from "./replay.ts";
+import { windowRows } from "./replay.ts";
 import { emptySamples } from "./samples.ts";
 
 // Real work on a busy machine; the limit is there for what hangs, not for what is slow.

@@ -24,44 +24,48 @@ export interface Samples {
   readonly game: Uint32Array;
 }
 
-export const emptySamples = (
-  game: Pick<Game, "configKey" | "cells" | "moves" | "players">,
+/** The columns in the order of their files, each with what it holds and, unless that is one number a row, with its width. */
+export const COLUMNS = [
+  ["codes", Uint8Array, "cells"],
+  ["legal", Uint8Array, "moves"],
+  ["policy", Float32Array, "moves"],
+  ["search", Float32Array, "players"],
+  ["outcome", Float32Array, "players"],
+  ["ply", Uint16Array, undefined],
+  ["game", Uint32Array, undefined],
+] as const;
+
+type Sides = Pick<Game, "configKey" | "cells" | "moves" | "players">;
+
+/** Rows of a game whose columns are made one by one, each of its name, type and shape. */
+export const makeSamples = (
+  { configKey, cells, moves, players }: Sides,
   count: number,
-): Samples => ({
-  configKey: game.configKey,
-  count,
-  cells: game.cells,
-  moves: game.moves,
-  players: game.players,
-  codes: new Uint8Array(count * game.cells),
-  legal: new Uint8Array(count * game.moves),
-  policy: new Float32Array(count * game.moves),
-  search: new Float32Array(count * game.players),
-  outcome: new Float32Array(count * game.players),
-  ply: new Uint16Array(count),
-  game: new Uint32Array(count),
-});
+  make: (name: string, type: (typeof COLUMNS)[number][1], shape: number[]) => unknown,
+): Samples => {
+  const sides = { cells, moves, players };
+  const columns = COLUMNS.map(([name, type, side]) => [
+    name,
+    make(name, type, side === undefined ? [count] : [count, sides[side]]),
+  ]);
+  return { configKey, count, ...sides, ...Object.fromEntries(columns) };
+};
+
+export const emptySamples = (game: Sides, count: number): Samples =>
+  makeSamples(game, count, (_, type, [rows, width = 1]) => new type(rows! * width));
 
 /** Copies rows from one set to another of the same game. */
 export function copySamples(from: Samples, start: number, count: number, into: Samples, at: number): void {
-  const { cells, moves, players } = from;
-  into.codes.set(from.codes.subarray(start * cells, (start + count) * cells), at * cells);
-  into.legal.set(from.legal.subarray(start * moves, (start + count) * moves), at * moves);
-  into.policy.set(from.policy.subarray(start * moves, (start + count) * moves), at * moves);
-  into.search.set(from.search.subarray(start * players, (start + count) * players), at * players);
-  into.outcome.set(from.outcome.subarray(start * players, (start + count) * players), at * players);
-  into.ply.set(from.ply.subarray(start, start + count), at);
-  into.game.set(from.game.subarray(start, start + count), at);
+  for (const [name, , side] of COLUMNS) {
+    const width = side === undefined ? 1 : from[side];
+    into[name].set(from[name].subarray(start * width, (start + count) * width), at * width);
+  }
 }
 
-export function joinSamples(
-  parts: readonly Samples[],
-  game: Pick<Game, "configKey" | "cells" | "moves" | "players">,
-): Samples {
-  const all = emptySamples(
-    game,
-    parts.reduce((sum, part) => sum + part.count, 0),
-  );
+export const countRows = (parts: readonly Samples[]): number => parts.reduce((sum, { count }) => sum + count, 0);
+
+export function joinSamples(parts: readonly Samples[], game: Sides): Samples {
+  const all = emptySamples(game, countRows(parts));
   let at = 0;
   for (const part of parts) {
     copySamples(part, 0, part.count, all, at);

@@ -15,6 +15,19 @@ export interface Evaluator {
   ): void;
 }
 
+/** Turns the first `count` logits into shares that sum to 1. */
+function softmax(logits: Float64Array, count: number): void {
+  let largest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < count; i += 1) if (logits[i]! > largest) largest = logits[i]!;
+  let sum = 0;
+  for (let i = 0; i < count; i += 1) {
+    const weight = exp(logits[i]! - largest);
+    logits[i] = weight;
+    sum += weight;
+  }
+  for (let i = 0; i < count; i += 1) logits[i] = logits[i]! / sum;
+}
+
 /** Asks a network; reads its weights afresh each time, so a trainer may change them in between. */
 export function networkEvaluator(game: Game, network: Network): Evaluator {
   const forward = createForward(network);
@@ -27,36 +40,12 @@ export function networkEvaluator(game: Game, network: Network): Evaluator {
       const view = game.views[turn]!;
       game.encode(state, codes, 0);
       forward.run(codes, 0);
-      let largest = Number.NEGATIVE_INFINITY;
-      for (let i = 0; i < count; i += 1) {
-        const logit = forward.policyLogit(view[moves[i]!]!);
-        logits[i] = logit;
-        if (logit > largest) largest = logit;
-      }
-      let sum = 0;
-      for (let i = 0; i < count; i += 1) {
-        const weight = exp(logits[i]! - largest);
-        logits[i] = weight;
-        sum += weight;
-      }
-      for (let i = 0; i < count; i += 1) priors[offset + i] = logits[i]! / sum;
-
-      largest = Number.NEGATIVE_INFINITY;
-      for (let k = 0; k < players; k += 1) {
-        const logit = forward.valueLogit(k);
-        logits[k] = logit;
-        if (logit > largest) largest = logit;
-      }
-      sum = 0;
-      for (let k = 0; k < players; k += 1) {
-        const weight = exp(logits[k]! - largest);
-        logits[k] = weight;
-        sum += weight;
-      }
-      for (let k = 0; k < players; k += 1) {
-        const seat = turn + k < players ? turn + k : turn + k - players;
-        values[seat] = logits[k]! / sum;
-      }
+      for (let i = 0; i < count; i += 1) logits[i] = forward.policyLogit(view[moves[i]!]!);
+      softmax(logits, count);
+      for (let i = 0; i < count; i += 1) priors[offset + i] = logits[i]!;
+      for (let k = 0; k < players; k += 1) logits[k] = forward.valueLogit(k);
+      softmax(logits, players);
+      for (let k = 0; k < players; k += 1) values[turn + k < players ? turn + k : turn + k - players] = logits[k]!;
     },
   };
 }

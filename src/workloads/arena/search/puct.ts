@@ -14,7 +14,7 @@ import type { Random } from "../../../kernel/index.ts";
 import { type Game, OUTCOME, RUNNING, type State, scores, TURN } from "../games/game.ts";
 import { dirichlet } from "../numerics/samplers.ts";
 import type { Evaluator } from "./evaluator.ts";
-import { grownTree, newTree } from "./tree.ts";
+import { bestEdge, grownTree, keepsValue, newTree, prove, selectEdge } from "./tree.ts";
 
 export interface SearchConfig {
   /** Visits of the root that a search ends with, unless it is proven before; those inherited from the last move count. */
@@ -37,22 +37,7 @@ export const DEFAULT_SEARCH: SearchConfig = {
   noiseTotal: 10,
 };
 
-export interface Search {
-  /** The root's visits by move; moves that are not legal have none, nor have others than the winning ones in a proven win. */
-  readonly visits: Int32Array;
-  /** What each seat may expect at the root. */
-  readonly values: Float64Array;
-  /** Forgets the tree; call it before each game. */
-  reset(): void;
-  /** Searches from a state. Randomness turns on the root noise. */
-  run(state: State, random?: Random): void;
-  /** Tells the search which move was played, so that the next `run` may go on from there. */
-  advance(move: number): void;
-  /** The proven best move, or else the most visited; among equals the one with the better result, then the lower number. */
-  best(): number;
-}
-
-export function createSearch(game: Game, evaluator: Evaluator, config: SearchConfig): Search {
+export function createSearch(game: Game, evaluator: Evaluator, config: SearchConfig) {
   const { players } = game;
   const { simulations, exploration, unvisitedReduction, noiseWeight, noiseTotal } = config;
   const work = game.newState();
@@ -100,50 +85,6 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
     return node;
   };
 
-  const select = (node: number): number => {
-    const { prior, edgeVisits, edgeSum, child, proven, exact } = tree;
-    const first = tree.firstEdge[node]!;
-    const end = first + tree.edgeCount[node]!;
-    const total = tree.nodeVisits[node]!;
-    const mover = tree.turn[node]!;
-    const scale = exploration * Math.sqrt(total);
-    const unvisited = tree.sums[node * players + mover]! / total - unvisitedReduction;
-    let best = first;
-    let bestScore = Number.NEGATIVE_INFINITY;
-    for (let edge = first; edge < end; edge += 1) {
-      const n = edgeVisits[edge]!;
-      let score: number;
-      if (n === 0) score = unvisited + scale * prior[edge]!;
-      // What is certain needs no exploring.
-      else if (proven[child[edge]!]! === 1) score = exact[child[edge]! * players + mover]!;
-      else score = edgeSum[edge]! / n + (scale * prior[edge]!) / (1 + n);
-      if (score > bestScore) {
-        bestScore = score;
-        best = edge;
-      }
-    }
-    return best;
-  };
-
-  /** Proves a node if the mover has a proven win there, or if all its moves are proven. */
-  const prove = (node: number): boolean => {
-    const { child, proven, exact } = tree;
-    const first = tree.firstEdge[node]!;
-    const end = first + tree.edgeCount[node]!;
-    const mover = tree.turn[node]!;
-    let best = -1;
-    let all = true;
-    for (let edge = first; edge < end; edge += 1) {
-      const next = child[edge]!;
-      if (next < 0 || proven[next]! === 0) all = false;
-      else if (best < 0 || exact[next * players + mover]! > exact[best * players + mover]!) best = next;
-    }
-    if (best < 0 || !(all || exact[best * players + mover]! === 1)) return false;
-    proven[node] = 1;
-    for (let seat = 0; seat < players; seat += 1) exact[node * players + seat] = exact[best * players + seat]!;
-    return true;
-  };
-
   const recall = (node: number): void => {
     for (let seat = 0; seat < players; seat += 1) leafValues[seat] = tree.exact[node * players + seat]!;
   };
@@ -154,7 +95,7 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
     let depth = 0;
     let node = root;
     for (;;) {
-      const edge = select(node);
+      const edge = selectEdge(tree, node, players, exploration, unvisitedReduction);
       pathNodes[depth] = node;
       pathEdges[depth] = edge;
       depth += 1;
@@ -179,22 +120,11 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
       nodeVisits[at] = nodeVisits[at]! + 1;
       edgeVisits[edge] = edgeVisits[edge]! + 1;
       edgeSum[edge] = edgeSum[edge]! + leafValues[turn[at]!]!;
-      solving = solving && prove(at);
+      solving = solving && prove(tree, at, players);
       if (solving) recall(at);
       for (let seat = 0; seat < players; seat += 1)
         sums[at * players + seat] = sums[at * players + seat]! + leafValues[seat]!;
     }
-  };
-
-  /** Whether an edge keeps what its node is proven to be worth. */
-  const keeps = (edge: number, node: number): boolean => {
-    const next = tree.child[edge]!;
-    const mover = tree.turn[node]!;
-    return (
-      next >= 0 &&
-      tree.proven[next]! === 1 &&
-      tree.exact[next * players + mover]! === tree.exact[node * players + mover]!
-    );
   };
 
   const addNoise = (random: Random): void => {
@@ -208,17 +138,21 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
   };
 
   return {
+    /** The root's visits by move; moves that are not legal have none, nor have others than the winning ones in a proven win. */
     visits,
+    /** What each seat may expect at the root. */
     values,
 
-    reset() {
+    /** Forgets the tree; call it before each game. */
+    reset(): void {
       tree.nodes = 0;
       tree.edges = 0;
       root = -1;
       noisyRoot = -1;
     },
 
-    run(state, random) {
+    /** Searches from a state. Randomness turns on the root noise. */
+    run(state: State, random?: Random): void {
       if (root < 0) {
         tree.nodes = 0;
         tree.edges = 0;
@@ -233,14 +167,15 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
       visits.fill(0);
       const first = tree.firstEdge[root]!;
       for (let edge = first; edge < first + tree.edgeCount[root]!; edge += 1)
-        if (!won || keeps(edge, root)) visits[tree.move[edge]!] = tree.edgeVisits[edge]!;
+        if (!won || keepsValue(tree, edge, root, players)) visits[tree.move[edge]!] = tree.edgeVisits[edge]!;
       for (let seat = 0; seat < players; seat += 1) {
         const at = root * players + seat;
         values[seat] = certain ? tree.exact[at]! : tree.sums[at]! / tree.nodeVisits[root]!;
       }
     },
 
-    advance(move) {
+    /** Tells the search which move was played, so that the next `run` may go on from there. */
+    advance(move: number): void {
       if (root < 0) return;
       const first = tree.firstEdge[root]!;
       let next = -1;
@@ -249,17 +184,9 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
       root = next;
     },
 
-    best() {
-      const { edgeVisits, edgeSum } = tree;
-      const first = tree.firstEdge[root]!;
-      const certain = tree.proven[root]! === 1;
-      let best = -1;
-      for (let edge = first; edge < first + tree.edgeCount[root]!; edge += 1) {
-        if (certain && !keeps(edge, root)) continue;
-        const more = best < 0 ? 1 : edgeVisits[edge]! - edgeVisits[best]!;
-        if (more > 0 || (more === 0 && edgeSum[edge]! > edgeSum[best]!)) best = edge;
-      }
-      return tree.move[best]!;
-    },
+    /** The proven best move, or else the most visited; among equals the one with the better result, then the lower number. */
+    best: (): number => tree.move[bestEdge(tree, root, players)]!,
   };
 }
+
+export type Search = ReturnType<typeof createSearch>;

@@ -2,11 +2,11 @@
  * Tries a program against the rules of the protocol, with the program's own tiny jobs: what a worker will ask of it, in
  * a few seconds and without a cluster. Everything runs on the very code that workers use.
  */
-import { messageOf } from "../../../kernel/index.ts";
-import type { ChildEdges } from "../child.ts";
+import { defined, messageOf } from "../../../kernel/index.ts";
+import type { ChildEdges } from "../program.ts";
 import type { ExampleJob, Hello } from "../protocol.ts";
 import { createStage, type StagePlan } from "./stage.ts";
-import { type CheckResult, tellFault, tryCancel, tryEnd, tryGarbage, tryKind, tryUnknownKind } from "./tries.ts";
+import { type CheckResult, describeFault, tryCancel, tryEnd, tryGarbage, tryKind, tryUnknownKind } from "./tries.ts";
 
 export interface CheckReport {
   readonly ok: boolean;
@@ -28,7 +28,7 @@ function examplesOf({ kinds, capabilities, examples = [] }: Hello, given: readon
   const config_key = capabilities?.config_keys?.[0];
   const bare = kinds
     .filter((kind) => !chosen.some((each) => each.kind === kind))
-    .map((kind): ExampleJob => ({ kind, ...(config_key === undefined ? {} : { config_key }) }));
+    .map((kind): ExampleJob => ({ kind, ...defined({ config_key }) }));
   return [...chosen, ...bare];
 }
 
@@ -55,7 +55,7 @@ export async function checkWorkload(plan: CheckPlan, edges: ChildEdges): Promise
 
   const started = await stage.start();
   if (!started.ok) {
-    note({ name: "hello", status: "failed", detail: tellFault(started.fault) });
+    note({ name: "hello", status: "failed", detail: describeFault(started.fault) });
     return report(null);
   }
   const { hello } = started.child;

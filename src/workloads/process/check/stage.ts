@@ -1,11 +1,12 @@
 /** Where a check runs: folders for its jobs, a child that waits for the next one, and an eye on what a job touches. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { OperatingError } from "../../../kernel/index.ts";
-import { type Child, type ChildEdges, type ChildStart, startChild } from "../child.ts";
+import { OperatingError, sleep } from "../../../kernel/index.ts";
+import { type Child, type ChildStart, startChild } from "../child.ts";
 import type { WorkloadDeclaration } from "../declaration.ts";
 import type { JobHooks, JobRequest } from "../job-run.ts";
-import type { JobOutcome, VerifiedArtifact } from "../outcome.ts";
+import type { VerifiedArtifact } from "../outcome.ts";
+import type { ChildEdges } from "../program.ts";
 import type { ExampleJob, PairsMessage } from "../protocol.ts";
 import { inputsOf } from "./inputs.ts";
 import { changesBetween, treeOf } from "./tree.ts";
@@ -20,72 +21,63 @@ export interface StagePlan {
   readonly signal?: AbortSignal;
 }
 
-export interface Ran {
-  readonly outcome: JobOutcome;
-  readonly pairs: readonly PairsMessage[];
-  readonly progress: number;
-  /** Paths outside of its folders that the job changed. */
-  readonly strayed: readonly string[];
-}
+/** A program that waits so long after a job waits for the next one. */
+const LINGER_MS = 300;
 
-export interface Stage {
-  readonly declaration: WorkloadDeclaration;
-  /** The end of the log of the last thing that went wrong. */
-  readonly stderrTail: string;
-  /** The program goes after each job: whatever else is tried is tried on a fresh one. */
-  leaves: boolean;
-  start(): Promise<ChildStart>;
-  /** The child that waits, or a new one. */
-  present(): Promise<Child>;
-  /** A folder for one more process. */
-  newFolder(): Promise<string>;
-  requestOf(example: ExampleJob, parameters?: JobRequest["parameters"]): Promise<JobRequest>;
-  run(child: Child, request: JobRequest, hooks?: JobHooks): Promise<Ran>;
-  /** What jobs made may be the input of later ones. */
-  keep(artifacts: readonly VerifiedArtifact[]): void;
-  close(): Promise<void>;
-}
-
-export function createStage(plan: StagePlan, edges: ChildEdges): Stage {
+export function createStage(plan: StagePlan, edges: ChildEdges) {
   const declaration: WorkloadDeclaration = { ...plan.declaration, kinds: [] };
   const made: VerifiedArtifact[] = [];
   let stderrTail = "";
   let jobs = 0;
   let folders = 0;
   let child: Child | undefined;
+  /** The program goes after each job: whatever else is tried is tried on a fresh one. */
+  let leaves = false;
 
-  const stage: Stage = {
+  /** A folder for one more process. */
+  const newFolder = async (): Promise<string> => {
+    folders += 1;
+    const folder = join(plan.folder, `child-${folders}`);
+    await mkdir(folder, { recursive: true });
+    return folder;
+  };
+
+  const start = async (): Promise<ChildStart> => {
+    const started = await startChild(declaration, { folder: await newFolder() }, edges);
+    if (started.ok) child = started.child;
+    else stderrTail = started.stderr_tail;
+    return started;
+  };
+
+  return {
     declaration,
-    leaves: false,
-    get stderrTail() {
+    newFolder,
+    start,
+    /** The end of the log of the last thing that went wrong. */
+    get stderrTail(): string {
       return stderrTail;
     },
-    async newFolder() {
-      folders += 1;
-      const folder = join(plan.folder, `child-${folders}`);
-      await mkdir(folder, { recursive: true });
-      return folder;
-    },
-    async start() {
-      const started = await startChild(declaration, { folder: await stage.newFolder() }, edges);
-      if (started.ok) child = started.child;
-      else stderrTail = started.stderr_tail;
-      return started;
-    },
-    async present() {
-      if (child?.usable && !stage.leaves) return child;
+    /** The child that waits, or a new one. */
+    async present(): Promise<Child> {
+      if (child?.usable && !leaves) return child;
       await child?.stop();
-      const started = await stage.start();
+      const started = await start();
       if (started.ok) return started.child;
-      throw new OperatingError("WORKLOAD_CHECK_START", `It did not start again: ${started.fault.reason}.`, {
+      throw OperatingError.internal("WORKLOAD_CHECK_START", `It did not start again: ${started.fault.reason}.`, {
         hint: "Look at the end of its log.",
       });
     },
-    async requestOf(example, parameters = example.parameters ?? {}) {
+    /** Sees whether a child stays after its job. */
+    async linger(on: Child): Promise<void> {
+      await Promise.race([on.ended, sleep(edges.clock, LINGER_MS)]);
+      leaves ||= !on.usable;
+    },
+    async requestOf(example: ExampleJob, parameters = example.parameters ?? {}): Promise<JobRequest> {
       jobs += 1;
       const folder = join(plan.folder, "jobs", String(jobs));
-      const places = { inputFolder: join(folder, "input"), jobsFolder: plan.jobsFolder };
-      const request: JobRequest = {
+      const [output_folder, scratch_folder] = [join(folder, "output"), join(folder, "scratch")];
+      for (const each of [output_folder, scratch_folder]) await mkdir(each, { recursive: true });
+      return {
         job_id: `check-${jobs}`,
         kind: example.kind,
         config_key: example.config_key ?? "check_2p",
@@ -94,15 +86,12 @@ export function createStage(plan: StagePlan, edges: ChildEdges): Stage {
         seed: plan.seed,
         deadline: null,
         parameters,
-        inputs: await inputsOf(example, made, places, edges.hasher),
-        output_folder: join(folder, "output"),
-        scratch_folder: join(folder, "scratch"),
+        inputs: await inputsOf(example, made, join(folder, "input"), plan.jobsFolder, edges.hasher),
+        output_folder,
+        scratch_folder,
       };
-      await mkdir(request.output_folder, { recursive: true });
-      await mkdir(request.scratch_folder, { recursive: true });
-      return request;
     },
-    async run(on, request, hooks = {}) {
+    async run(on: Child, request: JobRequest, hooks: JobHooks = {}) {
       const own = [request.output_folder, request.scratch_folder, join(plan.folder, `child-${folders}`)];
       const before = await treeOf(plan.folder, own);
       const pairs: PairsMessage[] = [];
@@ -116,13 +105,17 @@ export function createStage(plan: StagePlan, edges: ChildEdges): Stage {
         pairs: (message) => pairs.push(message),
       });
       if (outcome.status === "failed") stderrTail = outcome.stderr_tail || stderrTail;
-      return { outcome, pairs, progress, strayed: changesBetween(before, await treeOf(plan.folder, own)) };
+      /** Paths outside of its folders that the job changed. */
+      const strayed = changesBetween(before, await treeOf(plan.folder, own));
+      return { outcome, pairs, progress, strayed };
     },
-    keep: (artifacts) => void made.push(...artifacts),
-    async close() {
+    /** What jobs made may be the input of later ones. */
+    keep: (artifacts: readonly VerifiedArtifact[]) => void made.push(...artifacts),
+    async close(): Promise<void> {
       await child?.stop();
       child = undefined;
     },
   };
-  return stage;
 }
+
+export type Stage = ReturnType<typeof createStage>;

@@ -1,10 +1,9 @@
 /** What is tried of a program, one rule after the other. */
-import { sleep } from "../../../kernel/index.ts";
-import type { ChildEdges } from "../child.ts";
-import { type Fault, type JobOutcome, tellExit } from "../outcome.ts";
+import { describeExit, type Fault, type JobOutcome } from "../outcome.ts";
+import type { ChildEdges } from "../program.ts";
 import { launch } from "../program.ts";
 import { EXIT_BAD_INPUT, EXIT_PREEMPTED, type ExampleJob, type Hello } from "../protocol.ts";
-import type { Ran, Stage } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
 export interface CheckResult {
   /** What was tried, such as `job selfplay`. */
@@ -20,17 +19,15 @@ interface World {
   readonly note: (result: CheckResult) => void;
 }
 
-/** A program that waits so long after a job waits for the next one. */
-const LINGER_MS = 300;
 /** A long job that says nothing is cancelled after so long. */
 const EARLY_MS = 1_000;
 const UNKNOWN_KIND = "ringrift-check-no-such-kind";
 
-export const tellFault = (fault: Fault | undefined): string =>
+export const describeFault = (fault: Fault | undefined): string =>
   fault === undefined ? "no reason" : `${fault.class}, ${fault.code}: ${fault.reason}`;
 
-const tellOutcome = ({ status, error, reason }: JobOutcome): string =>
-  error === undefined ? `${status}: ${reason}` : `${status} (${tellFault(error)})`;
+const describeOutcome = ({ status, error, reason }: JobOutcome): string =>
+  error === undefined ? `${status}: ${reason}` : `${status} (${describeFault(error)})`;
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -40,7 +37,7 @@ const judge = ({ note }: World, name: string, holds: boolean, good: string, bad:
 };
 
 /** What a deterministic program gives again. */
-const essenceOf = ({ outcome, pairs }: Ran): string =>
+const essenceOf = ({ outcome, pairs }: Awaited<ReturnType<Stage["run"]>>): string =>
   JSON.stringify([
     outcome.artifacts.map(({ path, sha256 }) => `${path} ${sha256}`).sort(),
     pairs.flatMap(({ candidate, opponent, blocks }) => blocks.map((block) => [candidate, opponent, block])),
@@ -48,7 +45,7 @@ const essenceOf = ({ outcome, pairs }: Ran): string =>
 
 /** The tiny job of one kind, and the same job again on the same process. */
 export async function tryKind(world: World, hello: Hello, example: ExampleJob): Promise<void> {
-  const { stage, edges, note } = world;
+  const { stage, note } = world;
   const { kind } = example;
   const on = await stage.present();
   const first = await stage.run(on, await stage.requestOf(example));
@@ -58,7 +55,7 @@ export async function tryKind(world: World, hello: Hello, example: ExampleJob): 
     `job ${kind}`,
     first.outcome.status === "completed",
     `done, ${counted(first.outcome.artifacts.length, "artifact")}, ${counted(blocks, "block")}`,
-    `${tellOutcome(first.outcome)}; give a tiny job that works in the examples of hello, or with --jobs`,
+    `${describeOutcome(first.outcome)}; give a tiny job that works in the examples of hello, or with --jobs`,
   );
   judge(
     world,
@@ -77,8 +74,7 @@ export async function tryKind(world: World, hello: Hello, example: ExampleJob): 
     "none; send one every few seconds, or a long job counts as silent",
   );
 
-  await Promise.race([on.ended, sleep(edges.clock, LINGER_MS)]);
-  stage.leaves ||= !on.usable;
+  await stage.linger(on);
   const again = await stage.present();
   const second = await stage.run(again, await stage.requestOf(example));
   const stayed = judge(
@@ -87,7 +83,7 @@ export async function tryKind(world: World, hello: Hello, example: ExampleJob): 
     second.outcome.status === "completed" && again === on,
     `two jobs on process ${on.pid}`,
     again === on
-      ? `the second job on one process: ${tellOutcome(second.outcome)}`
+      ? `the second job on one process: ${describeOutcome(second.outcome)}`
       : "it left after one job; stay and wait for the next, or declare one_child_per_job",
   );
   const name = `deterministic ${kind}`;
@@ -128,7 +124,7 @@ export async function tryCancel(world: World, example: ExampleJob): Promise<void
     outcome.reason,
     outcome.status === "completed"
       ? "it finished a long job instead of ending it; read standard input while you work"
-      : `${tellOutcome(outcome)}; on cancel say done with status preempted, or exit with ${EXIT_PREEMPTED}`,
+      : `${describeOutcome(outcome)}; on cancel say done with status preempted, or exit with ${EXIT_PREEMPTED}`,
   );
 }
 
@@ -139,8 +135,8 @@ export async function tryUnknownKind(world: World): Promise<void> {
     world,
     "bad input: unknown kind",
     outcome.status === "failed" && outcome.error?.class === "bad_input",
-    tellFault(outcome.error),
-    `${tellOutcome(outcome)}; say done with an error that is not retryable, or exit with ${EXIT_BAD_INPUT}`,
+    describeFault(outcome.error),
+    `${describeOutcome(outcome)}; say done with an error that is not retryable, or exit with ${EXIT_BAD_INPUT}`,
   );
 }
 
@@ -155,8 +151,8 @@ export async function tryGarbage(world: World): Promise<void> {
     ended: () => greeted.resolve(),
   });
   const name = "bad input: no JSON";
-  if (!launched.ok) return world.note({ name, status: "failed", detail: tellFault(launched.fault) });
-  const { program } = launched;
+  if (!launched.ok) return world.note({ name, status: "failed", detail: describeFault(launched.fault) });
+  const program = launched.value;
   const hello = edges.clock.after(declaration.limits.hello_seconds * 1_000, () => program.kill());
   await greeted.promise;
   hello.cancel();
@@ -164,7 +160,7 @@ export async function tryGarbage(world: World): Promise<void> {
   const late = edges.clock.after(declaration.limits.term_seconds * 1_000, () => program.kill());
   const exit = await program.ended;
   late.cancel();
-  const how = tellExit(exit);
+  const how = describeExit(exit);
   judge(
     world,
     name,
@@ -179,5 +175,5 @@ export async function tryEnd(world: World, name: "shutdown" | "input closed"): P
   const exit = await (name === "shutdown" ? child.stop() : child.abandon());
   const good = exit.code === 0 || (name === "input closed" && exit.code === EXIT_PREEMPTED);
   const when = name === "shutdown" ? "it is told to" : "its standard input closes";
-  judge(world, name, good, tellExit(exit), `${tellExit(exit)}; exit with 0, by itself, when ${when}`);
+  judge(world, name, good, describeExit(exit), `${describeExit(exit)}; exit with 0, by itself, when ${when}`);
 }

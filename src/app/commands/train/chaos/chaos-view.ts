@@ -1,4 +1,4 @@
-import { type Cell, type Paint, type Shell, tableLines } from "../../../../surfaces/cli/index.ts";
+import { type Paint, right, type Shell, tableLines } from "../../../../surfaces/commands/index.ts";
 import type { Incident } from "./chaos.ts";
 
 /** A line of the live view. */
@@ -12,11 +12,11 @@ const outcomeOf = ({ state, outcome }: Incident): string =>
 export function chaosTable(incidents: readonly Incident[], { paint, width }: Pick<Shell, "paint" | "width">): string[] {
   const caught = incidents.filter(({ state }) => state === "caught").length;
   const color = { caught: paint.green, "not caught": paint.red, open: paint.yellow };
-  const rows = incidents.map((incident): Cell[] => [
-    { text: String(incident.number + 1), align: "right" },
-    { text: incident.state, paint: color[incident.state] },
-    { text: incident.what },
-    { text: outcomeOf(incident) },
+  const rows = incidents.map((incident) => [
+    right(String(incident.number + 1)),
+    color[incident.state](incident.state),
+    incident.what,
+    outcomeOf(incident),
   ]);
   return [
     `chaos: ${incidents.length} acts, ${caught} caught`,

@@ -1,8 +1,8 @@
 import type { Rows } from "../../../../events/index.ts";
-import type { Shell } from "../../../../surfaces/cli/index.ts";
+import type { Shell } from "../../../../surfaces/commands/index.ts";
 import { createArtifactCatalog } from "../../../../sync/index.ts";
 import type { Coordination } from "../../../bootstrap.ts";
-import type { WantedPlan } from "../../../loop/plans.ts";
+import type { WantedPlan } from "../../../pipeline/plans.ts";
 import type { Settings } from "../../../settings.ts";
 import type { LocalWorker } from "../../../worker/local-worker.ts";
 import type { ChaosWorld } from "./act.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { silentLog, virtualClock } from "../../../../kernel/index.ts";
-import { createPaint } from "../../../../surfaces/cli/index.ts";
+import { createPaint } from "../../../../surfaces/commands/index.ts";
 import type { Act } from "./act.ts";
 import { createChaos, reported } from "./chaos.ts";
 import { chaosTable } from "./chaos-view.ts";

@@ -165,7 +165,7 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
 /** Incidents as the report has them. */
 export const reported = (incidents: readonly Incident[]): ReportAbout["incidents"] =>
   incidents.map(({ at, configKey, what, outcome, state }) => ({
-    at: at / 1_000,
+    at,
     config_key: configKey,
     what: `chaos: ${what}`,
     outcome: state === "caught" ? `caught: ${outcome}` : (outcome ?? "the run ended before it was caught"),

@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { iterations, suspects } from "../../../../pipeline/index.ts";
 import { createWriteSet } from "../../../../router/index.ts";
-import { joinOver, openLink } from "../../../../surfaces/index.ts";
-import { poisonedArenaDeclaration } from "../../../../workloads/arena-process/faulty/index.ts";
+import { callTo, createToken, joinOver, openLink, revokeToken } from "../../../../surfaces/index.ts";
+import { poisonedArenaDeclaration } from "../../../../workloads/faulty-arena/index.ts";
 import { readVersion } from "../../../version.ts";
 import { startLocalWorker } from "../../../worker/local-worker.ts";
 import { keepJoined, nodeKeyIn } from "../../../worker/node-identity.ts";
@@ -19,10 +19,8 @@ async function joinAs({ clock, socketPath, url }: ChaosWorld, folder: string): P
   const key = nodeKeyIn(folder);
   const inside = openLink({ target: { socketPath: () => socketPath }, clock });
   try {
-    const made = await inside.send<{ id: string; token: string }>("POST", "/v1/tokens", {
-      label: LABEL,
-      scope: "worker",
-      expires_in_seconds: TOKEN_SECONDS,
+    const made = await callTo(inside, createToken, {
+      body: { label: LABEL, scope: "worker", expires_in_seconds: TOKEN_SECONDS },
     });
     const outside = openLink({ target: { url, trust: {} }, clock, token: made.token });
     try {
@@ -35,13 +33,13 @@ async function joinAs({ clock, socketPath, url }: ChaosWorld, folder: string): P
         hostname: LABEL,
         platform: `${process.platform}-${process.arch}`,
       };
-      const about = { publicKey: key.publicKey, label: LABEL, version: readVersion(), capabilities };
+      const about = { public_key: key.publicKey, label: LABEL, version: readVersion(), capabilities };
       const { node_id, label } = await joinOver(outside, about);
       keepJoined(folder, { node_id, label, url: url.origin, joined_at: clock.now() / 1_000 });
       return node_id;
     } finally {
       outside.close();
-      await inside.send("DELETE", `/v1/tokens/${made.id}`);
+      await callTo(inside, revokeToken, { params: { id: made.id } });
     }
   } finally {
     inside.close();

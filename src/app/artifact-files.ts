@@ -1,0 +1,13 @@
+import { join } from "node:path";
+import type { Clock } from "../kernel/index.ts";
+import { createArtifactStore } from "../sync/index.ts";
+import type { Settings } from "./settings.ts";
+
+/** Where artifacts of a data folder lie. What its own worker has made it need not be sent. */
+export const artifactStoreOf = ({ dataDir, artifacts }: Pick<Settings, "dataDir" | "artifacts">, clock: Clock) =>
+  createArtifactStore({
+    folder: join(dataDir, "artifacts"),
+    mostBytes: artifacts.mostBytes,
+    adoptFrom: join(dataDir, "worker", "jobs"),
+    clock,
+  });

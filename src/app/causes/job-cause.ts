@@ -1,0 +1,167 @@
+/** Why a job does not go on: from the job over what it waits for to the node and the gate there. Pure. */
+import { type Cause, causeOf } from "../../daemons/index.ts";
+import { duration, plural } from "../../surfaces/commands/index.ts";
+import type { JobView } from "../../work/index.ts";
+import type { WorkFacts, WorkNode } from "./facts.ts";
+
+/** A chain of jobs that wait for jobs is followed so far. */
+const MAX_DEPTH = 10;
+/** So long a job may wait that somebody could take. */
+const PATIENCE_MS = 60_000;
+
+const jobStep = ({ work_id, work_type, state }: JobView) => ({
+  kind: "job",
+  subject: work_id,
+  what: `${work_type}, ${state}`,
+});
+const nodeStep = ({ label }: WorkNode, what: string) => ({ kind: "node", subject: label, what });
+
+const listed = (items: readonly string[], max = 3): string =>
+  items.slice(0, max).join(", ") + (items.length > max ? ` and ${items.length - max} more` : "");
+
+/** What keeps a node from all work. */
+export function nodeCause(node: WorkNode): Cause | undefined {
+  const { label, heldBy, shortOf, cordoned, state } = node;
+  if (!node.isThere)
+    return causeOf("warn", "node_away", label, `${label} is ${state}`, {
+      actual: state,
+      required: "online",
+      since: node.view.state_since,
+      advice: { action: "show_node", subject: label },
+      because: [nodeStep(node, state)],
+    });
+  if (cordoned !== null)
+    return causeOf(
+      "warn",
+      "node_cordoned",
+      label,
+      `${label} gets no work: ${cordoned.by} said so (${cordoned.reason})`,
+      {
+        actual: cordoned.reason,
+        required: "not cordoned",
+        since: cordoned.at,
+        advice: { action: "uncordon", subject: label },
+        because: [nodeStep(node, "cordoned")],
+      },
+    );
+  if (heldBy === null) return undefined;
+  if (node.isSlowed)
+    return causeOf("note", "node_slowed", label, `${label} gets no more for now: ${heldBy}`, {
+      actual: heldBy,
+      because: [nodeStep(node, heldBy)],
+    });
+  const action = shortOf === "disk" ? "free_disk" : shortOf === null ? "show_node" : "unburden";
+  return causeOf(
+    "bad",
+    shortOf === null ? "node_held" : `node_short_of_${shortOf}`,
+    label,
+    `${label} gets no work: ${heldBy}`,
+    {
+      actual: heldBy,
+      required: "nothing holds it back",
+      advice: { action, subject: label },
+      because: [nodeStep(node, heldBy)],
+    },
+  );
+}
+
+/** Nobody is there who does this kind of work. */
+const noWorker = (job: JobView, { isSettled, nodes }: WorkFacts): Cause => {
+  const others = nodes.filter(({ worker }) => worker !== undefined).map(({ label }) => label);
+  const there = others.length === 0 ? "no worker is there" : `no worker does ${job.work_type} jobs`;
+  return causeOf(
+    isSettled ? "bad" : "note",
+    "no_worker",
+    job.work_type,
+    isSettled ? there : "no worker has asked for jobs yet",
+    {
+      actual: others.length === 0 ? "no worker" : `workers on ${listed(others)}`,
+      required: `a worker that does ${job.work_type} jobs`,
+      since: job.queued_at,
+      advice: { action: "add_worker", subject: job.work_type },
+    },
+  );
+};
+
+/** Shortly after a start a node may have a worker that has not asked yet. */
+const mayWork = ({ isThere, worker }: WorkNode, { work_type }: JobView, isSettled: boolean): boolean =>
+  isThere && (worker === undefined ? !isSettled : (worker.kinds?.includes(work_type) ?? true));
+
+function waitingJobCause(job: JobView, facts: WorkFacts): Cause | undefined {
+  const placement = facts.placement(job.work_id);
+  const workers = facts.nodes.filter((node) => mayWork(node, job, facts.isSettled));
+  const refusals = workers.map((node) => ({ node, reason: facts.whyNotOn(job.work_id, node) }));
+  const able = refusals.filter(({ reason }) => reason === undefined).map(({ node }) => node);
+  if (workers.length === 0 || (able.length > 0 && able.every(({ worker }) => worker === undefined)))
+    return noWorker(job, facts);
+  const since = job.queued_at;
+  if (able.length > 0) {
+    // Whoever has other work comes to it in its turn.
+    const idle = able.filter(({ jobs }) => jobs === 0);
+    if (idle.length === 0 || facts.now - since < PATIENCE_MS) return undefined;
+    const [{ label }] = idle as [WorkNode];
+    const what = `${job.work_id} has waited ${duration(facts.now - since)}, though ${label} could take it`;
+    return causeOf("warn", "job_not_taken", label, what, { since, advice: { action: "show_node", subject: label } });
+  }
+  const held = workers.map(nodeCause).filter((found) => found !== undefined);
+  // One that holds jobs has no room for one more: it takes this when it is done.
+  const busy = workers.filter((node) => node.jobs > 0 && nodeCause(node) === undefined);
+  const allowed = ({ id }: WorkNode) =>
+    placement?.excluded.includes(id) !== true && placement?.targets?.includes(id) !== false;
+  if (busy.some(allowed)) return undefined;
+  const [first] = held;
+  if (first !== undefined)
+    return held.length === 1 ? first : { ...first, what: `${first.what}; so do ${held.length - 1} more` };
+  const reasons = refusals.map(({ node, reason }) => `${node.label}: ${reason}`);
+  return causeOf(
+    "bad",
+    "job_for_nobody",
+    job.work_id,
+    `nobody who is there may take ${job.work_id} (${listed(reasons)})`,
+    {
+      actual: listed(reasons),
+      required: "a worker that may take it",
+      since,
+      advice: { action: "why", subject: job.work_id },
+    },
+  );
+}
+
+/** The root of why a job is not done; undefined for one that is at work, or whose turn comes. */
+export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | undefined {
+  const { work_id, state, failure } = job;
+  const because = [jobStep(job)];
+  const withStep = (found: Cause | undefined): Cause | undefined =>
+    found && { ...found, because: [...because, ...found.because] };
+  if (state === "completed" || state === "claimed" || state === "running") return undefined;
+  if (state === "failed" || state === "cancelled")
+    return causeOf("warn", "job_failed", work_id, `${work_id} is ${state}: ${failure?.error ?? "nobody said why"}`, {
+      actual: failure?.error ?? state,
+      required: "completed",
+      since: job.finished_at,
+      advice: { action: "retry_job", subject: work_id },
+      because,
+    });
+  if (state === "blocked") {
+    const [first] = facts.placement(work_id)?.waitsFor ?? [];
+    const before = first === undefined || depth >= MAX_DEPTH ? undefined : facts.job(first.work_id);
+    return before && withStep(jobCause(before, facts, depth + 1));
+  }
+  const waitMs = job.retry_at === null ? 0 : Math.max(0, job.retry_at - facts.now);
+  if (failure !== null && (state === "delayed" || waitMs > 0)) {
+    const again = `attempt ${job.attempts + 1} of ${job.max_attempts} in ${duration(waitMs)}`;
+    return causeOf("warn", "job_failing", work_id, `${work_id} fails: ${failure.error}; ${again}`, {
+      actual: failure.error,
+      required: "completed",
+      since: job.queued_at,
+      advice: { action: "show_job", subject: work_id },
+      because,
+    });
+  }
+  return state === "delayed" ? undefined : withStep(waitingJobCause(job, facts));
+}
+
+export const jobsWords = (jobs: readonly JobView[]): string => {
+  const open = jobs.filter(({ state }) => state === "pending" || state === "delayed" || state === "blocked");
+  return `${plural(open.length, "job")} wait${open.length === 1 ? "s" : ""}`;
+};

@@ -1,0 +1,118 @@
+/**
+ * What a main process that is gone would answer, read from its folder: the same handlers over the same views, on a store that
+ * refuses to be written. So commands that only look need to know nothing of it.
+ */
+import { createAlerts, NodeRegistry } from "../../cluster/index.ts";
+import { causeOf } from "../../daemons/index.ts";
+import { assert, type Clock, type Random, silentLog } from "../../kernel/index.ts";
+import { createPipelineConsole } from "../../pipeline/index.ts";
+import type { EventRouter, Store } from "../../router/index.ts";
+import type { Answering } from "../../surfaces/commands/index.ts";
+import { allRoutes, answerHere, answerOf, type ControlPorts, createTokens, type Why } from "../../surfaces/index.ts";
+import { createArtifactCatalog } from "../../sync/index.ts";
+import { createWorkServices } from "../../work/index.ts";
+import { whyConfig } from "../causes/why-config.ts";
+import { whyJobOrNode } from "../causes/why-job-or-node.ts";
+import type { Settings } from "../settings.ts";
+import { storeModules } from "../store-modules.ts";
+import { readVersion } from "../version.ts";
+import { assertVersions, type FolderReader, openFolder } from "./read-folder.ts";
+
+export interface FolderSurroundings {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const readOnly = ({ read, scan }: FolderReader): Store => ({
+  read,
+  scan,
+  commit: async () => assert(false, "a folder is only read") as never,
+  fault: null,
+  onFault: () => {},
+  close: async () => {},
+});
+
+/** Nothing goes on while nothing runs: that comes first, and then what stood in the way before. */
+const stopped = (found: Why | undefined, dataDir: string): Why | undefined =>
+  found && {
+    ...found,
+    verdict: `nothing runs on ${dataDir}; before it stopped: ${found.verdict}`,
+    cause: causeOf("bad", "nothing_runs", dataDir, `nothing runs on ${dataDir}`, {
+      actual: "nothing runs",
+      required: "a process that runs on this folder",
+      advice: { action: "up", subject: "" },
+    }),
+    gates: [
+      {
+        gate: "main process",
+        passed: false,
+        actual: "nothing runs",
+        required: "a process that runs on this folder",
+        since: null,
+        hint: "'ringrift up' starts it, or 'ringrift train' if you train on this machine.",
+      },
+      ...found.gates,
+    ],
+  };
+
+function portsOver(store: Store, { settings, clock, random }: FolderSurroundings): ControlPorts {
+  const { nodeId: localNodeId, dataDir } = settings;
+  const version = readVersion();
+  const log = silentLog();
+  // Only changes go through it.
+  const router = { store } as EventRouter;
+  const book = new NodeRegistry({ store, clock, log, timing: settings.nodes.timing, localNodeId, version });
+  const work = createWorkServices({
+    router,
+    store,
+    clock,
+    random,
+    listened: () => 0,
+    settings: settings.work,
+    barred: (node) => book.barred(node),
+  });
+  const catalog = createArtifactCatalog({ store, clock });
+  const pipeline = createPipelineConsole({ router, store, clock, queue: work.queue, catalog });
+  const why = (subject: string) =>
+    whyJobOrNode(subject, { queue: work.queue, book, now: clock.now() }) ??
+    whyConfig(subject, pipeline.snapshot(), () => []);
+  return {
+    store,
+    clock,
+    log,
+    version,
+    alerts: createAlerts({ store, clock }),
+    tokens: createTokens(store, clock, log),
+    work,
+    nodes: { book, version },
+    pipeline,
+    why: (subject: string) => stopped(why(subject), dataDir),
+  } as unknown as ControlPorts;
+}
+
+/** When the last thing that is in the journal happened: milliseconds since the epoch. */
+const lastSign = ({ read }: FolderReader): number | null => {
+  const [newest] = read<{ timestamp: number }>("SELECT timestamp FROM events ORDER BY seq DESC LIMIT 1");
+  return newest === undefined ? null : newest.timestamp * 1_000;
+};
+
+/** Undefined where no process has ever worked. */
+export function openFolderProcess(around: FolderSurroundings): Answering | undefined {
+  const reader = openFolder(around.settings.dataDir);
+  if (reader === undefined) return undefined;
+  try {
+    assertVersions(reader, storeModules);
+    const raw = answerHere(allRoutes, portsOver(readOnly(reader), around));
+    return {
+      leftAt: lastSign(reader),
+      raw,
+      call: async (route, ...input) => answerOf(route, await raw(route, ...input)),
+      read: answerOf,
+      [Symbol.dispose]: () => reader.close(),
+    };
+  } catch (thrown) {
+    reader.close();
+    throw thrown;
+  }
+}

@@ -1,0 +1,102 @@
+/** The first phase of a start: the data folder with its lock, its log and its database, and the router over them. */
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
+import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
+import {
+  type Clock,
+  createLog,
+  defined,
+  type Log,
+  type LogFile,
+  logPathOf,
+  type OperatingError,
+  openLogFile,
+  type Random,
+  systemClock,
+  systemRandom,
+  translateDiskFault,
+} from "../kernel/index.ts";
+import { EventRouter, type Store } from "../router/index.ts";
+import { createMetrics, measuredStore } from "../surfaces/index.ts";
+import type { BootstrapOptions } from "./bootstrap-options.ts";
+import { guardDataDir } from "./guard.ts";
+import { lostJournal } from "./lost-journal.ts";
+import { makePrivateFile } from "./private-file.ts";
+import type { Settings } from "./settings.ts";
+import { readVersion } from "./version.ts";
+import { watchStore } from "./watch-store.ts";
+
+/** What everything in the process stands on. */
+export interface Ground<R extends Rows = Record<never, never>> {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Its own log file, unless whoever starts it has a log. */
+  readonly logFile: LogFile | undefined;
+  readonly databasePath: string;
+  readonly store: Store;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly router: EventRouter<typeof builtinRows & R>;
+  readonly version: string;
+  readonly startedAt: number;
+  readonly broken: Promise<OperatingError>;
+}
+
+function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    // Asked for by its name here: what fails later in it would only speak of some file.
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (thrown) {
+    throw translateDiskFault(thrown);
+  }
+}
+
+/** Takes the folder; who else wants it is refused. What it opens is closed by `undo`. */
+export function openFolder<R extends Rows>(options: BootstrapOptions<R>, undo: AsyncDisposableStack) {
+  const { settings } = options;
+  makeDataDir(settings.dataDir);
+  const guard = guardDataDir(settings.dataDir);
+  undo.defer(() => guard.release());
+  const logFile =
+    options.log === undefined ? openLogFile({ path: logPathOf(settings.dataDir), ...settings.logFile }) : undefined;
+  undo.defer(() => logFile?.close());
+  const log = options.log ?? createLog(settings.logLevel, defined({ file: logFile, stream: options.logStream }));
+  for (const notice of settings.notices) log.warn(notice);
+  return { log, logFile };
+}
+
+export async function openStore<R extends Rows>(
+  options: BootstrapOptions<R>,
+  { log, logFile }: Pick<Ground, "log" | "logFile">,
+  status: Parameters<typeof createMetrics>[1],
+  undo: AsyncDisposableStack,
+): Promise<Ground<R>> {
+  const { settings, clock = systemClock(), random = systemRandom() } = options;
+  const lost = lostJournal(settings.dataDir);
+  if (lost !== undefined) throw lost;
+  const databasePath = makePrivateFile(join(settings.dataDir, "coordination.db"));
+  const bare = await threadedStore({
+    path: databasePath,
+    modulesUrl: new URL(`./store-modules.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url).href,
+    clock,
+  });
+  undo.defer(() => bare.close());
+  const metrics = createMetrics(clock, status);
+  undo.defer(() => metrics.stop());
+  const store = measuredStore(options.wrapStore?.(bare) ?? bare, clock, metrics);
+  const broken = watchStore(store, log);
+  const router = new EventRouter<typeof builtinRows & R>({
+    catalog: createCatalog({ ...builtinRows, ...(options.events ?? ({} as R)) }) as never,
+    store,
+    clock,
+    random,
+    log,
+    nodeId: settings.nodeId,
+    settings: settings.router,
+  });
+  const [version, startedAt] = [readVersion(), clock.now()];
+  return { settings, clock, random, log, logFile, databasePath, store, metrics, router, version, startedAt, broken };
+}

@@ -1,0 +1,124 @@
+/** What is wanted of each config: from the built-in games' own defaults, from `plans` in `ringrift.config.json`, and from flags. */
+import { z } from "zod";
+import { canonicalJson, didYouMean, type Json, OperatingError } from "../../kernel/index.ts";
+import { type ConfigPlan, type ConfigPlanInput, configPlanSchema, configs, LOOP_KINDS } from "../../pipeline/index.ts";
+import type { EventRouter } from "../../router/index.ts";
+import { CONFIG_KEYS, DEFAULT_LOOP } from "../../workloads/arena/index.ts";
+import { sectionOf } from "../settings/config-file.ts";
+import { type NamedWorkload, workloadFor } from "../worker/workload-list.ts";
+
+type Given = Omit<Partial<ConfigPlanInput>, "config_key" | "kinds">;
+
+/** Who does the work of a plan. */
+export interface PlanWorld {
+  readonly configFile: string | undefined;
+  readonly workloads: readonly NamedWorkload[];
+  /** Jobs at once, where that is known: then a round is cut into few jobs that keep all of them busy. */
+  readonly workers?: number;
+}
+
+const MIN_GAMES_PER_JOB = 10;
+
+/** Everything that the built-in games learn with, in the words of their jobs. */
+const arenaDefaults = (games: number, workers: number | undefined): Given => ({
+  games_per_iteration: games,
+  // Three for each worker: those who are done early help the others out.
+  ...(workers && { games_per_job: Math.max(MIN_GAMES_PER_JOB, Math.ceil(games / (3 * workers))) }),
+  selfplay: { simulations: DEFAULT_LOOP.search.simulations, format: "npz" },
+  training: { samples_per_row: DEFAULT_LOOP.samplesPerRow },
+  evaluation: { simulations: DEFAULT_LOOP.gateSearch.simulations, opening_plies: DEFAULT_LOOP.gateOpeningPlies },
+  window: { ...DEFAULT_LOOP.replay },
+  gate: { batch_blocks: DEFAULT_LOOP.gateBatchBlocks },
+});
+
+const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: true, kinds: true }).partial());
+
+/** Plans of the file, by config; none if it has none. */
+function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> {
+  const plans = sectionOf(file, "plans") ?? {};
+  // Checked field by field, but kept as it was written: what it does not say has other defaults for other games.
+  const parsed = plansInFile.safeParse(plans);
+  if (!parsed.success)
+    throw OperatingError.invalid("INVALID_PLAN", `${file}: plans are wrong: ${z.prettifyError(parsed.error)}`, {
+      hint: "docs/51-loop.md shows what a plan can say.",
+    });
+  return plans as Readonly<Record<string, Given>>;
+}
+
+/** The plan of a config that somebody here can play. */
+function planFor(configKey: string, given: Given, { workloads, workers }: PlanWorld): ConfigPlan {
+  const kinds = LOOP_KINDS.filter((kind) => {
+    const workload = workloadFor(workloads, kind, configKey);
+    return workload !== undefined && (workload.configKeys !== undefined || CONFIG_KEYS.includes(configKey));
+  });
+  const missing = (["selfplay", "training", "evaluation"] as const).filter((kind) => !kinds.includes(kind));
+  if (missing.length > 0) {
+    const known = [...new Set([...CONFIG_KEYS, ...workloads.flatMap(({ configKeys }) => configKeys ?? [])])];
+    throw OperatingError.conflict("NO_WORKLOAD", `no workload does ${missing.join(", ")} of ${configKey}`, {
+      hint: `Known configs: ${known.join(", ")}.${didYouMean(configKey, known)}`,
+    });
+  }
+  const isBuiltIn =
+    CONFIG_KEYS.includes(configKey) && workloadFor(workloads, "selfplay", configKey)?.configKeys === undefined;
+  const parsed = configPlanSchema.safeParse({
+    ...(isBuiltIn ? arenaDefaults(given.games_per_iteration ?? DEFAULT_LOOP.gamesPerRound, workers) : {}),
+    ...given,
+    config_key: configKey,
+    kinds,
+  });
+  if (!parsed.success)
+    throw OperatingError.invalid("INVALID_PLAN", `the plan of ${configKey} is wrong: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** A plan, and which of its fields somebody has asked for; a run that has begun keeps the others as they were. */
+export interface WantedPlan {
+  readonly plan: ConfigPlan;
+  readonly asked: readonly string[];
+}
+
+/** What may change in a plan without another run coming of it. */
+const HARMLESS = [
+  "most_iterations",
+  "target_elo",
+  "weight",
+  "rating_share",
+  "kinds",
+] as const satisfies (keyof ConfigPlan)[];
+
+const isSame = (a: unknown, b: unknown) => canonicalJson((a ?? null) as Json) === canonicalJson((b ?? null) as Json);
+
+/** The plan that a config goes on with. */
+function mergePlan(known: ConfigPlan, { plan, asked }: WantedPlan): ConfigPlan {
+  const harmless: readonly string[] = HARMLESS;
+  const changed = asked.filter(
+    (key) => !harmless.includes(key) && !isSame(known[key as keyof ConfigPlan], plan[key as keyof ConfigPlan]),
+  );
+  if (changed.length > 0)
+    throw OperatingError.conflict("PLAN_DIFFERS", `${plan.config_key} has begun with another ${changed.join(", ")}`, {
+      hint: "Go on with the plan it has, or begin anew in another --data-dir.",
+    });
+  return { ...known, ...(Object.fromEntries(HARMLESS.map((key) => [key, plan[key]])) as Partial<ConfigPlan>) };
+}
+
+/** Writes the plans down. A run that has begun keeps what decides its outcome. */
+export async function ensurePlans(router: Pick<EventRouter, "transact">, wanted: readonly WantedPlan[]): Promise<void> {
+  if (wanted.length === 0) return;
+  await router.transact({ source: "app" }, ({ rows }) => {
+    for (const want of wanted) {
+      const known = rows.get(configs, want.plan.config_key);
+      const plan = known === undefined ? want.plan : mergePlan(known.plan, want);
+      if (known === undefined || !isSame(known.plan, plan))
+        rows.put(configs, plan.config_key, { plan, paused: known?.paused ?? null });
+    }
+  });
+}
+
+/** Plans for configs by name, with what the file and the flags say of them. */
+export function plansFor(configKeys: readonly string[], flags: Given, world: PlanWorld): WantedPlan[] {
+  const inFile = plansOfFile(world.configFile);
+  return [...new Set(configKeys)].map((key) => {
+    const given = { ...inFile[key], ...flags };
+    return { plan: planFor(key, given, world), asked: Object.keys(given) };
+  });
+}

@@ -1,0 +1,113 @@
+/** The second phase of a start: each room builds what its units and the surface work with. */
+import { sqliteCare } from "../adapters/sqlite/care.ts";
+import { type ClusterServices, createClusterServices } from "../cluster/index.ts";
+import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
+import { defined, listeningTime, logPathOf } from "../kernel/index.ts";
+import { createRatingEngine, loopSnapshot, pipelineDefaults } from "../pipeline/index.ts";
+import type { EventRouter } from "../router/index.ts";
+import { createSyncServices, type ScrubPace } from "../sync/index.ts";
+import { createWorkServices, kindsWith } from "../work/index.ts";
+import { CONFIG_KEYS } from "../workloads/arena/index.ts";
+import { artifactStoreOf } from "./artifact-files.ts";
+import type { Ground } from "./ground.ts";
+import { workloadList } from "./worker/workload-list.ts";
+import { workersFor } from "./workers-for.ts";
+
+/** In the order of their strength: the one in the middle is the zero of the ladder. */
+const ANCHORS = ["random", "mcts-100", "mcts-1000"] as const;
+
+export function createServices(
+  ground: Ground,
+  components: ClusterServices["work"],
+  scrub: ScrubPace | undefined,
+  undo: AsyncDisposableStack,
+) {
+  const { settings, store, clock, random, log, logFile, version, databasePath } = ground;
+  const { nodeId } = settings;
+  const router = ground.router as unknown as EventRouter;
+  const supervisor = new DaemonManager({
+    clock,
+    random,
+    log,
+    nodeId,
+    pid: process.pid,
+    store: supervisionStore(router),
+    config: settings.daemons,
+  });
+  const mainLoop = watchMainLoop({
+    clock,
+    log,
+    ...settings.watchdog,
+    ...(logFile === undefined ? {} : { logFile: logPathOf(settings.dataDir) }),
+  });
+  undo.defer(() => mainLoop.stop());
+  const listening = listeningTime(clock);
+  undo.defer(() => listening.stop());
+  const { listened } = listening;
+  const cluster = createClusterServices({
+    settings,
+    store,
+    clock,
+    listened,
+    random,
+    log,
+    catalog: router.catalog as never,
+    version,
+    work: components,
+  });
+  undo.defer(() => cluster.close());
+  const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);
+  const files = artifactStoreOf(settings, clock);
+  undo.defer(() => files.close());
+  const work = createWorkServices({
+    router,
+    store,
+    clock,
+    listened,
+    random,
+    settings: settings.work,
+    kinds: kindsWith(workloads.flatMap(({ declaration }) => declaration.kinds)),
+    barred: (node) => cluster.nodes.barred(node),
+    isStored: async (sha256) => (await files.stat(sha256)).size !== null,
+  });
+  const sync = createSyncServices({ router, store, files, clock, log, nodeId, scrub, policy: settings.artifacts });
+  const engine = createRatingEngine();
+  undo.defer(() => engine.close());
+  undo.defer(() => sync.close());
+  return {
+    router,
+    supervisor,
+    cluster,
+    workloads,
+    work,
+    files,
+    catalog: sync.catalog,
+    pipeline: {
+      ...sync,
+      queue: work.queue,
+      freeSlots: () => work.desk.freeSlots,
+      store,
+      nodeId,
+      engine,
+      anchors: (configKey: string) => (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
+      workersFor: (kind: string) => workersFor(kind, work.queue.workers, cluster.nodes),
+      settings: { ...pipelineDefaults, allowPendingGate: settings.loop.allowPendingGate },
+    },
+    daemons: {
+      router,
+      store,
+      clock,
+      random,
+      supervisor,
+      mainLoop,
+      database: sqliteCare(databasePath),
+      logFile,
+      maintenance: { ...settings.maintenance, ...defined({ everyMs: scrub?.everyMs }) },
+      chores: sync.chores,
+    },
+    /** The pipeline, as it stands on disk. */
+    snapshot: () => loopSnapshot({ store, queue: work.queue, catalog: sync.catalog }, clock.now()),
+  };
+}
+
+export type AppServices = ReturnType<typeof createServices>;

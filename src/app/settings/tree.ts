@@ -1,0 +1,39 @@
+/** Every setting of the program: the rows of all rooms, in the shape in which the parts get their values. */
+import { alertSettings, nodeSettings, p2pSettings, resourceSettings } from "../../cluster/settings.ts";
+import { loopWatchdogSettings, maintenanceSettings, supervisorSettings } from "../../daemons/settings.ts";
+import { rowsWith, type Setting, type SettingValues, type SomeValues } from "../../kernel/settings/index.ts";
+import { pipelineSettings } from "../../pipeline/settings.ts";
+import { outboxSettings, routerSettings } from "../../router/settings.ts";
+import { apiSettings, portSettings } from "../../surfaces/settings.ts";
+import { artifactSettings } from "../../sync/settings.ts";
+import { workSettings } from "../../work/settings.ts";
+import { processSettings, workerSettings } from "./rows.ts";
+
+export const settingTree = {
+  ...processSettings,
+  ...portSettings,
+  api: apiSettings,
+  router: routerSettings,
+  daemons: supervisorSettings,
+  watchdog: loopWatchdogSettings,
+  maintenance: maintenanceSettings,
+  worker: { ...workerSettings, outbox: outboxSettings },
+  nodes: nodeSettings,
+  p2p: p2pSettings,
+  resources: resourceSettings,
+  alerts: alertSettings,
+  work: workSettings,
+  artifacts: artifactSettings,
+  loop: pipelineSettings,
+};
+
+/** What the parts of the program are given. */
+export type Settings = SettingValues<typeof settingTree> & {
+  /** What was set and does nothing yet; to be said aloud by whoever starts. */
+  readonly notices: readonly string[];
+};
+
+/** What a command line or a program says itself, in the same shape and units; stronger than all else. */
+export type SettingOverrides = SomeValues<typeof settingTree>;
+
+export const settingRows: readonly Setting<unknown>[] = rowsWith(settingTree).map(([row]) => row);

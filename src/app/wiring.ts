@@ -1,0 +1,146 @@
+/** The third phase of a start: the units with their services, and the surface that shows and steers them. Nothing runs yet. */
+import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { judgedHealth } from "../cluster/index.ts";
+import {
+  type AuditReport,
+  auditWiring,
+  createUnitRuntime,
+  runtimeFacts,
+  type UnitRuntime,
+  why,
+  whyFacts,
+} from "../daemons/index.ts";
+import type { Rows } from "../events/index.ts";
+import { defined } from "../kernel/index.ts";
+import { createPipelineConsole, stageJobs } from "../pipeline/index.ts";
+import { type Phase, statusOf } from "../surfaces/index.ts";
+import type { BootstrapOptions } from "./bootstrap-options.ts";
+import { type BringUp, createBringUp } from "./bring-up.ts";
+import { createCauses, healthWith } from "./causes/causes.ts";
+import { workFacts } from "./causes/facts.ts";
+import { namedWhy } from "./causes/named.ts";
+import { whyConfig } from "./causes/why-config.ts";
+import { whyJobOrNode } from "./causes/why-job-or-node.ts";
+import type { Ground } from "./ground.ts";
+import { profileOf } from "./profile.ts";
+import { readRecordedWiring } from "./recorded-wiring.ts";
+import { liveRegistry, withOwnUnits } from "./registry.ts";
+import type { AppServices } from "./services.ts";
+import { serveControl } from "./serving.ts";
+import { readToken } from "./token.ts";
+
+/** How far the process is, and how it is told to end. */
+export interface Life {
+  readonly phase: () => Phase;
+  readonly shutdown: (reason: string, actor: string) => void;
+}
+
+/** Unix socket paths may have 107 bytes; a deep data folder gets its socket in the temporary folder instead. */
+const socketPathFor = (dataDir: string): string => {
+  const beside = join(dataDir, "ringrift.sock");
+  return Buffer.byteLength(beside) < 100 ? beside : join(tmpdir(), `ringrift-${randomBytes(8).toString("hex")}.sock`);
+};
+
+export function wireUnits<R extends Rows>(
+  options: BootstrapOptions<R>,
+  ground: Ground,
+  services: AppServices,
+  { phase, shutdown }: Life,
+) {
+  const { settings, store, clock, random, log, metrics, version, startedAt } = ground;
+  const { router, supervisor, cluster, work, files } = services;
+  const { units: own = [], wrapUnit = (unit) => unit } = options;
+  const control = serveControl({
+    settings,
+    socketPath: socketPathFor(settings.dataDir),
+    localToken: settings.token?.reveal() ?? readToken(settings.dataDir),
+    clock,
+    random,
+    log,
+    ports: {
+      router,
+      store,
+      version,
+      daemons: supervisor,
+      metrics,
+      phase,
+      readiness: () => units.readiness(),
+      units: () => units.status(),
+      startedAt,
+      audit: () => audit(),
+      why: (subject) => {
+        const found =
+          whyJobOrNode(subject, { queue: work.queue, book: cluster.nodes, now: clock.now() }) ??
+          whyConfig(subject, causes.snapshot(), jobsOf) ??
+          why(
+            subject,
+            whyFacts({ now: clock.now(), registry, manager: supervisor, runtime: units, router, store, profile }),
+          );
+        return namedWhy(found, named);
+      },
+      health: () => healthWith(judgedHealth(store, clock.now(), units, supervisor), causes.all()),
+      causes: () => causes.all(),
+      alerts: cluster.alerts,
+      bootstrapStatus: () => ({ ...bringUp.status() }),
+      work,
+      nodes: { book: cluster.nodes, gate: cluster.gate, refusals: cluster.refusals, version },
+      artifacts: files,
+      pipeline: {
+        ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
+        snapshot: () => causes.snapshot(),
+      },
+      shutdown,
+    },
+  });
+  const live = liveRegistry({
+    daemons: { ...services.daemons, surface: control.kept },
+    cluster,
+    work,
+    pipeline: services.pipeline,
+  });
+  const profile = profileOf(options.profile ?? settings.profile, live.units, own);
+  const registry = withOwnUnits({ ...live, units: live.units.map(wrapUnit) }, own);
+  const units: UnitRuntime = createUnitRuntime({ registry, router, clock, log, manager: supervisor });
+  const audit = async (): Promise<AuditReport> =>
+    auditWiring(registry, { ...defined({ recorded: readRecordedWiring() }), facts: await runtimeFacts(store, router) });
+  const bringUp: BringUp = createBringUp({
+    registry,
+    units,
+    router,
+    clock,
+    log,
+    profile,
+    problems: () => (store.fault === null ? [] : [`the store refuses to commit: ${store.fault.message}`]),
+  });
+  const status = {
+    router,
+    daemons: supervisor,
+    units: () => units.status(),
+    readiness: () => units.readiness(),
+    openAlerts: () => cluster.alerts.counts(),
+    phase,
+    clock,
+    startedAt,
+    version,
+  };
+  const jobsOf = (configKey: string) => stageJobs({ store }, configKey).flatMap((id) => work.queue.show(id) ?? []);
+  const isJudged = () => units.outcomes().some(({ name }) => name === "health_manager");
+  const named = (text: string) => cluster.nodes.named(text);
+  const causes = createCauses({
+    now: () => clock.now(),
+    named,
+    pipeline: services.snapshot,
+    jobsOf,
+    work: () => workFacts({ queue: work.queue, book: cluster.nodes, now: clock.now() }),
+    daemons: () => supervisor.report(),
+    fault: () => store.fault,
+    status: () => statusOf(status),
+    openAlerts: () => cluster.alerts.counts("open"),
+    health: () => (isJudged() ? judgedHealth(store, clock.now(), units, supervisor) : undefined),
+  });
+  return { registry, units, control, bringUp, audit, status, causes };
+}
+
+export type Wired = ReturnType<typeof wireUnits>;

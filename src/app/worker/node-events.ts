@@ -1,0 +1,59 @@
+/** What a joined node says by itself: its outbox, who measures its machine, and who sends it all on. */
+import { resourceMonitorDaemon, systemSampler } from "../../cluster/index.ts";
+import type { Clock, Log, Random } from "../../kernel/index.ts";
+import { createForwarder } from "../../router/outbox/index.ts";
+import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
+import type { Settings } from "../settings.ts";
+import { openSendingOutbox } from "./node-outbox.ts";
+import { runNodeUnit } from "./node-unit.ts";
+
+export interface NodeEventsOptions {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly link: NodeLink;
+  readonly nodeId: string;
+}
+
+/** What does not get away in this time is sent after the next start. */
+const FINISH_MS = 2_000;
+
+export async function startNodeEvents(options: NodeEventsOptions) {
+  const { settings, clock, random, log, link, nodeId } = options;
+  const { dataDir } = settings;
+  const undo = new AsyncDisposableStack();
+  try {
+    const outbox = await openSendingOutbox({ dataDir, nodeId, bounds: settings.worker.outbox, clock, random, log });
+    undo.defer(() => outbox.store.close());
+    const forwarder = createForwarder({ outbox, port: eventsOver(link, nodeId), clock, random, log });
+    undo.defer(() => forwarder.stop());
+    const sampler = systemSampler({ dataDir, clock });
+    undo.defer(() => sampler.close());
+    const unit = resourceMonitorDaemon({ nodeId, sampler, settings });
+    const monitor = runNodeUnit({ unit, outbox, clock, log });
+    undo.defer(() => monitor.stop());
+    const { waiting, refused } = outbox.status();
+    if (waiting + refused > 0) log.info("events of an earlier life are in the outbox", { waiting, refused });
+    let finished: Promise<void> | undefined;
+    return {
+      /** Events that wait here, and those that the main process refused. */
+      waiting() {
+        const status = outbox.status();
+        return { waiting: status.waiting, refused: status.refused };
+      },
+      /** Emits nothing more, and has a moment to send what waits. Doing it twice is doing it once. */
+      finish(): Promise<void> {
+        finished ??= (async () => {
+          await monitor.stop();
+          if (outbox.status().waiting > 0) await forwarder.flush(FINISH_MS);
+        })();
+        return finished;
+      },
+      close: () => undo.disposeAsync(),
+    };
+  } catch (thrown) {
+    await undo.disposeAsync();
+    throw thrown;
+  }
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { workWorld } from "../../test/unit/work/work-world.ts";
+import { NodeRegistry } from "../cluster/index.ts";
+import { silentLog } from "../kernel/index.ts";
+import { knownWorkerLimits } from "../work/limits.ts";
+import { whyJobOrNode } from "./causes/why-job-or-node.ts";
+import { workersFor } from "./workers-for.ts";
+
+const MINUTE = 60_000;
+const timing = { beatMs: 15_000, suspectMs: 45_000, deadMs: 120_000, purgeMs: 7 * 86_400_000, startupGraceMs: 0 };
+const has = { cpu: 4, gpu: 0, memory_gb: 8, gpu_memory_gb: 0, tags: [] };
+
+/** A coordinator without a worker of its own, and a node that has joined it. */
+async function coordinatorAndBox() {
+  const w = workWorld();
+  const { clock, store, queue } = w;
+  const nodes = new NodeRegistry({ store, clock, log: silentLog(), timing, localNodeId: "main", version: "1.0.0" });
+  await nodes.ensureLocal(has);
+  await nodes.settled("main", { state: "online" });
+  const ask = (node_id: string) => queue.claim({ node_id, most: 1, offer: has, kinds: ["selfplay", "check"] });
+  return { w, nodes, ask, takers: (kind: string) => workersFor(kind, queue.workers, nodes) };
+}
+
+test("a coordinator without a worker is nobody who could check the games of the only node that works", async () => {
+  const { w, nodes, ask, takers } = await coordinatorAndBox();
+  await w.pass(knownWorkerLimits.settleMs);
+  await ask("box");
+  expect(nodes.working()).toEqual(["main"]);
+  expect(takers("check")).toEqual(["box"]);
+  expect(takers("training")).toEqual([]);
+  await w.close();
+});
+
+test("shortly after a start those that were there before count, for they had no time to ask", async () => {
+  const { w, takers } = await coordinatorAndBox();
+  expect(takers("check")).toEqual(["main"]);
+  await w.close();
+});
+
+test("a worker whose node is cordoned may not have work", async () => {
+  const { w, nodes, ask, takers } = await coordinatorAndBox();
+  await w.pass(knownWorkerLimits.settleMs);
+  await ask("main");
+  await nodes.cordon("main", { reason: "repair", by: "test", drain: false });
+  expect(takers("check")).toEqual([]);
+  await w.close();
+});
+
+test("why says of a node without a worker that nobody asks for jobs there", async () => {
+  const { w, nodes } = await coordinatorAndBox();
+  const { work_id } = await w.queue.add({ work_type: "check", config_key: "othello6_2p" });
+  await w.pass(MINUTE);
+  const why = whyJobOrNode(work_id, { queue: w.services.queue, book: nodes, now: w.clock.now() })!;
+  expect(why.verdict).toContain("no worker is there");
+  expect(why.gates.find(({ gate }) => gate === "node:main")).toMatchObject({ actual: "no worker asks for jobs there" });
+  await w.close();
+});

@@ -1,0 +1,122 @@
+import { type Clock, OperatingError } from "../../kernel/index.ts";
+import type { Store } from "../../router/index.ts";
+import {
+  ALERT_SEVERITIES,
+  ALERT_STATUSES,
+  type Alert,
+  type AlertDelivery,
+  type AlertRow,
+  type AlertSeverity,
+  type AlertStatus,
+  shownOf,
+} from "./alert.ts";
+import { decideAlert, type Recipient } from "./alert-rows.ts";
+import type { AlertSink } from "./sink.ts";
+
+export interface AlertFilter {
+  readonly status?: AlertStatus | undefined;
+  readonly severity?: AlertSeverity | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Alerts for people: what there is, and their word on it. */
+export interface Alerts {
+  /** Newest first. */
+  list(filter?: AlertFilter): Alert[];
+  get(id: string): Alert;
+  /** How many are not closed, or only those that nobody took on, by severity. */
+  counts(only?: "open"): Readonly<Record<AlertSeverity, number>>;
+  acknowledge(id: string, decision: AlertDecision): Promise<Alert>;
+  close(id: string, decision: AlertDecision): Promise<Alert>;
+}
+
+/** What somebody has to say on an alert. */
+export interface AlertDecision {
+  readonly actor: string;
+  readonly note?: string | undefined;
+}
+
+export interface AlertsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Who is told of what people decide. */
+  readonly recipients?: readonly Recipient[];
+}
+
+export const recipientsOf = (sinks: readonly AlertSink[]): Recipient[] =>
+  sinks.map(({ name, minSeverity }) => ({ sink: name, minSeverity }));
+
+const MAX_LISTED = 1_000;
+const MAX_DELIVERIES = 20;
+const MAX_NOTE = 2_000;
+
+const notFound = (id: string) =>
+  OperatingError.notFound("ALERT_NOT_FOUND", `there is no alert '${id.slice(0, 100)}'`, {
+    hint: "Closed alerts are forgotten after 30 days.",
+  });
+
+export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): Alerts {
+  const deliveriesOf = (id: string): AlertDelivery[] =>
+    store
+      .read<AlertDelivery>(
+        `SELECT sink, status, coalesce(ended_at, created_at) AS at, error FROM alert_outbox
+         WHERE alert_id = ? ORDER BY id DESC LIMIT ?`,
+        id,
+        MAX_DELIVERIES,
+      )
+      .reverse();
+  const told = (row: AlertRow): Alert => ({ ...shownOf(row), deliveries: deliveriesOf(row.id) });
+  const decide = async (id: string, decision: "acknowledge" | "close", { actor, note }: AlertDecision) => {
+    const [row] = await store.commit([
+      decideAlert({
+        id,
+        decision,
+        by: actor.slice(0, 200),
+        note: note?.slice(0, MAX_NOTE),
+        at: clock.now(),
+        to: recipients,
+      }),
+    ]);
+    if (row === undefined) throw notFound(id);
+    if (decision === "acknowledge" && row.status === "closed")
+      throw OperatingError.conflict("ALERT_CLOSED", `alert '${id}' is closed`, {
+        hint: "There is nothing to acknowledge.",
+      });
+    return told(row);
+  };
+  return {
+    list({ status, severity, limit = 100 } = {}) {
+      const statuses = JSON.stringify(status === undefined ? ALERT_STATUSES : [status]);
+      const severities = JSON.stringify(severity === undefined ? ALERT_SEVERITIES : [severity]);
+      return store
+        .read<AlertRow>(
+          `SELECT * FROM alerts WHERE status IN (SELECT value FROM json_each(?))
+             AND severity IN (SELECT value FROM json_each(?)) ORDER BY opened_at DESC, id DESC LIMIT ?`,
+          statuses,
+          severities,
+          Math.max(0, Math.min(MAX_LISTED, Math.floor(limit))),
+        )
+        .map(told);
+    },
+    get(id) {
+      const row = store.read<AlertRow>("SELECT * FROM alerts WHERE id = ?", id)[0];
+      if (row === undefined) throw notFound(id);
+      return told(row);
+    },
+    counts(only) {
+      const found = store.read<{ severity: AlertSeverity; n: number }>(
+        "SELECT severity, count(*) AS n FROM alerts WHERE status IN ('open', ?) GROUP BY severity",
+        only ?? "acknowledged",
+      );
+      return {
+        info: 0,
+        warning: 0,
+        error: 0,
+        critical: 0,
+        ...Object.fromEntries(found.map((row) => [row.severity, row.n])),
+      };
+    },
+    acknowledge: (id, decision) => decide(id, "acknowledge", decision),
+    close: (id, decision) => decide(id, "close", decision),
+  };
+}

@@ -1,0 +1,50 @@
+/** Numbers of this room that nobody needs to change; tests do. */
+
+/** The cluster that this coordinator leads, in events. */
+export const CLUSTER_ID = "main";
+
+export const membershipLimits = {
+  everyMs: 1_000,
+  /** Deaths within this are taken for one event with one cause. */
+  togetherMs: 30_000,
+};
+
+export const capacityLimits = {
+  everyMs: 5_000,
+  /** A change that does not last so long is not emitted. */
+  settleMs: 15_000,
+};
+
+export const resourceMonitorLimits = {
+  everyMs: 15_000,
+  gpuMemory: { high: 0.95, critical: 0.99 },
+  /** A disk that will be full within this is worth a line in the log, once an hour. */
+  forecastWithinMs: 72 * 3_600_000,
+};
+
+export const healthLimits = {
+  everyMs: 5_000,
+  /** An unchanged judgement is written down again after this, as a sign of life. */
+  renewMs: 30_000,
+  /** A pause between two looks that says that the machine slept or the loop was blocked. */
+  breakMs: 30_000,
+  errorWindowMs: 300_000,
+  recoveryWindowMs: 86_400_000,
+  recoveryOverdueMs: 3_600_000,
+  forgetNodeMs: 86_400_000,
+  maxBeats: 10_000,
+};
+
+export const alertLimits = {
+  everyMs: 1_000,
+  keepClosedMs: 30 * 86_400_000,
+  maxClosed: 10_000,
+  /** How often watches are written down. */
+  saveEveryMs: 60_000,
+  agedAtOnce: 200,
+  agedRounds: 50,
+  forgottenAtOnce: 500,
+  forgetEveryMs: 3_600_000,
+  /** A sink that failed so often in a row is worth a warning. */
+  failing: 3,
+};

@@ -1,0 +1,101 @@
+import { randomBytes } from "node:crypto";
+import type { Catalog } from "../events/index.ts";
+import { type Clock, type Log, messageOf, type Random } from "../kernel/index.ts";
+import type { Store } from "../router/index.ts";
+import type { AbsenceRule } from "./alerts/absence.ts";
+import { type Alerts, createAlerts, recipientsOf } from "./alerts/alerts.ts";
+import { readAlertRules } from "./alerts/rules-file.ts";
+import { type AlertSink, logSink, slackSink, webhookSink } from "./alerts/sink.ts";
+import type { ComponentWork } from "./health/components.ts";
+import { createNodeGate, type NodeGate } from "./nodes/node-gate.ts";
+import { NodeRegistry } from "./nodes/node-registry.ts";
+import { ownCapabilities } from "./nodes/own-capabilities.ts";
+import { createRefusals, type Refusals } from "./nodes/refusals.ts";
+import type { ResourceSampler } from "./resources/sample.ts";
+import { systemSampler } from "./resources/system-sampler.ts";
+import type { AlertSettings, ClusterSettings } from "./settings.ts";
+
+export interface ClusterSurroundings {
+  readonly settings: ClusterSettings & { readonly nodeId: string; readonly dataDir: string };
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Milliseconds in which this process listened. */
+  readonly listened: () => number;
+  readonly random: Random;
+  readonly log: Log;
+  readonly catalog: Catalog;
+  readonly version: string;
+  /** What the runtime says of its units; asked only while it runs. */
+  readonly work: () => readonly ComponentWork[];
+}
+
+/** All that this room keeps while a process runs. Its units, and the surfaces, take it as it is. */
+export interface ClusterServices {
+  readonly nodeId: string;
+  readonly version: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly settings: ClusterSettings;
+  readonly nodes: NodeRegistry;
+  /** Where nodes show who they are. */
+  readonly gate: NodeGate;
+  readonly refusals: Refusals;
+  readonly sampler: ResourceSampler;
+  readonly sinks: readonly AlertSink[];
+  /** Rules of the user: which events must not stay away. */
+  readonly absence: readonly AbsenceRule[];
+  readonly alerts: Alerts;
+  readonly work: () => readonly ComponentWork[];
+  /** Writes the coordinator's own node down. */
+  enterOwnNode(): Promise<void>;
+  close(): void;
+}
+
+/** Where alerts go. The log gets all of them. */
+export function alertSinks(settings: AlertSettings, clock: Clock, log: Log): AlertSink[] {
+  const { webhookUrl, webhookSecret, slackUrl, leastSeverity: minSeverity } = settings;
+  const sinks: AlertSink[] = [logSink(log)];
+  if (webhookUrl !== undefined)
+    sinks.push(
+      webhookSink({
+        url: webhookUrl.reveal(),
+        clock,
+        minSeverity,
+        secret: webhookSecret && (() => webhookSecret.reveal()),
+      }),
+    );
+  if (slackUrl !== undefined) sinks.push(slackSink({ url: slackUrl.reveal(), clock, minSeverity }));
+  return sinks;
+}
+
+export function createClusterServices(around: ClusterSurroundings): ClusterServices {
+  const { settings, store, clock, listened, random, log, catalog, version, work } = around;
+  const { nodeId, dataDir } = settings;
+  const { rulesFile } = settings.alerts;
+  const { timing } = settings.nodes;
+  const nodes = new NodeRegistry({ store, clock, listened, log, timing, localNodeId: nodeId, version });
+  const sinks = alertSinks(settings.alerts, clock, log);
+  const sampler = systemSampler({ dataDir, clock });
+  return {
+    nodeId,
+    version,
+    store,
+    clock,
+    random,
+    settings,
+    nodes,
+    gate: createNodeGate({ nodes: nodes, clock, boot: randomBytes(12).toString("hex") }),
+    refusals: createRefusals(clock),
+    sampler,
+    sinks,
+    absence: rulesFile === undefined ? [] : readAlertRules(rulesFile, catalog),
+    alerts: createAlerts({ store, clock, recipients: recipientsOf(sinks) }),
+    work,
+    enterOwnNode: () =>
+      nodes
+        .ensureLocal(ownCapabilities())
+        .catch((thrown: unknown) => log.error("this node was not written down", { error: messageOf(thrown) })),
+    close: () => sampler.close(),
+  };
+}

@@ -1,0 +1,183 @@
+/** What operators may set of nodes, of the limits of a machine, and of alerts. */
+import {
+  choice,
+  path,
+  percent,
+  type SettingValues,
+  seconds,
+  secretFile,
+  whole,
+  yesNo,
+} from "../kernel/settings/index.ts";
+import { ALERT_SEVERITIES } from "./alerts/alert.ts";
+
+const YEAR_SECONDS = 365 * 86_400;
+
+export const nodeSettings = {
+  timing: {
+    beatMs: seconds({
+      key: "nodes.beat",
+      variable: "RINGRIFT_NODE_BEAT",
+      min: 0.1,
+      max: 3_600,
+      default: 15,
+      about: "Time between two signs of life of a node.",
+    }),
+    suspectMs: seconds({
+      key: "nodes.suspect",
+      variable: "RINGRIFT_NODE_SUSPECT",
+      min: 0.2,
+      max: 86_400,
+      default: 45,
+      about: "Silence after which a node is suspect.",
+    }),
+    deadMs: seconds({
+      key: "nodes.dead",
+      variable: "RINGRIFT_NODE_DEAD",
+      min: 0.3,
+      max: 86_400,
+      default: 120,
+      about: "Silence after which a node counts as dead, and its jobs come back.",
+    }),
+    purgeMs: seconds({
+      key: "nodes.purge",
+      variable: "RINGRIFT_NODE_PURGE",
+      min: 1,
+      max: YEAR_SECONDS,
+      default: 7 * 86_400,
+      about: "Time after which a node that is dead, left or never came is forgotten.",
+    }),
+    startupGraceMs: seconds({
+      key: "p2p.startup_grace_period",
+      variable: "RINGRIFT_P2P_STARTUP_GRACE_PERIOD",
+      min: 0,
+      max: 86_400,
+      default: 120,
+      about: "Time after a start of the coordinator in which the silence of nodes is no alarm.",
+    }),
+  },
+  requiredGpus: whole({
+    key: "nodes.required_gpus",
+    variable: "RINGRIFT_REQUIRED_GPUS",
+    min: 0,
+    max: 1_000_000,
+    unit: "accelerators",
+    default: 0,
+    about: "Accelerators that the cluster should have; with fewer its capacity is low.",
+  }),
+};
+
+export const p2pSettings = {
+  swimEnabled: yesNo({
+    key: "p2p.swim_enabled",
+    variable: "RINGRIFT_SWIM_ENABLED",
+    default: false,
+    withoutEffect: true,
+    about: "Use the SWIM membership protocol.",
+  }),
+  raftEnabled: yesNo({
+    key: "p2p.raft_enabled",
+    variable: "RINGRIFT_RAFT_ENABLED",
+    default: false,
+    withoutEffect: true,
+    about: "Use the Raft consensus protocol.",
+  }),
+};
+
+export const resourceSettings = {
+  cpu: {
+    high: percent({
+      key: "resources.cpu_warn",
+      variable: "RINGRIFT_CPU_WARN",
+      default: 80,
+      about:
+        "Share of the processors that other programs take, while work waits for one, from which a node is busy: it gets one job at a time.",
+    }),
+    critical: percent({
+      key: "resources.cpu_critical",
+      variable: "RINGRIFT_CPU_CRITICAL",
+      default: 95,
+      about: "The same from which a node is overloaded: of several jobs that it has, the least makes room.",
+    }),
+  },
+  memory: {
+    high: percent({
+      key: "resources.memory_warn",
+      variable: "RINGRIFT_MEMORY_WARN",
+      default: 85,
+      about: "Memory in use from which a node is short of it.",
+    }),
+    critical: percent({
+      key: "resources.memory_critical",
+      variable: "RINGRIFT_MEMORY_CRITICAL",
+      default: 95,
+      about: "Memory in use from which nothing new should start on a node.",
+    }),
+  },
+  disk: {
+    high: percent({
+      key: "resources.disk_warn",
+      variable: "RINGRIFT_DISK_WARN",
+      default: 85,
+      about: "Share of the data folder's disk in use from which it is low.",
+    }),
+    critical: percent({
+      key: "resources.disk_critical",
+      variable: "RINGRIFT_DISK_CRITICAL",
+      default: 95,
+      about: "Share of the data folder's disk in use from which it is nearly full.",
+    }),
+  },
+};
+
+export const alertSettings = {
+  webhookUrl: secretFile({
+    key: "alerts.webhook_url_file",
+    variable: "RINGRIFT_ALERT_WEBHOOK_URL_FILE",
+    shown: "none: alerts are logged and kept",
+    about: "File with the address that alerts are posted to as JSON.",
+  }),
+  webhookSecret: secretFile({
+    key: "alerts.webhook_secret_file",
+    variable: "RINGRIFT_ALERT_WEBHOOK_SECRET_FILE",
+    shown: "none: nothing is signed",
+    about: "File with the secret that signs what is posted there.",
+  }),
+  slackUrl: secretFile({
+    key: "alerts.slack_url_file",
+    variable: "RINGRIFT_ALERT_SLACK_URL_FILE",
+    shown: "none",
+    about: "File with the address of a Slack-compatible hook that alerts are posted to.",
+  }),
+  leastSeverity: choice(ALERT_SEVERITIES, {
+    key: "alerts.least_severity",
+    variable: "RINGRIFT_ALERT_LEAST_SEVERITY",
+    default: "warning",
+    about: "Alerts milder than this are kept and logged, but not posted.",
+  }),
+  messagesPerMinute: whole({
+    key: "alerts.messages_per_minute",
+    variable: "RINGRIFT_ALERT_MESSAGES_PER_MINUTE",
+    min: 1,
+    max: 600,
+    unit: "messages",
+    default: 10,
+    about: "Messages that one receiver gets in a minute; the rest comes as a summary.",
+  }),
+  rulesFile: path("file", {
+    key: "alerts.rules_file",
+    variable: "RINGRIFT_ALERT_RULES_FILE",
+    default: undefined,
+    shown: "none",
+    about: "File with rules of your own: which events must not stay away.",
+  }),
+};
+
+export type AlertSettings = SettingValues<typeof alertSettings>;
+
+/** What operators may set of this room. */
+export interface ClusterSettings {
+  readonly resources: SettingValues<typeof resourceSettings>;
+  readonly nodes: SettingValues<typeof nodeSettings>;
+  readonly alerts: AlertSettings;
+}

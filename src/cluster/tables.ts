@@ -1,0 +1,39 @@
+import { defineStoreModule } from "../router/index.ts";
+import { saveWatches } from "./alerts/absence-rows.ts";
+import { beginDelivery, dropReceivers, endDelivery, summarizeOutbox } from "./alerts/alert-outbox.ts";
+import {
+  ageAlerts,
+  alertMigrations,
+  closeAlertOf,
+  decideAlert,
+  forgetAlerts,
+  raiseAlert,
+} from "./alerts/alert-rows.ts";
+import { healthMigrations, noteFailure, noteNode, noteRecovery, noteWell } from "./health/health-rows.ts";
+import { addNode, changeNode, dropNode, nodeMigration, touchNodes } from "./nodes/node-rows.ts";
+
+/** What this room keeps in the store. */
+export const clusterModule = defineStoreModule({
+  name: "cluster",
+  migrations: [...alertMigrations, ...healthMigrations, nodeMigration(3)],
+  operations: [
+    raiseAlert,
+    closeAlertOf,
+    decideAlert,
+    ageAlerts,
+    forgetAlerts,
+    saveWatches,
+    summarizeOutbox,
+    beginDelivery,
+    dropReceivers,
+    endDelivery,
+    noteFailure,
+    noteWell,
+    noteNode,
+    noteRecovery,
+    addNode,
+    changeNode,
+    dropNode,
+    touchNodes,
+  ],
+});

@@ -1,0 +1,22 @@
+import type { ClusterServices } from "./services.ts";
+import { alertManagerCoordinator } from "./units/alert-manager/alert-manager.unit.ts";
+import {
+  errorCoordinator,
+  healthManagerCoordinator,
+  recoveryManager,
+} from "./units/health-manager/health-manager.unit.ts";
+import { membershipDaemon } from "./units/membership/membership.unit.ts";
+import { resourceCoordinator } from "./units/resource-coordinator/resource-coordinator.unit.ts";
+import { resourceMonitorDaemon } from "./units/resource-monitor/resource-monitor.unit.ts";
+
+/** The units of this room, for `app` to put into its registry beside those of the other rooms. */
+export const clusterUnits = (services: ClusterServices) =>
+  [
+    resourceMonitorDaemon(services),
+    membershipDaemon(services),
+    resourceCoordinator(services),
+    healthManagerCoordinator(services),
+    errorCoordinator,
+    recoveryManager,
+    alertManagerCoordinator(services),
+  ] as const;

@@ -1,0 +1,111 @@
+import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
+import type { PayloadFor } from "../../../events/index.ts";
+import { defined } from "../../../kernel/index.ts";
+import { CLUSTER_ID, membershipLimits } from "../../limits.ts";
+import type { NodeEdge } from "../../nodes/node-registry.ts";
+import { changeNode, dropNode, type NodeCapabilities, type NodeRow } from "../../nodes/node-rows.ts";
+import type { ClusterServices } from "../../services.ts";
+
+const wiring = {
+  name: "membership",
+  layer: 2,
+  placement: "leader",
+  profiles: ["coordinator"],
+  daemonTypes: ["P2P_BACKEND"],
+  alsoKnownAs: ["MembershipService"],
+  dependsOn: ["event_router"],
+  emits: ["HOST_ONLINE", "HOST_OFFLINE", "NODE_SUSPECT", "P2P_NODE_DEAD", "P2P_NODES_DEAD", "NODE_RETIRED", "ERROR"],
+} as const satisfies Wiring;
+
+type Context = ContextOf<typeof wiring>;
+type NodeId = PayloadFor<"HOST_ONLINE">["node_id"];
+
+const onlineOf = (row: NodeRow): PayloadFor<"HOST_ONLINE"> => {
+  const { gpu = 0, gpu_memory_gb = 0, kinds } = JSON.parse(row.capabilities) as Partial<NodeCapabilities>;
+  return {
+    node_id: row.node_id as NodeId,
+    gpus: Math.floor(gpu),
+    ...(gpu > 0 ? { gpu_memory_gb } : {}),
+    ...defined({ address: row.address ?? undefined }),
+    ...(kinds === undefined ? {} : { capabilities: [...kinds] }),
+    ...(row.version === "" ? {} : { software_version: row.version }),
+  };
+};
+
+/**
+ * Knows who belongs to the cluster and who is there: it looks at the signs of life, writes each change of a node's state
+ * down and tells it in the same commit, once. Silence counts only while this process listens: after a start nobody is
+ * called dead before the time of grace is over, and time that the coordinator itself slept is nobody's silence.
+ */
+export const membershipDaemon = (
+  { nodes, refusals }: Pick<ClusterServices, "nodes" | "refusals">,
+  limits = membershipLimits,
+) => {
+  const emitEdge = ({ row, to, silentMs }: NodeEdge, { emit, now, log }: Context) => {
+    const node_id = row.node_id as NodeId;
+    const silent_seconds = silentMs / 1_000;
+    const last_seen_at = (now - silentMs) / 1_000;
+    log.info("a node changed its state", { node_id, label: row.label, from: row.state, to, silent_seconds });
+    if (to === "online") emit.HOST_ONLINE(onlineOf(row));
+    else if (to === "suspect") emit.NODE_SUSPECT({ node_id, last_seen_at, silent_seconds });
+    else if (to === "dead") {
+      const reason = `no sign of life for ${Math.round(silent_seconds)} s`;
+      emit.P2P_NODE_DEAD({ node_id, last_seen_at, silent_seconds, reason });
+      emit.HOST_OFFLINE({ node_id, reason, last_seen_at });
+    } else if (to === "left")
+      emit.HOST_OFFLINE({ node_id, reason: `it left: ${row.left_reason ?? "no reason given"}` });
+  };
+
+  const look = (context: Context) => {
+    const { rows, now, emit, afterCommit } = context;
+    const edges = nodes.edges();
+    for (const edge of edges) {
+      emitEdge(edge, context);
+      const changes = { state: edge.to, state_since: now };
+      rows.apply(changeNode({ nodeId: edge.row.node_id, changes }));
+      afterCommit(() => nodes.settled(edge.row.node_id, changes));
+    }
+    const died = edges.filter(({ to }) => to === "dead").map(({ row }) => row.node_id);
+    if (died.length === 0) return;
+    const since = now - limits.togetherMs;
+    const before = nodes.list().filter(({ state, state_since }) => state === "dead" && state_since >= since);
+    const node_ids = [...new Set([...before.map(({ node_id }) => node_id), ...died])] as NodeId[];
+    if (node_ids.length > 1)
+      emit.P2P_NODES_DEAD({ cluster_id: CLUSTER_ID, node_ids, reason: "they fell silent at about the same time" });
+  };
+
+  const retire = ({ rows, emit, afterCommit }: Context) => {
+    for (const { row, reason } of nodes.gone()) {
+      const node_id = row.node_id as NodeId;
+      if (row.state === "online" || row.state === "suspect") emit.HOST_OFFLINE({ node_id, reason });
+      emit.NODE_RETIRED({
+        node_id,
+        reason,
+        ...(row.last_seen_at === null ? {} : { last_seen_at: row.last_seen_at / 1_000 }),
+      });
+      rows.apply(dropNode({ nodeId: row.node_id }));
+      afterCommit(() => nodes.dropped(row.node_id));
+    }
+  };
+
+  return defineDaemon({
+    ...wiring,
+    loop: {
+      everyMs: limits.everyMs,
+      async tick(context) {
+        const { emit } = context;
+        look(context);
+        retire(context);
+        for (const { code, count, sources } of refusals.news())
+          emit.ERROR({
+            component: "node_gate",
+            error: `requests are refused again and again (${code}, ${count} so far), from ${sources.join(", ")}`,
+            error_code: code,
+            severity: "warning",
+          });
+        await nodes.saveSeen();
+      },
+    },
+    health: () => ({ status: "running", message: "", details: { nodes: nodes.size, ...nodes.counts() } }),
+  });
+};

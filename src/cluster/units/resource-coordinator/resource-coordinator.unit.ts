@@ -1,0 +1,137 @@
+import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
+import { defineTable } from "../../../router/index.ts";
+import { CLUSTER_ID, capacityLimits } from "../../limits.ts";
+import type { NodeView } from "../../nodes/node-registry.ts";
+import type { ClusterServices } from "../../services.ts";
+import type { ClusterSettings } from "../../settings.ts";
+
+const wiring = {
+  name: "resource_coordinator",
+  layer: 1,
+  placement: "leader",
+  profiles: ["coordinator"],
+  feature: "resources",
+  alsoKnownAs: ["ResourceMonitoringCoordinator", "CapacityCoordinator"],
+  pattern: "WIRE",
+  dependsOn: ["event_router"],
+  emits: ["CLUSTER_CAPACITY_CHANGED", "CAPACITY_LOW", "CAPACITY_RESTORED"],
+  unheard: { CLUSTER_CAPACITY_CHANGED: "operators read it in 'ringrift events tail'; cluster_monitor is to hear it" },
+} as const satisfies Wiring;
+
+/** What the cluster has, as it was emitted last. */
+export type Capacity = {
+  readonly healthy_nodes: number;
+  readonly total_nodes: number;
+  readonly total_gpus: number;
+  readonly low: boolean;
+};
+const capacities = defineTable<Capacity>("cluster_capacity");
+/** What each node offers, by node. */
+export type NodeOffer = { readonly gpus: number; readonly free_slots: number; readonly slots: number };
+const offers = defineTable<NodeOffer>("cluster_offers");
+const WHOLE = "cluster";
+
+interface Whole {
+  readonly healthy_nodes: number;
+  readonly total_nodes: number;
+  readonly total_gpus: number;
+  readonly free_gpus: number;
+}
+
+/** What all nodes that are there offer together. */
+function wholeOf(nodes: readonly NodeView[]): Whole {
+  const there = nodes.filter(({ state }) => state === "online" || state === "suspect");
+  const able = there.filter(({ state, cordoned }) => state === "online" && cordoned === null);
+  const gpus = (all: readonly NodeView[]) => all.reduce((sum, { capabilities: { gpu = 0 } }) => sum + gpu, 0);
+  const free = able.reduce((sum, { load, capabilities: { gpu = 0 } }) => sum + (load?.free.gpu ?? gpu), 0);
+  return {
+    healthy_nodes: able.length,
+    total_nodes: nodes.filter(({ state }) => state !== "left").length,
+    total_gpus: Math.floor(gpus(there)),
+    free_gpus: Math.floor(Math.min(free, gpus(there))),
+  };
+}
+
+interface Cache {
+  /** What would be emitted if it lasts, and since when it is so. */
+  pending: { readonly key: string; readonly since: number } | undefined;
+}
+type Context = ContextOf<typeof wiring, Cache>;
+
+const keyOf = ({ healthy_nodes, total_nodes, total_gpus }: Whole | Capacity): string =>
+  `${healthy_nodes}/${total_nodes}/${total_gpus}`;
+
+/**
+ * Keeps the table of what each node offers, and judges whether the whole suffices. A change is emitted once it has lasted:
+ * a node that comes and goes makes no noise.
+ */
+export const resourceCoordinator = (
+  { nodes, settings }: Pick<ClusterServices, "nodes"> & { readonly settings: Pick<ClusterSettings, "nodes"> },
+  limits = capacityLimits,
+) => {
+  const { requiredGpus } = settings.nodes;
+
+  const judge = ({ rows, emit, now, cache, log, afterCommit }: Context) => {
+    const whole = wholeOf(nodes.list());
+    const before = rows.get(capacities, WHOLE);
+    const low = whole.total_gpus < requiredGpus;
+    const isNews = before === undefined || keyOf(before) !== keyOf(whole) || before.low !== low;
+    const key = `${keyOf(whole)}/${low}`;
+    const since = cache.pending?.key === key ? cache.pending.since : now;
+    if (!isNews || now - since < limits.settleMs) {
+      afterCommit(() => {
+        cache.pending = isNews ? { key, since } : undefined;
+      });
+      return;
+    }
+    rows.put(capacities, WHOLE, {
+      healthy_nodes: whole.healthy_nodes,
+      total_nodes: whole.total_nodes,
+      total_gpus: whole.total_gpus,
+      low,
+    });
+    log.info("the cluster's capacity changed", { ...whole, low });
+    if (before === undefined || keyOf(before) !== keyOf(whole))
+      emit.CLUSTER_CAPACITY_CHANGED({
+        cluster_id: CLUSTER_ID,
+        ...whole,
+        ...(before === undefined ? {} : { reason: `it was ${before.healthy_nodes} nodes, ${before.total_gpus} GPUs` }),
+      });
+    const capacity = { scope: WHOLE, gpus: whole.total_gpus, required_gpus: requiredGpus };
+    if (low && before?.low !== true) emit.CAPACITY_LOW(capacity);
+    if (!low && before?.low === true) emit.CAPACITY_RESTORED(capacity);
+    afterCommit(() => {
+      cache.pending = undefined;
+    });
+  };
+
+  return defineDaemon({
+    ...wiring,
+    state: { tables: { capacities, offers }, cache: (): Cache => ({ pending: undefined }) },
+    on: {
+      NODE_CAPACITY_UPDATED({ payload: { node_id, slots, free_slots, gpus = 0 } }, { rows }) {
+        const known = rows.get(offers, node_id);
+        const offer = { gpus, slots, free_slots };
+        if (known === undefined || JSON.stringify(known) !== JSON.stringify(offer)) rows.put(offers, node_id, offer);
+      },
+      HOST_ONLINE({ payload: { node_id, gpus = 0 } }, { rows }) {
+        if (rows.get(offers, node_id) === undefined) rows.put(offers, node_id, { gpus, slots: 0, free_slots: 0 });
+      },
+      ...onEach(["HOST_OFFLINE", "NODE_RETIRED"], ({ payload: { node_id } }, { rows }: Context) => {
+        if (rows.get(offers, node_id) !== undefined) rows.delete(offers, node_id);
+      }),
+    },
+    loop: { everyMs: limits.everyMs, tick: judge },
+    health: ({ rows }) => {
+      const now = rows.get(capacities, WHOLE);
+      const details = { offers: rows.list(offers).length, ...(now ?? {}), required_gpus: requiredGpus };
+      return now?.low === true
+        ? {
+            status: "degraded",
+            message: `${now.total_gpus} of ${requiredGpus} accelerators are there`,
+            details,
+          }
+        : { status: "running", message: "", details };
+    },
+  });
+};

@@ -1,0 +1,107 @@
+/**
+ * Why something stands still, or is not as it should be. `why`, `status`, `health` and the live view all tell causes of one list,
+ * so that none of them can contradict another. A cause is data: programs read its code, people its sentence, and what to do
+ * about it is worded by whoever shows it.
+ */
+import { z } from "zod";
+import { instant } from "../events/instant.ts";
+import type { Given } from "../kernel/index.ts";
+
+/** `bad` needs somebody now, `warn` needs a look, `note` is worth knowing: it goes on by itself. Worst first. */
+export const CAUSE_LEVELS = ["bad", "warn", "note"] as const;
+export type CauseLevel = (typeof CAUSE_LEVELS)[number];
+
+/** What somebody can do, or ask for; each surface has its words for every one of them. */
+export const ADVICE_ACTIONS = [
+  "up",
+  "start",
+  "reset",
+  "resume",
+  "restart",
+  "show",
+  "list",
+  "why",
+  "letters",
+  "resume_config",
+  "pipeline",
+  "history",
+  "add_worker",
+  "show_node",
+  "uncordon",
+  "free_disk",
+  "unburden",
+  "show_job",
+  "retry_job",
+  "alerts",
+  "health",
+  "audit",
+  "doctor",
+  "consumer",
+  "dead_letters",
+  "ledger",
+] as const;
+
+const step = z.object({ kind: z.string(), subject: z.string(), what: z.string() });
+
+export const cause = z
+  .object({
+    code: z.string().describe("What it is, for programs; it never changes its meaning."),
+    subject: z.string().describe("Where the trouble is: a config, a daemon, a job, a node by its label."),
+    what: z.string().describe("The same in a sentence."),
+    actual: z.union([z.string(), z.number()]).nullable(),
+    required: z.union([z.string(), z.number()]).nullable(),
+    since: instant.nullable(),
+    level: z.enum(CAUSE_LEVELS),
+    advice: z
+      .object({ action: z.string(), subject: z.string() })
+      .nullable()
+      .describe("What to do about it; null where it goes on by itself."),
+    because: z.array(step).describe("From what was asked for down to the subject."),
+    affects: z.array(z.string()).describe("Configs that stand still for it."),
+  })
+  .meta({ id: "Cause" });
+
+export type Cause = Given<z.output<typeof cause>>;
+
+export interface CauseAdvice {
+  readonly action: (typeof ADVICE_ACTIONS)[number];
+  readonly subject: string;
+}
+
+/** A cause of which only that is said which there is to say. */
+export const causeOf = (
+  level: CauseLevel,
+  code: string,
+  subject: string,
+  what: string,
+  more: Partial<Omit<Cause, "advice">> & { readonly advice?: CauseAdvice | null } = {},
+): Cause => ({
+  code,
+  subject,
+  what,
+  level,
+  actual: null,
+  required: null,
+  since: null,
+  advice: null,
+  because: [],
+  affects: [],
+  ...more,
+});
+
+const rank = ({ level }: Pick<Cause, "level">): number => CAUSE_LEVELS.indexOf(level);
+
+/** Well means that nobody has to do anything. */
+export const isWell = (causes: readonly Pick<Cause, "level">[]): boolean =>
+  causes.every(({ level }) => level === "note");
+
+/** Each root once, worst first: what several configs stand still for is one cause that affects them all. */
+export function rootCauses(causes: readonly Cause[]): Cause[] {
+  const roots = Map.groupBy(causes, ({ code, subject }) => `${code} ${subject}`);
+  return [...roots.values()]
+    .map((same) => ({
+      ...same.toSorted((a, b) => rank(a) - rank(b) || b.because.length - a.because.length)[0]!,
+      affects: [...new Set(same.flatMap(({ affects }) => affects))],
+    }))
+    .sort((a, b) => rank(a) - rank(b));
+}

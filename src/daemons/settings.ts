@@ -1,0 +1,113 @@
+/** What operators may set of the supervisor, of the watchdog of the main loop, and of maintenance. */
+import { seconds, whole } from "../kernel/settings/index.ts";
+
+/** What a process is for: it decides which units run in it. */
+export const PROFILES = ["coordinator", "training_node"] as const;
+
+const YEAR_SECONDS = 365 * 86_400;
+
+export const supervisorSettings = {
+  healthCheckIntervalMs: seconds({
+    key: "daemons.health_interval",
+    variable: "RINGRIFT_DAEMON_HEALTH_INTERVAL",
+    min: 0.1,
+    max: 3_600,
+    default: 30,
+    about: "Pause between two health checks of a daemon.",
+  }),
+  criticalDaemonHealthIntervalMs: seconds({
+    key: "daemons.critical_health_interval",
+    variable: "RINGRIFT_DAEMON_CRITICAL_HEALTH_INTERVAL",
+    min: 0.1,
+    max: 3_600,
+    default: 15,
+    about: "The same for daemons that the process cannot do without.",
+  }),
+  startTimeoutMs: seconds({
+    key: "daemons.start_timeout",
+    variable: "RINGRIFT_DAEMON_START_TIMEOUT",
+    min: 0.1,
+    max: 3_600,
+    default: 30,
+    about: "A daemon that is not ready by then has failed to start.",
+  }),
+  startupGraceMs: seconds({
+    key: "daemons.startup_grace",
+    variable: "RINGRIFT_DAEMON_STARTUP_GRACE",
+    min: 0,
+    max: 3_600,
+    default: 30,
+    about: "Time after a start in which failed health checks are shown and not acted upon.",
+  }),
+  maxRestartAttempts: whole({
+    key: "daemons.max_restarts",
+    variable: "RINGRIFT_DAEMON_MAX_RESTARTS",
+    min: 0,
+    max: 1_000,
+    unit: "restarts",
+    default: 5,
+    about: "Restarts that a daemon has within the window; one more failure and it stays down until it is reset.",
+  }),
+  restartWindowMs: seconds({
+    key: "daemons.restart_window",
+    variable: "RINGRIFT_DAEMON_RESTART_WINDOW",
+    min: 1,
+    max: 7 * 86_400,
+    default: 3_600,
+    about: "The window in which restarts count.",
+  }),
+  recoveryCooldownMs: seconds({
+    key: "daemons.restart_first",
+    variable: "RINGRIFT_DAEMON_RESTART_FIRST",
+    min: 0.01,
+    max: 3_600,
+    default: 10,
+    about: "Wait before the first restart; it doubles with every restart in the window.",
+  }),
+  mostBackoffMs: seconds({
+    key: "daemons.restart_most",
+    variable: "RINGRIFT_DAEMON_RESTART_MOST",
+    min: 0.01,
+    max: 86_400,
+    default: 300,
+    about: "Longest wait before a restart.",
+  }),
+  shutdownTimeoutMs: seconds({
+    key: "daemons.shutdown_timeout",
+    variable: "RINGRIFT_DAEMON_SHUTDOWN_TIMEOUT",
+    min: 0,
+    max: 3_600,
+    default: 30,
+    about: "Time for all daemons to end in order; then they are forced.",
+  }),
+  forceKillTimeoutMs: seconds({
+    key: "daemons.force_timeout",
+    variable: "RINGRIFT_DAEMON_FORCE_TIMEOUT",
+    min: 0,
+    max: 3_600,
+    default: 5,
+    about: "Time that a forced daemon has before it is left behind.",
+  }),
+};
+
+export const loopWatchdogSettings = {
+  blockedAfterMs: seconds({
+    key: "watchdog.blocked_after",
+    variable: "RINGRIFT_WATCHDOG_BLOCKED_AFTER",
+    min: 0.05,
+    max: 3_600,
+    default: 1,
+    about: "Silence of the main loop after which its watchdog raises the alarm.",
+  }),
+};
+
+export const maintenanceSettings = {
+  integrityEveryMs: seconds({
+    key: "maintenance.integrity_check_every",
+    variable: "RINGRIFT_MAINTENANCE_INTEGRITY_CHECK_EVERY",
+    min: 60,
+    max: YEAR_SECONDS,
+    default: 86_400,
+    about: "Time between two checks of the whole database.",
+  }),
+};

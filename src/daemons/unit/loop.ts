@@ -1,0 +1,47 @@
+import type { Clock, Timer } from "../../kernel/index.ts";
+
+interface UnitLoopOptions {
+  readonly clock: Clock;
+  readonly everyMs: number;
+  /**
+   * Runs one tick. Resolves when the tick is really over, also one that ran into its time limit: two ticks of one unit
+   * never overlap, and one that hangs for ever shows in the unit's health instead of piling up.
+   */
+  readonly tick: () => Promise<void>;
+}
+
+interface UnitLoop {
+  /** Begins at once with the first tick. */
+  start(): void;
+  /** No tick begins after this; resolves when the one that runs is over. Twice is once. */
+  stop(): Promise<void>;
+}
+
+/** Tick, pause, tick: the pause begins when the tick has ended. */
+export function createUnitLoop(options: UnitLoopOptions): UnitLoop {
+  let timer: Timer | undefined;
+  let running: Promise<void> | undefined;
+  let state: "new" | "started" | "stopped" = "new";
+  const schedule = (delayMs: number) => {
+    timer = options.clock.after(delayMs, () => {
+      timer = undefined;
+      running = options.tick().then(() => {
+        running = undefined;
+        if (state === "started") schedule(options.everyMs);
+      });
+    });
+  };
+  return {
+    start() {
+      if (state !== "new") return;
+      state = "started";
+      schedule(0);
+    },
+    async stop() {
+      state = "stopped";
+      timer?.cancel();
+      timer = undefined;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/** The kinds of values that a setting can have: how each is read from text and from JSON, checked, shown and counted inside. */
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { defined } from "../defined.ts";
+import type { Kind, Reading, Shown } from "./kind.ts";
+import { type Row, type Setting, settingOf } from "./rows.ts";
+
+const asItIs = {
+  show: (value: unknown) => value as Shown,
+  inside: (value: unknown) => value as never,
+  outside: (value: unknown) => value,
+};
+
+/** A number as people write it; `Number` alone would also take 0x10 and the empty text. */
+const NUMBER = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+type NumberRow = Row<number> & { readonly min: number; readonly max: number; readonly unit?: string };
+
+const numberRow =
+  (what: string, fits: (value: number) => boolean, counted: Partial<Pick<Kind<number>, "inside" | "outside">> = {}) =>
+  ({ min, max, unit, ...row }: NumberRow): Setting<number> => {
+    const expects = `${what}${unit === undefined ? "" : ` of ${unit}`} from ${min} to ${max}`;
+    const read = (value: unknown): Reading =>
+      typeof value === "number" && value >= min && value <= max && fits(value)
+        ? { value }
+        : { refused: `is not ${expects}` };
+    const kind: Kind<number> = {
+      expects,
+      ...defined({ unit }),
+      range: `${min} to ${max}`,
+      fromText: (text) => read(NUMBER.test(text.trim()) ? Number(text) : text),
+      fromJson: read,
+      ...asItIs,
+      ...counted,
+    };
+    return settingOf(kind, row);
+  };
+
+export const decimal = numberRow("a number", Number.isFinite);
+
+export const whole = numberRow("a whole number", Number.isSafeInteger);
+
+/** Set in one unit, counted inside in another that is so many times smaller, in whole ones. */
+const counted = (unit: string, times: number) => {
+  const row = numberRow("a number", Number.isFinite, {
+    inside: (value) => Math.round((value as number) * times),
+    outside: (value) => value / times,
+  });
+  return (given: Omit<NumberRow, "unit">): Setting<number> => row({ unit, ...given });
+};
+
+/** Seconds, as people think of them; milliseconds inside. */
+export const seconds = counted("seconds", 1_000);
+
+/** Bytes inside. */
+export const megabytes = counted("MB", 1e6);
+export const gigabytes = counted("GB", 1e9);
+
+const share = numberRow("a number", Number.isFinite, {
+  inside: (value) => (value as number) / 100,
+  outside: (value) => value * 100,
+});
+
+/** A share from 0 to 1 inside. */
+export const percent = (row: Row<number>): Setting<number> => share({ min: 1, max: 100, unit: "percent", ...row });
+
+const YES = new Set(["1", "true", "yes", "on"]);
+const NO = new Set(["0", "false", "no", "off"]);
+
+export const yesNo = (row: Row<boolean>): Setting<boolean> => {
+  const expects = "true or false";
+  const refused = { refused: `is not ${expects}` };
+  const kind: Kind<boolean> = {
+    ...asItIs,
+    expects,
+    range: "true, false",
+    fromText(text) {
+      const word = text.trim().toLowerCase();
+      if (YES.has(word)) return { value: true };
+      return NO.has(word) ? { value: false } : refused;
+    },
+    fromJson: (value) => (typeof value === "boolean" ? { value } : refused),
+  };
+  return settingOf(kind, row);
+};
+
+/** A kind of text: what it accepts gives the value, what it does not, nothing. */
+const textKind = (expects: string, accept: (text: string, base: string) => unknown, range = expects): Kind<never> => {
+  const fromJson = (written: unknown, base: string): Reading => {
+    const value = typeof written === "string" ? accept(written, base) : undefined;
+    return value === undefined ? { refused: `is not ${expects}` } : { value };
+  };
+  return { ...asItIs, expects, range, fromText: fromJson, fromJson };
+};
+
+export const choice = <const T extends string>(choices: readonly T[], row: Row<NoInfer<T>>): Setting<T> => {
+  const accept = (text: string) => choices.find((known) => known.toLowerCase() === text.trim().toLowerCase());
+  return settingOf<T, T>(textKind(`one of ${choices.join(", ")}`, accept, choices.join(", ")), row);
+};
+
+const nameKind = textKind(
+  "a name of 1 to 100 letters, digits, _ . -",
+  (text) => (/^[\w.-]{1,100}$/.test(text) ? text : undefined),
+  "1 to 100 letters, digits, `_` `.` `-`",
+);
+
+export const name = <D extends string | undefined>(row: Row<D>): Setting<string | D> =>
+  settingOf<string | D, D>(nameKind, row);
+
+/** Tags, divided by commas; a list inside. */
+export const tagList = (row: Row<string>): Setting<readonly string[]> => {
+  const accept = (text: string) => {
+    const tags = text.split(",").map((tag) => tag.trim());
+    const isSound = text.trim() === "" || (tags.length <= 64 && tags.every((tag) => /^[\w.:+-]{1,64}$/.test(tag)));
+    return isSound ? tags.join(",") : undefined;
+  };
+  const kind: Kind<readonly string[]> = {
+    ...textKind("a list of tags, divided by commas, each 1 to 64 letters, digits or . : + - _", accept),
+    inside: (value) => (value as string).split(",").filter((tag) => tag !== ""),
+    outside: (tags) => tags.join(","),
+  };
+  return settingOf(kind, row);
+};
+
+/** An address or a name of this machine to listen on. */
+const hostKind = textKind("an IP address or a host name", (text) =>
+  isIP(text.trim()) !== 0 || /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/i.test(text.trim())
+    ? text.trim().toLowerCase()
+    : undefined,
+);
+
+export const host = (row: Row<string>): Setting<string> => settingOf<string, string>(hostKind, row);
+
+export const path = <D extends string | undefined>(what: "file" | "folder", row: Row<D>): Setting<string | D> => {
+  const accept = (text: string, base: string) => (text === "" || text.includes("\0") ? undefined : resolve(base, text));
+  return settingOf<string | D, D>(textKind(`the path of a ${what}`, accept, `a path of a ${what}`), row);
+};

@@ -1,0 +1,158 @@
+/** The pipeline as people see and steer it: what surfaces show of it, and what may be decided by hand. */
+import { defined, OperatingError } from "../kernel/index.ts";
+import type { ArtifactCatalog } from "../sync/index.ts";
+import type { WorkQueue } from "../work/index.ts";
+import { lineageOf } from "./lineage.ts";
+import { championHistory, type ModelEntry, modelEntries } from "./models/index.ts";
+import { type ByHandPorts, decideByHand, promoteByHand, requireConfig, rollbackByHand } from "./promotion/index.ts";
+import type { ConfigSnapshot, LoopSnapshot } from "./snapshot.ts";
+import { type ConfigKey, configs, type Stage } from "./stage/index.ts";
+import { stageHistory } from "./tables.ts";
+import { loopSnapshot } from "./views.ts";
+
+export interface PipelineConsoleParts extends ByHandPorts {
+  readonly queue: WorkQueue;
+  readonly catalog: ArtifactCatalog;
+}
+
+/** Who decides what, and why. */
+export interface PipelineDecision {
+  readonly actor: string;
+  readonly reason: string;
+  /** Only says what would change. */
+  readonly dryRun: boolean;
+}
+
+/** What a decision changed, or would. No changes: there was nothing to do. */
+export interface PipelineDecided {
+  readonly config_key: string;
+  readonly applied: boolean;
+  readonly changes: readonly {
+    readonly what: string;
+    readonly before: string | number | null;
+    readonly after: string | number | null;
+  }[];
+}
+
+export type PipelineConsole = ReturnType<typeof createPipelineConsole>;
+
+export function createPipelineConsole(parts: PipelineConsoleParts) {
+  const { store, clock, catalog } = parts;
+  const snapshot = () => loopSnapshot(parts, clock.now());
+
+  const all = () => modelEntries(store);
+  /** Models by the checkpoint that was saved with them: a run that went on from it has the model as its parent. */
+  const byCheckpoint = (entries: readonly ModelEntry[]): ReadonlyMap<string | null, string> =>
+    new Map(entries.map(({ checkpoint, model }) => [checkpoint, model]));
+  const configOf = ({ config_key }: ModelEntry, { configs: found }: LoopSnapshot) =>
+    found.find((config) => config.config_key === config_key);
+
+  const viewOf = (entry: ModelEntry, config: ConfigSnapshot | undefined, parents: ReturnType<typeof byCheckpoint>) => {
+    const rated = config?.ladder.find(({ player }) => player === entry.model);
+    const crowned = config?.champions.find(({ model }) => model === entry.model);
+    return {
+      model_id: entry.model,
+      config_key: entry.config_key,
+      iteration: entry.iteration,
+      stage: entry.state,
+      generation: crowned?.generation ?? null,
+      created_at: entry.created_at,
+      bytes: entry.bytes,
+      parent: entry.base_checkpoint === null ? null : (parents.get(entry.base_checkpoint) ?? null),
+      rating: rated === undefined ? null : { elo: rated.elo, low: rated.low, high: rated.high, games: rated.games },
+    };
+  };
+
+  const detailsOf = (
+    entry: ModelEntry,
+    config: ConfigSnapshot | undefined,
+    parents: ReturnType<typeof byCheckpoint>,
+  ) => {
+    const history = [
+      {
+        at: entry.created_at,
+        stage: "training",
+        by: "training_coordinator",
+        reason: `iteration ${entry.iteration}`,
+      },
+      ...championHistory(store, entry.config_key)
+        .filter(({ model, previous }) => model === entry.model || previous === entry.model)
+        .map(({ model, cause, by, at, generation }) => ({
+          at,
+          stage: model === entry.model ? "production" : cause === "rollback" ? "rolled_back" : "archived",
+          by,
+          reason:
+            model === entry.model
+              ? `champion ${generation - 1}, by ${cause}`
+              : `champion ${generation - 1} took its place`,
+        })),
+    ].sort((a, b) => a.at - b.at);
+    return {
+      ...viewOf(entry, config, parents),
+      loss: config?.losses.find(({ iteration }) => iteration === entry.iteration) ?? null,
+      gate: config?.gates.find(({ candidate, verdict }) => candidate === entry.model && verdict !== null) ?? null,
+      files: entry.inputs.map((sha256) => {
+        const row = catalog.get(sha256);
+        return { sha256, kind: row?.kind ?? "unknown", rows: row?.rows ?? 0 };
+      }),
+      history,
+    };
+  };
+
+  const setPaused = (configKey: string, { actor, reason, dryRun }: PipelineDecision, hold: boolean) =>
+    decideByHand(parts, dryRun, ({ rows }): PipelineDecided => {
+      const row = requireConfig(rows, configKey);
+      const isHeld = row.paused !== null;
+      if (isHeld === hold) return { config_key: configKey, applied: false, changes: [] };
+      rows.put(configs, configKey, { ...row, paused: hold ? { by: actor, at: clock.now(), reason } : null });
+      const [before, after] = hold ? ["running", "paused"] : ["paused", "running"];
+      return { config_key: configKey, applied: !dryRun, changes: [{ what: "state", before, after }] };
+    });
+
+  const crowned = (config_key: string, dryRun: boolean, before: string | null, after: string): PipelineDecided => ({
+    config_key,
+    applied: !dryRun,
+    changes: [{ what: "champion", before, after }],
+  });
+
+  return {
+    snapshot,
+    history: ({ configKey, stage, limit }: { configKey: string; stage?: Stage; limit: number }) =>
+      stageHistory(store, { configKey, limit, ...defined({ stage }) }),
+    models({ configKey, stage, limit }: { configKey?: string; stage?: string; limit: number }) {
+      const found = snapshot();
+      const entries = all();
+      const parents = byCheckpoint(entries);
+      return entries
+        .filter(({ state, config_key }) => (stage ?? state) === state && (configKey ?? config_key) === config_key)
+        .slice(0, limit)
+        .map((entry) => viewOf(entry, configOf(entry, found), parents));
+    },
+    /** By its whole id. */
+    model(id: string) {
+      const entries = all();
+      const entry = entries.find(({ model }) => model === id);
+      return entry === undefined ? undefined : detailsOf(entry, configOf(entry, snapshot()), byCheckpoint(entries));
+    },
+    books: () => snapshot().configs.map(({ books }) => books),
+    lineage: (id: string) => lineageOf(catalog, id),
+    pause: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, true),
+    resume: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, false),
+    async promote(modelId: string, { actor, reason, dryRun }: PipelineDecision): Promise<PipelineDecided> {
+      const entry = all().find(({ model }) => model === modelId);
+      if (entry === undefined)
+        throw OperatingError.notFound("MODEL_NOT_FOUND", `there is no model '${modelId}'`, {
+          hint: "'ringrift models' lists them.",
+        });
+      const configKey = entry.config_key as ConfigKey;
+      const { previous, model } = await promoteByHand(parts, { configKey, model: modelId, by: actor, reason, dryRun });
+      return crowned(configKey, dryRun, previous, model);
+    },
+    /** To the last good champion. */
+    async rollback(key: string, { actor, reason, dryRun }: PipelineDecision): Promise<PipelineDecided> {
+      const order = { configKey: key as ConfigKey, by: actor, reason, dryRun };
+      const { withdrawn, restored } = await rollbackByHand(parts, order);
+      return crowned(key, dryRun, withdrawn, restored);
+    },
+  };
+}

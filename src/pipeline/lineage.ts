@@ -1,0 +1,52 @@
+import type { ArtifactCatalog, ArtifactRow } from "../sync/index.ts";
+
+const MAX_RELATIVES = 200;
+
+const aboutFile = (sha256: string, row: ArtifactRow | null) => ({
+  id: sha256,
+  kind: row === null ? "file" : row.kind,
+  about:
+    row === null
+      ? "forgotten"
+      : [
+          row.iteration === null ? "" : `iteration ${row.iteration}`,
+          row.games > 0 ? `${row.games} games` : row.rows > 0 ? `${row.rows} rows` : "",
+          `by ${row.producer}`,
+          row.state === "durable" ? "" : row.state,
+        ]
+          .filter((word) => word !== "")
+          .join(", "),
+  at: row === null ? null : row.created_at,
+});
+
+/** A file, what it came from and what came of it, with the jobs in between. */
+function fileLineage(catalog: ArtifactCatalog, asked: string, sha256: string) {
+  const lineage = catalog.lineage(sha256, MAX_RELATIVES);
+  if (lineage === undefined) return undefined;
+  const relatives = [{ sha256, artifact: lineage.artifact }, ...lineage.ancestors, ...lineage.descendants];
+  const known = new Set(relatives.map((relative) => relative.sha256));
+  const jobs = new Map<string, string>();
+  for (const { artifact } of relatives)
+    if (artifact?.work_id != null) jobs.set(artifact.work_id, `${artifact.kind} of ${artifact.config_key}`);
+  return {
+    asked,
+    nodes: [
+      ...relatives.map(({ sha256: id, artifact }) => aboutFile(id, artifact)),
+      ...[...jobs].map(([id, about]) => ({ id, kind: "job", about, at: null })),
+    ],
+    edges: relatives.flatMap(({ sha256: to, artifact }) => {
+      const from = catalog.parentsOf(to).filter((parent) => known.has(parent));
+      const job = artifact?.work_id ?? null;
+      return job === null
+        ? from.map((parent) => ({ from: parent, to }))
+        : [...from.map((parent) => ({ from: parent, to: job })), { from: job, to }];
+    }),
+  };
+}
+
+/** Where a game, a model, a file or a job comes from and what came of it: a graph, as a file may have several parents. */
+export function lineageOf(catalog: ArtifactCatalog, id: string) {
+  if (/^[0-9a-f]{64}$/.test(id)) return fileLineage(catalog, id, id);
+  const [made] = catalog.list({ work_id: id, limit: 1 });
+  return made === undefined ? undefined : fileLineage(catalog, id, made.sha256);
+}

@@ -1,0 +1,14 @@
+/** More jobs than this for one iteration would only be books: they get larger instead. */
+export const MAX_PARTS = 500;
+/** Nodes that a job is kept from. */
+export const MAX_EXCLUDED = 100;
+/** Of the jobs that a config may have in the queue, what each level of pressure leaves. */
+export const PRESSURE_SHARES = { none: 1, soft: 0.5, hard: 0.1, stop: 0 } as const;
+/** The least and the most that a job costs its config in the queue's books. */
+export const JOB_COST = { min: 0.1, max: 10 } as const;
+/** Self-play is divided anew so often without being asked. */
+export const SCHEDULER_MS = 5_000;
+/** Staleness moves all the time: it counts in steps, so that rows do not change with every look. */
+export const STALE_STEP_MS = 300_000;
+/** From here on data is good; see the bands of its score. */
+export const GOOD_QUALITY = 0.7;

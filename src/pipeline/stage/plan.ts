@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { field } from "../../events/index.ts";
+import { defineTable } from "../../router/index.ts";
+import { LOOP_KINDS } from "./stages.ts";
+
+const parameters = z.record(z.string().max(100), z.json()).default({});
+const whole = (fallback: number, min = 1, max = 1_000_000_000) => z.int().min(min).max(max).default(fallback);
+
+/**
+ * What is wanted of a config. Everything that decides the outcome of a seeded run stands here, so that two runs of one plan
+ * go the same way, whoever does the work and when.
+ */
+export const configPlanSchema = z.strictObject({
+  config_key: field.config_key,
+  /** 32 bits; games, openings and networks follow from it. */
+  seed: whole(1, 0, 0xffff_ffff),
+  /** What the workload of this config can do. */
+  kinds: z
+    .array(z.enum(LOOP_KINDS))
+    .min(1)
+    .default([...LOOP_KINDS]),
+  /** The loop of this config ends after so many iterations, or never. */
+  most_iterations: z.int().min(1).nullable().default(null),
+  /** The goal; null to go on for ever. */
+  target_elo: z.number().nullable().default(null),
+  /** Weight beside other configs. */
+  weight: z.number().positive().max(1_000).default(1),
+  games_per_iteration: whole(160, 1, 1_000_000),
+  games_per_job: whole(20, 1, 100_000),
+  /** Parameters of the workload's jobs, passed on as they are. */
+  selfplay: parameters,
+  training: parameters,
+  evaluation: parameters,
+  /** The newest rows that training sees: `base` at first, then growing with `share` of all rows ever made, up to `most`. */
+  window: z
+    .strictObject({
+      base: whole(20_000),
+      share: z.number().min(0).max(1).default(0.4),
+      most: whole(400_000),
+    })
+    .prefault({}),
+  /** Share of positions, by hash, that is never trained on; the loss is checked against it. */
+  holdout_share: z.number().min(0).max(0.5).default(0.02),
+  /** Share of games that is played again and compared. */
+  parity_share: z.number().min(0).max(1).default(0.02),
+  /** Rows that a training run needs. */
+  least_rows: whole(500, 1),
+  gate: z
+    .strictObject({
+      elo0: z.number().default(0),
+      elo1: z.number().default(50),
+      /** Where the bounds go as gains shrink. */
+      least_elo1: z.number().default(20),
+      alpha: z.number().gt(0).lt(0.5).default(0.05),
+      beta: z.number().gt(0).lt(0.5).default(0.05),
+      batch_blocks: whole(20, 1, 100_000),
+      most_blocks: whole(400, 1, 1_000_000),
+    })
+    .prefault({}),
+  /** Share of all games that only serves the ratings. */
+  rating_share: z.number().min(0).max(0.5).default(0.1),
+});
+export type ConfigPlan = z.output<typeof configPlanSchema>;
+/** A board and its players, as in `hex8_2p`. */
+export type ConfigKey = ConfigPlan["config_key"];
+export type ConfigPlanInput = z.input<typeof configPlanSchema>;
+
+/** A plan, and what people have said about it. Written by `app` at the start and by the commands `pause` and `resume`. */
+export type ConfigRow = {
+  readonly plan: ConfigPlan;
+  /** Who holds it, since when (milliseconds) and why; null while it runs. */
+  readonly paused: { readonly by: string; readonly at: number; readonly reason: string } | null;
+};
+
+/** By config_key. */
+export const configs = defineTable<ConfigRow>("pipeline_configs");

@@ -1,0 +1,80 @@
+/** A run of training: what it is given, and what is kept of it while it is under way. */
+import { sumOf } from "../../../../kernel/index.ts";
+import {
+  exportWork,
+  lostFiles,
+  type PartJob,
+  rebuildRows,
+  type Shard,
+  type StageWork,
+  seedFor,
+  type TrainingOwn,
+  type Turn,
+} from "../../../stage/index.ts";
+import { NEW_LINE, rollbacks, startOf, trainingLines } from "../../tables.ts";
+
+export type Work = StageWork<TrainingOwn>;
+
+/** The one part of a run. */
+export const PART = "p0";
+
+/** What the evidence of a run holds while it is under way. */
+export interface RunEvidence {
+  readonly fresh: boolean;
+  readonly inputs: readonly string[];
+  readonly rows: number;
+  readonly base_checkpoint: string | null;
+  readonly base_model: string | null;
+  readonly rollback: number;
+  /** Whether it was told that it runs. */
+  readonly told: boolean;
+  readonly progress: number;
+  /** The loss that was told last; null before the first. */
+  readonly told_loss: number | null;
+}
+export const runOf = (work: Work) => work.evidence as unknown as RunEvidence;
+export const withRun = (work: Work, changes: Partial<RunEvidence>): Work => ({
+  ...work,
+  evidence: { ...work.evidence, ...changes } as unknown as Work["evidence"],
+});
+
+/** Where the next run begins. A checkpoint that nobody can make again costs the run its momentum, not its network. */
+function startFor({ row }: Turn) {
+  const start = startOf(row(trainingLines) ?? NEW_LINE, row(rollbacks));
+  const isLost = start.checkpoint !== null && lostFiles(row(rebuildRows)).has(start.checkpoint);
+  return isLost ? { ...start, checkpoint: null } : start;
+}
+
+export function beginRun(turn: Turn, window: readonly Shard[], fresh: boolean): RunEvidence {
+  const from = fresh ? startOf(NEW_LINE, undefined) : startFor(turn);
+  return {
+    fresh,
+    inputs: window.map(({ sha256 }) => sha256),
+    rows: sumOf(window, (shard) => shard.rows),
+    base_checkpoint: from.checkpoint,
+    base_model: from.model,
+    rollback: from.rollback,
+    told: false,
+    progress: 0,
+    told_loss: null,
+  };
+}
+
+const numbered = (name: string, at: number) => `${name}-${String(at).padStart(4, "0")}`;
+
+/** The job of a run. What it is given follows from the plan, the iteration and files by their hash. */
+export function jobOf({ plan, at, row }: Turn, run: RunEvidence): PartJob {
+  const network = { ...plan.training, network_seed: seedFor(plan.seed, "network") };
+  const seed = seedFor(plan.seed, "training", at.iteration);
+  const spec = { work_type: "training", urgency: "high" } as const;
+  if (run.fresh) return { ...spec, payload: { parameters: { ...network, fresh: true }, seed, inputs: [] } };
+  const { window, new_rows, total_rows } = row(exportWork)!.own;
+  const { base, share, most } = plan.window;
+  const inputs = window.map(({ sha256 }, n) => ({ name: numbered("samples", n), sha256 }));
+  for (const [n, { holdout }] of window.entries())
+    if (holdout !== null) inputs.push({ name: numbered("holdout", n), sha256: holdout.sha256 });
+  if (run.base_checkpoint !== null) inputs.push({ name: "checkpoint", sha256: run.base_checkpoint });
+  else if (run.base_model !== null) inputs.push({ name: "model", sha256: run.base_model });
+  const rows = { new_rows, total_rows, window_base: base, window_share: share, window_most: most };
+  return { ...spec, payload: { parameters: { ...network, ...rows }, seed, inputs } };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { GATE_POLICY, type GateFacts, type GateName, judgeGates, waitsOf } from "./decide.ts";
+
+const open: GateFacts = {
+  now: 1_000_000,
+  stageSince: 1_000_000,
+  rows: 5_000,
+  leastRows: 500,
+  quality: { score: 0.8, band: "good" },
+  isScored: true,
+  uncheckedSegments: 0,
+  allowPending: false,
+  dataAgeMs: 10_000,
+  pressure: null,
+  failuresInARow: 0,
+  running: null,
+};
+const later = (ms: number) => ({ now: open.stageSince + ms });
+
+describe("the gates of a training run", () => {
+  test("all open: it goes", () => {
+    expect(judgeGates(open)).toMatchObject({ verdict: "go" });
+    expect(waitsOf(judgeGates(open).gates)).toEqual([]);
+  });
+
+  const cases: [why: string, facts: Partial<GateFacts>, verdict: "go" | "wait" | "skip", closed: GateName[]][] = [
+    ["as many rows as it needs", { rows: 500 }, "go", []],
+    ["one row too few, which no waiting mends", { rows: 499 }, "skip", ["rows"]],
+    ["poor data", { quality: { score: 0.49, band: "poor" } }, "wait", ["quality"]],
+    ["poor data for too long", { quality: { score: 0.49, band: "poor" }, ...later(300_000) }, "skip", ["quality"]],
+    ["data that nobody scored yet", { quality: null }, "wait", ["quality"]],
+    ["data that nobody scored for too long", { quality: null, ...later(300_000) }, "skip", ["quality"]],
+    ["data that nobody ever scores", { quality: null, isScored: false }, "go", []],
+    ["games that were not replayed", { uncheckedSegments: 2 }, "wait", ["parity"]],
+    ["the same, when that is allowed", { uncheckedSegments: 2, allowPending: true }, "go", []],
+    ["old data", { dataAgeMs: 25 * 3_600_000 }, "wait", ["data_age"]],
+    ["old data, and nothing newer came", { dataAgeMs: 25 * 3_600_000, ...later(600_000) }, "go", []],
+    ["evaluation that cannot keep up", { pressure: { on: true, depth: 80 } }, "wait", ["evaluation_pressure"]],
+    ["evaluation that can", { pressure: { on: false, depth: 10 } }, "go", []],
+    ["a run of the same config", { running: "a_2p:3:training:1" }, "wait", ["no_other_run"]],
+    ["two failures before, at the trial", { failuresInARow: 2 }, "go", []],
+    ["one gate for later and one for never", { rows: 0, running: "x" }, "skip", ["rows", "no_other_run"]],
+  ];
+  test.each(cases)("%s", (_why, facts, verdict, closed) => {
+    const judged = judgeGates({ ...open, ...facts });
+    expect(judged.verdict).toBe(verdict);
+    expect(waitsOf(judged.gates).map((wait) => wait.for)).toEqual(closed);
+  });
+
+  test("each says what is there and what is asked for", () => {
+    const { gates } = judgeGates({ ...open, rows: 12, quality: { score: 0.3, band: "poor" } });
+    expect(gates.slice(0, 2)).toEqual([
+      { gate: "rows", passed: false, actual: 12, required: 500, otherwise: "skip" },
+      {
+        gate: "quality",
+        passed: false,
+        actual: 0.3,
+        required: GATE_POLICY.minQuality,
+        otherwise: "wait",
+      },
+    ]);
+  });
+});

@@ -1,0 +1,142 @@
+import type { Wiring } from "../../../daemons/index.ts";
+import { sumOf } from "../../../kernel/index.ts";
+import { defineTable } from "../../../router/index.ts";
+import { champions } from "../../models/index.ts";
+import { entriesOf } from "../../selfplay/index.ts";
+import type { PipelineServices } from "../../services.ts";
+import {
+  type ConfigLook,
+  defineConfigUnit,
+  everyMs,
+  type Iteration,
+  iterations,
+  STAGES,
+  selfplayWork,
+  syncWork,
+  trainingWork,
+  undertakingOf,
+  workOf,
+} from "../../stage/index.ts";
+import { endedStage } from "../../tables.ts";
+import { type LoopView, reconcile, type Step } from "./decide.ts";
+
+const wiring = {
+  name: "pipeline_orchestrator",
+  layer: 6,
+  placement: "leader",
+  profiles: ["coordinator"],
+  feature: "pipeline",
+  daemonTypes: ["DATA_PIPELINE"],
+  alsoKnownAs: ["DataPipelineOrchestrator", "DataPipeline"],
+  pattern: "WIRE",
+  dependsOn: ["selfplay_orchestrator", "training_coordinator"],
+  emits: ["PIPELINE_STAGE_ENTERED", "NEW_GAMES_AVAILABLE", "EXPORT_TRIGGERED"],
+} as const satisfies Wiring;
+
+type Look = ConfigLook<(typeof wiring.emits)[number]>;
+
+/** Games that a config has, all in all. */
+const totals = defineTable<{ games: number }>("pipeline_totals");
+
+/**
+ * Drives the stage rows of every config until the loop closes, again and again. The rows are the truth; events only save it
+ * the wait for the next tick. It starts nothing itself: it says whose turn it is.
+ */
+export const pipelineOrchestrator = (services: PipelineServices) =>
+  defineConfigUnit({
+    ...wiring,
+    state: { tables: { iterations, totals } },
+    wakes: [
+      "SELFPLAY_COMPLETE",
+      "DATA_SYNC_STARTED",
+      "DATA_SYNC_COMPLETED",
+      "DATA_SYNC_FAILED",
+      "PARITY_VALIDATION_COMPLETED",
+      "QUALITY_SCORE_UPDATED",
+      "NPZ_EXPORT_COMPLETE",
+      "NPZ_COMBINATION_COMPLETE",
+      "NPZ_COMBINATION_FAILED",
+      "TRAINING_COMPLETED",
+      "TRAINING_FAILED",
+      "EVALUATION_COMPLETED",
+      "EVALUATION_FAILED",
+      "MODEL_EVALUATION_BLOCKED",
+      "PROMOTION_CANDIDATE",
+      "MODEL_PROMOTED",
+      "PROMOTION_REJECTED",
+      "PROMOTION_FAILED",
+    ],
+    everyMs: everyMs(services),
+    look: (look) => drive(services, look),
+    health: ({ rows }) => {
+      const all = rows.list(iterations);
+      const failed = all.filter(([, { state }]) => state === "failed").map(([key]) => key);
+      return {
+        status: failed.length === 0 ? "running" : "degraded",
+        message: failed.length === 0 ? "" : `needs a person: ${failed.join(", ")}`,
+        details: Object.fromEntries(
+          all.map(([key, { iteration, stage, state }]) => [key, `${iteration} ${stage} ${state}`]),
+        ),
+      };
+    },
+  });
+
+function drive(services: PipelineServices, look: Look): void {
+  const { log, afterCommit, row, configKey: config_key } = look;
+  // One step leads to the next only through somebody's work: a few are enough, and there is no endless round.
+  for (let i = 0; i < STAGES.length; i += 1) {
+    const step = reconcile({
+      now: look.now,
+      config: look,
+      iteration: row(iterations),
+      work: Object.fromEntries(STAGES.map((stage) => [stage, row(workOf[stage])])) as LoopView["work"],
+      champion: row(champions)?.model,
+    });
+    if (step.kind === "stay") {
+      if (i === 0) handOver(services, look, step.iteration);
+      return;
+    }
+    look.put(iterations, step.iteration);
+    const { iteration, stage, attempt, state } = step.iteration;
+    const moved = { config_key, how: step.kind, iteration, stage, attempt, state };
+    // Said once, however often the work had to be begun anew.
+    afterCommit(() => log[step.kind === "failed" ? "warn" : "debug"]("a config moved", moved));
+    emitStep(look, step);
+    handOver(services, look, step.iteration);
+  }
+}
+
+/** What belongs to the step besides the row. */
+function emitStep({ rows, row, put, emit, now, configKey: config_key }: Look, { iteration: at, ended }: Step): void {
+  const { iteration, stage, attempt, state } = at;
+  if (ended !== undefined) rows.apply(endedStage(config_key, ended.stage, ended.work, now));
+  if (ended?.stage === "data_sync" && ended.work.state === "done") {
+    const games = sumOf(row(syncWork)!.own.accepted, (segment) => segment.games);
+    const total_games = (row(totals)?.games ?? 0) + games;
+    put(totals, { games: total_games });
+    if (games > 0) emit.NEW_GAMES_AVAILABLE({ config_key, new_games: games, total_games });
+    emit.EXPORT_TRIGGERED({ config_key, reason: `iteration ${iteration} has its games`, games });
+  }
+  if (state !== "running") return;
+  const entered = { config_key, pipeline_stage: stage, iteration, attempts: attempt };
+  const { eventId, traceId, correlationId } = emit.PIPELINE_STAGE_ENTERED(
+    entered,
+    at.cause === undefined ? null : undefined,
+  );
+  put(iterations, { ...at, cause: { eventId, traceId, correlationId } });
+}
+
+/** Effects that others do, at every look: they are told what is to be done, and know what is done. */
+function handOver({ handOver: to }: PipelineServices, { row, afterCommit, configKey }: Look, at: Iteration): void {
+  const { iteration, stage, state, champion, cause } = at;
+  if (state !== "running") return;
+  if (stage === "data_sync") {
+    const played = { configKey, iteration, model: champion! };
+    const entries = (row(selfplayWork)?.own.segments ?? []).flatMap((segment) => entriesOf(segment, played));
+    const syncId = undertakingOf(configKey, at, stage);
+    afterCommit(() => to.syncBatch({ syncId, configKey, entries, cause }));
+  }
+  const model = row(trainingWork)?.own.model;
+  if ((stage === "evaluation" || stage === "promotion") && model != null)
+    afterCommit(() => to.distribute({ modelId: model, sha256: model, configKey, cause }));
+}

@@ -1,0 +1,150 @@
+import { onEach, type Wiring } from "../../../daemons/index.ts";
+import { defined } from "../../../kernel/index.ts";
+import { defineTable } from "../../../router/index.ts";
+import {
+  type ConfigLook,
+  defineConfigUnit,
+  everyMs,
+  type Iteration,
+  type Stage,
+  type StageServices,
+} from "../../stage/index.ts";
+import { eloVelocity } from "../../statistics/index.ts";
+import { bookAlarms, watchBooks } from "./book-watch.ts";
+
+const wiring = {
+  name: "progress_watchdog",
+  layer: 7,
+  placement: "leader",
+  profiles: ["coordinator"],
+  daemonTypes: ["PROGRESS_WATCHDOG"],
+  alsoKnownAs: ["ProgressWatchdogDaemon", "ProgressMonitor", "ProgressTracker", "TrainingWatchdogDaemon"],
+  dependsOn: ["pipeline_orchestrator", "elo_service"],
+  emits: ["PROGRESS_STALL_DETECTED", "PROGRESS_RECOVERED", "DATA_QUALITY_ALERT"],
+} as const satisfies Wiring;
+
+/** How often it looks by itself. */
+const WATCH_MS = 5_000;
+/** Elo a day under which a config no longer gains, and how long it is looked at before that is said. */
+const MIN_ELO_PER_DAY = 12;
+const STRENGTH_MS = 6 * 3_600_000;
+
+/** A config that stands still, since when, and what was said about it. Times are milliseconds since the epoch. */
+type Stall = {
+  readonly stage: Stage;
+  readonly iteration: number;
+  readonly since: number;
+  readonly kind: "stage" | "strength";
+};
+const stalls = defineTable<Stall>("pipeline_stalls");
+
+/** Ratings of a config's champions as they came. */
+type Rated = { readonly points: readonly { readonly at: number; readonly elo: number; readonly error: number }[] };
+const strengths = defineTable<Rated>("pipeline_strengths");
+
+/** The last sign that something began for a config: what `why` shows of one that stands still. */
+export type Sign = { readonly event: string; readonly at: number };
+const signs = defineTable<Sign>("pipeline_signs");
+
+const SIGNS = [
+  "PARITY_VALIDATION_STARTED",
+  "NPZ_EXPORT_STARTED",
+  "NPZ_COMBINATION_STARTED",
+  "TRAINING_LOCK_ACQUIRED",
+  "TRAINING_STARTED",
+  "TRAINING_PROGRESS",
+  "EVALUATION_STARTED",
+  "EVALUATION_PROGRESS",
+  "PROMOTION_STARTED",
+  "MODEL_DISTRIBUTION_STARTED",
+] as const;
+
+const MAX_POINTS = 500;
+const DAY_MS = 86_400_000;
+
+type Look = ConfigLook<(typeof wiring.emits)[number]>;
+
+/** The stage's own deadline, which the reconciler set when the config entered it; null while it is in time. */
+export const lateBy = ({ state, deadline, not_before }: Iteration, now: number): number | null => {
+  if (state === "paused" || state === "complete") return null;
+  const until = Math.max(deadline, not_before ?? 0);
+  return now > until ? now - until : null;
+};
+
+/** Elo gained a day with its upper bound; undefined while too little is known. */
+export function strengthOf({ points }: Rated, now: number, windowMs: number) {
+  const recent = points.filter(({ at }) => now - at <= windowMs * 2);
+  const first = recent[0];
+  if (first === undefined || now - first.at < windowMs || recent.length < 4) return undefined;
+  if (new Set(recent.map(({ at }) => at)).size < 2) return undefined;
+  return eloVelocity(recent.map(({ at, elo, error }) => ({ at: at / DAY_MS, elo, standardError: error })));
+}
+
+/**
+ * Holds a deadline for every stage under way and for the gain in strength, looks whether the books balance, and names what
+ * is wrong. It mends nothing.
+ */
+export const progressWatchdog = (services: StageServices) =>
+  defineConfigUnit({
+    ...wiring,
+    state: { tables: { stalls, strengths, signs, bookAlarms } },
+    wakes: [],
+    on: {
+      ...onEach(SIGNS, ({ eventType, payload }, { rows, now }: Pick<Look, "rows" | "now">) => {
+        if (payload.config_key !== undefined) rows.put(signs, payload.config_key, { event: eventType, at: now });
+      }),
+      ELO_UPDATED: ({ payload, timestamp }, { rows, now }) => {
+        const { config_key, elo, elo_low, elo_high } = payload;
+        if (elo_low === undefined || elo_high === undefined || elo_high <= elo_low) return;
+        const at = Number.isFinite(timestamp) ? timestamp * 1_000 : now;
+        const point = { at, elo, error: (elo_high - elo_low) / (2 * 1.96) };
+        const points = [...(rows.get(strengths, config_key)?.points ?? []), point].slice(-MAX_POINTS);
+        rows.put(strengths, config_key, { points });
+      },
+    },
+    everyMs: everyMs(services, WATCH_MS),
+    look: watch,
+    afterAll: (context) => watchBooks(context, services.catalog),
+    health: ({ rows }) => {
+      const still = rows.list(stalls).map(([key, { stage }]) => `${key} in ${stage}`);
+      const wrong = rows.list(bookAlarms).map(([key]) => key);
+      const message = [
+        ...(still.length === 0 ? [] : [`stands still: ${still.join(", ")}`]),
+        ...(wrong.length === 0 ? [] : [`the books do not balance: ${wrong.join(", ")}`]),
+      ].join("; ");
+      return { status: message === "" ? "running" : "degraded", message };
+    },
+  });
+
+function watch(look: Look): void {
+  const { rows, row, emit, now, at, configKey: config_key } = look;
+  if (at === undefined) return;
+  const known = row(stalls);
+  const late = lateBy(at, now);
+  const strength = strengthOf(row(strengths) ?? { points: [] }, now, STRENGTH_MS);
+  const isWeak = at.state === "running" && strength !== undefined && strength.upperBound < MIN_ELO_PER_DAY;
+  const elo_per_day = strength?.slope.estimate;
+  if (known !== undefined) {
+    const isOther = known.iteration !== at.iteration || known.stage !== at.stage;
+    const isOver = known.kind === "strength" ? !isWeak : isOther || late === null;
+    if (!isOver) return;
+    rows.delete(stalls, config_key);
+    const stalled_seconds = (now - known.since) / 1_000;
+    emit.PROGRESS_RECOVERED({ config_key, pipeline_stage: known.stage, stalled_seconds, ...defined({ elo_per_day }) });
+    return;
+  }
+  if (late === null && !isWeak) return;
+  const { iteration, stage, stage_since, deadline } = at;
+  const [kind, since, deadlineMs] =
+    late === null
+      ? (["strength", now - STRENGTH_MS, STRENGTH_MS] as const)
+      : (["stage", stage_since, deadline - stage_since] as const);
+  look.put(stalls, { stage, iteration, since, kind });
+  emit.PROGRESS_STALL_DETECTED({
+    config_key,
+    pipeline_stage: stage,
+    stalled_seconds: (now - since) / 1_000,
+    deadline_seconds: deadlineMs / 1_000,
+    ...defined({ elo_per_day: late === null ? elo_per_day : undefined }),
+  });
+}

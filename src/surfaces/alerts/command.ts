@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { ALERT_SEVERITIES, ALERT_STATUSES } from "../../cluster/alerts/alert.ts";
+import { OperatingError } from "../../kernel/index.ts";
+import { askEither, defaultList, showAnswer } from "../cli/answers.ts";
+import { type Answering, askMain } from "../cli/main-process.ts";
+import { answer, type Shell } from "../cli/shell.ts";
+import { printable, wrapText } from "../cli/text.ts";
+import { oneOf, sentence, wholeNumber } from "../cli/values.ts";
+import { alertDetails, alertLines, shortAlert } from "./view.ts";
+import { acknowledgeAlert, closeAlert, getAlert, listAlerts } from "./wire.ts";
+
+interface ListOptions {
+  readonly status?: (typeof ALERT_STATUSES)[number];
+  readonly severity?: (typeof ALERT_SEVERITIES)[number];
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+const list = ({ status, severity, all, limit }: ListOptions, shell: Shell) => {
+  const wanted = status ?? (all === true ? undefined : "open");
+  return showAnswer(shell, listAlerts, { query: { status: wanted, severity, limit } }, ({ alerts }) => {
+    const filtered = all === true || status !== undefined || severity !== undefined;
+    if (alerts.length === 0) return filtered ? "no alert fits" : "no open alerts";
+    const hint = "'ringrift alerts show <id>' tells all of one; 'ack' says that you are on it; 'close' ends it.";
+    return [...alertLines(alerts, shell), "", ...wrapText(hint, Math.min(shell.width, 120)).map(shell.paint.dim)];
+  });
+};
+
+/** An alert by its id, or by the end of it. */
+async function find(main: Answering, given: string): Promise<{ readonly id: string }> {
+  if (!/^[\w-]{4,30}$/.test(given)) return { id: given };
+  const { alerts } = await main.call(listAlerts, { query: { limit: 1_000 } });
+  const meant = alerts.filter(({ id }) => id.endsWith(given));
+  if (meant.length > 1)
+    throw OperatingError.invalid("USAGE", `${meant.length} alerts end in '${given}'`, { hint: "Give more of the id." });
+  return { id: meant[0]?.id ?? given };
+}
+
+const show = (id: string, shell: Shell) =>
+  askEither(shell, async (main) => {
+    const raw = await main.raw(getAlert, { params: await find(main, id) });
+    answer(shell, { alert: raw }, () => alertDetails(main.read(getAlert, raw), shell));
+  });
+
+const decide = (
+  route: typeof acknowledgeAlert | typeof closeAlert,
+  id: string,
+  note: string | undefined,
+  shell: Shell,
+) =>
+  askMain(shell.main, async (main) => {
+    const alert = await main.raw(route, { params: await find(main, id), body: { note } });
+    answer(shell, { alert }, () => `alert ${shortAlert(alert.id)} is ${alert.status}: ${printable(alert.title)}`);
+  });
+
+/** `ringrift alerts`: what the system has to say to a person. */
+export function registerAlerts(alerts: Command, shell: Shell): void {
+  defaultList(alerts, "list the open ones, worst first; this is what 'ringrift alerts' does")
+    .option("--status <status>", `only those that are ${ALERT_STATUSES.join(", ")}`, oneOf("--status", ALERT_STATUSES))
+    .option(
+      "--severity <severity>",
+      `only those that are ${ALERT_SEVERITIES.join(", ")}`,
+      oneOf("--severity", ALERT_SEVERITIES),
+    )
+    .option("--all", "also those that were acknowledged or closed")
+    .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
+    .action((options: ListOptions) => list(options, shell));
+  alerts
+    .command("show")
+    .description("all of one: what happened, how often, who was told")
+    .argument("<id>", "its id, or the end of it")
+    .action((id: string) => show(id, shell));
+  const decisions = [
+    ["ack", acknowledgeAlert, "say that you are on it; it stays until its cause is gone or it is closed"],
+    ["close", closeAlert, "close one; it opens again if its cause comes back"],
+  ] as const;
+  for (const [verb, route, about] of decisions)
+    alerts
+      .command(verb)
+      .description(about)
+      .argument("<id>", "its id, or the end of it")
+      .option("--note <text>", "why, or what you are doing; kept on record", sentence("--note"))
+      .action((id: string, { note }: { note?: string }) => decide(route, id, note, shell));
+}

@@ -1,0 +1,23 @@
+import type { Alert } from "../../cluster/index.ts";
+import type { ControlPorts } from "../http/ports.ts";
+import { handle, type Route } from "../http/route.ts";
+import { acknowledgeAlert, closeAlert, getAlert, listAlerts } from "./wire.ts";
+
+/** Names before ids: whoever reads an alert knows its node by what people call it. */
+const named = ({ nodes: { book } }: ControlPorts, alert: Alert): Alert => ({
+  ...alert,
+  title: book.named(alert.title),
+  message: book.named(alert.message),
+  subject: alert.subject === null ? null : book.named(alert.subject),
+});
+
+export const alertRoutes: readonly Route[] = [
+  handle(listAlerts, ({ ports, query }) => ({ alerts: ports.alerts.list(query).map((alert) => named(ports, alert)) })),
+  handle(getAlert, ({ ports, params: { id } }) => named(ports, ports.alerts.get(id))),
+  handle(acknowledgeAlert, ({ ports, params: { id }, body: { note }, caller: { actor } }) =>
+    ports.alerts.acknowledge(id, { actor, note }),
+  ),
+  handle(closeAlert, ({ ports, params: { id }, body: { note }, caller: { actor } }) =>
+    ports.alerts.close(id, { actor, note }),
+  ),
+];

@@ -1,0 +1,99 @@
+import { OperatingError } from "../../kernel/index.ts";
+import type { ArtifactStat } from "../../sync/index.ts";
+import { callerKey, handle, type Route } from "../http/route.ts";
+import { adoptArtifact, getArtifact, putArtifact } from "./wire.ts";
+
+/** `bytes 0-99/1000`, or all of it. */
+function placeOf(header: string | undefined, length: number): { offset: number; size: number } {
+  if (header === undefined) return { offset: 0, size: length };
+  const [, first = "", last = "", size = ""] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header) ?? [];
+  if (first === "" || Number(last) - Number(first) + 1 !== length)
+    throw OperatingError.invalid(
+      "INVALID_REQUEST",
+      "Content-Range: must be 'bytes first-last/size', and fit the length",
+    );
+  return { offset: Number(first), size: Number(size) };
+}
+
+/** The one range that is asked for, if any. */
+function rangeOf(header: string | undefined, size: number): { start: number; end: number; partial: boolean } {
+  const whole = { start: 0, end: size, partial: false };
+  if (header === undefined) return whole;
+  const found = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header);
+  if (found === null) return whole;
+  const [, first = "", last = ""] = found;
+  const start = first === "" ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === "" || last === "" ? size : Math.min(size, Number(last) + 1);
+  if (start >= end)
+    throw OperatingError.denied(
+      "RANGE_NOT_SATISFIABLE",
+      `the artifact has ${size} bytes; '${header}' asks beyond them`,
+      { status: 416 },
+    );
+  return { start, end, partial: true };
+}
+
+const headersOf = ({ size, received }: ArtifactStat) => ({
+  "content-type": "application/octet-stream",
+  "accept-ranges": "bytes",
+  "x-artifact-received": String(received),
+  "x-artifact-complete": size === null ? "no" : "yes",
+});
+
+const streamOf = (bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+  const from = bytes[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await from.next();
+      if (done) controller.close();
+      else controller.enqueue(new Uint8Array(value));
+    },
+    async cancel() {
+      await from.return?.();
+    },
+  });
+};
+
+export const artifactRoutes: readonly Route[] = [
+  handle(putArtifact, async ({ ports, params: { sha256 }, headers, upload, caller }) => {
+    const { bytes, length, accept } = upload!;
+    const found = await ports.artifacts.write({
+      ...placeOf(headers["content-range"], length),
+      sha256,
+      bytes,
+      length,
+      accept,
+      from: callerKey(caller),
+    });
+    return found.size === null ? Response.json(found, { status: 202 }) : found;
+  }),
+  handle(adoptArtifact, ({ ports, params: { sha256 }, body, caller }) => {
+    if (caller.from !== "socket")
+      throw OperatingError.denied("ARTIFACT_NOT_ADOPTED", "files are adopted from the machine they lie on", {
+        status: 422,
+        hint: "Send its bytes instead.",
+      });
+    return ports.artifacts.adopt({ sha256, ...body });
+  }),
+  handle(getArtifact, async ({ ports, params: { sha256 }, headers: { range }, method, caller }) => {
+    const found = await ports.artifacts.stat(sha256, callerKey(caller));
+    const { size, received } = found;
+    if (method === "HEAD" && (size !== null || received > 0))
+      return new Response(null, {
+        headers: { ...headersOf(found), ...(size === null ? {} : { "content-length": String(size) }) },
+      });
+    if (size === null)
+      throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`, {
+        ...(received > 0 ? { hint: `${received} bytes of it have come.` } : {}),
+      });
+    const { start, end, partial } = rangeOf(range, size);
+    return new Response(streamOf(ports.artifacts.read(sha256, start, end)), {
+      status: partial ? 206 : 200,
+      headers: {
+        ...headersOf(found),
+        "content-length": String(end - start),
+        ...(partial ? { "content-range": `bytes ${start}-${end - 1}/${size}` } : {}),
+      },
+    });
+  }),
+];

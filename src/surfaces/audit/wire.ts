@@ -1,0 +1,11 @@
+import type { AuditReport } from "../../daemons/index.ts";
+import { documentOf } from "../http/fields.ts";
+import { defineRoute } from "../http/wire.ts";
+
+export const getAudit = defineRoute("getAudit", "GET /v1/audit", {
+  tag: "system",
+  summary: "The wiring, judged from the declarations and from what was seen here.",
+  limit: "heavy",
+  about: "Findings and totals.",
+  answer: documentOf<AuditReport>(),
+});

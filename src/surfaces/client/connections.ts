@@ -1,0 +1,139 @@
+/** The connections of a worker: some for each class of requests, over a socket, or over TLS to whom we know. */
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { type Clock, defined, OperatingError } from "../../kernel/index.ts";
+import { unreachable } from "./answer.ts";
+
+/** Which connections a request may use. */
+export type LineClass = "beat" | "claim" | "file";
+
+export interface SendOptions {
+  readonly line?: LineClass;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface TlsTrust {
+  /** Certificates in PEM that are trusted instead of the system's. */
+  readonly ca?: string;
+  /** SHA-256 of the one certificate that is right, in hex; who signed it does not matter then. */
+  readonly fingerprint?: string;
+}
+
+export type LinkTarget =
+  /** Asked for before each connection: a main process that was started again may listen elsewhere. */
+  { readonly socketPath: () => string } | { readonly url: URL; readonly trust: TlsTrust };
+
+const TIMEOUT_MS = 30_000;
+const CONNECTIONS: Readonly<Record<LineClass, number>> = { beat: 4, claim: 2, file: 2 };
+
+/** Whether somebody was there is all that is known. */
+export const noAnswer = (cause: unknown): OperatingError =>
+  unreachable(cause, "Is it running, and can this machine reach it? Nothing is lost meanwhile.");
+
+const normal = (fingerprint: string): string => fingerprint.replace(/[^0-9a-f]/gi, "").toLowerCase();
+
+/** Who is there instead of whom we know: nothing was said to it. */
+const checkPinned = (socket: TLSSocket, wanted: string): Error | undefined => {
+  const found = normal(socket.getPeerCertificate().fingerprint256 ?? "");
+  if (found === wanted) return undefined;
+  return OperatingError.denied("WRONG_CERTIFICATE", `the main process shows another certificate (${found || "none"})`, {
+    hint: "If it has a new one, join again with its --fingerprint; otherwise somebody stands in between.",
+  });
+};
+
+/** A request before it is sent. */
+export interface Raw {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string | number>;
+  readonly bodyHash: string;
+  readonly write: (outgoing: ClientRequest) => void;
+}
+
+export interface Connections {
+  ask(raw: Raw, options: SendOptions): Promise<IncomingMessage>;
+  close(): void;
+}
+
+export function openConnections(target: LinkTarget, clock: Clock): Connections {
+  const isTls = "url" in target && target.url.protocol === "https:";
+  const keep = { keepAlive: true, noDelay: true } as ConstructorParameters<typeof HttpAgent>[0];
+  const wanted = "url" in target && target.trust.fingerprint ? normal(target.trust.fingerprint) : undefined;
+  const agents = new Map(
+    (Object.keys(CONNECTIONS) as LineClass[]).map((line) => {
+      const more = { ...keep, maxSockets: CONNECTIONS[line] };
+      // A session that is resumed shows no certificate that could be looked at.
+      return [line, isTls ? new HttpsAgent({ ...more, maxCachedSessions: 0 }) : new HttpAgent(more)];
+    }),
+  );
+
+  const start = ({ method, path, headers }: Raw, line: LineClass): ClientRequest => {
+    const agent = agents.get(line);
+    if ("socketPath" in target) return httpRequest({ agent, method, path, headers, socketPath: target.socketPath() });
+    const { hostname, port, protocol } = target.url;
+    const base = { agent, method, path, headers, host: hostname.replace(/^\[|\]$/g, ""), port: port || undefined };
+    if (protocol === "http:") return httpRequest(base);
+    const outgoing = httpsRequest({
+      ...base,
+      ...defined({ ca: target.trust.ca }),
+      // A pinned certificate is checked by itself, before anything is written.
+      ...(wanted === undefined ? {} : { rejectUnauthorized: false }),
+    });
+    if (wanted !== undefined)
+      outgoing.once("socket", (socket) => {
+        const check = () => {
+          const wrong = checkPinned(socket as TLSSocket, wanted);
+          if (wrong !== undefined) outgoing.destroy(wrong);
+        };
+        if (socket.connecting) socket.prependOnceListener("secureConnect", check);
+        else check();
+      });
+    return outgoing;
+  };
+
+  const ask = (raw: Raw, { line = "beat", timeoutMs = TIMEOUT_MS, signal }: SendOptions) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      let outgoing: ClientRequest;
+      try {
+        outgoing = start(raw, line);
+      } catch (thrown) {
+        return reject(thrown instanceof OperatingError ? thrown : noAnswer(thrown));
+      }
+      // A connection that is half open says nothing for ever: the limit is for the whole answer to begin.
+      const late = clock.after(timeoutMs, () => outgoing.destroy(new Error("no answer in time")));
+      const abort = () => outgoing.destroy(new Error("it is not waited for any more"));
+      const settle = () => {
+        late.cancel();
+        signal?.removeEventListener("abort", abort);
+      };
+      outgoing.once("response", (answer) => {
+        settle();
+        // The rest of the answer has as long again.
+        const rest = clock.after(timeoutMs, () => answer.destroy(new Error("the answer broke off")));
+        answer.once("close", () => rest.cancel());
+        resolve(answer);
+      });
+      outgoing.once("error", (cause) => {
+        settle();
+        reject(cause instanceof OperatingError ? cause : noAnswer(cause));
+      });
+      if (signal?.aborted) abort();
+      else signal?.addEventListener("abort", abort, { once: true });
+      if (wanted === undefined) raw.write(outgoing);
+      // Not a byte of it goes to somebody whose certificate was not looked at.
+      else
+        outgoing.once("socket", (socket) => {
+          if (socket.connecting) socket.once("secureConnect", () => raw.write(outgoing));
+          else raw.write(outgoing);
+        });
+    });
+
+  return {
+    ask,
+    close() {
+      for (const agent of agents.values()) agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import type { Command } from "commander";
+import { didYouMean, OperatingError } from "../../kernel/index.ts";
+import { negative, type Shell } from "../cli/shell.ts";
+import { tableLines } from "../cli/table.ts";
+import { plural, printable } from "../cli/text.ts";
+
+/** What these commands need to know about settings; the composition root has the schema. */
+export interface ConfigPort {
+  /** Looks at flags, environment and file as they are now. */
+  inspect(): ConfigReport;
+}
+
+export interface ConfigReport {
+  /** The file that was read, if any. */
+  readonly file: string | null;
+  readonly settings: readonly ConfigRow[];
+  readonly problems: readonly ConfigProblem[];
+  readonly notices: readonly string[];
+}
+
+export interface ConfigRow {
+  readonly key: string;
+  readonly variable: string;
+  /** Null where nothing is set and nothing is the default, and where what is set is wrong. A secret only says that it is one. */
+  readonly value: string | number | boolean | null;
+  readonly unit: string | null;
+  readonly sound: boolean;
+  readonly origin: ConfigOrigin;
+}
+
+export interface ConfigOrigin {
+  readonly kind: "flag" | "environment" | "file" | "default";
+  /** The flag, the variable, or the file and line; null for a default. */
+  readonly place: string | null;
+}
+
+export interface ConfigProblem {
+  readonly keys: readonly string[];
+  readonly place: string;
+  readonly message: string;
+}
+
+const originText = ({ kind, place }: ConfigOrigin): string => {
+  if (place === null) return kind;
+  return kind === "file" ? printable(place) : `${kind} ${printable(place)}`;
+};
+
+const valueText = ({ value, sound }: ConfigRow): string => {
+  if (!sound) return "(wrong)";
+  return value === null ? "(none)" : printable(String(value));
+};
+
+/** One setting by its key or variable, or all of a group such as `router`. */
+function chosen(report: ConfigReport, asked: string): readonly ConfigRow[] {
+  const group = report.settings.filter(({ key }) => key.startsWith(`${asked}.`));
+  if (group.length > 0) return group;
+  const one = report.settings.find(({ key, variable }) => key === asked || variable === asked);
+  if (one !== undefined) return [one];
+  const known = report.settings.flatMap(({ key, variable }) => {
+    if (asked.startsWith("RINGRIFT_")) return [variable];
+    return asked.includes(".") ? [key] : [key, key.split(".")[0]!];
+  });
+  throw OperatingError.notFound(
+    "UNKNOWN_SETTING",
+    `there is no setting '${printable(asked)}'.${didYouMean(asked, new Set(known))}`,
+    {
+      hint: "'ringrift config show' lists them all.",
+    },
+  );
+}
+
+const aside = (report: ConfigReport, shell: Shell): void => {
+  for (const notice of report.notices) shell.note(`notice: ${printable(notice)}`);
+  if (report.problems.length > 0)
+    shell.note(`${plural(report.problems.length, "problem")}: 'ringrift config check' says what is wrong`);
+};
+
+/** A single value stands alone on its line, for scripts; it is refused where it is wrong. */
+function showOne(row: ConfigRow, report: ConfigReport, shell: Shell, origin: boolean): void {
+  if (!row.sound) {
+    const problem = report.problems.find(({ keys }) => keys.includes(row.key));
+    throw OperatingError.invalid("INVALID_SETTING", problem?.message ?? `${row.key} is wrong`, {
+      hint: "'ringrift config check' lists all that is wrong.",
+    });
+  }
+  if (shell.json) {
+    shell.print(row);
+    return;
+  }
+  const value = row.value === null ? "" : printable(String(row.value));
+  shell.say(origin ? `${value}\t${originText(row.origin)}` : value);
+}
+
+function showAll(rows: readonly ConfigRow[], report: ConfigReport, shell: Shell, origin: boolean): void {
+  if (shell.json) {
+    shell.print({ ...report, settings: rows });
+    return;
+  }
+  const { paint } = shell;
+  const head = ["KEY", "VALUE", "UNIT", "ORIGIN"].map(paint.bold);
+  const lines = rows.map((row) => [
+    row.key,
+    row.sound ? valueText(row) : paint.red(valueText(row)),
+    row.unit ?? "",
+    originText(row.origin),
+  ]);
+  const columns = origin ? 4 : 3;
+  shell.say(
+    ...tableLines(
+      [head, ...lines].map((cells) => cells.slice(0, columns)),
+      shell,
+    ),
+  );
+}
+
+function check(report: ConfigReport, shell: Shell): void {
+  const { problems, notices, file, settings } = report;
+  const ok = problems.length === 0;
+  if (shell.json) shell.print({ ok, file, problems, notices });
+  else {
+    for (const { message } of problems) shell.say(printable(message));
+    for (const notice of notices) shell.say(`notice: ${printable(notice)}`);
+    const set = settings.filter(({ origin }) => origin.kind !== "default").length;
+    const from = file === null ? "no file" : printable(file);
+    shell.say(ok ? `ok: ${set} of ${settings.length} settings are set; ${from}` : plural(problems.length, "problem"));
+  }
+  if (!ok) throw negative();
+}
+
+export function registerConfig(command: Command, shell: Shell, config: ConfigPort): void {
+  command
+    .command("show")
+    .description("show the settings that hold here: flags over environment over file over default")
+    .argument("[key]", "one setting, such as router.handler_timeout, or a group, such as router")
+    .option("--origin", "show where each value came from")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ringrift config show --origin
+  ringrift config show router.handler_timeout
+`,
+    )
+    .action((asked: string | undefined, { origin = false }: { origin?: boolean }) => {
+      const report = config.inspect();
+      const rows = asked === undefined ? report.settings : chosen(report, asked);
+      const [only] = rows;
+      if (rows.length === 1 && only !== undefined) showOne(only, report, shell, origin);
+      else showAll(rows, report, shell, origin);
+      if (!shell.json) aside(report, shell);
+    });
+
+  command
+    .command("check")
+    .description("check flags, environment and file, and list all that is wrong; exit code 1 when something is")
+    .action(() => check(config.inspect(), shell));
+}

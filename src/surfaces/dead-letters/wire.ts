@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { name, time, whole } from "../http/fields.ts";
+import { defineRoute } from "../http/wire.ts";
+
+const tag = "dead letters";
+const status = z.enum(["pending", "retrying", "recovered", "discarded"]);
+
+const filter = {
+  event_id: name.optional(),
+  consumer: name.optional(),
+  event_type: name.optional(),
+  fingerprint: name.optional(),
+};
+
+const failed = {
+  consumer: z.string(),
+  event_type: z.string(),
+  fingerprint: z.string(),
+  error: z.string(),
+  first_failed_at: time,
+  last_failed_at: time,
+};
+
+export const letter = z
+  .looseObject({
+    ...failed,
+    id: z.int(),
+    event_id: z.string(),
+    seq: z.int(),
+    lane: z.string(),
+    attempts: z.int(),
+    handler_version: z.string(),
+    status,
+    retry_count: z.int(),
+    resolved_at: time.nullable(),
+    resolved_by: z.string().nullable(),
+  })
+  .meta({ id: "DeadLetter" });
+
+export const letters = z.object({ dead_letters: z.array(letter) });
+export const letterGroups = z.object({ groups: z.array(z.looseObject({ ...failed, letters: z.int() })) });
+
+export const listDeadLetters = defineRoute("listDeadLetters", "GET /v1/dead-letters", {
+  tag,
+  summary: "Deliveries whose tries are spent.",
+  limit: "heavy",
+  query: z.strictObject({
+    ...filter,
+    id: whole(1, Number.MAX_SAFE_INTEGER).optional(),
+    status: status.optional(),
+    limit: whole(1, 10_000).default(100),
+  }),
+  about: "Oldest first.",
+  answer: letters,
+});
+
+export const summarizeDeadLetters = defineRoute("summarizeDeadLetters", "GET /v1/dead-letters/summary", {
+  tag,
+  summary: "Dead letters by status, and those with one cause together.",
+  limit: "heavy",
+  about: "Counts, and groups of the pending ones.",
+  answer: letterGroups.extend({ counts: z.record(status, z.int()) }),
+});
+
+const order = {
+  tag,
+  body: z.strictObject({
+    ...filter,
+    id: z.int().min(1).optional(),
+    before: time.optional().describe("Failed last before this time, in Unix seconds."),
+    max_events: z.int().min(1).max(10_000).default(100),
+    per_second: z.number().min(0.01).max(10_000).optional(),
+    dry_run: z.boolean().default(false),
+    actor: name.default("unknown"),
+  }),
+  about: "The letters that it was about.",
+  answer: letters.extend({ dry_run: z.boolean() }),
+} as const;
+
+export const retryDeadLetters = defineRoute("retryDeadLetters", "POST /v1/dead-letters/retry", {
+  ...order,
+  summary: "Sends letters back to the consumer that failed, and to nobody else.",
+});
+
+export const discardDeadLetters = defineRoute("discardDeadLetters", "POST /v1/dead-letters/discard", {
+  ...order,
+  summary: "Gives letters up for good, on record.",
+});
+
+export const cleanUpDeadLetters = defineRoute("cleanUpDeadLetters", "POST /v1/dead-letters/cleanup", {
+  tag,
+  summary: "Forgets letters that were resolved long ago; unresolved ones stay.",
+  body: z.strictObject({ older_than_hours: z.number().min(0).max(1e6) }),
+  about: "How many were forgotten.",
+  answer: z.object({ deleted: z.int() }),
+});

@@ -1,0 +1,66 @@
+import { OperatingError } from "../../kernel/index.ts";
+import { type EventRouter, eventById, fromStored, pairsOfEvent, type StoredEvent } from "../../router/index.ts";
+import { onTheWire } from "../http/cloud-event.ts";
+import { handle, type Route } from "../http/route.ts";
+import { openFollow, openTail } from "./follow.ts";
+import { eventsOfBody, ingestFor } from "./ingest.ts";
+import { historyPage, tracePage } from "./journal-pages.ts";
+import { followEvents, getEvent, getTrace, listEvents, MAX_EVENTS, publishEvents, tailEvents } from "./wire.ts";
+
+const find = (router: EventRouter, id: string): StoredEvent => {
+  const stored = eventById(router.store, id);
+  if (stored === undefined) throw OperatingError.notFound("EVENT_NOT_FOUND", `no event ${id} in the journal`);
+  return stored;
+};
+
+/** Names that a journal cannot hold are refused in the same words as where one publishes. */
+const canonical = (router: EventRouter, name: string | undefined): string | undefined => {
+  if (name === undefined) return undefined;
+  const known = router.catalog.names.resolve(name);
+  if (known === undefined && router.settings.strictNames) throw router.catalog.names.unknown(name);
+  return known?.name ?? name;
+};
+
+export const eventRoutes: readonly Route[] = [
+  handle(publishEvents, async ({ ports, body, caller }) => {
+    const prepared = eventsOfBody(body, MAX_EVENTS).map(ingestFor(ports, caller));
+    const published = await ports.router.publishAll(prepared);
+    const events = published.map(({ eventId: event_id, eventType: event_type, seq, suppressed }) => ({
+      event_id,
+      event_type,
+      seq,
+      suppressed,
+    }));
+    return { events };
+  }),
+  handle(listEvents, async ({ ports: { router, store }, query, signal }) => {
+    const { event_type, order_key, before, limit, ...rest } = query;
+    const filter = { ...rest, eventType: canonical(router, event_type), orderKey: order_key };
+    const { rows, nextBefore } = await historyPage(store, filter, { before, limit }, signal);
+    return { events: rows.map((row) => onTheWire(fromStored(router.catalog, row))), next_before: nextBefore };
+  }),
+  handle(getEvent, ({ ports: { router }, params: { id } }) => {
+    const stored = find(router, id);
+    return {
+      event: onTheWire(fromStored(router.catalog, stored)),
+      deliveries: pairsOfEvent(router.store, stored.seq),
+    };
+  }),
+  handle(getTrace, async ({ ports: { router, store, clock }, params: { id }, query }) => {
+    const { trace_id } = find(router, id);
+    const { events, nextAfter } = await tracePage(store, clock, trace_id, query);
+    const notes = events.map(({ row, deliveries }) => ({
+      event: onTheWire(fromStored(router.catalog, row)),
+      deliveries,
+    }));
+    return { trace_id, events: notes, next_after: nextAfter };
+  }),
+  handle(tailEvents, ({ ports: { router, clock }, query, stream, waiting }) => {
+    const tail = openTail(router, clock, query.event_type, waiting);
+    return stream((out) => tail.run(out));
+  }),
+  handle(followEvents, ({ ports: { router, clock }, query: { after, ...filter }, stream, lastEventId, waiting }) => {
+    const follow = openFollow({ router, clock, filter, after: lastEventId ?? after, waiting });
+    return stream((out) => follow.run(out));
+  }),
+];

@@ -1,0 +1,111 @@
+import type { Command } from "commander";
+import { type Catalog, type EventRow, fieldsOf, payloadSchemaOf } from "../../events/index.ts";
+import type { Shell } from "../cli/shell.ts";
+import { tableLines } from "../cli/table.ts";
+import { wrap, wrapText } from "../cli/text.ts";
+import { examplePayload, exampleWords } from "./example-payload.ts";
+import { rowForPrograms } from "./list.command.ts";
+
+const CLASS_MEANS: Readonly<Record<EventRow["class"], string>> = {
+  durable: "journaled, crosses processes and nodes, every consumer gets it",
+  volatile: "crosses processes and nodes, is not journaled",
+  process: "stays in its process",
+};
+
+const repeats = ({ dedup }: EventRow): string => {
+  if (dedup === "none") return "each is an event of its own";
+  if (dedup === "content") return "suppressed within the window when the whole payload is equal";
+  return `suppressed within the window when ${dedup.join(" and ")} ${dedup.length === 1 ? "is" : "are"} equal`;
+};
+
+/** Where there is nothing to say, the text is empty. */
+const factsOf = (row: EventRow): [name: string, text: string][] => [
+  ["value", row.wire],
+  ["category", row.category],
+  ["class", `${row.class}: ${CLASS_MEANS[row.class]}`],
+  ["order", row.orderKey === null ? "none is kept" : `kept per ${row.orderKey}`],
+  ["repeats", repeats(row)],
+  ["stage bus", row.stage ?? ""],
+  ["old names", row.legacy.join(", ")],
+  ["version", `payload version ${row.version}`],
+  ["critical", row.critical ? "the pipeline cannot run without a subscriber" : ""],
+  ["provisional", row.provisional ? "no part of the system emits it yet; its payload may still change" : ""],
+];
+
+/** The command line that publishes an example, broken where the shell allows it. */
+export function exampleCommand(row: EventRow, width: number): string[] {
+  const pieces = exampleWords(row).map((text) => ({ text }));
+  const lines = [
+    `ringrift events publish ${row.name}`,
+    ...wrap(pieces, width - 6).map((line) => `  ${line.map(({ text }) => text).join(" ")}`),
+  ];
+  return lines.map((line, i) => (i === lines.length - 1 ? line : `${line} \\`));
+}
+
+const MAX_TYPE_COLUMNS = 28;
+
+/** Rows of a table whose cells may take several lines. */
+const stacked = (columns: readonly (readonly string[])[]): string[][] =>
+  Array.from({ length: Math.max(...columns.map((lines) => lines.length)) }, (_, i) =>
+    columns.map((lines) => lines[i] ?? ""),
+  );
+
+function fieldRows(row: EventRow, width: number): string[][] {
+  const fields = fieldsOf(row);
+  const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length));
+  const nameColumns = widest(fields.map(({ name }) => name)) + 2;
+  const typeColumns = Math.min(MAX_TYPE_COLUMNS, widest(fields.map(({ type }) => type)));
+  const meaningColumns = Math.max(20, width - nameColumns - typeColumns - "REQUIRED".length - 6);
+  return fields.flatMap(({ name, type, required, meaning }) =>
+    stacked([
+      [`  ${name}`],
+      wrapText(type.replaceAll("`", ""), MAX_TYPE_COLUMNS),
+      [required ? "yes" : ""],
+      wrapText(meaning, meaningColumns),
+    ]),
+  );
+}
+
+function show(row: EventRow, shell: Shell): void {
+  const { paint } = shell;
+  const width = Math.min(shell.width, 100);
+  const facts = factsOf(row)
+    .filter(([, text]) => text !== "")
+    .flatMap(([name, text]) => stacked([[`  ${name}`], wrapText(text, width - 15)]));
+  const paintedFirst = (rows: readonly string[][], color: (text: string) => string) =>
+    rows.map(([first = "", ...rest]) => [color(first), ...rest]);
+  const fields = [["  FIELD", "TYPE", "REQUIRED", "MEANING"], ...paintedFirst(fieldRows(row, width), paint.yellow)];
+  shell.say(
+    paint.bold(paint.cyan(row.name)),
+    ...wrapText(row.about, width),
+    "",
+    ...tableLines(paintedFirst(facts, paint.dim), { width }),
+    "",
+    ...(fieldsOf(row).length === 0 ? ["It carries no fields."] : tableLines(fields, { width })),
+    "",
+    "Example",
+    ...exampleCommand(row, width).map((line) => `  ${line}`),
+  );
+}
+
+export function registerEventsShow(events: Command, shell: Shell, catalog: Catalog): void {
+  events
+    .command("show")
+    .description("show one event: fields, class, order, repeats, an example; needs no running process")
+    .argument("<name>", "the event in any spelling: TRAINING_COMPLETED, training_completed, an old name")
+    .action((spelling: string) => {
+      const resolved = catalog.names.resolve(spelling);
+      const row = resolved === undefined ? undefined : catalog.row(resolved.name);
+      if (row === undefined) throw catalog.names.unknown(spelling);
+      if (!shell.json) return show(row, shell);
+      shell.print({
+        ...rowForPrograms(row),
+        dedup: row.dedup,
+        legacy: row.legacy,
+        stage: row.stage,
+        fields: fieldsOf(row),
+        payload_schema: payloadSchemaOf(row),
+        example: examplePayload(row),
+      });
+    });
+}

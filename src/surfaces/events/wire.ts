@@ -1,0 +1,110 @@
+import { z } from "zod";
+import { cloudEvent, name, publishedReceipt, whole } from "../http/fields.ts";
+import { defineRoute } from "../http/wire.ts";
+
+const tag = "events";
+/** Events that one request may carry. */
+export const MAX_EVENTS = 1_000;
+const MAX_BODY_BYTES = 16 * 1_024 * 1_024;
+const params = z.strictObject({ id: name });
+const place = whole(0, Number.MAX_SAFE_INTEGER);
+
+/** A query says each thing once, or several times: both are lists here. */
+const names = z
+  .union([name.transform((one) => [one]), z.array(name).max(100)])
+  .optional()
+  .meta({ type: "array", items: { type: "string" } });
+
+const ref = { $ref: "#/components/schemas/CloudEvent" };
+const note = z.object({
+  event: cloudEvent,
+  deliveries: z.array(z.object({ consumer: z.string(), state: z.string() })),
+});
+
+export const publishEvents = defineRoute("publishEvents", "POST /v1/events", {
+  tag,
+  summary: "Publishes one event or a list of them, all or nothing.",
+  scope: "worker",
+  limit: "traffic",
+  // What an event must be is said by the catalog, in better words than a schema has.
+  body: z.unknown().meta({ anyOf: [ref, { type: "array", items: ref, minItems: 1, maxItems: MAX_EVENTS }] }),
+  maxBodyBytes: MAX_BODY_BYTES,
+  record: "after",
+  about: "They are on disk.",
+  answer: z.object({
+    events: z.array(publishedReceipt),
+  }),
+});
+
+export const listEvents = defineRoute("listEvents", "GET /v1/events", {
+  tag,
+  summary: "The newest events that fit, oldest first; a page has at most 8 MB.",
+  limit: "heavy",
+  query: z.strictObject({
+    event_type: name.optional(),
+    origin: name.optional(),
+    source: name.optional(),
+    order_key: name.optional(),
+    // The times of events are seconds inside, too: they come from publishers.
+    since: z.coerce.number().optional().describe("Unix seconds"),
+    until: z.coerce.number().optional().describe("Unix seconds"),
+    before: whole(1, Number.MAX_SAFE_INTEGER).optional().describe("Only events before this place in the journal."),
+    limit: whole(1, 10_000).default(100),
+  }),
+  about: "A page; next_before leads to the one before it.",
+  answer: z.object({ events: z.array(cloudEvent), next_before: z.int().nullable() }),
+});
+
+export const getEvent = defineRoute("getEvent", "GET /v1/events/{id}", {
+  tag,
+  summary: "One event, and what became of it at each consumer.",
+  params,
+  about: "The event.",
+  answer: note,
+});
+
+export const getTrace = defineRoute("getTrace", "GET /v1/events/{id}/trace", {
+  tag,
+  summary: "All that belongs to the trace of an event, oldest first; a page has at most 8 MB.",
+  limit: "heavy",
+  params,
+  query: z.strictObject({
+    after: place.default(0).describe("Only events after this place in the journal."),
+    limit: whole(1, 1_000).default(1_000),
+  }),
+  about: "A page; next_after leads to the next one.",
+  answer: z.object({ trace_id: z.string(), events: z.array(note), next_after: z.int().nullable() }),
+});
+
+export const tailEvents = defineRoute("tailEvents", "GET /v1/stream", {
+  tag,
+  summary: "What happens from now on, as JSON lines; an empty line is a sign of life.",
+  limit: "stream",
+  query: z.strictObject({ event_type: names }),
+  endless: true,
+  about: "JSON lines `{event}`, `{missed}` for a reader that is too slow, and `{ended}` with why, if it is cut off.",
+  answer: z.string(),
+  type: "application/x-ndjson",
+});
+
+export const followEvents = defineRoute("followEvents", "GET /events", {
+  tag,
+  summary: "Server-sent events: the journal from any place on, and then what happens.",
+  limit: "stream",
+  query: z.strictObject({
+    after: place
+      .optional()
+      .describe("Begin after this place in the journal; with what comes from now on unless given."),
+    event_type: names,
+    category: names,
+    config_key: names,
+    node_id: names.describe("Said by this node, or about it."),
+    source: names,
+    order_key: names,
+    class: z.enum(["durable", "volatile"]).optional(),
+  }),
+  endless: true,
+  about: "Messages with an event as data and its place in the journal as id; `Last-Event-ID` reads on from there.",
+  answer: z.string(),
+  type: "text/event-stream",
+});

@@ -1,0 +1,230 @@
+/** The two doors of a process: how each is made, where it listens, and how it is asked whether it is still ours. */
+import { once } from "node:events";
+import { chmodSync, rmSync } from "node:fs";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  type Server,
+} from "node:http";
+import { createServer as createTlsServer, request as httpsRequest } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { type Clock, type Log, messageOf, OperatingError, type Random } from "../../kernel/index.ts";
+import type { Door } from "./access.ts";
+import { PROBLEM_TYPE, problemOf } from "./problem.ts";
+import type { Env } from "./request.ts";
+import type { Identity, TlsFiles } from "./tls.ts";
+
+export interface SurfaceOptions {
+  readonly socketPath: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: TlsFiles | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly fetch: (request: Request, env: Env["Bindings"]) => Response | Promise<Response>;
+}
+
+const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
+
+/** A fleet keeps one open for each node that waits for work. */
+const MAX_CONNECTIONS = 16_384;
+/** Of one address, where others can come from. */
+const MAX_OF_ONE_ADDRESS = 256;
+const MAX_HEADER_BYTES = 16 * 1_024;
+const CHECK_TIMEOUT_MS = 2_000;
+/** Whoever takes an answer by drops is cut off as well: what waits for it is memory of ours. */
+const TAKE_ANSWER_MS = 120_000;
+
+/** Whoever sends its request by drops is cut off: the head within 10 s, all of it within two minutes. */
+const slowest = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: 10_000,
+  requestTimeout: 120_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 5_000,
+};
+
+const listen = async (server: Server, where: { path: string } | { host: string; port: number }): Promise<void> => {
+  server.listen(where);
+  await once(server, "listening");
+};
+
+const statusOfParser: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", `a head may have ${MAX_HEADER_BYTES} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come in time"],
+};
+
+/** What is not even HTTP, or too much of it, is answered in the same words as the rest. */
+function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const [status, title, detail] = statusOfParser[error.code ?? ""] ?? [400, "Bad Request", "this is not HTTP"];
+  const body = JSON.stringify({ ...problemOf(OperatingError.invalid("INVALID_REQUEST", detail)), status });
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+      `connection: close\r\n\r\n${body}`,
+  );
+}
+
+/** What came of asking a door; no trouble is good news. */
+interface Found {
+  readonly trouble: string;
+  readonly gone: boolean;
+}
+
+export interface DoorPlan {
+  readonly name: "socket" | "port";
+  address(): string;
+  make(): Server;
+  listen(server: Server): Promise<void>;
+  ask(nonce: string): RequestOptions;
+}
+
+/** What doors share while they are open. */
+export interface DoorState {
+  /** Where any port would do, the first one that was given. */
+  port: number;
+  identity: Identity | undefined;
+  /** Requests of our own that we wait for: whoever answers without us having seen them is somebody else. */
+  readonly awaited: Map<string, boolean>;
+}
+
+function limitAddresses(server: Server): void {
+  const counts = new Map<string, number>();
+  server.on("connection", (socket: Socket) => {
+    const from = socket.remoteAddress ?? "gone";
+    const count = (counts.get(from) ?? 0) + 1;
+    if (count > MAX_OF_ONE_ADDRESS) return void socket.destroy();
+    counts.set(from, count);
+    socket.once("close", () => {
+      const left = (counts.get(from) ?? 1) - 1;
+      if (left === 0) counts.delete(from);
+      else counts.set(from, left);
+    });
+  });
+}
+
+function listenerAt(cameBy: Door, { fetch, clock }: SurfaceOptions, { awaited }: DoorState) {
+  const answer = getRequestListener((request, env) => {
+    const { incoming, outgoing } = env as Env["Bindings"];
+    return fetch(request, { incoming, outgoing, cameBy });
+  });
+  return (incoming: IncomingMessage, outgoing: Parameters<typeof answer>[1]) => {
+    const id = incoming.headers["x-request-id"];
+    if (typeof id === "string" && awaited.has(id)) awaited.set(id, true);
+    outgoing.once("prefinish", () => {
+      // The system has taken most answers whole by now.
+      if (outgoing.closed || incoming.socket.writableLength === 0) return;
+      const patience = clock.after(TAKE_ANSWER_MS, () => incoming.socket.destroy());
+      outgoing.once("close", () => patience.cancel());
+    });
+    void answer(incoming, outgoing);
+  };
+}
+
+const made = (server: Server): Server => {
+  server.maxConnections = MAX_CONNECTIONS;
+  server.maxHeadersCount = 100;
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerBroken(error, socket as Socket));
+  return server;
+};
+export const cannotListen = (cause: unknown, at: string, port: number): OperatingError => {
+  const { code } = cause as { code?: string };
+  return code === "EADDRINUSE"
+    ? OperatingError.conflict("PORT_IN_USE", `port ${port} is taken by another program`, {
+        cause,
+        hint: "Set RINGRIFT_PORT to another port (0 picks a free one), or stop the other program.",
+      })
+    : OperatingError.internal("CANNOT_LISTEN", `the API cannot listen on ${at}: ${messageOf(cause)}`, { cause });
+};
+
+export function planDoors(options: SurfaceOptions, state: DoorState): readonly DoorPlan[] {
+  const { socketPath, host } = options;
+  const isLoopback = LOOPBACK_HOSTS.includes(host);
+  return [
+    {
+      name: "socket",
+      address: () => socketPath,
+      make: () => made(createServer(slowest, listenerAt("socket", options, state))),
+      async listen(server) {
+        rmSync(socketPath, { force: true });
+        // The file is made within the call; the mask is of the whole process and must not outlive it.
+        const before = process.umask(0o177);
+        let listening: Promise<void>;
+        try {
+          listening = listen(server, { path: socketPath });
+        } finally {
+          process.umask(before);
+        }
+        await listening;
+        chmodSync(socketPath, 0o600);
+      },
+      ask: (nonce) => ({ socketPath, headers: { host: "localhost", "x-request-id": nonce } }),
+    },
+    {
+      name: "port",
+      address: () => `${host}:${state.port}`,
+      make() {
+        const { identity } = state;
+        const listener = listenerAt(isLoopback ? "loopback" : "network", options, state);
+        const server = made(
+          identity === undefined
+            ? createServer(slowest, listener)
+            : createTlsServer(
+                { ...slowest, cert: identity.cert, key: identity.key, minVersion: "TLSv1.2", handshakeTimeout: 10_000 },
+                listener,
+              ),
+        );
+        if (!isLoopback) limitAddresses(server);
+        return server;
+      },
+      async listen(server) {
+        await listen(server, { host, port: state.port });
+        // Where any port would do, the first one is kept: others have been told of it.
+        state.port = (server.address() as AddressInfo).port;
+      },
+      ask(nonce) {
+        const anywhere = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+        // Who it is shows in the request that arrives here, not in the certificate.
+        return {
+          host: anywhere,
+          port: state.port,
+          rejectUnauthorized: false,
+          headers: { host: "localhost", "x-request-id": nonce },
+        } as RequestOptions;
+      },
+    },
+  ];
+}
+
+/** Asks a door over itself whether it is ours and answers. */
+export const askDoor = (
+  plan: DoorPlan,
+  { clock, random }: SurfaceOptions,
+  { awaited, identity }: DoorState,
+): Promise<Found> =>
+  new Promise((resolve) => {
+    const nonce = `door-${random.bits().toString(16)}${random.bits().toString(16)}`;
+    awaited.set(nonce, false);
+    const send = plan.name === "port" && identity !== undefined ? httpsRequest : httpRequest;
+    const done = (trouble: string, gone = true) => {
+      awaited.delete(nonce);
+      timer.cancel();
+      outgoing.destroy();
+      resolve({ trouble, gone: gone && trouble !== "" });
+    };
+    const outgoing = send({ ...plan.ask(nonce), path: "/livez", method: "HEAD", agent: false }, (answer) => {
+      answer.resume();
+      done(awaited.get(nonce) === true ? "" : "somebody else answers there");
+    });
+    const timer = clock.after(
+      CHECK_TIMEOUT_MS,
+      () => done(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`, false),
+      "hold",
+    );
+    outgoing.on("error", (error) => done(messageOf(error)));
+    outgoing.end();
+  });

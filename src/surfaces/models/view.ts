@@ -1,0 +1,65 @@
+import { painter } from "../cli/paint.ts";
+import type { Shell } from "../cli/shell.ts";
+import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
+import { ago, moment, momentAgo, number, printable } from "../cli/text.ts";
+import { eloWords, gateNumbers, shortModel, VERDICT_WORDS } from "../pipeline/words.ts";
+import { bytes } from "../status/view.ts";
+import type { Model, ModelDetails } from "./wire.ts";
+
+const stageColor = painter({ production: "green", rolled_back: "red", archived: "dim" }, "yellow");
+
+export function modelLines(models: readonly Model[], shell: Shell): string[] {
+  const { paint, clock } = shell;
+  const now = clock.now();
+  const rows = models.map((model) => [
+    paint.yellow(shortModel(model.model_id)),
+    printable(model.config_key),
+    right(number(model.iteration)),
+    stageColor(paint, model.stage)(printable(model.stage)),
+    right(model.generation === null ? "" : number(model.generation)),
+    model.rating === null ? "" : eloWords(model.rating),
+    ago(model.created_at, now),
+  ]);
+  const head = ["MODEL", "CONFIG", right("ITERATION"), "STAGE", right("GENERATION"), "ELO", "MADE"];
+  return tableLines([head, ...rows], shell);
+}
+
+export function modelDetails(model: ModelDetails, shell: Shell): string[] {
+  const { paint, clock } = shell;
+  const now = clock.now();
+  const { loss, gate, rating } = model;
+  const facts = [
+    ["config", model.config_key],
+    ["iteration", number(model.iteration)],
+    ["stage", model.stage],
+    ["champion", model.generation === null ? "" : `generation ${model.generation}`],
+    ["Elo", rating && `${eloWords(rating)} in ${number(rating.games)} games`],
+    [
+      "loss",
+      loss &&
+        `policy ${loss.policy_loss.toFixed(3)}, value ${loss.value_loss.toFixed(3)}` +
+          (loss.validation_loss === null ? "" : `, held out ${loss.validation_loss.toFixed(3)}`),
+    ],
+    ["gate", gate && `${gate.verdict === null ? "under way" : VERDICT_WORDS[gate.verdict]}: ${gateNumbers(gate)}`],
+    ["goes on from", model.parent && shortModel(model.parent)],
+    ["made", momentAgo(model.created_at, now)],
+    ["size", model.bytes === null ? "" : bytes(model.bytes)],
+  ] as const;
+  const files = model.files.map((file) => [
+    paint.yellow(`  ${shortModel(file.sha256)}`),
+    printable(file.kind),
+    `${number(file.rows)} rows`,
+  ]);
+  const history = model.history.map((step) => [
+    paint.dim(`  ${moment(step.at, now)}`),
+    stageColor(paint, step.stage)(printable(step.stage)),
+    `by ${printable(step.by)}`,
+    paint.dim(printable(step.reason)),
+  ]);
+  return [
+    paint.bold(printable(model.model_id)),
+    ...factLines(facts, shell),
+    ...sectionLines("learned from", files, shell),
+    ...sectionLines("was", history, shell),
+  ];
+}

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { field } from "../../events/fields.ts";
+import { gate, loss } from "../../pipeline/snapshot.ts";
+import { name, time, whole } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
+import { modelParams, whereItRuns } from "../pipeline/wire.ts";
+
+const model = z
+  .looseObject({
+    model_id: z.string(),
+    config_key: z.string(),
+    iteration: z.int(),
+    stage: z.string(),
+    generation: z.int().nullable(),
+    created_at: time,
+    bytes: z.int().nullable(),
+    parent: z.string().nullable(),
+    rating: z.looseObject({ elo: z.number(), low: z.number(), high: z.number(), games: z.int() }).nullable(),
+  })
+  .meta({ id: "Model" });
+
+export const listModels = defineRoute("listModels", "GET /v1/models", {
+  ...whereItRuns,
+  summary: "Models, newest first.",
+  query: z.strictObject({
+    config_key: field.config_key.optional(),
+    stage: name.optional(),
+    limit: whole(1, 1_000).default(100),
+  }),
+  about: "Those that fit.",
+  answer: z.object({ models: z.array(model) }),
+});
+
+export const getModel = defineRoute("getModel", "GET /v1/models/{id}", {
+  ...whereItRuns,
+  summary: "One model: its losses, its gate, what it was made of, and what it was when.",
+  params: modelParams,
+  about: "The model.",
+  answer: model
+    .extend({
+      loss: loss.nullable(),
+      gate: gate.nullable(),
+      files: z.array(z.looseObject({ sha256: z.string(), kind: z.string(), rows: z.int() })),
+      history: z.array(z.looseObject({ at: time, stage: z.string(), by: z.string(), reason: z.string() })),
+    })
+    .meta({ id: "ModelDetails" }),
+});
+
+export type Model = Answer<typeof listModels>["models"][number];
+export type ModelDetails = Answer<typeof getModel>;

@@ -1,0 +1,104 @@
+import { isDeprecated, PROTOCOL, timingOnTheWire } from "../../cluster/index.ts";
+import { isOperatingError, type OperatingError } from "../../kernel/index.ts";
+import type { Prepared } from "../../router/index.ts";
+import { ingestFor } from "../events/ingest.ts";
+import { assertSpeaksFor } from "../http/node-callers.ts";
+import type { ControlPorts } from "../http/ports.ts";
+import { refusalOf } from "../http/problem.ts";
+import { type Caller, handle, type Route } from "../http/route.ts";
+import * as wire from "./wire.ts";
+
+/** A node with what it holds and has done. */
+const nodeIn = async ({ nodes, work }: ControlPorts, name: string, signal?: AbortSignal) => {
+  const row = nodes.book.find(name);
+  const done = await work.queue.figures(row.node_id, signal);
+  return { ...nodes.book.view(row), jobs: work.queue.held(row.node_id), work: done };
+};
+
+interface Decision {
+  readonly ports: ControlPorts;
+  readonly params: { readonly id: string };
+  readonly body: { readonly reason?: string | undefined };
+  readonly caller: Caller;
+}
+
+const withdraw =
+  (drain: boolean) =>
+  async ({ ports, params: { id }, body, caller: { actor: by } }: Decision) => {
+    const reason = body.reason ?? `${drain ? "drain" : "cordon"} asked for by ${by}`;
+    await ports.nodes.book.cordon(id, { reason, by, drain });
+    return nodeIn(ports, id);
+  };
+
+/** A refusal concerns its event alone; the others of the request are taken. */
+const takenOrNot = (read: () => Prepared): Prepared | OperatingError => {
+  try {
+    return read();
+  } catch (error) {
+    if (!isOperatingError(error)) throw error;
+    return error;
+  }
+};
+
+/** Nodes say who they are with a signature; to join they need the token of a worker. */
+export const nodeRoutes: readonly Route[] = [
+  handle(wire.joinNode, async ({ ports, body, caller: { actor, from, tokenId } }) => {
+    const { book, gate, version } = ports.nodes;
+    // The place is taken first: of two that come at once with the last one, one is refused.
+    if (tokenId !== null) await ports.tokens.useToJoin(tokenId, book.identify(body));
+    const { node_id, label } = await book.join(body, { actor, address: from });
+    return {
+      node_id,
+      label,
+      protocol: PROTOCOL,
+      deprecated: isDeprecated(body.version, version),
+      timing: timingOnTheWire(book.timing),
+      boot: gate.boot,
+      server_time: ports.clock.now(),
+    };
+  }),
+  handle(wire.beatNode, async ({ ports, body, caller }) => {
+    assertSpeaksFor(caller, [body.node_id], ports);
+    const { book } = ports.nodes;
+    const row = await book.beat(body);
+    return {
+      // Whoever beats is there; that it is written down follows within a second.
+      state: row.state === "left" || row.state === "joined" ? "online" : row.state,
+      drain: row.draining === 1,
+      timing: timingOnTheWire(book.timing),
+      server_time: ports.clock.now(),
+    };
+  }),
+  handle(wire.publishNodeEvents, async ({ ports, body: { node_id, events }, caller }) => {
+    assertSpeaksFor(caller, [node_id], ports);
+    const read = ingestFor(ports, { ...caller, scope: "worker", nodeId: node_id });
+    const taken = events.map((json) => takenOrNot(() => read(json)));
+    const good = taken.flatMap((each) => (isOperatingError(each) ? [] : [each]));
+    const published = (await ports.router.publishAll(good)).values();
+    return {
+      answers: taken.map((each) => {
+        if (isOperatingError(each)) return { ok: false, error: refusalOf(each) } as const;
+        const { eventId: event_id, seq, suppressed } = published.next().value!;
+        return { ok: true, value: { event_id, seq, suppressed } } as const;
+      }),
+    };
+  }),
+  handle(wire.leaveNode, async ({ ports, body: { node_id, reason }, caller }) => {
+    assertSpeaksFor(caller, [node_id], ports);
+    const { book } = ports.nodes;
+    return book.view(await book.leave(node_id, reason));
+  }),
+  handle(wire.listNodes, ({ ports }) => ({ nodes: ports.nodes.book.list() })),
+  handle(wire.getNode, ({ ports, params: { id }, signal }) => nodeIn(ports, id, signal)),
+  handle(wire.cordonNode, withdraw(false)),
+  handle(wire.drainNode, withdraw(true)),
+  handle(wire.uncordonNode, async ({ ports, params: { id } }) => {
+    await ports.nodes.book.uncordon(id);
+    return nodeIn(ports, id);
+  }),
+  handle(wire.forgetNode, async ({ ports, params: { id } }) => {
+    const { node_id, label } = await ports.nodes.book.forget(id);
+    await ports.work.queue.evict(node_id, "the node was forgotten");
+    return { node_id, label };
+  }),
+];

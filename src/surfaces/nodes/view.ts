@@ -1,0 +1,100 @@
+import { painter } from "../cli/paint.ts";
+import type { Shell } from "../cli/shell.ts";
+import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
+import { ago, duration, momentAgo, number, plural, printable } from "../cli/text.ts";
+import type { Node } from "./wire.ts";
+
+const stateColor = painter({ online: "green", dead: "red", suspect: "yellow" }, "dim");
+
+const schedulingOf = ({ cordoned, draining }: Node): string => {
+  if (cordoned === null) return "";
+  return draining ? "draining" : "cordoned";
+};
+
+const sizeOf = ({ cpu, gpu, memory_gb }: Node["capabilities"]): string =>
+  [`${cpu} cpu`, ...(gpu > 0 ? [`${gpu} gpu`] : []), ...(memory_gb > 0 ? [`${memory_gb} GB`] : [])].join(", ");
+
+export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const rows = nodes.map((node) => [
+    paint.bold(printable(node.label)),
+    paint.dim(node.node_id),
+    stateColor(paint, node.state)(node.state),
+    node.local ? "this process" : node.last_seen_at === null ? "never" : ago(node.last_seen_at, now),
+    paint.yellow(schedulingOf(node)),
+    right(node.load === null ? "" : number(node.load.running)),
+    node.deprecated ? paint.yellow(printable(node.version)) : printable(node.version),
+    sizeOf(node.capabilities),
+  ]);
+  const head = ["NODE", "ID", "STATE", "HEARD", "", right("JOBS"), "VERSION", "HAS"];
+  return tableLines([head, ...rows], shell);
+}
+
+const residualOf = (residual: number | null): string => {
+  if (residual === null) return "";
+  const percent = Math.round((Math.exp(residual) - 1) * 100);
+  if (percent === 0) return ", as fast as the others";
+  return `, ${Math.abs(percent)} % ${percent > 0 ? "faster" : "slower"} than the others`;
+};
+
+/** Beyond this a node's results are worth a look. */
+const STRANGE_RESULTS = 3;
+
+const resultsOf = (residual: number | null | undefined): string => {
+  if (residual == null) return "";
+  const distance = `${residual.toFixed(1)} standard deviations from the others in the same batches`;
+  return residual < STRANGE_RESULTS ? `like the others' (${distance})` : `NOT like the others' (${distance})`;
+};
+
+const outboxOf = ({ outbox }: Node): string => {
+  if (outbox === null) return "";
+  const waits = plural(outbox.waiting, "event that waits", "events that wait");
+  return outbox.refused === 0 ? waits : `${waits}, ${number(outbox.refused)} refused`;
+};
+
+export function nodeDetails(node: Node, shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const at = (ms: number) => momentAgo(ms, now);
+  const { capabilities: has, work, jobs = [] } = node;
+  const facts: Parameters<typeof factLines>[0] = [
+    ["state", `${node.state}, since ${at(node.state_since)}`],
+    ["heard", node.local ? "it is this process" : node.last_seen_at === null ? "never" : at(node.last_seen_at)],
+    [
+      "scheduling",
+      node.cordoned === null
+        ? "takes work"
+        : `${schedulingOf(node)} by ${node.cordoned.by}, ${at(node.cordoned.at)}: ${node.cordoned.reason}`,
+    ],
+    ["left", node.left_reason],
+    ["has", `${sizeOf(has)}${has.tags.length === 0 ? "" : `, tags ${has.tags.join(", ")}`}`],
+    ["free", node.load && `${sizeOf(node.load.free)}, ${plural(node.load.running, "job")} running`],
+    ["kinds", has.kinds?.join(", ")],
+    ["spool", node.spool && plural(node.spool.waiting, "result that waits", "results that wait")],
+    ["outbox", outboxOf(node)],
+    ["version", `${node.version}${node.deprecated ? ", older than the coordinator" : ""}`],
+    ["starts", number(node.incarnation)],
+    ["machine", [has.hostname, has.platform, node.address].filter((text) => text != null).join(", ")],
+    ["joined", `${at(node.joined_at)}, by ${node.joined_by}`],
+    [
+      "last day",
+      work &&
+        `${plural(work.completed, "job")} done, ${number(work.failed)} failed, ${plural(work.games, "game")}` +
+          `${work.games_per_hour === null ? "" : ` (${number(Math.round(work.games_per_hour))} an hour)`}${residualOf(work.speed_residual)}`,
+    ],
+    ["results", resultsOf(work?.results_residual)],
+  ];
+  const held = jobs.map((job) => [
+    paint.yellow(`  ${printable(job.work_id)}`),
+    printable(job.work_type),
+    printable(job.config_key ?? ""),
+    duration(Math.max(0, now - job.claimed_at)),
+    job.stopping ? "is told to stop" : "",
+  ]);
+  return [
+    `${paint.bold(printable(node.label))} ${paint.dim(node.node_id)}`,
+    ...factLines(facts, shell),
+    ...sectionLines("holds", held, shell),
+  ];
+}

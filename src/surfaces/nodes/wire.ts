@@ -1,0 +1,201 @@
+import { z } from "zod";
+import { NODE_STATES } from "../../cluster/nodes/states.ts";
+import { answersTo, name, nodeId, note, offer, time, word } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
+
+const tag = "nodes";
+const MAX_EVENTS = 1_000;
+const MAX_EVENTS_BYTES = 16 * 1_024 * 1_024;
+
+const capabilities = z
+  .strictObject({
+    ...offer.shape,
+    hostname: word.optional(),
+    platform: word.optional(),
+    kinds: z.array(word).max(100).optional(),
+  })
+  .meta({ id: "Capabilities", description: "What a node has." });
+
+const timing = z.object({
+  beat_seconds: z.number().positive(),
+  suspect_seconds: z.number(),
+  dead_seconds: z.number(),
+});
+const load = z.strictObject({ running: z.int().min(0).max(1_000_000), free: offer });
+const spool = z.strictObject({ waiting: z.int().min(0) });
+const outbox = z.strictObject({ waiting: z.int().min(0), refused: z.int().min(0) });
+
+/** The same as it is told: the coordinator's own node has nothing until it was looked at. */
+const told = z.looseObject({ ...capabilities.shape, cpu: z.number().default(0) });
+
+/** What a node with what it holds and has done adds to what the list tells. */
+const doings = {
+  jobs: z
+    .array(
+      z.looseObject({
+        work_id: z.string(),
+        work_type: z.string(),
+        config_key: z.string().nullable(),
+        claimed_at: time,
+        stopping: z.boolean(),
+      }),
+    )
+    .optional(),
+  work: z
+    .looseObject({
+      completed: z.int(),
+      failed: z.int(),
+      games: z.int(),
+      busy_seconds: z.number(),
+      games_per_hour: z.number().nullable(),
+      speed_residual: z.number().nullable(),
+      results_residual: z.number().nullable().optional(),
+    })
+    .optional(),
+};
+
+const node = z
+  .looseObject({
+    node_id: z.string(),
+    label: z.string(),
+    state: z.enum(NODE_STATES),
+    state_since: time,
+    incarnation: z.int(),
+    version: z.string(),
+    deprecated: z.boolean(),
+    capabilities: told,
+    joined_at: time,
+    joined_by: z.string(),
+    last_seen_at: time.nullable(),
+    address: z.string().nullable(),
+    cordoned: z.object({ reason: z.string(), at: time, by: z.string() }).nullable(),
+    draining: z.boolean(),
+    left_reason: z.string().nullable(),
+    load: z.looseObject({ running: z.int(), free: told }).nullable(),
+    spool: spool.nullable(),
+    outbox: outbox.nullable(),
+    local: z.boolean(),
+    ...doings,
+  })
+  .meta({ id: "Node" });
+
+const ofNodes = { tag, scope: "worker" } as const;
+
+export const joinNode = defineRoute("joinNode", "POST /v1/nodes/join", {
+  ...ofNodes,
+  summary: "Makes a machine a node, known by its key.",
+  body: z.strictObject({
+    public_key: z.string().min(1).max(100).describe("The raw 32 bytes of an Ed25519 key, in base64."),
+    label: name,
+    version: word,
+    protocol: z.int().min(0).max(1_000_000),
+    capabilities,
+  }),
+  about: "Who it is from here on, and how often it shall speak.",
+  answer: z.object({
+    node_id: z.string().min(1),
+    label: z.string(),
+    protocol: z.object({ current: z.int(), least: z.int() }),
+    deprecated: z.boolean(),
+    timing,
+    boot: z.string().describe("What the node signs with, until the coordinator starts anew."),
+    server_time: time,
+  }),
+});
+
+export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
+  ...ofNodes,
+  summary: "A node's sign of life, with its load; what it shall do comes back.",
+  limit: "beat",
+  record: "no",
+  body: z.strictObject({
+    node_id: nodeId,
+    incarnation: z.int().min(0),
+    version: word,
+    capabilities: capabilities.optional(),
+    load,
+    spool,
+    outbox: outbox.optional(),
+  }),
+  about: "How it is seen, and whether it shall give back its work.",
+  answer: z.object({ state: z.enum(NODE_STATES), drain: z.boolean(), timing, server_time: time }),
+});
+
+export const publishNodeEvents = defineRoute("publishNodeEvents", "POST /v1/nodes/events", {
+  ...ofNodes,
+  summary: "The events of a node's outbox, oldest first. Each is answered by itself; sent again it counts once.",
+  limit: "traffic",
+  // The journal tells of each event and which node it is of.
+  record: "no",
+  body: z.strictObject({
+    node_id: nodeId,
+    events: z
+      .array(z.unknown())
+      .min(1)
+      .max(MAX_EVENTS)
+      .meta({ items: { $ref: "#/components/schemas/CloudEvent" } })
+      .describe("Oldest first."),
+  }),
+  maxBodyBytes: MAX_EVENTS_BYTES,
+  about: "Those that are taken are on disk.",
+  answer: answersTo(
+    z.object({
+      event_id: z.string(),
+      seq: z.int().nullable(),
+      suppressed: z.enum(["event_id", "content"]).nullable(),
+    }),
+  ),
+});
+
+const one = { tag, about: "The node as it is now.", answer: node } as const;
+
+export const leaveNode = defineRoute("leaveNode", "POST /v1/nodes/leave", {
+  ...ofNodes,
+  ...one,
+  summary: "A node says goodbye: its silence from here on is no alarm.",
+  limit: "beat",
+  body: z.strictObject({ node_id: nodeId, reason: note.min(1) }),
+});
+
+export const listNodes = defineRoute("listNodes", "GET /v1/nodes", {
+  tag,
+  summary: "All nodes.",
+  about: "One row for each.",
+  answer: z.object({ nodes: z.array(node) }),
+});
+
+const params = z.strictObject({ id: name });
+
+export const getNode = defineRoute("getNode", "GET /v1/nodes/{id}", {
+  ...one,
+  summary: "One node, by its id or its label, with the jobs it holds and what it has done.",
+  limit: "heavy",
+  params,
+});
+
+/** What an operator may decide about a node. */
+const decision = { ...one, params, body: z.strictObject({ reason: note.optional() }) } as const;
+
+export const cordonNode = defineRoute("cordonNode", "POST /v1/nodes/{id}/cordon", {
+  ...decision,
+  summary: "Gives a node no new work; what it has goes on.",
+});
+
+export const drainNode = defineRoute("drainNode", "POST /v1/nodes/{id}/drain", {
+  ...decision,
+  summary: "Gives a node no new work, and lets it give back what it has.",
+});
+
+export const uncordonNode = defineRoute("uncordonNode", "POST /v1/nodes/{id}/uncordon", {
+  ...decision,
+  summary: "Lets a node have work again.",
+});
+
+export const forgetNode = defineRoute("forgetNode", "POST /v1/nodes/{id}/forget", {
+  ...decision,
+  summary: "Takes a node out for good: its key opens nothing any more, and its jobs come back.",
+  about: "Who is forgotten.",
+  answer: z.object({ node_id: z.string(), label: z.string() }),
+});
+
+export type Node = Answer<typeof getNode>;

@@ -1,0 +1,39 @@
+/** What the commands of the pipeline ask of the running process. */
+import { didYouMean, OperatingError } from "../../kernel/index.ts";
+import { askEither } from "../cli/answers.ts";
+import { answer, type Shell } from "../cli/shell.ts";
+import type { Answer, RawAnswer } from "../http/wire.ts";
+import type { getLoop as route } from "./wire.ts";
+
+export type Pipeline = Answer<typeof route>;
+type RawConfig = RawAnswer<typeof route>["configs"][number];
+
+/** The config that was meant; an error that names its neighbours otherwise. */
+function configIn<C extends { readonly config_key: string }>(configs: readonly C[], configKey: string): C {
+  const found = configs.find(({ config_key }) => config_key === configKey);
+  if (found !== undefined) return found;
+  const known = configs.map(({ config_key }) => config_key);
+  throw OperatingError.notFound("CONFIG_NOT_FOUND", `no loop runs for '${configKey}'.${didYouMean(configKey, known)}`, {
+    hint: known.length === 0 ? "There is no config yet." : `There are ${known.join(", ")}.`,
+  });
+}
+
+/** Figures need an edge: where lines may be as long as they like, this is it. */
+const MAX_WIDTH = 120;
+
+/** Shows one config: as it came, or drawn. */
+export const showConfig = (
+  configKey: string,
+  shell: Shell,
+  json: (config: RawConfig, at: number) => object,
+  draw: (config: Pipeline["configs"][number], at: number, width: number) => readonly string[],
+): Promise<void> =>
+  askEither(shell, async (main) => {
+    const { getLoop } = await import("./wire.ts");
+    const raw = await main.raw(getLoop);
+    const meant = configIn(raw.configs, configKey);
+    answer(shell, json(meant, raw.at), () => {
+      const { at, configs } = main.read(getLoop, raw);
+      return draw(configIn(configs, configKey), at, Math.min(shell.width, MAX_WIDTH));
+    });
+  });

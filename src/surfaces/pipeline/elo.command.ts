@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import type { Shell } from "../cli/shell.ts";
+import { printable, shorten } from "../cli/text.ts";
+import { wholeNumber } from "../cli/values.ts";
+import { showConfig } from "./asking.ts";
+
+const show = async (configKey: string, limit: number, shell: Shell) => {
+  const { dim } = shell.paint;
+  const { ladderLines } = await import("./ladder.ts");
+  return showConfig(
+    configKey,
+    shell,
+    ({ config_key, ladder }) => ({ config_key, ladder }),
+    (config, _, width) => {
+      const label = printable(config.config_key);
+      const lines = ladderLines(config, { paint: shell.paint, width }, { max: limit, indent: 0, label });
+      if (lines.length === 0) return [`nobody has been rated in ${label} yet`];
+      const hidden = config.ladder.length - (lines.length - 1);
+      return [
+        ...lines.map((line) => shorten(line, width)),
+        ...(hidden > 0 ? [dim(`and ${hidden} more; --limit shows them`)] : []),
+        dim("Elo with 95 % intervals, from rating games alone; configs cannot be compared."),
+      ];
+    },
+  );
+};
+
+/** `ringrift elo`: the ladder of a config. */
+export function registerElo(command: Command, shell: Shell): void {
+  command
+    .argument("<config>", "as in othello6_2p")
+    .option("--limit <n>", "at most so many rungs", wholeNumber("--limit", 1, 1_000), 40)
+    .action((configKey: string, { limit }: { limit: number }) => show(configKey, limit, shell));
+}

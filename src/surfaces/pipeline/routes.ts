@@ -1,0 +1,61 @@
+import { defined, didYouMean, OperatingError } from "../../kernel/index.ts";
+import type { PipelineConsole, PipelineDecision } from "../../pipeline/index.ts";
+import type { ControlPorts } from "../http/ports.ts";
+import { type Call, handle, type Route } from "../http/route.ts";
+import * as wire from "./wire.ts";
+
+export const pipelineOf = ({ pipeline }: ControlPorts): PipelineConsole => {
+  if (pipeline !== undefined) return pipeline;
+  throw OperatingError.unavailable("LOOP_NOT_HERE", "no loop runs in this process", {
+    retryable: false,
+    hint: "It runs in the process that 'ringrift up' starts with a config; see 'ringrift up --help'.",
+  });
+};
+
+/** The pipeline, if it has this config. */
+function pipelineWith(ports: ControlPorts, configKey: string): PipelineConsole {
+  const pipeline = pipelineOf(ports);
+  const known = pipeline.snapshot().configs.map(({ config_key }) => config_key);
+  if (known.includes(configKey)) return pipeline;
+  throw OperatingError.notFound("CONFIG_NOT_FOUND", `no loop runs for '${configKey}'.${didYouMean(configKey, known)}`, {
+    hint: known.length === 0 ? "There is no config yet." : `There are ${known.join(", ")}.`,
+  });
+}
+
+interface DecisionBody {
+  readonly reason?: string | undefined;
+  readonly dry_run: boolean;
+}
+
+export const decisionOf = ({
+  body,
+  caller: { actor },
+}: Pick<Call<unknown, unknown, DecisionBody>, "body" | "caller">): PipelineDecision => ({
+  actor,
+  reason: body.reason ?? `asked for by ${actor}`,
+  dryRun: body.dry_run,
+});
+
+export const pipelineRoutes: readonly Route[] = [
+  handle(wire.getLoop, ({ ports }) => pipelineOf(ports).snapshot()),
+  handle(wire.getLoopHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
+    history: pipelineWith(ports, configKey).history({ configKey, limit, ...defined({ stage }) }),
+  })),
+  handle(wire.getLedger, ({ ports }) => ({ books: pipelineOf(ports).books() })),
+  handle(wire.getLineage, ({ ports, params: { id } }) => {
+    const found = pipelineOf(ports).lineage(id);
+    if (found !== undefined) return found;
+    throw OperatingError.notFound("LINEAGE_NOT_FOUND", `nobody knows a game, file, model or job '${id}'`, {
+      hint: "Models are listed by 'ringrift models', jobs by 'ringrift queue'. For events there is 'ringrift events trace'.",
+    });
+  }),
+  ...(
+    [
+      [wire.pauseLoop, "pause"],
+      [wire.resumeLoop, "resume"],
+      [wire.rollbackLoop, "rollback"],
+    ] as const
+  ).map(([route, verb]) =>
+    handle(route, (call) => pipelineWith(call.ports, call.params.config)[verb](call.params.config, decisionOf(call))),
+  ),
+];

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { showAnswer } from "../cli/answers.ts";
+import type { Shell } from "../cli/shell.ts";
+import { printable } from "../cli/text.ts";
+import { sentence } from "../cli/values.ts";
+import type { Input } from "../http/wire.ts";
+import { type Decided, pauseLoop, promoteModel, resumeLoop, rollbackLoop } from "./wire.ts";
+import { shortModel } from "./words.ts";
+
+type ConfigKey = Input<typeof pauseLoop>["params"]["config"];
+
+interface SteerOptions {
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+}
+
+const valueWords = (value: string | number | null): string => (value === null ? "nothing" : shortModel(String(value)));
+
+function decidedLines({ config_key, applied, changes }: Decided): string[] {
+  const key = printable(config_key);
+  if (changes.length === 0) return [`${key}: there is nothing to do`];
+  const lines = changes.map(
+    ({ what, before, after }) => `${key}: ${printable(what)}: ${valueWords(before)} -> ${valueWords(after)}`,
+  );
+  return applied ? lines : [...lines, "nothing was changed: this was a dry run"];
+}
+
+const steer = <W extends typeof promoteModel | typeof pauseLoop>(
+  route: W,
+  params: Input<W>["params"],
+  { reason, dryRun }: SteerOptions,
+  shell: Shell,
+) => showAnswer(shell, route, { params, body: { reason, dry_run: dryRun } } as Input<W>, decidedLines);
+
+const withOptions = (command: Command) =>
+  command
+    .option("--reason <text>", "why; kept on record", sentence("--reason"))
+    .option("--dry-run", "only say what would change");
+
+/** What a person may decide about the loop: `ringrift promote`, and of a config `rollback`, `pause` and `resume`. */
+export const registerPromote = (command: Command, shell: Shell): void => {
+  command.argument("<model>", "its id, or the first digits of it as 'ringrift models' shows them");
+  withOptions(command).action((id: string, options: SteerOptions) => steer(promoteModel, { id }, options, shell));
+};
+
+const ofConfig = (route: typeof pauseLoop) => (command: Command, shell: Shell) => {
+  command.argument("<config>", "as in othello6_2p");
+  withOptions(command).action((config: ConfigKey, options: SteerOptions) => steer(route, { config }, options, shell));
+};
+
+export const registerRollback = ofConfig(rollbackLoop);
+export const registerPause = ofConfig(pauseLoop);
+export const registerResume = ofConfig(resumeLoop);

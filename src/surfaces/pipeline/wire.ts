@@ -1,0 +1,127 @@
+/** The closed loop on the wire. What is added later is no break: objects are open. */
+import { z } from "zod";
+import { field } from "../../events/fields.ts";
+import { books, failure, snapshot, stage, value } from "../../pipeline/snapshot.ts";
+import { encoderOf } from "../http/encode.ts";
+import { document, note, problem, time, whole } from "../http/fields.ts";
+import { PROBLEM_TYPE } from "../http/problem.ts";
+import { type Answer, defineRoute, type RawAnswer } from "../http/wire.ts";
+
+const tag = "loop";
+/** Where there is no loop, its routes are there and say so. */
+export const whereItRuns = {
+  tag,
+  otherAnswers: { 503: { about: "No loop runs in this process.", schema: problem, type: PROBLEM_TYPE } },
+} as const;
+const params = z.strictObject({ config: field.config_key });
+
+export const getLoop = defineRoute("getLoop", "GET /v1/loop", {
+  ...whereItRuns,
+  summary: "Where every config stands: stages, games, losses, gates, champion, ladder, waits.",
+  about: "The loop as it is now.",
+  answer: snapshot,
+});
+
+const ended = z
+  .looseObject({
+    config_key: z.string(),
+    iteration: z.int(),
+    stage,
+    attempt: z.int(),
+    state: z.enum(["done", "failed"]),
+    since: time,
+    ended_at: time,
+    outputs: z.array(z.looseObject({ sha256: z.string(), kind: z.string(), bytes: z.int(), rows: z.int() })),
+    evidence: document,
+    failure: failure.nullable(),
+  })
+  .meta({ id: "EndedStage" });
+
+export const getLoopHistory = defineRoute("getLoopHistory", "GET /v1/loop/{config}/history", {
+  ...whereItRuns,
+  summary: "The stages of a config that have ended, newest first, each with its evidence or its failure.",
+  params,
+  query: z.strictObject({ stage: stage.optional(), limit: whole(1, 1_000).default(100) }),
+  about: "One row for each attempt.",
+  answer: z.object({ history: z.array(ended) }),
+});
+
+export const getLedger = defineRoute("getLedger", "GET /v1/ledger", {
+  ...whereItRuns,
+  summary: "The books of every config: games produced, durable, in flight and rejected.",
+  about: "One for each config.",
+  answer: z.object({ books: z.array(books) }),
+});
+
+export const getLineage = defineRoute("getLineage", "GET /v1/trace/{id}", {
+  ...whereItRuns,
+  summary: "Where a game, a file, a model or a job comes from, and what came of it.",
+  limit: "heavy",
+  params: z.strictObject({
+    id: z
+      .string()
+      .max(200)
+      .regex(/^(?=.*\d)[\w.:/#-]+$/, "must be the id of a job, a hash, or the id of a game"),
+  }),
+  about: "A graph.",
+  answer: z
+    .object({
+      asked: z.string(),
+      nodes: z.array(z.looseObject({ id: z.string(), kind: z.string(), about: z.string(), at: time.nullable() })),
+      edges: z.array(z.object({ from: z.string(), to: z.string() })).describe("`to` was made of `from`, or by it."),
+    })
+    .meta({ id: "Lineage" }),
+});
+
+const decided = z
+  .object({
+    config_key: z.string(),
+    applied: z.boolean().describe("False for a dry run."),
+    changes: z
+      .array(z.object({ what: z.string(), before: value, after: value }))
+      .describe("None: there was nothing to do."),
+  })
+  .meta({ id: "LoopDecided" });
+
+const decision = {
+  ...whereItRuns,
+  body: z.strictObject({ reason: note.min(1).optional(), dry_run: z.boolean().default(false) }),
+  about: "What it changed, or would.",
+  answer: decided,
+} as const;
+
+export const pauseLoop = defineRoute("pauseLoop", "POST /v1/loop/{config}/pause", {
+  ...decision,
+  summary: "Holds a config: what runs ends, nothing new begins.",
+  params,
+});
+
+export const resumeLoop = defineRoute("resumeLoop", "POST /v1/loop/{config}/resume", {
+  ...decision,
+  summary: "Lets a config that was held go on.",
+  params,
+});
+
+export const rollbackLoop = defineRoute("rollbackLoop", "POST /v1/loop/{config}/rollback", {
+  ...decision,
+  summary: "Puts the last good champion of a config back, as a new generation.",
+  params,
+});
+
+export const modelParams = z.strictObject({
+  id: z.string().regex(/^[0-9a-f]{4,64}$/, "must be a SHA-256 in hex, or its first 4 digits or more"),
+});
+
+export const promoteModel = defineRoute("promoteModel", "POST /v1/models/{id}/promote", {
+  ...decision,
+  summary: "Makes a model the champion of its config by hand. If it is worse it is rolled back, as any other.",
+  params: modelParams,
+});
+
+/** As the wire has it, for programs that are told of it without asking. */
+export const pipelineOnTheWire = encoderOf(getLoop.answer) as (
+  pipeline: Answer<typeof getLoop>,
+) => RawAnswer<typeof getLoop>;
+
+export type Lineage = Answer<typeof getLineage>;
+export type Decided = Answer<typeof promoteModel>;

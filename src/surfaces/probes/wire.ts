@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { defineRoute } from "../http/wire.ts";
+
+const answer = z
+  .object({
+    status: z.enum(["ok", "failing"]),
+    checks: z.array(z.object({ name: z.string(), ok: z.boolean(), message: z.string() })),
+  })
+  .meta({ id: "Probe" });
+
+const probe = (id: string, summary: string) =>
+  defineRoute(id, `GET /${id}`, {
+    tag: "probes",
+    summary,
+    scope: "probe",
+    limit: "probe",
+    about: "All checks hold.",
+    answer,
+    otherAnswers: { 503: { about: "A check does not hold.", schema: answer } },
+  });
+
+export const livez = probe("livez", "Whether this process is worth keeping.");
+export const readyz = probe("readyz", "Whether it does its work now.");
+export const startupz = probe("startupz", "Whether its start has ended.");

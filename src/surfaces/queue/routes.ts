@@ -1,0 +1,150 @@
+import { defined, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
+import type { Answer, JobView } from "../../work/index.ts";
+import { assertSpeaksFor } from "../http/node-callers.ts";
+import type { ControlPorts } from "../http/ports.ts";
+import { refusalOf } from "../http/problem.ts";
+import { handle, type Route } from "../http/route.ts";
+import * as wire from "./wire.ts";
+
+/** The signal of a caller that is answered at once. */
+const STAYS = new AbortController().signal;
+/** A node that gets nothing for now comes back after this. */
+const HELD_BACK_SECONDS = 10;
+const PIECE = 100;
+
+const settled = async <T>(asked: Promise<T>): Promise<Answer<T>> => {
+  try {
+    return { ok: true, value: await asked };
+  } catch (thrown) {
+    if (!isOperatingError(thrown)) throw thrown;
+    return { ok: false, error: thrown };
+  }
+};
+
+/** Each of many is answered by itself. */
+const inOrder = async <T>(asked: Promise<readonly Answer<T>[]>) => ({
+  answers: (await asked).map((answer) =>
+    answer.ok ? answer : ({ ok: false, error: refusalOf(answer.error) } as const),
+  ),
+});
+
+/** Many are worked through piece by piece: whoever else asks has a turn in between. */
+const inPieces = async <A, T>(
+  { clock }: Pick<ControlPorts, "clock">,
+  all: readonly A[],
+  run: (some: readonly A[]) => Promise<readonly T[]>,
+): Promise<T[]> => {
+  const answers: T[] = [];
+  for (let at = 0; at < all.length; at += PIECE) {
+    if (at > 0) await sleep(clock, 0);
+    answers.push(...(await run(all.slice(at, at + PIECE))));
+  }
+  return answers;
+};
+
+const nodesOf = (items: readonly { readonly ref: { readonly node_id: string } }[]): string[] => [
+  ...new Set(items.map(({ ref }) => ref.node_id)),
+];
+
+/** What workers do with jobs; saying the same again changes nothing. */
+const workerRoutes: readonly Route[] = [
+  handle(wire.claimWork, async (call) => {
+    const { ports, body, caller } = call;
+    assertSpeaksFor(caller, [body.node_id], ports);
+    const { wait_seconds, ...request } = body;
+    // Listening for a caller that hangs up has its price, and pays only while somebody waits.
+    const signal = wait_seconds > 0 ? call.signal : STAYS;
+    const answer = await settled(ports.work.desk.claim(request, wait_seconds * 1_000, signal));
+    if (answer.ok) return { leases: answer.value, server_time: ports.clock.now() };
+    if (answer.error.code !== "NODE_HELD_BACK") throw answer.error;
+    const { retryAfterSeconds = HELD_BACK_SECONDS } = answer.error.details as { retryAfterSeconds?: number };
+    return { leases: [], retry_after_seconds: retryAfterSeconds, reason: answer.error.message };
+  }),
+  handle(wire.startWork, ({ ports, body: { leases }, caller }) => {
+    assertSpeaksFor(caller, nodesOf(leases), ports);
+    const { queue } = ports.work;
+    return inOrder(Promise.all(leases.map(({ ref, pid }) => settled(queue.start(ref, pid)))));
+  }),
+  handle(wire.beatWork, ({ ports, body: { beats }, caller }) => {
+    assertSpeaksFor(caller, nodesOf(beats), ports);
+    return inOrder(inPieces(ports, beats, (some) => ports.work.queue.heartbeatAll(some)));
+  }),
+  handle(wire.completeWork, ({ ports, body: { completions }, caller }) => {
+    assertSpeaksFor(caller, nodesOf(completions), ports);
+    return inOrder(inPieces(ports, completions, (some) => ports.work.queue.completeAll(some)));
+  }),
+  handle(wire.failWork, ({ ports, body: { failures }, caller }) => {
+    assertSpeaksFor(caller, nodesOf(failures), ports);
+    const { queue } = ports.work;
+    return inOrder(Promise.all(failures.map(({ ref, failure }) => settled(queue.fail(ref, failure)))));
+  }),
+  handle(wire.releaseWork, ({ ports, body: { releases }, caller }) => {
+    assertSpeaksFor(caller, nodesOf(releases), ports);
+    const { queue } = ports.work;
+    return inOrder(Promise.all(releases.map(({ ref, reason }) => settled(queue.release(ref, reason)))));
+  }),
+];
+
+/** A job with the name of its node beside the id. */
+const named = ({ nodes: { book } }: ControlPorts, job: JobView) => ({
+  ...job,
+  node: job.node_id === null ? null : book.nameOf(job.node_id),
+});
+
+const jobIn = (ports: ControlPorts, id: string) => {
+  const found = ports.work.queue.show(id);
+  if (found === undefined) throw OperatingError.notFound("JOB_NOT_FOUND", `there is no job '${id}'`);
+  return named(ports, found);
+};
+
+/** The id of the node that a filter means; what nobody knows is looked for as it is. */
+const nodeIdIn = ({ nodes: { book } }: ControlPorts, name: string | undefined): string | undefined => {
+  const known = book.list().filter(({ label }) => label === name);
+  return known.length === 1 ? known[0]!.node_id : name;
+};
+
+/** How many jobs there are, by state. */
+const byState = (counts: readonly { state: string; jobs: number }[]) => {
+  const sums: Record<string, number> = {};
+  for (const { state, jobs } of counts) sums[state] = (sums[state] ?? 0) + jobs;
+  return sums;
+};
+
+/** What operators see and decide. */
+const operatorRoutes: readonly Route[] = [
+  handle(wire.addWork, async ({ ports, body: { jobs }, caller: { actor } }) => {
+    const specs = jobs.map((job) => ({ ...job, requested_by: job.requested_by ?? actor }));
+    return { added: await ports.work.queue.addAll(specs) };
+  }),
+  handle(wire.listWork, async ({ ports, query, signal }) => {
+    const { config_key: configKey, work_type: workType, node_id: nodeId, batch_id: batchId, ...rest } = query;
+    const asked = defined({ ...rest, configKey, workType, nodeId: nodeIdIn(ports, nodeId), batchId });
+    const jobs = await ports.work.queue.find(asked, signal);
+    return { jobs: jobs.map((job) => named(ports, job)) };
+  }),
+  handle(wire.getWork, ({ ports, params: { id } }) => jobIn(ports, id)),
+  handle(wire.cancelWork, async ({ ports, params: { id }, body: { reason }, caller: { actor } }) => {
+    await ports.work.queue.cancel(id, { reason, requested_by: actor });
+    return jobIn(ports, id);
+  }),
+  handle(wire.retryWork, async ({ ports, params: { id }, body: { reason = "asked for" }, caller: { actor } }) => {
+    await ports.work.queue.retry(id, { reason, requested_by: actor });
+    return jobIn(ports, id);
+  }),
+  handle(wire.getWorkStats, ({ ports }) => {
+    const { queue, desk } = ports.work;
+    const { oldestSeconds, ...load } = queue.load();
+    const counts = queue.counts();
+    return {
+      unfinished: queue.unfinished,
+      states: byState(counts),
+      ...load,
+      oldest_seconds: oldestSeconds,
+      claims_waiting: desk.waiting,
+      kinds: queue.kinds,
+      counts,
+    };
+  }),
+];
+
+export const workRoutes: readonly Route[] = [...workerRoutes, ...operatorRoutes];

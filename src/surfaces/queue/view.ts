@@ -1,0 +1,103 @@
+import { JOB_STATES } from "../../work/states.ts";
+import { painter } from "../cli/paint.ts";
+import type { Shell } from "../cli/shell.ts";
+import { factLines, right, tableLines } from "../cli/table.ts";
+import { ago, duration, moment, momentAgo, number, percent, plural, printable, printableLines } from "../cli/text.ts";
+import type { Answer } from "../http/wire.ts";
+import type { getWorkStats, Job } from "./wire.ts";
+
+const stateColor = painter(
+  { failed: "red", completed: "green", running: "cyan", claimed: "cyan", delayed: "yellow", blocked: "yellow" },
+  "dim",
+);
+
+/** What a reader wants to know next to the state. */
+const noteOf = (job: Job, nowMs: number): string => {
+  if (job.state === "running" || job.state === "claimed") {
+    const done = job.progress === null ? "" : `${percent(job.progress)}, `;
+    return `${done}on ${printable(job.node ?? job.node_id ?? "")} for ${duration(Math.max(0, nowMs - (job.claimed_at ?? 0)))}`;
+  }
+  if (job.failure !== null) return printable(job.failure.error);
+  return job.node_id === null ? "" : `by ${printable(job.node ?? job.node_id)}`;
+};
+
+const countWords = (counts: Readonly<Record<string, number>> | undefined): string =>
+  Object.entries(counts ?? {})
+    .map(([name, count]) => `${number(count)} ${name.replaceAll("_", " ")}`)
+    .join(", ");
+
+export function jobLines(jobs: readonly Job[], shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const rows = jobs.map((job) => [
+    paint.yellow(job.work_id),
+    printable(job.work_type),
+    printable(job.config_key ?? ""),
+    job.urgency,
+    stateColor(paint, job.state)(job.state),
+    right(`${job.attempts}/${job.max_attempts}`),
+    ago(job.queued_at, now),
+    noteOf(job, now),
+  ]);
+  const head = ["JOB", "KIND", "CONFIG", "URGENCY", "STATE", right("TRY"), "ADDED", ""];
+  return tableLines([head, ...rows], shell);
+}
+
+export function jobDetails(job: Job, shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const at = (ms: number | null) => momentAgo(ms, now);
+  const { evidence, failure } = job;
+  const facts = [
+    ["state", job.state],
+    ["kind", job.work_type],
+    ["config", job.config_key],
+    ["urgency", job.urgency],
+    ["attempt", `${job.attempts} of ${job.max_attempts}`],
+    ["node", job.node ?? job.node_id],
+    ["progress", job.progress === null ? "" : percent(job.progress)],
+    ["added", at(job.queued_at)],
+    ["claimed", at(job.claimed_at)],
+    ["started", at(job.started_at)],
+    ["next try", job.state === "delayed" && job.retry_at !== null ? moment(job.retry_at, now) : ""],
+    ["deadline", job.deadline === null ? "" : moment(job.deadline, now)],
+    ["finished", at(job.finished_at)],
+    ["batch", job.batch_id],
+    ["dedup key", job.dedup_key],
+    ["counts", countWords(evidence?.counts)],
+    ["outputs", evidence?.outputs && plural(evidence.outputs.length, "file")],
+    ["error", failure?.error],
+    ["code", failure?.error_code],
+  ] as const;
+  const stderr = failure?.stderr_tail ?? null;
+  return [
+    stateColor(paint, job.state)(paint.bold(job.work_id)),
+    ...factLines(facts, shell),
+    ...(stderr === null
+      ? []
+      : ["", paint.dim("the last of its standard error:"), ...printableLines(stderr).split("\n")]),
+  ];
+}
+
+export function statsLines(stats: Answer<typeof getWorkStats>, shell: Shell): string[] {
+  const { paint } = shell;
+  const seen = JOB_STATES.filter((state) => (stats.states[state] ?? 0) > 0);
+  const kinds = Map.groupBy(stats.counts, ({ config_key, work_type }) => JSON.stringify([config_key, work_type]));
+  const rows = [...kinds.values()].map((counts) => {
+    const { config_key, work_type } = counts[0]!;
+    const jobs = (state: string) =>
+      counts.filter((each) => each.state === state).reduce((sum, each) => sum + each.jobs, 0);
+    return [
+      printable(config_key ?? "(no config)"),
+      printable(work_type),
+      ...seen.map((state) => right(number(jobs(state)))),
+    ];
+  });
+  const total = [paint.bold("all"), "", ...seen.map((state) => right(number(stats.states[state] ?? 0)))];
+  const head = ["CONFIG", "KIND", ...seen.map((state) => right(state.toUpperCase()))];
+  return [
+    `${plural(stats.unfinished, "job")} not finished; the oldest that could run has waited ${duration(stats.oldest_seconds * 1_000)}; ` +
+      `${plural(stats.claims_waiting, "claim waits", "claims wait")} for work`,
+    ...(seen.length === 0 ? [] : ["", ...tableLines([head, ...rows, total], shell)]),
+  ];
+}

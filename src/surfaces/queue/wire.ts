@@ -1,0 +1,262 @@
+import { z } from "zod";
+import {
+  evidenceSchema,
+  failureSchema,
+  JOB_STATES,
+  jobSpecSchema,
+  METRIC_LIMITS,
+  URGENCIES,
+} from "../../work/index.ts";
+import { answersTo, document, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
+
+const tag = "work";
+const MAX_IN_REQUEST = 1_000;
+const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
+
+/** What workers say all the time: not recorded as writes, because the journal tells of each change and who made it. */
+const daily = {
+  tag,
+  scope: "worker",
+  limit: "beat",
+  record: "no",
+  maxBodyBytes: MAX_BODY_BYTES,
+} as const;
+
+const ref = z.strictObject({ work_id: word, node_id: nodeId, fence: z.int().min(0) }).meta({ id: "LeaseRef" });
+const each = <T extends z.ZodType>(one: T) => z.array(one).min(1).max(MAX_IN_REQUEST);
+
+const needs = z
+  .object({
+    cpu: z.number(),
+    gpu: z.number(),
+    memory_gb: z.number(),
+    gpu_memory_gb: z.number(),
+    tags: z.array(z.string()),
+  })
+  .meta({ id: "Needs", description: "What a job takes of its node while it runs." });
+
+const lease = z
+  .object({
+    work_id: z.string(),
+    node_id: z.string(),
+    fence: z.int(),
+    task_id: z.string(),
+    work_type: z.string(),
+    config_key: z.string().nullable(),
+    urgency: z.enum(URGENCIES),
+    payload: document,
+    // An older main process does not say what a job needs: then it takes its slot and nothing else.
+    needs: needs.default({ cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] }),
+    attempts: z.int(),
+    max_attempts: z.int(),
+    beat_by: time,
+    expires_at: time,
+  })
+  .meta({ id: "Lease", description: "A job in the hands of a node." });
+
+export const claimWork = defineRoute("claimWork", "POST /v1/work/claim", {
+  ...daily,
+  summary: "Leases on jobs that this node may have now; with wait_seconds it stays open until there are some.",
+  limit: "claim",
+  body: z.strictObject({
+    node_id: nodeId,
+    most: z.int().min(1).max(MAX_IN_REQUEST).default(1),
+    offer,
+    kinds: z.array(word).max(100).optional(),
+    wait_seconds: z.number().min(0).max(30).default(0),
+    claim_id: word
+      .optional()
+      .describe("The node's own name of this request: said again, it gets the leases that it got, until they began."),
+    start: z
+      .boolean()
+      .default(false)
+      .describe("The node begins with them at once: the attempts run from here on, and `start` need not be said."),
+  }),
+  about: "The leases; none, with when to ask again, if there is nothing for it.",
+  answer: z.object({
+    leases: z.array(lease),
+    server_time: time.optional().describe("By the clock that the times of the leases were read from."),
+    retry_after_seconds: z.number().optional(),
+    reason: z.string().optional(),
+  }),
+});
+
+export const startWork = defineRoute("startWork", "POST /v1/work/start", {
+  ...daily,
+  summary: "Begins the attempts: from here on their own time runs.",
+  body: z.strictObject({
+    leases: each(
+      z.strictObject({
+        ref,
+        pid: z
+          .int()
+          .min(1)
+          .max(2 ** 31)
+          .optional(),
+      }),
+    ),
+  }),
+  about: "When each attempt must have ended.",
+  answer: answersTo(z.object({ expires_at: time })),
+});
+
+const metrics = z
+  .record(z.string().min(1).max(METRIC_LIMITS.name), z.number())
+  .refine((given) => Object.keys(given).length <= METRIC_LIMITS.max, {
+    error: `at most ${METRIC_LIMITS.max} numbers`,
+  });
+
+export const beatWork = defineRoute("beatWork", "POST /v1/work/beat", {
+  ...daily,
+  summary: "Signs of life of running jobs, with how far they are.",
+  body: z.strictObject({
+    beats: each(
+      z.strictObject({
+        ref,
+        progress: z
+          .strictObject({
+            progress: z.number().min(0).max(1).optional(),
+            games: z.int().min(0).optional(),
+            metrics: metrics.optional().describe("A few numbers by name, as in losses; the newest are kept."),
+          })
+          .optional(),
+      }),
+    ),
+  }),
+  about: "Until when each is believed, and whether to stop.",
+  answer: answersTo(
+    z.object({
+      beat_by: time,
+      expires_at: time,
+      stop: z.object({ kind: z.enum(["cancelled", "preempted"]), reason: z.string(), by: time }).nullable(),
+    }),
+  ),
+});
+
+export const completeWork = defineRoute("completeWork", "POST /v1/work/complete", {
+  ...daily,
+  summary: "Jobs that are done, with their evidence.",
+  body: z.strictObject({ completions: each(z.strictObject({ ref, evidence: evidenceSchema })) }),
+  about: "Whether each counts.",
+  answer: answersTo(z.object({ repeated: z.boolean() })),
+});
+
+const afterFailure = answersTo(z.object({ again: z.boolean(), retry_at: time.nullable() }));
+
+export const failWork = defineRoute("failWork", "POST /v1/work/fail", {
+  ...daily,
+  summary: "Attempts that failed; their class decides what follows.",
+  body: z.strictObject({ failures: each(z.strictObject({ ref, failure: failureSchema })) }),
+  about: "Whether each is tried again.",
+  answer: afterFailure,
+});
+
+export const releaseWork = defineRoute("releaseWork", "POST /v1/work/release", {
+  ...daily,
+  summary: "Gives jobs back; no attempt is spent.",
+  body: z.strictObject({ releases: each(z.strictObject({ ref, reason: note.min(1) })) }),
+  about: "What became of each.",
+  answer: afterFailure,
+});
+
+const job = z
+  .looseObject({
+    work_id: z.string(),
+    work_type: z.string(),
+    config_key: z.string().nullable(),
+    urgency: z.enum(URGENCIES),
+    state: z.enum(JOB_STATES),
+    attempts: z.int(),
+    max_attempts: z.int(),
+    node_id: z.string().nullable(),
+    node: z.string().nullish().describe("What people call the node."),
+    queued_at: time,
+    retry_at: time.nullable(),
+    deadline: time.nullable(),
+    claimed_at: time.nullable(),
+    started_at: time.nullable(),
+    finished_at: time.nullable(),
+    progress: z.number().nullable(),
+    batch_id: z.string().nullable(),
+    dedup_key: z.string().nullable(),
+    evidence: evidenceSchema.nullable().describe("Of a completed one."),
+    failure: z
+      .object({ error: z.string(), error_code: z.string().nullable(), stderr_tail: z.string().nullable() })
+      .nullable()
+      .describe("Of one that failed, was cancelled, or waits for another try."),
+  })
+  .meta({ id: "Job" });
+
+export const addWork = defineRoute("addWork", "POST /v1/work/jobs", {
+  tag,
+  summary: "Adds jobs, all of them or none.",
+  limit: "traffic",
+  body: z.strictObject({ jobs: each(jobSpecSchema) }),
+  maxBodyBytes: MAX_BODY_BYTES,
+  about: "The id of each; a duplicate is the job that had its dedup key first.",
+  answer: z.object({ added: z.array(z.object({ work_id: z.string(), duplicate: z.boolean() })) }),
+  status: 201,
+});
+
+export const listWork = defineRoute("listWork", "GET /v1/work/jobs", {
+  tag,
+  summary: "Jobs, in the order they were added.",
+  query: z.strictObject({
+    state: z.enum(JOB_STATES).optional(),
+    config_key: name.optional(),
+    work_type: name.optional(),
+    node_id: name.optional(),
+    batch_id: name.optional(),
+    after: name.optional().describe("Only jobs that were added after this one."),
+    limit: whole(1, 1_000).default(100),
+  }),
+  about: "Those that fit.",
+  answer: z.object({ jobs: z.array(job) }),
+});
+
+const one = { tag, params: z.strictObject({ id: name }), about: "The job as it is now.", answer: job } as const;
+
+export const getWork = defineRoute("getWork", "GET /v1/work/jobs/{id}", {
+  ...one,
+  summary: "One job.",
+});
+
+export const cancelWork = defineRoute("cancelWork", "POST /v1/work/jobs/{id}/cancel", {
+  ...one,
+  summary: "Takes a job back; its holder is told at its next beat.",
+  body: z.strictObject({ reason: note.min(1) }),
+});
+
+export const retryWork = defineRoute("retryWork", "POST /v1/work/jobs/{id}/retry", {
+  ...one,
+  summary: "Lets a job that failed or was cancelled be tried again, with all its attempts.",
+  body: z.strictObject({ reason: note.optional() }),
+});
+
+export const getWorkStats = defineRoute("getWorkStats", "GET /v1/work/stats", {
+  tag,
+  summary: "How much waits and for how long, and how much is under way.",
+  about: "In all, by state, and by config and kind.",
+  answer: z.looseObject({
+    unfinished: z.int(),
+    states: z.record(z.string(), z.int()),
+    pending: z.int(),
+    delayed: z.int(),
+    blocked: z.int(),
+    held: z.int(),
+    oldest_seconds: z.number(),
+    claims_waiting: z.int(),
+    kinds: z.array(z.string()),
+    counts: z.array(
+      z.object({
+        config_key: z.string().nullable(),
+        work_type: z.string(),
+        state: z.enum(JOB_STATES),
+        jobs: z.int(),
+      }),
+    ),
+  }),
+});
+
+export type Job = Answer<typeof getWork>;

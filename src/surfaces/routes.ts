@@ -1,0 +1,39 @@
+import { alertRoutes } from "./alerts/routes.ts";
+import { artifactRoutes } from "./artifacts/routes.ts";
+import { auditRoutes } from "./audit/routes.ts";
+import { consumerRoutes } from "./consumers/routes.ts";
+import { daemonRoutes } from "./daemons/routes.ts";
+import { deadLetterRoutes } from "./dead-letters/routes.ts";
+import { eventRoutes } from "./events/routes.ts";
+import { healthRoutes } from "./health/routes.ts";
+import type { Route } from "./http/route.ts";
+import { modelRoutes } from "./models/routes.ts";
+import { nodeRoutes } from "./nodes/routes.ts";
+import { pipelineRoutes } from "./pipeline/routes.ts";
+import { probeRoutes } from "./probes/routes.ts";
+import { workRoutes } from "./queue/routes.ts";
+import { statusRoutes } from "./status/routes.ts";
+import { systemRoutes } from "./system/routes.ts";
+import { tokenRoutes } from "./tokens/routes.ts";
+import { whyRoutes } from "./why/routes.ts";
+
+/** Every route there is. What is mounted, documented, fuzzed and checked for access is read from this list. */
+export const allRoutes: readonly Route[] = [
+  ...probeRoutes,
+  ...statusRoutes,
+  ...systemRoutes,
+  ...healthRoutes,
+  ...auditRoutes,
+  ...whyRoutes,
+  ...daemonRoutes,
+  ...alertRoutes,
+  ...eventRoutes,
+  ...consumerRoutes,
+  ...deadLetterRoutes,
+  ...tokenRoutes,
+  ...workRoutes,
+  ...nodeRoutes,
+  ...artifactRoutes,
+  ...pipelineRoutes,
+  ...modelRoutes,
+];

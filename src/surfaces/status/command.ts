@@ -1,0 +1,128 @@
+import type { Command } from "commander";
+import { isWell } from "../../daemons/cause.ts";
+import type { MainProcess } from "../cli/main-process.ts";
+import { answer, negative, type Shell, unavailable } from "../cli/shell.ts";
+import { ago, number, plural, printable } from "../cli/text.ts";
+import { decimal } from "../cli/values.ts";
+import { watch } from "../cli/watch.ts";
+import type { RawAnswer } from "../http/wire.ts";
+import { adviceWords } from "../why/advice.ts";
+import type { OpenAlerts } from "./diagnosis.ts";
+import { type StatusScreen, statusLine, statusLines } from "./view.ts";
+import type { getStatus as route } from "./wire.ts";
+
+interface Look extends StatusScreen {
+  /** As it came. */
+  readonly raw: RawAnswer<typeof route>;
+  readonly atMs: number;
+}
+
+const MAX_ALERTS = 1_000;
+
+/** How many alerts are open, by how bad they are. */
+async function openAlerts(main: MainProcess): Promise<OpenAlerts> {
+  const { listAlerts } = await import("../alerts/wire.ts");
+  const { alerts } = await main.call(listAlerts, { query: { status: "open", limit: MAX_ALERTS } });
+  const count = (severity: string) => alerts.filter((alert) => alert.severity === severity).length;
+  return { critical: count("critical"), error: count("error"), warning: count("warning") };
+}
+
+async function look(main: MainProcess, shell: Shell, before?: Look): Promise<Look> {
+  const { getStatus } = await import("./wire.ts");
+  const raw = await main.raw(getStatus);
+  const status = main.read(getStatus, raw);
+  const atMs = shell.clock.now();
+  const alerts = await openAlerts(main);
+  const events = status.router.total_events - (before?.status.router.total_events ?? 0);
+  return {
+    raw,
+    status,
+    alerts,
+    atMs,
+    troubles: status.causes,
+    port: main.endpoint.port,
+    // A process that was restarted meanwhile counts from zero.
+    perSecond: before === undefined || events < 0 ? undefined : (events / Math.max(1, atMs - before.atMs)) * 1_000,
+  };
+}
+
+const inJson = ({ raw, troubles, port, alerts }: Look, dataDir: string) => ({
+  running: true,
+  well: isWell(troubles),
+  data_dir: dataDir,
+  port,
+  troubles: raw.causes.map((cause) => ({ ...cause, todo: adviceWords(cause.advice) })),
+  open_alerts: alerts ?? null,
+  status: raw,
+});
+
+/** Nothing runs: what the last process left behind, and how to start one. */
+async function absent(shell: Shell): Promise<readonly string[]> {
+  const { paint, main, json } = shell;
+  using view = await shell.journals.viewIfAny();
+  const [newest] = (await view?.history({ limit: 1 })) ?? [];
+  const letters = await view?.deadLetterSummary();
+  if (json) {
+    shell.print({
+      running: false,
+      data_dir: main.dataDir,
+      last_event_at: newest?.timestamp ?? null,
+      dead_letters: letters?.counts ?? null,
+    });
+    return [];
+  }
+  const pending = letters?.counts.pending ?? 0;
+  const left =
+    view === undefined
+      ? "There is no journal in it: nothing has run there yet."
+      : newest === undefined
+        ? "Its journal is empty."
+        : `The last event in its journal is ${number(newest.seq ?? 0)}, ${ago(newest.timestamp * 1_000, shell.clock.now())}.`;
+  return [
+    paint.yellow(`nothing runs on ${printable(main.dataDir)}`),
+    left,
+    ...(pending === 0 ? [] : [`${plural(pending, "dead letter")} in it; 'ringrift dlq' shows them.`]),
+    paint.dim(
+      "'ringrift up' starts the main process; --data-dir chooses another folder; 'ringrift doctor' looks closer.",
+    ),
+  ];
+}
+
+async function once(shell: Shell): Promise<void> {
+  using main = await shell.main.find();
+  if (main === undefined) {
+    shell.say(...(await absent(shell)));
+    throw unavailable();
+  }
+  const seen = await look(main, shell);
+  answer(shell, inJson(seen, shell.main.dataDir), () => statusLines(seen, shell));
+  if (!isWell(seen.troubles)) throw negative();
+}
+
+async function again(shell: Shell, everySeconds: number): Promise<void> {
+  let before: Look | undefined;
+  await watch(shell, everySeconds, async () => {
+    using main = await shell.main.find();
+    if (main === undefined) {
+      before = undefined;
+      return absent(shell);
+    }
+    const seen = await look(main, shell, before);
+    before = seen;
+    if (shell.json) {
+      shell.print(inJson(seen, shell.main.dataDir));
+      return [];
+    }
+    return shell.io.isTerminal ? statusLines(seen, shell) : [statusLine(seen)];
+  });
+}
+
+/** `ringrift status`: one screen that a tired person understands. */
+export function registerStatus(command: Command, shell: Shell): void {
+  command
+    .option("--watch", "look again and again until Ctrl-C")
+    .option("--interval <seconds>", "with --watch", decimal("--interval", 0.1, 86_400), 2)
+    .action(({ watch: on, interval }: { watch?: boolean; interval: number }) =>
+      on === true ? again(shell, interval) : once(shell),
+    );
+}

@@ -1,0 +1,18 @@
+import { openApiDocument } from "../http/openapi.ts";
+import { handle, type Route } from "../http/route.ts";
+import { getBootstrap, getMetrics, getOpenApi, listUnits, shutDown } from "./wire.ts";
+
+export const systemRoutes: readonly Route[] = [
+  handle(
+    getMetrics,
+    async ({ ports: { metrics } }) =>
+      new Response(await metrics.render(), { headers: { "content-type": metrics.contentType } }),
+  ),
+  handle(getOpenApi, ({ ports, routes }) => openApiDocument(routes, ports.version)),
+  handle(listUnits, ({ ports }) => ({ units: ports.units() })),
+  handle(getBootstrap, ({ ports }) => ports.bootstrapStatus()),
+  handle(shutDown, ({ ports, body, caller }) => {
+    ports.shutdown(body.reason ?? "asked for through the API", caller.actor);
+    return { status: "stopping" as const };
+  }),
+];

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { document, optionalReasonBody, time } from "../http/fields.ts";
+import { defineRoute } from "../http/wire.ts";
+
+const tag = "system";
+
+export const unit = z
+  .looseObject({
+    name: z.string(),
+    status: z.string(),
+    message: z.string(),
+    subscribed: z.boolean(),
+    last_tick_at: time.nullable(),
+  })
+  .meta({ id: "Unit" });
+
+export const getMetrics = defineRoute("getMetrics", "GET /metrics", {
+  tag,
+  summary: "Figures for Prometheus.",
+  about: "The text format.",
+  answer: z.string(),
+  type: "text/plain",
+});
+
+export const getOpenApi = defineRoute("getOpenApi", "GET /openapi.json", {
+  tag,
+  summary: "This surface as an OpenAPI 3.1 document.",
+  limit: "heavy",
+  about: "The routes that are mounted here.",
+  answer: document,
+});
+
+export const listUnits = defineRoute("listUnits", "GET /v1/units", {
+  tag,
+  summary: "The units of this process and how each does.",
+  about: "One row for each.",
+  answer: z.object({ units: z.array(unit) }),
+});
+
+export const getBootstrap = defineRoute("getBootstrap", "GET /v1/bootstrap", {
+  tag,
+  summary: "What the start did, step by step.",
+  about: "Coordinators and daemons, started or not, and why.",
+  answer: document,
+});
+
+export const shutDown = defineRoute("shutDown", "POST /v1/shutdown", {
+  tag,
+  summary: "Ends the process in good order.",
+  body: optionalReasonBody,
+  status: 202,
+  about: "It begins to stop.",
+  answer: z.object({ status: z.literal("stopping") }),
+});

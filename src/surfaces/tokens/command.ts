@@ -1,0 +1,110 @@
+import type { Command } from "commander";
+import { OperatingError } from "../../kernel/index.ts";
+import { showAnswer } from "../cli/answers.ts";
+import type { Shell } from "../cli/shell.ts";
+import { tableLines } from "../cli/table.ts";
+import { ago, duration, moment, printable } from "../cli/text.ts";
+import { lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
+import { createToken, listTokens, revokeToken, TOKEN_SCOPES, type Token } from "./wire.ts";
+
+interface CreateOptions {
+  readonly scope: (typeof TOKEN_SCOPES)[number];
+  readonly expires?: number;
+  readonly join?: true;
+  readonly uses?: number;
+}
+
+const until = (expiresAt: number | null, now: number): string => {
+  if (expiresAt === null) return "never";
+  return expiresAt > now ? `in ${duration(expiresAt - now)}` : ago(expiresAt, now);
+};
+
+const rightsOf = ({ scope, join_uses }: Pick<Token, "scope" | "join_uses">): string =>
+  join_uses === null ? scope : `join ${join_uses}`;
+
+/** The secret stands alone on standard output, for `TOKEN=$(ringrift token create ...)`; all else goes beside it. */
+const create = (label: string, { scope, expires, join, uses }: CreateOptions, shell: Shell) => {
+  const isJoin = join === true || uses !== undefined;
+  const body = {
+    label,
+    scope: isJoin ? ("worker" as const) : scope,
+    expires_in_seconds: expires === undefined ? undefined : expires / 1_000,
+    join_uses: isJoin ? (uses ?? 1) : undefined,
+  };
+  return showAnswer(shell, createToken, { body }, (made) => {
+    const ends =
+      made.expires_at === null ? "it does not expire" : `it expires ${moment(made.expires_at, shell.clock.now())}`;
+    shell.say(made.token);
+    shell.note(
+      `token ${made.id} for '${printable(made.label)}' may ${rightsOf(made)}; ${ends}. It is shown this once: keep it now.`,
+    );
+    return [];
+  });
+};
+
+function tokenLines(tokens: readonly Token[], shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  const rows = tokens.map((token) => [
+    paint.yellow(token.id),
+    rightsOf(token),
+    (token.status === "active" ? paint.green : paint.dim)(token.status),
+    until(token.expires_at, now),
+    token.last_used_at === null ? "never" : ago(token.last_used_at, now),
+    paint.dim(`${ago(token.created_at, now)} by ${printable(token.created_by)}`),
+    printable(token.label),
+  ]);
+  return tableLines([["ID", "SCOPE", "STATUS", "EXPIRES", "USED", "MADE", "LABEL"], ...rows], shell);
+}
+
+const list = (shell: Shell) =>
+  showAnswer(shell, listTokens, {}, ({ tokens }) => {
+    if (tokens.length > 0) return tokenLines(tokens, shell);
+    shell.note("The token of the data folder is the local operator's; 'ringrift token create' makes others.");
+    return "no tokens";
+  });
+
+const revoke = (id: string, shell: Shell) =>
+  showAnswer(
+    shell,
+    revokeToken,
+    { params: { id } },
+    (row) => `token ${row.id} for '${printable(row.label)}' is revoked; what was open under it has ended`,
+  );
+
+/** `ringrift token`: who may reach the API over the network, and with which rights. */
+export function registerToken(token: Command, shell: Shell): void {
+  token
+    .command("create")
+    .description("make one; its secret is printed this once and kept nowhere")
+    .argument("<label>", "what it is for, such as grafana or box-7")
+    .option("--scope <scope>", `what it may do: ${TOKEN_SCOPES.join(", ")}`, oneOf("--scope", TOKEN_SCOPES), "read")
+    .option("--expires <time>", "how long it lasts, such as 90d; for ever unless given", lengthOfTime("--expires"))
+    .option("--join", "it lets nodes join and opens nothing else: one node unless --uses says more")
+    .option("--uses <n>", "how many nodes may join with it", wholeNumber("--uses", 1, 10_000))
+    .addHelpText(
+      "after",
+      `
+Scopes: read looks, worker also publishes and consumes, operator does everything.
+
+Examples:
+  ringrift token create grafana
+  ringrift token create box-7 --scope worker --expires 90d
+  ringrift token create new-boxes --join --uses 5
+`,
+    )
+    .action((label: string, options: CreateOptions) => {
+      if (label.trim() === "" || label.length > 100)
+        throw OperatingError.invalid("INVALID_OPTION", "the label is a word or a few, at most 100 characters");
+      return create(label, options, shell);
+    });
+  token
+    .command("list")
+    .description("list them, newest first, without their secrets")
+    .action(() => list(shell));
+  token
+    .command("revoke")
+    .description("take one back at once; what is open under it ends")
+    .argument("<id>", "its id, as 'ringrift token list' shows it")
+    .action((id: string) => revoke(id, shell));
+}

@@ -1,0 +1,11 @@
+import { handle, type Route } from "../http/route.ts";
+import { createToken, listTokens, listWrites, revokeToken } from "./wire.ts";
+
+export const tokenRoutes: readonly Route[] = [
+  handle(listTokens, ({ ports }) => ({ tokens: ports.tokens.list() })),
+  handle(createToken, ({ ports, body: { label, scope, expires_in_seconds, join_uses }, caller: { actor } }) =>
+    ports.tokens.issue({ label, scope, expiresInSeconds: expires_in_seconds, joinUses: join_uses }, actor),
+  ),
+  handle(revokeToken, ({ ports, params: { id }, caller: { actor } }) => ports.tokens.revoke(id, actor)),
+  handle(listWrites, ({ ports, query: { limit } }) => ({ writes: ports.writes.list(limit) })),
+];

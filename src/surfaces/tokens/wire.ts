@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { name, time, whole } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
+
+const tag = "access";
+
+export const TOKEN_SCOPES = ["read", "worker", "operator"] as const;
+
+const token = z
+  .object({
+    id: z.string(),
+    label: z.string(),
+    scope: z.enum(TOKEN_SCOPES),
+    status: z.enum(["active", "expired", "revoked"]),
+    created_at: time,
+    created_by: z.string(),
+    expires_at: time.nullable(),
+    revoked_at: time.nullable(),
+    last_used_at: time.nullable(),
+    join_uses: z
+      .int()
+      .nullable()
+      .describe("Nodes that may join with it, and nothing else; null for one of its whole scope."),
+  })
+  .meta({ id: "Token" });
+
+/** In the record of writes `local:` stands for who needs no token. */
+const label = name.refine((text) => !text.toLowerCase().startsWith("local:"), "labels do not begin with 'local:'");
+const LONGEST_SECONDS = 10 * 365 * 86_400;
+
+export const listTokens = defineRoute("listTokens", "GET /v1/tokens", {
+  tag,
+  summary: "Tokens, without their secrets, newest first.",
+  scope: "operator",
+  about: "One row for each.",
+  answer: z.object({ tokens: z.array(token) }),
+});
+
+export const createToken = defineRoute("createToken", "POST /v1/tokens", {
+  tag,
+  summary: "Makes a token.",
+  body: z.strictObject({
+    label,
+    scope: z.enum(TOKEN_SCOPES),
+    expires_in_seconds: z.number().min(1).max(LONGEST_SECONDS).optional(),
+    join_uses: z.int().min(1).max(10_000).optional().describe("Of scope worker: so many nodes may join with it."),
+  }),
+  about: "With its secret, which is shown this once.",
+  answer: token.extend({ token: z.string() }),
+  status: 201,
+});
+
+export const revokeToken = defineRoute("revokeToken", "DELETE /v1/tokens/{id}", {
+  tag,
+  summary: "Revokes a token at once; what is open under it ends.",
+  params: z.strictObject({ id: name }),
+  about: "The token as it is now.",
+  answer: token,
+});
+
+export const listWrites = defineRoute("listWrites", "GET /v1/writes", {
+  tag,
+  summary: "What was changed through this surface, and by whom; newest first.",
+  query: z.strictObject({ limit: whole(1, 1_000).default(100) }),
+  about: "One row for each.",
+  answer: z.object({
+    writes: z.array(
+      z.object({
+        at: time,
+        actor: z.string(),
+        scope: z.string(),
+        method: z.string(),
+        path: z.string(),
+        status: z.int(),
+        request_id: z.string(),
+        from: z.string(),
+      }),
+    ),
+  }),
+});
+
+export type Token = Answer<typeof revokeToken>;

@@ -1,0 +1,91 @@
+import type { Command } from "commander";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
+import { askEither } from "../cli/answers.ts";
+import { answer, negative, type Shell } from "../cli/shell.ts";
+import { duration, printable, shorten, wrapText } from "../cli/text.ts";
+import { adviceWords } from "./advice.ts";
+import type { Why } from "./wire.ts";
+
+const text = (value: unknown): string => {
+  if (value === null || value === undefined) return "";
+  return printable(typeof value === "string" ? value : JSON.stringify(value));
+};
+
+const todo = ({ advice, hint }: Why["gates"][number]): string => adviceWords(advice ?? null) || (hint ?? "");
+
+const INDENT = 7;
+const LABEL = 9;
+
+/** A label and a text that may be broken, each line under the one before. */
+function labelled(label: string, said: string, width: number): string[] {
+  if (said === "") return [];
+  return wrapText(said, width - INDENT - LABEL).map((line, i) => `${(i === 0 ? label : "").padEnd(LABEL)}${line}`);
+}
+
+/** The chain of gates, drawn: what passes, and at the first that does not, what is and what must be. */
+export function whyLines(report: Why, shell: Pick<Shell, "paint" | "width" | "clock">): string[] {
+  const { paint, clock } = shell;
+  const now = clock.now();
+  const width = Math.min(shell.width, 120);
+  const span = (at: number | null) => (at === null ? "" : duration(Math.max(0, now - at)));
+  const lines = report.gates.flatMap((gate, i) => {
+    const isLast = i === report.gates.length - 1;
+    const branch = paint.dim(isLast ? "└─" : "├─");
+    const name = printable(gate.gate);
+    if (gate.passed) {
+      const room = width - INDENT - name.length - 2;
+      const actual = text(gate.actual);
+      const beside = actual === "" || room < 8 ? "" : paint.dim(`  ${shorten(actual, room)}`);
+      return [`  ${branch} ${paint.green(`✓ ${name}`)}${beside}`];
+    }
+    if (gate.in_progress === true) {
+      const words = [text(gate.actual), text(gate.required)].filter((each) => each !== "").join(" of ");
+      return [`  ${branch} ${shorten(`· ${name}  ${words}`, width - INDENT)}`];
+    }
+    const below = [
+      ...labelled("is", text(gate.actual), width),
+      ...labelled("must be", text(gate.required), width),
+      ...labelled("since", span(gate.since), width),
+      ...labelled("do", printable(todo(gate)), width),
+    ];
+    const stem = isLast ? " " : paint.dim("│");
+    return [`  ${branch} ${paint.red(`✗ ${name}`)}`, ...below.map((line) => `  ${stem}    ${line}`)];
+  });
+  const { cause } = report;
+  const since = span(report.since);
+  const [first = "", ...rest] = wrapText(
+    `${printable(report.label ?? report.subject)} (${printable(report.kind)}): ${printable(report.verdict)}${since === "" ? "" : `, since ${since}`}`,
+    width,
+  );
+  const color = isRefused(report) ? paint.red : paint.green;
+  // The gates say it too; where the way to the root is long, it comes first.
+  const isDeep = cause != null && cause.because.length > 1;
+  const root = isDeep
+    ? [
+        ...labelled("do", adviceWords(cause.advice), width).map((line) => `  ${line}`),
+        ...labelled("path", cause.because.map(({ subject }) => printable(subject)).join(" > "), width).map(
+          (line) => `  ${paint.dim(line)}`,
+        ),
+      ]
+    : [];
+  return [paint.bold(color(first)), ...rest.map((line) => paint.bold(color(line))), ...root, ...lines];
+}
+
+/** Work in progress is no refusal. */
+const isRefused = ({ cause }: Pick<Why, "cause">): boolean => cause != null && cause.level !== "note";
+
+/** `ringrift why`: what stands between a subject and its work, the root of it first. */
+export function registerWhy(command: Command, shell: Shell): void {
+  command.argument("<subject>", "a config, a job (w17), a node, a daemon or unit").action((subject: string) =>
+    askEither(shell, async (main) => {
+      const { getWhy } = await import("./wire.ts");
+      const raw = await main.raw(getWhy, { params: { subject } }).catch((thrown: unknown) => {
+        if (!isOperatingError(thrown, "UNKNOWN_UNIT")) throw thrown;
+        const hint = "'ringrift daemons list' lists the units of this process.";
+        throw OperatingError.notFound(thrown.code, thrown.message, { hint, cause: thrown });
+      });
+      answer(shell, raw, () => whyLines(main.read(getWhy, raw), shell));
+      if (isRefused(main.read(getWhy, raw))) throw negative();
+    }),
+  );
+}

@@ -1,0 +1,99 @@
+import { definePart } from "../daemons/index.ts";
+import { type Clock, type Log, messageOf, sleep } from "../kernel/index.ts";
+import type { EventRouter, HandlerContext, Store } from "../router/index.ts";
+import type { ArtifactStore } from "./artifact-store.ts";
+import type { ArtifactCatalog } from "./catalog.ts";
+import type { Inspection } from "./file-check.ts";
+import { createInspectionEvents } from "./inspection-events.ts";
+import { bytesOf, createRuns, damagedOf } from "./inspection-runs.ts";
+import { INSPECTED_AT_ONCE, NOTED_AT_ONCE, scrubDefaults } from "./limits.ts";
+
+const ARTIFACT_STORE = "artifact_store";
+
+/** The store of artifacts: it says what was looked through, what is there for everybody, and what is damaged. */
+export const artifactStorePart = definePart({
+  name: ARTIFACT_STORE,
+  placement: "each-node",
+  emits: [
+    "DATABASE_CREATED",
+    "DATA_SYNC_STARTED",
+    "DATA_SYNC_COMPLETED",
+    "DATA_SYNC_FAILED",
+    "MODEL_DISTRIBUTION_STARTED",
+    "MODEL_DISTRIBUTION_COMPLETE",
+    "MODEL_DISTRIBUTION_FAILED",
+    "MODEL_CORRUPTED",
+  ],
+});
+
+export interface ArtifactInspectorPorts {
+  readonly router: Pick<EventRouter, "transact">;
+  readonly store: Pick<Store, "read">;
+  readonly files: Pick<ArtifactStore, "inspect" | "onDamage">;
+  readonly catalog: ArtifactCatalog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly nodeId: string;
+}
+
+/** Where artifacts are handed in and out: looks at their bytes, keeps their rows right, and tells. */
+export function createArtifactInspector(ports: ArtifactInspectorPorts) {
+  const { router, store, files, catalog, clock, log, nodeId } = ports;
+  const events = createInspectionEvents({ store, catalog, nodeId });
+  const transact = (body: (context: HandlerContext) => void): Promise<void> =>
+    router.transact({ source: ARTIFACT_STORE, validation: "strict" }, body);
+
+  const inspectAll = async (sha256s: readonly string[], signal?: AbortSignal): Promise<Inspection[]> => {
+    const all = [...new Set(sha256s)];
+    const found: Inspection[] = [];
+    let next = 0;
+    const work = async () => {
+      for (let i = next++; i < all.length; i = next++)
+        found[i] = await files.inspect(all[i]!, { bytes: catalog.get(all[i]!)?.bytes, signal });
+    };
+    await Promise.all(Array.from({ length: INSPECTED_AT_ONCE }, work));
+    return found;
+  };
+
+  const note = async (found: readonly Inspection[]): Promise<void> => {
+    for (let at = 0; at < found.length; at += NOTED_AT_ONCE)
+      await transact((context) => events.inspected(context, found.slice(at, at + NOTED_AT_ONCE), clock.now(), "each"));
+  };
+
+  const runs = createRuns({ catalog, clock, nodeId, events, transact, inspectAll });
+
+  const close = files.onDamage((found) => {
+    note([found]).catch((thrown: unknown) =>
+      log.error("the damage of an artifact was not noted", { sha256: found.sha256, error: messageOf(thrown) }),
+    );
+  });
+
+  return {
+    ...runs,
+    /** Hashes files again. Damaged ones are set aside, their rows quarantined and their events emitted. */
+    async verify(sha256s: readonly string[], signal?: AbortSignal): Promise<Inspection[]> {
+      const found = await inspectAll(sha256s, signal);
+      await note(found);
+      return found;
+    },
+    /** Verifies those that nobody looked at for longest, slowly. */
+    async scrub({ signal, ...options }: Partial<typeof scrubDefaults> & { signal?: AbortSignal } = {}) {
+      const { max, everyMs, bytesPerSecond } = { ...scrubDefaults, ...options };
+      const rows = store.read<{ sha256: string; bytes: number; verified_at: number | null }>(
+        `SELECT sha256, bytes, verified_at FROM sync_artifacts WHERE state IN ('in_flight', 'durable')
+         ORDER BY verified_at LIMIT ?`,
+        max,
+      );
+      const before = clock.now() - everyMs;
+      const found: Inspection[] = [];
+      for (const { sha256, bytes } of rows.filter(({ verified_at }) => (verified_at ?? 0) < before)) {
+        found.push(await files.inspect(sha256, { bytes, signal }));
+        await sleep(clock, (bytes / bytesPerSecond) * 1_000, signal);
+      }
+      await note(found);
+      return { checked: found.length, bytes: bytesOf(found), damaged: damagedOf(found) };
+    },
+    /** Stops listening to the store. */
+    close,
+  };
+}

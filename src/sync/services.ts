@@ -1,0 +1,117 @@
+import type { Chore } from "../daemons/index.ts";
+import { type Clock, type Log, messageOf, OperatingError } from "../kernel/index.ts";
+import type { EventRouter, Store } from "../router/index.ts";
+import { createArtifactInspector } from "./artifact-inspector.ts";
+import type { ArtifactStore } from "./artifact-store.ts";
+import { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
+import type { Distribution, SyncBatch } from "./inspection-runs.ts";
+import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEP_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
+import { createSweeper, type SweepPolicy } from "./sweep.ts";
+
+/** How the background looks at files: how often, how many at once, and how long one that was sound is left alone. */
+export interface ScrubPace {
+  readonly everyMs: number;
+  readonly againMs: number;
+  readonly max: number;
+}
+
+export interface SyncSurroundings {
+  readonly router: EventRouter;
+  readonly store: Store;
+  readonly files: ArtifactStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly nodeId: string;
+  readonly scrub?: ScrubPace | undefined;
+  /** How long what nobody holds stays. */
+  readonly policy?: Partial<SweepPolicy>;
+}
+
+/** All that this room keeps while a process runs. What is asked for here is done behind the asker's back, and emitted. */
+export interface SyncServices {
+  readonly catalog: ArtifactCatalog;
+  readonly handOver: {
+    /** Verifies and registers the files of a batch: DATA_SYNC_*. */
+    syncBatch(batch: SyncBatch): void;
+    /** Makes a model available to whoever plays: MODEL_DISTRIBUTION_*. */
+    distribute(model: Distribution): void;
+  };
+  /** Looks at the bytes of files again. */
+  verify(sha256s: readonly string[]): void;
+  /** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
+  readArtifact(sha256: string): Promise<Uint8Array>;
+  readonly chores: readonly Chore[];
+  close(): void;
+}
+
+/** What is asked again and again until it is done: one at a time of a name, and a failure is logged, not thrown. */
+function once(log: Log, what: string): (name: string, run: () => Promise<unknown>) => void {
+  const running = new Set<string>();
+  return (name, run) => {
+    if (running.has(name)) return;
+    running.add(name);
+    run()
+      .catch((thrown: unknown) => log.error(`${what} failed; it is tried again`, { name, error: messageOf(thrown) }))
+      .finally(() => running.delete(name));
+  };
+}
+
+export function createSyncServices(surroundings: SyncSurroundings): SyncServices {
+  const { files, log, scrub } = surroundings;
+  const catalog = createArtifactCatalog(surroundings);
+  const inspector = createArtifactInspector({ ...surroundings, catalog });
+  const sweeper = createSweeper(surroundings);
+  const sync = once(log, "looking through a batch of files");
+  const spread = once(log, "handing out a model");
+  const look = once(log, "looking at files again");
+  return {
+    catalog,
+    handOver: {
+      syncBatch: (batch) => sync(batch.syncId, () => inspector.syncBatch(batch)),
+      distribute: (model) => spread(model.sha256, () => inspector.distribute(model)),
+    },
+    verify: (sha256s) => look(sha256s.join(), () => inspector.verify(sha256s)),
+    async readArtifact(sha256) {
+      const { size } = await files.stat(sha256);
+      if (size === null) throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`);
+      if (size > MAX_READ_BYTES)
+        throw OperatingError.denied(
+          "ARTIFACT_TOO_LARGE",
+          `${sha256} has ${size} bytes, ${MAX_READ_BYTES} are read at once`,
+          { status: 413 },
+        );
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of files.read(sha256, 0, size)) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    chores: [
+      {
+        name: "artifacts",
+        everyMs: SWEEP_EVERY_MS,
+        async run(signal) {
+          const done = { files: 0, bytes: 0, from_quarantine: 0, forgotten: 0 };
+          for (let calls = 0, more = true; more && calls < SWEEPS_IN_A_ROW; calls += 1) {
+            const report = await sweeper.sweep({ signal });
+            done.files += report.files.length;
+            done.bytes += report.bytes;
+            done.from_quarantine += report.fromQuarantine;
+            done.forgotten += report.forgotten;
+            more = report.more;
+          }
+          return done.files + done.from_quarantine + done.forgotten === 0 ? undefined : done;
+        },
+      },
+      {
+        name: "artifact scrub",
+        everyMs: scrub?.everyMs ?? SCRUB_EVERY_MS,
+        async run(signal) {
+          const pace = scrub === undefined ? {} : { everyMs: scrub.againMs, max: scrub.max };
+          const { checked, damaged } = await inspector.scrub({ signal, ...pace });
+          const isNews = scrub === undefined ? checked > 0 : damaged.length > 0;
+          return isNews ? { checked, damaged: damaged.length } : undefined;
+        },
+      },
+    ],
+    close: inspector.close,
+  };
+}

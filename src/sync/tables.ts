@@ -1,0 +1,132 @@
+import { defineStoreModule, type Migration } from "../router/index.ts";
+import { countProduced, judgeArtifacts, noteDamaged, noteSound, recordArtifacts } from "./artifact-operations.ts";
+import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved, pinArtifacts } from "./retention-operations.ts";
+import { beginRun, endRun, noteAnnounced } from "./run-operations.ts";
+
+/** One row for each file by content, its history as edges, who holds it, and what the books need besides. */
+const migrations: readonly Migration[] = [
+  {
+    id: 1,
+    name: "artifacts, parents, pins, books, runs",
+    sql: `
+      CREATE TABLE sync_artifacts (
+        seq INTEGER PRIMARY KEY,
+        sha256 TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        rows INTEGER NOT NULL,
+        games INTEGER NOT NULL,
+        counted INTEGER NOT NULL,
+        config_key TEXT,
+        producer TEXT NOT NULL,
+        rules_version TEXT,
+        work_id TEXT,
+        part TEXT,
+        iteration INTEGER,
+        state TEXT NOT NULL CHECK (state IN ('in_flight', 'durable', 'rejected', 'quarantined', 'freed')),
+        reason TEXT,
+        was TEXT,
+        created_at INTEGER NOT NULL,
+        idle_since INTEGER NOT NULL,
+        verified_at INTEGER,
+        announced_at INTEGER,
+        freed_at INTEGER,
+        removed_at INTEGER
+      ) STRICT;
+      CREATE INDEX sync_of_config ON sync_artifacts (config_key, seq);
+      CREATE INDEX sync_of_work ON sync_artifacts (work_id) WHERE work_id IS NOT NULL;
+      CREATE INDEX sync_idle ON sync_artifacts (idle_since) WHERE freed_at IS NULL AND state IN ('durable', 'rejected');
+      CREATE INDEX sync_leaving ON sync_artifacts (freed_at) WHERE freed_at IS NOT NULL AND removed_at IS NULL;
+      CREATE INDEX sync_removed ON sync_artifacts (removed_at) WHERE removed_at IS NOT NULL;
+      CREATE INDEX sync_quarantined ON sync_artifacts (idle_since) WHERE state = 'quarantined';
+      CREATE INDEX sync_unverified ON sync_artifacts (verified_at) WHERE state IN ('in_flight', 'durable');
+      CREATE INDEX sync_in_flight ON sync_artifacts (config_key, idle_since) WHERE state = 'in_flight';
+
+      CREATE TABLE sync_parents (
+        sha256 TEXT NOT NULL,
+        parent TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        PRIMARY KEY (sha256, parent)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sync_children ON sync_parents (parent, sha256);
+
+      CREATE TABLE sync_pins (
+        owner TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        PRIMARY KEY (owner, sha256)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sync_pinned ON sync_pins (sha256);
+
+      -- What jobs said that they had produced, apart from what became of their files.
+      CREATE TABLE sync_produced (
+        work_id TEXT PRIMARY KEY,
+        config_key TEXT NOT NULL,
+        producer TEXT NOT NULL,
+        games INTEGER NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+
+      -- Files that are told under another job now (repeats, and those whose bytes came again after their end), and forgotten
+      -- ones of jobs that have others left.
+      CREATE TABLE sync_past (
+        sha256 TEXT NOT NULL,
+        work_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        config_key TEXT NOT NULL,
+        producer TEXT NOT NULL,
+        counted INTEGER NOT NULL,
+        outcome TEXT NOT NULL CHECK (outcome IN ('duplicate', 'rejected', 'quarantined', 'freed')),
+        reason TEXT,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (sha256, work_id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sync_past_of_work ON sync_past (work_id);
+
+      -- Running sums of games, so that the books are read without counting rows, and outlive them.
+      CREATE TABLE sync_books (
+        config_key TEXT NOT NULL,
+        producer TEXT NOT NULL,
+        account TEXT NOT NULL CHECK (account IN ('produced', 'durable', 'freed', 'in_flight', 'rejected')),
+        reason TEXT NOT NULL,
+        games INTEGER NOT NULL,
+        PRIMARY KEY (config_key, producer, account, reason)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE sync_runs (
+        run_id TEXT PRIMARY KEY,
+        config_key TEXT NOT NULL,
+        -- Of a distribution: the model, and its file.
+        model_id TEXT,
+        sha256 TEXT,
+        state TEXT NOT NULL CHECK (state IN ('running', 'completed', 'failed')),
+        attempts INTEGER NOT NULL,
+        started_at INTEGER NOT NULL,
+        ended_at INTEGER,
+        outcome TEXT
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sync_runs_ended ON sync_runs (ended_at) WHERE ended_at IS NOT NULL;
+      CREATE INDEX sync_runs_of_file ON sync_runs (sha256) WHERE sha256 IS NOT NULL;
+    `,
+  },
+];
+
+/** What this room keeps in the store. */
+export const syncModule = defineStoreModule({
+  name: "sync",
+  migrations,
+  operations: [
+    recordArtifacts,
+    countProduced,
+    judgeArtifacts,
+    noteSound,
+    noteDamaged,
+    pinArtifacts,
+    freeArtifacts,
+    disownFile,
+    noteRemoved,
+    forgetArtifacts,
+    beginRun,
+    endRun,
+    noteAnnounced,
+  ],
+});

@@ -1,0 +1,50 @@
+import { type Clock, defined, type Random } from "../kernel/index.ts";
+import type { EventRouter, Store } from "../router/index.ts";
+import { type ClaimDesk, createClaimDesk } from "./claim-desk.ts";
+import { kindsWith, type WorkKinds } from "./kinds.ts";
+import { storedNodePolicy } from "./node-policy.ts";
+import type { WorkSettings } from "./settings.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+export interface WorkSurroundings {
+  readonly router: EventRouter;
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Milliseconds in which this process listened. */
+  readonly listened: () => number;
+  readonly random: Random;
+  readonly settings: WorkSettings;
+  /** The built-in ones unless said. */
+  readonly kinds?: WorkKinds;
+  /** Why a node gets no work, by what its operators decided; undefined if it may. */
+  readonly barred: (nodeId: string) => string | undefined;
+  /** Whether a file is in the store, whole: a result counts only with its files. */
+  readonly isStored?: (sha256: string) => Promise<boolean>;
+}
+
+/** The queue of a process, and the desk where claims stand in line. */
+export interface WorkServices {
+  readonly queue: WorkQueue;
+  readonly desk: ClaimDesk;
+  readonly settings: WorkSettings;
+}
+
+export function createWorkServices(around: WorkSurroundings): WorkServices {
+  const { router, store, clock, listened, random, settings, kinds = kindsWith([]), barred, isStored } = around;
+  const stored = storedNodePolicy(store);
+  const queue = new WorkQueue({
+    router,
+    store,
+    clock,
+    listened,
+    random,
+    kinds,
+    nodePolicy(nodeId, now) {
+      const reason = barred(nodeId);
+      return reason === undefined ? stored(nodeId, now) : { accepts: false, reason };
+    },
+    lease: { silentMs: settings.leaseSilenceMs },
+    ...defined({ isStored }),
+  }) as unknown as WorkQueue;
+  return { queue, desk: createClaimDesk(queue, clock), settings };
+}

@@ -1,0 +1,392 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../test/unit/work/work-world.ts";
+import { defineCoordinator } from "../daemons/index.ts";
+import { jobReaperLimits } from "./limits.ts";
+import { storedNodePolicy } from "./node-policy.ts";
+import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";
+import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";
+import { jobScheduler } from "./units/job-scheduler/job-scheduler.unit.ts";
+import { taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
+import { workQueueMonitor } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
+import { workStorePart, workUnits } from "./units.ts";
+
+const worlds: WorkWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+const world = (options: Parameters<typeof workWorld>[0] = {}): WorkWorld => {
+  const opened = workWorld(options);
+  worlds.push(opened);
+  return opened;
+};
+/** A world whose claims obey what the units have written down. */
+const guarded = (): WorkWorld => {
+  const holder: { policy?: ReturnType<typeof storedNodePolicy> } = {};
+  const w = world({ nodePolicy: (node, now) => holder.policy!(node, now) });
+  holder.policy = storedNodePolicy(w.store);
+  return w;
+};
+const selfplay = (config: string, more: object = {}) =>
+  ({ work_type: "selfplay", config_key: `${config}_2p`, ...more }) as const;
+const publish = async (w: WorkWorld, type: string, payload: object) => {
+  const event = await w.router.publish(type, payload as never, { source: "test" });
+  await w.driven(w.router.settled(event));
+};
+const detailsOf = (runtime: Awaited<ReturnType<WorkWorld["runtime"]>>, name: string) =>
+  runtime.status().find((unit) => unit.name === name)?.details;
+const MINUTE = 60_000;
+
+describe("work_queue_monitor", () => {
+  test("raises pressure when much waits, and lifts it step by step when it has gone", async () => {
+    const w = world();
+    await w.runtime([workQueueMonitor(w.services)]);
+    await w.queue.addAll(Array.from({ length: 950 }, () => selfplay("a")));
+    await w.pass(10_000);
+    expect(w.said("BACKPRESSURE_ACTIVATED").map(({ payload }) => payload)).toEqual([
+      expect.objectContaining({
+        scope: "work_queue",
+        level: "hard",
+        resource_level: "high",
+        previous_level: "none",
+        rate_multiplier: 0.1,
+        queue_depth: 950,
+      }),
+    ]);
+    const leases = await w.queue.claim({ node_id: "a", most: 900, offer: PLENTY });
+    await w.queue.completeAll(leases.map((ref) => ({ ref, evidence: EVIDENCE })));
+    await w.pass(30_000);
+    expect(w.said("BACKPRESSURE_RELEASED")).toEqual([]);
+    await w.pass(5 * MINUTE);
+    expect(w.said("BACKPRESSURE_RELEASED").map(({ payload }) => [payload.previous_level, payload.level])).toEqual([
+      ["hard", "soft"],
+      ["soft", "none"],
+    ]);
+  });
+
+  test("says within a minute what nobody who is there may take, why, and when it is over", async () => {
+    const w = world();
+    await w.runtime([workQueueMonitor(w.services)]);
+    await w.pass(MINUTE);
+    const { work_id } = await w.queue.add(selfplay("a", { excluded_nodes: ["box"] }));
+    await w.queue.add({ work_type: "training", config_key: "a_2p" });
+    const told = () => w.said("HEALTH_ALERT").map(({ payload }) => payload as { component: string; message: string });
+    const ask = (node_id: string) => w.queue.claim({ node_id, most: 1, offer: PLENTY, kinds: ["selfplay"] });
+    await ask("box");
+    await w.pass(29_000);
+    expect(told()).toEqual([]);
+    await w.pass(6_000);
+    expect(told()).toMatchObject([
+      { component: "the queue of selfplay jobs", severity: "error" },
+      { component: "the queue of training jobs", severity: "error" },
+    ]);
+    expect(told()[0]!.message).toContain(`job ${work_id} waits`);
+    expect(told()[0]!.message).toContain("box: the job must not run on this node");
+    expect(told()[1]!.message).toContain("box: the node has no executor for training");
+    await ask("other");
+    await w.pass(6_000);
+    expect(told().slice(2)).toMatchObject([{ component: "the queue of selfplay jobs", severity: "info" }]);
+  });
+
+  test("a worker that is busy is no reason for an alert", async () => {
+    const w = world();
+    await w.runtime([workQueueMonitor(w.services)]);
+    await w.queue.addAll([selfplay("a", { needs: { cpu: 2 } }), selfplay("a", { needs: { cpu: 2 } })]);
+    const [lease] = await w.queue.claim({ node_id: "box", most: 1, offer: { ...PLENTY, cpu: 2 } });
+    for (let beat = 0; beat < 8; beat += 1) {
+      await w.queue.heartbeat(lease!);
+      await w.pass(10_000);
+    }
+    expect(w.said("HEALTH_ALERT")).toEqual([]);
+  });
+
+  test("a few jobs that wait too long are pressure too", async () => {
+    const w = world();
+    const runtime = await w.runtime([workQueueMonitor(w.services)]);
+    await w.queue.add(selfplay("a", { needs: { tags: ["unobtainable"] } }));
+    await w.pass(61 * MINUTE);
+    expect(w.said("BACKPRESSURE_ACTIVATED").map(({ payload }) => payload.level)).toEqual(["soft", "hard", "stop"]);
+    expect(runtime.status()[0]).toMatchObject({ status: "degraded", details: { level: "stop", pending: 1 } });
+  });
+
+  test("speaks for nodes that are short of something, once for each change, and forgets old news", async () => {
+    const w = world();
+    await w.runtime([workQueueMonitor(w.services)]);
+    const constraint = (resource: string, level: string) =>
+      publish(w, "RESOURCE_CONSTRAINT", { node_id: "n7", resource, level, usage: 0.9, threshold: 0.85 });
+    await constraint("memory", "medium");
+    await constraint("memory", "medium");
+    await publish(w, "DISK_SPACE_LOW", { node_id: "n7", level: "critical", usage: 0.97, free_gb: 1, threshold: 0.9 });
+    await constraint("memory", "none");
+    expect(
+      w.said("BACKPRESSURE_ACTIVATED").map(({ payload }) => [payload.scope, payload.level, payload.reason]),
+    ).toEqual([
+      ["n7", "soft", "short of memory"],
+      ["n7", "stop", "short of disk, memory"],
+    ]);
+    await w.pass(11 * MINUTE);
+    expect(w.said("BACKPRESSURE_RELEASED").map(({ payload }) => [payload.previous_level, payload.level])).toEqual([
+      ["stop", "none"],
+    ]);
+    expect(w.store.read("SELECT * FROM state_rows WHERE table_name = 'work_shortages'")).toEqual([]);
+  });
+});
+
+describe("job_reaper", () => {
+  test("a job whose worker died can be claimed elsewhere within the limit and one tick", async () => {
+    const w = world({ lease: { silentMs: 30_000 } });
+    await w.runtime([taskCoordinator(), jobReaper(w.services)]);
+    await w.queue.add(selfplay("a"));
+    const lease = (await w.claimOne("dead"))!;
+    await w.queue.start(lease);
+    await w.pass(10_000);
+    await w.queue.heartbeat(lease);
+    await w.pass(29_000);
+    expect(w.queue.show(lease.work_id)?.state).toBe("running");
+    await w.pass(7_000);
+    expect(w.queue.show(lease.work_id)?.state).toBe("delayed");
+    await w.pass(10_000);
+    expect(await w.claimOne("other")).toMatchObject({ work_id: lease.work_id, fence: 2, attempts: 2 });
+  });
+
+  test("a node that is known to be dead loses its jobs at once", async () => {
+    const w = world();
+    await w.runtime([taskCoordinator(), jobReaper(w.services)]);
+    await w.queue.addAll([selfplay("a"), selfplay("b")]);
+    const leases = await w.queue.claim({ node_id: "dead", most: 2, offer: PLENTY });
+    await w.queue.start(leases[0]!);
+    await publish(w, "P2P_NODE_DEAD", { node_id: "dead", last_seen_at: 1, silent_seconds: 90 });
+    expect(w.queue.list().map(({ state, attempts }) => [state, attempts])).toEqual([
+      ["pending", 0],
+      ["pending", 0],
+    ]);
+    expect(w.said("TASK_ORPHANED")).toHaveLength(2);
+  });
+
+  test("forgets finished jobs in their time", async () => {
+    const w = world({ limits: { keepCompletedMs: MINUTE } });
+    await w.runtime([taskCoordinator(), jobReaper(w.services, { ...jobReaperLimits, forgetEvery: 2 })]);
+    await w.queue.addAll([selfplay("a"), selfplay("b")]);
+    await w.queue.complete((await w.claimOne())!, EVIDENCE);
+    await w.pass(2 * MINUTE);
+    expect(w.queue.list()).toHaveLength(1);
+  });
+});
+
+describe("task_coordinator", () => {
+  test("knows what runs where, from the spawn to the end, also after a restart", async () => {
+    const w = world();
+    const first = await w.runtime([taskCoordinator()]);
+    await w.queue.addAll([selfplay("a"), selfplay("b"), selfplay("c")]);
+    const leases = await w.queue.claim({ node_id: "n1", most: 3, offer: PLENTY });
+    for (const lease of leases) await w.queue.start(lease);
+    await w.pass(100);
+    expect(detailsOf(first, "task_coordinator")).toMatchObject({ running: 3, on_lost_hosts: 0 });
+    await w.driven(first.stop());
+    await w.queue.complete(leases[0]!, EVIDENCE);
+    await w.queue.fail(leases[1]!, { class: "retryable", error: "x" });
+    const second = await w.runtime([taskCoordinator()]);
+    await w.pass(100);
+    expect(detailsOf(second, "task_coordinator")).toMatchObject({ running: 1 });
+    await publish(w, "HOST_OFFLINE", { node_id: "n1", reason: "silent" });
+    expect(second.status()[0]).toMatchObject({ status: "degraded", message: "1 tasks run on hosts that are away" });
+    await publish(w, "HOST_ONLINE", { node_id: "n1" });
+    expect(second.status()[0]).toMatchObject({ status: "running" });
+  });
+});
+
+describe("global_task_coordinator", () => {
+  test("a node that is short of something gets no more work until that has passed", async () => {
+    const w = guarded();
+    await w.runtime([globalTaskCoordinator()]);
+    await w.queue.addAll([selfplay("a"), selfplay("b"), selfplay("c"), selfplay("d")]);
+    await publish(w, "RESOURCE_CONSTRAINT", {
+      node_id: "a",
+      resource: "disk",
+      level: "medium",
+      usage: 0.8,
+      threshold: 0.75,
+    });
+    expect(await w.claimOne("a")).toBeDefined();
+    await publish(w, "RESOURCE_CONSTRAINT", {
+      node_id: "a",
+      resource: "disk",
+      level: "critical",
+      usage: 0.97,
+      threshold: 0.9,
+    });
+    await expect(w.claimOne("a")).rejects.toMatchObject({
+      code: "NODE_HELD_BACK",
+      message: expect.stringContaining("disk is 97 %"),
+    });
+    expect(await w.claimOne("b")).toBeDefined();
+    await publish(w, "RESOURCE_CONSTRAINT", {
+      node_id: "a",
+      resource: "disk",
+      level: "none",
+      usage: 0.4,
+      threshold: 0.75,
+    });
+    expect(await w.claimOne("a")).toBeDefined();
+    await publish(w, "MEMORY_PRESSURE", { node_id: "a", memory_kind: "ram", usage: 0.95, threshold: 0.9 });
+    await w.pass(1_000);
+    await expect(w.claimOne("a")).rejects.toMatchObject({ code: "NODE_HELD_BACK" });
+    await w.pass(MINUTE);
+    expect(await w.claimOne("a")).toBeDefined();
+  });
+
+  test("a busy machine works on, a job at a time, and what slows it is told", async () => {
+    const w = guarded();
+    await w.runtime([globalTaskCoordinator(), jobScheduler(w.services)]);
+    await w.queue.addAll([selfplay("a"), selfplay("b"), selfplay("c")]);
+    const busy = { node_id: "a", resource: "cpu", level: "critical", usage: 0.93, threshold: 0.8 };
+    await publish(w, "RESOURCE_CONSTRAINT", busy);
+    await publish(w, "NODE_OVERLOADED", { node_id: "a", resource: "cpu", usage: 0.93, threshold: 0.8 });
+    for (let done = 0; done < 2; done += 1) {
+      const [lease, ...others] = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+      expect(others).toEqual([]);
+      await expect(w.claimOne("a")).rejects.toMatchObject({
+        message: expect.stringMatching(/held: (machine busy|its cpu is overloaded) \(93 %\)/),
+        details: { retryAfterSeconds: 1 },
+      });
+      await w.queue.complete(lease!, EVIDENCE);
+    }
+    await publish(w, "RESOURCE_CONSTRAINT", { ...busy, level: "none", usage: 0.1 });
+    expect(w.queue.verdictOn("a")).not.toHaveProperty("slowed");
+  });
+});
+
+describe("job_scheduler", () => {
+  const start = async (w: WorkWorld, more: Parameters<WorkWorld["runtime"]>[0] = []) =>
+    w.runtime([globalTaskCoordinator(), workQueueMonitor(w.services), jobScheduler(w.services), ...more]);
+  const batch = {
+    batch_id: "b1",
+    config_key: "hex8_2p",
+    work_type: "selfplay",
+    jobs: 3,
+    node_ids: ["a"],
+    games_per_job: 50,
+  };
+
+  test("hands a batch out in the commit of its order: the jobs, their events and the answer", async () => {
+    const w = guarded();
+    await start(w);
+    await publish(w, "BATCH_SCHEDULED", batch);
+    expect(w.queue.list({ batchId: "b1" })).toHaveLength(3);
+    expect(w.said("WORK_QUEUED")).toHaveLength(3);
+    expect(w.said("BATCH_DISPATCHED")[0]?.payload).toMatchObject({ batch_id: "b1", jobs: 3, failed_jobs: 0 });
+    expect(await w.claimOne("b")).toBeUndefined();
+    expect(await w.claimOne("a")).toMatchObject({ payload: { games: 50 } });
+    expect(w.queue.unfinished).toBe(3);
+  });
+
+  test("a batch that nobody can do is told as failed", async () => {
+    const w = guarded();
+    await start(w);
+    await publish(w, "BATCH_SCHEDULED", { ...batch, work_type: "knitting" });
+    expect(w.said("BATCH_DISPATCHED")[0]?.payload).toMatchObject({ jobs: 0, failed_jobs: 3 });
+    expect(w.queue.list()).toEqual([]);
+  });
+
+  test("a lost host's jobs go elsewhere, and it gets nothing until it is back", async () => {
+    const w = guarded();
+    await start(w);
+    await w.queue.addAll([selfplay("a"), selfplay("a")]);
+    const lease = (await w.claimOne("a"))!;
+    await publish(w, "HOST_OFFLINE", { node_id: "a", reason: "silent for 90 s" });
+    await expect(w.claimOne("a")).rejects.toMatchObject({
+      code: "NODE_HELD_BACK",
+      message: expect.stringContaining("offline"),
+    });
+    expect(await w.claimOne("b")).toMatchObject({ work_id: lease.work_id, urgency: "high", fence: 2 });
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject({ code: "STALE_LEASE" });
+    await publish(w, "HOST_ONLINE", { node_id: "a" });
+    expect(await w.claimOne("a")).toBeDefined();
+  });
+
+  test("an overloaded node rests, and its least job makes room", async () => {
+    const w = guarded();
+    await start(w);
+    await w.queue.addAll([selfplay("a", { urgency: "high" }), selfplay("b", { urgency: "low" }), selfplay("c")]);
+    const leases = await w.queue.claim({ node_id: "a", most: 3, offer: PLENTY });
+    await publish(w, "NODE_OVERLOADED", { node_id: "a", resource: "cpu", usage: 0.99, threshold: 0.95 });
+    const low = leases.find(({ urgency }) => urgency === "low")!;
+    expect(w.said("JOB_PREEMPTED").map(({ payload }) => payload.work_id)).toEqual([low.work_id]);
+    await expect(w.claimOne("a")).rejects.toMatchObject({ code: "NODE_HELD_BACK" });
+    await w.pass(11 * MINUTE);
+    expect(await w.claimOne("a")).toBeUndefined();
+  });
+
+  test("a node where attempts keep running out rests", async () => {
+    const w = guarded();
+    await start(w);
+    for (const n of [1, 2, 3]) {
+      await publish(w, "WORK_TIMEOUT", {
+        work_id: `w${n}`,
+        work_type: "selfplay",
+        node_id: "a",
+        attempts: 1,
+        timeout_seconds: 1,
+        will_retry: true,
+      });
+      if (n < 3) expect(await w.claimOne("a")).toBeUndefined();
+    }
+    expect(w.queue.verdictOn("a")).toMatchObject({ room: 1, slowed: "3 attempts ran out there" });
+  });
+
+  test("a node gets no jobs of configs that it cannot run", async () => {
+    const w = guarded();
+    await start(w);
+    await w.queue.addAll([selfplay("big"), selfplay("small")]);
+    await publish(w, "NODE_INCOMPATIBLE_WITH_WORKLOAD", {
+      node_id: "a",
+      reason: "too little memory",
+      config_keys: ["big_2p"],
+    });
+    const leases = await w.queue.claim({ node_id: "a", most: 5, offer: PLENTY });
+    expect(leases.map(({ config_key }) => config_key)).toEqual(["small_2p"]);
+  });
+
+  test("an urgent job that waits drives out one that matters less, and only one", async () => {
+    const w = guarded();
+    await start(w);
+    await w.queue.addAll([selfplay("a", { urgency: "low" }), selfplay("b", { urgency: "low" })]);
+    const leases = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    await w.pass(2 * MINUTE);
+    const { work_id } = await w.queue.add(selfplay("c", { urgency: "critical" }));
+    await w.pass(20_000);
+    expect(w.said("JOB_PREEMPTED")).toEqual([]);
+    await w.pass(40_000);
+    expect(w.said("JOB_PREEMPTED").map(({ payload }) => payload.preempting_work_id)).toEqual([work_id]);
+    const asked = w.said("JOB_PREEMPTED")[0]!.payload.work_id;
+    const victim = leases.find((lease) => lease.work_id === asked)!;
+    expect((await w.queue.heartbeat(victim)).stop).toMatchObject({ kind: "preempted" });
+    await w.queue.fail(victim, { class: "preempted", error: "checkpointed" });
+    expect(await w.claimOne("a")).toMatchObject({ work_id });
+  });
+});
+
+describe("all of them together", () => {
+  test("start, keep jobs moving, and tell nothing that nobody declared", async () => {
+    const w = guarded();
+    const heard: string[] = [];
+    const listener = defineCoordinator({
+      name: "listener",
+      layer: 3,
+      placement: "leader",
+      emits: [],
+      on: { WORK_COMPLETED: ({ payload }) => void heard.push(payload.work_id) },
+    });
+    const runtime = await w.runtime([...workUnits(w.services), listener], [workStorePart]);
+    expect(runtime.readiness().unsubscribed).toEqual([]);
+    await w.queue.addAll(Array.from({ length: 20 }, (_, i) => selfplay(`c${i % 4}`)));
+    for (let round = 0; round < 20; round += 1) {
+      const lease = await w.claimOne(`n${round % 3}`);
+      await w.queue.start(lease!);
+      await w.queue.complete(lease!, EVIDENCE);
+      await w.pass(1_000);
+    }
+    expect(new Set(heard).size).toBe(20);
+    expect(runtime.status().filter(({ failed_events, tick_errors }) => failed_events + tick_errors > 0)).toEqual([]);
+    expect(runtime.status().map(({ status }) => status)).toEqual(Array(6).fill("running"));
+  });
+});

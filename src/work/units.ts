@@ -1,0 +1,48 @@
+import { definePart } from "../daemons/index.ts";
+import type { WorkServices } from "./services.ts";
+import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";
+import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";
+import { jobScheduler } from "./units/job-scheduler/job-scheduler.unit.ts";
+import { taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
+import { workQueueMonitor } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
+import { WORK_STORE } from "./work-queue.ts";
+
+/** The units of this room, for `app` to put into its registry. */
+export const workUnits = (services: Pick<WorkServices, "queue" | "settings">) =>
+  [
+    taskCoordinator(),
+    globalTaskCoordinator(),
+    workQueueMonitor(services),
+    jobReaper(services),
+    jobScheduler(services),
+  ] as const;
+
+/** The queue itself: it says what becomes of jobs and of their attempts, in the commit that makes it so. */
+export const workStorePart = definePart({
+  name: WORK_STORE,
+  placement: "leader",
+  emits: [
+    "WORK_QUEUED",
+    "WORK_CLAIMED",
+    "WORK_STARTED",
+    "WORK_COMPLETED",
+    "WORK_FAILED",
+    "WORK_RETRY",
+    "WORK_TIMEOUT",
+    "WORK_CANCELLED",
+    "JOB_PREEMPTED",
+    "TASK_SPAWNED",
+    "TASK_HEARTBEAT",
+    "TASK_COMPLETED",
+    "TASK_FAILED",
+    "TASK_ORPHANED",
+    "TASK_CANCELLED",
+    "TASK_ABANDONED",
+  ],
+  unheard: {
+    WORK_QUEUED: "operators read it in 'ringrift events tail'; queue_populator is to hear it",
+    WORK_CLAIMED: "operators read it in 'ringrift events tail'; the dashboard is to hear it",
+    WORK_RETRY: "operators read it in 'ringrift events tail'; the dashboard is to hear it",
+    JOB_PREEMPTED: "operators read it in 'ringrift events tail'; selfplay_orchestrator is to hear it",
+  },
+});

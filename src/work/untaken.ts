@@ -1,0 +1,40 @@
+import type { KnownWorker } from "./known-workers.ts";
+import { fits, type Lane, whyNotThere } from "./needs.ts";
+import { lacking } from "./placement.ts";
+import type { NodeVerdict } from "./queue-state.ts";
+
+/** A job at the front of its line that nobody who is there may have, and why each may not. */
+export interface UntakenJob {
+  readonly work_id: string;
+  readonly work_type: string;
+  readonly waitedMs: number;
+  readonly reason: string;
+}
+
+export interface JudgedWorker extends KnownWorker {
+  readonly verdict: NodeVerdict;
+  /** It holds nothing, so what it offered is all that it has. */
+  readonly isIdle: boolean;
+}
+
+const MAX_NAMED = 5;
+
+/** Why a worker will not take jobs of a lane however long they wait; undefined if it will, once it has room. */
+function whyNever(lane: Lane, { node_id, offer, kinds, verdict, isIdle }: JudgedWorker): string | undefined {
+  const barred = whyNotThere(lane, node_id, kinds === undefined ? undefined : new Set(kinds));
+  if (barred !== undefined) return barred;
+  if (!verdict.accepts) return verdict.slowed === true ? undefined : verdict.reason;
+  if (lane.configKey !== null && verdict.exceptConfigs?.includes(lane.configKey) === true)
+    return `it cannot run ${lane.configKey}`;
+  return isIdle && !fits(lane.needs, offer) ? `it has too little: ${lacking(lane.needs, offer)}` : undefined;
+}
+
+/** Why nobody takes jobs of a lane; undefined if somebody does. */
+export function whyUntaken(lane: Lane, workers: readonly JudgedWorker[]): string | undefined {
+  if (workers.length === 0) return "no worker is there";
+  const reasons = workers.map((worker) => ({ node: worker.node_id, reason: whyNever(lane, worker) }));
+  if (reasons.some(({ reason }) => reason === undefined)) return undefined;
+  const named = reasons.slice(0, MAX_NAMED).map(({ node, reason }) => `${node}: ${reason}`);
+  const more = reasons.length - named.length;
+  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}

@@ -1,0 +1,58 @@
+import { backoffMs, messageOf, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
+import type { Lease } from "../claim.ts";
+import type { WorkerOptions } from "./worker-options.ts";
+
+export interface ClaimLoopParts {
+  /** Whether there is room for more. */
+  readonly mayClaim: () => boolean;
+  /** Resolves when that may have changed. */
+  readonly changed: () => Promise<void>;
+  readonly take: (leases: readonly Lease[], isBegun: boolean) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Asks for work while there is room for it, until the signal aborts. */
+export async function runClaimLoop(
+  { queue, executor, admission, clock, random, log, timing }: WorkerOptions,
+  { mayClaim, changed, take, signal }: ClaimLoopParts,
+): Promise<void> {
+  const pause = (ms: number) => sleep(clock, ms, signal).catch(() => undefined);
+  /** Of the claim that has no answer yet. */
+  let claimId: string | undefined;
+
+  /** Claims once; resolves to how long to wait before the next time. */
+  const claim = async (): Promise<number> => {
+    const { slots, offer } = admission.free();
+    const askedMs = clock.monotonic();
+    claimId ??= `${random.bits().toString(16)}-${random.bits().toString(16)}`;
+    const ask = { claimId, most: slots, offer, kinds: executor.kinds, waitSeconds: timing.waitSeconds };
+    const { leases, began, retryAfterMs } = await queue.claim(ask, signal);
+    claimId = undefined;
+    take(leases, began);
+    if (leases.length > 0) return 0;
+    // Not all at once: who asks together now would ask together for ever. A claim that was kept open is a pause already.
+    if (retryAfterMs !== undefined) return retryAfterMs * (0.5 + random.next());
+    return Math.max(0, timing.idleMs * (0.5 + random.next()) - (clock.monotonic() - askedMs));
+  };
+
+  let tries = 0;
+  while (!signal.aborted) {
+    if (!mayClaim()) {
+      // A disk that is emptied tells nobody: look again now and then.
+      await Promise.race([changed(), pause(timing.idleMs)]);
+      continue;
+    }
+    let pauseMs: number;
+    try {
+      pauseMs = await claim();
+      if (tries >= 3) log.info("the queue answers again");
+      tries = 0;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      tries += 1;
+      if (tries === 3) log.warn("the queue cannot be asked for work", { error: messageOf(thrown) });
+      pauseMs = backoffMs(PEER_BACKOFF, tries, random);
+    }
+    if (pauseMs > 0) await pause(pauseMs);
+  }
+}

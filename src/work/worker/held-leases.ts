@@ -1,0 +1,71 @@
+import { type Log, messageOf } from "../../kernel/index.ts";
+import type { LeaseRef } from "../job.ts";
+import type { Progress } from "../lease.ts";
+import type { Ticket } from "./admission.ts";
+import { entryId, type Spool } from "./spool.ts";
+
+/** A lease of this worker, from the claim until the queue has answered to its result. */
+export interface Held {
+  readonly ref: LeaseRef;
+  readonly workType: string;
+  readonly ending: AbortController;
+  ticket: Ticket | undefined;
+  /** `ending`: the work has ended, and its result is on its way to the spool. */
+  phase: "claimed" | "running" | "ending" | "delivering";
+  progress: Progress;
+  /** Somebody else has it, or it was cancelled: nothing of it counts any more. */
+  void: "lease_lost" | "cancelled" | undefined;
+}
+
+export interface HeldLeases {
+  hold(ref: LeaseRef, workType: string, phase: Held["phase"], ticket?: Ticket): Held;
+  letGo(ref: LeaseRef): void;
+  has(one: Held): boolean;
+  all(): Held[];
+  /** Those whose work has not ended. */
+  unfinished(): Held[];
+  /** Writes down that these are held, for the next life. */
+  note(all: readonly Held[], began: boolean): Promise<void>;
+  /** Something has changed: whoever waits for room looks again. */
+  changed(): void;
+  /** Resolves at the next change. */
+  readonly change: Promise<void>;
+}
+
+export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log): HeldLeases {
+  const held = new Map<string, Held>();
+  let wake = Promise.withResolvers<void>();
+  const changed = () => {
+    wake.resolve();
+    wake = Promise.withResolvers<void>();
+  };
+  return {
+    hold(ref, workType, phase, ticket) {
+      const one = { ref, workType, ending: new AbortController(), ticket, phase, progress: {}, void: undefined };
+      held.set(entryId(ref), one);
+      return one;
+    },
+    letGo(ref) {
+      held.get(entryId(ref))?.ticket?.release();
+      held.delete(entryId(ref));
+      // A note that stays is only asked about once more at the next start.
+      spool.drop(ref).catch((thrown) => log.warn("a note of a lease stays", { error: messageOf(thrown) }));
+      changed();
+    },
+    has: (one) => held.get(entryId(one.ref)) === one,
+    all: () => [...held.values()],
+    unfinished: () => [...held.values()].filter((one) => !isDone(one)),
+    async note(all, began) {
+      const noted = all.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began }));
+      await Promise.all(noted).catch((thrown) =>
+        log.warn("leases are held without a note", { error: messageOf(thrown) }),
+      );
+    },
+    changed,
+    get change() {
+      return wake.promise;
+    },
+  };
+}
+
+export const isDone = ({ phase }: Held): boolean => phase === "ending" || phase === "delivering";

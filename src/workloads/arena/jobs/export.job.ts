@@ -1,0 +1,58 @@
+import { badInput, type JobHandler } from "../../process/index.ts";
+import { MAX_FILE_BYTES } from "../files/container.ts";
+import { encodeNpz } from "../files/npz.ts";
+import { encodeSamples } from "../files/samples-file.ts";
+import type { Samples } from "../net/samples.ts";
+import { onEnd, shardOf } from "./export-rows.ts";
+import { nothingMade } from "./failures.ts";
+import { inputsLike, type JobWorld, readRows } from "./job-world.ts";
+import { exportParameters, parseParameters } from "./parameters.ts";
+import { bytesOf } from "./samples-cache.ts";
+
+/** A file has a frame around its rows. */
+const FRAME_BYTES = 1 << 20;
+
+/**
+ * Makes training files (inputs `samples-...` in the order of the job): of segments a file to train on and one that is held
+ * out (mode `shard`), of training files a single one (mode `combine`). What is read is checked to the last row; what is
+ * broken fails the job and is named.
+ */
+export const exportJob =
+  (world: JobWorld): JobHandler =>
+  async (job) => {
+    const given = parseParameters(exportParameters, job.message.parameters);
+    const game = world.game(job.message.config_key);
+    const parts = await readRows(job, world, game, "samples", (i, total) => job.progress(i, { total }));
+    if (parts.length === 0) throw badInput("There is nothing to export: give inputs whose names start with `samples`.");
+    const bytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
+    if (bytes + FRAME_BYTES > MAX_FILE_BYTES)
+      throw badInput(`The rows take ${bytes} bytes; a file of more than ${MAX_FILE_BYTES} could not be read again.`);
+    const all = onEnd(parts, game);
+    if (all.count === 0) throw nothingMade("The files hold no rows.");
+    const sources = inputsLike(job, "samples").map(({ sha256 }) => sha256);
+    const write = (name: string, kind: string, samples: Samples): Promise<string> => {
+      const origin = { mode: given.mode, samples: sources };
+      const encode = given.format === "npz" ? encodeNpz : encodeSamples;
+      return job.writeArtifact(`${name}.${given.format}`, encode(samples, origin).bytes, {
+        kind,
+        rows: samples.count,
+        meta: { config_key: game.configKey, format: given.format },
+      });
+    };
+    if (given.mode === "combine") {
+      await write("train", "training_set", all);
+      return { rows: all.count, files: parts.length };
+    }
+    await job.pause();
+    const { train, holdout, duplicates, distinctPositions } = shardOf(all, given.holdout_share, game);
+    if (train.count === 0) throw nothingMade(`None of ${all.count} rows is left to train on.`);
+    await write("train", "training_set", train);
+    if (holdout.count > 0) await write("holdout", "holdout", holdout);
+    return {
+      rows: train.count,
+      holdout_rows: holdout.count,
+      duplicates,
+      distinct_positions: distinctPositions,
+      files: parts.length,
+    };
+  };

@@ -1,0 +1,134 @@
+/** What the jobs of the built-in games can be told, in the snake_case of the wire. A parameter that does not exist is refused. */
+import { z } from "zod";
+import { badInput } from "../../process/index.ts";
+import { DEFAULT_REPLAY } from "../net/replay.ts";
+import { DEFAULT_TRAINER, type TrainerConfig } from "../net/trainer.ts";
+import { DEFAULT_LOOP } from "../play/defaults.ts";
+import { DEFAULT_SELF_PLAY, type SelfPlayConfig } from "../play/self-play.ts";
+import { DEFAULT_SEARCH, type SearchConfig } from "../search/puct.ts";
+
+const whole = (fallback: number, min = 0, max = 1_000_000_000) => z.int().min(min).max(max).default(fallback);
+const share = (fallback: number) => z.number().min(0).max(1).default(fallback);
+
+const network = {
+  /** Widths of the hidden layers, and the seed of a network that comes from no file. */
+  wide: whole(DEFAULT_LOOP.wide, 8, 1_024),
+  narrow: whole(DEFAULT_LOOP.narrow, 8, 1_024),
+  network_seed: whole(DEFAULT_LOOP.seed, 0, 0xffff_ffff),
+};
+
+const search = (fallback: SearchConfig) => ({
+  simulations: whole(fallback.simulations, 1, 1_000_000),
+  exploration: z.number().positive().default(fallback.exploration),
+  unvisited_reduction: z.number().min(0).default(fallback.unvisitedReduction),
+  noise_weight: share(fallback.noiseWeight),
+  noise_total: z.number().positive().default(fallback.noiseTotal),
+});
+
+/** `arena` is our own container, `npz` what NumPy reads. */
+const format = (fallback: "arena" | "npz") => z.enum(["arena", "npz"]).default(fallback);
+
+/** All that decides a game beside its seed and its network. */
+const playing = {
+  /** The place of the first game among all games of its seed, where several jobs share one. */
+  first_game: whole(0),
+  ...network,
+  ...search(DEFAULT_LOOP.search),
+  temperature: z.number().positive().default(DEFAULT_SELF_PLAY.temperature),
+  late_temperature: z.number().positive().default(DEFAULT_SELF_PLAY.lateTemperature),
+  temperature_plies: whole(DEFAULT_SELF_PLAY.temperaturePlies),
+  random_plies: whole(DEFAULT_SELF_PLAY.randomPlies),
+};
+
+export const selfPlayParameters = z.strictObject({
+  games: whole(1, 1, 100_000),
+  ...playing,
+  format: format("arena"),
+});
+
+/** What the games were played with, so that some of them can be played again. */
+export const validationParameters = z.strictObject({
+  ...playing,
+  /** How many games there should be; however many there are, unless given. */
+  games: z.int().min(1).max(100_000).optional(),
+  /** The seed of the job that played them; that of this job unless given. */
+  game_seed: z.int().min(0).optional(),
+  /** The share of games that is played again, at least one. */
+  parity_share: share(0.02),
+  format: format("arena"),
+});
+
+export const exportParameters = z.strictObject({
+  /** `shard`: rows of segments become a training file. `combine`: training files become one. */
+  mode: z.enum(["shard", "combine"]).default("shard"),
+  /** The share of positions, by hash, that is kept out of training. */
+  holdout_share: z.number().min(0).max(0.5).default(0.02),
+  format: format("npz"),
+});
+
+export const trainingParameters = z.strictObject({
+  ...network,
+  /** Writes the network of `network_seed` as it is, without training. */
+  fresh: z.boolean().default(false),
+  /** Batches to train; follows from the new rows unless given. */
+  steps: z.int().min(1).max(10_000_000).optional(),
+  /** Rows that are new since the last training; those of the last input unless given. */
+  new_rows: z.int().min(1).optional(),
+  samples_per_row: z.number().positive().default(DEFAULT_LOOP.samplesPerRow),
+  /** All rows ever made, of which the inputs are the newest; it sizes the window. */
+  total_rows: z.int().min(1).optional(),
+  batch: whole(DEFAULT_TRAINER.batch, 1, 65_536),
+  rate: z.number().positive().default(DEFAULT_TRAINER.rate),
+  search_share: share(DEFAULT_TRAINER.searchShare),
+  value_weight: z.number().min(0).default(DEFAULT_TRAINER.valueWeight),
+  window_base: whole(DEFAULT_REPLAY.base, 1),
+  window_share: share(DEFAULT_REPLAY.share),
+  window_most: whole(DEFAULT_REPLAY.most, 1),
+  /** Of the held-out rows, so many of the newest are measured. */
+  holdout_rows: whole(4_000, 1),
+  /** Training ends after so many measurements in a row without a better one, and keeps the best; 0 for never. */
+  patience: whole(0, 0, 1_000_000),
+  /** Batches between two measurements; a tenth of all unless given. */
+  check_steps: z.int().min(1).optional(),
+});
+export type TrainingParameters = z.output<typeof trainingParameters>;
+
+export const evaluationParameters = z.strictObject({
+  blocks: whole(10, 1, 100_000),
+  /** The place of the first block among all blocks of its seed, where several jobs share one. */
+  first_block: whole(0),
+  opening_plies: whole(DEFAULT_LOOP.gateOpeningPlies, 0, 1_000),
+  ...search(DEFAULT_SEARCH),
+  /** Names of the players in the results; a player without an input of its role is the baseline of this name. */
+  candidate: z.string().min(1).max(128).default("candidate"),
+  opponent: z.string().min(1).max(128).default("opponent"),
+});
+
+/** Parameters of a job, or a failure that says which one is wrong. */
+export function parseParameters<T extends z.ZodType>(schema: T, parameters: unknown): z.output<T> {
+  const parsed = schema.safeParse(parameters);
+  if (parsed.success) return parsed.data;
+  throw badInput(`The job's parameters are wrong: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
+}
+
+export const searchOf = (given: z.output<z.ZodObject<ReturnType<typeof search>>>): SearchConfig => ({
+  simulations: given.simulations,
+  exploration: given.exploration,
+  unvisitedReduction: given.unvisited_reduction,
+  noiseWeight: given.noise_weight,
+  noiseTotal: given.noise_total,
+});
+
+export const selfPlayOf = (given: z.output<z.ZodObject<typeof playing>>): SelfPlayConfig => ({
+  temperature: given.temperature,
+  lateTemperature: given.late_temperature,
+  temperaturePlies: given.temperature_plies,
+  randomPlies: given.random_plies,
+});
+
+export const trainerOf = (given: TrainingParameters): TrainerConfig => ({
+  batch: given.batch,
+  rate: given.rate,
+  searchShare: given.search_share,
+  valueWeight: given.value_weight,
+});

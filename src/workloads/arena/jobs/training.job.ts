@@ -1,0 +1,92 @@
+import { seededRandom } from "../../../kernel/index.ts";
+import { badInput, type JobHandler, type ServedJob } from "../../process/index.ts";
+import { encodeCheckpoint } from "../files/checkpoint-file.ts";
+import { encodeModel } from "../files/model-file.ts";
+import type { Game } from "../games/game.ts";
+import { copyNetwork } from "../net/network.ts";
+import { countRows } from "../net/samples.ts";
+import { createTrainer } from "../net/trainer.ts";
+import { freshNetwork, inputsLike, type JobWorld, readRows, seedOf, type TrainerState } from "./job-world.ts";
+import { parseParameters, type TrainingParameters, trainerOf, trainingParameters } from "./parameters.ts";
+import { lossOf, newestRows, runTraining, windowOf } from "./training-run.ts";
+
+/** Where training begins: at a checkpoint, at a model, or at nothing. Never on a network that others still use. */
+async function startOf(
+  job: ServedJob,
+  game: Game,
+  world: JobWorld,
+  given: TrainingParameters,
+): Promise<Pick<TrainerState, "network"> & Partial<TrainerState>> {
+  const checkpoint = job.message.inputs.find(({ name }) => name === "checkpoint");
+  if (checkpoint !== undefined) {
+    const { network, momentum } = await world.checkpoint(checkpoint, game);
+    return { network: copyNetwork(network), momentum };
+  }
+  const model = await world.model(job, "model", game);
+  return { network: model === undefined ? freshNetwork(game, given) : copyNetwork(model) };
+}
+
+type About = Readonly<Record<string, string | number>>;
+
+async function write(job: ServedJob, made: TrainerState, steps: number, about: About): Promise<string> {
+  const samples = inputsLike(job, "samples").map(({ sha256 }) => sha256);
+  const origin = { samples, seed: seedOf(job), steps };
+  await job.writeArtifact("model.arena", encodeModel(made.network, origin).bytes, { kind: "model", meta: about });
+  const checkpoint = encodeCheckpoint(made, origin).bytes;
+  return job.writeArtifact("checkpoint.arena", checkpoint, { kind: "checkpoint", meta: about });
+}
+
+/** The network that knows nothing, for a config that has none yet. */
+async function writeFresh(job: ServedJob, game: Game, given: TrainingParameters) {
+  const unwanted = job.message.inputs[0];
+  if (unwanted !== undefined)
+    throw badInput(`A fresh network is made of nothing; "${unwanted.name}" would be left unread.`);
+  job.progress(0, { total: 1 });
+  const network = freshNetwork(game, given);
+  await write(job, createTrainer(network, game.symmetries, trainerOf(given)), 0, { config_key: game.configKey });
+  return { fresh: 1, steps: 0, rows: 0 };
+}
+
+/**
+ * Trains on the newest rows of the inputs `samples...`, oldest file first, and measures on those of `holdout...`; artifacts
+ * `model` and `checkpoint`. With the checkpoint of the last job as an input it goes on as if it had never stopped.
+ */
+export const trainingJob =
+  (world: JobWorld): JobHandler =>
+  async (job) => {
+    const given = parseParameters(trainingParameters, job.message.parameters);
+    const game = world.game(job.message.config_key);
+    if (given.fresh) return writeFresh(job, game, given);
+    job.progress(0);
+    const parts = await readRows(job, world, game, "samples");
+    const rows = countRows(parts);
+    if (rows === 0) throw badInput("There is nothing to train on: give inputs whose names start with `samples`.");
+    const window = windowOf(parts, given, game);
+    const holdout = newestRows(await readRows(job, world, game, "holdout"), given.holdout_rows, game);
+
+    const start = await startOf(job, game, world, given);
+    const trainer = createTrainer(start.network, game.symmetries, trainerOf(given), start.momentum);
+    const newRows = given.new_rows ?? parts.at(-1)!.count;
+    const steps = given.steps ?? Math.max(1, Math.ceil((newRows * given.samples_per_row) / given.batch));
+    const random = seededRandom(seedOf(job));
+    const trained = await runTraining(job, trainer, window, holdout, { given, steps, random });
+
+    const { policy, value, measure } = trained;
+    const losses = { loss: lossOf(trained, given), policy_loss: policy, value_loss: value };
+    const measured =
+      measure === undefined
+        ? {}
+        : { validation_loss: lossOf(measure, given), policy_accuracy: measure.accuracy, holdout_rows: holdout.count };
+    const about = { config_key: game.configKey, ...losses, ...measured };
+    const { network, momentum } = trained;
+    world.remember(await write(job, trained, trained.keptStep, about), game, { network, momentum });
+    return {
+      ...losses,
+      ...measured,
+      rows,
+      window_rows: window.count,
+      steps: trained.steps,
+      kept_step: trained.keptStep,
+      early_stopped: trained.steps < steps ? 1 : 0,
+    };
+  };

@@ -1,0 +1,184 @@
+/**
+ * Breaks the code on purpose, one small change at a time (Stryker), and counts the changes that the tests of the room notice.
+ * A seed chooses which lines are broken, what was found is kept in `.soak/mutants/`, so a run that was cut off goes on where
+ * it was. A change that cannot be noticed because it means the same stands in `mutants/equivalents.json`, with its reason.
+ *
+ * `npm run soak -- mutants --set room=sync --set lines=400`
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { type Random, seededRandom } from "../../src/kernel/index.ts";
+import { ROOT, scriptOf } from "../../tools/parts/root.ts";
+import equivalents from "./mutants/equivalents.json" with { type: "json" };
+import { type MutatedRoom, ROOMS } from "./mutants/rooms.ts";
+
+export interface MutantOptions {
+  readonly seed?: number;
+  /** Only this room; all unless said. */
+  readonly room?: string;
+  /** Only files whose path contains this, against the tests whose path does, where there are some. */
+  readonly file?: string;
+  /** Only tests whose path contains this, where the file's own tests are others. */
+  readonly tests?: string;
+  /** Lines of each room that may be broken. */
+  readonly lines?: number;
+  /** How many runs of tests go side by side. */
+  readonly workers?: number;
+}
+export const tiny: MutantOptions = { room: "work", file: "work/fair-share", lines: 12 };
+
+/** Lines that are chosen together: enough for a statement that spans some. */
+const CHUNK = 12;
+const KEPT = join(ROOT, ".soak", "mutants");
+
+interface Mutant {
+  readonly mutatorName: string;
+  readonly replacement?: string;
+  readonly status: string;
+  readonly location: { readonly start: Place; readonly end: Place };
+}
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+interface Survivor {
+  readonly file: string;
+  readonly line: number;
+  readonly mutator: string;
+  readonly was: string;
+  readonly became: string;
+}
+type Equivalent = Omit<Survivor, "line"> & { readonly reason: string };
+
+const filesOf = ({ mutate }: MutatedRoom, part: string): string[] => {
+  const not = mutate.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
+  const left = new Set(globSync([...not, "src/**/*.test.ts", "src/**/index.ts"], { cwd: ROOT }));
+  return globSync(
+    mutate.filter((glob) => !glob.startsWith("!")),
+    { cwd: ROOT },
+  )
+    .filter((file) => !left.has(file) && file.includes(part))
+    .sort();
+};
+
+/** Pieces of the files, drawn until there are enough lines. */
+function draw(files: readonly string[], lines: number, random: Random): string[] {
+  const pieces = files.flatMap((file) => {
+    const length = readFileSync(join(ROOT, file), "utf8").split("\n").length;
+    return Array.from({ length: Math.ceil(length / CHUNK) }, (_, i) => ({ file, from: i * CHUNK + 1 }));
+  });
+  return pieces
+    .map((piece) => ({ piece, order: random.bits() }))
+    .sort((a, b) => a.order - b.order)
+    .slice(0, Math.ceil(lines / CHUNK))
+    .map(({ piece: { file, from } }) => `${file}:${from}-${from + CHUNK - 1}`)
+    .sort();
+}
+
+/** The text between two places; both count from one, and the end is not part of it. */
+function between(source: string, { start, end }: Mutant["location"]): string {
+  const lines = source.split("\n").slice(start.line - 1, end.line);
+  if (lines.length === 0) return "";
+  lines[lines.length - 1] = lines.at(-1)!.slice(0, end.column - 1);
+  lines[0] = lines[0]!.slice(start.column - 1);
+  return lines.join("\n");
+}
+
+async function stryker(room: MutatedRoom, mutate: readonly string[], workers: number, part: string): Promise<string> {
+  const near = globSync([...room.tests], { cwd: ROOT }).filter((file) => part !== "" && file.includes(part));
+  const tests = near.length > 0 ? near : room.tests;
+  const report = join(KEPT, `${room.name}.json`);
+  const config = join(KEPT, `${room.name}.config.json`);
+  const options = {
+    testRunner: "vitest",
+    plugins: ["@stryker-mutator/vitest-runner"],
+    vitest: { configFile: "test/soak/mutants/vitest.config.ts", related: false },
+    mutate,
+    concurrency: workers,
+    reporters: ["json", "progress-append-only"],
+    jsonReporter: { fileName: report },
+    incremental: true,
+    incrementalFile: join(KEPT, `${room.name}.incremental.json`),
+    tempDirName: join(KEPT, "sandbox"),
+    ignorePatterns: ["dist", ".check", ".soak", ".bench", "coverage"],
+    timeoutMS: 60_000,
+    dryRunTimeoutMinutes: 30,
+    allowConsoleColors: false,
+  };
+  writeFileSync(config, JSON.stringify(options, undefined, 2));
+  const child = spawn(process.execPath, [scriptOf("stryker"), "run", config], {
+    cwd: ROOT,
+    env: { ...process.env, MUTANT_TESTS: tests.join(",") },
+    stdio: ["ignore", process.stderr, process.stderr],
+  });
+  const [code] = await once(child, "exit");
+  if (code !== 0) throw new Error(`Stryker ended with exit code ${code} in ${room.name}`);
+  return report;
+}
+
+const FOUND = new Set(["Killed", "Timeout"]);
+const MISSED = new Set(["Survived", "NoCoverage"]);
+
+function judge(room: MutatedRoom, reportFile: string) {
+  const { files } = JSON.parse(readFileSync(reportFile, "utf8")) as {
+    files: Record<string, { source: string; mutants: Mutant[] }>;
+  };
+  const all = Object.entries(files).flatMap(([file, { source, mutants }]) =>
+    mutants.map((mutant) => ({ file, mutant, was: between(source, mutant.location) })),
+  );
+  const missed = all.filter(({ mutant }) => MISSED.has(mutant.status));
+  const survivors = missed.map(
+    ({ file, mutant, was }): Survivor => ({
+      file,
+      line: mutant.location.start.line,
+      mutator: mutant.mutatorName,
+      was,
+      became: mutant.replacement ?? "",
+    }),
+  );
+  const known = (equivalents as readonly Equivalent[]).map(({ file, mutator, was, became }) =>
+    [file, mutator, was, became].join("\0"),
+  );
+  const real = survivors.filter(
+    ({ file, mutator, was, became }) => !known.includes([file, mutator, was, became].join("\0")),
+  );
+  const found = all.filter(({ mutant }) => FOUND.has(mutant.status)).length;
+  const score = found + real.length === 0 ? 1 : found / (found + real.length);
+  return {
+    room: room.name,
+    mutants: found + survivors.length,
+    found,
+    equivalent: survivors.length - real.length,
+    missed: real.length,
+    score: Math.round(score * 1_000) / 1_000,
+    least: room.least,
+    survivors: real,
+  };
+}
+
+export async function run(options: MutantOptions = {}) {
+  const { seed = 1, room, file = "", tests = file, lines = 300, workers = availableParallelism() } = options;
+  const chosen = ROOMS.filter(({ name }) => room === undefined || name === room);
+  if (chosen.length === 0)
+    throw new Error(`there is no room '${room}'; there are: ${ROOMS.map(({ name }) => name).join(", ")}`);
+  mkdirSync(KEPT, { recursive: true });
+  const rooms = [];
+  for (const each of chosen) {
+    const mutate = draw(filesOf(each, file), lines, seededRandom(seed));
+    rooms.push(judge(each, await stryker(each, mutate, workers, tests)));
+  }
+  return { ok: rooms.every(({ score, least }) => score >= least), seed, rooms };
+}
+
+export const print = ({ rooms }: Awaited<ReturnType<typeof run>>): string =>
+  rooms
+    .flatMap(({ room, mutants, found, equivalent, missed, score, least, survivors }) => [
+      `${room.padEnd(16)} ${found} of ${mutants} found, ${missed} missed, ${equivalent} mean the same: ${(100 * score).toFixed(1)} % (least ${100 * least} %)`,
+      ...survivors.map((it) => `  ${it.file}:${it.line} ${it.mutator}: ${short(it.was)} -> ${short(it.became)}`),
+    ])
+    .join("\n");
+
+const short = (text: string): string => JSON.stringify(text.length > 70 ? `${text.slice(0, 67)}...` : text);

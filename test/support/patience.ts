@@ -1,0 +1,16 @@
+/** How long a test may wait for what must come: long on a quiet machine already, and longer on a slow one. */
+
+/** Carries the factor to the processes of a run. It is not one of the settings, so it lacks their prefix. */
+export const SLOWNESS = "TEST_SLOWNESS";
+
+/** How slow this machine was said to be for this run, as a factor on every limit; 1 where nobody measured. */
+export function slowness(env: NodeJS.ProcessEnv = process.env): number {
+  const given = Number(env[SLOWNESS] ?? 1);
+  return Number.isFinite(given) && given >= 1 ? given : 1;
+}
+
+/** A limit of time as it is on a quiet machine, made longer where the run was told that this one is slower. */
+export const patience = (ms: number): number => Math.round(ms * slowness());
+
+/** For `vi.waitFor` and its like: looked at often, given up late. */
+export const PATIENT = { timeout: patience(60_000), interval: 20 };
