@@ -35,6 +35,24 @@ export async function runClaimLoop(
     return Math.max(0, timing.idleMs * (0.5 + random.next()) - (clock.monotonic() - askedMs));
   };
 
+  /** The answer that was given up may have held leases: they are taken all the same, and given back by whoever stops. */
+  const askForTheRest = async (): Promise<void> => {
+    if (claimId === undefined) return;
+    const { slots, offer } = admission.free();
+    // Of no kind: what it has got, and nothing new.
+    const ask = { claimId, most: Math.max(1, slots), offer, kinds: [], waitSeconds: 0 };
+    const late = new AbortController();
+    const timer = clock.after(timing.flushMs, () => late.abort(new Error("nobody answered")), "hold");
+    try {
+      const { leases, began } = await queue.claim(ask, late.signal);
+      take(leases, began);
+    } catch (thrown) {
+      log.debug("what an open claim was given is not known", { error: messageOf(thrown) });
+    } finally {
+      timer.cancel();
+    }
+  };
+
   let tries = 0;
   while (!signal.aborted) {
     if (!mayClaim()) {
@@ -48,11 +66,12 @@ export async function runClaimLoop(
       if (tries >= 3) log.info("the queue answers again");
       tries = 0;
     } catch (thrown) {
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       tries += 1;
       if (tries === 3) log.warn("the queue cannot be asked for work", { error: messageOf(thrown) });
       pauseMs = backoffMs(PEER_BACKOFF, tries, random);
     }
     if (pauseMs > 0) await pause(pauseMs);
   }
+  await askForTheRest();
 }

@@ -117,6 +117,25 @@ test("a claim whose answer is lost is said again, and gets the same jobs long be
   ]);
 });
 
+test("a worker that stops before the answer to its claim has come gives back unspent what the claim was given", async () => {
+  const near = world({ silentMs: 3_600_000 });
+  const made: Made[] = [];
+  const { executor, begun } = executorOf(async () => done());
+  near.state.weather = (call): Weather => {
+    if (call !== "claim" || near.queue.unfinished === 0 || made[0]!.worker.status().state === "stopping") return "fine";
+    void made[0]!.worker.stop();
+    return "no answer";
+  };
+  made.push(await workerOn(near, executor));
+  await near.queue.addAll(jobs(2));
+  await soon(() => expect(made[0]!.worker.status().state).toBe("stopped"));
+  expect(near.queue.list().map(({ state, attempts, fence }) => [state, attempts, fence])).toEqual([
+    ["pending", 0, 1],
+    ["pending", 0, 1],
+  ]);
+  expect(begun).toEqual([]);
+});
+
 test("it takes no more than fits: two slots, and the cpus that jobs need", async () => {
   const near = world();
   await near.queue.addAll(jobs(3, { needs: { cpu: 3 } }));
