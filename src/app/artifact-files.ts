@@ -7,7 +7,7 @@ import type { Settings } from "./settings.ts";
 export const artifactStoreOf = ({ dataDir, artifacts }: Pick<Settings, "dataDir" | "artifacts">, clock: Clock) =>
   createArtifactStore({
     folder: join(dataDir, "artifacts"),
-    mostBytes: artifacts.mostBytes,
+    maxBytes: artifacts.maxBytes,
     adoptFrom: join(dataDir, "worker", "jobs"),
     clock,
   });

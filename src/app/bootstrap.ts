@@ -4,7 +4,7 @@ import { componentWork } from "../cluster/index.ts";
 import type { AuditReport, Cause, DaemonManager, UnitRuntime } from "../daemons/index.ts";
 import type { builtinRows, Rows } from "../events/index.ts";
 import { messageOf, type OperatingError } from "../kernel/index.ts";
-import type { LoopSnapshot } from "../pipeline/index.ts";
+import type { PipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { ENDPOINT_FILE, type EndpointFile, type Phase, type Surface, statusOf } from "../surfaces/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
@@ -25,7 +25,7 @@ export interface Coordination<R extends Rows> {
   /** The one supervisor of this process. */
   readonly daemons: DaemonManager;
   /** The closed loop, as it stands on disk, and for each config why it stands still. */
-  loop(): LoopSnapshot;
+  loop(): PipelineSnapshot;
   /** What is wrong, each root once, worst first. */
   causes(): readonly Cause[];
   readonly startedAt: number;

@@ -3,7 +3,7 @@ import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { type ClusterServices, createClusterServices } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
 import { defined, listeningTime, logPathOf } from "../kernel/index.ts";
-import { createRatingEngine, loopSnapshot, pipelineDefaults } from "../pipeline/index.ts";
+import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { createSyncServices, type ScrubPace } from "../sync/index.ts";
 import { createWorkServices, kindsWith } from "../work/index.ts";
@@ -106,7 +106,7 @@ export function createServices(
       chores: sync.chores,
     },
     /** The pipeline, as it stands on disk. */
-    snapshot: () => loopSnapshot({ store, queue: work.queue, catalog: sync.catalog }, clock.now()),
+    snapshot: () => pipelineSnapshot({ store, queue: work.queue, catalog: sync.catalog }, clock.now()),
   };
 }
 

@@ -64,7 +64,7 @@ export const supervisorSettings = {
     default: 10,
     about: "Wait before the first restart; it doubles with every restart in the window.",
   }),
-  mostBackoffMs: seconds({
+  maxBackoffMs: seconds({
     key: "daemons.restart_most",
     variable: "RINGRIFT_DAEMON_RESTART_MOST",
     min: 0.01,

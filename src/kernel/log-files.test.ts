@@ -12,8 +12,8 @@ const folder = () => {
   onTestFinished(() => rmSync(made, { recursive: true, force: true }));
   return made;
 };
-const opened = (path: string, mostBytes = 1_000_000, files = 3) => {
-  const file = openLogFile({ path, mostBytes, files });
+const opened = (path: string, maxBytes = 1_000_000, files = 3) => {
+  const file = openLogFile({ path, maxBytes, files });
   onTestFinished(() => file.close());
   return file;
 };

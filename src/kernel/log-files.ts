@@ -20,7 +20,7 @@ export const logPathOf = (dataDir: string): string => join(dataDir, "logs", "rin
 export interface LogFileOptions {
   readonly path: string;
   /** Size at which a new file is begun. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** Files that are kept, the one being written among them. */
   readonly files: number;
 }
@@ -53,7 +53,7 @@ export function logFilesOf(path: string): { readonly path: string; readonly age:
     .sort((a, b) => b.age - a.age);
 }
 
-export function openLogFile({ path, mostBytes, files }: LogFileOptions): LogFile {
+export function openLogFile({ path, maxBytes, files }: LogFileOptions): LogFile {
   let file: number | undefined;
   let size = 0;
   let lost = 0;
@@ -109,7 +109,7 @@ export function openLogFile({ path, mostBytes, files }: LogFileOptions): LogFile
     write(line) {
       const taken = attempt(() => {
         reach();
-        if (size >= mostBytes) attempt(rotate);
+        if (size >= maxBytes) attempt(rotate);
         if (untold > 0) {
           put(`${JSON.stringify({ level: 40, lost: untold, msg: "the disk did not take these lines" })}\n`);
           untold = 0;
@@ -125,7 +125,7 @@ export function openLogFile({ path, mostBytes, files }: LogFileOptions): LogFile
       attempt(() => {
         // Others append to it as well, so its size is asked for.
         const { size: now } = statSync(path);
-        begun = now >= mostBytes;
+        begun = now >= maxBytes;
         if (begun) rotate();
       });
       attempt(() => {

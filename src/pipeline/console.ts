@@ -5,10 +5,10 @@ import type { WorkQueue } from "../work/index.ts";
 import { lineageOf } from "./lineage.ts";
 import { championHistory, type ModelEntry, modelEntries } from "./models/index.ts";
 import { type ByHandPorts, decideByHand, promoteByHand, requireConfig, rollbackByHand } from "./promotion/index.ts";
-import type { ConfigSnapshot, LoopSnapshot } from "./snapshot.ts";
+import type { ConfigSnapshot, PipelineSnapshot } from "./snapshot.ts";
 import { type ConfigKey, configs, type Stage } from "./stage/index.ts";
 import { stageHistory } from "./tables.ts";
-import { loopSnapshot } from "./views.ts";
+import { pipelineSnapshot } from "./views.ts";
 
 export interface PipelineConsoleParts extends ByHandPorts {
   readonly queue: WorkQueue;
@@ -38,13 +38,13 @@ export type PipelineConsole = ReturnType<typeof createPipelineConsole>;
 
 export function createPipelineConsole(parts: PipelineConsoleParts) {
   const { store, clock, catalog } = parts;
-  const snapshot = () => loopSnapshot(parts, clock.now());
+  const snapshot = () => pipelineSnapshot(parts, clock.now());
 
   const all = () => modelEntries(store);
   /** Models by the checkpoint that was saved with them: a run that went on from it has the model as its parent. */
   const byCheckpoint = (entries: readonly ModelEntry[]): ReadonlyMap<string | null, string> =>
     new Map(entries.map(({ checkpoint, model }) => [checkpoint, model]));
-  const configOf = ({ config_key }: ModelEntry, { configs: found }: LoopSnapshot) =>
+  const configOf = ({ config_key }: ModelEntry, { configs: found }: PipelineSnapshot) =>
     found.find((config) => config.config_key === config_key);
 
   const viewOf = (entry: ModelEntry, config: ConfigSnapshot | undefined, parents: ReturnType<typeof byCheckpoint>) => {

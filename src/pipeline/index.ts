@@ -24,8 +24,8 @@ export type {
   ChampionView,
   ConfigSnapshot,
   GateView,
-  LoopSnapshot,
   LossPoint,
+  PipelineSnapshot,
   Rated,
   StageView,
 } from "./snapshot.ts";
@@ -44,5 +44,5 @@ export {
   type Wait,
 } from "./stage/index.ts";
 export { pipelineParts, pipelineUnits } from "./units.ts";
-export { loopSnapshot, stageJobs } from "./views.ts";
+export { pipelineSnapshot, stageJobs } from "./views.ts";
 export { type UnitWait, unitsOf } from "./waits.ts";

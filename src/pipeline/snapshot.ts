@@ -118,8 +118,8 @@ const config = z
 
 export const snapshot = z.object({ at: instant, configs: z.array(config) }).meta({ id: "Loop" });
 
-export type LoopSnapshot = Given<z.output<typeof snapshot>>;
-export type ConfigSnapshot = LoopSnapshot["configs"][number];
+export type PipelineSnapshot = Given<z.output<typeof snapshot>>;
+export type ConfigSnapshot = PipelineSnapshot["configs"][number];
 export type StageView = ConfigSnapshot["stages"][number];
 export type GateView = ConfigSnapshot["gates"][number];
 export type LossPoint = ConfigSnapshot["losses"][number];

@@ -10,8 +10,8 @@ import type {
   ChampionView,
   ConfigSnapshot,
   GateView,
-  LoopSnapshot,
   LossPoint,
+  PipelineSnapshot,
   Rated,
   StageView,
 } from "./snapshot.ts";
@@ -238,7 +238,7 @@ export function stageJobs({ store }: Pick<SnapshotPorts, "store">, configKey: st
 }
 
 /** The loop of every config, as it is on disk now. */
-export function loopSnapshot(ports: SnapshotPorts, now: number): LoopSnapshot {
+export function pipelineSnapshot(ports: SnapshotPorts, now: number): PipelineSnapshot {
   const rows = createWriteSet(ports.store);
   const views = rows.list(configs).flatMap(([key, { plan }]) => {
     const at = rows.get(iterations, key);

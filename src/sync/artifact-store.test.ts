@@ -28,7 +28,7 @@ const sha256 = sha256Of(bytes);
 /** Too large to be copied without need. */
 const large = Buffer.concat([Buffer.alloc(COPIED_BYTES), bytes]);
 
-const folderOf = () => {
+const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "ringrift-jobs-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -128,7 +128,7 @@ test("one sender's slow uploads leave room for the others", async () => {
 });
 
 test("a file of this machine is adopted, a large one as it lies, and stays when its first name goes", async () => {
-  const jobs = folderOf();
+  const jobs = newFolder();
   const { store, files } = world({ adoptFrom: jobs });
   mkdirSync(join(jobs, "w1", "out"), { recursive: true });
   for (const content of [bytes, large]) {
@@ -146,7 +146,7 @@ test("a file of this machine is adopted, a large one as it lies, and stays when 
 });
 
 test("what has another name, or is open for writing, is copied: who holds it changes nothing here, and keeps its mode", async () => {
-  const [jobs, elsewhere] = [folderOf(), folderOf()];
+  const [jobs, elsewhere] = [newFolder(), newFolder()];
   const foreign = join(elsewhere, "theirs");
   for (const held of ["by another name", "open"]) {
     const { store } = world({ adoptFrom: jobs });
@@ -180,7 +180,7 @@ test("a file whose bytes were changed in place is not given out, however lately 
 });
 
 test("what lies elsewhere, is a link, has another size or another hash is not adopted, and leaves nothing", async () => {
-  const [jobs, elsewhere] = [folderOf(), folderOf()];
+  const [jobs, elsewhere] = [newFolder(), newFolder()];
   const { store, files } = world({ adoptFrom: jobs });
   const at = (folder: string, name: string, content: Buffer) => {
     writeFileSync(join(folder, name), content);
@@ -252,10 +252,10 @@ test("bytes that are sent again from further back replace what was there", async
 });
 
 test("a file of just the largest size is taken, one byte more is not, whether it is sent or adopted", async () => {
-  const jobs = folderOf();
+  const jobs = newFolder();
   const file = join(jobs, "model");
   writeFileSync(file, bytes);
-  const [fits, tooSmall] = [10_000, 9_999].map((mostBytes) => world({ mostBytes, adoptFrom: jobs }));
+  const [fits, tooSmall] = [10_000, 9_999].map((maxBytes) => world({ maxBytes, adoptFrom: jobs }));
   expect(await fits!.put(0, 10_000)).toMatchObject({ size: 10_000 });
   const refused = { code: "ARTIFACT_TOO_LARGE", status: 413 };
   await expect(tooSmall!.put(0, 10_000)).rejects.toMatchObject(refused);
@@ -324,7 +324,7 @@ test("an upload of which nothing came leaves no file", async () => {
 
 test("an upload that begins anew does not write to a part that has another name", async () => {
   const { folder, put, files } = world();
-  const elsewhere = join(folderOf(), "theirs");
+  const elsewhere = join(newFolder(), "theirs");
   await put(0, 4_000);
   linkSync(join(folder, String(files()[0])), elsewhere);
   expect(await put(0, 10_000)).toMatchObject({ size: 10_000 });

@@ -18,7 +18,7 @@ import { type StoredFile, storedFiles } from "./stored-files.ts";
 import { receive, type WriteRequest } from "./upload.ts";
 
 const artifactStoreDefaults = {
-  mostBytes: settingDefaults(artifactSettings).mostBytes,
+  maxBytes: settingDefaults(artifactSettings).maxBytes,
   /** Files that come in at once, from all and from one sender. */
   maxAtOnce: 64,
   maxOfOne: 16,
@@ -92,7 +92,7 @@ const unreadable = (message: string, code?: string) =>
  * it. A file never changes: it comes whole, and it goes whole.
  */
 export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStore {
-  const { folder, mostBytes, maxAtOnce, maxOfOne, checkedBytes, soundForMs } = { ...artifactStoreDefaults, ...options };
+  const { folder, maxBytes, maxAtOnce, maxOfOne, checkedBytes, soundForMs } = { ...artifactStoreDefaults, ...options };
   const clock = options.clock ?? systemClock();
   const hasher = createFileHasher(unreadable);
   /** What comes in, by the part it gathers in: what is it to be, and who brings it. */
@@ -141,8 +141,8 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
     size: number,
     run: (part: string) => Promise<void>,
   ): Promise<ArtifactStat> => {
-    if (size > mostBytes)
-      throw OperatingError.denied("ARTIFACT_TOO_LARGE", `an artifact may have ${mostBytes} bytes, this has ${size}`, {
+    if (size > maxBytes)
+      throw OperatingError.denied("ARTIFACT_TOO_LARGE", `an artifact may have ${maxBytes} bytes, this has ${size}`, {
         status: 413,
       });
     const known = await statOf(sha256);

@@ -2,7 +2,7 @@
 import { seconds, whole } from "../kernel/settings/index.ts";
 
 export const artifactSettings = {
-  mostBytes: whole({
+  maxBytes: whole({
     key: "artifacts.most_bytes",
     variable: "RINGRIFT_ARTIFACT_MOST_BYTES",
     min: 1,

@@ -52,13 +52,13 @@ const SAME = 1e-9;
 /** The config to serve next: an urgent one within its debt, and otherwise the one that is owed most. */
 export function nextConfig(heads: readonly Head[], deficits: Deficits, policy: SharePolicy): string | undefined {
   const owed = ({ config }: Head) => deficits.get(config) ?? 0;
-  const mostOwed = (among: readonly Head[]) =>
+  const maxOwed = (among: readonly Head[]) =>
     among.reduce<Head | undefined>(
       (best, head) => (best === undefined || owed(head) > owed(best) + SAME ? head : best),
       undefined,
     );
-  const urgent = mostOwed(heads.filter((head) => head.urgent && owed(head) > -policy.maxDebt));
-  return (urgent ?? mostOwed(heads))?.config;
+  const urgent = maxOwed(heads.filter((head) => head.urgent && owed(head) > -policy.maxDebt));
+  return (urgent ?? maxOwed(heads))?.config;
 }
 
 /** The deficits after one job: all that had fitting work are owed their share of its cost, and the served one pays it. */

@@ -56,7 +56,7 @@ export function byHand(path: string, configs: number) {
     const text = JSON.stringify(payload);
     return [id, type, workId, text, at / 1_000, "work_store", "router", "bench", ids.traceId(), id, hash];
   };
-  const jobOf = (): HandJob => {
+  const makeJob = (): HandJob => {
     made += 1;
     const seq = made;
     const lane = (seq % configs) + 1;
@@ -86,7 +86,7 @@ export function byHand(path: string, configs: number) {
     db.exec("COMMIT");
   };
   return {
-    rows: (times: number): HandJob[] => Array.from({ length: times }, jobOf),
+    rows: (times: number): HandJob[] => Array.from({ length: times }, makeJob),
     runAll(all: readonly HandJob[], batch: number) {
       for (let from = 0; from < all.length; from += batch) {
         const part = all.slice(from, from + batch);

@@ -235,14 +235,14 @@ async function throwAt(
 }
 
 const LOOK_EVERY_MS = 200;
-const MOST_LOOKS = 3_000;
+const MAX_LOOKS = 3_000;
 
 async function allDone(main: MainProcess, jobs: number, say: (line: string) => void): Promise<void> {
   for (let looks = 0; ; looks += 1) {
     const states = await main.states().catch(() => ({}) as Record<string, number>);
     if ((states.completed ?? 0) + (states.failed ?? 0) + (states.cancelled ?? 0) === jobs) return;
     if (looks % 25 === 0) say(JSON.stringify(states));
-    if (looks > MOST_LOOKS) throw new Error(`jobs are left: ${JSON.stringify(states)}`);
+    if (looks > MAX_LOOKS) throw new Error(`jobs are left: ${JSON.stringify(states)}`);
     await wait(LOOK_EVERY_MS);
   }
 }

@@ -226,9 +226,9 @@ describe("ringrift alerts, health, why and logs", () => {
 
 test("nonsense changes nothing in a process that runs, and is answered in words", async () => {
   const { main, run } = await world();
-  const stateOf = () =>
+  const states = () =>
     Object.values(main.daemons.getStatus()).map(({ name, state, wanted, paused }) => [name, state, wanted, paused]);
-  const before = stateOf();
+  const before = states();
   const nonsense = [
     "",
     " ",
@@ -262,6 +262,6 @@ test("nonsense changes nothing in a process that runs, and is answered in words"
       expect(`${out}${err}`, what).not.toMatch(/\n\s+at .+:\d+:\d+/);
       expect(`${out}${err}`, what).not.toContain("\u001b");
     }
-  expect(stateOf()).toEqual(before);
+  expect(states()).toEqual(before);
   expect((await main.router.history({ eventType: "DAEMON_STOPPED", fromJournal: true })).length).toBe(0);
 });

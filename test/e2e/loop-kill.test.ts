@@ -20,7 +20,7 @@ test("kills of programs, workers, the main process and everything change nothing
     plan: { ...QUICK, most_iterations: undefined },
     args: ["train", "--headless", "--workers", "2", "--iterations", String(ROUNDS)],
     victims: ["worker", "main", "program", "everything", "worker", "main", "everything"],
-    mostWaitMs: 2_500,
+    maxWaitMs: 2_500,
   });
   expect(faults).toEqual([]);
   expect(lives).toBeGreaterThanOrEqual(3);

@@ -39,7 +39,7 @@ import {
 } from "../../src/pipeline/stage/index.ts";
 import { createWriteSet, EventRouter, type Store } from "../../src/router/index.ts";
 import { type Lease, WorkQueue } from "../../src/work/index.ts";
-import { createPlayer, loopKinds, type Player, sha } from "../unit/pipeline/player.ts";
+import { createPlayer, type Player, pipelineKinds, sha } from "../unit/pipeline/player.ts";
 import { testServices } from "../unit/pipeline/services.ts";
 import { booksOf, createShelf, withSync } from "../unit/pipeline/shelf.ts";
 
@@ -195,7 +195,7 @@ function boot({ writer, clock, random, faults, crash }: Surroundings): Process {
     store,
     clock: own,
     random,
-    kinds: loopKinds,
+    kinds: pipelineKinds,
     lease: { silentMs: 20_000 },
   }) as unknown as WorkQueue;
   const shelf = createShelf(store, own);

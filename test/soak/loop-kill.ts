@@ -32,11 +32,11 @@ interface Look {
 }
 
 /** What the main process may grow while it is left alone: its heap settles, it does not climb. */
-const MOST_GROWTH = 1.25;
+const MAX_GROWTH = 1.25;
 const SETTLING_SHARE = 0.4;
 /** Refused results are kept for people, a hundred at most, each with its folder; beside them little may lie about. */
-const MOST_LEFTOVERS = 320;
-const MOST_HANDLES = 16;
+const MAX_LEFTOVERS = 320;
+const MAX_HANDLES = 16;
 
 const filesIn = (folder: string): string[] =>
   existsSync(folder)
@@ -81,7 +81,7 @@ export async function run(options: LoopKillOptions = {}) {
     plan: { ...(only_books ? QUICK : LARGER), most_iterations: undefined },
     args: ["train", "--headless", "--no-report", "--workers", String(workers)],
     victims: victims(),
-    mostWaitMs: wait_seconds * 1_000,
+    maxWaitMs: wait_seconds * 1_000,
     isEndless: true,
     look,
     log: (line) => void process.stderr.write(`${Math.round(elapsedMs() / 1_000)} s ${line}\n`),
@@ -133,8 +133,8 @@ export async function run(options: LoopKillOptions = {}) {
   assert(books?.balanced ?? only_books, `the books do not balance: ${JSON.stringify(books)}`);
   if (only_books) return result;
   assert(iterations >= minutes / 2, `only ${iterations} iterations in ${minutes} minutes`);
-  assert(rss.last <= rss.first * MOST_GROWTH, `the main process grew from ${rss.first} to ${rss.last} MB`);
-  assert(leftovers.length <= MOST_LEFTOVERS, `files are left: ${leftovers.join(" ")}`);
-  assert(handles.last <= handles.first + MOST_HANDLES, `handles grew from ${handles.first} to ${handles.last}`);
+  assert(rss.last <= rss.first * MAX_GROWTH, `the main process grew from ${rss.first} to ${rss.last} MB`);
+  assert(leftovers.length <= MAX_LEFTOVERS, `files are left: ${leftovers.join(" ")}`);
+  assert(handles.last <= handles.first + MAX_HANDLES, `handles grew from ${handles.first} to ${handles.last}`);
   return result;
 }

@@ -24,7 +24,7 @@ export interface KillOptions {
   /** Whom to kill, one after the other; when all are dead it is left to end by itself. */
   readonly victims: Iterable<Victim>;
   /** Longest wait before the next one. */
-  readonly mostWaitMs: number;
+  readonly maxWaitMs: number;
   readonly log?: (line: string) => void;
   /** It would go on for ever: at the end it is told to stop. */
   readonly isEndless?: boolean;
@@ -76,7 +76,7 @@ function championFaults(dataDir: string): string[] {
 }
 
 export async function trainUnderKills(own: Owned, options: KillOptions): Promise<Killed> {
-  const { seed, plan, args, mostWaitMs, log = () => undefined } = options;
+  const { seed, plan, args, maxWaitMs, log = () => undefined } = options;
   const random = seededRandom(seed);
   const folder = own.folder();
   const dataDir = join(folder, ".ringrift");
@@ -124,7 +124,7 @@ export async function trainUnderKills(own: Owned, options: KillOptions): Promise
   for (const victim of options.victims) {
     const waiting = new AbortController();
     // Moments are drawn from the seed; a run that ends meanwhile has had all it needs.
-    await Promise.race([wait(random.next() * mostWaitMs, undefined, { signal: waiting.signal }), main!.exited]).catch(
+    await Promise.race([wait(random.next() * maxWaitMs, undefined, { signal: waiting.signal }), main!.exited]).catch(
       () => undefined,
     );
     waiting.abort();

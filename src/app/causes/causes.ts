@@ -1,7 +1,7 @@
 /** Everything that is wrong, as one list: what `why`, `status`, `health` and the live view read. */
 import type { SystemHealth } from "../../cluster/index.ts";
 import { type Cause, causeOf, isWell, rootCauses } from "../../daemons/index.ts";
-import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/index.ts";
+import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
 import { causeOfDaemon, causeOfFault, diagnose, type statusOf } from "../../surfaces/index.ts";
 import type { JobView } from "../../work/index.ts";
 import { configCause } from "./config-cause.ts";
@@ -16,7 +16,7 @@ export interface CauseSources {
   /** A text in which nodes stand by their names. */
   named(text: string): string;
   /** The pipeline as it stands on disk. */
-  pipeline(): LoopSnapshot;
+  pipeline(): PipelineSnapshot;
   /** The jobs of the stage at which a config is. */
   jobsOf(configKey: string): readonly JobView[];
   work(): WorkFacts;
@@ -64,7 +64,7 @@ export function createCauses(sources: CauseSources) {
       return causeOfDaemon(row, now);
     };
   };
-  const judged = (): LoopSnapshot => {
+  const judged = (): PipelineSnapshot => {
     const found = sources.pipeline();
     const { named } = sources;
     const now = sources.now();

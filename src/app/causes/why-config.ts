@@ -1,5 +1,5 @@
 import type { Cause } from "../../daemons/index.ts";
-import { type ConfigSnapshot, type LoopSnapshot, STAGES, type UnitWait } from "../../pipeline/index.ts";
+import { type ConfigSnapshot, type PipelineSnapshot, STAGES, type UnitWait } from "../../pipeline/index.ts";
 import { adviceWords } from "../../surfaces/commands/index.ts";
 import type { Why } from "../../surfaces/index.ts";
 import type { JobView } from "../../work/index.ts";
@@ -94,7 +94,7 @@ function reportOn(config: ConfigSnapshot, jobs: readonly JobView[], now: number)
 /** The answer for a config; undefined for what is none. */
 export function whyConfig(
   subject: string,
-  { configs, at }: LoopSnapshot,
+  { configs, at }: PipelineSnapshot,
   jobsOf: (configKey: string) => readonly JobView[],
 ): Why | undefined {
   const config = configs.find(({ config_key }) => config_key === subject);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { OperatingError } from "../../kernel/index.ts";
 import { championOf } from "../../pipeline/index.ts";
 import type { MainProcesses } from "../../surfaces/commands/index.ts";
-import { getLoop } from "../../surfaces/pipeline/wire.ts";
+import { getPipeline } from "../../surfaces/pipeline/wire.ts";
 import type { ChampionsPort } from "./play.command.ts";
 import { readFolder } from "./read-folder.ts";
 
@@ -15,7 +15,7 @@ async function find(main: MainProcesses, configKey: string) {
     const row = readFolder(main.dataDir, "state_rows", (read) => championOf({ read }, configKey));
     return row && { model: row.model, generation: row.generation - 1 };
   }
-  const { configs } = await process.call(getLoop);
+  const { configs } = await process.call(getPipeline);
   return configs.find(({ config_key }) => config_key === configKey)?.champion;
 }
 

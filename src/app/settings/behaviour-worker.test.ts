@@ -53,7 +53,7 @@ async function seen(
     random: seededRandom(1),
     log: silentLog(),
     timing: { ...timingOf(settings), flushMs: 0 },
-    maxWaiting: settings.mostWaiting,
+    maxWaiting: settings.maxWaiting,
   });
   onTestFinished(async () => {
     await worker.stop();

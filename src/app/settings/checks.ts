@@ -57,7 +57,7 @@ export const settingChecks: readonly Check[] = [
   },
   {
     keys: ["daemons.restart_first", "daemons.restart_most"],
-    holds: ({ daemons }) => daemons.recoveryCooldownMs <= daemons.mostBackoffMs,
+    holds: ({ daemons }) => daemons.recoveryCooldownMs <= daemons.maxBackoffMs,
     rule: "The first wait before a restart must not be longer than the longest one.",
   },
   {

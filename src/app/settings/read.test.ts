@@ -145,7 +145,7 @@ describe("precedence", () => {
         allowPlainHttp: false,
         rateFactor: 1,
       },
-      logFile: { mostBytes: 20_000_000, files: 5 },
+      logFile: { maxBytes: 20_000_000, files: 5 },
       watchdog: { blockedAfterMs: 1_000 },
       maintenance: { integrityEveryMs: 86_400_000 },
       token: undefined,
@@ -168,7 +168,7 @@ describe("precedence", () => {
       nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
       p2p: { swimEnabled: false, raftEnabled: false },
       work: { leaseSilenceMs: 60_000, pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 } },
-      artifacts: { graceMs: 600_000, mostBytes: 16 * 1_024 ** 3, strayGraceMs: 86_400_000 },
+      artifacts: { graceMs: 600_000, maxBytes: 16 * 1_024 ** 3, strayGraceMs: 86_400_000 },
       notices: [],
     });
   });

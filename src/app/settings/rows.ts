@@ -43,7 +43,7 @@ export const processSettings = {
     about: "What is logged to standard error, from this level up; DEBUG logs every event.",
   }),
   logFile: {
-    mostBytes: whole({
+    maxBytes: whole({
       key: "log.file_bytes",
       variable: "RINGRIFT_LOG_FILE_BYTES",
       min: 10_000,
@@ -165,7 +165,7 @@ export const workerSettings = {
     default: 20,
     about: "How long a claim is kept open until there is work.",
   }),
-  mostWaiting: whole({
+  maxWaiting: whole({
     key: "worker.most_waiting",
     variable: "RINGRIFT_WORKER_MOST_WAITING",
     min: 1,

@@ -10,14 +10,14 @@ import { seedOf } from "./job-request.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadFor, workloadList } from "./workload-list.ts";
 
-const folderOf = () => {
+const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "executor-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 };
 
 function world(configFile?: string) {
-  const folder = folderOf();
+  const folder = newFolder();
   const clock = systemClock();
   const log = silentLog();
   const guardian = createGuardian({ ids: createIds(clock, seededRandom(1)), log });
@@ -153,7 +153,7 @@ test("a job without a seed has the same one each time, and another job another o
 });
 
 test("declared programs come before the built-in games, for the configs that they name", () => {
-  const file = join(folderOf(), "ringrift.config.json");
+  const file = join(newFolder(), "ringrift.config.json");
   writeFileSync(
     file,
     JSON.stringify({

@@ -157,7 +157,7 @@ export async function runWorker(world: WorkerWorld) {
       random,
       log,
       timing: timingOf(settings.worker),
-      maxWaiting: settings.worker.mostWaiting,
+      maxWaiting: settings.worker.maxWaiting,
     });
     // The main process beside us measures this machine itself, and has the journal.
     const joined = incarnation === undefined ? undefined : await startJoined(world, link, nodeId, incarnation, worker);

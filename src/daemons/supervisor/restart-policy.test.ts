@@ -13,11 +13,11 @@ describe("a failure", () => {
     for (let before = 0; before < 12; before += 1) {
       const restarts = Array.from({ length: before }, (_, i) => hour + i);
       const verdict = afterFailure(rules, 100, restarts, hour + 100, random);
-      const least = Math.min(rules.recoveryCooldownMs * 2 ** before, rules.mostBackoffMs * (1 - rules.backoffJitter));
+      const least = Math.min(rules.recoveryCooldownMs * 2 ** before, rules.maxBackoffMs * (1 - rules.backoffJitter));
       expect(verdict.kind).toBe("restart");
       if (verdict.kind !== "restart") return;
       expect(verdict.delayMs).toBeGreaterThanOrEqual(Math.floor(least));
-      expect(verdict.delayMs).toBeLessThanOrEqual(Math.min(rules.mostBackoffMs, least / (1 - rules.backoffJitter) + 1));
+      expect(verdict.delayMs).toBeLessThanOrEqual(Math.min(rules.maxBackoffMs, least / (1 - rules.backoffJitter) + 1));
     }
   });
 

@@ -5,7 +5,7 @@ export type RestartRules = Pick<
   DaemonManagerConfig,
   | "restartWindowMs"
   | "recoveryCooldownMs"
-  | "mostBackoffMs"
+  | "maxBackoffMs"
   | "backoffJitter"
   | "crashLoopRestarts"
   | "crashLoopWindowMs"
@@ -35,7 +35,7 @@ export function afterFailure(
   const jitter = rules.backoffJitter;
   // Jitter only shortens a wait; the first one is stretched by as much, so that the cooldown is the least.
   const firstMs = rules.recoveryCooldownMs / (1 - jitter);
-  return { kind: "restart", delayMs: backoffMs({ firstMs, maxMs: rules.mostBackoffMs, jitter }, counted + 1, random) };
+  return { kind: "restart", delayMs: backoffMs({ firstMs, maxMs: rules.maxBackoffMs, jitter }, counted + 1, random) };
 }
 
 /** Notes a restart; what no longer counts is forgotten, so the list never holds more than the budget and one. */

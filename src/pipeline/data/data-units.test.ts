@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import {
   CHAMPION,
   KEY,
-  type LoopWorld,
-  type LoopWorldOptions,
-  loopWorld,
-} from "../../../test/unit/pipeline/loop-world.ts";
-import { loopKinds } from "../../../test/unit/pipeline/player.ts";
+  type PipelineWorld,
+  type PipelineWorldOptions,
+  pipelineWorld,
+} from "../../../test/unit/pipeline/pipeline-world.ts";
+import { pipelineKinds } from "../../../test/unit/pipeline/player.ts";
 import type { EvidenceInput, Lease } from "../../work/index.ts";
 import { qualities, rejections, suspects } from "../selfplay/index.ts";
 import { exportWork, LOOP_KINDS, selfplayWork, syncWork } from "../stage/index.ts";
@@ -14,7 +14,7 @@ import { waitsOf } from "../waits.ts";
 import { parities } from "./tables.ts";
 import { filesOfShard } from "./units/auto-export/shards.ts";
 
-const worlds: LoopWorld[] = [];
+const worlds: PipelineWorld[] = [];
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world.close();
 });
@@ -22,15 +22,18 @@ const HOUR = 3_600_000;
 const without = (kind: string) => LOOP_KINDS.filter((one) => one !== kind);
 
 /** A world in which the games of the first iteration are played: `a` and `b` take turns. */
-async function played(options: LoopWorldOptions = {}, plan: Parameters<LoopWorld["plan"]>[0] = {}): Promise<LoopWorld> {
-  const w = loopWorld(options);
+async function played(
+  options: PipelineWorldOptions = {},
+  plan: Parameters<PipelineWorld["plan"]>[0] = {},
+): Promise<PipelineWorld> {
+  const w = pipelineWorld(options);
   worlds.push(w);
   await w.plan(plan);
   await w.runtime(w.allUnits());
   await playAgain(w, 1, 1);
   return w;
 }
-async function playAgain(w: LoopWorld, iteration: number, attempt: number) {
+async function playAgain(w: PipelineWorld, iteration: number, attempt: number) {
   await w.turn("selfplay", { iteration, attempt, wake: true });
   await w.pass(3_000);
   await w.workAll();
@@ -38,7 +41,7 @@ async function playAgain(w: LoopWorld, iteration: number, attempt: number) {
   expect(w.row(selfplayWork)).toMatchObject({ state: "done", iteration, attempt });
 }
 /** One stage with all the work that it asks for. */
-async function stage(w: LoopWorld, name: "data_sync" | "npz_export", iteration = 1, attempt = 1) {
+async function stage(w: PipelineWorld, name: "data_sync" | "npz_export", iteration = 1, attempt = 1) {
   await w.turn(name, { iteration, attempt, wake: true });
   for (let round = 0; round < 4; round += 1) {
     await w.pass(2_000);
@@ -419,7 +422,7 @@ describe("quality_monitor_daemon", () => {
   });
 
   test("holds unchecked games where nobody can check them, unless that is allowed", async () => {
-    const { validation: _, ...kinds } = loopKinds;
+    const { validation: _, ...kinds } = pipelineKinds;
     const held = await played({ kinds });
     await stage(held, "data_sync");
     expect(held.row(parities)).toMatchObject({ state: "done", unchecked: { p0: "nobody here can check games" } });
@@ -460,7 +463,7 @@ describe("quality_monitor_daemon", () => {
 
 describe("auto_export_daemon", () => {
   /** Whole iterations from games to training file. */
-  const iterate = async (w: LoopWorld, from: number, to: number) => {
+  const iterate = async (w: PipelineWorld, from: number, to: number) => {
     for (let iteration = from; iteration <= to; iteration += 1) {
       if (iteration > 1) await playAgain(w, iteration, 1);
       await stage(w, "data_sync", iteration);
@@ -468,7 +471,7 @@ describe("auto_export_daemon", () => {
       expect(w.row(exportWork)).toMatchObject({ state: "done", iteration });
     }
   };
-  const pins = (w: LoopWorld) => w.shelf.pinnedBy(`window:${KEY}`);
+  const pins = (w: PipelineWorld) => w.shelf.pinnedBy(`window:${KEY}`);
 
   test("makes one training file of the accepted segments, in the order of parts, by events alone", async () => {
     const w = await played({ everyMs: HOUR }, { holdout_share: 0.1 });
@@ -530,9 +533,9 @@ describe("auto_export_daemon", () => {
       true,
     ],
   ])("tells an export that %s as a failure with a code", async (_name, answer, code, retryable) => {
-    const { export: kind } = loopKinds;
+    const { export: kind } = pipelineKinds;
     const w = await played({
-      kinds: { ...loopKinds, export: { ...kind, evidence: { outputs: 1, counts: [] } } },
+      kinds: { ...pipelineKinds, export: { ...kind, evidence: { outputs: 1, counts: [] } } },
       instead: (lease) => (lease.work_type === "export" ? answer : undefined),
     });
     await stage(w, "data_sync");

@@ -22,7 +22,7 @@ export type Figures = {
   readonly surprises: Sums | null;
 };
 
-const MOST_SEATS = 8;
+const MAX_SEATS = 8;
 
 /** Whole numbers come as counts and others beside them; which is which depends on the value. */
 export function figuresOf(evidence: Evidence): Figures {
@@ -36,7 +36,7 @@ export function figuresOf(evidence: Evidence): Figures {
   const [surprise, surpriseSquares] = [at("surprise_sum"), at("surprise_squares")];
   const positions = count("positions_total");
   const outcomes: number[] = [];
-  for (let seat = 0; seat <= MOST_SEATS && at(`outcome_${seat}`) !== undefined; seat += 1)
+  for (let seat = 0; seat <= MAX_SEATS && at(`outcome_${seat}`) !== undefined; seat += 1)
     outcomes.push(count(`outcome_${seat}`));
   return {
     games,

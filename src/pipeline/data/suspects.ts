@@ -12,7 +12,7 @@ const LONGEST_PROBATION = 64;
 export const probationOf = (times: number): number =>
   Math.min(LONGEST_PROBATION, FIRST_PROBATION * 2 ** Math.max(0, times - 1));
 
-const MOST_LISTED = 200;
+const MAX_LISTED = 200;
 
 export interface Verdict {
   readonly iteration: number;
@@ -79,7 +79,7 @@ export function afterVerdict(
       last_iteration: iteration,
       until_iteration: iteration + 1 + probationOf(times),
       since: known?.since ?? now,
-      accepted: accepted.slice(-MOST_LISTED),
+      accepted: accepted.slice(-MAX_LISTED),
     };
   }
   return next;

@@ -8,7 +8,7 @@ import {
   type BlockShape,
   drawBlocks,
   eloAfterStopping,
-  MOST_REDUNDANCY,
+  MAX_REDUNDANCY,
   type SprtPlan,
   type SprtResult,
   sprt,
@@ -105,7 +105,7 @@ export type GateLook =
 /** A look after a whole batch. */
 export function lookAtGate(counts: readonly number[], players: number, plan: GatePlan, redundancy: number): GateLook {
   const result = sprt(counts, drawBlocks(players), plan, redundancy);
-  if (redundancy > MOST_REDUNDANCY) return { kind: "redundant", result };
+  if (redundancy > MAX_REDUNDANCY) return { kind: "redundant", result };
   return { kind: result.decision === "continue" ? "continue" : "verdict", result };
 }
 

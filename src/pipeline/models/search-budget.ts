@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { canonicalJson, type Json, OperatingError } from "../../kernel/index.ts";
 
-const MOST_LENGTH = 120;
+const MAX_LENGTH = 120;
 
 /**
  * The name of what both sides of a match may spend, from the parameters of its jobs: results of one name may be compared,
@@ -13,7 +13,7 @@ export function budgetOf(parameters: { readonly [name: string]: Json }): string 
     .map((name) => `${name}=${canonicalJson(parameters[name])}`)
     .join(",");
   if (text === "") return "default";
-  return text.length <= MOST_LENGTH ? text : `sha256=${hash("sha256", text, "hex").slice(0, 16)}`;
+  return text.length <= MAX_LENGTH ? text : `sha256=${hash("sha256", text, "hex").slice(0, 16)}`;
 }
 
 /** Players of a config, as its key says. */

@@ -2,30 +2,30 @@ import { afterEach, describe, expect, test } from "vitest";
 import {
   CHAMPION,
   KEY,
-  type LoopWorld,
-  type LoopWorldOptions,
-  loopWorld,
-} from "../../../test/unit/pipeline/loop-world.ts";
+  type PipelineWorld,
+  type PipelineWorldOptions,
+  pipelineWorld,
+} from "../../../test/unit/pipeline/pipeline-world.ts";
 import { defineTable } from "../../router/index.ts";
 import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.ts";
 import { seedFor, selfplayWork } from "../stage/index.ts";
 import { waitsOf } from "../waits.ts";
 import { allocations, goals, rejections, selfplayOrders, suspects } from "./tables.ts";
 
-const worlds: LoopWorld[] = [];
+const worlds: PipelineWorld[] = [];
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world.close();
 });
-const world = (options: LoopWorldOptions = {}): LoopWorld => {
-  const opened = loopWorld(options);
+const world = (options: PipelineWorldOptions = {}): PipelineWorld => {
+  const opened = pipelineWorld(options);
   worlds.push(opened);
   return opened;
 };
 const HOUR = 3_600_000;
 const pressures = defineTable<{ level: string; since: number }>("work_pressures");
-const press = (w: LoopWorld, level: string) =>
+const press = (w: PipelineWorld, level: string) =>
   w.write((rows) => rows.put(pressures, "work_queue", { level, since: 0 }));
-const payloadsOf = async (w: LoopWorld, node = "a") => {
+const payloadsOf = async (w: PipelineWorld, node = "a") => {
   const leases = await w.queue.claim({
     node_id: node,
     most: 100,

@@ -20,7 +20,7 @@ export type GameResult = "win" | "draw" | "loss";
 const EMPTY_CELL = 0.001;
 
 /** Above this, one more block could no longer be told from none. */
-const MOST_BLOCKS = 1e12;
+const MAX_BLOCKS = 1e12;
 
 const checkPlayers = (players: number): void => {
   if (players !== 2 && players !== 3 && players !== 4)
@@ -83,7 +83,7 @@ export function checkCounts(counts: readonly number[], blocks: BlockShape): numb
   }
   if (total === 0)
     throw invalid("COUNTS", "All counts are zero.", "There is nothing to measure before the first block.");
-  if (total > MOST_BLOCKS) throw invalid("COUNTS", `${total} blocks are more than the arithmetic can tell apart.`);
+  if (total > MAX_BLOCKS) throw invalid("COUNTS", `${total} blocks are more than the arithmetic can tell apart.`);
   return total;
 }
 

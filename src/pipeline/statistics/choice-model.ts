@@ -13,7 +13,7 @@ export interface StrengthFit {
   readonly covariance: readonly Float64Array[];
 }
 
-const MOST_ROUNDS = 200;
+const MAX_ROUNDS = 200;
 /** A step of more than this many nats is cut: far from the maximum the quadratic picture is of little use. */
 const LONGEST_STEP = 4;
 
@@ -76,7 +76,7 @@ export function fitStrengths(
   }
   let strengths = Float64Array.from({ length: players }, (_, player) => held.get(player) ?? 0);
   let value = logLikelihoodOf(choices, strengths);
-  for (let round = 0; free > 0 && round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; free > 0 && round < MAX_ROUNDS; round += 1) {
     const { gradient, information } = slopesOf(choices, strengths, rowOf, free);
     const step = solve(factorise(information), gradient);
     const longest = step.reduce((most, part) => Math.max(most, Math.abs(part)), 0);

@@ -17,7 +17,7 @@ export interface StoppedElo {
 }
 
 /** More looks than this change nothing that could be seen in the answer. */
-const MOST_LOOKS = 128;
+const MAX_LOOKS = 128;
 
 /**
  * Elo of a test that stopped because of its own results. Such a test stops on a lucky streak, so its plain score flatters
@@ -50,7 +50,7 @@ export function eloAfterStopping(
   // Where the walk is long for its noise fewer looks are taken, so that the quadrature keeps its nodes close enough.
   const span = Math.min((upper - lower) / deviationPerBlock, Math.abs(final) + 20 * Math.sqrt(total));
   const closest = Math.floor(total * (WIDEST_SPAN / span) ** 2);
-  const looks = Math.max(1, Math.min(MOST_LOOKS, closest, Math.round(total / plan.batchBlocks)));
+  const looks = Math.max(1, Math.min(MAX_LOOKS, closest, Math.round(total / plan.batchBlocks)));
   const stepVariance = total / looks;
   const overshoot = OVERSHOOT * Math.sqrt(stepVariance);
   const stop = (bound: number) => drawnIn(bound / deviationPerBlock, overshoot);

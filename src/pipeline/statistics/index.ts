@@ -20,7 +20,7 @@ export { nextRatingGames } from "./rating-games.ts";
 export { type Fault, judgeRegression, type RegressionVerdict, type Severity } from "./severity.ts";
 export { type SimulatedMatch, studyGate } from "./simulated-blocks.ts";
 export { normalQuantile } from "./special-functions.ts";
-export { MOST_REDUNDANCY, type SprtResult, sprt, waldBounds } from "./sprt.ts";
+export { MAX_REDUNDANCY, type SprtResult, sprt, waldBounds } from "./sprt.ts";
 export { capFor, checkPlan, type EloModel, type SprtPlan } from "./sprt-plan.ts";
 export { drawInterval, drawLadder, drawRatio } from "./text-figures.ts";
 export { type Sums, sumsOf } from "./two-samples.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isOperatingError, pick, type Random, seededRandom } from "../../kernel/index.ts";
-import { bradleyTerry, type Ladder, MOST_PLAYERS, plackettLuce } from "./ladder.ts";
+import { bradleyTerry, type Ladder, MAX_PLAYERS, plackettLuce } from "./ladder.ts";
 import type { Match } from "./match.ts";
 
 const eloOf = (ladder: Ladder, name: string) => ladder.ratings.find(({ player }) => player === name)!.elo.estimate;
@@ -209,7 +209,7 @@ describe("any ladder", () => {
     );
     expect(codeOf(() => plackettLuce([match], { confidence: 2 }))).toBe("INVALID_CONFIDENCE");
     const crowd = Array.from(
-      { length: MOST_PLAYERS + 1 },
+      { length: MAX_PLAYERS + 1 },
       (_, i): Match => ({ players: ["hub", `p${i}`], winner: "hub" }),
     );
     expect(codeOf(() => plackettLuce(crowd))).toBe("INVALID_MATCHES");

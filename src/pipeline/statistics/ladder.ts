@@ -48,8 +48,8 @@ export interface Ladder {
 
 /** Half a virtual draw for each pair that met: ratings stay finite where one side won everything. */
 const PRIOR_DRAWS = 0.5;
-export const MOST_PLAYERS = 1000;
-const MOST_ANCHOR_ELO = 5000;
+export const MAX_PLAYERS = 1000;
+const MAX_ANCHOR_ELO = 5000;
 
 /** The Elo of each held player, by index. */
 function heldBy({ zero, anchors = {} }: LadderOptions, indexOf: ReadonlyMap<string, number>): Map<number, number> {
@@ -62,10 +62,10 @@ function heldBy({ zero, anchors = {} }: LadderOptions, indexOf: ReadonlyMap<stri
         `The anchor ${player} played no match.${didYouMean(player, indexOf.keys())}`,
       );
     checkFinite(elo, "ANCHOR", `The rating of the anchor ${player}`);
-    if (Math.abs(elo) > MOST_ANCHOR_ELO)
+    if (Math.abs(elo) > MAX_ANCHOR_ELO)
       throw invalid(
         "ANCHOR",
-        `The rating of the anchor ${player} must lie within ${MOST_ANCHOR_ELO} Elo of 0, not ${elo}.`,
+        `The rating of the anchor ${player} must lie within ${MAX_ANCHOR_ELO} Elo of 0, not ${elo}.`,
       );
     if (held.has(index) && held.get(index) !== elo)
       throw invalid("ANCHOR", `${player} cannot be the zero and an anchor at ${elo}.`);
@@ -126,8 +126,8 @@ export function plackettLuce(matches: readonly Match[], options: LadderOptions =
   for (const match of matches) checkMatch(match);
   const tallies = talliesOf(matches);
   const names = [...tallies.keys()].sort();
-  if (names.length > MOST_PLAYERS)
-    throw invalid("MATCHES", `${names.length} players are more than the ${MOST_PLAYERS} that a ladder holds.`);
+  if (names.length > MAX_PLAYERS)
+    throw invalid("MATCHES", `${names.length} players are more than the ${MAX_PLAYERS} that a ladder holds.`);
   const indexOf = new Map(names.map((name, index) => [name, index]));
   const held = heldBy(options, indexOf);
   const played = mergeChoices(matches.flatMap((match) => choicesOf(match, (player) => indexOf.get(player)!)));

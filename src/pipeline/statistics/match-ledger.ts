@@ -1,6 +1,6 @@
 import { messageOf, OperatingError } from "../../kernel/index.ts";
 import { invalid } from "./checks.ts";
-import { MOST_PLAYERS } from "./ladder.ts";
+import { MAX_PLAYERS } from "./ladder.ts";
 import { checkMatch, type Match } from "./match.ts";
 import { parseMatchLine } from "./match-lines.ts";
 
@@ -69,7 +69,7 @@ export async function readLedger(
     try {
       for (const match of parseMatchLine(text)) {
         for (const player of match.players) players.add(player);
-        if (players.size > MOST_PLAYERS) throw invalid("MATCH", `more than ${MOST_PLAYERS} different players.`);
+        if (players.size > MAX_PLAYERS) throw invalid("MATCH", `more than ${MAX_PLAYERS} different players.`);
         const key = JSON.stringify([match.players, "ranks" in match ? match.ranks : match.winner]);
         const merged = { ...match, games: (match.games ?? 1) + (distinct.get(key)?.games ?? 0) };
         checkMatch(merged);

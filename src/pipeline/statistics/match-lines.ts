@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { invalid } from "./checks.ts";
-import { checkMatch, type Match, MOST_SEATS } from "./match.ts";
+import { checkMatch, MAX_SEATS, type Match } from "./match.ts";
 
 /**
  * A ledger of matches as JSON Lines, one object a line. Two to four `players`, and one of:
@@ -9,7 +9,7 @@ import { checkMatch, type Match, MOST_SEATS } from "./match.ts";
  *   "wins": [7, 2], "draws": 1               a tally of many games, wins in the order of the players
  * With `winner` or `ranks`, "games" says how often it happened. Other fields are ignored.
  */
-const MOST_NAME = 200;
+const MAX_NAME = 200;
 
 const schema = z.object({
   players: z
@@ -17,11 +17,11 @@ const schema = z.object({
       z
         .string()
         .min(1)
-        .max(MOST_NAME)
+        .max(MAX_NAME)
         .regex(/^\P{Cc}+$/u, "a name has no control characters"),
     )
     .min(2)
-    .max(MOST_SEATS),
+    .max(MAX_SEATS),
   winner: z.string().nullable().optional(),
   ranks: z.array(z.int().min(1)).optional(),
   wins: z.array(z.int().min(0)).optional(),

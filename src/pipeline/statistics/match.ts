@@ -22,21 +22,21 @@ export interface Choice {
   readonly wins: readonly number[];
 }
 
-export const MOST_SEATS = 4;
+export const MAX_SEATS = 4;
 /** Far beyond any real ledger, and well within what sums of counts keep exactly. */
-const MOST_GAMES = 1e9;
+const MAX_GAMES = 1e9;
 
 export function checkMatch(match: Match): void {
   const { players, games = 1 } = match;
-  if (players.length < 2 || players.length > MOST_SEATS)
-    throw invalid("MATCH", `A match has 2 to ${MOST_SEATS} players, not ${players.length}.`);
+  if (players.length < 2 || players.length > MAX_SEATS)
+    throw invalid("MATCH", `A match has 2 to ${MAX_SEATS} players, not ${players.length}.`);
   if (new Set(players).size !== players.length)
     throw invalid("MATCH", `A player cannot meet itself: ${players.join(", ")}.`);
   for (const player of players)
     if (typeof player !== "string" || player === "") throw invalid("MATCH", "A player's name cannot be empty.");
   checkCount(games, 1, "MATCH", "The number of games");
-  if (games > MOST_GAMES)
-    throw invalid("MATCH", `${games} games are more than the ${MOST_GAMES} that a match may count.`);
+  if (games > MAX_GAMES)
+    throw invalid("MATCH", `${games} games are more than the ${MAX_GAMES} that a match may count.`);
   if ("ranks" in match) {
     if (match.ranks.length !== players.length)
       throw invalid("MATCH", `${players.length} players need ${players.length} ranks, not ${match.ranks.length}.`);

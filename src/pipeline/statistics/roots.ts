@@ -1,6 +1,6 @@
 import { assert } from "../../kernel/index.ts";
 
-const MOST_STEPS = 200;
+const MAX_STEPS = 200;
 
 /**
  * The zero of a monotone function inside a bracket. Regula falsi with the Illinois weight does the work; whenever two
@@ -15,7 +15,7 @@ export function findRoot(f: (x: number) => number, low: number, high: number, to
   if (fb === 0) return b;
   assert(fa < 0 !== fb < 0, `no sign change in [${low}, ${high}]`);
   let width = Math.abs(b - a);
-  for (let step = 1; step <= MOST_STEPS; step += 1) {
+  for (let step = 1; step <= MAX_STEPS; step += 1) {
     const bisect = step % 3 === 0 && Math.abs(b - a) > width / 2;
     if (step % 3 === 0) width = Math.abs(b - a);
     let x = bisect ? (a + b) / 2 : (a * fb - b * fa) / (fb - fa);

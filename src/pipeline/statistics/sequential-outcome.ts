@@ -20,7 +20,7 @@ export interface WalkDesign {
 
 /** The widest range of a walk, in deviations of one step, that is resolved: half as many nodes again are enough. */
 export const WIDEST_SPAN = 250;
-const MOST_NODES = 400;
+const MAX_NODES = 400;
 
 /** Nodes and weights of Gauss and Legendre on [low, high]: the zeros of the Legendre polynomial by Newton's method. */
 function quadrature(order: number, low: number, high: number): { nodes: Float64Array; weights: Float64Array } {
@@ -60,7 +60,7 @@ export function outcomeProbability(design: WalkDesign, final: number): (drift: n
   const reach = 10 * deviation * Math.sqrt(looks);
   const low = Math.max(design.lower, Math.min(0, final) - reach);
   const high = Math.min(design.upper, Math.max(0, final) + reach);
-  const order = Math.min(MOST_NODES, 24 + Math.ceil((1.5 * (high - low)) / deviation));
+  const order = Math.min(MAX_NODES, 24 + Math.ceil((1.5 * (high - low)) / deviation));
   const { nodes, weights } = quadrature(order, low, high);
 
   const scale = 1 / Math.sqrt(2 * Math.PI * stepVariance);

@@ -76,7 +76,7 @@ export interface GateStudy {
   readonly games: number;
 }
 
-const MOST_ELO = 2000;
+const MAX_ELO = 2000;
 
 /** Runs many gates and counts how they ended and how many games they took. */
 export function studyGate(
@@ -86,8 +86,8 @@ export function studyGate(
   random: Random,
 ): GateStudy {
   checkPlan(plan);
-  checkWithin(match.elo, -MOST_ELO, MOST_ELO, "SIMULATION", "The Elo difference");
-  checkWithin(match.seatElo, 0, MOST_ELO, "SIMULATION", "The gain of a seat");
+  checkWithin(match.elo, -MAX_ELO, MAX_ELO, "SIMULATION", "The Elo difference");
+  checkWithin(match.seatElo, 0, MAX_ELO, "SIMULATION", "The gain of a seat");
   checkWithin(match.drawShare, 0, 1, "SIMULATION", "The share of draws");
   const ends = { promote: 0, reject: 0, inconclusive: 0, continue: 0 };
   let blocks = 0;

@@ -16,7 +16,7 @@ export interface SprtPlan {
   readonly capBlocks?: number;
 }
 
-const MOST_ELO = 2000;
+const MAX_ELO = 2000;
 
 /** 400 blocks for [0, 50]; a finer difference needs more by the square. */
 export const capFor = ([h0, h1]: readonly [number, number], batchBlocks: number): number =>
@@ -27,8 +27,8 @@ export function checkPlan(plan: SprtPlan): void {
     throw invalid("MODEL", `The model is logistic or normalized, not ${String(plan.model)}.`);
   for (const bound of plan.bounds) {
     checkFinite(bound, "BOUNDS", "A bound");
-    if (Math.abs(bound) > MOST_ELO)
-      throw invalid("BOUNDS", `A bound lies within -${MOST_ELO} and ${MOST_ELO} Elo, not ${bound}.`);
+    if (Math.abs(bound) > MAX_ELO)
+      throw invalid("BOUNDS", `A bound lies within -${MAX_ELO} and ${MAX_ELO} Elo, not ${bound}.`);
   }
   const [h0, h1] = plan.bounds;
   if (plan.bounds.length !== 2 || !(h0 < h1))

@@ -8,7 +8,7 @@ import { fitMean, fitTValue } from "./support-mle.ts";
  * results fit better, and stops as soon as the answer is clear: promote when the ratio of likelihoods passes the upper
  * bound, reject when it passes the lower one, inconclusive when the cap is reached in between.
  */
-export const MOST_REDUNDANCY = 0.5;
+export const MAX_REDUNDANCY = 0.5;
 
 /** The mean overshoot of a random walk with normal steps over a far bound, in deviations of a step: -zeta(1/2) / sqrt(2 pi). */
 export const OVERSHOOT = 0.582597;
@@ -73,10 +73,10 @@ function decide(plan: SprtPlan, result: Omit<SprtResult, "decision" | "reason">)
   const { llr, stopLower, stopUpper, blocks, redundancy } = result;
   const atCap = plan.capBlocks !== undefined && blocks >= plan.capBlocks;
   const waiting = atCap ? "inconclusive" : "continue";
-  if (redundancy > MOST_REDUNDANCY)
+  if (redundancy > MAX_REDUNDANCY)
     return [
       waiting,
-      `${share(redundancy)} of the positions are repeats; above ${share(MOST_REDUNDANCY)} there is no verdict.`,
+      `${share(redundancy)} of the positions are repeats; above ${share(MAX_REDUNDANCY)} there is no verdict.`,
     ];
   if (!atCap && blocks % plan.batchBlocks !== 0)
     return ["continue", `${blocks} blocks are no whole number of batches of ${plan.batchBlocks}.`];

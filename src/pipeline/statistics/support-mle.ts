@@ -18,7 +18,7 @@ export interface Fit {
   readonly multiplier: number;
 }
 
-const MOST_ROUNDS = 500;
+const MAX_ROUNDS = 500;
 
 /** The fit under sum(p * g) = 0, with a first guess of its multiplier; undefined when no distribution obeys it. */
 function fitLinear(frequencies: ArrayLike<number>, g: Float64Array, guess: number): Fit | undefined {
@@ -33,7 +33,7 @@ function fitLinear(frequencies: ArrayLike<number>, g: Float64Array, guess: numbe
   let low = -1 / most;
   let high = -1 / least;
   let x = guess > low && guess < high ? guess : 0;
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     let value = 0;
     let slope = 0;
     for (let i = 0; i < g.length; i += 1) {
@@ -110,7 +110,7 @@ export function fitTValue(
   const settle = (start: Spread): Fit | undefined => {
     let at = start;
     let fit = solve(at, 0);
-    for (let round = 0; fit !== undefined && round < MOST_ROUNDS; round += 1) {
+    for (let round = 0; fit !== undefined && round < MAX_ROUNDS; round += 1) {
       let to = spreadOf(fit.distribution, scores);
       let next = solve(to, fit.multiplier);
       for (let halvings = 0; !beyond && halvings < 40; halvings += 1) {

@@ -11,7 +11,7 @@ import type { ArtifactCatalog, ArtifactEntryInput } from "../../sync/index.ts";
 import { trainingRuns } from "../models/training-runs.ts";
 import { type Quality, qualities } from "../selfplay/index.ts";
 import { seedFor, trainingWork } from "../stage/index.ts";
-import { loopSnapshot } from "../views.ts";
+import { pipelineSnapshot } from "../views.ts";
 import { rollbacks, trainingGates, trainingLines, trainingLocks } from "./tables.ts";
 
 const ONLY = ["training_trigger", "training_coordinator", "auto_promotion"];
@@ -158,7 +158,7 @@ describe("training_coordinator", () => {
     w.router.subscribe("TRAINING_PROGRESS", ({ payload }) => void heard.push(payload));
     await w.queue.start(lease);
     const seen = () =>
-      loopSnapshot({ store: w.store, queue: w.queue, catalog: { books: () => [] } }, w.clock.now()).configs[0]!
+      pipelineSnapshot({ store: w.store, queue: w.queue, catalog: { books: () => [] } }, w.clock.now()).configs[0]!
         .training;
     expect(seen()).toBeUndefined();
     for (const loss of [2.5, 2.25, 2.25]) {

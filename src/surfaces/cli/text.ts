@@ -75,7 +75,7 @@ export const momentAgo = (atMs: number | null, nowMs: number): string =>
 /** The end of an event's id: long enough to name it, short enough to read. */
 export const shortId = (eventId: string): string => printable(eventId.slice(-8));
 
-const MOST_VALUE_CHARACTERS = 24;
+const MAX_VALUE_CHARACTERS = 24;
 
 /** A payload on one line, as `key=value` pairs; where lines are short, long values come last and are cut. */
 export function payloadLine(payload: Readonly<Record<string, unknown>>, width: number): string {
@@ -84,10 +84,10 @@ export function payloadLine(payload: Readonly<Record<string, unknown>>, width: n
     text: printable(typeof value === "string" ? value : JSON.stringify(value)),
   }));
   if (!Number.isFinite(width)) return pairs.map(({ key, text }) => `${key}=${text}`).join(" ");
-  const isLong = ({ text }: { text: string }) => Number(text.length > MOST_VALUE_CHARACTERS);
+  const isLong = ({ text }: { text: string }) => Number(text.length > MAX_VALUE_CHARACTERS);
   return pairs
     .sort((a, b) => isLong(a) - isLong(b))
-    .map(({ key, text }) => `${key}=${shorten(text, MOST_VALUE_CHARACTERS)}`)
+    .map(({ key, text }) => `${key}=${shorten(text, MAX_VALUE_CHARACTERS)}`)
     .join(" ");
 }
 

@@ -102,7 +102,7 @@ interface Delivered {
   readonly event: AnyEvent;
 }
 
-const MOST_IN_REQUEST = 500;
+const MAX_IN_REQUEST = 500;
 /** The session is gone, or something in between has answered: a new one may do. One that was replaced stays so. */
 const SESSION_OVER: ReadonlySet<string> = new Set(["SESSION_CLOSED", "SESSION_NOT_FOUND", "UNEXPECTED_ANSWER"]);
 const RECONNECT = { firstMs: 50, maxMs: 2_000, jitter: 0.5 };
@@ -253,8 +253,8 @@ export class Client {
   /** One request after the other; what gathers meanwhile goes together. */
   async #flush(): Promise<void> {
     while (this.#outbox.length > 0) {
-      const batch = this.#outbox.slice(0, MOST_IN_REQUEST);
-      this.#outbox = this.#outbox.slice(MOST_IN_REQUEST);
+      const batch = this.#outbox.slice(0, MAX_IN_REQUEST);
+      this.#outbox = this.#outbox.slice(MAX_IN_REQUEST);
       try {
         const { events } = await this.#patiently(() =>
           callTo(this.#open(), publishEvents, {

@@ -15,13 +15,13 @@ interface PublishOptions {
   readonly source: string;
 }
 
-const MOST_INPUT_CHARACTERS = 4 * 1024 * 1024;
+const MAX_INPUT_CHARACTERS = 4 * 1024 * 1024;
 
 async function readInput(io: CliIo): Promise<string> {
   let text = "";
   for await (const part of io.stdin) {
     text += String(part);
-    if (text.length > MOST_INPUT_CHARACTERS) throw OperatingError.invalid("INVALID_PAYLOAD", "the input is too large");
+    if (text.length > MAX_INPUT_CHARACTERS) throw OperatingError.invalid("INVALID_PAYLOAD", "the input is too large");
   }
   return text;
 }

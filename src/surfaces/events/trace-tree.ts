@@ -13,7 +13,7 @@ export interface TreeLine {
 }
 
 /** Deeper than this nothing is indented any more: a line has to stay readable. */
-export const MOST_INDENTED = 16;
+export const MAX_INDENTED = 16;
 
 /**
  * Orders the events of a trace as a tree of causes and effects, each event exactly once. A cause that the journal no
@@ -40,7 +40,7 @@ export function traceTree(notes: readonly EventNote[]): TreeLine[] {
       const children = (childrenOf.get(note.event.eventId) ?? []).filter(({ event }) => !placed.has(event.eventId));
       for (const { event } of children) placed.add(event.eventId);
       lines.push({ note, depth, stem, isLast, hasChildren: children.length > 0, cut: depth === 0 ? cut : null });
-      const below = depth === 0 || depth >= MOST_INDENTED ? stem : stem + (isLast ? "   " : "│  ");
+      const below = depth === 0 || depth >= MAX_INDENTED ? stem : stem + (isLast ? "   " : "│  ");
       for (const [i, child] of [...children.entries()].reverse())
         stack.push({ note: child, depth: depth + 1, stem: below, isLast: i === children.length - 1 });
     }

@@ -2,7 +2,7 @@ import type { PairState } from "../../router/index.ts";
 import type { DeliveryNote, TraceNote } from "../cli/journal-view.port.ts";
 import type { Shell } from "../cli/shell.ts";
 import { duration, moment, plural, printable, shorten, shortId, wrap } from "../cli/text.ts";
-import { MOST_INDENTED, type TreeLine, traceTree } from "./trace-tree.ts";
+import { MAX_INDENTED, type TreeLine, traceTree } from "./trace-tree.ts";
 
 const MARKS: Readonly<Record<PairState, string>> = {
   done: "✓",
@@ -27,7 +27,7 @@ const paintOf = (state: PairState, { paint }: Shell): ((text: string) => string)
 function branches({ depth, stem, isLast, hasChildren }: TreeLine): { event: string; below: string } {
   const own = depth === 0 ? "" : isLast ? "└─ " : "├─ ";
   const after = depth === 0 ? "" : isLast ? "   " : "│  ";
-  const deep = depth > MOST_INDENTED ? `(${depth} deep) ` : "";
+  const deep = depth > MAX_INDENTED ? `(${depth} deep) ` : "";
   return { event: stem + own + deep, below: `${stem}${after}${hasChildren ? "│  " : "   "}` };
 }
 

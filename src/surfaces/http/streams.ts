@@ -5,8 +5,8 @@ import type { Metrics } from "./metrics.ts";
 import { problemOf } from "./problem.ts";
 import { type Caller, callerKey, type Out } from "./route.ts";
 
-const MOST_STREAMS = 4_096;
-const MOST_FOR_ONE = 128;
+const MAX_STREAMS = 4_096;
+const MAX_FOR_ONE = 128;
 /** A reader that takes nothing for so long is gone, whatever its connection says. */
 const STALL_MS = 60_000;
 /** Whoever has not read to the end of an answer so long after it ended is cut off. */
@@ -56,7 +56,7 @@ export function createStreams(
   const all = new Set<Open>();
   const assertRoom = (caller: Caller) => {
     const same = [...all].filter((one) => callerKey(one.caller) === callerKey(caller)).length;
-    if (all.size >= MOST_STREAMS || (same >= MOST_FOR_ONE && caller.from !== "socket"))
+    if (all.size >= MAX_STREAMS || (same >= MAX_FOR_ONE && caller.from !== "socket"))
       throw OperatingError.busy("TOO_MANY_STREAMS", `${same} streams of yours are open, ${all.size} of all`, {
         status: 429,
         details: { retryAfterSeconds: 5 },

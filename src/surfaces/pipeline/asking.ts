@@ -3,7 +3,7 @@ import { didYouMean, OperatingError } from "../../kernel/index.ts";
 import { askEither } from "../cli/answers.ts";
 import { answer, type Shell } from "../cli/shell.ts";
 import type { Answer, RawAnswer } from "../http/wire.ts";
-import type { getLoop as route } from "./wire.ts";
+import type { getPipeline as route } from "./wire.ts";
 
 export type Pipeline = Answer<typeof route>;
 type RawConfig = RawAnswer<typeof route>["configs"][number];
@@ -29,11 +29,11 @@ export const showConfig = (
   draw: (config: Pipeline["configs"][number], at: number, width: number) => readonly string[],
 ): Promise<void> =>
   askEither(shell, async (main) => {
-    const { getLoop } = await import("./wire.ts");
-    const raw = await main.raw(getLoop);
+    const { getPipeline } = await import("./wire.ts");
+    const raw = await main.raw(getPipeline);
     const meant = configIn(raw.configs, configKey);
     answer(shell, json(meant, raw.at), () => {
-      const { at, configs } = main.read(getLoop, raw);
+      const { at, configs } = main.read(getPipeline, raw);
       return draw(configIn(configs, configKey), at, Math.min(shell.width, MAX_WIDTH));
     });
   });

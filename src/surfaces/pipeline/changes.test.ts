@@ -1,10 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { AT, behindBreaker, healthy, justStarted, opened, withSuspect } from "../../../test/fixtures/loop-snapshots.ts";
-import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/snapshot.ts";
-import { changesBetween, createLoopTeller, loopStatusLine } from "./changes.ts";
+import {
+  AT,
+  behindBreaker,
+  healthy,
+  justStarted,
+  opened,
+  withSuspect,
+} from "../../../test/fixtures/pipeline-snapshots.ts";
+import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/snapshot.ts";
+import { changesBetween, createPipelineTeller, pipelineStatusLine } from "./changes.ts";
 
 const figures = { eventsPerSecond: 41.3, alerts: 0, workers: 2, uptimeMs: 0, remainingMs: null };
-const of = (config: ConfigSnapshot): LoopSnapshot => ({ at: AT, configs: [config] });
+const of = (config: ConfigSnapshot): PipelineSnapshot => ({ at: AT, configs: [config] });
 const told = (before: ConfigSnapshot | undefined, after: ConfigSnapshot) =>
   changesBetween(before === undefined ? undefined : of(before), of(after)).map(({ text }) => text);
 const [config] = healthy.configs as [ConfigSnapshot];
@@ -106,15 +113,15 @@ describe("what is worth a line", () => {
 
 describe("the loop in a pipe", () => {
   it("has a line for how everything stands", () => {
-    expect(loopStatusLine(healthy, { ...figures, uptimeMs: 301_000, remainingMs: 60_000, alerts: 2 })).toBe(
+    expect(pipelineStatusLine(healthy, { ...figures, uptimeMs: 301_000, remainingMs: 60_000, alerts: 2 })).toBe(
       "othello6_2p iteration 41 evaluation 35 %, 6,400 games (21.6/s), champion 25, Elo +419 ±26; " +
         "41 events/s, 2 alerts, up 5 min, 1 min left",
     );
   });
 
   it("says that every 15 seconds, and changes at once", () => {
-    const teller = createLoopTeller();
-    const at = (seconds: number, snapshot: LoopSnapshot) =>
+    const teller = createPipelineTeller();
+    const at = (seconds: number, snapshot: PipelineSnapshot) =>
       teller.look(snapshot, { ...figures, uptimeMs: seconds * 1_000 }).length;
     expect(at(1, healthy)).toBe(1);
     expect(at(14, healthy)).toBe(0);
@@ -125,7 +132,7 @@ describe("the loop in a pipe", () => {
   });
 
   it("says once that an opponent was passed, however often the estimate crosses it", () => {
-    const teller = createLoopTeller();
+    const teller = createPipelineTeller();
     const champion = config.champion!.model;
     const rate = (elo: number) =>
       of({

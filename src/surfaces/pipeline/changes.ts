@@ -1,8 +1,8 @@
 /** What is worth a line while the loop runs into a pipe or a log. */
-import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/index.ts";
+import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
 import { duration, number, plural, printable } from "../cli/text.ts";
 import { isPassed } from "./ladder.ts";
-import type { LoopFigures } from "./screen.ts";
+import type { PipelineFigures } from "./screen.ts";
 import {
   booksOffBy,
   byWords,
@@ -21,7 +21,7 @@ import {
   VERDICT_WORDS,
 } from "./words.ts";
 
-export interface LoopChange {
+export interface PipelineChange {
   readonly text: string;
   /** Said at most once in a run: an estimate may cross the same line several times. */
   readonly once?: string;
@@ -45,7 +45,7 @@ const crownedBetween = (before: ConfigSnapshot, after: ConfigSnapshot): string[]
     .filter(({ by }) => by !== "gate")
     .map((champion) => `champion ${champion.generation} is ${shortModel(champion.model)}, ${byWords(champion)}`);
 
-function passedBetween(before: ConfigSnapshot, after: ConfigSnapshot): LoopChange[] {
+function passedBetween(before: ConfigSnapshot, after: ConfigSnapshot): PipelineChange[] {
   const now = championRating(after);
   if (now === undefined) return [];
   const then = championRating(before);
@@ -117,13 +117,13 @@ const booksBetween = (before: ConfigSnapshot, { books }: ConfigSnapshot): string
 };
 
 /** What has happened between two looks, config by config, in the order in which it is best understood. */
-export function changesBetween(before: LoopSnapshot | undefined, after: LoopSnapshot): LoopChange[] {
+export function changesBetween(before: PipelineSnapshot | undefined, after: PipelineSnapshot): PipelineChange[] {
   return after.configs.flatMap((config) => {
     const then = before?.configs.find(({ config_key }) => config_key === config.config_key);
     const begins = then === undefined ? [`begins at iteration ${config.iteration}, seed ${config.seed}`] : [];
     // What was there when somebody began to look is no news.
     const known = then ?? { ...config, state: "running" as const };
-    const plain = (...texts: readonly string[]): LoopChange[] => texts.map((text) => ({ text }));
+    const plain = (...texts: readonly string[]): PipelineChange[] => texts.map((text) => ({ text }));
     return [
       ...plain(...begins, ...crownedBetween(known, config), ...verdictsBetween(known, config)),
       ...passedBetween(known, config),
@@ -138,7 +138,7 @@ export function changesBetween(before: LoopSnapshot | undefined, after: LoopSnap
 }
 
 /** How everything stands, on one line. */
-export function loopStatusLine({ configs }: LoopSnapshot, figures: LoopFigures): string {
+export function pipelineStatusLine({ configs }: PipelineSnapshot, figures: PipelineFigures): string {
   const told = configs.map((config) => {
     const rating = championRating(config);
     const where = config.state === "running" ? stageWords(config) : config.state;
@@ -164,18 +164,18 @@ export function loopStatusLine({ configs }: LoopSnapshot, figures: LoopFigures):
 const STATUS_EVERY_MS = 15_000;
 
 /** Tells a pipe what happens: a line for each change as it comes, and how everything stands from time to time. */
-export function createLoopTeller() {
-  let before: LoopSnapshot | undefined;
+export function createPipelineTeller() {
+  let before: PipelineSnapshot | undefined;
   let toldAtMs = 0;
   const said = new Set<string>();
   return {
-    look(snapshot: LoopSnapshot, figures: LoopFigures): string[] {
+    look(snapshot: PipelineSnapshot, figures: PipelineFigures): string[] {
       const changes = changesBetween(before, snapshot).filter(({ once }) => once === undefined || !said.has(once));
       for (const { once } of changes) if (once !== undefined) said.add(once);
       before = snapshot;
       const isDue = figures.uptimeMs - toldAtMs >= STATUS_EVERY_MS;
       if (isDue) toldAtMs = figures.uptimeMs;
-      return [...changes.map(({ text }) => text), ...(isDue ? [loopStatusLine(snapshot, figures)] : [])];
+      return [...changes.map(({ text }) => text), ...(isDue ? [pipelineStatusLine(snapshot, figures)] : [])];
     },
   };
 }

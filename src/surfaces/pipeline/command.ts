@@ -10,7 +10,7 @@ import { oneOf, wholeNumber } from "../cli/values.ts";
 import type { Answer, Input } from "../http/wire.ts";
 import { type Pipeline, showConfig } from "./asking.ts";
 import { panelOf } from "./panel.ts";
-import { getLoop, getLoopHistory } from "./wire.ts";
+import { getPipeline, getPipelineHistory } from "./wire.ts";
 import {
   championRating,
   eloWords,
@@ -24,7 +24,7 @@ import {
   VERDICT_WORDS,
 } from "./words.ts";
 
-type ConfigKey = Input<typeof getLoopHistory>["params"]["config"];
+type ConfigKey = Input<typeof getPipelineHistory>["params"]["config"];
 
 interface PipelineOptions {
   readonly history?: boolean;
@@ -84,7 +84,7 @@ const figures = (evidence: Readonly<Record<string, unknown>>): Record<string, un
   );
 
 function historyLines(
-  rows: Answer<typeof getLoopHistory>["history"],
+  rows: Answer<typeof getPipelineHistory>["history"],
   shell: Pick<Shell, "paint" | "width" | "clock">,
 ): string[] {
   const { paint, clock } = shell;
@@ -105,7 +105,7 @@ function historyLines(
 }
 
 const table = (shell: Shell) =>
-  showAnswer(shell, getLoop, {}, (pipeline) =>
+  showAnswer(shell, getPipeline, {}, (pipeline) =>
     pipeline.configs.length === 0 ? "there is no config yet" : pipelineLines(pipeline, shell),
   );
 
@@ -123,7 +123,7 @@ const detail = (configKey: string, shell: Shell) =>
   );
 
 const history = (config: ConfigKey, { stage, limit }: PipelineOptions, shell: Shell) =>
-  showAnswer(shell, getLoopHistory, { params: { config }, query: { stage, limit } }, ({ history: rows }) =>
+  showAnswer(shell, getPipelineHistory, { params: { config }, query: { stage, limit } }, ({ history: rows }) =>
     rows.length === 0 ? "no stage has ended" : historyLines(rows, shell),
   );
 

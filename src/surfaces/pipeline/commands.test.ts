@@ -1,6 +1,7 @@
 /** The commands of the loop against a real server with a loop behind it. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { pipelineOf } from "../../../test/fixtures/pipeline-console.ts";
 import {
   behindBreaker,
   healthy,
@@ -8,19 +9,18 @@ import {
   sideBySide,
   unbalanced,
   withSuspect,
-} from "../../../test/fixtures/loop-snapshots.ts";
-import { pipelineOf } from "../../../test/fixtures/pipeline-console.ts";
-import { runLoopSurface } from "../../../test/support/loop-surface.ts";
+} from "../../../test/fixtures/pipeline-snapshots.ts";
+import { runPipelineSurface } from "../../../test/support/pipeline-surface.ts";
 import { virtualClock } from "../../kernel/index.ts";
-import type { LoopSnapshot } from "../../pipeline/snapshot.ts";
+import type { PipelineSnapshot } from "../../pipeline/snapshot.ts";
 import { EXIT } from "../cli/io.ts";
 import { createPaint } from "../cli/paint.ts";
 import { lineageLines } from "./lineage-view.ts";
-import { getLoop, type Lineage } from "./wire.ts";
+import { getPipeline, type Lineage } from "./wire.ts";
 
-const world = async (snapshot: LoopSnapshot = healthy) => {
+const world = async (snapshot: PipelineSnapshot = healthy) => {
   const port = pipelineOf(snapshot);
-  const { run } = await runLoopSurface(onTestFinished, port);
+  const { run } = await runPipelineSurface(onTestFinished, port);
   const json = async (...args: string[]) => JSON.parse((await run(...args, "--json")).out);
   return { port, run, json };
 };
@@ -36,7 +36,9 @@ describe("ringrift pipeline", () => {
       "othello6_2p      running         41  evaluation 35 %  6,400  21.6        25  +419 ±26  #40 rejected, -11 Elo (-66 to +44), LLR -3.05, 120 games",
       "connect4_8x7_3p  running         10  training 62 %    1,080   3.9         6  +116 ±47  #9 promoted, +44 Elo (+5 to +82), LLR +3.01, 360 games",
     ]);
-    expect(await json("pipeline")).toEqual(JSON.parse(JSON.stringify(z.encode(getLoop.answer, sideBySide as never))));
+    expect(await json("pipeline")).toEqual(
+      JSON.parse(JSON.stringify(z.encode(getPipeline.answer, sideBySide as never))),
+    );
   });
 
   it("says what a config waits for", async () => {
@@ -257,7 +259,7 @@ const all = [
 ];
 
 it("every command says that no loop runs, with the exit code for it", async () => {
-  const { run } = await runLoopSurface(onTestFinished, undefined);
+  const { run } = await runPipelineSurface(onTestFinished, undefined);
   for (const args of all) {
     const { code, out, err } = await run(...args);
     expect([args, code, out]).toEqual([args, EXIT.unavailable, ""]);
@@ -266,7 +268,7 @@ it("every command says that no loop runs, with the exit code for it", async () =
 });
 
 it("every command helps", async () => {
-  const { run } = await runLoopSurface(onTestFinished, undefined);
+  const { run } = await runPipelineSurface(onTestFinished, undefined);
   for (const [name] of all) {
     const { code, out } = await run(name!, "--help");
     expect([name, code]).toEqual([name, EXIT.ok]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { healthy, justStarted } from "../../../test/fixtures/loop-snapshots.ts";
+import { healthy, justStarted } from "../../../test/fixtures/pipeline-snapshots.ts";
 import type { Rated } from "../../pipeline/snapshot.ts";
 import { createPaint } from "../cli/paint.ts";
 import { chosenRungs, isPassed, ladderLines, standingWords } from "./ladder.ts";

@@ -1,19 +1,19 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { healthy, justStarted, sideBySide } from "../../../test/fixtures/loop-snapshots.ts";
 import { pipelineOf } from "../../../test/fixtures/pipeline-console.ts";
-import { runLoopSurface } from "../../../test/support/loop-surface.ts";
-import type { LoopSnapshot } from "../../pipeline/snapshot.ts";
+import { healthy, justStarted, sideBySide } from "../../../test/fixtures/pipeline-snapshots.ts";
+import { runPipelineSurface } from "../../../test/support/pipeline-surface.ts";
+import type { PipelineSnapshot } from "../../pipeline/snapshot.ts";
 import { usualStatus } from "../http/wire.ts";
 import { modelRoutes } from "../models/routes.ts";
 import { pipelineRoutes } from "./routes.ts";
-import { getLoop } from "./wire.ts";
+import { getPipeline } from "./wire.ts";
 
-const loopRoutes = [...pipelineRoutes, ...modelRoutes];
+const allRoutes = [...pipelineRoutes, ...modelRoutes];
 
-const world = async (snapshot: LoopSnapshot = healthy) => {
+const world = async (snapshot: PipelineSnapshot = healthy) => {
   const port = pipelineOf(snapshot);
-  const surface = await runLoopSurface(onTestFinished, port);
+  const surface = await runPipelineSurface(onTestFinished, port);
   const get = (path: string) => surface.ask("socket", path);
   const post = (path: string, body: object = {}) => surface.ask("socket", path, { method: "POST", body });
   return { port, surface, get, post };
@@ -26,8 +26,8 @@ describe("looking at the loop", () => {
     const { get } = await world(sideBySide);
     const { status, json } = await get("/v1/loop");
     expect(status).toBe(200);
-    expect(json).toEqual(JSON.parse(JSON.stringify(z.encode(getLoop.answer, sideBySide as never))));
-    const route = loopRoutes.find(({ id }) => id === "getLoop")!;
+    expect(json).toEqual(JSON.parse(JSON.stringify(z.encode(getPipeline.answer, sideBySide as never))));
+    const route = allRoutes.find(({ id }) => id === "getLoop")!;
     expect(route.answers[usualStatus(route)]!.schema.safeParse(json).error).toBeUndefined();
   });
 
@@ -41,7 +41,7 @@ describe("looking at the loop", () => {
       ["getLineage", "/v1/trace/w17"],
     ] as const) {
       const { status, json } = await get(path);
-      const route = loopRoutes.find((each) => each.id === id)!;
+      const route = allRoutes.find((each) => each.id === id)!;
       expect([id, status]).toEqual([id, 200]);
       expect(route.answers[200]!.schema.safeParse(json).error, id).toBeUndefined();
     }
@@ -71,7 +71,7 @@ describe("looking at the loop", () => {
     const port = pipelineOf(healthy);
     const [model] = await port.models({ limit: 1 });
     const twins = ["1", "2"].map((end) => ({ ...model!, model_id: `abcdef${end.repeat(58)}` }));
-    const surface = await runLoopSurface(onTestFinished, { ...port, models: () => twins });
+    const surface = await runPipelineSurface(onTestFinished, { ...port, models: () => twins });
     const { json } = await surface.ask("socket", "/v1/models/abcdef");
     expect(json).toMatchObject({ code: "MODEL_AMBIGUOUS", status: 409, detail: "2 models begin with 'abcdef'" });
   });
@@ -145,8 +145,8 @@ describe("deciding about the loop", () => {
 });
 
 test("where no loop runs, every route says so and nothing else", async () => {
-  const surface = await runLoopSurface(onTestFinished, undefined);
-  for (const { method, path } of loopRoutes) {
+  const surface = await runPipelineSurface(onTestFinished, undefined);
+  for (const { method, path } of allRoutes) {
     const where = path.replace("{config}", "othello6_2p").replace("{id}", "abcdef12");
     const { status, json } = await surface.ask("socket", where, { method, ...(method === "POST" ? { body: {} } : {}) });
     expect([path, status, json.code, json.retryable]).toEqual([path, 503, "LOOP_NOT_HERE", false]);

@@ -37,8 +37,8 @@ export const decisionOf = ({
 });
 
 export const pipelineRoutes: readonly Route[] = [
-  handle(wire.getLoop, ({ ports }) => pipelineOf(ports).snapshot()),
-  handle(wire.getLoopHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
+  handle(wire.getPipeline, ({ ports }) => pipelineOf(ports).snapshot()),
+  handle(wire.getPipelineHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
     history: pipelineWith(ports, configKey).history({ configKey, limit, ...defined({ stage }) }),
   })),
   handle(wire.getLedger, ({ ports }) => ({ books: pipelineOf(ports).books() })),
@@ -51,9 +51,9 @@ export const pipelineRoutes: readonly Route[] = [
   }),
   ...(
     [
-      [wire.pauseLoop, "pause"],
-      [wire.resumeLoop, "resume"],
-      [wire.rollbackLoop, "rollback"],
+      [wire.pausePipeline, "pause"],
+      [wire.resumePipeline, "resume"],
+      [wire.rollbackPipeline, "rollback"],
     ] as const
   ).map(([route, verb]) =>
     handle(route, (call) => pipelineWith(call.ports, call.params.config)[verb](call.params.config, decisionOf(call))),

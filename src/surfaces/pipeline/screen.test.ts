@@ -1,23 +1,23 @@
 import { readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { AT, healthy, loopSnapshots, opened, threeConfigs } from "../../../test/fixtures/loop-snapshots.ts";
+import { AT, healthy, opened, pipelineSnapshots, threeConfigs } from "../../../test/fixtures/pipeline-snapshots.ts";
 import { causeOf } from "../../daemons/index.ts";
 import { createPaint } from "../cli/paint.ts";
 import { sparkline } from "../cli/sparkline.ts";
 import { shorten, spread } from "../cli/text.ts";
-import { type LoopFigures, loopLines } from "./screen.ts";
+import { type PipelineFigures, pipelineLines } from "./screen.ts";
 
 const plain = createPaint(false);
-const figures: LoopFigures = {
+const figures: PipelineFigures = {
   eventsPerSecond: 41.3,
   alerts: 0,
   workers: 2,
   uptimeMs: 301_000,
   remainingMs: 120_000,
 };
-const draw = (name: keyof typeof loopSnapshots, width = 80, height = 24, over: Partial<LoopFigures> = {}) =>
-  loopLines(loopSnapshots[name], { ...figures, ...over }, { paint: plain, width, height });
+const draw = (name: keyof typeof pipelineSnapshots, width = 80, height = 24, over: Partial<PipelineFigures> = {}) =>
+  pipelineLines(pipelineSnapshots[name], { ...figures, ...over }, { paint: plain, width, height });
 
 describe("the live view of the loop", () => {
   it("shows on a small terminal where the config is, what it learns, and whom it has passed", () => {
@@ -86,7 +86,7 @@ describe("the live view of the loop", () => {
     });
     const waits = [{ for: "games", actual: 0, required: 32, since: AT }];
     const config = opened("hex7_2p", { cause, waits });
-    const lines = loopLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 120, height: 24 });
+    const lines = pipelineLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 120, height: 24 });
     expect(lines.slice(2, 4)).toEqual([
       "  stands still: box2 gets no work: its disk is 97 % in use; for 5.0 s",
       "  Free space on the disk of box2; it goes on by itself. 'ringrift doctor' looks closer there.",
@@ -101,7 +101,7 @@ describe("the live view of the loop", () => {
 
   it("says that a stage is late", () => {
     const config = opened("hex7_2p", { deadline: AT - 1_000 });
-    const [head] = loopLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 80, height: 24 });
+    const [head] = pipelineLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 80, height: 24 });
     expect(head).toContain("selfplay for 1.0 s  late");
   });
 
@@ -116,7 +116,7 @@ describe("the live view of the loop", () => {
 
   it("says how many configs have no room", () => {
     const many = { at: AT, configs: Array.from({ length: 20 }, (_, i) => opened(`hex${i}_2p`)) };
-    const lines = loopLines(many, figures, { paint: plain, width: 80, height: 24 });
+    const lines = pipelineLines(many, figures, { paint: plain, width: 80, height: 24 });
     expect(lines.length).toBeLessThanOrEqual(23);
     expect(lines).toContain("and 13 more configs: 'ringrift pipeline'");
   });
@@ -130,10 +130,10 @@ describe("the live view of the loop", () => {
     [200, 60],
   ] as const;
   it.each(sizes)("never wraps or scrolls at %i x %i, in colours as without", (width, height) => {
-    for (const [name, snapshot] of Object.entries(loopSnapshots)) {
-      const lines = loopLines(snapshot, figures, { paint: createPaint(true), width, height });
+    for (const [name, snapshot] of Object.entries(pipelineSnapshots)) {
+      const lines = pipelineLines(snapshot, figures, { paint: createPaint(true), width, height });
       const bare = lines.map((line) => stripVTControlCharacters(line));
-      expect(bare, name).toEqual(loopLines(snapshot, figures, { paint: plain, width, height }));
+      expect(bare, name).toEqual(pipelineLines(snapshot, figures, { paint: plain, width, height }));
       expect(lines.length, name).toBeLessThan(height);
       for (const line of bare) expect([...line].length, `${name}: ${line}`).toBeLessThan(width);
     }
@@ -150,7 +150,7 @@ describe("the live view of the loop", () => {
       ladder: healthy.configs[0]!.ladder.map((rated) => ({ ...rated, name: evil })),
       quality: { score: 1, band: evil },
     };
-    const lines = loopLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 120, height: 40 });
+    const lines = pipelineLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 120, height: 40 });
     expect(lines.join("")).not.toContain("\u001b");
     expect(lines.join("")).not.toContain("\n");
   });

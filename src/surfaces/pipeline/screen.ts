@@ -2,14 +2,14 @@
  * The loop, drawn again every second while it runs. Pure: what it is given decides every character. However small the
  * terminal is, no line wraps and no more lines come than there are; what matters less gives way.
  */
-import type { LoopSnapshot } from "../../pipeline/index.ts";
+import type { PipelineSnapshot } from "../../pipeline/index.ts";
 import type { Shell } from "../cli/shell.ts";
 import { duration, number, plural, printable, shorten, spread } from "../cli/text.ts";
 import { panelOf } from "./panel.ts";
 import { producerName, standstillWords } from "./words.ts";
 
 /** How the process around the loop does. */
-export interface LoopFigures {
+export interface PipelineFigures {
   readonly eventsPerSecond: number;
   readonly alerts: number;
   readonly workers: number;
@@ -20,7 +20,7 @@ export interface LoopFigures {
   readonly remainingMs: number | null;
 }
 
-export interface LoopScreen extends Pick<Shell, "paint" | "width"> {
+export interface PipelineScreen extends Pick<Shell, "paint" | "width"> {
   readonly height: number;
 }
 
@@ -39,7 +39,12 @@ function sharesOf(wanted: readonly number[], free: number): number[] {
   return shares;
 }
 
-function footOf({ configs, at }: LoopSnapshot, figures: LoopFigures, { paint, height }: LoopScreen, width: number) {
+function footOf(
+  { configs, at }: PipelineSnapshot,
+  figures: PipelineFigures,
+  { paint, height }: PipelineScreen,
+  width: number,
+) {
   const suspects = configs.flatMap(({ config_key, suspects: found }) =>
     found.map((suspect) => `suspect ${producerName(suspect)} (${printable(config_key)}): ${printable(suspect.reason)}`),
   );
@@ -64,7 +69,7 @@ function footOf({ configs, at }: LoopSnapshot, figures: LoopFigures, { paint, he
 }
 
 /** At most `height - 1` lines of at most `width - 1` characters: the last column and the last line stay free. */
-export function loopLines(snapshot: LoopSnapshot, figures: LoopFigures, screen: LoopScreen): string[] {
+export function pipelineLines(snapshot: PipelineSnapshot, figures: PipelineFigures, screen: PipelineScreen): string[] {
   const width = Math.max(1, screen.width - 1);
   // The last line of the foot, how everything stands, is the one that stays.
   const foot = footOf(snapshot, figures, screen, width).slice(-Math.max(1, screen.height - MIN_PANEL - 2));

@@ -4,10 +4,10 @@ import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
-import { type Decided, pauseLoop, promoteModel, resumeLoop, rollbackLoop } from "./wire.ts";
+import { type Decided, pausePipeline, promoteModel, resumePipeline, rollbackPipeline } from "./wire.ts";
 import { shortModel } from "./words.ts";
 
-type ConfigKey = Input<typeof pauseLoop>["params"]["config"];
+type ConfigKey = Input<typeof pausePipeline>["params"]["config"];
 
 interface SteerOptions {
   readonly reason?: string;
@@ -25,7 +25,7 @@ function decidedLines({ config_key, applied, changes }: Decided): string[] {
   return applied ? lines : [...lines, "nothing was changed: this was a dry run"];
 }
 
-const steer = <W extends typeof promoteModel | typeof pauseLoop>(
+const steer = <W extends typeof promoteModel | typeof pausePipeline>(
   route: W,
   params: Input<W>["params"],
   { reason, dryRun }: SteerOptions,
@@ -43,11 +43,11 @@ export const registerPromote = (command: Command, shell: Shell): void => {
   withOptions(command).action((id: string, options: SteerOptions) => steer(promoteModel, { id }, options, shell));
 };
 
-const ofConfig = (route: typeof pauseLoop) => (command: Command, shell: Shell) => {
+const ofConfig = (route: typeof pausePipeline) => (command: Command, shell: Shell) => {
   command.argument("<config>", "as in othello6_2p");
   withOptions(command).action((config: ConfigKey, options: SteerOptions) => steer(route, { config }, options, shell));
 };
 
-export const registerRollback = ofConfig(rollbackLoop);
-export const registerPause = ofConfig(pauseLoop);
-export const registerResume = ofConfig(resumeLoop);
+export const registerRollback = ofConfig(rollbackPipeline);
+export const registerPause = ofConfig(pausePipeline);
+export const registerResume = ofConfig(resumePipeline);

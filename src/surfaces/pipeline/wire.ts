@@ -15,7 +15,7 @@ export const whereItRuns = {
 } as const;
 const params = z.strictObject({ config: field.config_key });
 
-export const getLoop = defineRoute("getLoop", "GET /v1/loop", {
+export const getPipeline = defineRoute("getLoop", "GET /v1/loop", {
   ...whereItRuns,
   summary: "Where every config stands: stages, games, losses, gates, champion, ladder, waits.",
   about: "The loop as it is now.",
@@ -37,7 +37,7 @@ const ended = z
   })
   .meta({ id: "EndedStage" });
 
-export const getLoopHistory = defineRoute("getLoopHistory", "GET /v1/loop/{config}/history", {
+export const getPipelineHistory = defineRoute("getLoopHistory", "GET /v1/loop/{config}/history", {
   ...whereItRuns,
   summary: "The stages of a config that have ended, newest first, each with its evidence or its failure.",
   params,
@@ -90,19 +90,19 @@ const decision = {
   answer: decided,
 } as const;
 
-export const pauseLoop = defineRoute("pauseLoop", "POST /v1/loop/{config}/pause", {
+export const pausePipeline = defineRoute("pauseLoop", "POST /v1/loop/{config}/pause", {
   ...decision,
   summary: "Holds a config: what runs ends, nothing new begins.",
   params,
 });
 
-export const resumeLoop = defineRoute("resumeLoop", "POST /v1/loop/{config}/resume", {
+export const resumePipeline = defineRoute("resumeLoop", "POST /v1/loop/{config}/resume", {
   ...decision,
   summary: "Lets a config that was held go on.",
   params,
 });
 
-export const rollbackLoop = defineRoute("rollbackLoop", "POST /v1/loop/{config}/rollback", {
+export const rollbackPipeline = defineRoute("rollbackLoop", "POST /v1/loop/{config}/rollback", {
   ...decision,
   summary: "Puts the last good champion of a config back, as a new generation.",
   params,
@@ -119,9 +119,9 @@ export const promoteModel = defineRoute("promoteModel", "POST /v1/models/{id}/pr
 });
 
 /** As the wire has it, for programs that are told of it without asking. */
-export const pipelineOnTheWire = encoderOf(getLoop.answer) as (
-  pipeline: Answer<typeof getLoop>,
-) => RawAnswer<typeof getLoop>;
+export const pipelineOnTheWire = encoderOf(getPipeline.answer) as (
+  pipeline: Answer<typeof getPipeline>,
+) => RawAnswer<typeof getPipeline>;
 
 export type Lineage = Answer<typeof getLineage>;
 export type Decided = Answer<typeof promoteModel>;

@@ -1,4 +1,4 @@
-import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/index.ts";
+import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
 import { number, plural } from "../cli/text.ts";
 import { booksOffBy, byWords, nameOf, rejectedGames, rejectedReasons, shortModel } from "../pipeline/words.ts";
 import type { ReportAbout } from "./about.ts";
@@ -32,7 +32,7 @@ function championTable(config: ConfigSnapshot): Html {
 const section = (config: ConfigSnapshot, about: ReportAbout): Html =>
   html`<section><h2>${config.config_key} <span class="soft">${`${config.state}, iteration ${config.iteration}, seed ${config.seed}`}</span></h2>${tiles(config)}${ladderPlot(config)}<div class="pair">${lossPlot(config)}${gamesPlot(config, about)}</div><h3>Decisions of the gate</h3>${gateTable(config)}${championTable(config)}</section>`;
 
-function books({ configs }: LoopSnapshot): Html {
+function books({ configs }: PipelineSnapshot): Html {
   const rows = configs.map(({ books: book }) => {
     const off = booksOffBy(book);
     return html`<tr><td>${book.config_key}</td><td class="right">${number(book.produced)}</td><td class="right">${number(book.durable)}</td><td class="right">${number(book.in_flight)}</td><td class="right">${number(rejectedGames(book))}</td><td class="words">${rejectedReasons(book)}</td><td class="${book.balanced ? "good" : "bad"}">${book.balanced ? "balanced" : `off by ${number(Math.abs(off))}`}</td></tr>`;
@@ -40,7 +40,7 @@ function books({ configs }: LoopSnapshot): Html {
   return html`<h2>Books</h2><p class="note">Games produced = durable + in flight + rejected.</p><div class="card"><table><thead><tr><th>Config</th><th class="right">Produced</th><th class="right">Durable</th><th class="right">In flight</th><th class="right">Rejected</th><th>Why</th><th></th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
-function troubles(snapshot: LoopSnapshot, about: ReportAbout): Html {
+function troubles(snapshot: PipelineSnapshot, about: ReportAbout): Html {
   const found = troublesOf(snapshot, about);
   if (found.length === 0) return html`<h2>What went wrong</h2><p class="good">Nothing that anybody noticed.</p>`;
   const rows = found.map(
@@ -62,7 +62,7 @@ const plans = ({ plans: given }: ReportAbout): Html[] =>
   );
 
 /** One file with everything in it: no script, and nothing is fetched. */
-export function reportHtml(snapshot: LoopSnapshot, about: ReportAbout): string {
+export function reportHtml(snapshot: PipelineSnapshot, about: ReportAbout): string {
   const { configs } = snapshot;
   const names = configs.map(({ config_key }) => config_key).join(", ");
   const expected = configs.reduce((sum, config) => sum + config.expected_false_promotions, 0);

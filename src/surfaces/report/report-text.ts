@@ -1,4 +1,4 @@
-import type { ConfigSnapshot, LoopSnapshot } from "../../pipeline/index.ts";
+import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
 import { createPaint } from "../cli/paint.ts";
 import { sparkline } from "../cli/sparkline.ts";
 import { right, tableLines } from "../cli/table.ts";
@@ -69,7 +69,7 @@ function configLines(config: ConfigSnapshot, width: number): string[] {
 }
 
 /** The same report for a terminal. */
-export function reportText(snapshot: LoopSnapshot, about: ReportAbout, width = 100): string {
+export function reportText(snapshot: PipelineSnapshot, about: ReportAbout, width = 100): string {
   const { configs } = snapshot;
   const troubles = troublesOf(snapshot, about);
   const books = configs.map(({ books: book }) => [

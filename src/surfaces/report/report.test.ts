@@ -4,13 +4,13 @@ import {
   behindBreaker,
   complete,
   healthy,
-  loopSnapshots,
+  pipelineSnapshots,
   sideBySide,
   unbalanced,
   withSuspect,
-} from "../../../test/fixtures/loop-snapshots.ts";
+} from "../../../test/fixtures/pipeline-snapshots.ts";
 import { aboutRun, aboutTroubled } from "../../../test/fixtures/report-about.ts";
-import type { LoopSnapshot } from "../../pipeline/snapshot.ts";
+import type { PipelineSnapshot } from "../../pipeline/snapshot.ts";
 import { reportOf } from "./report.ts";
 
 interface Tag {
@@ -47,13 +47,13 @@ function tagsOf(page: string): Tag[] {
   return tags;
 }
 
-const cases = Object.entries(loopSnapshots).flatMap(([name, snapshot]) => [
+const cases = Object.entries(pipelineSnapshots).flatMap(([name, snapshot]) => [
   [name, snapshot, aboutRun] as const,
   [`${name}, troubled`, snapshot, aboutTroubled] as const,
 ]);
 
 describe("the page of a report", () => {
-  it.each([...cases, ["no config at all", { at: AT, configs: [] } as LoopSnapshot, aboutRun] as const])(
+  it.each([...cases, ["no config at all", { at: AT, configs: [] } as PipelineSnapshot, aboutRun] as const])(
     "is well-formed and holds everything that it shows: %s",
     (_, snapshot, about) => {
       const { html } = reportOf(snapshot, about);
@@ -113,7 +113,7 @@ describe("the page of a report", () => {
   it("takes no text for markup, wherever it comes from", () => {
     const evil = `"'><script>alert(1)</script>&amp;\u0000\ud800`;
     const [config] = behindBreaker.configs;
-    const snapshot: LoopSnapshot = {
+    const snapshot: PipelineSnapshot = {
       at: AT,
       configs: [
         {

@@ -1,4 +1,4 @@
-import type { LoopSnapshot } from "../../pipeline/index.ts";
+import type { PipelineSnapshot } from "../../pipeline/index.ts";
 import { plural } from "../cli/text.ts";
 import {
   booksOffBy,
@@ -11,7 +11,7 @@ import {
 import type { ReportAbout } from "./about.ts";
 
 /** Everything that went wrong, what came of it where that is known, oldest first; what has no moment of its own stands at the end. */
-export function troublesOf({ configs }: LoopSnapshot, about: ReportAbout) {
+export function troublesOf({ configs }: PipelineSnapshot, about: ReportAbout) {
   const ofConfigs = configs.flatMap(({ config_key, books, failures, suspects, champions }) => {
     const trouble = (at: number | null, what: string, outcome: string) => ({ at, config_key, what, outcome });
     const rejected = plural(rejectedGames(books), "game was", "games were");

@@ -11,7 +11,7 @@ import type { Status } from "./wire.ts";
 
 const MARK: Readonly<Record<Cause["level"], string>> = { bad: "✗", warn: "!", note: "·" };
 
-const paintOf = painter({ bad: "red", warn: "yellow" }, "dim");
+const paintSeverity = painter({ bad: "red", warn: "yellow" }, "dim");
 
 const count = (troubles: readonly Cause[], level: Cause["level"]) =>
   troubles.filter((each) => each.level === level).length;
@@ -31,7 +31,7 @@ export function troubleLines(troubles: readonly Cause[], { paint, width }: Pick<
   const room = Math.min(width, 120) - 6;
   const lines = troubles.slice(0, MAX_SHOWN).flatMap(({ level, what, advice }) => {
     const todo = adviceWords(advice);
-    const color = paintOf(paint, level);
+    const color = paintSeverity(paint, level);
     const [first = "", ...rest] = wrapText(printable(what), room);
     return [
       `  ${color(`${MARK[level]} ${first}`)}`,
@@ -92,7 +92,7 @@ export function statusLines(screen: StatusScreen, shell: Shell): string[] {
   const { status, troubles } = screen;
   const width = Math.min(shell.width, 120);
   const well = isWell(troubles);
-  const color = well ? paint.green : paintOf(paint, count(troubles, "bad") > 0 ? "bad" : "warn");
+  const color = well ? paint.green : paintSeverity(paint, count(troubles, "bad") > 0 ? "bad" : "warn");
   const about = `${printable(status.node_id)}  pid ${status.pid}  port ${screen.port}  up ${duration(status.uptime_seconds * 1_000)}  ${printable(status.version)}`;
   return [
     `${paint.bold("RingRift")}  ${paint.dim(shorten(about, width - 10))}`,

@@ -41,7 +41,7 @@ const untilStopped = (_: Lease, signal: AbortSignal) =>
     else signal.addEventListener("abort", stop, { once: true });
   });
 
-const folderOf = () => {
+const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "worker-"));
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -56,7 +56,7 @@ async function workerOn(
   executor: ExecutorPort,
   more: { slots?: number; folder?: string; node?: string; timing?: Partial<typeof TIMING>; artifacts?: never[] } = {},
 ): Promise<Made> {
-  const folder = more.folder ?? folderOf();
+  const folder = more.folder ?? newFolder();
   const capacity = { cpu: 4, gpu: 0, memory_gb: 8, gpu_memory_gb: 0, tags: [], diskReserveBytes: 0 };
   const worker = createWorker({
     queue: near.port(more.node ?? "a"),
@@ -180,7 +180,7 @@ test("beats go on while a claim hangs and an upload hangs", async () => {
     executor,
     artifacts: { upload: (_, signal) => never(signal) },
     admission: createAdmission(capacity, () => 1e12),
-    spool: await openSpool({ folder: folderOf(), onTrouble: () => {} }),
+    spool: await openSpool({ folder: newFolder(), onTrouble: () => {} }),
     clock: systemClock(),
     // Each life of a worker draws its own names for its claims.
     random: seededRandom(undo.length + 3),
@@ -316,7 +316,7 @@ test("what a killed life held is told at the next start: spent if it had begun",
     offer: { cpu: 9, gpu: 0, memory_gb: 9, gpu_memory_gb: 0, tags: [] },
   });
   await near.queue.start(leases[0]!);
-  const folder = folderOf();
+  const folder = newFolder();
   const spool = await openSpool({ folder, onTrouble: () => {} });
   for (const [i, { work_id, node_id, fence }] of leases.entries())
     await spool.hold({ ref: { work_id, node_id, fence }, work_type: "check", began: i === 0 });
@@ -353,7 +353,7 @@ test("an executor that throws is a failed attempt, and the worker goes on", asyn
 test("a file that is gone makes the job fail instead of waiting for ever", async () => {
   const near = world();
   const [job] = await near.queue.addAll(jobs(1, { max_attempts: 1 }));
-  const folder = folderOf();
+  const folder = newFolder();
   const capacity = { cpu: 4, gpu: 0, memory_gb: 8, gpu_memory_gb: 0, tags: [], diskReserveBytes: 0, slots: 1 };
   const worker = createWorker({
     queue: near.port("a"),
@@ -386,7 +386,7 @@ test("a disk without room takes no jobs, and takes them again when there is room
     executor,
     artifacts: { upload: async () => {} },
     admission: createAdmission(capacity, () => free),
-    spool: await openSpool({ folder: folderOf(), onTrouble: () => {} }),
+    spool: await openSpool({ folder: newFolder(), onTrouble: () => {} }),
     clock: systemClock(),
     random: seededRandom(3),
     log: silentLog(),
@@ -401,7 +401,7 @@ test("a disk without room takes no jobs, and takes them again when there is room
 });
 
 test("a spool whose last file was cut off is read without it, and what is unreadable is put aside and told", async () => {
-  const folder = folderOf();
+  const folder = newFolder();
   const troubles: string[] = [];
   const spool = await openSpool({ folder, onTrouble: (what) => troubles.push(what) });
   const ref = { work_id: "w1", node_id: "a", fence: 1 };
@@ -414,7 +414,7 @@ test("a spool whose last file was cut off is read without it, and what is unread
 });
 
 test("refused results are kept with their reason, the newest so many", async () => {
-  const spool = await openSpool({ folder: folderOf(), maxRejected: 2, onTrouble: () => {} });
+  const spool = await openSpool({ folder: newFolder(), maxRejected: 2, onTrouble: () => {} });
   for (const n of [1, 2, 3]) {
     const ref = { work_id: `w${n}`, node_id: "a", fence: 1 };
     await spool.reject(

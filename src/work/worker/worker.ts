@@ -121,7 +121,7 @@ export function createWorker(options: WorkerOptions): Worker {
     await executor.close();
   };
 
-  const stateOf = (): WorkerStatus["state"] => {
+  const currentState = (): WorkerStatus["state"] => {
     if (isOver) return "stopped";
     if (signal.aborted) return "stopping";
     if (draining) return "draining";
@@ -152,7 +152,7 @@ export function createWorker(options: WorkerOptions): Worker {
     status() {
       const { slots, offer } = admission.free();
       return {
-        state: stateOf(),
+        state: currentState(),
         running: leases
           .unfinished()
           .map(({ ref, workType, progress }) => ({ work_id: ref.work_id, work_type: workType, progress })),

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Cause, isWell } from "../../../src/daemons/index.ts";
 import { systemClock } from "../../../src/kernel/index.ts";
 import { createPaint } from "../../../src/surfaces/commands/index.ts";
-import { loopLines } from "../../../src/surfaces/index.ts";
+import { pipelineLines } from "../../../src/surfaces/index.ts";
 import { CONFIG, planned, QUICK, ticking } from "../../support/loop.ts";
 import { PATIENT } from "../../support/patience.ts";
 import { type RunningSurface, runSurface } from "../../support/surface.ts";
@@ -53,7 +53,7 @@ async function told() {
   const status = (await get("/status")) as unknown as { causes: Cause[] };
   const health = (await get("/health")) as unknown as { status: string; causes: Cause[]; reasons: string[] };
   const pipeline = surface.coordination.loop();
-  const live = loopLines(pipeline, FIGURES, { paint: createPaint(false), width: 200, height: 40 }).join("\n");
+  const live = pipelineLines(pipeline, FIGURES, { paint: createPaint(false), width: 200, height: 40 }).join("\n");
   return { why, status, health, live, model: pipeline.configs[0]!.cause };
 }
 

@@ -104,7 +104,7 @@ interface Place {
   readonly command: Command;
 }
 
-async function placesOf(): Promise<Place[]> {
+async function allPlaces(): Promise<Place[]> {
   const program = await createProgram(recorder(new AbortController().signal).io, ports());
   const all: Place[] = [];
   const visit = (command: Command, path: readonly string[]) => {
@@ -115,7 +115,7 @@ async function placesOf(): Promise<Place[]> {
   return all;
 }
 
-const places = await placesOf();
+const places = await allPlaces();
 const isGroup = ({ command }: Place) => command.commands.length > 0;
 const goesOn = ({ path }: Place) => GO_ON.has(path[0] ?? "");
 /** Words for the arguments that a command cannot do without. */

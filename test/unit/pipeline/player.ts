@@ -4,7 +4,7 @@ import { canonicalJson, type Json } from "../../../src/kernel/index.ts";
 import type { EvidenceInput, Lease, WorkFailure } from "../../../src/work/index.ts";
 import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
 
-export const loopKinds = {
+export const pipelineKinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),
   validation: defineKind({ evidence: { outputs: 0, counts: ["games"] } }),
   export: defineKind({ evidence: { outputs: 1, counts: ["rows"] } }),

@@ -15,7 +15,7 @@ const rows = defineEvents("test", {
   BETA: { about: "Not ordered.", class: "durable", orderKey: null, payload: { key: z.string() } },
   GAMMA: { about: "Ordered too.", class: "durable", orderKey: "key", payload: { key: z.string() } },
 });
-const MOST_ATTEMPTS = 2;
+const MAX_ATTEMPTS = 2;
 
 interface Pair {
   state: "open" | "done" | "dead" | "expired";
@@ -76,14 +76,14 @@ class Model {
 
   fail(pair: Pair): void {
     pair.attempts += 1;
-    if (pair.attempts < MOST_ATTEMPTS) return;
+    if (pair.attempts < MAX_ATTEMPTS) return;
     pair.state = "dead";
     pair.letter = false;
   }
 
   sendBack(consumer: string): void {
     for (const pair of this.consumers.get(consumer)?.pairs.values() ?? [])
-      if (pair.state === "dead") Object.assign(pair, { state: "open", letter: true, attempts: MOST_ATTEMPTS - 1 });
+      if (pair.state === "dead") Object.assign(pair, { state: "open", letter: true, attempts: MAX_ATTEMPTS - 1 });
   }
 
   counts(): Record<string, number> {
@@ -136,7 +136,7 @@ class World {
       random: seededRandom(this.#boots),
       log: silentLog(),
       nodeId: "test",
-      settings: { window: 4, maxAttempts: MOST_ATTEMPTS, retryFirstMs: 10, retryMostMs: 20 },
+      settings: { window: 4, maxAttempts: MAX_ATTEMPTS, retryFirstMs: 10, retryMostMs: 20 },
     });
     return [router as unknown as EventRouter, store];
   }

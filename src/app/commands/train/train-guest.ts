@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { createAlerts } from "../../../cluster/index.ts";
 import type { Rows } from "../../../events/index.ts";
 import type { Json } from "../../../kernel/index.ts";
-import type { LoopSnapshot } from "../../../pipeline/index.ts";
+import type { PipelineSnapshot } from "../../../pipeline/index.ts";
 import { answer, negative, type Shell, shorten } from "../../../surfaces/commands/index.ts";
-import { createLoopTeller, type LoopFigures, loopLines } from "../../../surfaces/index.ts";
+import { createPipelineTeller, type PipelineFigures, pipelineLines } from "../../../surfaces/index.ts";
 import { pipelineOnTheWire } from "../../../surfaces/pipeline/wire.ts";
 import { reportOf } from "../../../surfaces/report/index.ts";
 import { whyHeldBack } from "../../../work/index.ts";
@@ -43,19 +43,19 @@ const USUAL_HEIGHT = 24;
 /** Lines of the live view that are chaos's. */
 const CHAOS_LINES = 4;
 
-const isOver = ({ configs }: LoopSnapshot): boolean =>
+const isOver = ({ configs }: PipelineSnapshot): boolean =>
   configs.length > 0 && configs.every(({ state }) => state === "complete");
 
 /** Shows the loop while it runs, ends it in time, and writes the report. */
 export function createTrainGuest(run: TrainRun): MainGuest {
   const { settings, shell, plans, forMs } = run;
   const { clock } = shell;
-  const teller = createLoopTeller();
+  const teller = createPipelineTeller();
   const games = new Map<string, { at: number; games: number }[]>();
   let beganMs = clock.monotonic();
   let endedBy = "it was told to stop";
 
-  const figuresOf = (main: Main, sample: Sample): LoopFigures => ({
+  const figuresOf = (main: Main, sample: Sample): PipelineFigures => ({
     eventsPerSecond: sample.perSecond,
     alerts: sample.alerts ?? 0,
     workers: settings.localWorkers,
@@ -64,7 +64,7 @@ export function createTrainGuest(run: TrainRun): MainGuest {
     remainingMs: forMs === undefined ? null : Math.max(0, forMs - (clock.monotonic() - beganMs)),
   });
 
-  const note = ({ at, configs }: LoopSnapshot) => {
+  const note = ({ at, configs }: PipelineSnapshot) => {
     for (const { config_key, games: count } of configs) {
       const points = games.get(config_key) ?? [];
       if (points.at(-1)?.games !== count) points.push({ at, games: count });
@@ -104,7 +104,11 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       const { rows = USUAL_HEIGHT } = shell.io;
       const last = run.chaos?.last(CHAOS_LINES) ?? [];
       const height = rows - last.length;
-      const loop = loopLines(main.loop(), figuresOf(main, sample), { paint: shell.paint, width: shell.width, height });
+      const loop = pipelineLines(main.loop(), figuresOf(main, sample), {
+        paint: shell.paint,
+        width: shell.width,
+        height,
+      });
       return [...loop, ...last.map((line) => chaosLine(shorten(line, shell.width - 1), shell.paint))];
     },
     look(main, sample) {

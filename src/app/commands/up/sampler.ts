@@ -7,7 +7,7 @@ import type { LoopDelay } from "./loop-delay.ts";
 import type { Sample } from "./up-view.ts";
 
 /** More than this is many, whatever the number. */
-const MOST_ALERTS = 100;
+const MAX_ALERTS = 100;
 
 /** The whole status costs some queries: it is judged from time to time, and the counters every time. */
 const JUDGE_EVERY_MS = 5_000;
@@ -30,7 +30,7 @@ export function createSampler<R extends Rows>(
     before = { atMs, events };
     if (atMs - judgedAt >= JUDGE_EVERY_MS) {
       judgedAt = atMs;
-      alerts = book.list({ status: "open", limit: MOST_ALERTS }).length;
+      alerts = book.list({ status: "open", limit: MAX_ALERTS }).length;
       troubles = causes();
     }
     const known = Object.values(daemons.getStatus()).filter(({ wanted }) => wanted);

@@ -82,13 +82,13 @@ export const waitedFor = (daemons: Readonly<Record<string, DaemonInfo>>): string
     .filter(({ state }) => state !== "stopped" && state !== "failed" && state !== "import_failed")
     .map(({ name }) => name);
 
-const MOST_NAMED = 6;
+const MAX_NAMED = 6;
 
 export function waitingLine(names: readonly string[], sinceMs: number): string {
   const since = duration(sinceMs);
   if (names.length === 0) return `stopping: the daemons have ended; the journal is being closed (${since})`;
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return `stopping: waits for ${names.slice(0, MOST_NAMED).map(printable).join(", ")}${more} (${since})`;
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `stopping: waits for ${names.slice(0, MAX_NAMED).map(printable).join(", ")}${more} (${since})`;
 }
 
 export interface Summary {

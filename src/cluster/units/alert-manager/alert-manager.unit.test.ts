@@ -310,7 +310,7 @@ describe("alert_manager", () => {
       );
     // That its own round failed is another alert.
     const absent = () => book.list().filter(({ key }) => key.startsWith("ABSENCE/"));
-    const toldOf = () =>
+    const openedNow = () =>
       pager.got.flatMap((each) =>
         each.kind === "alert" && each.alert.key.startsWith("ABSENCE/") ? [each.transition] : [],
       );
@@ -321,14 +321,14 @@ describe("alert_manager", () => {
     refuses = false;
     await w.pass(5_000);
     expect(absent()).toMatchObject([{ status: "open", subject: "far@n2" }]);
-    expect(toldOf()).toEqual(["opened-1"]);
+    expect(openedNow()).toEqual(["opened-1"]);
     refuses = true;
     await beat();
     await w.pass(5_000);
     refuses = false;
     await w.pass(5_000);
     expect(absent()).toMatchObject([{ status: "closed" }]);
-    expect(toldOf()).toEqual(["opened-1", "closed-2"]);
+    expect(openedNow()).toEqual(["opened-1", "closed-2"]);
   });
 
   test("watches what the user asks for", async () => {

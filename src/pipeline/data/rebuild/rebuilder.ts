@@ -31,9 +31,9 @@ import {
 
 const HOUR_MS = 3_600_000;
 /** Rebuilds of a config that are under way at all. */
-const MOST_OPEN = 200;
+const MAX_OPEN = 200;
 /** How often a job is tried again whose inputs are there. */
-const MOST_RETRIES = 3;
+const MAX_RETRIES = 3;
 /** What is given up is tried once more after so long: a node may have come that can do it. */
 const LOST_MS = HOUR_MS;
 const KEEP_MS = 24 * HOUR_MS;
@@ -95,7 +95,7 @@ export function createArtifactRebuilder(ports: StageServices) {
         const files = [...new Set([...known.files, file.sha256])].sort();
         if (files.length > known.files.length) rebuilds.set(origin, { ...known, files });
       } else {
-        if (all().filter(isOpenRebuild).length >= MOST_OPEN) return undefined;
+        if (all().filter(isOpenRebuild).length >= MAX_OPEN) return undefined;
         rebuilds.set(origin, begun(file, known, now));
       }
       return rebuilds.get(origin);
@@ -120,7 +120,7 @@ export function createArtifactRebuilder(ports: StageServices) {
       const missing = lacks.find((lack) => "wait" in lack);
       if (missing !== undefined) return { ...known, why: missing.wait };
       if (!inputsWereSeen(ports, context, job)) return { ...known, why: "its inputs are looked at" };
-      if (known.retries >= MOST_RETRIES)
+      if (known.retries >= MAX_RETRIES)
         return { ...known, state: "given_up", why: "its inputs are there, and it cannot fetch them" };
       try {
         await queue.retry(work_id, { reason: "its inputs are there again", requested_by: REBUILDER });

@@ -21,8 +21,8 @@ export type RebuildContext = ConfigLook<"WORK_QUEUED" | "REPAIR_COMPLETED" | "RE
 
 export const REBUILDER = "auto_export_daemon";
 /** Rebuilds of a config that run at once. */
-const MOST_RUNNING = 8;
-const MOST_TRIES = 3;
+const MAX_RUNNING = 8;
+const MAX_TRIES = 3;
 /** What was brought and is still not found sound after so long is made anew. */
 const CHECK_MS = 60_000;
 
@@ -82,7 +82,7 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
 
   const again = (rebuild: Rebuild, why: string): Rebuild => {
     const tries = rebuild.tries + 1;
-    return tries >= MOST_TRIES ? lose(rebuild, why) : { ...rebuild, state: "waiting", job: null, tries, why };
+    return tries >= MAX_TRIES ? lose(rebuild, why) : { ...rebuild, state: "waiting", job: null, tries, why };
   };
 
   const jobFor = (recipe: Rebuildable, rebuild: Rebuild, key: string): PartJob => {
@@ -120,7 +120,7 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
     if (gone !== undefined) return lose(rebuild, gone.lost);
     const missing = lacks.find((lack) => "wait" in lack);
     if (missing !== undefined) return { ...rebuild, why: missing.wait };
-    if (running() >= MOST_RUNNING) return { ...rebuild, why: `${running()} others are made first` };
+    if (running() >= MAX_RUNNING) return { ...rebuild, why: `${running()} others are made first` };
     const batch = `rebuild:${origin}:${given.times}`;
     const parts = { file: jobFor(recipe, rebuild, batch) };
     const put = putJobs(queue, context, { batch, by: REBUILDER, parts });

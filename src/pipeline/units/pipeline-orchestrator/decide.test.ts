@@ -11,14 +11,14 @@ import {
   type StageWork,
 } from "../../stage/index.ts";
 import { beginWork } from "../../stage/work.ts";
-import { breakersOf, type LoopView, reconcile } from "./decide.ts";
+import { breakersOf, type PipelineView, reconcile } from "./decide.ts";
 
 const configRow = (plan: Partial<ConfigPlanInput> = {}): ConfigRow => ({
   plan: configPlanSchema.parse({ config_key: "othello6_2p", ...plan }),
   paused: null,
 });
 
-const NO_WORK: LoopView["work"] = {
+const NO_WORK: PipelineView["work"] = {
   selfplay: undefined,
   data_sync: undefined,
   npz_export: undefined,
@@ -27,7 +27,7 @@ const NO_WORK: LoopView["work"] = {
   promotion: undefined,
 };
 
-const view = (changes: Partial<LoopView> = {}): LoopView => ({
+const view = (changes: Partial<PipelineView> = {}): PipelineView => ({
   now: 1_000,
   config: configRow(),
   iteration: undefined,
@@ -36,7 +36,7 @@ const view = (changes: Partial<LoopView> = {}): LoopView => ({
   ...changes,
 });
 
-const opened = (changes: Partial<LoopView> = {}) => reconcile(view(changes)).iteration;
+const opened = (changes: Partial<PipelineView> = {}) => reconcile(view(changes)).iteration;
 const done = (iteration: Iteration): StageWork<never> =>
   ({ ...beginWork(iteration, 1_000, {}), state: "done", ended_at: 2_000 }) as unknown as StageWork<never>;
 const failed = (iteration: Iteration, code: string, retryable = true): StageWork<never> => ({
@@ -44,7 +44,7 @@ const failed = (iteration: Iteration, code: string, retryable = true): StageWork
   state: "failed",
   failure: { code, message: "it broke", retryable },
 });
-const withWork = (stage: Stage, work: StageWork<never>): LoopView["work"] => ({ ...NO_WORK, [stage]: work });
+const withWork = (stage: Stage, work: StageWork<never>): PipelineView["work"] => ({ ...NO_WORK, [stage]: work });
 
 describe("the loop of a config", () => {
   test("begins by making a champion that knows nothing, and crowns it without a match", () => {

@@ -35,7 +35,7 @@ const BREAKER = { threshold: 3, openMs: MINUTE_MS, maxMs: 60 * MINUTE_MS } as co
 const FALL_BACK = { failures: 5, rounds: 2 } as const;
 const MAX_FAILURES = 10;
 
-export interface LoopView {
+export interface PipelineView {
   readonly now: number;
   readonly config: ConfigRow;
   readonly iteration: Iteration | undefined;
@@ -52,12 +52,12 @@ export interface Step {
   readonly ended?: { readonly stage: Stage; readonly work: StageWork<never> };
 }
 
-const attemptAt = (view: LoopView, iteration: number, stage: Stage): number => {
+const attemptAt = (view: PipelineView, iteration: number, stage: Stage): number => {
   const work = view.work[stage];
   return work !== undefined && work.iteration === iteration ? work.attempt + 1 : 1;
 };
 
-function enter(view: LoopView, from: Iteration, stage: Stage): Iteration {
+function enter(view: PipelineView, from: Iteration, stage: Stage): Iteration {
   return {
     ...from,
     stage,
@@ -71,7 +71,7 @@ function enter(view: LoopView, from: Iteration, stage: Stage): Iteration {
 }
 
 /** The first champion is made, not earned: iteration 0 only trains nothing, and crowns it. */
-function open(view: LoopView, number: number, failures: Iteration["failures"]): Iteration {
+function open(view: PipelineView, number: number, failures: Iteration["failures"]): Iteration {
   const stage: Stage = number === 0 ? "training" : "selfplay";
   const blank: Iteration = {
     iteration: number,
@@ -99,7 +99,7 @@ const roundsGivenUp = (iteration: Iteration, stage: Stage): number => {
 };
 
 /** Tries again, goes on without the candidate, or waits for a person. */
-function fail(view: LoopView, iteration: Iteration, failure: StageFailure): Iteration {
+function fail(view: PipelineView, iteration: Iteration, failure: StageFailure): Iteration {
   const { stage, attempt } = iteration;
   const told = { ...failure, iteration: iteration.iteration, stage, attempt, at: view.now };
   const failed = { ...iteration, failures: [...iteration.failures, told].slice(-MAX_FAILURES) };
@@ -130,7 +130,7 @@ function fail(view: LoopView, iteration: Iteration, failure: StageFailure): Iter
   return { ...failed, state: "waiting", not_before: view.now + waitMs, waits: [wait] };
 }
 
-function afterDone(view: LoopView, iteration: Iteration): Iteration {
+function afterDone(view: PipelineView, iteration: Iteration): Iteration {
   // A stage that succeeded has no failures in a row.
   const calm = { ...iteration, failures: iteration.failures.filter(({ stage }) => stage !== iteration.stage) };
   const next = iteration.iteration === 0 && iteration.stage === "training" ? "promotion" : stageAfter(iteration.stage);
@@ -146,7 +146,7 @@ function afterDone(view: LoopView, iteration: Iteration): Iteration {
 }
 
 /** The next step of one config. */
-export function reconcile(view: LoopView): Step {
+export function reconcile(view: PipelineView): Step {
   const { config, now } = view;
   if (view.iteration === undefined)
     return { kind: "entered", iteration: open(view, view.champion === undefined ? 0 : 1, []) };

@@ -18,7 +18,7 @@ import {
   workOf,
 } from "../../stage/index.ts";
 import { endedStage } from "../../tables.ts";
-import { type LoopView, reconcile, type Step } from "./decide.ts";
+import { type PipelineView, reconcile, type Step } from "./decide.ts";
 
 const wiring = {
   name: "pipeline_orchestrator",
@@ -89,7 +89,7 @@ function drive(services: PipelineServices, look: Look): void {
       now: look.now,
       config: look,
       iteration: row(iterations),
-      work: Object.fromEntries(STAGES.map((stage) => [stage, row(workOf[stage])])) as LoopView["work"],
+      work: Object.fromEntries(STAGES.map((stage) => [stage, row(workOf[stage])])) as PipelineView["work"],
       champion: row(champions)?.model,
     });
     if (step.kind === "stay") {

@@ -13,13 +13,13 @@ export const bookAlarms = defineTable<BookAlarm>("pipeline_book_alarms");
 
 /** An alarm that is not repeated would be taken for over. */
 const AGAIN_MS = 3_600_000;
-const MOST_JOBS = 3;
+const MAX_JOBS = 3;
 
 /** What is wrong with the books of a config, for people; null if nothing is. */
 export function booksFault(books: ConfigBooks, faults: readonly BookFault[]): string | null {
   if (books.balanced) return null;
   const { produced, durable, in_flight, rejected, imbalance, config_key } = books;
-  const own = faults.filter((fault) => fault.config_key === config_key).slice(0, MOST_JOBS);
+  const own = faults.filter((fault) => fault.config_key === config_key).slice(0, MAX_JOBS);
   const jobs = own.map((fault) => `${fault.work_id} made ${fault.produced} and ${fault.recorded} are in its files`);
   return [
     `the books do not balance: ${produced} games produced, ${durable} durable + ${in_flight} in flight + ${rejected} rejected, off by ${imbalance}`,

@@ -17,7 +17,7 @@ const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
-const folderOf = () => {
+const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "chaos-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -65,7 +65,7 @@ describe("a kill is seen in the queue", () => {
 function fileWorld() {
   const w: SyncWorld = syncWorld();
   closing.push(() => w.close());
-  const dataDir = folderOf();
+  const dataDir = newFolder();
   const { store, catalog, clock } = w;
   const world: ChaosWorld = {
     store,
@@ -91,7 +91,7 @@ const at = (iteration: number) => ({ iteration, stage: "selfplay" }) as never;
 
 describe("damage is seen in the catalog and on the disk", () => {
   test("a file has other bytes afterwards, as many as before", () => {
-    const path = join(folderOf(), "file");
+    const path = join(newFolder(), "file");
     writeFileSync(path, "x".repeat(1_000));
     flipBytes(path, seededRandom(1));
     const after = readFileSync(path, "latin1");
@@ -172,14 +172,14 @@ describe("chaos is never enabled by accident", () => {
   };
 
   test("a folder that is new, or whose champion was made with it, may be harmed", async () => {
-    const dataDir = folderOf();
+    const dataDir = newFolder();
     allowChaos(dataDir, false);
     await withChampion(dataDir);
     expect(() => allowChaos(dataDir, false)).not.toThrow();
   });
 
   test("one whose champion was made without it is refused, unless somebody says yes", async () => {
-    const dataDir = folderOf();
+    const dataDir = newFolder();
     await withChampion(dataDir);
     expect(() => allowChaos(dataDir, false)).toThrow(/has a champion that was made without --chaos/);
     allowChaos(dataDir, true);

@@ -37,7 +37,7 @@ interface Open {
   readonly atMs: number;
 }
 
-const MOST_LINES = 1_000;
+const MAX_LINES = 1_000;
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -79,7 +79,7 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
   const say = (line: string) => {
     fresh.push(line);
     said.push(line);
-    if (said.length > MOST_LINES) said.shift();
+    if (said.length > MAX_LINES) said.shift();
   };
 
   const isPoisoned = () => [...open, ...leftOver].some(({ kind }) => kind === "poison");

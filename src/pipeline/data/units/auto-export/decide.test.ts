@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { COMBINED_SHARDS, MOST_SHARDS, toCombine, windowOf, windowRows } from "./decide.ts";
+import { COMBINED_SHARDS, MAX_SHARDS, toCombine, windowOf, windowRows } from "./decide.ts";
 
 const policy = fc
   .record({
@@ -45,8 +45,8 @@ describe("the window", () => {
   });
 
   test.each([
-    [MOST_SHARDS, 0],
-    [MOST_SHARDS + 1, COMBINED_SHARDS],
+    [MAX_SHARDS, 0],
+    [MAX_SHARDS + 1, COMBINED_SHARDS],
   ])("of %i shards has its %i oldest combined", (count, combined) => {
     const window = Array.from({ length: count }, (_, n) => n);
     expect(toCombine(window)).toEqual(window.slice(0, combined));

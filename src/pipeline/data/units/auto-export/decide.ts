@@ -21,12 +21,12 @@ export function windowOf<S extends { readonly rows: number }>(
 }
 
 /** A window of more files than this is read slowly: its oldest become one. */
-export const MOST_SHARDS = 24;
+export const MAX_SHARDS = 24;
 export const COMBINED_SHARDS = 12;
 
 /** The shards that are to become one, oldest first; none while there are few. */
 export const toCombine = <S>(window: readonly S[]): readonly S[] =>
-  window.length > MOST_SHARDS ? window.slice(0, COMBINED_SHARDS) : [];
+  window.length > MAX_SHARDS ? window.slice(0, COMBINED_SHARDS) : [];
 
 /** The window without files that are lost, and what was left out. A shard whose held-out rows are lost stays without them. */
 export function withoutLost<

@@ -23,11 +23,11 @@ const share = (value: number): number => Math.min(1, Math.max(0, value));
 
 /** Openings repeat by nature: up to a fifth costs nothing; at 0.7 it is worth nothing. */
 const FREE_REDUNDANCY = 0.2;
-const MOST_REDUNDANCY = 0.7;
+const MAX_REDUNDANCY = 0.7;
 const redundancyScore = ({ positions }: Figures): number | null =>
   positions === null
     ? null
-    : share((MOST_REDUNDANCY - positions.repeated / positions.total) / (MOST_REDUNDANCY - FREE_REDUNDANCY));
+    : share((MAX_REDUNDANCY - positions.repeated / positions.total) / (MAX_REDUNDANCY - FREE_REDUNDANCY));
 
 /** The mean length beside what was usual: within a quarter it costs nothing, at 2.5 times or 0.4 times it is worth nothing. */
 const lengthScore = ({ plies }: Figures, usualPlies: number | null): number | null => {

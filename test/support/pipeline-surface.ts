@@ -14,7 +14,7 @@ import { type ControlPorts, createMetrics, ENDPOINT_FILE } from "../../src/surfa
 import { owned } from "./process.ts";
 import { type Answer, type Asking, ask } from "./surface.ts";
 
-export interface LoopSurface {
+export interface PipelineSurface {
   readonly token: string;
   ask(via: "socket" | "port", path: string, asking?: Asking): Promise<Answer>;
   /** Runs `ringrift` with these words on its folder. */
@@ -23,10 +23,10 @@ export interface LoopSurface {
 
 const TOKEN = "the-token-of-the-operator";
 
-export async function runLoopSurface(
+export async function runPipelineSurface(
   atEnd: (run: () => Promise<void>) => void,
   pipeline: PipelineConsole | undefined,
-): Promise<LoopSurface> {
+): Promise<PipelineSurface> {
   const own = owned(atEnd);
   const dataDir = own.folder();
   const clock = systemClock();

@@ -26,14 +26,14 @@ import type { WorkKinds } from "../../../src/work/kinds.ts";
 import type { JobFilter } from "../../../src/work/views.ts";
 import { driver } from "../../support/virtual-time.ts";
 import { PLENTY } from "../work/work-world.ts";
-import { createPlayer, loopKinds, type PlayerOptions, sha } from "./player.ts";
+import { createPlayer, type PlayerOptions, pipelineKinds, sha } from "./player.ts";
 import { testServices } from "./services.ts";
 import { booksOf, createShelf, withSync } from "./shelf.ts";
 
 export const KEY = "othello6_2p";
 export const CHAMPION = sha("champion");
 
-export interface LoopWorldOptions extends PlayerOptions {
+export interface PipelineWorldOptions extends PlayerOptions {
   readonly nodes?: readonly string[];
   readonly allowPendingGate?: boolean;
   readonly kinds?: WorkKinds;
@@ -43,7 +43,7 @@ export interface LoopWorldOptions extends PlayerOptions {
 
 const HOUR = 3_600_000;
 
-export function loopWorld(options: LoopWorldOptions = {}) {
+export function pipelineWorld(options: PipelineWorldOptions = {}) {
   const clock = virtualClock();
   const store = memoryStore(withSync, clock);
   const catalog = createCatalog(builtinRows);
@@ -54,7 +54,7 @@ export function loopWorld(options: LoopWorldOptions = {}) {
     store,
     clock,
     random: seededRandom(2),
-    kinds: options.kinds ?? loopKinds,
+    kinds: options.kinds ?? pipelineKinds,
   }) as unknown as WorkQueue;
   const shelf = createShelf(store, clock);
   const player = createPlayer(options);
@@ -231,4 +231,4 @@ export function loopWorld(options: LoopWorldOptions = {}) {
     },
   };
 }
-export type LoopWorld = ReturnType<typeof loopWorld>;
+export type PipelineWorld = ReturnType<typeof pipelineWorld>;
