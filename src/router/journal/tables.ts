@@ -1,7 +1,7 @@
 import { defineStoreModule } from "../store.port.ts";
 import { appendEvents } from "./append.ts";
 import { expireConsumers, registerConsumer, touchConsumers, unregisterConsumer } from "./consumers.ts";
-import { discardDeadLetters, retryDeadLetters, sweepDeadLetters } from "./dead-letters.ts";
+import { discardDeadLetters, recoverDeadLetter, retryDeadLetters, sweepDeadLetters } from "./dead-letters.ts";
 import { ackDeliveries, buryDelivery, failDelivery, parkDeliveries } from "./deliveries.ts";
 import { journalMigrations } from "./migrations.ts";
 import { probeStore } from "./probe.ts";
@@ -22,6 +22,7 @@ export const journalModule = defineStoreModule({
     failDelivery,
     buryDelivery,
     retryDeadLetters,
+    recoverDeadLetter,
     discardDeadLetters,
     sweepDeadLetters,
     trimJournal,
