@@ -27,7 +27,7 @@ export { type RecordedWiring, recordWiring } from "./audit/recorded-wiring.ts";
 export { type RuntimeFacts, runtimeFacts } from "./audit/runtime-facts.ts";
 export { type Cause, type CauseAdvice, causeOf, isWell, rootCauses } from "./cause.ts";
 export type { HealthState, UnitHealth } from "./health.ts";
-export { coordinatorLayers, criticalDaemons, DaemonType, type Feature } from "./legacy.ts";
+export { coordinatorLayers, criticalDaemons, DaemonType, FEATURES, type Feature } from "./legacy.ts";
 export { watchMainLoop } from "./main-loop/main-loop-watch.ts";
 export type { DaemonsServices } from "./services.ts";
 export { PROFILES } from "./settings.ts";

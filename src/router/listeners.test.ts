@@ -77,7 +77,9 @@ test("a letter of a listener goes back to it, and is recovered when it succeeds"
   await router.settled(event);
   const [letter] = router.deadLetters.getPendingEvents();
   await router.deadLetters.retryEvent(letter!.id);
-  await vi.waitFor(() => expect(router.deadLetters.getPendingEvents()).toMatchObject([{ attempts: 2, retry_count: 1 }]));
+  await vi.waitFor(() =>
+    expect(router.deadLetters.getPendingEvents()).toMatchObject([{ attempts: 2, retry_count: 1 }]),
+  );
   broken = false;
   expect(await router.deadLetters.retryAll()).toMatchObject([{ consumer: "listener:mirror" }]);
   await vi.waitFor(() => expect(router.deadLetters.counts()).toMatchObject({ pending: 0, recovered: 1 }));

@@ -1,5 +1,6 @@
 import type { Rows } from "../../events/index.ts";
 import {
+  aborted,
   type Clock,
   defined,
   isOperatingError,
@@ -282,10 +283,3 @@ export class LiveUnit {
     return judgements;
   }
 }
-
-/** Resolves when the signal aborts. */
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
