@@ -138,6 +138,16 @@ export class EventRouter<R extends Rows = Rows> {
       ...this.#hooks,
       nodeId: options.nodeId,
       strictNames: this.settings.strictNames,
+      onIncomplete: (type, missing) => {
+        if (this.statistics.incomplete.add(type) === 1)
+          options.log.warn(
+            `'${type}' was published without all of its fields: it wakes units, and tells them nothing`,
+            {
+              event_type: type,
+              missing,
+            },
+          );
+      },
       onDeprecated: (kind, what, instead) => this.#deprecated(kind, what, instead),
     };
     this.#ephemeral = new EphemeralSubscribers({
