@@ -208,7 +208,7 @@ walk("003", sections, {
     for (const config_key of ["hex8_2p", "hex8_3p"])
       await router.settled(await router.publish("SYNC_TRIGGERED", { config_key }));
     expect(router.deadLetters.getPendingCount()).toBe(2);
-    expect(router.deadLetters.getErrorSummary()).toMatchObject([
+    expect(await router.deadLetters.getErrorSummary()).toMatchObject([
       { consumer: "listener:growing", letters: 2, error: expect.stringContaining("the store is gone") },
     ]);
     state.broken = false;
