@@ -128,6 +128,10 @@ export class Consumers {
     for (const { cursor } of this.#all.values()) cursor.offer(events, bytes);
   }
 
+  has(consumer: string): boolean {
+    return this.#all.has(consumer);
+  }
+
   hears(eventType: string): boolean {
     for (const { types } of this.#all.values()) if (types.has(eventType) || types.has("*")) return true;
     return false;

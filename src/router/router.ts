@@ -6,6 +6,7 @@ import {
   createRing,
   createTimeLimits,
   defined,
+  didYouMean,
   messageOf,
   OperatingError,
   type Recent,
@@ -22,6 +23,7 @@ import { type AnyEvent, bytesOf, fromStored, type Published, type ViewName, view
 import { fingerprintOf } from "./fingerprint.ts";
 import { buryDelivery } from "./journal/deliveries.ts";
 import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
+import { type Replayable, type ReplaySelection, replayDeliveries, scanReplayable } from "./journal/replay.ts";
 import { laneOf } from "./lanes.ts";
 import { HISTORY_BYTES } from "./limits.ts";
 import type { Appended, CommitHooks, RouterParts } from "./parts.ts";
@@ -54,6 +56,15 @@ export type Emitters<R extends Rows> = {
     options?: PublishOptions,
   ) => Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
 };
+
+/** What is delivered to a consumer once more, or would be. */
+export interface Replayed {
+  readonly events: readonly Replayable[];
+  /** There are more than were asked for. */
+  readonly hasMore: boolean;
+  /** Somebody consumes under the name now; otherwise they wait for it. */
+  readonly isConnected: boolean;
+}
 
 export interface TransactOptions
   extends Pick<TransactWork, "source" | "signal">,
@@ -322,6 +333,34 @@ export class EventRouter<R extends Rows = Rows> {
   /** A consumer says goodbye: it is owed nothing any more. */
   forgetConsumer(consumer: string): Promise<{ forgiven: number }> {
     return this.#consumers.forget(consumer);
+  }
+
+  /**
+   * Delivers events that a consumer has behind it once more, oldest first, each with all its tries; what it is owed otherwise
+   * stays as it is. A dry run changes nothing.
+   */
+  async replay(selection: ReplaySelection & { readonly dryRun?: boolean }): Promise<Replayed> {
+    const { consumer, max, dryRun = false } = selection;
+    const known = this.store.read<{ consumer: string }>("SELECT consumer FROM consumers WHERE expired_at IS NULL");
+    if (!known.some((row) => row.consumer === consumer))
+      throw OperatingError.notFound(
+        "CONSUMER_NOT_FOUND",
+        `there is no consumer '${consumer.slice(0, 200)}'.${didYouMean(
+          consumer,
+          known.map((row) => row.consumer),
+        )}`,
+        { hint: "Only durable consumers have a place in the journal; 'ringrift status --verbose' shows them." },
+      );
+    const eventTypes = (selection.eventTypes ?? []).map((type) => this.#canonical(type));
+    // Marks that moved without an ack are written down first: what is below them has been had.
+    await this.#consumers.flushMarks();
+    const found = await scanReplayable(this.store, { ...selection, eventTypes });
+    const events = found.slice(0, max);
+    if (!dryRun && events.length > 0) {
+      const [{ lanes }] = await this.store.commit([replayDeliveries({ consumer, seqs: events.map(({ seq }) => seq) })]);
+      this.#consumers.wake(consumer, lanes);
+    }
+    return { events, hasMore: found.length > max, isConnected: this.#consumers.has(consumer) };
   }
 
   hasSubscribers(eventType: string): boolean {

@@ -5,6 +5,7 @@ import { discardDeadLetters, recoverDeadLetter, retryDeadLetters, sweepDeadLette
 import { ackDeliveries, buryDelivery, failDelivery, parkDeliveries } from "./deliveries.ts";
 import { journalMigrations } from "./migrations.ts";
 import { probeStore } from "./probe.ts";
+import { replayDeliveries } from "./replay.ts";
 import { trimDedup, trimJournal } from "./retention.ts";
 
 /** What the router keeps in the store. */
@@ -23,6 +24,7 @@ export const journalModule = defineStoreModule({
     buryDelivery,
     retryDeadLetters,
     recoverDeadLetter,
+    replayDeliveries,
     discardDeadLetters,
     sweepDeadLetters,
     trimJournal,

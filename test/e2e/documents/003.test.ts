@@ -107,7 +107,7 @@ walk("003", sections, {
 
   async "DLQ Operations: list, retry, clean up"({ coordination: { router } }) {
     const { state, stop } = failingListener(router as never, "operated");
-    await router.settled(await router.publish("SYNC_TRIGGERED", { config_key: "hex8_2p" }));
+    await router.settled(await router.publish("SYNC_TRIGGERED", { config_key: "hex8_4p" }));
     const [failed] = router.deadLetters.getPendingEvents(100, { consumer: "listener:operated" });
     state.broken = false;
     await router.deadLetters.retryEvent(failed!.id);
@@ -120,7 +120,7 @@ walk("003", sections, {
 
   async "DLQ Dashboard: the same from the command line"({ coordination: { router }, ringrift }) {
     const { state, stop } = failingListener(router as never, "shown");
-    await router.settled(await router.publish("SYNC_TRIGGERED", { config_key: "hex8_2p" }));
+    await router.settled(await router.publish("SYNC_TRIGGERED", { config_key: "square8_2p" }));
     expect(await ringrift("dlq")).toContain("1 pending");
     expect(await ringrift("dlq", "--pending", "--limit", "20")).toContain("listener:shown");
     state.broken = false;
@@ -205,7 +205,7 @@ walk("003", sections, {
 
   async "DLQ Growing: how many, and why"({ coordination: { router } }) {
     const { state, stop } = failingListener(router as never, "growing");
-    for (const config_key of ["hex8_2p", "hex8_3p"])
+    for (const config_key of ["square8_3p", "square8_4p"])
       await router.settled(await router.publish("SYNC_TRIGGERED", { config_key }));
     expect(router.deadLetters.getPendingCount()).toBe(2);
     expect(await router.deadLetters.getErrorSummary()).toMatchObject([
