@@ -13,6 +13,7 @@ import { type Access, tooMany } from "./access.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { answerLimits, type Budget, bodyLimits, createBudget } from "./budget.ts";
 import { encoderOf } from "./encode.ts";
+import { answerText } from "./in-slices.ts";
 import { costOfBytes, itemsIn, type Limits } from "./limits.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
@@ -293,7 +294,7 @@ async function perform(
   if (route.endless) streams.assertRoom(caller);
   const given = await route.handle(call);
   if (given instanceof Response) return given;
-  const answer = JSON.stringify(encode === undefined ? given : encode(given));
+  const answer = await answerText(given, encode);
   c.env.outgoing.once("close", answers.hold(key, Buffer.byteLength(answer)));
   return new Response(answer, { status, headers: { "content-type": type } });
 }
