@@ -1,6 +1,5 @@
 /** What `/metrics` says of the loop: for each config how strong it is, what it played and learned, and what the gate says. */
 import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
-import { championRating, endedGates, lastRatio } from "../pipeline/words.ts";
 import type { Define, Reading } from "./metrics.ts";
 
 /** Configs, and names within one, come from plans and workloads: so many of them become series. */
@@ -9,6 +8,11 @@ const MAX_NAMES = 64;
 
 const bounded = (values: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(values).slice(0, MAX_NAMES));
+
+const championRating = ({ champion, ladder }: ConfigSnapshot) =>
+  champion === null ? undefined : ladder.find(({ player }) => player === champion.model);
+
+const lastVerdict = ({ gates }: ConfigSnapshot) => gates.findLast(({ verdict }) => verdict !== null);
 
 /** The gate under way, or the last one. */
 const gateOf = ({ gates }: ConfigSnapshot) => gates.at(-1);
@@ -68,7 +72,6 @@ export function loopFigures(gauge: Define, counter: Define, loop: () => Pipeline
     }),
     "account",
   );
-  ofConfig("games_per_second", "Games a second over the last minute.", (config) => config.games_per_second);
   ofConfig("books_balanced", "1 while produced = durable + in flight + rejected.", ({ books }) =>
     books.balanced ? 1 : 0,
   );
@@ -90,7 +93,7 @@ export function loopFigures(gauge: Define, counter: Define, loop: () => Pipeline
 
   ofConfig("gate_llr", "Log-likelihood ratio of the gate under way, or of the last one.", (config) => {
     const gate = gateOf(config);
-    return gate && lastRatio(gate);
+    return gate?.llr.at(-1);
   });
   ofConfig(
     "gate_bound",
@@ -105,10 +108,10 @@ export function loopFigures(gauge: Define, counter: Define, loop: () => Pipeline
   ofConfig(
     "gate_elo",
     "Elo of the last candidate that was judged over the champion of then.",
-    (config) => endedGates(config)[0]?.elo?.estimate,
+    (config) => lastVerdict(config)?.elo?.estimate,
   );
-  ofConfig("gate_elo_low", "Lower end of its interval.", (config) => endedGates(config)[0]?.elo?.low);
-  ofConfig("gate_elo_high", "Upper end of its interval.", (config) => endedGates(config)[0]?.elo?.high);
+  ofConfig("gate_elo_low", "Lower end of its interval.", (config) => lastVerdict(config)?.elo?.low);
+  ofConfig("gate_elo_high", "Upper end of its interval.", (config) => lastVerdict(config)?.elo?.high);
   ofConfig(
     "gate_verdicts",
     "Verdicts of the gates that are remembered.",
