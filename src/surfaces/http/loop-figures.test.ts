@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { AT, healthy, opened } from "../../../test/fixtures/pipeline-snapshots.ts";
 import type { ConfigSnapshot } from "../../pipeline/index.ts";
+import type { Define, Reading } from "./figure.ts";
 import { loopFigures } from "./loop-figures.ts";
-import type { Define, Reading } from "./metrics.ts";
 
 /** What would be collected, by name: for each config, and for each value of its other label. */
 function collect(configs: readonly ConfigSnapshot[]): Map<string, Record<string, Reading>> {

@@ -1,6 +1,6 @@
 /** What `/metrics` says of the loop: for each config how strong it is, what it played and learned, and what the gate says. */
 import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
-import type { Define, Reading } from "./metrics.ts";
+import type { Define, Reading } from "./figure.ts";
 
 /** Configs, and names within one, come from plans and workloads: so many of them become series. */
 const MAX_CONFIGS = 100;

@@ -3,6 +3,7 @@ import { DAEMON_STATES, type DaemonManager, type UnitStatus } from "../../daemon
 import type { Clock } from "../../kernel/index.ts";
 import type { PipelineSnapshot } from "../../pipeline/index.ts";
 import { consumerStatus, type EventRouter, journalBytes, type Store, unresolvedByType } from "../../router/index.ts";
+import type { Define, Reading } from "./figure.ts";
 import { loopFigures } from "./loop-figures.ts";
 import { loopDelay, processFigures } from "./process-figures.ts";
 import { artifactFigures, type WorkSources, workFigures } from "./work-figures.ts";
@@ -25,14 +26,6 @@ const MAX_SAMPLES = 1_000;
 
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** The value of a figure: one, or one for each value of its first label, and so on with the next. */
-export type Reading = number | undefined | { readonly [label: string]: Reading };
-export type Define = (
-  name: string,
-  help: string,
-  labelNames: readonly string[],
-  read: () => Reading | Promise<Reading>,
-) => void;
 type Sources = () => MetricSources | undefined;
 
 function* seriesOf(

@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import type { Clock, Timer } from "../../kernel/index.ts";
-import type { Define } from "./metrics.ts";
+import type { Define } from "./figure.ts";
 
 const ROTATE_EVERY_MS = 30_000;
 /** Delays that matter are longer; more samples would only cost an idle process. */

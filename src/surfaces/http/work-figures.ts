@@ -4,7 +4,7 @@ import { sumOf } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import { type ArtifactStore, type ArtifactTally, artifactTally } from "../../sync/index.ts";
 import { type ClaimDesk, JOB_STATES, type WorkQueue } from "../../work/index.ts";
-import type { Define } from "./metrics.ts";
+import type { Define } from "./figure.ts";
 
 export interface WorkSources {
   readonly queue: WorkQueue;
