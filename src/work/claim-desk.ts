@@ -139,7 +139,7 @@ export function createClaimDesk(
     const leases = await take(request);
     if (leases.length > 0 || waitMs <= 0 || signal.aborted || closed) return leases;
     if (waiters.size >= limits.maxWaiting) throw busy(`${waiters.size} claims wait for work`);
-    return wait(request, waitMs, signal);
+    return wait({ ...request, asked_at: clock.now() }, waitMs, signal);
   };
 
   return {

@@ -43,6 +43,13 @@ export function jobLines(jobs: readonly Job[], shell: Shell): string[] {
   return tableLines([head, ...rows], shell);
 }
 
+const LAPSES: Readonly<Record<string, string>> = {
+  silent: "not heard",
+  stuck: "no progress",
+  expire: "too long",
+  evict: "node lost",
+};
+
 export function jobDetails(job: Job, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
@@ -66,6 +73,7 @@ export function jobDetails(job: Job, shell: Shell): string[] {
     ["dedup key", job.dedup_key],
     ["counts", countWords(evidence?.counts)],
     ["outputs", evidence?.outputs && plural(evidence.outputs.length, "file")],
+    ["taken from", job.lapses?.map(({ node_id, why }) => `${node_id} (${LAPSES[why] ?? why})`).join(", ")],
     ["error", failure?.error],
     ["code", failure?.error_code],
   ] as const;
