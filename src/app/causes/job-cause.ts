@@ -65,10 +65,21 @@ export function nodeCause(node: WorkNode): Cause | undefined {
   );
 }
 
+/** Those that did such jobs and are silent, the one heard last first: whoever looks for a worker looks there. */
+const silentOnes = ({ work_type }: JobView, { nodes, now }: WorkFacts): string[] =>
+  nodes
+    .filter(({ state, view }) => state !== "online" && view.capabilities.kinds?.includes(work_type) === true)
+    .flatMap(({ label, state, view: { last_seen_at: at } }) => (at === null ? [] : [{ label, state, at }]))
+    .sort((a, b) => b.at - a.at)
+    .map(({ label, state, at }) => `${label} is ${state}, heard ${duration(now - at)} ago`);
+
 /** Nobody is there who does this kind of work. */
-const noWorker = (job: JobView, { isSettled, nodes }: WorkFacts): Cause => {
+const noWorker = (job: JobView, facts: WorkFacts): Cause => {
+  const { isSettled, nodes } = facts;
   const others = nodes.filter(({ worker }) => worker !== undefined).map(({ label }) => label);
-  const there = others.length === 0 ? "no worker is there" : `no worker does ${job.work_type} jobs`;
+  const silent = silentOnes(job, facts);
+  const none = others.length === 0 ? "no worker is there" : `no worker does ${job.work_type} jobs`;
+  const there = silent.length === 0 ? none : `${none}: ${listed(silent)}`;
   return causeOf(
     isSettled ? "bad" : "note",
     "no_worker",
@@ -194,7 +205,8 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
     return before && withStep(jobCause(before, facts, depth + 1));
   }
   const waitMs = job.retry_at === null ? 0 : Math.max(0, job.retry_at - facts.now);
-  if (failure !== null && (state === "delayed" || waitMs > 0)) {
+  // Once its time has come it waits like any other, for somebody who takes it.
+  if (failure !== null && waitMs > 0) {
     const again = `attempt ${job.attempts + 1} of ${job.max_attempts} in ${duration(waitMs)}`;
     return causeOf("warn", "job_failing", work_id, `${work_id} fails: ${failure.error}; ${again}`, {
       actual: failure.error,
@@ -204,7 +216,7 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
       because,
     });
   }
-  return state === "delayed" ? undefined : withStep(waitsBecause(job, facts));
+  return waitMs > 0 ? undefined : withStep(waitsBecause(job, facts));
 }
 
 export const jobsWords = (jobs: readonly JobView[]): string => {
