@@ -6,6 +6,7 @@ import { enforceRetention, trimDedup } from "./retention.ts";
 
 const rows = defineEvents("test", {
   KEPT: { about: "An event.", class: "durable", orderKey: null, payload: { n: z.number() } },
+  LARGE: { about: "A large one.", class: "durable", orderKey: null, payload: { text: z.string() } },
   ONCE: { about: "Said once.", class: "durable", orderKey: null, dedup: "content", payload: { n: z.number() } },
 });
 
@@ -91,13 +92,16 @@ describe("the journal", () => {
 
   test("goes on chunk by chunk until nothing more may go, and says how large it is then", async () => {
     const w = world();
-    for (let timestamp = 1; timestamp <= 9; timestamp += 1) await w.at(timestamp);
+    const text = "x".repeat(20_000);
+    for (let timestamp = 1; timestamp <= 8; timestamp += 1) await w.router.publish("LARGE", { text }, { timestamp });
+    await w.at(9);
     const { deleted, bytes } = await w.trim(100);
     expect(deleted).toBe(8);
     expect(w.kept()).toEqual([9]);
     const [pages, free, size] = ["page_count", "freelist_count", "page_size"].map((pragma) =>
       Number(Object.values(w.store.read(`PRAGMA ${pragma}`)[0]!)[0]),
     ) as [number, number, number];
+    expect(free).toBeGreaterThan(30);
     expect(bytes).toBe((pages - free) * size);
   });
 
