@@ -104,6 +104,7 @@ export function complete(services: StageServices, turn: Ended, work: Work, job: 
       loss,
       ...found.numbers,
       early_stopped: found.earlyStopped,
+      loss_trend: trend,
       node_id: job.node_id,
     },
   });
