@@ -79,7 +79,11 @@ const config = z
     stage,
     attempt: z.int(),
     stage_since: instant,
-    deadline: instant,
+    deadline: instant.describe("When its stage is late, or the step that it is at."),
+    last_sign: z
+      .looseObject({ event: z.string(), at: instant, until: instant.describe("When the next one is late.") })
+      .optional()
+      .describe("What the stage showed of itself last."),
     stages: z.array(
       z.looseObject({
         stage,

@@ -31,6 +31,7 @@ import {
 import { falsePromotions, waldBounds } from "./statistics/index.ts";
 import { stageHistory } from "./tables.ts";
 import { breakersOf } from "./units/pipeline-orchestrator/decide.ts";
+import { currentStep, deadlineOf, steps } from "./units/progress-watchdog/steps.ts";
 import { jobsOfStage, waitsOf } from "./waits.ts";
 
 export interface SnapshotPorts {
@@ -149,6 +150,12 @@ function trainingNow(view: View): Pick<ConfigSnapshot, "training"> {
   return loss === undefined ? {} : { training: { loss, validation_loss } };
 }
 
+function lastSign({ at, row }: View): Pick<ConfigSnapshot, "last_sign"> {
+  const step = at.state === "running" ? currentStep(row(steps), at) : undefined;
+  if (step === undefined) return {};
+  return { last_sign: { event: step.event, at: step.at, until: deadlineOf(at, step) } };
+}
+
 function ladderView({ rows, configKey, plan }: View, champions: readonly ChampionView[]): Rated[] {
   const names = new Map(champions.map(({ model, generation }) => [model, `champion ${generation}`]));
   const ladder = rows.get(ladders, ladderKey(configKey, budgetOf(plan.evaluation)));
@@ -205,7 +212,8 @@ function configView(view: View): ConfigSnapshot {
     stage: at.stage,
     attempt: at.attempt,
     stage_since: at.stage_since,
-    deadline: at.deadline,
+    deadline: deadlineOf(at, row(steps)),
+    ...lastSign(view),
     stages: stagesOf(view),
     waits: waitsOf(row),
     failures: at.failures.map(({ iteration, attempt, ...failure }) => failure),

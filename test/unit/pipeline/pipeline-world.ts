@@ -27,6 +27,7 @@ import type { JobFilter } from "../../../src/work/views.ts";
 import { driver } from "../../support/virtual-time.ts";
 import { PLENTY } from "../work/work-world.ts";
 import { createPlayer, type PlayerOptions, pipelineKinds, sha } from "./player.ts";
+import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { testServices } from "./services.ts";
 import { booksOf, createShelf, withSync } from "./shelf.ts";
 
@@ -72,6 +73,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     scheduler: () => selfplayScheduler(services()),
     populator: (more: Partial<PipelineSettings> = {}) => queuePopulator(services(more)),
     orchestrator: () => selfplayOrchestrator(services()),
+    watchdog: () => progressWatchdog(services()),
     validator: () => parityValidator(services()),
     monitor: () => qualityMonitor(services()),
     exporter: () => autoExport(services()),
