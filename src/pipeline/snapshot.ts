@@ -105,6 +105,14 @@ const config = z
     champion: champion.nullable(),
     champions: z.array(champion),
     ladder: z.array(rated),
+    stability: z
+      .looseObject({
+        volatility: z.number().describe("0 for gains that differ by no more than their intervals explain, to 1."),
+        level: z.enum(["stable", "developing", "volatile"]),
+        weight: z.number().describe("How much the check of a champion counts."),
+        gates: z.int(),
+      })
+      .optional(),
     verdicts: z.object({ promote: z.int(), reject: z.int(), inconclusive: z.int() }),
     expected_false_promotions: z.number(),
     quality: z.looseObject({ score: z.number(), band: z.string() }).nullable(),

@@ -1,8 +1,8 @@
-import { sumOf } from "../kernel/index.ts";
+import { defined, sumOf } from "../kernel/index.ts";
 import { createWriteSet, type StateTable, type Store } from "../router/index.ts";
 import type { ArtifactCatalog } from "../sync/index.ts";
 import type { WorkQueue } from "../work/index.ts";
-import { gateFor, gateTallies, gateVerdicts } from "./evaluation/index.ts";
+import { gateFor, gateTallies, gateVerdicts, stabilityUpTo } from "./evaluation/index.ts";
 import { budgetOf, championHistory, ladderKey, ladders, trainingRuns } from "./models/index.ts";
 import { qualities, suspects } from "./selfplay/index.ts";
 import type {
@@ -226,6 +226,7 @@ function configView(view: View): ConfigSnapshot {
     champion: champions.at(-1) ?? null,
     champions,
     ladder: ladderView(view, champions),
+    ...defined({ stability: stabilityUpTo(store, configKey) }),
     verdicts,
     expected_false_promotions: falsePromotions(gateTallies(store, configKey)).expected,
     quality: quality === undefined ? null : { score: quality.score, band: quality.band },

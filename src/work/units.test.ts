@@ -216,9 +216,12 @@ describe("task_coordinator", () => {
       ["t1", { node_id: "n1", work_type: "selfplay", work_id: "w1", config_key: null, spawned_at: 0 }],
     ]);
     const seenAt = new Map([["t1", 1_000_000]]);
-    const at = (asked: number) => stuckTasks(running, { seenAt, asked: new Map([["w1", asked]]) }, new Set(), 1_000_000);
+    const at = (asked: number) =>
+      stuckTasks(running, { seenAt, asked: new Map([["w1", asked]]) }, new Set(), 1_000_000);
     expect(at(1_000_000 - STOPPING_MS)).toEqual([]);
-    expect(at(1_000_000 - STOPPING_MS - 1_000)).toMatchObject([{ task_id: "t1", why: expect.stringMatching(/does not stop/) }]);
+    expect(at(1_000_000 - STOPPING_MS - 1_000)).toMatchObject([
+      { task_id: "t1", why: expect.stringMatching(/does not stop/) },
+    ]);
     expect(stuckTasks(running, { seenAt, asked: new Map() }, new Set(["n1"]), 9_000_000)).toEqual([]);
   });
 

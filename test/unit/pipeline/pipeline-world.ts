@@ -20,6 +20,7 @@ import {
   type Stage,
 } from "../../../src/pipeline/stage/index.ts";
 import type { PipelineSettings } from "../../../src/pipeline/stage/settings.ts";
+import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
 import { WorkQueue } from "../../../src/work/index.ts";
 import type { WorkKinds } from "../../../src/work/kinds.ts";
@@ -27,7 +28,6 @@ import type { JobFilter } from "../../../src/work/views.ts";
 import { driver } from "../../support/virtual-time.ts";
 import { PLENTY } from "../work/work-world.ts";
 import { createPlayer, type PlayerOptions, pipelineKinds, sha } from "./player.ts";
-import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { testServices } from "./services.ts";
 import { booksOf, createShelf, withSync } from "./shelf.ts";
 

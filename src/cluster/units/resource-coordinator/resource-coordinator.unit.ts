@@ -51,7 +51,8 @@ export const gpusOf = (joined: number, offer: NodeOffer | undefined): number =>
 function wholeOf(nodes: readonly NodeView[], offerOf: (nodeId: string) => NodeOffer | undefined): Whole {
   const there = nodes.filter(({ state }) => state === "online" || state === "suspect");
   const able = there.filter(({ state, cordoned }) => state === "online" && cordoned === null);
-  const gpus = (all: readonly NodeView[]) => all.reduce((sum, { node_id, capabilities: { gpu = 0 } }) => sum + gpusOf(gpu, offerOf(node_id)), 0);
+  const gpus = (all: readonly NodeView[]) =>
+    all.reduce((sum, { node_id, capabilities: { gpu = 0 } }) => sum + gpusOf(gpu, offerOf(node_id)), 0);
   // A node whose sample says that it can take nothing more has nothing free, whatever its leases leave.
   const free = able
     .filter(({ node_id }) => offerOf(node_id)?.free_slots !== 0)

@@ -75,11 +75,14 @@ export const progressWatchdog = (services: StageServices) =>
     state: { tables: { stalls, strengths, steps, bookAlarms } },
     wakes: [],
     on: {
-      ...onEach(Object.keys(STEPS) as StepEvent[], ({ eventType, payload }, { rows, now }: Pick<Look, "rows" | "now">) => {
-        const { config_key } = payload;
-        const step = config_key && stepOf(eventType, rows.get(iterations, config_key), now);
-        if (config_key && step) rows.put(steps, config_key, step);
-      }),
+      ...onEach(
+        Object.keys(STEPS) as StepEvent[],
+        ({ eventType, payload }, { rows, now }: Pick<Look, "rows" | "now">) => {
+          const { config_key } = payload;
+          const step = config_key && stepOf(eventType, rows.get(iterations, config_key), now);
+          if (config_key && step) rows.put(steps, config_key, step);
+        },
+      ),
       ELO_UPDATED: ({ payload, timestamp }, { rows, now }) => {
         const { config_key, elo, elo_low, elo_high } = payload;
         if (elo_low === undefined || elo_high === undefined || elo_high <= elo_low) return;

@@ -93,7 +93,8 @@ export const taskCoordinator = () =>
         if (cache.running.has(payload.task_id) && cache.seenAt.size < MAX_SEEN) cache.seenAt.set(payload.task_id, now);
       },
       JOB_PREEMPTED({ payload: { work_id } }, { cache, now }) {
-        if (cache.asked.size < MAX_SEEN) cache.asked.set(work_id, now);
+        const isRunning = [...cache.running.values()].some((task) => task.work_id === work_id);
+        if (isRunning) cache.asked.set(work_id, now);
       },
       ...onEach(ENDS, (event, { rows, cache, afterCommit }: UnitContext<never, unknown, Cache>) => {
         const { task_id } = event.payload;
