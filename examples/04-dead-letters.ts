@@ -43,7 +43,7 @@ for (const letter of deadLetters.getPendingEvents())
     `dead letter ${letter.id}: ${letter.event_type} at ${letter.consumer} ${letter.handler_version}, ` +
       `${letter.attempts} tries, "${letter.error.split("\n")[0]}"`,
   );
-for (const group of deadLetters.getErrorSummary())
+for (const group of await deadLetters.getErrorSummary())
   console.log(`cause ${group.fingerprint}: ${group.letters} letter of ${group.consumer}`);
 
 // The code is mended; the letter goes back to the consumer that failed, and to nobody else.

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { nodeKeys } from "../../test/support/node-client.ts";
 import { workWorld } from "../../test/unit/work/work-world.ts";
 import { NodeRegistry } from "../cluster/index.ts";
 import { silentLog } from "../kernel/index.ts";
@@ -53,5 +54,26 @@ test("why says of a node without a worker that nobody asks for jobs there", asyn
   const why = whyJobOrNode(work_id, { queue: w.services.queue, book: nodes, now: w.clock.now() })!;
   expect(why.verdict).toContain("no worker is there");
   expect(why.gates.find(({ gate }) => gate === "node:main")).toMatchObject({ actual: "no worker asks for jobs there" });
+  await w.close();
+});
+
+test("why names the node that did such jobs and is silent now", async () => {
+  const { w, nodes, ask } = await coordinatorAndBox();
+  const request = {
+    ...nodeKeys(),
+    label: "box2",
+    version: "1.0.0",
+    protocol: 1,
+    capabilities: { ...has, kinds: ["check"] },
+  };
+  const { node_id } = await nodes.join(request, { actor: "test", address: "192.0.2.1" });
+  nodes.heard(node_id);
+  await ask(node_id);
+  await nodes.settled(node_id, { state: "suspect" });
+  await w.pass(2 * MINUTE);
+  const { work_id } = await w.queue.add({ work_type: "check", config_key: "othello6_2p" });
+  await w.pass(MINUTE);
+  const why = whyJobOrNode(work_id, { queue: w.services.queue, book: nodes, now: w.clock.now() })!;
+  expect(why.verdict).toContain("no worker is there: box2 is suspect, heard 3 min ago");
   await w.close();
 });

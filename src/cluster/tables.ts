@@ -3,6 +3,7 @@ import { saveWatches } from "./alerts/absence-rows.ts";
 import { beginDelivery, dropReceivers, endDelivery, summarizeOutbox } from "./alerts/alert-outbox.ts";
 import {
   ageAlerts,
+  alertCountsMigration,
   alertMigrations,
   closeAlertOf,
   decideAlert,
@@ -15,7 +16,7 @@ import { addNode, changeNode, dropNode, nodeMigration, touchNodes } from "./node
 /** What this room keeps in the store. */
 export const clusterModule = defineStoreModule({
   name: "cluster",
-  migrations: [...alertMigrations, ...healthMigrations, nodeMigration(3)],
+  migrations: [...alertMigrations, ...healthMigrations, nodeMigration(3), alertCountsMigration(4)],
   operations: [
     raiseAlert,
     closeAlertOf,

@@ -51,6 +51,7 @@ export {
   checkUptimeGrace,
   HealthCheckHelper,
 } from "./supervisor/health-checks.ts";
+export { OPERATOR_HOLD } from "./supervisor/holds.ts";
 export { type DaemonRecord, supervisionStore } from "./supervisor/supervision-store.ts";
 export { consumerOf, unitNameOf } from "./unit/consumer-name.ts";
 export { validateCriticalSubscriptions } from "./unit/critical-subscriptions.ts";

@@ -6,9 +6,10 @@ import {
   type DeadLetterGroup,
   type DeadLetterStatus,
   discardDeadLetters,
-  groupDeadLetters,
   listDeadLetters,
   retryDeadLetters,
+  scanDeadLetterGroups,
+  scanDeadLetters,
   sweepDeadLetters,
 } from "./journal/dead-letters.ts";
 import type { RouterParts } from "./parts.ts";
@@ -40,9 +41,9 @@ export interface DeadLetterQueue {
   getPendingEvents(limit?: number, filter?: DeadLetterFilter): DeadLetter[];
   getPendingCount(): number;
   counts(): Record<DeadLetterStatus, number>;
-  list(filter: DeadLetterFilter, limit?: number): DeadLetter[];
+  list(filter: DeadLetterFilter, limit?: number): Promise<readonly DeadLetter[]>;
   /** Letters with one cause together, most first. */
-  getErrorSummary(limit?: number, filter?: DeadLetterFilter): DeadLetterGroup[];
+  getErrorSummary(limit?: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterGroup[]>;
   /** One letter, by its number or its event's id (then at every consumer that failed on it). */
   retryEvent(id: number | string, action?: DeadLetterAction): Promise<DeadLetter[]>;
   retryAll(action?: RetryAction): Promise<DeadLetter[]>;
@@ -76,8 +77,8 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
     getPendingEvents: (limit = 100, filter) => pending(filter, limit),
     getPendingCount: () => countDeadLetters(store).pending,
     counts: () => countDeadLetters(store),
-    list: (filter, limit = 100) => listDeadLetters(store, filter, limit),
-    getErrorSummary: (limit = 20, filter) => groupDeadLetters(store, { ...filter, status: "pending" }, limit),
+    list: (filter, limit = 100) => scanDeadLetters(store, filter, limit),
+    getErrorSummary: (limit = 20, filter) => scanDeadLetterGroups(store, { ...filter, status: "pending" }, limit),
     async retryEvent(id, action = {}) {
       const filter: DeadLetterFilter = typeof id === "number" ? { id } : { eventId: id };
       const found = pending(filter, 100);

@@ -22,6 +22,7 @@ export {
   groupDeadLetters,
   listDeadLetters,
   sweepDeadLetters,
+  unresolvedByType,
 } from "./journal/dead-letters.ts";
 export { probeStore } from "./journal/probe.ts";
 export {

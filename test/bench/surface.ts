@@ -24,7 +24,7 @@ export interface SurfaceOptions extends Partial<LargeState> {
   readonly readers?: number;
 }
 
-export const tiny = { jobs: 1_000, events: 1_000, artifacts: 1_000, rounds: 2, readers: 4 };
+export const tiny = { jobs: 1_000, events: 1_000, artifacts: 1_000, others: 500, rounds: 2, readers: 4 };
 
 const rssMb = () => process.memoryUsage.rss() / 1e6;
 
@@ -55,10 +55,17 @@ async function measured(what: string, ask: () => Promise<number>) {
 }
 
 export async function run(options: SurfaceOptions = {}) {
-  const { jobs = 200_000, events = 1_000_000, artifacts = 100_000, rounds = 20, readers = 30 } = options;
+  const {
+    jobs = 200_000,
+    events = 1_000_000,
+    artifacts = 100_000,
+    others = 20_000,
+    rounds = 20,
+    readers = 30,
+  } = options;
   await using own = owned();
   const dataDir = own.folder();
-  fillLargeState(dataDir, { jobs, events, artifacts }, systemClock().now());
+  fillLargeState(dataDir, { jobs, events, artifacts, others }, systemClock().now());
   const main = await bootstrapCoordination({
     settings: readSettings({ RINGRIFT_RATE_FACTOR: "10000" }, dataDir, { dataDir, port: 0 }),
     log: silentLog(),

@@ -75,7 +75,7 @@ const asTold = (text: string): unknown => JSON.parse(text, (key, value) => (JUST
 const before = new Map<string, unknown>();
 
 beforeAll(async () => {
-  const path = fillLargeState(dataDir, { jobs: 30, events: 10, artifacts: 20 }, clock.now());
+  const path = fillLargeState(dataDir, { jobs: 30, events: 10, artifacts: 20, others: 5 }, clock.now());
   const db = new DatabaseSync(path);
   db.prepare(
     `INSERT INTO model_registry (config_key, model, state, iteration, job_id, work_id, bytes, inputs, losses, created_at, updated_at)

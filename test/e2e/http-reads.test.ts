@@ -25,7 +25,11 @@ const seen = new Map<string, { rows: number; worst: string }>();
 beforeAll(async () => {
   subscribe("http.server.request.start", enter);
   const dataDir = own.folder();
-  const path = fillLargeState(dataDir, { jobs: ROWS, events: ROWS, artifacts: ROWS }, systemClock().now());
+  const path = fillLargeState(
+    dataDir,
+    { jobs: ROWS, events: 2 * ROWS, artifacts: ROWS, others: ROWS },
+    systemClock().now(),
+  );
   const counting = countingReader(path);
   counting.onRead(({ sql, rows }) => {
     const url = asking.getStore();

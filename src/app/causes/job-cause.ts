@@ -65,10 +65,21 @@ export function nodeCause(node: WorkNode): Cause | undefined {
   );
 }
 
+/** Those that did such jobs and are silent, the one heard last first: whoever looks for a worker looks there. */
+const silentOnes = ({ work_type }: JobView, { nodes, now }: WorkFacts): string[] =>
+  nodes
+    .filter(({ state, view }) => state !== "online" && view.capabilities.kinds?.includes(work_type) === true)
+    .flatMap(({ label, state, view: { last_seen_at: at } }) => (at === null ? [] : [{ label, state, at }]))
+    .sort((a, b) => b.at - a.at)
+    .map(({ label, state, at }) => `${label} is ${state}, heard ${duration(now - at)} ago`);
+
 /** Nobody is there who does this kind of work. */
-const noWorker = (job: JobView, { isSettled, nodes }: WorkFacts): Cause => {
+const noWorker = (job: JobView, facts: WorkFacts): Cause => {
+  const { isSettled, nodes } = facts;
   const others = nodes.filter(({ worker }) => worker !== undefined).map(({ label }) => label);
-  const there = others.length === 0 ? "no worker is there" : `no worker does ${job.work_type} jobs`;
+  const silent = silentOnes(job, facts);
+  const none = others.length === 0 ? "no worker is there" : `no worker does ${job.work_type} jobs`;
+  const there = silent.length === 0 ? none : `${none}: ${listed(silent)}`;
   return causeOf(
     isSettled ? "bad" : "note",
     "no_worker",

@@ -76,6 +76,36 @@ export const alertMigrations: readonly Migration[] = [
   },
 ];
 
+/** Alerts by severity and status, kept instead of counted. */
+export const alertCountsMigration = (id: number): Migration => ({
+  id,
+  name: "alerts by severity and status, kept instead of counted",
+  sql: `
+    CREATE TABLE alert_counts (
+      severity TEXT NOT NULL,
+      status TEXT NOT NULL,
+      alerts INTEGER NOT NULL,
+      PRIMARY KEY (severity, status)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX alerts_by_time ON alerts (opened_at, id);
+    CREATE INDEX alerts_by_severity ON alerts (severity, opened_at, id);
+    CREATE INDEX alerts_by_severity_and_status ON alerts (severity, status, opened_at, id);
+    INSERT INTO alert_counts SELECT severity, status, count(*) FROM alerts GROUP BY severity, status;
+
+    -- In the database, so that no statement can change an alert past its count. A step writes its row anew.
+    CREATE TRIGGER alert_counts_add AFTER INSERT ON alerts BEGIN
+      INSERT INTO alert_counts VALUES (NEW.severity, NEW.status, 1) ON CONFLICT DO UPDATE SET alerts = alerts + 1;
+    END;
+    CREATE TRIGGER alert_counts_move AFTER UPDATE OF severity, status ON alerts BEGIN
+      UPDATE alert_counts SET alerts = alerts - 1 WHERE severity = OLD.severity AND status = OLD.status;
+      INSERT INTO alert_counts VALUES (NEW.severity, NEW.status, 1) ON CONFLICT DO UPDATE SET alerts = alerts + 1;
+    END;
+    CREATE TRIGGER alert_counts_remove AFTER DELETE ON alerts BEGIN
+      UPDATE alert_counts SET alerts = alerts - 1 WHERE severity = OLD.severity AND status = OLD.status;
+    END;
+  `,
+});
+
 /** Who is told, and from which severity up. */
 export interface Recipient {
   readonly sink: string;

@@ -1,8 +1,6 @@
 import { type Clock, OperatingError } from "../../kernel/index.ts";
-import type { Store } from "../../router/index.ts";
+import { conditions, type Store } from "../../router/index.ts";
 import {
-  ALERT_SEVERITIES,
-  ALERT_STATUSES,
   type Alert,
   type AlertDelivery,
   type AlertRow,
@@ -49,6 +47,11 @@ export const recipientsOf = (sinks: readonly AlertSink[]): Recipient[] =>
 const MAX_LISTED = 1_000;
 const MAX_DELIVERIES = 20;
 const MAX_NOTE = 2_000;
+const DELIVERY = "sink, status, coalesce(ended_at, created_at) AS at, error";
+/** The newest deliveries of each of these alerts, oldest first. */
+const DELIVERIES = `SELECT alert_id, ${DELIVERY} FROM json_each(?) wanted JOIN alert_outbox o ON o.alert_id = wanted.value
+  WHERE o.id IN (SELECT id FROM alert_outbox n WHERE n.alert_id = wanted.value ORDER BY id DESC LIMIT ${MAX_DELIVERIES})
+  ORDER BY o.id`;
 
 const notFound = (id: string) =>
   OperatingError.notFound("ALERT_NOT_FOUND", `there is no alert '${id.slice(0, 100)}'`, {
@@ -59,10 +62,8 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): 
   const deliveriesOf = (id: string): AlertDelivery[] =>
     store
       .read<AlertDelivery>(
-        `SELECT sink, status, coalesce(ended_at, created_at) AS at, error FROM alert_outbox
-         WHERE alert_id = ? ORDER BY id DESC LIMIT ?`,
+        `SELECT ${DELIVERY} FROM alert_outbox WHERE alert_id = ? ORDER BY id DESC LIMIT ${MAX_DELIVERIES}`,
         id,
-        MAX_DELIVERIES,
       )
       .reverse();
   const told = (row: AlertRow): Alert => ({ ...shownOf(row), deliveries: deliveriesOf(row.id) });
@@ -86,17 +87,22 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): 
   };
   return {
     list({ status, severity, limit = 100 } = {}) {
-      const statuses = JSON.stringify(status === undefined ? ALERT_STATUSES : [status]);
-      const severities = JSON.stringify(severity === undefined ? ALERT_SEVERITIES : [severity]);
-      return store
-        .read<AlertRow>(
-          `SELECT * FROM alerts WHERE status IN (SELECT value FROM json_each(?))
-             AND severity IN (SELECT value FROM json_each(?)) ORDER BY opened_at DESC, id DESC LIMIT ?`,
-          statuses,
-          severities,
-          Math.max(0, Math.min(MAX_LISTED, Math.floor(limit))),
-        )
-        .map(told);
+      // Each combination has an index that ends in the order, so that no more rows are looked at than are listed.
+      const { sql, params } = conditions({ "status = ?": status, "severity = ?": severity });
+      const rows = store.read<AlertRow>(
+        `SELECT * FROM alerts WHERE ${sql} ORDER BY opened_at DESC, id DESC LIMIT ?`,
+        ...params,
+        Math.max(0, Math.min(MAX_LISTED, Math.floor(limit))),
+      );
+      const deliveries = store.read<AlertDelivery & { alert_id: string }>(
+        DELIVERIES,
+        JSON.stringify(rows.map(({ id }) => id)),
+      );
+      const byAlert = Map.groupBy(deliveries, ({ alert_id }) => alert_id);
+      return rows.map((row) => ({
+        ...shownOf(row),
+        deliveries: byAlert.get(row.id)?.map(({ alert_id: _, ...delivery }) => delivery) ?? [],
+      }));
     },
     get(id) {
       const row = store.read<AlertRow>("SELECT * FROM alerts WHERE id = ?", id)[0];
@@ -105,7 +111,7 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): 
     },
     counts(only) {
       const found = store.read<{ severity: AlertSeverity; n: number }>(
-        "SELECT severity, count(*) AS n FROM alerts WHERE status IN ('open', ?) GROUP BY severity",
+        "SELECT severity, sum(alerts) AS n FROM alert_counts WHERE status IN ('open', ?) GROUP BY severity",
         only ?? "acknowledged",
       );
       return {

@@ -79,6 +79,11 @@ describe("an event", () => {
     expect(judge("RESOURCE_CONSTRAINT", { ...bad, level: "none" })).toEqual([{ kind: "close", key: raised!.key }]);
   });
 
+  test("of a busy processor is a warning at any level: it slows work and stops nothing", () => {
+    const busy = { node_id: "n1", resource: "cpu", level: "critical", usage: 0.99, threshold: 0.95 };
+    expect(judge("RESOURCE_CONSTRAINT", busy)[0]).toMatchObject({ kind: "raise", severity: "warning" });
+  });
+
   test("takes its own severity where it has one, and error where it does not say", () => {
     expect(judge("ERROR", { component: "x", error: "e", severity: "critical" })[0]).toMatchObject({
       severity: "critical",

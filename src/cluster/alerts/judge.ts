@@ -65,7 +65,9 @@ const OF_LEVEL = new Map<unknown, AlertSeverity>([
 
 const severityOf = ({ severity }: AlertRule, payload: Payload): AlertSeverity => {
   if (severity === "own") return ALERT_SEVERITIES.find((known) => known === payload.severity) ?? "error";
-  return severity === "level" ? (OF_LEVEL.get(payload.level) ?? "warning") : severity;
+  if (severity !== "level") return severity;
+  // A busy processor slows work and stops nothing.
+  return payload.resource === "cpu" ? "warning" : (OF_LEVEL.get(payload.level) ?? "warning");
 };
 
 type Raising = keyof typeof alertRules;

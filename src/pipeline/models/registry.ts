@@ -66,6 +66,13 @@ export const registryMigration = (id: number): Migration => ({
   `,
 });
 
+/** All of them, newest first, without looking through those that are older. */
+export const registryOrderMigration = (id: number): Migration => ({
+  id,
+  name: "models in the order of their making",
+  sql: "CREATE INDEX model_registry_by_age ON model_registry (iteration, created_at);",
+});
+
 /** Enters a model, in the state that it comes out of training with. Known ones stay as they are. */
 export const registerModel = defineOperation<{ readonly run: TrainingRun; readonly now: number }, void>(
   "models.register",

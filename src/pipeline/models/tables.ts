@@ -1,11 +1,17 @@
 import { defineStoreModule } from "../../router/index.ts";
 import { championMigrations, recordCheck, recordCrowning } from "./champion-history.ts";
-import { changeModel, registerModel, registryMigration } from "./registry.ts";
+import { changeModel, registerModel, registryMigration, registryOrderMigration } from "./registry.ts";
 import { recipeMigration, recordRun, trainingRunMigration } from "./training-runs.ts";
 
 /** Champions, training runs and the registry of models, as they are kept in the store. */
 export const modelsModule = defineStoreModule({
   name: "models",
-  migrations: [...championMigrations, trainingRunMigration(2), registryMigration(3), recipeMigration(4)],
+  migrations: [
+    ...championMigrations,
+    trainingRunMigration(2),
+    registryMigration(3),
+    recipeMigration(4),
+    registryOrderMigration(5),
+  ],
   operations: [recordCrowning, recordCheck, recordRun, registerModel, changeModel],
 });

@@ -1,4 +1,5 @@
-import { conditions, defineOperation, type Store, type Transaction } from "../store.port.ts";
+import { PAGE_BYTES } from "../limits.ts";
+import { conditions, defineOperation, type SqlValue, type Store, type Transaction } from "../store.port.ts";
 
 export type DeadLetterStatus = "pending" | "retrying" | "recovered" | "discarded";
 
@@ -45,18 +46,46 @@ const where = (filter: DeadLetterFilter) =>
     "last_failed_at < ?": filter.before,
   });
 
+interface Question {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
+const listing = (filter: DeadLetterFilter, limit: number): Question => {
+  const { sql, params } = where(filter);
+  return {
+    sql: `SELECT * FROM dead_letters WHERE ${sql} ORDER BY last_failed_at, id LIMIT ?`,
+    params: [...params, limit],
+  };
+};
+
+/** The longest dead first. It may look through all letters: for a writer, or a process that does nothing else. */
 export const listDeadLetters = (
   reader: Pick<Store, "read"> | { read: Transaction["all"] },
   filter: DeadLetterFilter,
   limit: number,
 ): DeadLetter[] => {
-  const { sql, params } = where(filter);
-  return reader.read<DeadLetter>(
-    `SELECT * FROM dead_letters WHERE ${sql} ORDER BY last_failed_at, id LIMIT ?`,
-    ...params,
-    limit,
-  );
+  const { sql, params } = listing(filter, limit);
+  return reader.read<DeadLetter>(sql, ...params);
 };
+
+/** What a letter takes beside its error. */
+const LETTER_BYTES = 500;
+
+/** The same, looked for beside the caller's thread, and no more than a page has bytes for. */
+export async function scanDeadLetters(
+  store: Pick<Store, "scan">,
+  filter: DeadLetterFilter,
+  limit: number,
+): Promise<readonly DeadLetter[]> {
+  const { sql, params } = listing(filter, limit);
+  const rows = await store.scan<DeadLetter & { bytes: number }>(
+    `SELECT * FROM (SELECT *, sum(octet_length(error) + ${LETTER_BYTES}) OVER (ORDER BY last_failed_at, id) AS bytes
+       FROM (${sql})) WHERE bytes <= ${PAGE_BYTES} ORDER BY last_failed_at, id`,
+    params,
+  );
+  return rows.map(({ bytes: _, ...letter }) => letter);
+}
 
 export interface DeadLetterGroup {
   readonly consumer: string;
@@ -68,30 +97,52 @@ export interface DeadLetterGroup {
   readonly last_failed_at: number;
 }
 
-/** Letters with one cause, most first. */
+const grouping = (filter: DeadLetterFilter, limit: number): Question => {
+  const { sql, params } = where(filter);
+  return {
+    sql: `SELECT consumer, event_type, fingerprint, count(*) AS letters, max(error) AS error,
+       min(first_failed_at) AS first_failed_at, max(last_failed_at) AS last_failed_at
+     FROM dead_letters WHERE ${sql} GROUP BY consumer, event_type, fingerprint ORDER BY letters DESC, consumer LIMIT ?`,
+    params: [...params, limit],
+  };
+};
+
+/** Letters with one cause, most first. For a process that does nothing else. */
 export const groupDeadLetters = (
   store: Pick<Store, "read">,
   filter: DeadLetterFilter,
   limit: number,
 ): DeadLetterGroup[] => {
-  const { sql, params } = where(filter);
-  return store.read<DeadLetterGroup>(
-    `SELECT consumer, event_type, fingerprint, count(*) AS letters, max(error) AS error,
-       min(first_failed_at) AS first_failed_at, max(last_failed_at) AS last_failed_at
-     FROM dead_letters WHERE ${sql} GROUP BY consumer, event_type, fingerprint ORDER BY letters DESC, consumer LIMIT ?`,
-    ...params,
-    limit,
-  );
+  const { sql, params } = grouping(filter, limit);
+  return store.read<DeadLetterGroup>(sql, ...params);
+};
+
+/** The same, looked for beside the caller's thread. */
+export const scanDeadLetterGroups = (
+  store: Pick<Store, "scan">,
+  filter: DeadLetterFilter,
+  limit: number,
+): Promise<readonly DeadLetterGroup[]> => {
+  const { sql, params } = grouping(filter, limit);
+  return store.scan<DeadLetterGroup>(sql, params);
 };
 
 export const countDeadLetters = (store: Pick<Store, "read">): Record<DeadLetterStatus, number> => {
   const counts = { pending: 0, retrying: 0, recovered: 0, discarded: 0 };
   for (const { status, n } of store.read<{ status: DeadLetterStatus; n: number }>(
-    "SELECT status, count(*) AS n FROM dead_letters GROUP BY status",
+    "SELECT status, sum(letters) AS n FROM dead_letter_counts GROUP BY status",
   ))
     counts[status] = n;
   return counts;
 };
+
+/** Letters that nobody has dealt with, by the name of their event, most first. */
+export const unresolvedByType = (store: Pick<Store, "read">, limit: number) =>
+  store.read<{ event_type: string; letters: number }>(
+    `SELECT event_type, sum(letters) AS letters FROM dead_letter_counts WHERE status IN ('pending', 'retrying')
+     GROUP BY event_type ORDER BY letters DESC, event_type LIMIT ?`,
+    limit,
+  );
 
 export interface DeadLetterActionArgs {
   readonly filter: DeadLetterFilter;

@@ -111,4 +111,59 @@ export const journalMigrations: readonly Migration[] = [
       CREATE TABLE store_probe (id INTEGER PRIMARY KEY CHECK (id = 1), at REAL NOT NULL) STRICT;
     `,
   },
+  {
+    id: 2,
+    name: "letters and waiting deliveries, kept instead of counted",
+    sql: `
+      CREATE TABLE dead_letter_counts (
+        consumer TEXT NOT NULL,
+        event_type TEXT NOT NULL,
+        status TEXT NOT NULL,
+        letters INTEGER NOT NULL,
+        PRIMARY KEY (consumer, event_type, status)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO dead_letter_counts
+        SELECT consumer, event_type, status, count(*) FROM dead_letters GROUP BY consumer, event_type, status;
+      CREATE TABLE waiting_counts (consumer TEXT PRIMARY KEY, deliveries INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      INSERT INTO waiting_counts
+        SELECT consumer, count(*) FROM deliveries WHERE state IN ('parked', 'retrying') GROUP BY consumer;
+
+      -- In the database, so that no statement can change a row past its count. What has come to nothing is no row.
+      CREATE TRIGGER dead_letter_counts_add AFTER INSERT ON dead_letters BEGIN
+        INSERT INTO dead_letter_counts VALUES (NEW.consumer, NEW.event_type, NEW.status, 1)
+          ON CONFLICT DO UPDATE SET letters = letters + 1;
+      END;
+      CREATE TRIGGER dead_letter_counts_move AFTER UPDATE OF status ON dead_letters WHEN NEW.status <> OLD.status BEGIN
+        UPDATE dead_letter_counts SET letters = letters - 1
+          WHERE consumer = OLD.consumer AND event_type = OLD.event_type AND status = OLD.status;
+        DELETE FROM dead_letter_counts
+          WHERE consumer = OLD.consumer AND event_type = OLD.event_type AND status = OLD.status AND letters = 0;
+        INSERT INTO dead_letter_counts VALUES (NEW.consumer, NEW.event_type, NEW.status, 1)
+          ON CONFLICT DO UPDATE SET letters = letters + 1;
+      END;
+      CREATE TRIGGER dead_letter_counts_remove AFTER DELETE ON dead_letters BEGIN
+        UPDATE dead_letter_counts SET letters = letters - 1
+          WHERE consumer = OLD.consumer AND event_type = OLD.event_type AND status = OLD.status;
+        DELETE FROM dead_letter_counts
+          WHERE consumer = OLD.consumer AND event_type = OLD.event_type AND status = OLD.status AND letters = 0;
+      END;
+      CREATE TRIGGER waiting_counts_add AFTER INSERT ON deliveries WHEN NEW.state IN ('parked', 'retrying') BEGIN
+        INSERT INTO waiting_counts VALUES (NEW.consumer, 1) ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
+      END;
+      CREATE TRIGGER waiting_counts_begin AFTER UPDATE OF state ON deliveries
+        WHEN NEW.state IN ('parked', 'retrying') AND OLD.state NOT IN ('parked', 'retrying') BEGIN
+        INSERT INTO waiting_counts VALUES (NEW.consumer, 1) ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
+      END;
+      CREATE TRIGGER waiting_counts_end AFTER UPDATE OF state ON deliveries
+        WHEN NEW.state NOT IN ('parked', 'retrying') AND OLD.state IN ('parked', 'retrying') BEGIN
+        UPDATE waiting_counts SET deliveries = deliveries - 1 WHERE consumer = OLD.consumer;
+      END;
+      CREATE TRIGGER waiting_counts_remove AFTER DELETE ON deliveries WHEN OLD.state IN ('parked', 'retrying') BEGIN
+        UPDATE waiting_counts SET deliveries = deliveries - 1 WHERE consumer = OLD.consumer;
+        DELETE FROM waiting_counts WHERE consumer = OLD.consumer AND deliveries = 0;
+      END;
+
+      CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_at, id);
+    `,
+  },
 ];

@@ -111,8 +111,10 @@ export interface PairCount {
  */
 const PAIRS = `
   SELECT DISTINCT s.consumer, e.seq, e.event_id, e.event_type, CASE
-      WHEN l.status IN ('pending', 'discarded') THEN 'dead'
-      WHEN d.state IS NOT NULL THEN d.state
+      WHEN EXISTS (SELECT 1 FROM dead_letters l WHERE l.consumer = c.consumer AND l.seq = e.seq
+                     AND l.status IN ('pending', 'discarded')) THEN 'dead'
+      WHEN EXISTS (SELECT 1 FROM deliveries d WHERE d.consumer = c.consumer AND d.seq = e.seq)
+        THEN (SELECT d.state FROM deliveries d WHERE d.consumer = c.consumer AND d.seq = e.seq)
       WHEN EXISTS (SELECT 1 FROM subscriptions x WHERE x.consumer = c.consumer AND e.seq > x.expired_from
                      AND e.seq > x.start_seq AND e.seq <= x.end_seq AND x.event_type IN ('*', e.event_type)
                      AND e.views & x.view <> 0) THEN 'expired'
@@ -122,9 +124,7 @@ const PAIRS = `
   JOIN consumers c ON c.consumer = s.consumer
   JOIN events e ON e.seq > s.start_seq AND (s.end_seq IS NULL OR e.seq <= s.end_seq)
     AND s.event_type IN ('*', e.event_type) AND e.views & s.view <> 0
-    AND (c.deaf_to IS NULL OR e.source <> c.deaf_to)
-  LEFT JOIN deliveries d ON d.consumer = s.consumer AND d.seq = e.seq
-  LEFT JOIN dead_letters l ON l.consumer = s.consumer AND l.seq = e.seq`;
+    AND (c.deaf_to IS NULL OR e.source <> c.deaf_to)`;
 
 export const countPairs = (store: Reader): PairCount[] =>
   store.read<PairCount>(
@@ -152,8 +152,9 @@ export const consumerStatus = (store: Reader): ConsumerStatus[] =>
   store.read<ConsumerStatus>(
     `SELECT c.consumer, c.kind, c.low_water, c.handler_version, c.last_seen_at, c.expired_at,
        (SELECT coalesce(max(seq), 0) FROM events) - c.low_water AS lag,
-       (SELECT count(*) FROM deliveries d WHERE d.consumer = c.consumer AND d.state IN ('parked', 'retrying')) AS parked,
-       (SELECT count(*) FROM dead_letters l WHERE l.consumer = c.consumer AND l.status IN ('pending', 'retrying')) AS dead,
+       coalesce((SELECT deliveries FROM waiting_counts w WHERE w.consumer = c.consumer), 0) AS parked,
+       (SELECT coalesce(sum(letters), 0) FROM dead_letter_counts l
+        WHERE l.consumer = c.consumer AND l.status IN ('pending', 'retrying')) AS dead,
        (SELECT coalesce(group_concat(event_type), '') FROM subscriptions s WHERE s.consumer = c.consumer AND s.end_seq IS NULL) AS event_types
      FROM consumers c ORDER BY c.consumer`,
   );

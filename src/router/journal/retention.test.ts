@@ -85,5 +85,5 @@ test("who gave letters up, or sent them back, which and how many, is on record",
     { actor: "bob", action: "discard", affected: 1, selection: { consumer: "c", most: 1 } },
   ]);
   expect(router.deadLetters.counts()).toMatchObject({ discarded: 1, pending: 1 });
-  expect(router.deadLetters.list({ status: "discarded" })).toMatchObject([{ resolved_by: "bob" }]);
+  expect(await router.deadLetters.list({ status: "discarded" })).toMatchObject([{ resolved_by: "bob" }]);
 });

@@ -29,12 +29,12 @@ const selectionOf = ({ body, caller }: Pick<Call<unknown, unknown, Order>, "body
 });
 
 export const deadLetterRoutes: readonly Route[] = [
-  handle(listDeadLetters, ({ ports, query: { limit, status, ...rest } }) => ({
-    dead_letters: ports.router.deadLetters.list({ ...filterOf(rest), ...defined({ status }) }, limit),
+  handle(listDeadLetters, async ({ ports, query: { limit, status, ...rest } }) => ({
+    dead_letters: await ports.router.deadLetters.list({ ...filterOf(rest), ...defined({ status }) }, limit),
   })),
-  handle(summarizeDeadLetters, ({ ports: { router } }) => ({
+  handle(summarizeDeadLetters, async ({ ports: { router } }) => ({
     counts: router.deadLetters.counts(),
-    groups: router.deadLetters.getErrorSummary(100),
+    groups: await router.deadLetters.getErrorSummary(100),
   })),
   handle(retryDeadLetters, async (call) => {
     const { ports, body } = call;

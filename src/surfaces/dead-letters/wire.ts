@@ -42,7 +42,7 @@ export const letterGroups = z.object({ groups: z.array(z.looseObject({ ...failed
 
 export const listDeadLetters = defineRoute("listDeadLetters", "GET /v1/dead-letters", {
   tag,
-  summary: "Deliveries whose tries are spent.",
+  summary: "Deliveries whose tries are spent; a page has at most 8 MB.",
   limit: "heavy",
   query: z.strictObject({
     ...filter,

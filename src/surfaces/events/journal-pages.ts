@@ -16,7 +16,7 @@ import {
 /** Rows that one query may go through: then somebody else's has its turn. */
 const PIECE = 20_000;
 /** Events of one query. */
-const MAX_TAKEN = 2_000;
+const MAX_TAKEN = 250;
 const MAX_PAGE_BYTES = 8 * 1_024 * 1_024;
 /** What an event takes on the wire beside its payload. */
 const ENVELOPE_BYTES = 700;

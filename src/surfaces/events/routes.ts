@@ -1,6 +1,7 @@
 import { OperatingError } from "../../kernel/index.ts";
 import { type EventRouter, eventById, fromStored, pairsOfEvent, type StoredEvent } from "../../router/index.ts";
 import { onTheWire } from "../http/cloud-event.ts";
+import { inSlices } from "../http/in-slices.ts";
 import { handle, type Route } from "../http/route.ts";
 import { openFollow, openTail } from "./follow.ts";
 import { eventsOfBody, ingestFor } from "./ingest.ts";
@@ -37,7 +38,8 @@ export const eventRoutes: readonly Route[] = [
     const { event_type, order_key, before, limit, ...rest } = query;
     const filter = { ...rest, eventType: canonical(router, event_type), orderKey: order_key };
     const { rows, nextBefore } = await historyPage(store, filter, { before, limit }, signal);
-    return { events: rows.map((row) => onTheWire(fromStored(router.catalog, row))), next_before: nextBefore };
+    const events = await inSlices(rows, (row) => onTheWire(fromStored(router.catalog, row)));
+    return { events, next_before: nextBefore };
   }),
   handle(getEvent, ({ ports: { router }, params: { id } }) => {
     const stored = find(router, id);

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { DAEMON_STATES, type DaemonManager, type UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Timer } from "../../kernel/index.ts";
-import { consumerStatus, type EventRouter, journalBytes, type Store } from "../../router/index.ts";
+import { consumerStatus, type EventRouter, journalBytes, type Store, unresolvedByType } from "../../router/index.ts";
 
 /** Whom the figures are asked of when somebody collects them. */
 export interface MetricSources {
@@ -212,9 +212,10 @@ function eventFigures(gauge: Define, counter: Define, sources: Sources): void {
     const known = router();
     return known && lagOfConsumers(known.store);
   });
-  gauge("dead_letters_unresolved", "Deliveries that failed and wait for a decision, by event.", ["event_type"], () =>
-    unresolvedByType(router()?.store),
-  );
+  gauge("dead_letters_unresolved", "Deliveries that failed and wait for a decision, by event.", ["event_type"], () => {
+    const known = router();
+    return known && unresolvedLetters(known.store);
+  });
   gauge("dead_letters", "Deliveries whose tries are spent, by what became of them.", ["status"], () =>
     router()?.deadLetters.counts(),
   );
@@ -223,14 +224,8 @@ function eventFigures(gauge: Define, counter: Define, sources: Sources): void {
 const MAX_CONSUMERS = 500;
 const MAX_TYPES = 200;
 
-const unresolvedByType = (store: Store | undefined) => {
-  const rows = store?.read<{ event_type: string; letters: number }>(
-    `SELECT event_type, count(*) AS letters FROM dead_letters WHERE status IN ('pending', 'retrying')
-     GROUP BY event_type ORDER BY letters DESC, event_type LIMIT ?`,
-    MAX_TYPES,
-  );
-  return Object.fromEntries(rows?.map(({ event_type, letters }) => [event_type, letters]) ?? []);
-};
+const unresolvedLetters = (store: Store) =>
+  Object.fromEntries(unresolvedByType(store, MAX_TYPES).map(({ event_type, letters }) => [event_type, letters]));
 
 /** Names of consumers come from outside: the furthest behind are the ones worth a series. */
 const lagOfConsumers = (store: Store) => {

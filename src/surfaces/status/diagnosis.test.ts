@@ -86,6 +86,19 @@ describe("the diagnosis", () => {
       "warn: a is kept from running: maintenance",
     ],
     [
+      "a daemon that is held until a reason is over",
+      {
+        daemons: [
+          daemon("a", {
+            state: "stopped",
+            paused: "the queue is full",
+            holds: [{ hold: "backpressure:queue", reason: "the queue is full", actor: "daemon_control", since: NOW }],
+          }),
+        ],
+      },
+      "note: a is kept from running: the queue is full; daemon_control lifts it when that is over",
+    ],
+    [
       "a daemon that was stopped",
       { daemons: [daemon("a", { state: "stopped", wanted: false, conditions: [stopped(NOW - 10_000)] })] },
       "warn: a was stopped",

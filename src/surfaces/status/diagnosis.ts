@@ -3,7 +3,7 @@
  * the causes that `ringrift status`, `health`, `why` and the line of `ringrift up` show.
  */
 
-import { type Cause, causeOf } from "../../daemons/index.ts";
+import { type Cause, causeOf, OPERATOR_HOLD } from "../../daemons/index.ts";
 import { duration, number, plural, printable } from "../cli/text.ts";
 import type { Daemon } from "../daemons/wire.ts";
 import { ALERTS } from "../dead-letters/view.ts";
@@ -31,6 +31,17 @@ const wasStopped = ({ wanted, state, conditions }: Daemon, startedAtMs: number):
   return ready !== undefined && ready.reason === "Stopped" && ready.last_transition_at >= startedAtMs;
 };
 
+/** What a person holds, a person lets go; everybody else lifts a hold when its reason is over. */
+function causeOfHold({ name, holds }: Daemon, reason: string, stateSince: number | null): Cause {
+  const since = holds[0]?.since ?? stateSince;
+  const about = { actual: reason, required: "nothing holds it", since };
+  const what = `${printable(name)} is kept from running: ${printable(reason)}`;
+  const other = holds.some(({ hold }) => hold === OPERATOR_HOLD) ? undefined : holds[0];
+  return other === undefined
+    ? causeOf("warn", "daemon_held", name, what, { ...about, advice: { action: "resume", subject: name } })
+    : causeOf("note", "daemon_held", name, `${what}; ${printable(other.actor)} lifts it when that is over`, about);
+}
+
 /** What keeps a daemon from its work; undefined where nothing does. Those that wait for another one have its cause. */
 export function causeOfDaemon(row: Daemon, nowMs: number): Cause | undefined {
   const name = printable(row.name);
@@ -57,13 +68,7 @@ export function causeOfDaemon(row: Daemon, nowMs: number): Cause | undefined {
     default:
       break;
   }
-  if (row.paused !== null && row.waits_for == null)
-    return causeOf("warn", "daemon_held", row.name, `${name} is kept from running: ${printable(row.paused)}`, {
-      actual: row.paused,
-      required: "nothing holds it",
-      since: row.holds[0]?.since ?? since,
-      advice: { action: "resume", subject: row.name },
-    });
+  if (row.paused !== null && row.waits_for == null) return causeOfHold(row, row.paused, since);
   if (!row.wanted && row.state === "stopped")
     return causeOf("warn", "daemon_stopped", row.name, `${name} was stopped`, {
       actual: "stopped",

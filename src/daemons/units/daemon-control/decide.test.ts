@@ -28,6 +28,11 @@ describe("an event and what it does to daemons", () => {
     ["BACKPRESSURE_ACTIVATED", pressure("medium"), ["lift backpressure:selfplay", "show backpressure:selfplay:shown"]],
     ["BACKPRESSURE_ACTIVATED", pressure("soft"), ["lift backpressure:selfplay", "lift backpressure:selfplay:shown"]],
     ["BACKPRESSURE_ACTIVATED", pressure("stop", { node_id: "n2" }), []],
+    [
+      "BACKPRESSURE_ACTIVATED",
+      pressure("stop", { node_id: "n1", scope: "n1" }),
+      ["hold backpressure:n1 hungry", "lift backpressure:n1:shown"],
+    ],
     ["BACKPRESSURE_RELEASED", pressure("none"), ["lift backpressure:selfplay", "lift backpressure:selfplay:shown"]],
     [
       "BACKPRESSURE_RELEASED",

@@ -59,6 +59,9 @@ const EASY: ReadonlySet<string> = new Set(["none", "low", "soft"]);
 
 const percent = (share: number | undefined) => (share === undefined ? "?" : `${Math.round(share * 100)} %`);
 
+/** One busy node takes less by itself: only the queue of all brakes those who plan for all. A full disk holds them by its own event. */
+const braking = (node_id: string | undefined): Target => (node_id === undefined ? "producers" : "hungry");
+
 /** A level that came, changed or went: hard ones hold, middling ones show, easy ones lift. */
 function byLevel(level: string, key: string, target: Target, message: string): Reaction[] {
   const shown = `${key}:shown`;
@@ -79,11 +82,11 @@ const table: {
   BACKPRESSURE_ACTIVATED: ({ scope, level, reason, node_id }, { nodeId }) =>
     node_id !== undefined && node_id !== nodeId
       ? []
-      : byLevel(level, `backpressure:${scope}`, "producers", `backpressure '${level}' on ${scope}: ${reason}`),
+      : byLevel(level, `backpressure:${scope}`, braking(node_id), `backpressure '${level}' on ${scope}: ${reason}`),
   BACKPRESSURE_RELEASED: ({ scope, level, node_id }, { nodeId }) =>
     node_id !== undefined && node_id !== nodeId
       ? []
-      : byLevel(level, `backpressure:${scope}`, "producers", `backpressure '${level}' is left on ${scope}`),
+      : byLevel(level, `backpressure:${scope}`, braking(node_id), `backpressure '${level}' is left on ${scope}`),
   RESOURCE_CONSTRAINT: ({ node_id, resource, level, usage, threshold }, { nodeId }) =>
     node_id !== nodeId
       ? []
