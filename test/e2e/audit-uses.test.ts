@@ -30,7 +30,8 @@ const hoarder = defineCoordinator({
     NODE_SUSPECT: ({ payload }, { rows }) => rows.put(hoard, payload.node_id, { seen: "yes" }),
   },
 });
-const quick = (unit: Unit): Unit => (unit.everyMs === null ? unit : { ...unit, everyMs: Math.min(unit.everyMs, 1_000) });
+const quick = (unit: Unit): Unit =>
+  unit.everyMs === null ? unit : { ...unit, everyMs: Math.min(unit.everyMs, 1_000) };
 const { catalog, units } = declaredRegistry();
 const real = units.filter((unit) => !isPlaceholder(unit));
 let coordination: Awaited<ReturnType<typeof bootstrapCoordination>>;
@@ -42,7 +43,10 @@ const pairsOf = (events: readonly string[]) =>
 const handled = () => new Set(uses.seen().uses.map(({ unit, trigger }) => `${unit}/${trigger}`));
 /** Waits until each was seen; names those that were not. */
 const seen = (wanted: readonly string[]) =>
-  vi.waitFor(() => expect(wanted.filter((pair) => !handled().has(pair))).toEqual([]), PATIENT);
+  vi.waitFor(() => expect(wanted.filter((pair) => !handled().has(pair))).toEqual([]), {
+    ...PATIENT,
+    timeout: patience(180_000),
+  });
 
 beforeAll(async () => {
   const dataDir = own.folder();
@@ -71,7 +75,7 @@ beforeAll(async () => {
   await seen(ticking);
   for (const route of allRoutes.filter(({ method, endless }) => method === "GET" && !endless))
     for (const url of urlsOf(route)) await ask({ socketPath: coordination.api.socketPath }, url);
-}, patience(120_000));
+}, patience(400_000));
 
 afterAll(async () => {
   await coordination?.shutdown();

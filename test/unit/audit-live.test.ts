@@ -32,7 +32,7 @@ describe("the live registry", () => {
       ...[...units, ...parts].flatMap(({ unheard }) =>
         Object.values(unheard).flatMap((reason) => ("by" in reason ? [reason.by] : [])),
       ),
-      ...units.flatMap(({ awaits }) => Object.values(awaits)),
+      ...units.flatMap(({ awaits }) => Object.values(awaits) as string[]),
     ];
     expect(named.filter((name) => !all.includes(name))).toEqual([]);
     expect(all.filter((name) => built.has(name))).toEqual([]);

@@ -61,7 +61,14 @@ export function unitText(plan: Plan): string {
   const reasons = (key: string, events: readonly string[], reason: string | { readonly by: string }) =>
     events.length === 0
       ? []
-      : [`  ${key}: {`, ...events.map((event) => `    ${event}: ${typeof reason === "string" ? JSON.stringify(reason) : `{ by: ${JSON.stringify(reason.by)} }`},`), "  },"];
+      : [
+          `  ${key}: {`,
+          ...events.map(
+            (event) =>
+              `    ${event}: ${typeof reason === "string" ? JSON.stringify(reason) : `{ by: ${JSON.stringify(reason.by)} }`},`,
+          ),
+          "  },",
+        ];
   return [
     `import { ${defineOf(plan)}, type Wiring } from "${shapePath(plan)}";`,
     "",

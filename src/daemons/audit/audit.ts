@@ -81,7 +81,7 @@ export function auditWiring(registry: Registry<Rows>, options: AuditOptions = {}
     exit_code: failing.length === 0 ? 0 : 1,
     status: failing.length > 0 ? "BROKEN" : remarks > 0 ? "MOSTLY HEALTHY" : "HEALTHY",
     verdict: verdictOf(failing.length, remarks),
-    totals: { ...totalsOf(registry, ties), ...foundTotals(findings) },
+    totals: { ...totalsOf(registry, ties), ...foundTotals(findings, uses !== undefined) },
     layers: layersOf(registry, failing),
     parts: registry.parts.map(({ name, placement, emits }) => ({ name, placement, emits })),
     ingress: registry.ingress,
@@ -108,9 +108,13 @@ function countBySeverity(findings: readonly Finding[]): Record<Severity, number>
   return counts;
 }
 
-const foundTotals = (findings: readonly Finding[]) => {
+const foundTotals = (findings: readonly Finding[], isWatched: boolean) => {
   const of = (kind: Finding["kind"]) => findings.filter((found) => found.kind === kind).length;
-  return { write_only: of("write_only"), stale_excuses: of("stale_excuse") };
+  return {
+    /** Null where nobody looked: only what runs shows who reads what others write. */
+    write_only: isWatched ? of("write_only") : null,
+    stale_excuses: of("stale_excuse"),
+  };
 };
 
 function totalsOf({ units, parts, catalog }: Registry<Rows>, ties: readonly EventTies[]) {

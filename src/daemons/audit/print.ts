@@ -76,7 +76,10 @@ const METRICS: Readonly<Record<keyof AuditTotals, string>> = {
 const summary = ({ totals }: AuditReport): string[] =>
   table(
     ["Metric", "Count"],
-    Object.entries(METRICS).map(([key, metric]) => [metric, String(totals[key as keyof AuditTotals])]),
+    Object.entries(METRICS).map(([key, metric]) => [
+      metric,
+      String(totals[key as keyof AuditTotals] ?? "not looked at"),
+    ]),
   );
 
 const layers = (report: AuditReport): string[] =>
