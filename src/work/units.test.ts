@@ -6,7 +6,7 @@ import { storedNodePolicy } from "./node-policy.ts";
 import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";
 import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";
 import { jobScheduler } from "./units/job-scheduler/job-scheduler.unit.ts";
-import { taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
+import { SILENT_MS, STOPPING_MS, stuckTasks, taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
 import { workQueueMonitor } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
 import { workStorePart, workUnits } from "./units.ts";
 
@@ -222,6 +222,49 @@ describe("task_coordinator", () => {
     expect(second.status()[0]).toMatchObject({ status: "degraded", message: "1 tasks run on hosts that are away" });
     await publish(w, "HOST_ONLINE", { node_id: "n1" });
     expect(second.status()[0]).toMatchObject({ status: "running" });
+  });
+
+  test("names tasks that show no sign of life, until they beat again", async () => {
+    const w = world();
+    const runtime = await w.runtime([taskCoordinator()]);
+    await w.queue.add(selfplay("a"));
+    const [lease] = await w.queue.claim({ node_id: "n1", most: 1, offer: PLENTY });
+    await w.queue.start(lease!);
+    await w.pass(SILENT_MS + 2_000);
+    const { task_id } = w.router.history({ eventType: "TASK_SPAWNED", fromJournal: true })[0]!.payload as {
+      task_id: string;
+    };
+    expect(runtime.status()[0]).toMatchObject({
+      status: "degraded",
+      message: expect.stringMatching(/^task .* on n1 has shown no sign of life for 12\d s$/),
+    });
+    await publish(w, "TASK_HEARTBEAT", { task_id, node_id: "n1", work_type: "selfplay" });
+    expect(runtime.status()[0]).toMatchObject({ status: "running", message: "" });
+  });
+
+  test("names a task that was asked to stop and does not", async () => {
+    const running = new Map([
+      ["t1", { node_id: "n1", work_type: "selfplay", work_id: "w1", config_key: null, spawned_at: 0 }],
+    ]);
+    const seenAt = new Map([["t1", 1_000_000]]);
+    const at = (asked: number) =>
+      stuckTasks(running, { seenAt, asked: new Map([["w1", asked]]) }, new Set(), 1_000_000);
+    expect(at(1_000_000 - STOPPING_MS)).toEqual([]);
+    expect(at(1_000_000 - STOPPING_MS - 1_000)).toMatchObject([
+      { task_id: "t1", why: expect.stringMatching(/does not stop/) },
+    ]);
+    expect(stuckTasks(running, { seenAt, asked: new Map() }, new Set(["n1"]), 9_000_000)).toEqual([]);
+  });
+
+  test("takes a preempted job for one that was asked to stop", async () => {
+    const w = world();
+    const runtime = await w.runtime([taskCoordinator()]);
+    await w.queue.add(selfplay("a"));
+    const [lease] = await w.queue.claim({ node_id: "n1", most: 1, offer: PLENTY });
+    await w.queue.start(lease!);
+    await w.queue.preempt(lease!.work_id, { reason: "test" });
+    await w.pass(STOPPING_MS + 2_000);
+    expect(runtime.status()[0]?.message).toMatch(/does not stop/);
   });
 });
 

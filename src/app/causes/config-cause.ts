@@ -108,6 +108,18 @@ function ofWaits({ config, jobs, work: { now } }: ConfigFacts): Cause | undefine
   return causeOf(level, "waits", key, what, { actual, required, since, advice, because });
 }
 
+/** Work that goes on and shows nothing of itself: what is told of it hides nothing, so it comes before the deadline. */
+const silent = ({ config, work: { now } }: ConfigFacts): Cause | undefined => {
+  const { config_key: key, stage, last_sign: sign } = config;
+  if (sign === undefined || now <= sign.until) return undefined;
+  return causeOf("warn", "stage_silent", key, `${stage} of ${key} has shown nothing since ${sign.event}`, {
+    actual: `${Math.round((now - sign.at) / 1_000)} s without a sign`,
+    required: `one within ${Math.round((sign.until - sign.at) / 1_000)} s`,
+    since: sign.at,
+    advice: { action: "pipeline", subject: key },
+  });
+};
+
 const late = ({ config, jobs, work: { now } }: ConfigFacts): Cause | undefined =>
   now <= config.deadline || jobs.some(isWorking)
     ? undefined
@@ -138,6 +150,7 @@ export function configCause(facts: ConfigFacts): Cause | null {
     unit() ??
     stopped(facts) ??
     ofJobs(facts) ??
+    silent(facts) ??
     ofWaits(facts) ??
     late(facts);
   if (found === undefined) return null;
