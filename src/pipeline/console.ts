@@ -136,6 +136,8 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
     },
     books: () => snapshot().configs.map(({ books }) => books),
     lineage: (id: string) => lineageOf(catalog, id),
+    segments: (filter: Parameters<ArtifactCatalog["games"]>[0]) => catalog.games(filter),
+    segmentsBeginning: (hex: string) => catalog.gamesBeginning(hex),
     pause: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, true),
     resume: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, false),
     async promote(modelId: string, { actor, reason, dryRun }: PipelineDecision): Promise<PipelineDecided> {

@@ -157,6 +157,12 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/why/command.ts")).registerWhy(command, shell),
   ],
   [
+    "resources",
+    "what every process takes of the machine: memory, open files, processor time, delay of the main loop, children, transfers",
+    async (command, { shell }) =>
+      (await import("../../surfaces/resources/command.ts")).registerResources(command, shell),
+  ],
+  [
     "logs [options]",
     "the log of the main process, oldest line first; also after it has ended",
     async (command, { shell }) => (await import("../../surfaces/logs/command.ts")).registerLogs(command, shell),
@@ -224,6 +230,14 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => {
       const { createArenaConsole } = await import("../../workloads/arena/index.ts");
       (await import("./games.command.ts")).registerGames(command, shell, createArenaConsole());
+    },
+  ],
+  [
+    "records",
+    "the games that were played: list them, show one with its moves and board, export them",
+    async (command, { shell }) => {
+      const { createArenaConsole } = await import("../../workloads/arena/index.ts");
+      (await import("./records.command.ts")).registerRecords(command, shell, createArenaConsole());
     },
   ],
   [

@@ -6,6 +6,7 @@
  * It guarantees that standard output carries the answer and nothing else, that `--json` prints what a program can read,
  * that exit codes keep their meaning, and that text from outside cannot speak to the terminal.
  */
+export { askEither } from "../cli/answers.ts";
 export { type CliIo, EXIT, reportFailure } from "../cli/io.ts";
 export type { EventNote, JournalView } from "../cli/journal-view.port.ts";
 export { type Answering, createMainProcesses, type MainProcess, type MainProcesses } from "../cli/main-process.ts";
