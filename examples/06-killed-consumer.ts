@@ -69,16 +69,17 @@ async function consume(consumer: Consumer, dataDir: string): Promise<void> {
   const client = connect({ dataDir, source: consumer });
   const subscription = client.subscribe(
     { consumer, eventTypes: [...heardBy[consumer]], start: "earliest" },
-    ({ eventId, payload }, { emit }) => {
-      const isDamaged = consumer === "scoreboard" && String(payload.task_id).startsWith("damaged-");
+    ({ eventId, eventType, payload }, { emit }) => {
+      const task = eventType === CAUSE ? payload.task_id : "";
+      const isDamaged = consumer === "scoreboard" && task.startsWith("damaged-");
       tries.set(eventId, (tries.get(eventId) ?? 0) + 1);
       // By the time that its dead letter is sent back it is repaired.
       if (isDamaged && tries.get(eventId)! <= MAX_ATTEMPTS) {
-        throw new Error(`the segment of ${payload.task_id} is damaged`);
+        throw new Error(`the segment of ${task} is damaged`);
       }
       seen.add(eventId);
       // What it emits is committed together with its ack: killed in between, it emits it again, and it counts once.
-      if (consumer === "data_pipeline") {
+      if (consumer === "data_pipeline" && eventType === CAUSE) {
         const { config_key, games, artifact_hash, node_id } = payload;
         emit(EFFECT, { config_key, new_games: games, total_games: games, artifact_hash, node_id });
       }

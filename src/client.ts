@@ -9,7 +9,9 @@ export {
   type ClientOptions,
   type ClientPublishOptions,
   connect,
+  type NodesClient,
   type PublishedReceipt,
   type SubscribeOptions,
   type Subscription,
+  type WorkQueueClient,
 } from "./surfaces/index.ts";

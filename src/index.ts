@@ -6,15 +6,19 @@ export {
   bootstrapCoordination,
   type Coordination,
   getBootstrapStatus,
+  getHealthyNodes,
+  getNodeHealth,
   shutdownCoordination,
 } from "./app/bootstrap.ts";
 export type { BootstrapOptions } from "./app/bootstrap-options.ts";
 export type { BootstrapStatus, CoordinatorState, FeatureSwitches } from "./app/bootstrap-status.ts";
 export { COORDINATOR_REGISTRY } from "./app/registry.ts";
 export { inspectSettings, readSettings, type SettingOverrides, type Settings } from "./app/settings.ts";
+export { NodeHealthState, type NodeView } from "./cluster/index.ts";
 export {
   type AuditReport,
   auditWiring,
+  CoordinatorStatus,
   checkErrorRate,
   checkLastSuccess,
   checkQueueDepth,
@@ -28,7 +32,7 @@ export {
   type DaemonManagerConfig,
   type DaemonManagerOptions,
   type DaemonOptions,
-  type DaemonState,
+  DaemonState,
   DaemonType,
   defineCoordinator,
   defineDaemon,
@@ -52,10 +56,12 @@ export {
 } from "./daemons/index.ts";
 export {
   type AnyRouterEvent,
+  BoardType,
   type BuiltinRows,
   builtinRows,
   type Catalog,
   type CloudEvent,
+  configKeyOf,
   createCatalog,
   DataEventType,
   defineEvents,
@@ -113,3 +119,4 @@ export {
   type Store,
   type WriteSet,
 } from "./router/index.ts";
+export { BackpressureLevel, type JobSpecInput, type JobView, TaskType, WorkQueue } from "./work/index.ts";

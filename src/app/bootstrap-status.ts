@@ -2,12 +2,14 @@ import {
   type CoordinatorEntry,
   coordinatorLayers,
   coordinatorsAmong,
+  FEATURES,
   type Feature,
   isPlaceholder,
   openCoordinators,
   type Unit,
   type UnitOutcome,
 } from "../daemons/index.ts";
+import { didYouMean, OperatingError } from "../kernel/index.ts";
 
 /** Switches by feature; what is not named is on. */
 export type FeatureSwitches = Partial<Readonly<Record<Feature, boolean>>>;
@@ -94,6 +96,21 @@ export function bootstrapStatus(facts: StatusFacts): BootstrapStatus {
     errors: outcomes.flatMap(({ name, error }) => (error === null ? [] : [`${name}: ${error}`])),
     open: openCoordinators(units),
   };
+}
+
+/** A switch of a feature that does not exist, or is to be on before any unit has it, would be a wish that nobody hears. */
+export function checkSwitches(enable: FeatureSwitches, units: readonly Unit[]): void {
+  const built = new Set(units.flatMap((unit) => (unit.feature === null || isPlaceholder(unit) ? [] : [unit.feature])));
+  const hint = `There are: ${[...built].sort().join(", ")}.`;
+  for (const [name, isOn] of Object.entries(enable)) {
+    const feature = FEATURES.find((known) => known === name);
+    if (feature === undefined)
+      throw OperatingError.invalid("UNKNOWN_FEATURE", `there is no feature '${name}'.${didYouMean(name, FEATURES)}`, {
+        hint,
+      });
+    if (isOn && !built.has(feature))
+      throw OperatingError.invalid("FEATURE_NOT_BUILT", `no unit of the feature '${feature}' exists yet`, { hint });
+  }
 }
 
 /** The units that a bootstrap brings up, and why the others stay out. */

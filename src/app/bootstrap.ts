@@ -1,12 +1,20 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { componentWork } from "../cluster/index.ts";
+import {
+  componentWork,
+  findNode,
+  healthyNodesOf,
+  type NodeHealthState,
+  type NodeRegistry,
+  nodeHealthOf,
+} from "../cluster/index.ts";
 import type { AuditReport, Cause, DaemonManager, UnitRuntime } from "../daemons/index.ts";
 import type { builtinRows, Rows } from "../events/index.ts";
 import { messageOf, type OperatingError } from "../kernel/index.ts";
 import type { PipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { ENDPOINT_FILE, type EndpointFile, type Phase, type Surface, statusOf } from "../surfaces/index.ts";
+import type { WorkQueue } from "../work/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
 import { type Ground, openFolder, openStore } from "./ground.ts";
@@ -24,6 +32,10 @@ export interface Coordination<R extends Rows> {
   readonly units: UnitRuntime;
   /** The one supervisor of this process. */
   readonly daemons: DaemonManager;
+  /** The durable queue of jobs. */
+  readonly queue: WorkQueue;
+  /** The machines of the cluster. */
+  readonly nodes: Pick<NodeRegistry, "list" | "find" | "counts">;
   /** The closed loop, as it stands on disk, and for each config why it stands still. */
   loop(): PipelineSnapshot;
   /** What is wrong, each root once, worst first. */
@@ -48,6 +60,11 @@ export const getBootstrapStatus = (coordination: Pick<Coordination<Rows>, "boots
   coordination.bootstrapStatus();
 export const shutdownCoordination = (coordination: Pick<Coordination<Rows>, "shutdown">): Promise<void> =>
   coordination.shutdown();
+
+/** `get_node_health` and `get_healthy_nodes`, in the same way. A node is known by its id or its label. */
+export const getNodeHealth = ({ nodes }: Pick<Coordination<Rows>, "nodes">, name: string): NodeHealthState =>
+  nodeHealthOf(findNode(nodes.list(), name));
+export const getHealthyNodes = ({ nodes }: Pick<Coordination<Rows>, "nodes">): string[] => healthyNodesOf(nodes.list());
 
 /** The fourth phase of a start: the doors are opened, the units come up layer by layer, and the process says where it is. */
 async function bringUp(
@@ -129,6 +146,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       api: control.surface,
       units,
       daemons: services.supervisor,
+      queue: services.work.queue,
+      nodes: services.cluster.nodes,
       loop: parts.causes.snapshot,
       causes: parts.causes.all,
       startedAt: ground.startedAt,

@@ -2,7 +2,13 @@ import { graphError, profileFaults, type Registry, type UnitOutcome, type UnitRu
 import type { PayloadFor } from "../events/index.ts";
 import { type Clock, type Log, messageOf, sleep } from "../kernel/index.ts";
 import type { EventRouter } from "../router/index.ts";
-import { type BootstrapStatus, bootstrapStatus, chooseUnits, type FeatureSwitches } from "./bootstrap-status.ts";
+import {
+  type BootstrapStatus,
+  bootstrapStatus,
+  checkSwitches,
+  chooseUnits,
+  type FeatureSwitches,
+} from "./bootstrap-status.ts";
 
 export interface BringUpOptions {
   readonly registry: Registry;
@@ -74,6 +80,7 @@ export function createBringUp(options: BringUpOptions) {
   return {
     /** Brings up what is switched on and not up yet. Errors are collected by unit; only a broken plan throws. */
     async start(enable: FeatureSwitches = {}): Promise<BootstrapStatus> {
+      checkSwitches(enable, registry.units);
       switches = { ...switches, ...enable };
       const plan = chooseUnits(registry.units, profile, switches);
       const here = new Set(registry.units.map(({ name }) => name));

@@ -70,6 +70,14 @@ export function wireUnits<R extends Rows>(
       units: () => units.status(),
       startedAt,
       audit: () => audit(),
+      wiringOf: (eventType) => ({
+        emitters: [...registry.units, ...registry.parts]
+          .filter(({ emits }) => (emits as readonly string[]).includes(eventType))
+          .map(({ name }) => name),
+        hearers: registry.units
+          .filter(({ hears }) => (hears as readonly string[]).includes(eventType))
+          .map(({ name }) => name),
+      }),
       why: (subject) => {
         const found =
           whyJobOrNode(subject, { queue: work.queue, book: cluster.nodes, now: clock.now() }) ??

@@ -2,6 +2,13 @@
 export const HEALTH_STATES = ["running", "degraded", "stopped"] as const;
 export type HealthState = (typeof HEALTH_STATES)[number];
 
+/** The same, under the names that the Python system gives them. */
+export const CoordinatorStatus = Object.freeze({
+  RUNNING: "running",
+  DEGRADED: "degraded",
+  STOPPED: "stopped",
+} as const satisfies Record<string, HealthState>);
+
 export interface UnitHealth {
   readonly status: HealthState;
   readonly message: string;

@@ -27,8 +27,8 @@ export { type RecordedWiring, recordWiring } from "./audit/recorded-wiring.ts";
 export { type RuntimeFacts, runtimeFacts } from "./audit/runtime-facts.ts";
 export { createUses, type UsesRecorder } from "./audit/uses.ts";
 export { type Cause, type CauseAdvice, causeOf, isWell, rootCauses } from "./cause.ts";
-export type { HealthState, UnitHealth } from "./health.ts";
-export { coordinatorLayers, criticalDaemons, DaemonType, type Feature } from "./legacy.ts";
+export { CoordinatorStatus, type HealthState, type UnitHealth } from "./health.ts";
+export { coordinatorLayers, criticalDaemons, DaemonType, FEATURES, type Feature } from "./legacy.ts";
 export { watchMainLoop } from "./main-loop/main-loop-watch.ts";
 export type { PlannedUnit } from "./planned.ts";
 export type { DaemonsServices } from "./services.ts";
@@ -40,7 +40,7 @@ export {
   type DaemonHealth,
   type DaemonInfo,
   type DaemonOptions,
-  type DaemonState,
+  DaemonState,
 } from "./supervisor/daemon.ts";
 export { DaemonManager, type DaemonManagerOptions } from "./supervisor/daemon-manager.ts";
 export { graphError, profileFaults } from "./supervisor/dependency-graph.ts";

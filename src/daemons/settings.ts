@@ -1,12 +1,55 @@
 /** What operators may set of the supervisor, of the watchdog of the main loop, and of maintenance. */
-import { seconds, whole } from "../kernel/settings/index.ts";
+import { seconds, whole, yesNo } from "../kernel/settings/index.ts";
 
-/** What a process is for: it decides which units run in it. */
+/** What a process is for: it decides which units run in it. `training_node` is what a node runs that has joined. */
 export const PROFILES = ["coordinator", "training_node"] as const;
 
 const YEAR_SECONDS = 365 * 86_400;
 
 export const supervisorSettings = {
+  autoStart: yesNo({
+    key: "daemons.auto_start",
+    variable: "RINGRIFT_DAEMON_AUTO_START",
+    default: false,
+    about:
+      "Whether a daemon starts as soon as it is registered and its dependencies are ready, without being asked to.",
+  }),
+  enableCoordinationWiring: yesNo({
+    key: "daemons.events",
+    variable: "RINGRIFT_DAEMON_EVENTS",
+    default: true,
+    about: "Whether starts, ends and failures of daemons are published as events. Their records are kept either way.",
+  }),
+  dependencyWaitTimeoutMs: seconds({
+    key: "daemons.dependency_timeout",
+    variable: "RINGRIFT_DAEMON_DEPENDENCY_TIMEOUT",
+    min: 0,
+    max: 3_600,
+    default: 30,
+    about: "How long a start that waits for its dependencies waits for them.",
+  }),
+  dependencyPollIntervalMs: seconds({
+    key: "daemons.dependency_poll",
+    variable: "RINGRIFT_DAEMON_DEPENDENCY_POLL",
+    min: 0.01,
+    max: 3_600,
+    default: 0.5,
+    about:
+      "Pause between two questions to a starting daemon whether it is ready. One that says so itself is noticed at once.",
+  }),
+  autoRestartFailed: yesNo({
+    key: "daemons.auto_restart",
+    variable: "RINGRIFT_DAEMON_AUTO_RESTART",
+    default: true,
+    about: "Whether a daemon that failed is started again; otherwise it stays down until it is reset.",
+  }),
+  strictRegistryValidation: yesNo({
+    key: "daemons.strict_registry",
+    variable: "RINGRIFT_DAEMON_STRICT_REGISTRY",
+    default: false,
+    about:
+      "Whether nothing starts while dependencies are missing or go in a circle; otherwise only the daemons concerned stay down.",
+  }),
   healthCheckIntervalMs: seconds({
     key: "daemons.health_interval",
     variable: "RINGRIFT_DAEMON_HEALTH_INTERVAL",

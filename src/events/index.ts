@@ -18,6 +18,7 @@
  */
 
 export { asyncApiDocument } from "./asyncapi.ts";
+export { BoardType, configKeyOf } from "./boards.ts";
 export { boundedText } from "./bounds.ts";
 export {
   type BuiltinRows,
@@ -35,10 +36,11 @@ export {
   EventSource,
   type RouterEvent,
   type RouterEventOf,
+  type WireValue,
 } from "./envelope.ts";
 export * as fields from "./fields.ts";
 export { details, field } from "./fields.ts";
 export { fieldsOf, type JsonSchema, payloadSchemaOf } from "./json-schema.ts";
 export { liftKeys } from "./legacy-keys.ts";
-export { defineEvents, type EventClass, type EventRow, type Rows, type Upcasters } from "./row.ts";
+export { defineEvents, type EventClass, type EventRow, missingFields, type Rows, type Upcasters } from "./row.ts";
 export { upcast } from "./upcast.ts";

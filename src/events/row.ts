@@ -53,6 +53,10 @@ export interface EventRow<S extends PayloadShape = PayloadShape> {
   readonly payload: z.ZodObject<S, z.core.$strict>;
   /** For what arrives from outside: unknown fields are kept. */
   readonly tolerant: z.ZodType<Record<string, unknown>>;
+  /** The same for one that says less than it should: what it says must fit. */
+  readonly incomplete: z.ZodType<Record<string, unknown>>;
+  /** Fields that whoever handles it may rely on. */
+  readonly required: readonly string[];
 }
 
 export type Rows = Readonly<Record<string, EventRow>>;
@@ -90,9 +94,11 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
   }
   // Few processes read more than a few events from outside; building all of these would cost each start 50 ms.
   let tolerant: z.ZodType<Record<string, unknown>> | undefined;
-  const build = () => {
+  let incomplete: z.ZodType<Record<string, unknown>> | undefined;
+  let required: readonly string[] | undefined;
+  const build = (isWhole: boolean) => {
     const loose = z.looseObject(shape);
-    return (spec.provisional ? loose.partial() : loose) as z.ZodType<Record<string, unknown>>;
+    return (isWhole ? loose : loose.partial()) as z.ZodType<Record<string, unknown>>;
   };
   return {
     name,
@@ -110,11 +116,23 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
     provisional: spec.provisional ?? false,
     payload: z.strictObject(shape) as unknown as z.ZodObject<S, z.core.$strict>,
     get tolerant() {
-      tolerant ??= build();
+      tolerant ??= build(spec.provisional !== true);
       return tolerant;
+    },
+    get incomplete() {
+      incomplete ??= build(false);
+      return incomplete;
+    },
+    get required() {
+      required ??= Object.keys(shape).filter((key) => !shape[key]!.safeParse(undefined).success);
+      return required;
     },
   };
 }
+
+/** Fields that a payload should have and has not; none of an event that the catalog does not know. */
+export const missingFields = (row: EventRow | undefined, payload: Readonly<Record<string, unknown>>): string[] =>
+  (row?.required ?? []).filter((key) => payload[key] === undefined);
 
 /** What one hands to an emitter. */
 export type PayloadInput<Row> = Row extends EventRow<infer S> ? z.input<z.ZodObject<S, z.core.$strict>> : never;

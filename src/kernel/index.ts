@@ -4,6 +4,7 @@
  * It guarantees that time, ids and randomness are arguments (so the code we ship can be simulated from a seed), that
  * an operating error has a stable code, a cause and a next step, and that equal values have one canonical text.
  */
+export { aborted } from "./aborted.ts";
 export { answerQuestions, createAskedThread, moduleBeside } from "./asked-thread.ts";
 export { type Breaker, type BreakerState, createBreaker } from "./breaker.ts";
 export { canonicalJson, type Json } from "./canonical-json.ts";

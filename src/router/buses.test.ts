@@ -72,3 +72,16 @@ test("typed emitters check strictly", async () => {
   const router = fresh();
   await expect(router.emit.ERROR({ nonsense: true } as never)).rejects.toMatchObject({ code: "INVALID_PAYLOAD" });
 });
+
+test("leaving one view leaves what the same handler hears through another", async () => {
+  const router = fresh();
+  const heard: string[] = [];
+  const handler = (event: { eventType: string }) => void heard.push(event.eventType);
+  router.subscribe("DATA_SYNC_COMPLETED", handler as never);
+  router.dataBus.subscribe("DATA_SYNC_COMPLETED", handler);
+  expect(router.dataBus.unsubscribe("DATA_SYNC_COMPLETED", handler)).toBe(true);
+  expect(router.dataBus.unsubscribe("DATA_SYNC_COMPLETED", handler)).toBe(false);
+  await router.publish("DATA_SYNC_COMPLETED", synced as never);
+  expect(heard).toEqual(["DATA_SYNC_COMPLETED"]);
+  expect(router.unsubscribe("DATA_SYNC_COMPLETED", handler)).toBe(true);
+});

@@ -24,7 +24,7 @@ export interface BusRouter {
   readonly catalog: Catalog;
   publish(eventType: string, payload: Readonly<Record<string, unknown>>, options?: PublishOptions): Promise<Published>;
   subscribe(eventType: string | null, handler: Handler, options?: { view?: ViewName }): () => void;
-  unsubscribe(eventType: string | null, handler: Handler): boolean;
+  unsubscribe(eventType: string | null, handler: Handler, options?: { view?: ViewName }): boolean;
 }
 
 const busOver = (
@@ -53,7 +53,7 @@ const busOver = (
     },
     unsubscribe: (name, handler) =>
       heardAs(name)
-        .map((one) => router.unsubscribe(one, handler))
+        .map((one) => router.unsubscribe(one, handler, { view }))
         .some(Boolean),
   };
 };

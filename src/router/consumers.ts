@@ -57,7 +57,11 @@ interface Registration
   readonly view: number;
 }
 
-const consumerShape = /^[A-Za-z0-9_][\w.@:/-]{0,199}$/;
+export const consumerShape = /^[A-Za-z0-9_][\w.@:/-]{0,199}$/;
+export const badConsumerName = (name: string): OperatingError =>
+  OperatingError.invalid("INVALID_CONSUMER", `'${name}' is no name for a consumer`, {
+    hint: "Letters, digits and _ . @ : / - are allowed, at most 200 characters.",
+  });
 const STOP_GRACE_MS = 10_000;
 /** A poller that died says no goodbye. Were its session kept, its consumer would seem alive and never expire. */
 const SESSION_SILENCE_MS = 3_600_000;
@@ -122,6 +126,10 @@ export class Consumers {
   offer(events: readonly AnyEvent[]): void {
     const bytes = sumOf(events, bytesOf);
     for (const { cursor } of this.#all.values()) cursor.offer(events, bytes);
+  }
+
+  has(consumer: string): boolean {
+    return this.#all.has(consumer);
   }
 
   hears(eventType: string): boolean {
@@ -277,10 +285,7 @@ export class Consumers {
   async #register(request: Registration): Promise<Cursor> {
     const { consumer, kind, view, start = "now", version: handlerVersion = "1", deafTo, types } = request;
     const { store, clock, log } = this.#o;
-    if (!consumerShape.test(consumer))
-      throw OperatingError.invalid("INVALID_CONSUMER", `'${consumer}' is no name for a consumer`, {
-        hint: "Letters, digits and _ . @ : / - are allowed, at most 200 characters.",
-      });
+    if (!consumerShape.test(consumer)) throw badConsumerName(consumer);
     const wanted = types.map((eventType) => ({ eventType, view }));
     const at = clock.now();
     const [registered] = await store.commit([

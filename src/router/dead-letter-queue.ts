@@ -1,4 +1,4 @@
-import { OperatingError, sleep } from "../kernel/index.ts";
+import { messageOf, OperatingError, sleep } from "../kernel/index.ts";
 import {
   countDeadLetters,
   type DeadLetter,
@@ -7,7 +7,9 @@ import {
   type DeadLetterStatus,
   discardDeadLetters,
   listDeadLetters,
+  recoverDeadLetter,
   retryDeadLetters,
+  returnableLetters,
   scanDeadLetterGroups,
   scanDeadLetters,
   sweepDeadLetters,
@@ -31,6 +33,10 @@ export interface RetryAction extends DeadLetterAction {
 export interface DeadLetterQueueOptions extends RouterParts {
   /** Tells a consumer of this process that letters wait for it again. */
   readonly onReturned: (consumer: string, lanes: readonly string[]) => void;
+  /** Listeners of this process that have a name. */
+  readonly listeners: () => ReadonlySet<string>;
+  /** Gives an event to a listener once more; whether it succeeded. If it did not, its letter says so by then. */
+  readonly again: (listener: string, seq: number) => Promise<boolean>;
 }
 
 /**
@@ -53,7 +59,20 @@ export interface DeadLetterQueue {
 }
 
 export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLetterQueue {
-  const { store, clock, settings } = options;
+  const { store, clock, settings, log } = options;
+  /** Letters that are with their listener now. */
+  const inHand = new Set<number>();
+  const listening = () => ({ names: [...options.listeners()], inHand: [...inHand] });
+  const giveBack = async ({ id, consumer, seq }: DeadLetter): Promise<void> => {
+    inHand.add(id);
+    try {
+      if (await options.again(consumer, seq)) await store.commit([recoverDeadLetter({ id, at: clock.now() })]);
+    } catch (thrown) {
+      log.error("a letter of a listener stays pending", { consumer, seq, error: messageOf(thrown) });
+    } finally {
+      inHand.delete(id);
+    }
+  };
   const common = (action: DeadLetterAction, max: number) => ({
     filter: action.filter ?? {},
     max,
@@ -63,12 +82,16 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
   const sendBack = async (action: DeadLetterAction, max: number): Promise<DeadLetter[]> => {
     // A letter that is sent back has one try.
     const attempts = settings.maxAttempts - 1;
-    const [letters] = await store.commit([retryDeadLetters({ ...common(action, max), attempts })]);
-    for (const [consumer, own] of Map.groupBy(letters, (letter) => letter.consumer))
-      options.onReturned(
-        consumer,
-        own.map(({ lane }) => lane),
-      );
+    const known = listening();
+    const [letters] = await store.commit([retryDeadLetters({ ...common(action, max), attempts, listening: known })]);
+    for (const [consumer, own] of Map.groupBy(letters, (letter) => letter.consumer)) {
+      if (known.names.includes(consumer)) for (const letter of own) void giveBack(letter);
+      else
+        options.onReturned(
+          consumer,
+          own.map(({ lane }) => lane),
+        );
+    }
     return letters;
   };
   const pending = (filter: DeadLetterFilter | undefined, limit: number) =>
@@ -86,11 +109,16 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
         throw OperatingError.notFound("DEAD_LETTER_NOT_FOUND", `no pending dead letter ${id}`, {
           hint: "'ringrift dlq --pending' lists them.",
         });
-      return action.dryRun ? found : sendBack({ ...action, filter }, 100);
+      const returnable = returnableLetters(store, filter, listening(), 100);
+      if (returnable.length === 0)
+        throw OperatingError.conflict("LISTENER_AWAY", `nobody listens as '${found[0]!.consumer}' now`, {
+          hint: "Start the program that listens under this name, or discard the letter.",
+        });
+      return action.dryRun ? returnable : sendBack({ ...action, filter }, 100);
     },
     async retryAll(action = {}) {
       const max = action.maxEvents ?? 100;
-      if (action.dryRun) return pending(action.filter, max);
+      if (action.dryRun) return returnableLetters(store, action.filter ?? {}, listening(), max);
       if (action.perSecond === undefined) return sendBack(action, max);
       const sent: DeadLetter[] = [];
       // A letter that fails again while this goes on is not picked a second time.

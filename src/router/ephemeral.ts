@@ -1,4 +1,4 @@
-import { messageOf } from "../kernel/index.ts";
+import { stackOf } from "../kernel/index.ts";
 import type { Failure } from "./delivery-hooks.ts";
 import { type AnyEvent, VIEW, type ViewName } from "./event.ts";
 import type { RouterParts } from "./parts.ts";
@@ -7,7 +7,8 @@ export type Handler = (event: AnyEvent) => void | Promise<void>;
 
 export interface EphemeralSubscriber {
   readonly handler: Handler;
-  readonly name: string;
+  /** Null for one that nobody could be told of: what it fails at is logged and counted, and no more. */
+  readonly name: string | null;
   readonly view: ViewName;
 }
 
@@ -15,14 +16,31 @@ export interface EphemeralOptions extends RouterParts {
   /** Runs handlers as effects of the event, so that what they publish knows its cause. */
   readonly within: (event: AnyEvent, run: () => void) => void;
   readonly onFailure: (failure: Failure) => void;
+  /** Writes down what a listener with a name failed at. Resolves when that is on disk, or cannot be. */
+  readonly onDeath: (failure: Failure) => Promise<void>;
 }
+
+/** How listeners are called where durable consumers are listed too: their names never meet. */
+export const listenerName = (name: string): string => `listener:${name}`;
 
 /** A handler that has begun. */
 interface Started {
   readonly subscriber: EphemeralSubscriber;
   readonly promise: Promise<void>;
+  /** Its failure is on its way to the disk. */
+  failed?: boolean;
   ended: boolean;
 }
+
+/** Undefined for one that has ended well already. */
+const call = ({ handler }: EphemeralSubscriber, event: AnyEvent): Promise<void> | undefined => {
+  try {
+    const promise = handler(event);
+    return promise instanceof Promise ? promise : undefined;
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
+};
 
 /**
  * Subscribers of this process without a name: they hear what happens while they listen and are owed nothing. Global ones
@@ -46,9 +64,10 @@ export class EphemeralSubscribers {
     this.#set(eventType, [...list, subscriber]);
   }
 
-  remove(eventType: string | null, handler: Handler): boolean {
+  /** Ends the subscription through this view; one of the same handler through another view stays. */
+  remove(eventType: string | null, handler: Handler, view: ViewName): boolean {
     const list = this.of(eventType);
-    const left = list.filter((known) => known.handler !== handler);
+    const left = list.filter((known) => known.handler !== handler || known.view !== view);
     this.#set(eventType, left);
     return left.length < list.length;
   }
@@ -81,6 +100,40 @@ export class EphemeralSubscribers {
     return waiting === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve));
   }
 
+  /** Names of those that listen now, as their letters call them. */
+  names(): Set<string> {
+    const all = [this.#global, ...this.#byType.values()].flat();
+    return new Set(all.flatMap(({ name }) => (name === null ? [] : [listenerName(name)])));
+  }
+
+  /** Gives an event to the listener that failed on it once more; false if it fails again, or listens no longer. */
+  async again(consumer: string, event: AnyEvent): Promise<boolean> {
+    const { timeLimits, settings } = this.#o;
+    const found = [...this.#global, ...this.of(event.eventType)].find(
+      ({ name }) => name !== null && listenerName(name) === consumer,
+    );
+    if (found === undefined) return false;
+    const late = Promise.withResolvers<never>();
+    let kind: Failure["kind"] = "failed";
+    const limit = timeLimits.begin(settings.handlerTimeoutMs, () => {
+      kind = "timeout";
+      late.reject(this.#tooLate());
+    });
+    let begun: Promise<void> | undefined;
+    this.#o.within(event, () => {
+      begun = call(found, event);
+    });
+    try {
+      await Promise.race([begun, late.promise]);
+      return true;
+    } catch (thrown) {
+      await this.#failed(event, found, kind, thrown);
+      return false;
+    } finally {
+      limit.end();
+    }
+  }
+
   get running(): number {
     return this.#running.size;
   }
@@ -96,19 +149,22 @@ export class EphemeralSubscribers {
     for (const subscriber of list) {
       if ((VIEW[subscriber.view] & bits) === 0) continue;
       reached += 1;
-      try {
-        const promise = subscriber.handler(event);
-        if (promise instanceof Promise) started.push({ subscriber, promise, ended: false });
-      } catch (thrown) {
-        this.#failed(event, subscriber, "failed", messageOf(thrown));
-      }
+      const promise = call(subscriber, event);
+      if (promise !== undefined) started.push({ subscriber, promise, ended: false });
     }
     return reached;
   }
 
-  #failed(event: AnyEvent, { name }: EphemeralSubscriber, kind: Failure["kind"], error: string): void {
+  #failed(event: AnyEvent, { name }: EphemeralSubscriber, kind: Failure["kind"], thrown: unknown): Promise<void> {
     const limitMs = this.#o.settings.handlerTimeoutMs;
-    this.#o.onFailure({ consumer: name, event, kind, error, attempts: 1, limitMs });
+    const consumer = name === null ? "anonymous" : listenerName(name);
+    const failure: Failure = { consumer, event, kind, error: stackOf(thrown), attempts: 1, limitMs };
+    this.#o.onFailure(failure);
+    return name === null ? Promise.resolve() : this.#o.onDeath(failure);
+  }
+
+  #tooLate(): Error {
+    return new Error(`no end after ${this.#o.settings.handlerTimeoutMs / 1_000} s`);
   }
 
   /** They began together and have the same limit: one limit watches all of them. */
@@ -125,21 +181,22 @@ export class EphemeralSubscribers {
       this.#running.delete(event.eventId);
       for (const resolve of waiting) resolve();
     };
+    const fail = (one: Started, kind: Failure["kind"], thrown: unknown) => {
+      if (one.ended || one.failed) return;
+      one.failed = true;
+      void this.#failed(event, one.subscriber, kind, thrown).then(() => end(one));
+    };
     const limit = timeLimits.begin(settings.handlerTimeoutMs, () => {
       for (const one of started) {
         if (one.ended) continue;
-        this.#failed(event, one.subscriber, "timeout", `no end after ${settings.handlerTimeoutMs / 1_000} s`);
-        end(one);
+        fail(one, "timeout", this.#tooLate());
       }
     });
     this.#running.set(event.eventId, waiting);
     for (const one of started)
       one.promise.then(
         () => end(one),
-        (thrown: unknown) => {
-          if (!one.ended) this.#failed(event, one.subscriber, "failed", messageOf(thrown));
-          end(one);
-        },
+        (thrown: unknown) => fail(one, "failed", thrown),
       );
   }
 }

@@ -1,5 +1,14 @@
 import type { z } from "zod";
-import { boundedText, type Catalog, contentHashOfText, type EventRow, EventSource, liftKeys } from "../events/index.ts";
+import {
+  boundedText,
+  builtinRows,
+  type Catalog,
+  contentHashOfText,
+  type EventRow,
+  EventSource,
+  liftKeys,
+  missingFields,
+} from "../events/index.ts";
 import { type Clock, canonicalJson, type Ids, OperatingError } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
 
@@ -40,6 +49,8 @@ export interface PrepareContext {
   readonly ids: Ids;
   readonly nodeId: string;
   readonly strictNames: boolean;
+  /** Told of an event that says less than it should. */
+  readonly onIncomplete: (eventType: string, missing: readonly string[]) => void;
   /** Told of names and keys that should change. */
   readonly onDeprecated: (kind: "name" | "key" | "unknown", what: string, instead: string) => void;
 }
@@ -52,6 +63,8 @@ const describeIssues = (issues: readonly z.core.$ZodIssue[]): string =>
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isBuiltin = (row: EventRow): boolean => (builtinRows as Readonly<Record<string, EventRow>>)[row.name] === row;
 
 const knowsAllKeys = (row: EventRow, payload: Record<string, unknown>): boolean => {
   for (const key of Object.keys(payload)) if (!Object.hasOwn(row.payload.shape, key)) return false;
@@ -68,6 +81,15 @@ function validate(context: PrepareContext, row: EventRow, payload: unknown, how:
   }
   const parsed = how === "strict" ? row.payload.safeParse(candidate) : row.tolerant.safeParse(candidate);
   if (parsed.success) return parsed.data as Record<string, unknown>;
+  // Outside publishers of our own events say what they know: such an event wakes our units, and rows decide. Those of the
+  // user's own are the user's to rely on.
+  if (how === "tolerant" && !context.strictNames && isPlainObject(candidate) && isBuiltin(row)) {
+    const lenient = row.incomplete.safeParse(candidate);
+    if (lenient.success) {
+      context.onIncomplete(row.name, missingFields(row, lenient.data));
+      return lenient.data;
+    }
+  }
   throw OperatingError.invalid("INVALID_PAYLOAD", `${row.name}: ${describeIssues(parsed.error.issues)}`, {
     hint: `'ringrift events show ${row.name}' prints its fields.`,
   });

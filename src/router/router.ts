@@ -6,21 +6,25 @@ import {
   createRing,
   createTimeLimits,
   defined,
+  didYouMean,
   messageOf,
   OperatingError,
   type Recent,
   type Ring,
   runAll,
 } from "../kernel/index.ts";
-import { appendAll, appendedOf, isDurable } from "./append-all.ts";
+import { appendAll, appendedOf, emissionsOf, isDurable } from "./append-all.ts";
 import { crossProcessOf, dataBusOf, type EventBus, stageBusOf } from "./buses.ts";
-import { type ConsumeOptions, Consumers, type SessionRequest } from "./consumers.ts";
+import { badConsumerName, type ConsumeOptions, Consumers, consumerShape, type SessionRequest } from "./consumers.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
 import type { Failure } from "./delivery-hooks.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
 import { type AnyEvent, bytesOf, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
+import { buryDelivery } from "./journal/deliveries.ts";
 import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
+import { type Replayable, type ReplaySelection, replayDeliveries, scanReplayable } from "./journal/replay.ts";
+import { laneOf } from "./lanes.ts";
 import { HISTORY_BYTES } from "./limits.ts";
 import type { Appended, CommitHooks, RouterParts } from "./parts.ts";
 import {
@@ -53,6 +57,15 @@ export type Emitters<R extends Rows> = {
   ) => Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
 };
 
+/** What is delivered to a consumer once more, or would be. */
+export interface Replayed {
+  readonly events: readonly Replayable[];
+  /** There are more than were asked for. */
+  readonly hasMore: boolean;
+  /** Somebody consumes under the name now; otherwise they wait for it. */
+  readonly isConnected: boolean;
+}
+
 export interface TransactOptions
   extends Pick<TransactWork, "source" | "signal">,
     Partial<Pick<TransactWork, "timeoutMs">> {
@@ -69,6 +82,13 @@ const storedCause = (event: AnyEvent | undefined): Cause | undefined => {
   if (event === undefined || event.eventClass === "durable") return event;
   const { parentEventId, traceId, correlationId } = event;
   return parentEventId === null ? undefined : { eventId: parentEventId, traceId, correlationId };
+};
+
+/** What a listener is called: as it was told, or as its function is. One that is written in place has no name. */
+const listenerNameOf = (handler: Handler, told: string | undefined): string | null => {
+  if (told !== undefined && !consumerShape.test(told)) throw badConsumerName(told);
+  const name = told ?? handler.name.replace(/^bound /, "");
+  return consumerShape.test(name) ? name : null;
 };
 
 /** What events in memory are chosen by, as those of the journal are. */
@@ -98,6 +118,8 @@ export class EventRouter<R extends Rows = Rows> {
   /** What passed through lately: event ids, and the id of the first event with some content. */
   readonly #seen: Recent<true>;
   readonly #contents: Recent<string>;
+  /** Listeners that failed lately at what only passes by. */
+  readonly #reported: Recent<true>;
   readonly #waiters = new Map<number, (() => void)[]>();
   readonly #tail: Tail;
   readonly #tracing: Tracing;
@@ -122,16 +144,28 @@ export class EventRouter<R extends Rows = Rows> {
     this.#history = createRing<AnyEvent>(this.settings.historySize, { max: HISTORY_BYTES, of: bytesOf });
     this.#seen = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
     this.#contents = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
+    this.#reported = createRecent(this.settings.dedupWindowSeconds * 1_000, 1_000);
     this.#context = {
       ...this.#hooks,
       nodeId: options.nodeId,
       strictNames: this.settings.strictNames,
+      onIncomplete: (type, missing) => {
+        if (this.statistics.incomplete.add(type) === 1)
+          options.log.warn(
+            `'${type}' was published without all of its fields: it wakes units, and tells them nothing`,
+            {
+              event_type: type,
+              missing,
+            },
+          );
+      },
       onDeprecated: (kind, what, instead) => this.#deprecated(kind, what, instead),
     };
     this.#ephemeral = new EphemeralSubscribers({
       ...this.#hooks,
       within: (event, run) => this.#current.run(event, run),
       onFailure: (failure) => this.#failed(failure),
+      onDeath: (failure) => this.#buryListener(failure),
     });
     this.#consumers = new Consumers({
       ...this.#hooks,
@@ -147,6 +181,12 @@ export class EventRouter<R extends Rows = Rows> {
     this.deadLetters = createDeadLetterQueue({
       ...this.#hooks,
       onReturned: (consumer, lanes) => this.#consumers.wake(consumer, lanes),
+      listeners: () => this.#ephemeral.names(),
+      again: async (listener, seq) => {
+        const [stored] = eventsAfter(options.store, seq - 1, 1);
+        if (stored?.seq !== seq) return false;
+        return this.#ephemeral.again(listener, fromStored(options.catalog, stored));
+      },
     });
     this.dataBus = dataBusOf(this as unknown as EventRouter);
     this.stageBus = stageBusOf(this as unknown as EventRouter);
@@ -246,18 +286,16 @@ export class EventRouter<R extends Rows = Rows> {
   subscribe(eventType: string | null, handler: unknown, options: { name?: string; view?: ViewName } = {}): () => void {
     const call = handler as Handler;
     const name = eventType === null ? null : this.#canonical(eventType);
-    this.#ephemeral.add(name, {
-      handler: call,
-      name: options.name ?? (call.name || "anonymous"),
-      view: options.view ?? "router",
-    });
+    const view = options.view ?? "router";
+    this.#ephemeral.add(name, { handler: call, name: listenerNameOf(call, options.name), view });
     return () => {
-      this.#ephemeral.remove(name, call);
+      this.#ephemeral.remove(name, call, view);
     };
   }
 
-  unsubscribe(eventType: string | null, handler: unknown): boolean {
-    return this.#ephemeral.remove(eventType === null ? null : this.#canonical(eventType), handler as Handler);
+  /** Ends one subscription of this router; what the same handler hears through a bus, it still hears. */
+  unsubscribe(eventType: string | null, handler: unknown, { view = "router" }: { view?: ViewName } = {}): boolean {
+    return this.#ephemeral.remove(eventType === null ? null : this.#canonical(eventType), handler as Handler, view);
   }
 
   /**
@@ -297,6 +335,34 @@ export class EventRouter<R extends Rows = Rows> {
     return this.#consumers.forget(consumer);
   }
 
+  /**
+   * Delivers events that a consumer has behind it once more, oldest first, each with all its tries; what it is owed otherwise
+   * stays as it is. A dry run changes nothing.
+   */
+  async replay(selection: ReplaySelection & { readonly dryRun?: boolean }): Promise<Replayed> {
+    const { consumer, max, dryRun = false } = selection;
+    const known = this.store.read<{ consumer: string }>("SELECT consumer FROM consumers WHERE expired_at IS NULL");
+    if (!known.some((row) => row.consumer === consumer))
+      throw OperatingError.notFound(
+        "CONSUMER_NOT_FOUND",
+        `there is no consumer '${consumer.slice(0, 200)}'.${didYouMean(
+          consumer,
+          known.map((row) => row.consumer),
+        )}`,
+        { hint: "Only durable consumers have a place in the journal; 'ringrift status --verbose' shows them." },
+      );
+    const eventTypes = (selection.eventTypes ?? []).map((type) => this.#canonical(type));
+    // Marks that moved without an ack are written down first: what is below them has been had.
+    await this.#consumers.flushMarks();
+    const found = await scanReplayable(this.store, { ...selection, eventTypes });
+    const events = found.slice(0, max);
+    if (!dryRun && events.length > 0) {
+      const [{ lanes }] = await this.store.commit([replayDeliveries({ consumer, seqs: events.map(({ seq }) => seq) })]);
+      this.#consumers.wake(consumer, lanes);
+    }
+    return { events, hasMore: found.length > max, isConnected: this.#consumers.has(consumer) };
+  }
+
   hasSubscribers(eventType: string): boolean {
     return this.getSubscriptionCount(eventType) > 0;
   }
@@ -314,8 +380,9 @@ export class EventRouter<R extends Rows = Rows> {
       lists[type] = [...(lists[type] ?? []), name];
     };
     for (const [consumer, types] of this.#consumers.list()) for (const type of types) add(type, consumer);
-    for (const { name } of this.#ephemeral.of(null)) add("*", name);
-    for (const type of this.#ephemeral.types()) for (const { name } of this.#ephemeral.of(type)) add(type, name);
+    for (const { name } of this.#ephemeral.of(null)) add("*", name ?? "anonymous");
+    for (const type of this.#ephemeral.types())
+      for (const { name } of this.#ephemeral.of(type)) add(type, name ?? "anonymous");
     return lists;
   }
 
@@ -508,6 +575,34 @@ export class EventRouter<R extends Rows = Rows> {
       attempts,
       error: message,
     });
+  }
+
+  /** A listener with a name failed: its letter and the report on it are one commit. What only passes by leaves no letter. */
+  async #buryListener(failure: Failure): Promise<void> {
+    const { store, clock, log } = this.#hooks;
+    const { consumer, event, error, attempts } = failure;
+    const { seq, eventId, eventType } = event;
+    const at = clock.now();
+    if (seq === null) {
+      // Such events may be many, and nobody can be given them again: one report for each window says enough.
+      const about = `${consumer} ${eventType}`;
+      if (this.#reported.get(about, at) !== undefined) return;
+      this.#reported.set(about, true, at);
+    }
+    const { appends, onCommitted } = emissionsOf(this.#hooks, this.#death(failure));
+    const mark = { consumer, lowWater: 0, sweepDone: false };
+    const letter = { mark, lane: laneOf(event), eventId, eventType, attempts, at, error, handlerVersion: "1" };
+    const bury = seq === null ? [] : [buryDelivery({ ...letter, seq, fingerprint: fingerprintOf(error) })];
+    if (bury.length + appends.length === 0) return;
+    try {
+      onCommitted(await store.commit([...bury, ...appends]));
+    } catch (thrown) {
+      log.error("what a listener failed at was not written down", {
+        consumer,
+        event_id: eventId,
+        error: messageOf(thrown),
+      });
+    }
   }
 
   /** HANDLER_FAILED or HANDLER_TIMEOUT, except about handlers of those two. */

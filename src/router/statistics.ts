@@ -10,6 +10,8 @@ export interface RouterStats {
   readonly handler_timeouts: Readonly<Record<string, number>>;
   readonly unknown_events: Readonly<Record<string, number>>;
   readonly deprecated: Readonly<Record<string, number>>;
+  /** Published from outside without all of their fields. */
+  readonly incomplete_events: Readonly<Record<string, number>>;
   readonly emitted_without_subscriber: Readonly<Record<string, number>>;
 }
 
@@ -40,6 +42,7 @@ export class Statistics {
   readonly timeouts = new Tally();
   readonly unknown = new Tally();
   readonly deprecated = new Tally();
+  readonly incomplete = new Tally();
   readonly unheard = new Tally();
   total = 0;
   duplicates = 0;
@@ -63,6 +66,7 @@ export class Statistics {
       handler_timeouts: this.timeouts.report(),
       unknown_events: this.unknown.report(),
       deprecated: this.deprecated.report(),
+      incomplete_events: this.incomplete.report(),
       emitted_without_subscriber: this.unheard.report(),
     };
   }

@@ -10,6 +10,19 @@ export type QueueLevel = (typeof QUEUE_LEVELS)[number];
 export const RESOURCE_LEVELS = ["none", "low", "medium", "high", "critical"] as const;
 export type ResourceLevel = (typeof RESOURCE_LEVELS)[number];
 
+/** Both scales as one, from free to shut, under the names that the Python system gives them. */
+export const BackpressureLevel = Object.freeze({
+  NONE: "none",
+  LOW: "low",
+  SOFT: "soft",
+  MEDIUM: "medium",
+  HARD: "hard",
+  HIGH: "high",
+  CRITICAL: "critical",
+  STOP: "stop",
+} as const satisfies Record<string, QueueLevel | ResourceLevel>);
+export type BackpressureLevel = QueueLevel | ResourceLevel;
+
 /** The scale of queues on the scale of resources. The lowest resource level asks nothing of a queue. */
 const onResources: Readonly<Record<QueueLevel, ResourceLevel>> = {
   none: "none",

@@ -16,12 +16,12 @@
  * A change is decided on the caller's side and checked by the writer (see `plan.ts`): nobody waits for a lock, and what was
  * decided on rows that have changed meanwhile is decided anew. States and steps are one table, `states.ts`.
  */
-export { type QueueLevel, rateMultiplierOf } from "./backpressure.ts";
+export { BackpressureLevel, type QueueLevel, rateMultiplierOf } from "./backpressure.ts";
 export type { Lease } from "./claim.ts";
 export type { ClaimDesk } from "./claim-desk.ts";
 export { failureSchema, type WorkFailure } from "./failure.ts";
 export { type JobSpecInput, jobSpecSchema } from "./job.ts";
-export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith } from "./kinds.ts";
+export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./kinds.ts";
 export type { KnownWorkers } from "./known-workers.ts";
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
 export { resultLimits } from "./limits.ts";

@@ -57,6 +57,16 @@ const builtinKinds = {
   }),
 } as const satisfies WorkKinds;
 
+/** The built-in kinds under the names that the Python system gives them. */
+export const TaskType = Object.freeze({
+  SELFPLAY: "selfplay",
+  PARITY: "validation",
+  EXPORT: "export",
+  TRAINING: "training",
+  EVALUATION: "evaluation",
+} as const satisfies Record<string, keyof typeof builtinKinds>);
+export type TaskType = (typeof TaskType)[keyof typeof TaskType];
+
 /** Those, and kinds that somebody declared: of them it is only known that they must bring a file. */
 export const kindsWith = (declared: readonly string[]): WorkKinds => ({
   ...Object.fromEntries(declared.map((kind) => [kind, defineKind({ evidence: { outputs: 1, counts: [] } })])),

@@ -113,16 +113,37 @@ test("the bin tells its version and its help", async () => {
 
 test("a program imports it with types: it compiles and runs, and one with a wrong name does not compile", async () => {
   const good = `
-    import { builtinRows, EventRouter, OperatingError, type RouterEvent } from "ringrift-coordination";
+    import {
+      BackpressureLevel, BoardType, builtinRows, configKeyOf, EventRouter, getHealthyNodes, getNodeHealth, HealthCheckHelper,
+      NodeHealthState, OperatingError, type RouterEvent, TaskType, WorkQueue,
+    } from "ringrift-coordination";
     import { connect, type Client } from "ringrift-coordination/client";
     const open: (options: Parameters<typeof connect>[0]) => Client = connect;
     const seen: RouterEvent<"MODEL_PROMOTED">[] = [];
     console.log(typeof open, typeof EventRouter, OperatingError.internal("SOME_CODE", "text").code, seen.length);
     console.log(builtinRows.MODEL_PROMOTED.wire);
+    // Never called: what it says of the client must compile.
+    export const beside = (client: Client) => [
+      client.publish("PLATEAU_DETECTED", { config_key: "hex8_2p", metric: "elo", plateau_epochs: 1 } as never),
+      client.subscribe({ consumer: "c", eventTypes: ["MODEL_PROMOTED"] }, ({ payload }) => {
+        const elo: number = payload.elo;
+        return void elo;
+      }),
+      client.publishUnchecked("MY_EVENT", { any: 1 }),
+      client.work.add({ work_type: TaskType.SELFPLAY, config_key: configKeyOf(BoardType.HEX8, 2), payload: {} }),
+      client.nodes.healthy(),
+    ];
+    export const names = [WorkQueue, HealthCheckHelper, getNodeHealth, getHealthyNodes, BackpressureLevel.SOFT, NodeHealthState.HEALTHY];
   `;
   const bad = `
     import type { RouterEvent } from "ringrift-coordination";
     export const seen: RouterEvent<"MODEL_PROMOTET">[] = [];
+    import type { Client } from "ringrift-coordination/client";
+    declare const client: Client;
+    client.publish("TRAINING_COMPLETD", { config_key: "hex8_2p" });
+    client.publish("IDLE_STATE_REQUEST", { node_id: 7 });
+    client.subscribe({ consumer: "c", eventTypes: ["MODEL_PROMOTET"] }, () => {});
+    client.subscribe({ consumer: "c", eventTypes: ["MODEL_PROMOTED"] }, ({ payload }) => void payload.ello);
   `;
   writeFileSync(join(user, "good.ts"), good);
   writeFileSync(join(user, "bad.ts"), bad);
@@ -133,7 +154,12 @@ test("a program imports it with types: it compiles and runs, and one with a wron
   writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["good.ts", "bad.ts"] }));
   const compiler = own.startNode(join(ROOT, "node_modules", "typescript", "bin", "tsc"), ["-p", user], { cwd: user });
   expect((await compiler.exited).code).not.toBe(0);
-  expect(compiler.lines).toEqual([expect.stringMatching(/^bad\.ts\(3,36\): error TS2344.*MODEL_PROMOTET/)]);
+  // Each wrong line is refused, and nothing else: neither its neighbours nor the other program.
+  const refused = compiler.lines.flatMap(
+    (line) => /^(\w+\.ts)\((\d+),\d+\): error/.exec(line)?.slice(1, 3).join(":") ?? [],
+  );
+  expect([...new Set(refused)]).toEqual([3, 6, 7, 8, 9].map((line) => `bad.ts:${line}`));
+  expect(compiler.lines[0]).toMatch(/^bad\.ts\(3,36\): error TS2344.*MODEL_PROMOTET/);
   expect(await succeed(own.startNode(join(user, "good.ts"), [], { cwd: user }))).toBe(
     "function function SOME_CODE 0\nmodel_promoted\n",
   );

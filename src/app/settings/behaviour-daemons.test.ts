@@ -65,6 +65,83 @@ async function endOf({ manager, clock, driven }: ManagerWorld, endsWhenForced: b
 }
 
 const behaviours: Readonly<Record<string, Behaviour>> = {
+  "daemons.auto_start": {
+    cases: [
+      [undefined, "stopped"],
+      ["true", "running"],
+    ],
+    async see({ manager, pass }) {
+      manager.registerFactory({ daemonType: "steady", factory: steady });
+      await pass(1_000);
+      return manager.getAllDaemonHealth().steady!.state;
+    },
+  },
+  "daemons.events": {
+    cases: [
+      [undefined, ["DAEMON_STARTED steady"]],
+      ["false", []],
+    ],
+    async see({ manager, said, driven }) {
+      manager.registerFactory({ daemonType: "steady", factory: steady });
+      await driven(manager.startAll());
+      await driven(manager.flush(1_000));
+      return said;
+    },
+  },
+  "daemons.dependency_timeout": {
+    cases: [
+      [undefined, 30],
+      ["4", 4],
+    ],
+    async see({ manager, clock, driven }) {
+      manager.registerFactory({ daemonType: "below", factory: steady });
+      manager.registerFactory({ daemonType: "above", factory: steady, dependsOn: ["below"] });
+      const from = clock.monotonic();
+      expect(await driven(manager.start("above", { waitForDeps: true }))).toBe(false);
+      return (clock.monotonic() - from) / 1_000;
+    },
+  },
+  "daemons.dependency_poll": {
+    cases: [
+      [undefined, 20],
+      ["2", 5],
+    ],
+    async see({ manager, pass }) {
+      let asked = 0;
+      manager.registerFactory({
+        daemonType: "slow",
+        factory: ({ signal }) => aborted(signal),
+        isReady() {
+          asked += 1;
+          return false;
+        },
+      });
+      void manager.startAll();
+      await pass(10_001);
+      return asked;
+    },
+  },
+  "daemons.auto_restart": {
+    cases: [
+      [undefined, true],
+      ["false", false],
+    ],
+    see: async (world) => (await runsOf(world, 100)).length > 1,
+  },
+  "daemons.strict_registry": {
+    cases: [
+      [undefined, ["steady"]],
+      ["true", "UNKNOWN_DEPENDENCY"],
+    ],
+    async see({ manager, driven }) {
+      manager.registerFactory({ daemonType: "steady", factory: steady });
+      manager.registerFactory({ daemonType: "lost", factory: steady, dependsOn: ["nobody"] });
+      return driven(manager.startAll()).then(
+        ({ started }) => started,
+        ({ code }: { code: string }) => code,
+      );
+    },
+  },
   "daemons.health_interval": {
     cases: [
       [undefined, 2],

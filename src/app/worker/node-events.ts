@@ -1,6 +1,7 @@
-/** What a joined node says by itself: its outbox, who measures its machine, and who sends it all on. */
+/** What a joined node says by itself: its outbox, the units of the profile `training_node`, and who sends it all on. */
 import { resourceMonitorDaemon, systemSampler } from "../../cluster/index.ts";
-import type { Clock, Log, Random } from "../../kernel/index.ts";
+import { DaemonManager, type Unit } from "../../daemons/index.ts";
+import { aborted, type Clock, type Log, type Random } from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
 import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
 import type { Settings } from "../settings.ts";
@@ -30,13 +31,27 @@ export async function startNodeEvents(options: NodeEventsOptions) {
     undo.defer(() => forwarder.stop());
     const sampler = systemSampler({ dataDir, clock });
     undo.defer(() => sampler.close());
-    const unit = resourceMonitorDaemon({ nodeId, sampler, settings });
-    const monitor = runNodeUnit({ unit, outbox, clock, log });
-    undo.defer(() => monitor.stop());
+    const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, config: settings.daemons });
+    undo.defer(async () => void (await daemons.shutdown()));
+    for (const unit of [resourceMonitorDaemon({ nodeId, sampler, settings })] as readonly Unit[])
+      daemons.registerFactory({
+        daemonType: unit.name,
+        daemonTypes: unit.daemonTypes,
+        profiles: unit.profiles,
+        async factory({ signal, ready }) {
+          const running = runNodeUnit({ unit, outbox, clock, log });
+          ready();
+          await aborted(signal);
+          await running.stop();
+        },
+      });
+    await daemons.startAll({ profile: "training_node" });
     const { waiting, refused } = outbox.status();
     if (waiting + refused > 0) log.info("events of an earlier life are in the outbox", { waiting, refused });
     let finished: Promise<void> | undefined;
     return {
+      /** Its supervisor. */
+      daemons,
       /** Events that wait here, and those that the main process refused. */
       waiting() {
         const status = outbox.status();
@@ -45,7 +60,7 @@ export async function startNodeEvents(options: NodeEventsOptions) {
       /** Emits nothing more, and has a moment to send what waits. Doing it twice is doing it once. */
       finish(): Promise<void> {
         finished ??= (async () => {
-          await monitor.stop();
+          await daemons.shutdown();
           if (outbox.status().waiting > 0) await forwarder.flush(FINISH_MS);
         })();
         return finished;

@@ -24,17 +24,6 @@ import type { SupervisionStore } from "./supervision-store.ts";
  */
 export const daemonManagerDefaults = {
   ...settingDefaults(supervisorSettings),
-  /** A daemon is started as soon as it is registered and its dependencies are ready. */
-  autoStart: false,
-  /** What the supervisor does is told as events. Its rows are kept either way. */
-  enableCoordinationWiring: true,
-  /** How long `start` with `waitForDeps` waits for dependencies. */
-  dependencyWaitTimeoutMs: 30_000,
-  /** How often a starting daemon that has an `isReady` is asked; one that says `ready()` is noticed at once. */
-  dependencyPollIntervalMs: 500,
-  autoRestartFailed: true,
-  /** `startAll` throws on a broken graph; otherwise the broken daemons stay down, with a condition that says why. */
-  strictRegistryValidation: false,
   /** Share of a wait that is random, so that what fell together does not rise together. */
   backoffJitter: 0.1,
   /** So many restarts within so long are a crash loop. */

@@ -521,6 +521,37 @@ describe("stopping", () => {
     expect(await second.driven(second.manager.start("d"))).toBe(true);
   });
 
+  test("a forced end is over within its time, also when an orderly one is under way and a daemon never ends", async () => {
+    const { manager, clock, driven } = managerWorld();
+    register(manager, "deaf", { factory: deaf });
+    await driven(manager.startAll());
+    const begun = clock.monotonic();
+    void manager.shutdown();
+    expect(await driven(manager.shutdown({ timeoutMs: 300, force: true }))).toEqual({ hung: ["deaf"] });
+    expect(clock.monotonic() - begun).toBeLessThanOrEqual(300);
+  });
+
+  test("one that was forced already is left behind sooner, if somebody has less time", async () => {
+    const { manager, clock, driven } = managerWorld();
+    register(manager, "deaf", { factory: deaf });
+    await driven(manager.startAll());
+    const begun = clock.monotonic();
+    void manager.shutdown({ force: true });
+    await driven(manager.shutdown({ timeoutMs: 300, force: true }));
+    expect(clock.monotonic() - begun).toBeLessThanOrEqual(300);
+  });
+
+  test("the health of each daemon says its state", async () => {
+    const { manager, driven } = managerWorld();
+    register(manager, "up");
+    register(manager, "down");
+    await driven(manager.start("up"));
+    expect(manager.getAllDaemonHealth()).toMatchObject({
+      up: { healthy: true, state: "running" },
+      down: { healthy: false, state: "stopped" },
+    });
+  });
+
   test("all of them takes no longer than the time limits, and with force no time for order", async () => {
     for (const [options, maxMs] of [
       [{ timeoutMs: 10_000 }, 15_000],

@@ -6,7 +6,7 @@ import { type DependencyGraph, dependencyGraph, graphError, profileFaults } from
 import { type Hold, OPERATOR_HOLD } from "./holds.ts";
 import { pathToTrouble } from "./plan.ts";
 import { type RestartPolicy, restartPolicy } from "./restart-policy.ts";
-import { type Daemon, infoOf, supervisedDaemon, viewsOf } from "./supervised-daemon.ts";
+import { type Daemon, infoOf, stateOf, supervisedDaemon, viewsOf } from "./supervised-daemon.ts";
 import {
   type ActionRow,
   type DaemonRecord,
@@ -57,7 +57,7 @@ export interface StartReport {
 }
 
 export interface ShutdownOptions {
-  /** Time for all to end in order; then they are forced. */
+  /** Time for all to end in order; then they are forced. With `force` it is the time until it is over, whoever still runs. */
   readonly timeoutMs?: number;
   /** Force them at once. */
   readonly force?: boolean;
@@ -230,9 +230,11 @@ export class DaemonManager {
     return this.#find(name).phase === "running";
   }
 
-  /** What the last health check of each daemon found. */
-  getAllDaemonHealth(): Record<string, DaemonHealthReport> {
-    return Object.fromEntries([...this.#daemons].map(([name, { health }]) => [name, health]));
+  /** What the last health check of each daemon found, and the state that it is in. */
+  getAllDaemonHealth(): Record<string, DaemonHealthReport & Pick<DaemonInfo, "state">> {
+    return Object.fromEntries(
+      [...this.#daemons].map(([name, daemon]) => [name, { ...daemon.health, state: stateOf(daemon) }]),
+    );
   }
 
   /**

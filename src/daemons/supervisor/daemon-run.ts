@@ -36,6 +36,7 @@ export function startRun(options: RunOptions): DaemonRun {
   let isReady = false;
   let settled = false;
   let deadline = Number.POSITIVE_INFINITY;
+  let hungAt = Number.POSITIVE_INFINITY;
 
   const ready = () => {
     if (isReady || settled || stopping.signal.aborted) return;
@@ -82,7 +83,9 @@ export function startRun(options: RunOptions): DaemonRun {
     );
 
   const force = (forceMs: number) => {
-    if (settled) return;
+    const at = clock.monotonic() + forceMs;
+    if (settled || at >= hungAt) return;
+    hungAt = at;
     timers.clear();
     timers.after(forceMs, options.onHung, "hold");
     forced.abort(stopping.signal.reason);
@@ -90,7 +93,8 @@ export function startRun(options: RunOptions): DaemonRun {
   return {
     begunAt: clock.monotonic(),
     stop(reason, graceMs, forceMs) {
-      if (settled || forced.signal.aborted || clock.monotonic() + graceMs >= deadline) return;
+      if (settled || forced.signal.aborted) return graceMs <= 0 ? force(forceMs) : undefined;
+      if (clock.monotonic() + graceMs >= deadline) return;
       deadline = clock.monotonic() + graceMs;
       timers.clear();
       if (graceMs > 0) timers.after(graceMs, () => force(forceMs), "hold");

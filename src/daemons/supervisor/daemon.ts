@@ -4,17 +4,18 @@ import type { Condition } from "./conditions.ts";
 import type { Hold } from "./holds.ts";
 
 /** The states of the Python system's `DaemonState`; `degraded` is one that runs, but not as it should. */
-export const DAEMON_STATES = [
-  "stopped",
-  "starting",
-  "running",
-  "stopping",
-  "failed",
-  "restarting",
-  "import_failed",
-  "degraded",
-] as const;
-export type DaemonState = (typeof DAEMON_STATES)[number];
+export const DaemonState = Object.freeze({
+  STOPPED: "stopped",
+  STARTING: "starting",
+  RUNNING: "running",
+  STOPPING: "stopping",
+  FAILED: "failed",
+  RESTARTING: "restarting",
+  IMPORT_FAILED: "import_failed",
+  DEGRADED: "degraded",
+});
+export type DaemonState = (typeof DaemonState)[keyof typeof DaemonState];
+export const DAEMON_STATES = Object.values(DaemonState);
 
 /** What a daemon's factory is given. */
 export interface DaemonContext {

@@ -19,6 +19,11 @@ interface SupervisorOptions extends Surroundings {
   readonly graph: () => DependencyGraph;
 }
 
+/** As long as a timer may run; then it is begun anew. */
+const FOREVER_MS = 0x7fff_ffff;
+/** The last records get this long even when all the time for the end is spent. */
+const MIN_DRAIN_MS = 10;
+
 /** A module that is not there does not come by trying again. */
 const isImportFailure = (thrown: unknown): boolean =>
   thrown instanceof Error && (thrown as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND";
@@ -39,6 +44,10 @@ export class Supervisor {
   #again = false;
   #open = true;
   #closing: Promise<{ hung: string[] }> | undefined;
+  /** When whoever forces the end wants it to be over, on the monotonic clock. */
+  #endBy = Number.POSITIVE_INFINITY;
+  /** Keeps the process alive while something is to run in it. */
+  #keepsAlive: Timer | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#o = options;
@@ -159,7 +168,11 @@ export class Supervisor {
 
   close(timeoutMs: number, force: boolean): Promise<{ hung: string[] }> {
     this.#closing ??= this.#close(timeoutMs);
-    if (force) this.#hurry();
+    if (force) {
+      this.#endBy = Math.min(this.#endBy, this.#o.clock.monotonic() + timeoutMs);
+      // A part of the time is for writing down how they ended.
+      this.#hurry(timeoutMs * 0.9);
+    }
     return this.#closing;
   }
 
@@ -177,18 +190,21 @@ export class Supervisor {
     await this.#until(() => ([...this.#daemons.values()].every(({ phase }) => phase === "down") ? true : undefined));
     deadline.cancel();
     this.#wake?.cancel();
-    await this.#reporter.close(config.forceKillTimeoutMs);
+    await this.#reporter.close(
+      Math.min(config.forceKillTimeoutMs, Math.max(MIN_DRAIN_MS, this.#endBy - clock.monotonic())),
+    );
     const hung = [...this.#daemons.values()].filter(({ zombie }) => zombie !== undefined);
     return { hung: hung.map(({ spec }) => spec.name) };
   }
 
   /** No more order and no more grace: all that live are forced now. */
-  #hurry(): void {
+  #hurry(withinMs = Number.POSITIVE_INFINITY): void {
+    const forceMs = Math.min(withinMs, this.#o.config.forceKillTimeoutMs);
     for (const daemon of this.#daemons.values()) {
       if (daemon.run === undefined) continue;
       daemon.ending ??= { reason: "forced shutdown", cause: null, actor: "shutdown", failed: false };
       daemon.phase = "stopping";
-      daemon.run.stop(daemon.ending.reason, 0, this.#o.config.forceKillTimeoutMs);
+      daemon.run.stop(daemon.ending.reason, 0, forceMs);
     }
   }
 
@@ -209,7 +225,28 @@ export class Supervisor {
       this.#step();
     } while (this.#again);
     this.#planning = false;
+    this.#keepAlive();
     this.#waiting = this.#waiting.filter((isAnswered) => !isAnswered());
+  }
+
+  /** A supervisor of its own is reason enough for a process to live, as long as one of its daemons runs or shall run. */
+  #keepAlive(): void {
+    const isBusy = [...this.#daemons.values()].some(
+      (daemon) => daemon.run !== undefined || (daemon.wanted && !isBarred(daemon)),
+    );
+    if (isBusy) {
+      this.#keepsAlive ??= this.#o.clock.after(
+        FOREVER_MS,
+        () => {
+          this.#keepsAlive = undefined;
+          this.#keepAlive();
+        },
+        "hold",
+      );
+      return;
+    }
+    this.#keepsAlive?.cancel();
+    this.#keepsAlive = undefined;
   }
 
   #step(): void {

@@ -1,5 +1,6 @@
-import type { Rows } from "../../events/index.ts";
+import { missingFields, type Rows } from "../../events/index.ts";
 import {
+  aborted,
   type Clock,
   defined,
   isOperatingError,
@@ -67,6 +68,8 @@ export class LiveUnit {
   #leave: (() => Promise<void>) | undefined;
   #hangsSince: number | undefined;
   #loopSince: number | undefined;
+  /** Lets its loop look at once. */
+  #wake: () => void = () => undefined;
   /** It tried to subscribe and could not. */
   #refused = false;
 
@@ -131,12 +134,14 @@ export class LiveUnit {
     }
     const tick = () => this.#tick(signal).finally(this.#begin());
     const loop = everyMs === null ? undefined : createUnitLoop({ clock, everyMs, tick });
+    this.#wake = () => loop?.wake();
     ready();
     loop?.start();
     if (loop !== undefined) this.#loopSince = clock.now();
     await aborted(signal);
     await loop?.stop();
     this.#loopSince = undefined;
+    this.#wake = () => undefined;
     // One that is stopped or held hears nothing; what it is owed waits for its next run.
     if (!isEnding()) await this.unsubscribe(STOP_GRACE_MS);
   }
@@ -204,7 +209,10 @@ export class LiveUnit {
 
   /** Runs a handler and counts how it ends: done when it is on disk, failed when it throws or runs out of time. */
   #handle(event: AnyEvent, given: HandlerContext): void | Promise<void> {
-    const { clock } = this.#o;
+    const { clock, router } = this.#o;
+    // Somebody outside said less than a handler relies on: then it is only a reason to look.
+    if (missingFields(router.catalog.row(event.eventType), event.payload).length > 0)
+      return given.afterCommit(() => this.#wake());
     let counted = false;
     const fail = (thrown: unknown) => {
       if (!counted) this.#counts.fail("event", messageOf(thrown), clock.now());
@@ -282,10 +290,3 @@ export class LiveUnit {
     return judgements;
   }
 }
-
-/** Resolves when the signal aborts. */
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

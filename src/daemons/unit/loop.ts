@@ -13,6 +13,8 @@ interface UnitLoopOptions {
 interface UnitLoop {
   /** Begins at once with the first tick. */
   start(): void;
+  /** The next tick comes now, or right after the one that runs. */
+  wake(): void;
   /** No tick begins after this; resolves when the one that runs is over. Twice is once. */
   stop(): Promise<void>;
 }
@@ -21,13 +23,15 @@ interface UnitLoop {
 export function createUnitLoop(options: UnitLoopOptions): UnitLoop {
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
+  let isWoken = false;
   let state: "new" | "started" | "stopped" = "new";
   const schedule = (delayMs: number) => {
     timer = options.clock.after(delayMs, () => {
       timer = undefined;
+      isWoken = false;
       running = options.tick().then(() => {
         running = undefined;
-        if (state === "started") schedule(options.everyMs);
+        if (state === "started") schedule(isWoken ? 0 : options.everyMs);
       });
     });
   };
@@ -35,6 +39,13 @@ export function createUnitLoop(options: UnitLoopOptions): UnitLoop {
     start() {
       if (state !== "new") return;
       state = "started";
+      schedule(0);
+    },
+    wake() {
+      if (state !== "started") return;
+      isWoken = true;
+      if (timer === undefined) return;
+      timer.cancel();
       schedule(0);
     },
     async stop() {

@@ -28,7 +28,7 @@ export interface RegisteredConsumer {
 const headOf = (tx: Transaction): number =>
   tx.get<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM events")!.seq;
 
-const LANE = "CASE WHEN order_key IS NULL THEN 't:' || event_type ELSE 'k:' || order_key END";
+export const LANE = "CASE WHEN order_key IS NULL THEN 't:' || event_type ELSE 'k:' || order_key END";
 
 /** Whether the event `e` is or was owed to a consumer by any of its subscriptions, also those that have ended. */
 const COVERED = `EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = ? AND s.event_type IN ('*', e.event_type)

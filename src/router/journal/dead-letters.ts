@@ -154,6 +154,36 @@ export interface DeadLetterActionArgs {
 const select = (tx: Transaction, { filter, max }: DeadLetterActionArgs): DeadLetter[] =>
   listDeadLetters({ read: tx.all }, { ...filter, status: "pending" }, max);
 
+/** Those that listen now, and their letters that are on their way to them. */
+export interface Listening {
+  readonly names: readonly string[];
+  readonly inHand: readonly number[];
+}
+
+/** A letter goes back to a consumer that the journal knows, or to a listener that listens now. */
+const within = ({ names, inHand }: Listening) => ({
+  sql: `(consumer IN (SELECT consumer FROM consumers)
+    OR consumer IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT value FROM json_each(?)))`,
+  params: [JSON.stringify(names), JSON.stringify(inHand)],
+});
+
+/** Letters that can be sent back, in the order in which they failed. */
+export const returnableLetters = (
+  reader: Parameters<typeof listDeadLetters>[0],
+  filter: DeadLetterFilter,
+  listening: Listening,
+  max: number,
+): DeadLetter[] => {
+  const chosen = where({ ...filter, status: "pending" });
+  const { sql, params } = within(listening);
+  return reader.read<DeadLetter>(
+    `SELECT * FROM dead_letters WHERE ${chosen.sql} AND ${sql} ORDER BY last_failed_at, id LIMIT ?`,
+    ...chosen.params,
+    ...params,
+    max,
+  );
+};
+
 const record = (tx: Transaction, action: string, args: DeadLetterActionArgs, affected: number): void => {
   tx.run(
     "INSERT INTO dead_letter_actions (at, actor, action, selection, affected) VALUES (?, ?, ?, ?, ?)",
@@ -166,23 +196,40 @@ const record = (tx: Transaction, action: string, args: DeadLetterActionArgs, aff
 };
 
 /** Sends letters back to the consumer that failed, and to nobody else: each is parked there for one more try. */
-export const retryDeadLetters = defineOperation<DeadLetterActionArgs & { attempts: number }, DeadLetter[]>(
-  "journal.retry_dead",
-  (tx, args) => {
-    const letters = select(tx, args);
-    for (const { id } of letters) {
-      tx.run("UPDATE dead_letters SET status = 'retrying', retry_count = retry_count + 1 WHERE id = ?", id);
-      tx.run(
-        `INSERT INTO deliveries (consumer, seq, state, lane, attempts, next_at, first_failed_at, error)
+export const retryDeadLetters = defineOperation<
+  DeadLetterActionArgs & { attempts: number; listening: Listening },
+  DeadLetter[]
+>("journal.retry_dead", (tx, args) => {
+  const letters = returnableLetters({ read: tx.all }, args.filter, args.listening, args.max);
+  for (const { id, consumer } of letters) {
+    // A listener has no place in the journal: its letter stays what it is until the listener has succeeded.
+    if (args.listening.names.includes(consumer)) {
+      tx.run("UPDATE dead_letters SET retry_count = retry_count + 1 WHERE id = ?", id);
+      continue;
+    }
+    tx.run("UPDATE dead_letters SET status = 'retrying', retry_count = retry_count + 1 WHERE id = ?", id);
+    tx.run(
+      `INSERT INTO deliveries (consumer, seq, state, lane, attempts, next_at, first_failed_at, error)
          SELECT consumer, seq, 'retrying', lane, ?, ?, first_failed_at, error FROM dead_letters WHERE id = ?
          ON CONFLICT (consumer, seq) DO NOTHING`,
-        args.attempts,
-        args.at,
-        id,
-      );
-    }
-    record(tx, "retry", args, letters.length);
-    return letters;
+      args.attempts,
+      args.at,
+      id,
+    );
+  }
+  record(tx, "retry", args, letters.length);
+  return letters;
+});
+
+/** A listener has had the event once more, and succeeded. */
+export const recoverDeadLetter = defineOperation<{ id: number; at: number }, void>(
+  "journal.recover_dead",
+  (tx, { id, at }) => {
+    tx.run(
+      "UPDATE dead_letters SET status = 'recovered', resolved_at = ?, resolved_by = 'retry' WHERE id = ? AND status = 'pending'",
+      at,
+      id,
+    );
   },
 );
 

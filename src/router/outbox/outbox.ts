@@ -98,6 +98,8 @@ function checkedBy({ catalog, clock, random, log, nodeId, passing }: OutboxOptio
     ids: createIds(clock, random),
     nodeId,
     strictNames: false,
+    onIncomplete: (eventType, missing) =>
+      log.warn("an event was published without all of its fields", { event_type: eventType, missing }),
     onDeprecated: (kind, what, instead) => log.warn("an old or unknown word in an event", { kind, what, instead }),
   };
   return (eventType: string, payload: unknown, given: PublishOptions, how: Validation): Prepared => {

@@ -1,10 +1,14 @@
 import {
+  type BuiltinRows,
   builtinRows,
   createCatalog,
   type EventName,
   fromCloudEvent,
   type PayloadFor,
+  type RouterEventOf,
+  type Rows,
   toCloudEvent,
+  type WireValue,
 } from "../../events/index.ts";
 import {
   backoffMs,
@@ -27,6 +31,8 @@ import { requireEndpoint } from "../client/endpoint.ts";
 import { publishEvents, tailEvents } from "../events/wire.ts";
 import type { PublishedReceipt } from "../http/fields.ts";
 import { addressOf } from "../http/wire.ts";
+import { type NodesClient, nodesOver } from "../nodes/nodes-client.ts";
+import { jobsOver, type WorkQueueClient } from "../queue/jobs-client.ts";
 import { ackSession, closeSession, nackSession, openSession, pollSession, streamSession } from "./wire.ts";
 
 /** A delivery, or why none will follow. */
@@ -36,7 +42,9 @@ interface StreamedLine {
   readonly ended?: { readonly detail: string };
 }
 
-export interface ClientOptions {
+export interface ClientOptions<R extends Rows = Record<never, never>> {
+  /** Events of your own, from `defineEvents`: they are typed and spelt as the built-in ones are. */
+  readonly events?: R;
   /** The data folder of the main process; its endpoint is looked up there, again after each restart. */
   readonly dataDir?: string;
   readonly endpoint?: Endpoint;
@@ -58,19 +66,24 @@ export interface ClientPublishOptions {
   readonly routeToCrossProcess?: boolean;
 }
 
-/** What became of an event; `seq` is its place in the journal, null for events that are not journaled. */
-export interface ClientHandlerContext {
+/** What a handler has beside its event. */
+export interface ClientHandlerContext<R extends Rows = BuiltinRows> {
   readonly attempt: number;
-  /** Says something because of this event; committed together with its ack. */
-  emit(eventType: string, payload: Readonly<Record<string, unknown>>): void;
+  /** Emits because of this event; committed together with its ack. */
+  emit<N extends EventName<R>>(eventType: N | WireValue<N>, payload: PayloadFor<N, R>): void;
 }
 
-export type ClientHandler = (event: AnyEvent, context: ClientHandlerContext) => void | Promise<void>;
+/** Handles any event: its payload is yet to be understood. */
+export type ClientHandler<R extends Rows = BuiltinRows> = (
+  event: AnyEvent,
+  context: ClientHandlerContext<R>,
+) => void | Promise<void>;
 
-export interface SubscribeOptions {
+export interface SubscribeOptions<N extends string = string> {
   /** Stable name: who comes back under it reads on from where it was. */
   readonly consumer: string;
-  readonly eventTypes?: readonly string[];
+  /** All events unless given. */
+  readonly eventTypes?: readonly (N | WireValue<N>)[];
   readonly start?: "earliest" | "now";
   readonly version?: string;
   readonly leaseSeconds?: number;
@@ -108,36 +121,43 @@ const SESSION_OVER: ReadonlySet<string> = new Set(["SESSION_CLOSED", "SESSION_NO
 const RECONNECT = { firstMs: 50, maxMs: 2_000, jitter: 0.5 };
 
 /** A process beside the main one: publishes to its router and consumes from its journal. */
-export class Client {
-  readonly #o: ClientOptions;
+export class Client<R extends Rows = BuiltinRows> {
+  readonly #o: ClientOptions<Rows>;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #ids;
-  readonly #names = createCatalog(builtinRows).names;
+  readonly #names;
+  /** The queue: jobs are put in, looked at, taken back. */
+  readonly work: WorkQueueClient;
+  /** The machines, and how they are. */
+  readonly nodes: NodesClient;
   #channel: Channel | undefined;
   #outbox: Outgoing[] = [];
   #sending = false;
   #closed = false;
 
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions<Rows>) {
     this.#o = options;
+    this.#names = createCatalog({ ...builtinRows, ...options.events }).names;
     this.#clock = options.clock ?? systemClock();
     this.#random = options.random ?? systemRandom();
     this.#ids = createIds(this.#clock, this.#random);
+    const sender: Pick<Channel, "send"> = { send: (...request) => this.#open().send(...request) };
+    this.work = jobsOver(sender);
+    this.nodes = nodesOver(sender);
   }
 
   /** Resolves once the event is committed. Repeats the same event, under the same id, over restarts of the main process. */
-  publish<N extends EventName>(
-    eventType: N,
-    payload: PayloadFor<N>,
+  publish<N extends EventName<R>>(
+    eventType: N | WireValue<N>,
+    payload: PayloadFor<N, R>,
     options?: ClientPublishOptions,
-  ): Promise<PublishedReceipt>;
-  publish(
-    eventType: string,
-    payload: Readonly<Record<string, unknown>>,
-    options?: ClientPublishOptions,
-  ): Promise<PublishedReceipt>;
-  publish(eventType: string, payload: object, options: ClientPublishOptions = {}): Promise<PublishedReceipt> {
+  ): Promise<PublishedReceipt> {
+    return this.publishUnchecked(eventType, payload, options);
+  }
+
+  /** The same for a name or a payload that is only known at run time; the main process checks both. */
+  publishUnchecked(eventType: string, payload: object, options: ClientPublishOptions = {}): Promise<PublishedReceipt> {
     return new Promise((resolve, reject) => {
       this.#outbox.push({ json: this.#onTheWire(eventType, payload, options), resolve, reject });
       if (this.#sending) return;
@@ -147,7 +167,17 @@ export class Client {
   }
 
   /** Consumes under a stable name until stopped, over restarts on both sides. Events come one after the other. */
-  subscribe(options: SubscribeOptions, handler: ClientHandler): Subscription {
+  subscribe<const N extends EventName<R>>(
+    options: SubscribeOptions<N> & Required<Pick<SubscribeOptions<N>, "eventTypes">>,
+    handler: (event: RouterEventOf<N, R>, context: ClientHandlerContext<R>) => void | Promise<void>,
+  ): Subscription;
+  subscribe(options: Omit<SubscribeOptions, "eventTypes">, handler: ClientHandler<R>): Subscription;
+  subscribe(options: SubscribeOptions, handler: unknown): Subscription {
+    return this.subscribeUnchecked(options, handler as ClientHandler<R>);
+  }
+
+  /** The same for names that are only known at run time. */
+  subscribeUnchecked(options: SubscribeOptions, handler: ClientHandler<R>): Subscription {
     const stop = new AbortController();
     const ended = this.#consume(options, handler, stop.signal);
     return {
@@ -293,7 +323,7 @@ export class Client {
     return retry(attempt, { clock: this.#clock, random: this.#random, policy: RECONNECT, again });
   }
 
-  async #consume(options: SubscribeOptions, handler: ClientHandler, signal: AbortSignal): Promise<void> {
+  async #consume(options: SubscribeOptions, handler: ClientHandler<R>, signal: AbortSignal): Promise<void> {
     for (let tries = 1; !signal.aborted && !this.#closed; tries += 1) {
       try {
         const params = await this.#session(options);
@@ -313,7 +343,7 @@ export class Client {
   async #work(
     params: SessionParams,
     options: SubscribeOptions,
-    handler: ClientHandler,
+    handler: ClientHandler<R>,
     signal: AbortSignal,
   ): Promise<void> {
     const channel = this.#open();
@@ -349,7 +379,7 @@ export class Client {
           failedAt.delete(event.orderKey);
         }
         const emitted: unknown[] = [];
-        const emit = (eventType: string, payload: Readonly<Record<string, unknown>>) => {
+        const emit = (eventType: string, payload: object) => {
           emitted.push(this.#onTheWire(eventType, payload, { parent: event, source: options.consumer }));
         };
         working = true;
@@ -462,4 +492,5 @@ const roomFor = (waiting: readonly Ack[]): number => {
   return n;
 };
 
-export const connect = (options: ClientOptions): Client => new Client(options);
+export const connect = <R extends Rows = Record<never, never>>(options: ClientOptions<R>): Client<BuiltinRows & R> =>
+  new Client(options);

@@ -6,6 +6,7 @@ import { registerEventsList } from "./list.command.ts";
 import type { NodeOutboxes } from "./node-outbox.port.ts";
 import { registerEventsOutbox } from "./outbox.command.ts";
 import { registerEventsPublish } from "./publish.command.ts";
+import { registerEventsReplay } from "./replay.command.ts";
 import { registerEventsShow } from "./show.command.ts";
 import { registerEventsTail } from "./tail.command.ts";
 import { registerEventsTrace } from "./trace.command.ts";
@@ -19,4 +20,5 @@ export function registerEvents(events: Command, shell: Shell, catalog: Catalog, 
   registerEventsPublish(events, shell, catalog, outboxes);
   registerEventsOutbox(events, shell, outboxes);
   registerEventsTrace(events, shell);
+  registerEventsReplay(events, shell, catalog);
 }

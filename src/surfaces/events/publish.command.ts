@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { Catalog } from "../../events/index.ts";
+import { type Catalog, liftKeys, missingFields } from "../../events/index.ts";
 import { messageOf, OperatingError } from "../../kernel/index.ts";
 import type { CliIo } from "../cli/io.ts";
 import type { Shell } from "../cli/shell.ts";
@@ -83,5 +83,9 @@ export function registerEventsPublish(events: Command, shell: Shell, catalog: Ca
       if (receipt.suppressed !== null) return shell.say(`suppressed ${paint.cyan(receipt.event_type)}: repeats ${id}`);
       const where = receipt.seq === null ? "not journaled" : `journal ${receipt.seq}`;
       shell.say(`published ${paint.cyan(receipt.event_type)}  ${id}  ${where}`);
+      const row = catalog.row(receipt.event_type);
+      const missing = row === undefined ? [] : missingFields(row, liftKeys(row, payload).payload);
+      if (missing.length > 0)
+        shell.note(`note: it lacks ${missing.join(", ")}; units are woken by it, and take nothing from it`);
     });
 }

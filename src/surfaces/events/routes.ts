@@ -1,12 +1,29 @@
 import { OperatingError } from "../../kernel/index.ts";
-import { type EventRouter, eventById, fromStored, pairsOfEvent, type StoredEvent } from "../../router/index.ts";
+import {
+  consumerStatus,
+  type EventRouter,
+  eventById,
+  fromStored,
+  pairsOfEvent,
+  type StoredEvent,
+} from "../../router/index.ts";
 import { onTheWire } from "../http/cloud-event.ts";
 import { inSlices } from "../http/in-slices.ts";
 import { handle, type Route } from "../http/route.ts";
+import { seenOf, useOf } from "./event-use.ts";
 import { openFollow, openTail } from "./follow.ts";
 import { eventsOfBody, ingestFor } from "./ingest.ts";
 import { historyPage, tracePage } from "./journal-pages.ts";
-import { followEvents, getEvent, getTrace, listEvents, MAX_EVENTS, publishEvents, tailEvents } from "./wire.ts";
+import {
+  followEvents,
+  getEvent,
+  getEventUse,
+  getTrace,
+  listEvents,
+  MAX_EVENTS,
+  publishEvents,
+  tailEvents,
+} from "./wire.ts";
 
 const find = (router: EventRouter, id: string): StoredEvent => {
   const stored = eventById(router.store, id);
@@ -56,6 +73,29 @@ export const eventRoutes: readonly Route[] = [
       deliveries,
     }));
     return { trace_id, events: notes, next_after: nextAfter };
+  }),
+  handle(getEventUse, async ({ ports: { router, store, clock, wiringOf }, params: { name } }) => {
+    const event_type = canonical(router, name)!;
+    const { emitters, hearers } = wiringOf(event_type);
+    const consumers = consumerStatus(store).filter(
+      ({ event_types, expired_at }) =>
+        expired_at === null && event_types.split(",").some((type) => type === "*" || type === event_type),
+    );
+    const owed = new Set(consumers.map(({ consumer }) => consumer));
+    const heard = router.listSubscribers();
+    const listeners = [...(heard[event_type] ?? []), ...(heard["*"] ?? [])].filter((who) => !owed.has(who));
+    const { last_seen_at, sources, ...rates } = useOf(await seenOf(store, router, event_type), clock.now() / 1_000);
+    const inMs = (seconds: number) => seconds * 1_000;
+    return {
+      event_type,
+      emitters,
+      sources: sources.map((each) => ({ ...each, last_seen_at: inMs(each.last_seen_at) })),
+      hearers,
+      consumers: consumers.map(({ consumer, kind, lag }) => ({ consumer, kind, lag })),
+      listeners: [...new Set(listeners)],
+      last_seen_at: last_seen_at === null ? null : inMs(last_seen_at),
+      ...rates,
+    };
   }),
   handle(tailEvents, ({ ports: { router, clock }, query, stream, waiting }) => {
     const tail = openTail(router, clock, query.event_type, waiting);

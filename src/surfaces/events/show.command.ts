@@ -1,10 +1,13 @@
 import type { Command } from "commander";
 import { type Catalog, type EventRow, fieldsOf, payloadSchemaOf } from "../../events/index.ts";
+import { defined } from "../../kernel/index.ts";
 import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
-import { wrap, wrapText } from "../cli/text.ts";
+import { duration, wrap, wrapText } from "../cli/text.ts";
+import type { Answer } from "../http/wire.ts";
 import { examplePayload, exampleWords } from "./example-payload.ts";
 import { rowForPrograms } from "./list.command.ts";
+import { getEventUse } from "./wire.ts";
 
 const CLASS_MEANS: Readonly<Record<EventRow["class"], string>> = {
   durable: "journaled, crosses processes and nodes, every consumer gets it",
@@ -66,10 +69,27 @@ function fieldRows(row: EventRow, width: number): string[][] {
   );
 }
 
-function show(row: EventRow, shell: Shell): void {
+const ago = (at: number, now: number): string => `${duration(Math.max(0, now - at))} ago`;
+
+/** What a running process knows of it: who says it, who hears it, how often it comes. */
+function useFacts(use: Answer<typeof getEventUse>, now: number): [name: string, text: string][] {
+  const sources = use.sources.map((each) => `${each.source} (${each.events}, ${ago(each.last_seen_at, now)})`);
+  const consumers = use.consumers.map(({ consumer, lag }) => (lag === 0 ? consumer : `${consumer} (${lag} behind)`));
+  return [
+    ["emitted by", use.emitters.join(", ") || "no unit declares it"],
+    ["seen from", sources.join(", ") || "nobody yet"],
+    ["heard by", use.hearers.join(", ") || "no unit declares it"],
+    ["consumers", consumers.join(", ")],
+    ["listeners", use.listeners.join(", ")],
+    ["rate", `${use.last_hour} in the last hour, ${use.per_hour} an hour over the last day`],
+    ["last seen", use.last_seen_at === null ? "never" : ago(use.last_seen_at, now)],
+  ];
+}
+
+function show(row: EventRow, shell: Shell, use: Answer<typeof getEventUse> | undefined): void {
   const { paint } = shell;
   const width = Math.min(shell.width, 100);
-  const facts = factsOf(row)
+  const facts = [...factsOf(row), ...(use === undefined ? [] : useFacts(use, shell.clock.now()))]
     .filter(([, text]) => text !== "")
     .flatMap(([name, text]) => stacked([[`  ${name}`], wrapText(text, width - 15)]));
   const paintedFirst = (rows: readonly string[][], color: (text: string) => string) =>
@@ -91,13 +111,17 @@ function show(row: EventRow, shell: Shell): void {
 export function registerEventsShow(events: Command, shell: Shell, catalog: Catalog): void {
   events
     .command("show")
-    .description("show one event: fields, class, order, repeats, an example; needs no running process")
+    .description(
+      "show one event: fields, class, order, repeats, an example; with a running process also who publishes and hears it, and how often",
+    )
     .argument("<name>", "the event in any spelling: TRAINING_COMPLETED, training_completed, an old name")
-    .action((spelling: string) => {
+    .action(async (spelling: string) => {
       const resolved = catalog.names.resolve(spelling);
       const row = resolved === undefined ? undefined : catalog.row(resolved.name);
       if (row === undefined) throw catalog.names.unknown(spelling);
-      if (!shell.json) return show(row, shell);
+      using main = await shell.main.find();
+      const raw = await main?.raw(getEventUse, { params: { name: row.name } });
+      if (!shell.json) return show(row, shell, raw === undefined ? undefined : main?.read(getEventUse, raw));
       shell.print({
         ...rowForPrograms(row),
         dedup: row.dedup,
@@ -106,6 +130,7 @@ export function registerEventsShow(events: Command, shell: Shell, catalog: Catal
         fields: fieldsOf(row),
         payload_schema: payloadSchemaOf(row),
         example: examplePayload(row),
+        ...defined({ use: raw }),
       });
     });
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cloudEvent, name, publishedReceipt, whole } from "../http/fields.ts";
+import { cloudEvent, name, publishedReceipt, time, whole } from "../http/fields.ts";
 import { defineRoute } from "../http/wire.ts";
 
 const tag = "events";
@@ -74,6 +74,29 @@ export const getTrace = defineRoute("getTrace", "GET /v1/events/{id}/trace", {
   }),
   about: "A page; next_after leads to the next one.",
   answer: z.object({ trace_id: z.string(), events: z.array(note), next_after: z.int().nullable() }),
+});
+
+export const getEventUse = defineRoute("getEventUse", "GET /v1/event-types/{name}", {
+  tag,
+  summary: "Who publishes an event and who consumes it, how often it comes, and when it came last.",
+  limit: "heavy",
+  params: z.strictObject({ name }),
+  about: "By declaration, and by what was seen.",
+  answer: z.object({
+    event_type: z.string(),
+    emitters: z.array(z.string()).describe("Units and parts that declare to emit it."),
+    sources: z
+      .array(z.object({ source: z.string(), events: z.int(), last_seen_at: time }))
+      .describe("Who published the newest of them."),
+    hearers: z.array(z.string()).describe("Units that declare to hear it."),
+    consumers: z
+      .array(z.object({ consumer: z.string(), kind: z.string(), lag: z.int() }))
+      .describe("Durable consumers that are owed it."),
+    listeners: z.array(z.string()).describe("Who else hears it in the main process now."),
+    last_seen_at: time.nullable(),
+    last_hour: z.int(),
+    per_hour: z.number().describe("Over the last day, or over the newest 5,000 where they are younger."),
+  }),
 });
 
 export const tailEvents = defineRoute("tailEvents", "GET /v1/stream", {

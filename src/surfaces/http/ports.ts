@@ -66,6 +66,8 @@ export interface ControlPorts {
   readiness(): Readiness;
   units(): readonly UnitStatus[];
   audit(): Promise<AuditReport>;
+  /** Who declares to emit an event, and which units to hear it. */
+  wiringOf(eventType: string): { readonly emitters: readonly string[]; readonly hearers: readonly string[] };
   /** Begins to end the process; returns at once. */
   shutdown(reason: string, actor: string): void;
   readonly health: () => SystemHealth & { readonly causes: readonly Cause[] };

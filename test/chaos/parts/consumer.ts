@@ -3,10 +3,10 @@ import { connect } from "../../../src/surfaces/index.ts";
 
 const [dataDir = "", name = ""] = process.argv.slice(2);
 const client = connect({ dataDir });
-const subscription = client.subscribe(
+const subscription = client.subscribeUnchecked(
   { consumer: name, eventTypes: ["CHAOS_WORK"], start: "earliest" },
   (event, { emit }) => {
-    emit("CHAOS_ECHO", { of: event.eventId, by: name });
+    emit("CHAOS_ECHO" as never, { of: event.eventId, by: name } as never);
   },
 );
 process.once("SIGTERM", () => void subscription.stop().then(() => client.close()));

@@ -9,7 +9,9 @@ process.once("SIGTERM", () => {
 });
 process.stdout.write("ready\n");
 for (let n = 0; going; n += 8) {
-  const batch = Array.from({ length: 8 }, (_, i) => client.publish("CHAOS_WORK", { key: `k${(n + i) % 5}`, n: n + i }));
+  const batch = Array.from({ length: 8 }, (_, i) =>
+    client.publishUnchecked("CHAOS_WORK", { key: `k${(n + i) % 5}`, n: n + i }),
+  );
   for (const receipt of await Promise.all(batch)) process.stdout.write(`acked ${receipt.event_id}\n`);
 }
 await client.close();

@@ -6,7 +6,7 @@ const client = connect({ dataDir });
 const seen = new Set<string>();
 const lastOf = new Map<string, number>();
 let outOfOrder = 0;
-const subscription = client.subscribe(
+const subscription = client.subscribeUnchecked(
   { consumer, eventTypes: [spelling], start: start as "now" | "earliest", credit: 1_000 },
   (event) => {
     seen.add(event.eventId);

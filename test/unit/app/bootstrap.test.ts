@@ -137,3 +137,20 @@ test("the end is told by unit, so that silence afterwards is no loss; a second e
   const goodbyes = second.router.history({ eventType: "COORDINATOR_SHUTDOWN", fromJournal: true });
   expect(goodbyes.map(({ payload }) => payload.coordinator_name)).toContain("listener");
 });
+
+test("a feature that does not exist, or that no unit has yet, is refused with those that there are", async () => {
+  await expect(boot({ enable: { healht: false } as never })).rejects.toMatchObject({
+    code: "UNKNOWN_FEATURE",
+    message: expect.stringContaining("Did you mean health?"),
+    hint: expect.stringMatching(/^There are: .*selfplay/),
+  });
+  await expect(boot({ enable: { leadership: true } })).rejects.toMatchObject({
+    code: "FEATURE_NOT_BUILT",
+    hint: expect.not.stringContaining("leadership"),
+  });
+  const coordination = await boot({ enable: { leadership: false, health: false } });
+  await expect(coordination.complete({ optimization: true })).rejects.toMatchObject({ code: "FEATURE_NOT_BUILT" });
+  expect((await coordination.complete({ health: true })).coordinators.health_manager).toMatchObject({
+    subscribed: true,
+  });
+});

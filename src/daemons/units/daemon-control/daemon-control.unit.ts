@@ -18,7 +18,7 @@ const wiring = {
   name: "daemon_control",
   layer: 1,
   placement: "each-node",
-  profiles: ["coordinator", "training_node"],
+  profiles: ["coordinator"],
   alsoKnownAs: ["DaemonManager (listener)", "EventSubscriptionRegistry (daemon delegation)"],
   dependsOn: ["event_router"],
   emits: [],

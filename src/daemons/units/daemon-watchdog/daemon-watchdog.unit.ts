@@ -9,7 +9,7 @@ const wiring = {
   name: "daemon_watchdog",
   layer: 1,
   placement: "each-process",
-  profiles: ["coordinator", "training_node"],
+  profiles: ["coordinator"],
   daemonTypes: ["DAEMON_WATCHDOG", "COORDINATOR_HEALTH_MONITOR"],
   alsoKnownAs: ["DaemonWatchdog"],
   dependsOn: ["event_router"],

@@ -8,7 +8,7 @@ const wiring = {
   name: "event_router",
   layer: 1,
   placement: "each-process",
-  profiles: ["coordinator", "training_node"],
+  profiles: ["coordinator"],
   daemonTypes: ["EVENT_ROUTER", "CROSS_PROCESS_POLLER"],
   alsoKnownAs: ["UnifiedEventRouter", "CrossProcessEventQueue", "StageEventBus"],
   emits: ["ERROR"],

@@ -8,7 +8,7 @@ const wiring = {
   name: "http_server",
   layer: 2,
   placement: "each-process",
-  profiles: ["coordinator", "training_node"],
+  profiles: ["coordinator"],
   daemonTypes: ["HEALTH_SERVER", "DATA_SERVER"],
   alsoKnownAs: ["Dashboard"],
   dependsOn: ["event_router"],
