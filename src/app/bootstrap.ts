@@ -79,6 +79,8 @@ async function bringUp(
     pid: process.pid,
     socket_path: control.surface.socketPath,
     port: control.surface.port,
+    host: control.surface.host,
+    secure: control.surface.secure,
     node_id: settings.nodeId,
     version,
     started_at: startedAt / 1_000,

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type { HttpSurfacePort } from "../daemons/index.ts";
 import { type Clock, type Log, messageOf, type Random } from "../kernel/index.ts";
 import {
+  addressOf,
   allRoutes,
   type ControlPorts,
   createAccess,
@@ -21,7 +22,7 @@ export interface ServingOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly ports: Omit<ControlPorts, "clock" | "log" | "tokens" | "writes">;
+  readonly ports: Omit<ControlPorts, "clock" | "log" | "tokens" | "writes" | "address">;
 }
 
 /** Puts the control surface together; its doors are still shut. */
@@ -33,7 +34,8 @@ export function serveControl(options: ServingOptions) {
   const writes = createWrites(store, clock, (rows, thrown) =>
     log.error("writes were not recorded", { rows, error: messageOf(thrown) }),
   );
-  const ports: ControlPorts = { ...options.ports, clock, log, tokens, writes };
+  const address = () => addressOf(surface, { serverName: api.serverName, hostname: hostname() });
+  const ports: ControlPorts = { ...options.ports, clock, log, tokens, writes, address };
   const limits = createLimits(clock, api.rateFactor);
   const names = new Set([hostname().toLowerCase(), api.host, api.serverName?.toLowerCase()]);
   const access = createAccess({

@@ -31,6 +31,7 @@ export {
   type Subscription,
 } from "./consumers/client.ts";
 export { createAccess } from "./http/access.ts";
+export { addressOf, listeningWords } from "./http/address.ts";
 export { answerHere } from "./http/answer-here.ts";
 export { createApi } from "./http/api.ts";
 export type { PublishedReceipt } from "./http/fields.ts";

@@ -28,6 +28,10 @@ export interface WriteRow {
   readonly status: number;
   readonly request_id: string;
   readonly came_from: string;
+  /** Nothing was changed: it was only asked what would be. */
+  readonly dry_run: 0 | 1;
+  /** What whoever asked gave as the reason. */
+  readonly reason: string | null;
 }
 
 /** Tokens that no longer open anything, and writes, are remembered up to these. */
@@ -89,7 +93,8 @@ export const addWrites = defineOperation<readonly WriteRow[], void>("api.add_wri
 
 const addWrite = (tx: Transaction, row: WriteRow): void => {
   const { lastId } = tx.run(
-    `INSERT INTO api_writes (at, actor, scope, method, path, status, request_id, came_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO api_writes (at, actor, scope, method, path, status, request_id, came_from, dry_run, reason)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.at,
     row.actor,
     row.scope,
@@ -98,6 +103,8 @@ const addWrite = (tx: Transaction, row: WriteRow): void => {
     row.status,
     row.request_id,
     row.came_from,
+    row.dry_run,
+    row.reason,
   );
   if (lastId % TRIM_EVERY !== 0) return;
   for (const scope of ["worker", "operator"])
@@ -154,6 +161,14 @@ export const apiModule = defineStoreModule({
           at REAL NOT NULL,
           PRIMARY KEY (token_id, node_id)
         ) STRICT, WITHOUT ROWID;
+      `,
+    },
+    {
+      id: 3,
+      name: "dry runs and reasons in the record of writes",
+      sql: `
+        ALTER TABLE api_writes ADD COLUMN dry_run INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE api_writes ADD COLUMN reason TEXT;
       `,
     },
   ],

@@ -13,6 +13,8 @@ import { priorityOf, URGENCIES } from "./urgency.ts";
 export interface OrderOptions {
   readonly reason: string;
   readonly requested_by?: string;
+  /** Only say what would become of it. */
+  readonly dryRun?: boolean;
 }
 
 function jobOf(plan: Plan, workId: string): JobRow {

@@ -231,7 +231,8 @@ export class WorkQueue<K extends string = string> {
   }
 
   cancel(workId: string, options: OrderOptions): Promise<{ state: JobState }> {
-    return this.#ending((plan) => cancelJob(this.#parts, plan, workId, options));
+    const decide = (plan: Plan) => cancelJob(this.#parts, plan, workId, options);
+    return options.dryRun === true ? this.#tried(decide) : this.#ending(decide);
   }
 
   preempt(workId: string, options: { reason: string; for?: string }): Promise<{ asked: boolean }> {
@@ -249,7 +250,8 @@ export class WorkQueue<K extends string = string> {
   }
 
   retry(workId: string, options: OrderOptions): Promise<{ state: JobState }> {
-    return this.#change((plan) => retryJob(this.#parts, plan, workId, options));
+    const decide = (plan: Plan) => retryJob(this.#parts, plan, workId, options);
+    return options.dryRun === true ? this.#tried(decide) : this.#change(decide);
   }
 
   /** Ends silent leases and attempts that took too long, lets deadlines lapse, and fails those whose dependency failed. */
@@ -441,6 +443,11 @@ export class WorkQueue<K extends string = string> {
   /** Jobs that are not finished. */
   get unfinished(): number {
     return this.#parts.unfinished;
+  }
+
+  /** What would be decided now; nothing of it happens. */
+  async #tried<T>(decide: (plan: Plan) => T): Promise<T> {
+    return decide(new Plan(this.#store, this.#parts.lanes, this.#known, this.#clock.now()));
   }
 
   /** A change after which jobs may have failed that others wait for: those fail too, before the answer comes. */

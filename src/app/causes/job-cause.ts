@@ -159,7 +159,8 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
     return before && withStep(jobCause(before, facts, depth + 1));
   }
   const waitMs = job.retry_at === null ? 0 : Math.max(0, job.retry_at - facts.now);
-  if (failure !== null && (state === "delayed" || waitMs > 0)) {
+  // Once its time has come it waits like any other, for somebody who takes it.
+  if (failure !== null && waitMs > 0) {
     const again = `attempt ${job.attempts + 1} of ${job.max_attempts} in ${duration(waitMs)}`;
     return causeOf("warn", "job_failing", work_id, `${work_id} fails: ${failure.error}; ${again}`, {
       actual: failure.error,
@@ -169,7 +170,7 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
       because,
     });
   }
-  return state === "delayed" ? undefined : withStep(waitingJobCause(job, facts));
+  return waitMs > 0 ? undefined : withStep(waitingJobCause(job, facts));
 }
 
 export const jobsWords = (jobs: readonly JobView[]): string => {

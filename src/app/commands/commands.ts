@@ -5,7 +5,7 @@
 import type { Command } from "commander";
 import type { Clock, Random } from "../../kernel/index.ts";
 import type { ConfigReport, Shell } from "../../surfaces/commands/index.ts";
-import type { SettingOverrides, Settings } from "../settings.ts";
+import type { SettingOverrides, Settings, soundPlaces } from "../settings.ts";
 
 /** What the program needs of the world beyond its terminal. */
 export interface CliPorts {
@@ -22,7 +22,7 @@ export interface Given {
   /** The settings that hold for this command line and what the command says itself. */
   readonly settings: (given: SettingOverrides) => Settings;
   readonly inspect: () => ConfigReport;
-  readonly where: () => { readonly dataDir: string; readonly port: number };
+  readonly where: () => ReturnType<typeof soundPlaces>;
 }
 
 type Fill = (command: Command, given: Given) => Promise<void>;
@@ -37,7 +37,13 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   [
     "up [options]",
     "run the main process in the foreground until SIGTERM or Ctrl-C; a second one forces it to end, with exit code 130",
-    async (command, { shell, settings }) => (await import("./up.command.ts")).registerUp(command, shell, settings),
+    async (command, { shell, settings, inspect }) => {
+      const isSet = (key: string) =>
+        inspect().settings.some((setting) => setting.key === key && setting.origin.kind !== "default");
+      const guestFor = async (found: Settings, isHeadless: boolean) =>
+        (await import("./loop-guest.ts")).loopGuest(found, shell, isHeadless);
+      (await import("./up.command.ts")).registerUp(command, shell, settings, { isSet, guestFor });
+    },
   ],
   [
     "train [options] [configs...]",
@@ -65,7 +71,10 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   [
     "status [options]",
     "is it well, what is wrong, what to do; exit code 1 when something needs you, 4 when nothing runs",
-    async (command, { shell }) => (await import("../../surfaces/status/command.ts")).registerStatus(command, shell),
+    async (command, { shell }) => {
+      const { registerStatus } = await import("../../surfaces/status/command.ts");
+      registerStatus(command, shell, async () => (await import("./node-status.ts")).nodeStatusOf(shell));
+    },
   ],
   [
     "daemons",
@@ -161,6 +170,12 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     "token",
     "tokens for the API over the network: make, list and revoke them",
     async (command, { shell }) => (await import("../../surfaces/tokens/command.ts")).registerToken(command, shell),
+  ],
+  [
+    "writes [options]",
+    "what was changed through the API, newest first: who, what, why, what came of it, and whether it was a dry run",
+    async (command, { shell }) =>
+      (await import("../../surfaces/tokens/writes.command.ts")).registerWrites(command, shell),
   ],
   [
     "events",

@@ -70,10 +70,12 @@ function draw(findings: readonly Finding[], { paint, width }: Shell): string[] {
   });
 }
 
+type Place = Pick<Patient, "dataDir" | "port" | "host" | "secure">;
+
 interface DoctorPorts {
   inspect(): ConfigReport;
   /** What the settings say, also where others of them are wrong. */
-  where(): { readonly dataDir: string; readonly port: number };
+  where(): Place;
 }
 
 /** `ringrift doctor --repair`: what it would mend, and with `--yes` that it did. */
@@ -95,15 +97,15 @@ export function registerDoctor(command: Command, shell: Shell, ports: DoctorPort
     .option("--repair", "say what of the data folder it would mend, and change nothing")
     .option("--yes", "with --repair: mend it; no main process may run")
     .action(async (options: { repair?: boolean; yes?: boolean }) => {
-      const { dataDir, port } = ports.where();
+      const place = ports.where();
+      const { dataDir } = place;
       if (options.repair === true) return repair(dataDir, options.yes === true, shell);
       using main = await createMainProcesses(() => dataDir).find();
       const patient: Patient = {
-        dataDir,
+        ...place,
         place: nearest(dataDir),
         exists: existsSync(dataDir),
         running: main?.endpoint,
-        port,
         clock: shell.clock,
         env: shell.io.env,
       };

@@ -8,7 +8,15 @@ import { assert, type Clock, type Random, silentLog } from "../../kernel/index.t
 import { createPipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
 import type { Answering } from "../../surfaces/commands/index.ts";
-import { allRoutes, answerHere, answerOf, type ControlPorts, createTokens, type Why } from "../../surfaces/index.ts";
+import {
+  allRoutes,
+  answerHere,
+  answerOf,
+  type ControlPorts,
+  createTokens,
+  createWrites,
+  type Why,
+} from "../../surfaces/index.ts";
 import { createArtifactCatalog } from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
 import { whyConfig } from "../causes/why-config.ts";
@@ -84,6 +92,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     version,
     alerts: createAlerts({ store, clock }),
     tokens: createTokens(store, clock, log),
+    writes: createWrites(store, clock, () => {}),
     work,
     nodes: { book, version },
     pipeline,

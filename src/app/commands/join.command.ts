@@ -76,7 +76,7 @@ function explain(thrown: unknown, url: URL): unknown {
   if (thrown.code === "UNAUTHORIZED" || thrown.code === "SCOPE_TOO_SMALL" || thrown.code === "FORBIDDEN")
     return new OperatingError(thrown.kind, thrown.code, `${url.host} does not take this token: ${thrown.message}`, {
       cause: thrown,
-      hint: "On the main process, 'ringrift token create box-7 --scope worker' makes one.",
+      hint: "On the main process, 'ringrift token create box-7 --join' prints the line to run here.",
     });
   return thrown;
 }
@@ -153,7 +153,7 @@ export function registerJoin(
       } else if (before === undefined)
         throw usage(
           "a token is needed to join",
-          "On the main process, 'ringrift token create box-7 --scope worker' makes one.",
+          "On the main process, 'ringrift token create box-7 --join' prints the line to run here.",
         );
       else if (before.url !== url.origin)
         throw usage(`this folder has joined ${before.url}`, "Give a token to join another main process.");

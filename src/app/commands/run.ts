@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from "commander";
-import { OperatingError } from "../../kernel/index.ts";
+import { didYouMean, OperatingError } from "../../kernel/index.ts";
 import { type CliIo, EXIT, reportFailure } from "../../surfaces/commands/index.ts";
 import type { CliPorts } from "./commands.ts";
 import { createProgram } from "./program.ts";
@@ -24,10 +24,43 @@ function usageError(error: CommanderError, command: string): OperatingError {
   });
 }
 
+const ASKS_FOR_HELP = new Set(["-h", "--help", "help"]);
+/** Global options that take the next word. */
+const WITH_VALUE = new Set(["--config", "--data-dir"]);
+
+/** The words that name commands. */
+function* commandWords(args: readonly string[]): Generator<string> {
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at]!;
+    if (WITH_VALUE.has(word)) at += 1;
+    else if (!word.startsWith("-") && word !== "help") yield word;
+  }
+}
+
+/** Whoever asks for help on a command that is none is told so: the help of everything would be no answer. */
+function assertKnown(program: Command, args: readonly string[]): void {
+  if (!args.some((word) => ASKS_FOR_HELP.has(word))) return;
+  let at = program;
+  for (const word of commandWords(args)) {
+    const next = at.commands.find((command) => command.name() === word);
+    if (next === undefined && at.commands.length > 0 && at.registeredArguments.length === 0)
+      throw OperatingError.invalid("USAGE", `unknown command '${word}'`, {
+        hint:
+          didYouMean(
+            word,
+            at.commands.map((command) => command.name()),
+          ).trim() || `'${commandAt(program, args)} --help' shows what there is.`,
+      });
+    if (next === undefined) return;
+    at = next;
+  }
+}
+
 /** Runs one command line to its end; gives the exit code and never throws. */
 export async function runCli(args: readonly string[], io: CliIo, ports: CliPorts): Promise<number> {
   const program = await createProgram(io, ports, args);
   try {
+    assertKnown(program, args);
     await program.parseAsync([...args], { from: "user" });
     return EXIT.ok;
   } catch (thrown) {

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { createLog, defined } from "../../kernel/index.ts";
 import { configPlanSchema } from "../../pipeline/index.ts";
@@ -7,9 +9,11 @@ import { DEFAULT_CONFIG_KEY } from "../../workloads/arena/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
 import { plansFor } from "../pipeline/plans.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
+import { readVersion } from "../version.ts";
 import { workloadList } from "../worker/workload-list.ts";
 import { createChaos } from "./train/chaos/chaos.ts";
 import { allowChaos, forgetChaos } from "./train/chaos/chaos-folder.ts";
+import { startLines } from "./train/start-lines.ts";
 import { createTrainGuest } from "./train/train-guest.ts";
 import { runMain } from "./up.command.ts";
 
@@ -19,6 +23,19 @@ function configKeysOf(text: string): string[] | undefined {
   const isKey = (key: string) => configPlanSchema.shape.config_key.safeParse(key).success;
   return keys.every(isKey) ? keys : undefined;
 }
+
+/** What is said before anything is done. */
+const startOf = (settings: Settings, configs: readonly string[], options: TrainOptions) => ({
+  version: readVersion(),
+  configs,
+  workers: settings.localWorkers,
+  processors: availableParallelism(),
+  dataDir: settings.dataDir,
+  goesOn: existsSync(join(settings.dataDir, "coordination.db")),
+  port: settings.port,
+  forMs: options.for,
+  report: options.report === false ? undefined : (options.report ?? join(settings.dataDir, "report.html")),
+});
 
 interface TrainOptions {
   readonly for?: number;
@@ -90,7 +107,9 @@ export function registerTrain(
         report: options.report,
         plain: !shell.io.isTerminal || options.headless === true || shell.json,
         chaos,
+        command: chaos === undefined ? "ringrift train" : "ringrift train --chaos",
       });
+      if (!shell.json) shell.say(...startLines(startOf(settings, keys, options), Math.min(shell.width, 120)));
       const scrub = chaos === undefined ? {} : { scrub: CHAOS_SCRUB };
       await runMain(options, settings, shell, (start) => bootstrapCoordination({ ...start, ...scrub, plans }), guest);
     });

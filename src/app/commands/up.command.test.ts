@@ -56,6 +56,7 @@ function world(
     program.command("up"),
     shell,
     () => readSettings({}, dataDir, { dataDir, port: 0 }),
+    { isSet: () => false, guestFor: async () => ({}) },
     async (options) => {
       const main = await bootstrapCoordination({ ...options, clock: systemClock(), log: silentLog() });
       main.daemons.registerFactory({ daemonType: "stubborn", factory: stubborn, readyAfterMs: null });

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { type Command, CommanderError } from "commander";
 import { PROFILES } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
@@ -21,6 +22,7 @@ import { createSampler } from "./up/sampler.ts";
 import { createNotifier, type Notifier } from "./up/sd-notify.ts";
 import { liveLines, plainLine, type Sample, type Summary, summaryLine, waitedFor, waitingLine } from "./up/up-view.ts";
 
+const LOCAL_WORKERS = "workers.local";
 const LOOK_EVERY_MS = 1_000;
 const TELL_SYSTEMD_EVERY_MS = 10_000;
 const STOP_LOOK_EVERY_MS = 100;
@@ -212,7 +214,7 @@ export async function runMain(
       });
     const about = { pid: process.pid, port: api.port, socket_path: api.socketPath, data_dir: settings.dataDir };
     const ready = `ready pid ${about.pid} port ${about.port} socket ${about.socket_path}`;
-    answer(shell, { status: "ready", ...about }, () => ready);
+    answer(shell, { status: "ready", ...about }, () => shorten(ready, shell.width));
     const sample = createSampler(main, clock, loop);
     notifier.ready(plainLine(sample()));
     const told = new AbortController();
@@ -248,11 +250,20 @@ export async function runMain(
   }
 }
 
+/** What `ringrift up` asks where it trains configs. */
+export interface LoopPorts {
+  /** Whether somebody set a setting, by its key. */
+  isSet(key: string): boolean;
+  /** Who shows the loop and leaves its report. */
+  guestFor(settings: Settings, isHeadless: boolean): Promise<MainGuest>;
+}
+
 /** `ringrift up`: the main process, in the foreground, until it is told to stop. */
 export function registerUp(
   command: Command,
   shell: Shell,
   readSettings: (given: SettingOverrides) => Settings,
+  loop: LoopPorts,
   start: Start = bootstrapCoordination,
 ): void {
   command
@@ -264,16 +275,18 @@ export function registerUp(
     .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
     .option(
       "--workers <n>",
-      "start a worker beside it that does so many jobs at once; RINGRIFT_LOCAL_WORKERS unless given",
+      "start a worker beside it that does so many jobs at once; RINGRIFT_LOCAL_WORKERS unless given, else one job for each processor where configs are trained (RINGRIFT_LOOP_CONFIGS), and none where not",
       wholeNumber("--workers", 0, 1_024),
     )
     .option("--headless", "no live status line, not even on a terminal: log lines alone")
-    .action((options: UpOptions) =>
-      runMain(
-        options,
-        readSettings({ port: options.port, profile: options.profile, localWorkers: options.workers }),
-        shell,
-        start,
-      ),
-    );
+    .action(async (options: UpOptions) => {
+      const given = { port: options.port, profile: options.profile };
+      const plain = readSettings({ ...given, localWorkers: options.workers });
+      if (plain.loop.configs.length === 0) return runMain(options, plain, shell, start);
+      // Whoever names what to train wants it trained: a worker starts beside it unless told otherwise.
+      const workers = options.workers ?? (loop.isSet(LOCAL_WORKERS) ? plain.localWorkers : availableParallelism());
+      const settings = readSettings({ ...given, localWorkers: workers });
+      const guest = await loop.guestFor(settings, options.headless === true);
+      await runMain(options, settings, shell, start, guest);
+    });
 }

@@ -42,10 +42,13 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
 export function soundPlaces(
   { settings }: Inspection,
   cwd: string,
-): { readonly dataDir: string; readonly port: number } {
-  const [folder, port] = [settings.get("data_dir")!, settings.get("api.port")!];
+): { readonly dataDir: string; readonly port: number; readonly host: string; readonly secure: boolean } {
+  const [folder, port, host] = [settings.get("data_dir")!, settings.get("api.port")!, settings.get("api.host")!];
+  const defaults = settingDefaults(settingTree);
   return {
     dataDir: folder.sound ? (folder.value as string) : findDataDir(cwd),
-    port: port.sound ? (port.value as number) : settingDefaults(settingTree).port,
+    port: port.sound ? (port.value as number) : defaults.port,
+    host: host.sound ? (host.value as string) : defaults.api.host,
+    secure: settings.get("api.tls_cert_file")?.value !== undefined,
   };
 }

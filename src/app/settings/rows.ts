@@ -70,7 +70,8 @@ export const processSettings = {
     max: 1_024,
     unit: "slots",
     default: 0,
-    about: "Jobs at once of the worker that `ringrift up` starts beside itself; 0 starts none.",
+    about:
+      "Jobs at once of the worker that `ringrift up` starts beside itself; 0 starts none. Unless set: one for each processor where it trains configs, else none.",
   }),
 };
 

@@ -56,7 +56,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     });
     wasHeard = true;
     everyMs = answer.timing.beat_seconds * 1_000;
-    if (answer.state !== state) log.info("the main process sees this node", { node_id: nodeId, state: answer.state });
+    if (answer.state !== state) log.info(`the main process sees this node as ${answer.state}`, { node_id: nodeId });
     state = answer.state;
     if (answer.drain === isDrained) return;
     isDrained = answer.drain;

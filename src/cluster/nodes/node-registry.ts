@@ -171,7 +171,7 @@ export class NodeRegistry {
       { public_key: raw.toString("base64"), joined_by: by.actor },
     );
     node.left = false;
-    this.#ports.log.info("a node joined", { node_id: nodeId, label, version, address });
+    this.#ports.log.info(`${label} joined`, { node_id: nodeId, version, address });
     return node.row;
   }
 

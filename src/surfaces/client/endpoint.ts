@@ -8,6 +8,9 @@ export const endpointFile = z.object({
   pid: z.int().min(1),
   socket_path: z.string().min(1),
   port: z.int().min(0).max(65_535),
+  /** Where the port is open, and whether over TLS; an older process does not say. */
+  host: z.string().optional(),
+  secure: z.boolean().optional(),
   node_id: z.string(),
   version: z.string(),
   started_at: z.number(),

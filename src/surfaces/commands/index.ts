@@ -12,7 +12,7 @@ export { type Answering, createMainProcesses, type MainProcess, type MainProcess
 export { createPaint, type Paint, wantsColor } from "../cli/paint.ts";
 export { answer, negative, type Shell } from "../cli/shell.ts";
 export { right, tableLines } from "../cli/table.ts";
-export { duration, number, plural, printable, printableLines, shorten, wrapText } from "../cli/text.ts";
+export { ago, duration, number, plural, printable, printableLines, shorten, wrapText } from "../cli/text.ts";
 export { decimal, lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
 export type { ConfigReport } from "../config/command.ts";
 export type { DaemonBook } from "../daemons/view.ts";
@@ -20,5 +20,6 @@ export type { NodeOutboxes } from "../events/node-outbox.port.ts";
 export { createJournals } from "../journal/journals.ts";
 export { logLine } from "../logs/log-line.ts";
 export { shortModel } from "../pipeline/words.ts";
+export type { NodeStatus } from "../status/command.ts";
 export { bytes } from "../status/view.ts";
 export { adviceWords } from "../why/advice.ts";

@@ -32,6 +32,7 @@ interface ApiOptions {
 }
 
 const MAX_WRITE_PATH = 300;
+const MAX_WRITE_REASON = 500;
 const MAX_BODY_BYTES = 16 * 1_024 ** 2;
 /** Refusals that cost their sender nothing, not even a token: each address has only so many of them. */
 const TURNED_AWAY: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SCOPE_TOO_SMALL", "ROUTE_NOT_FOUND"]);
@@ -44,6 +45,8 @@ interface Asked {
   readonly began: number;
   readonly from: string;
   caller?: Caller;
+  /** What it sent, read. */
+  body?: unknown;
 }
 
 const methodsOf = (routes: readonly Route[], path: string): string => {
@@ -131,7 +134,7 @@ export function createApi(options: ApiOptions) {
         const caller = access.check(c.env.incoming, c.env.cameBy, route);
         asked.caller = caller;
         admit(c, route, caller, options);
-        const run = () => perform(c, { route, encode }, caller, asked.requestId, stage);
+        const run = () => perform(c, { route, encode }, caller, asked, stage);
         const respond = route.body === null ? run : () => withBody(c, caller, run);
         return route.record === "no" ? respond() : recorded(c, asked, respond);
       });
@@ -157,6 +160,7 @@ export function createApi(options: ApiOptions) {
       status: response.status,
       request_id: requestId,
       came_from: caller.from,
+      ...intentOf(asked.body),
     };
     if (route!.record === "after") ports.writes.addSoon(row);
     else
@@ -233,6 +237,15 @@ function admit(c: Context<Env>, route: Route, caller: Caller, { ports, limits }:
     throw OperatingError.unavailable("STOPPING", "the process stops", { details: { retryAfterSeconds: 5 } });
 }
 
+/** What the record of writes keeps of a body: whether it was meant, and why. */
+function intentOf(body: unknown): { readonly dry_run: 0 | 1; readonly reason: string | null } {
+  const { dry_run, reason } = (body ?? {}) as { readonly dry_run?: unknown; readonly reason?: unknown };
+  return {
+    dry_run: dry_run === true ? 1 : 0,
+    reason: typeof reason === "string" ? reason.slice(0, MAX_WRITE_REASON) : null,
+  };
+}
+
 const announced = ({ env: { incoming } }: Context<Env>): number => Number(incoming.headers["content-length"] ?? 0);
 
 /** Before its body is read: whoever owes for what it has asked already costs nothing more. */
@@ -263,7 +276,7 @@ async function perform(
   c: Context<Env>,
   { route, encode }: { readonly route: Route; readonly encode: ReturnType<typeof encoderOf> },
   caller: Caller,
-  requestId: string,
+  asked: Asked,
   { limits, ports, openApi, streams, backlog, answers }: Stage,
 ): Promise<Response> {
   const status = usualStatus(route);
@@ -273,6 +286,7 @@ async function perform(
     throw tooMany(1, "answers that you asked for wait to be read: take them first");
   const text = await bodyOfKnown(c, route, caller, limits);
   const body = route.body === null ? undefined : parse(route.body, bodyOf(c, text ?? ""));
+  asked.body = body;
   if (text !== undefined) chargeItems(c, caller, route, body, text, limits);
   // Its head is the same as that of a GET; there is no body to wait for.
   if (route.endless && c.req.method === "HEAD") return new Response(null, { headers: { "content-type": type } });
@@ -281,7 +295,7 @@ async function perform(
     ports,
     openApi,
     caller,
-    requestId,
+    requestId: asked.requestId,
     method: c.req.method,
     waiting,
     get signal() {

@@ -13,6 +13,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { type Clock, type Log, messageOf, OperatingError, type Random } from "../../kernel/index.ts";
 import type { Door } from "./access.ts";
+import { LOOPBACK_HOSTS } from "./address.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import type { Env } from "./request.ts";
 import type { Identity, TlsFiles } from "./tls.ts";
@@ -27,8 +28,6 @@ export interface SurfaceOptions {
   readonly log: Log;
   readonly fetch: (request: Request, env: Env["Bindings"]) => Response | Promise<Response>;
 }
-
-const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 
 /** A fleet keeps one open for each node that waits for work. */
 const MAX_CONNECTIONS = 16_384;

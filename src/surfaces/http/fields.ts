@@ -17,6 +17,8 @@ export type PublishedReceipt = z.output<typeof publishedReceipt>;
 const clean = /^[^\u0000-\u001f\u007f]*$/;
 
 export const name = z.string().min(1).max(200).regex(clean, "control characters are not allowed");
+/** Whether it is only asked what would change. */
+export const dryRun = z.boolean().default(false);
 export const note = z.string().max(2_000);
 export const word = z.string().min(1).max(200);
 export const nodeId = z.string().regex(/^[\w.:-]{1,200}$/, "must be 1 to 200 letters, digits or . : - _");

@@ -6,6 +6,7 @@ import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
 import type { ArtifactStore } from "../../sync/index.ts";
 import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
+import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Writes } from "./writes.ts";
@@ -59,6 +60,8 @@ export interface ControlPorts {
   readonly tokens: Tokens;
   readonly writes: Writes;
   readonly metrics: Metrics;
+  /** Where it is reached from outside. */
+  readonly address: () => SurfaceAddress;
   phase(): Phase;
   readiness(): Readiness;
   units(): readonly UnitStatus[];

@@ -20,6 +20,8 @@ export interface Surface {
   readonly port: number;
   readonly host: string;
   readonly secure: boolean;
+  /** SHA-256 of the certificate in use; null over plain HTTP. */
+  readonly fingerprint: string | null;
   open(): Promise<void>;
   /** Asks each door over itself whether it is ours and answers; takes up certificates that changed. */
   check(): Promise<readonly DoorReport[]>;
@@ -99,6 +101,9 @@ export function createSurface(options: SurfaceOptions): Surface {
     secure: tls !== undefined,
     get port() {
       return state.port;
+    },
+    get fingerprint() {
+      return state.identity?.fingerprint ?? null;
     },
     async open() {
       try {

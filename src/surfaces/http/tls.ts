@@ -15,6 +15,8 @@ export interface Identity {
   readonly speaksFor: (name: string) => boolean;
   /** Changes when one of the files does. */
   readonly stamp: string;
+  /** Its SHA-256, as `openssl` prints it. */
+  readonly fingerprint: string;
 }
 
 export const stampOf = ({ certFile, keyFile }: TlsFiles): string =>
@@ -38,7 +40,8 @@ export function readIdentity(files: TlsFiles): Identity {
     const key = readFileSync(files.keyFile, "utf8");
     createSecureContext({ cert, key });
     const parsed = new X509Certificate(cert);
-    return { cert, key, stamp, speaksFor: (name) => parsed.checkHost(name) !== undefined };
+    const { fingerprint256: fingerprint } = parsed;
+    return { cert, key, stamp, fingerprint, speaksFor: (name) => parsed.checkHost(name) !== undefined };
   } catch (cause) {
     if (cause instanceof OperatingError) throw cause;
     throw OperatingError.internal(

@@ -40,10 +40,10 @@ export function createWrites(store: Store, clock: Clock, onLost: (rows: number, 
     list: (limit: number) =>
       store
         .read<WriteRow>(
-          `SELECT at, actor, scope, method, path, status, request_id, came_from FROM api_writes
+          `SELECT at, actor, scope, method, path, status, request_id, came_from, dry_run, reason FROM api_writes
            ORDER BY id DESC LIMIT ?`,
           limit,
         )
-        .map(({ came_from, ...row }) => ({ ...row, from: came_from })),
+        .map(({ came_from, dry_run, ...row }) => ({ ...row, dry_run: dry_run === 1, from: came_from })),
   };
 }

@@ -69,7 +69,7 @@ describe("ringrift logs", () => {
     expect(await run()).toBe(0);
     expect(said.out.split("\n").map((each) => each.slice(9))).toEqual([
       "INFO  a",
-      "WARN  b  unit=dlq_retry",
+      "WARN  dlq_retry: b",
       "",
       "ERROR c  daemon=dlq_retry",
       "INFO  d",

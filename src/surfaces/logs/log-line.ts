@@ -29,13 +29,17 @@ const clockText = (time: string | undefined): string => {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 };
 
-/** A line of the log, written as JSON, for a person at a terminal. A line that is none is shown as it is. */
+/**
+ * A line of the log, written as JSON, for a person at a terminal: when, how bad, who, a sentence, and the figures of it.
+ * A line that is none is shown as it is.
+ */
 export function logLine(json: string, paint: Paint, width: number): string {
   const read = readLogLine(json);
   if (read === undefined) return printable(json.trimEnd());
-  const { level, time, msg = "", ...fields } = read;
+  const { level, time, msg = "", unit, ...fields } = read;
   const color = level >= 50 ? paint.red : level >= 40 ? paint.yellow : (text: string) => text;
-  const head = `${clockText(time)} ${(LEVEL[level] ?? String(level)).padEnd(5)} ${printable(String(msg))}`;
+  const who = typeof unit === "string" ? `${printable(unit)}: ` : "";
+  const head = `${clockText(time)} ${(LEVEL[level] ?? String(level)).padEnd(5)} ${who}${printable(String(msg))}`;
   const rest = payloadLine(fields, width);
   const room = width - head.length - 2;
   return `${color(shorten(head, width))}${rest === "" || room < 8 ? "" : `  ${paint.dim(shorten(rest, room))}`}`;

@@ -3,17 +3,14 @@ import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
-import { nodeDetails, nodeLines } from "./view.ts";
+import { nodeDetails, nodeLines, withdrawnLine } from "./view.ts";
 import { cordonNode, drainNode, forgetNode, getNode, listNodes, uncordonNode } from "./wire.ts";
 
 const list = (shell: Shell) =>
   showAnswer(shell, listNodes, {}, ({ nodes }) => {
     const lines = nodeLines(nodes, shell);
     if (!nodes.every(({ local }) => local)) return lines;
-    const hint = [
-      "Add a machine: make a token here with 'ringrift token create <label> --scope worker',",
-      "then run 'ringrift join <url> <token>' there.",
-    ];
+    const hint = ["Add a machine: 'ringrift token create <label> --join' here prints the line", "to run there."];
     return [...lines, "", ...hint.map(shell.paint.dim)];
   });
 
@@ -23,14 +20,20 @@ const VERBS = {
     route: cordonNode,
     about: "give it no new work; what it has goes on",
     done: "gets no new work; what it has goes on",
+    would: "would get no new work; what it has would go on",
   },
   drain: {
     route: drainNode,
     about: "give it no new work, and let it give back what it has",
     done: "gets no new work and gives back what it has",
+    would: "would get no new work and give back what it has",
   },
-  uncordon: { route: uncordonNode, about: "let it have work again", done: "takes work again" },
 } as const;
+
+interface WithdrawOptions {
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+}
 
 /** `ringrift nodes`: the machines of the cluster. */
 export function registerNodes(nodes: Command, shell: Shell): void {
@@ -44,22 +47,31 @@ export function registerNodes(nodes: Command, shell: Shell): void {
     .description("all of one: what it has, what it holds, what it has done")
     .argument(...which)
     .action((id: string) => showAnswer(shell, getNode, { params: { id } }, (node) => nodeDetails(node, shell), "node"));
-  for (const [verb, { route, about, done }] of Object.entries(VERBS)) {
-    const command = nodes
+  for (const [verb, { route, about, done, would }] of Object.entries(VERBS)) {
+    nodes
       .command(verb)
       .description(about)
-      .argument(...which);
-    if (route !== uncordonNode) command.option("--reason <text>", "why; kept with the node", sentence("--reason"));
-    command.action((id: string, { reason }: { reason?: string }) =>
+      .argument(...which)
+      .option("--reason <text>", "why; kept with the node", sentence("--reason"))
+      .option("--dry-run", "only say what would change")
+      .action((id: string, { reason, dryRun }: WithdrawOptions) => {
+        const body = { reason, dry_run: dryRun };
+        return showAnswer(shell, route, { params: { id }, body }, (node) => withdrawnLine(node, done, would), "node");
+      });
+  }
+  nodes
+    .command("uncordon")
+    .description("let it have work again")
+    .argument(...which)
+    .action((id: string) =>
       showAnswer(
         shell,
-        route,
-        { params: { id }, body: { reason } },
-        ({ label }) => `${printable(label)} ${done}`,
+        uncordonNode,
+        { params: { id }, body: {} },
+        ({ label }) => `${printable(label)} takes work again`,
         "node",
       ),
     );
-  }
   nodes
     .command("forget")
     .description("take it out for good: its key opens nothing any more, and its jobs come back")

@@ -18,7 +18,7 @@ const nodeIn = async ({ nodes, work }: ControlPorts, name: string, signal?: Abor
 interface Decision {
   readonly ports: ControlPorts;
   readonly params: { readonly id: string };
-  readonly body: { readonly reason?: string | undefined };
+  readonly body: { readonly reason?: string | undefined; readonly dry_run: boolean };
   readonly caller: Caller;
 }
 
@@ -26,8 +26,9 @@ const withdraw =
   (drain: boolean) =>
   async ({ ports, params: { id }, body, caller: { actor: by } }: Decision) => {
     const reason = body.reason ?? `${drain ? "drain" : "cordon"} asked for by ${by}`;
-    await ports.nodes.book.cordon(id, { reason, by, drain });
-    return nodeIn(ports, id);
+    const applied = !body.dry_run;
+    if (applied) await ports.nodes.book.cordon(id, { reason, by, drain });
+    return { ...(await nodeIn(ports, id)), applied };
   };
 
 /** A refusal concerns its event alone; the others of the request are taken. */

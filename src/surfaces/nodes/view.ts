@@ -11,6 +11,16 @@ const schedulingOf = ({ cordoned, draining }: Node): string => {
   return draining ? "draining" : "cordoned";
 };
 
+const heldJobs = ({ jobs = [] }: Node): string =>
+  jobs.length === 0 ? "it has none" : `it has ${jobs.map(({ work_id }) => printable(work_id)).join(", ")}`;
+
+/** What was decided about a node, or would be, and why. */
+export function withdrawnLine(node: Node, done: string, would: string): string {
+  const name = printable(node.label);
+  if (node.applied === false) return `${name} ${would} (${heldJobs(node)}); nothing was changed: this was a dry run`;
+  return `${name} ${done} (reason: ${printable(node.cordoned?.reason ?? "none given")})`;
+}
+
 const sizeOf = ({ cpu, gpu, memory_gb }: Node["capabilities"]): string =>
   [`${cpu} cpu`, ...(gpu > 0 ? [`${gpu} gpu`] : []), ...(memory_gb > 0 ? [`${memory_gb} GB`] : [])].join(", ");
 
@@ -22,7 +32,7 @@ export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
     paint.dim(node.node_id),
     stateColor(paint, node.state)(node.state),
     node.local ? "this process" : node.last_seen_at === null ? "never" : ago(node.last_seen_at, now),
-    paint.yellow(schedulingOf(node)),
+    paint.yellow(node.cordoned === null ? "" : `${schedulingOf(node)}: ${printable(node.cordoned.reason)}`),
     right(node.load === null ? "" : number(node.load.running)),
     node.deprecated ? paint.yellow(printable(node.version)) : printable(node.version),
     sizeOf(node.capabilities),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NODE_STATES } from "../../cluster/nodes/states.ts";
-import { answersTo, name, nodeId, note, offer, time, word } from "../http/fields.ts";
+import { answersTo, dryRun, name, nodeId, note, offer, time, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 
 const tag = "nodes";
@@ -75,6 +75,7 @@ const node = z
     spool: spool.nullable(),
     outbox: outbox.nullable(),
     local: z.boolean(),
+    applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
     ...doings,
   })
   .meta({ id: "Node" });
@@ -175,14 +176,16 @@ export const getNode = defineRoute("getNode", "GET /v1/nodes/{id}", {
 
 /** What an operator may decide about a node. */
 const decision = { ...one, params, body: z.strictObject({ reason: note.optional() }) } as const;
+/** One that may be tried first. */
+const triable = { ...one, params, body: z.strictObject({ reason: note.optional(), dry_run: dryRun }) } as const;
 
 export const cordonNode = defineRoute("cordonNode", "POST /v1/nodes/{id}/cordon", {
-  ...decision,
+  ...triable,
   summary: "Gives a node no new work; what it has goes on.",
 });
 
 export const drainNode = defineRoute("drainNode", "POST /v1/nodes/{id}/drain", {
-  ...decision,
+  ...triable,
   summary: "Gives a node no new work, and lets it give back what it has.",
 });
 

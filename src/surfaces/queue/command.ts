@@ -5,8 +5,8 @@ import { JOB_STATES } from "../../work/states.ts";
 import { URGENCIES, type Urgency } from "../../work/urgency.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
-import { decimal, lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
-import { jobDetails, jobLines, statsLines } from "./view.ts";
+import { decimal, lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";
+import { jobDetails, jobLines, orderedLine, statsLines } from "./view.ts";
 import { addWork, cancelWork, getWork, getWorkStats, type Job, listWork, retryWork } from "./wire.ts";
 
 interface ListOptions {
@@ -61,14 +61,16 @@ const add = (kind: string, options: AddOptions, shell: Shell) => {
   return showAnswer(shell, addWork, { body: { jobs } }, ({ added }) => added.map(({ work_id }) => work_id));
 };
 
-const order = (route: typeof cancelWork | typeof retryWork, id: string, reason: string | undefined, shell: Shell) =>
-  showAnswer(
-    shell,
-    route,
-    { params: { id }, body: { reason: reason ?? `asked for by ${shell.actor}` } },
-    ({ work_id, state }) => `${work_id} is ${state}`,
-    "job",
-  );
+interface OrderOptions {
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+}
+
+const order = (route: typeof cancelWork | typeof retryWork, id: string, options: OrderOptions, shell: Shell) => {
+  const { reason = `asked for by ${shell.actor}`, dryRun } = options;
+  const body = { reason, dry_run: dryRun };
+  return showAnswer(shell, route, { params: { id }, body }, (job) => orderedLine(job, reason), "job");
+};
 
 /** `ringrift queue`: the work that is to be done, is done, or could not be. */
 export function registerQueue(queue: Command, shell: Shell): void {
@@ -110,8 +112,9 @@ export function registerQueue(queue: Command, shell: Shell): void {
       .command(verb)
       .description(description)
       .argument(...which)
-      .option("--reason <text>", "why; kept on record")
-      .action((id: string, options: { reason?: string }) => order(route, id, options.reason, shell));
+      .option("--reason <text>", "why; kept on record", sentence("--reason"))
+      .option("--dry-run", "only say what would change")
+      .action((id: string, options: OrderOptions) => order(route, id, options, shell));
   queue
     .command("stats")
     .description("how much waits and for how long, by config, kind and state")

@@ -97,6 +97,12 @@ const jobIn = (ports: ControlPorts, id: string) => {
   return named(ports, found);
 };
 
+/** The job as it is now; after a dry run also what it would be. */
+const decided = (ports: ControlPorts, id: string, dryRun: boolean, would_be: JobView["state"]) => ({
+  ...jobIn(ports, id),
+  ...(dryRun ? { would_be } : {}),
+});
+
 /** The id of the node that a filter means; what nobody knows is looked for as it is. */
 const nodeIdIn = ({ nodes: { book } }: ControlPorts, name: string | undefined): string | undefined => {
   const known = book.list().filter(({ label }) => label === name);
@@ -123,13 +129,14 @@ const operatorRoutes: readonly Route[] = [
     return { jobs: jobs.map((job) => named(ports, job)) };
   }),
   handle(wire.getWork, ({ ports, params: { id } }) => jobIn(ports, id)),
-  handle(wire.cancelWork, async ({ ports, params: { id }, body: { reason }, caller: { actor } }) => {
-    await ports.work.queue.cancel(id, { reason, requested_by: actor });
-    return jobIn(ports, id);
+  handle(wire.cancelWork, async ({ ports, params: { id }, body: { reason, dry_run: dryRun }, caller: { actor } }) => {
+    const { state } = await ports.work.queue.cancel(id, { reason, requested_by: actor, dryRun });
+    return decided(ports, id, dryRun, state);
   }),
-  handle(wire.retryWork, async ({ ports, params: { id }, body: { reason = "asked for" }, caller: { actor } }) => {
-    await ports.work.queue.retry(id, { reason, requested_by: actor });
-    return jobIn(ports, id);
+  handle(wire.retryWork, async ({ ports, params: { id }, body, caller: { actor } }) => {
+    const { reason = "asked for", dry_run: dryRun } = body;
+    const { state } = await ports.work.queue.retry(id, { reason, requested_by: actor, dryRun });
+    return decided(ports, id, dryRun, state);
   }),
   handle(wire.getWorkStats, ({ ports }) => {
     const { queue, desk } = ports.work;

@@ -43,6 +43,13 @@ export function jobLines(jobs: readonly Job[], shell: Shell): string[] {
   return tableLines([head, ...rows], shell);
 }
 
+/** What became of an order, or would, and why it was given. */
+export function orderedLine({ work_id, state, would_be }: Job, reason: string): string {
+  const why = `(reason: ${printable(reason)})`;
+  if (would_be === undefined) return `${work_id} is ${state} ${why}`;
+  return `${work_id} is ${state} and would be ${would_be} ${why}; nothing was changed: this was a dry run`;
+}
+
 export function jobDetails(job: Job, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();

@@ -7,7 +7,7 @@ import {
   METRIC_LIMITS,
   URGENCIES,
 } from "../../work/index.ts";
-import { answersTo, document, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
+import { answersTo, document, dryRun, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 
 const tag = "work";
@@ -185,6 +185,10 @@ const job = z
       .object({ error: z.string(), error_code: z.string().nullable(), stderr_tail: z.string().nullable() })
       .nullable()
       .describe("Of one that failed, was cancelled, or waits for another try."),
+    would_be: z
+      .enum(JOB_STATES)
+      .optional()
+      .describe("In the answer to a dry run: what it would be. Nothing was changed."),
   })
   .meta({ id: "Job" });
 
@@ -225,13 +229,13 @@ export const getWork = defineRoute("getWork", "GET /v1/work/jobs/{id}", {
 export const cancelWork = defineRoute("cancelWork", "POST /v1/work/jobs/{id}/cancel", {
   ...one,
   summary: "Takes a job back; its holder is told at its next beat.",
-  body: z.strictObject({ reason: note.min(1) }),
+  body: z.strictObject({ reason: note.min(1), dry_run: dryRun }),
 });
 
 export const retryWork = defineRoute("retryWork", "POST /v1/work/jobs/{id}/retry", {
   ...one,
   summary: "Lets a job that failed or was cancelled be tried again, with all its attempts.",
-  body: z.strictObject({ reason: note.optional() }),
+  body: z.strictObject({ reason: note.optional(), dry_run: dryRun }),
 });
 
 export const getWorkStats = defineRoute("getWorkStats", "GET /v1/work/stats", {

@@ -7,6 +7,8 @@ export interface ReportAbout {
   readonly ended_at: number;
   /** Why it ended, in words: "its time was up", "Ctrl-C". */
   readonly ended_by: string;
+  /** The folder, where commands have to name it. */
+  readonly data_dir?: string | undefined;
   /** What was typed. */
   readonly command: string;
   /** Of the program and of what it stands on, by name. */

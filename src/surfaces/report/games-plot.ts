@@ -1,9 +1,11 @@
 import type { ConfigSnapshot } from "../../pipeline/index.ts";
-import { number } from "../cli/text.ts";
+import { number, plural } from "../cli/text.ts";
 import type { ReportAbout } from "./about.ts";
+import { span } from "./figures.ts";
 import { at, type Html, html } from "./html.ts";
 import { figure, frame, path, type Size, thinned } from "./plot.ts";
 import { roundRange } from "./scale.ts";
+import { stallsOf } from "./stalls.ts";
 
 const SIZES = { wide: { width: 490, height: 280 }, narrow: { width: 360, height: 270 } };
 const MAX_POINTS = 300;
@@ -30,18 +32,26 @@ function draw(config: ConfigSnapshot, about: ReportAbout, size: Size): Html | un
   if (samples.length < 2) return undefined;
   const unit = unitOf(about.ended_at - about.started_at);
   const since = (at: number) => (at - about.started_at) / unit.ms;
+  const last = samples.at(-1)!;
+  const end = Math.max(last.at, about.ended_at);
   const [, top] = roundRange([0, ...samples.map(({ games }) => games)], 5);
   const { x, y, area, drawn } = frame(
     size,
     { left: 54, right: 16, top: 26, bottom: 42 },
-    { range: [0, Math.max(since(samples.at(-1)!.at), 1e-6)], title: `${unit.name} since the start` },
-    { range: [0, Math.max(1, top)], title: "games that count; dots are promotions", whole: true },
+    { range: [0, Math.max(since(end), 1e-6)], title: `${unit.name} since the start` },
+    { range: [0, Math.max(1, top)], title: "games that count; dots are promotions, shaded: none came", whole: true },
   );
-  const places = samples.map((sample): [number, number] => [x(Math.max(0, since(sample.at))), y(sample.games)]);
+  // The line goes on to the end of the run, also where nothing was added.
+  const drawnTo = end > last.at ? [...samples, { at: end, games: last.games }] : samples;
+  const places = drawnTo.map((sample): [number, number] => [x(Math.max(0, since(sample.at))), y(sample.games)]);
+  const stalls = stallsOf(about.games[config.config_key] ?? [], about.started_at, about.ended_at);
   const crowned = config.champions.filter(
-    ({ since: time, by }) => by === "gate" && time >= samples[0]!.at && time <= samples.at(-1)!.at,
+    ({ since: time, by }) => by === "gate" && time >= samples[0]!.at && time <= end,
   );
-  return html`${drawn}<g class="c1"><path class="band" d="${path([
+  return html`${drawn}${stalls.map(
+    ({ from, to }) =>
+      html`<rect class="stall" x="${at(x(Math.max(0, since(from))))}" y="${at(area.top)}" width="${at(x(since(to)) - x(Math.max(0, since(from))))}" height="${at(area.bottom - area.top)}"><title>${`no game for ${span(to - from)}`}</title></rect>`,
+  )}<g class="c1"><path class="band" d="${path([
     [places[0]![0], area.bottom],
     ...places,
     [places.at(-1)![0], area.bottom],
@@ -51,12 +61,18 @@ function draw(config: ConfigSnapshot, about: ReportAbout, size: Size): Html | un
   )}</g>`;
 }
 
+function aboutGames(config: ConfigSnapshot, about: ReportAbout): string {
+  const stalls = stallsOf(about.games[config.config_key] ?? [], about.started_at, about.ended_at);
+  const still = stalls.length === 0 ? "" : ` Shaded: no game came, ${plural(stalls.length, "time")}.`;
+  return `${number(config.games)} games over time, with the promotions on them.${still}`;
+}
+
 export const gamesPlot = (config: ConfigSnapshot, about: ReportAbout): Html =>
   figure(
     "Games",
     (about.games[config.config_key]?.length ?? 0) < 2
       ? "The run was too short to be sampled."
-      : `${number(config.games)} games over time, with the promotions on them.`,
+      : aboutGames(config, about),
     SIZES,
     (size) => draw(config, about, size),
   );

@@ -8,6 +8,7 @@ import { gateTable } from "./gate-table.ts";
 import { Html, html, nothing } from "./html.ts";
 import { ladderPlot } from "./ladder-plot.ts";
 import { lossPlot } from "./loss-plot.ts";
+import { nextSteps } from "./next-steps.ts";
 import { STYLE } from "./style.ts";
 import { troublesOf } from "./troubles.ts";
 
@@ -50,6 +51,10 @@ function troubles(snapshot: PipelineSnapshot, about: ReportAbout): Html {
   return html`<h2>What went wrong</h2><div class="card"><table><thead><tr><th>At (UTC)</th><th>Config</th><th>What</th><th>What came of it</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
+/** The last words for who reads on: what to type. */
+const steps = (snapshot: PipelineSnapshot, about: ReportAbout): Html =>
+  pairs(nextSteps(snapshot, about).map(({ why, command }): [string, string] => [why, command]));
+
 const pairs = (rows: readonly (readonly [string, string])[]): Html =>
   html`<div class="card"><table><tbody>${rows.map(
     ([name, value]) => html`<tr><td>${name}</td><td class="words"><code>${value}</code></td></tr>`,
@@ -87,6 +92,8 @@ ${troubles(snapshot, about)}
 <h2>How it was run</h2>
 ${pairs([...configs.map(({ config_key, seed }): [string, string] => [`seed of ${config_key}`, String(seed)]), ...Object.entries(about.versions)])}
 ${plans(about)}
+<h2>What to do next</h2>
+${steps(snapshot, about)}
 <footer><p>${`Of ${plural(promotions, "promotion")}, ${expected.toFixed(1)} are expected to be false: the gate lets an equal player pass with the chance that its plan calls alpha. Ratings come from games of their own, never from the gates; bars and bands are 95 % intervals. Elo of different configs cannot be compared.`}</p></footer>
 </main>
 </body>

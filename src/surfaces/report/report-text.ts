@@ -16,6 +16,7 @@ import {
 } from "../pipeline/words.ts";
 import type { ReportAbout } from "./about.ts";
 import { boundsWords, clockTime, headlines, span, utc } from "./figures.ts";
+import { nextSteps } from "./next-steps.ts";
 import { troublesOf } from "./troubles.ts";
 
 const MAX_GATES = 15;
@@ -101,6 +102,9 @@ export function reportText(snapshot: PipelineSnapshot, about: ReportAbout, width
     ...(wrong.length === 0
       ? ["Nothing went wrong that anybody noticed."]
       : ["What went wrong", ...tableLines(wrong, { width })]),
+    "",
+    "What to do next",
+    ...nextSteps(snapshot, about).flatMap(({ why, command }) => [`  ${printable(why)}`, `    ${printable(command)}`]),
   ];
   return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
 }

@@ -44,6 +44,7 @@ svg text.title { font-size: 12px; }
 .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); }
 svg .line { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; }
 svg .band { fill: var(--c); opacity: 0.12; }
+svg .stall { fill: var(--bad, #b3261e); opacity: 0.1; }
 svg .error { fill: none; stroke: var(--c); stroke-width: 1.2; opacity: 0.75; }
 svg circle { fill: var(--c); }
 svg text.end, svg text.now { fill: var(--c); font-weight: 600; }

@@ -56,6 +56,14 @@ const inJson = ({ raw, troubles, port, alerts }: Look, dataDir: string) => ({
   status: raw,
 });
 
+/** The node that a folder has joined as: what is said of it, and whether all of it is well. */
+export interface NodeStatus {
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly lines: readonly string[];
+  readonly well: boolean;
+}
+type NodeStatusOf = () => Promise<NodeStatus | undefined>;
+
 /** Nothing runs: what the last process left behind, and how to start one. */
 async function absent(shell: Shell): Promise<readonly string[]> {
   const { paint, main, json } = shell;
@@ -88,9 +96,15 @@ async function absent(shell: Shell): Promise<readonly string[]> {
   ];
 }
 
-async function once(shell: Shell): Promise<void> {
+async function once(shell: Shell, nodeStatus: NodeStatusOf): Promise<void> {
   using main = await shell.main.find();
   if (main === undefined) {
+    const node = await nodeStatus();
+    if (node !== undefined) {
+      answer(shell, node.json, () => node.lines);
+      if (node.well) return;
+      throw negative();
+    }
     shell.say(...(await absent(shell)));
     throw unavailable();
   }
@@ -99,13 +113,16 @@ async function once(shell: Shell): Promise<void> {
   if (!isWell(seen.troubles)) throw negative();
 }
 
-async function again(shell: Shell, everySeconds: number): Promise<void> {
+async function again(shell: Shell, everySeconds: number, nodeStatus: NodeStatusOf): Promise<void> {
   let before: Look | undefined;
   await watch(shell, everySeconds, async () => {
     using main = await shell.main.find();
     if (main === undefined) {
       before = undefined;
-      return absent(shell);
+      const node = await nodeStatus();
+      if (node === undefined) return absent(shell);
+      if (shell.json) shell.print(node.json);
+      return shell.json ? [] : node.lines;
     }
     const seen = await look(main, shell, before);
     before = seen;
@@ -118,11 +135,11 @@ async function again(shell: Shell, everySeconds: number): Promise<void> {
 }
 
 /** `ringrift status`: one screen that a tired person understands. */
-export function registerStatus(command: Command, shell: Shell): void {
+export function registerStatus(command: Command, shell: Shell, nodeStatus: NodeStatusOf): void {
   command
     .option("--watch", "look again and again until Ctrl-C")
     .option("--interval <seconds>", "with --watch", decimal("--interval", 0.1, 86_400), 2)
     .action(({ watch: on, interval }: { watch?: boolean; interval: number }) =>
-      on === true ? again(shell, interval) : once(shell),
+      on === true ? again(shell, interval, nodeStatus) : once(shell, nodeStatus),
     );
 }

@@ -5,7 +5,7 @@ import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { ago, duration, moment, printable } from "../cli/text.ts";
 import { lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
-import { createToken, listTokens, revokeToken, TOKEN_SCOPES, type Token } from "./wire.ts";
+import { createToken, type JoinAddress, listTokens, revokeToken, TOKEN_SCOPES, type Token } from "./wire.ts";
 
 interface CreateOptions {
   readonly scope: (typeof TOKEN_SCOPES)[number];
@@ -22,7 +22,14 @@ const until = (expiresAt: number | null, now: number): string => {
 const rightsOf = ({ scope, join_uses }: Pick<Token, "scope" | "join_uses">): string =>
   join_uses === null ? scope : `join ${join_uses}`;
 
-/** The secret stands alone on standard output, for `TOKEN=$(ringrift token create ...)`; all else goes beside it. */
+/** What is typed on the machine that shall become a node. */
+export const joinLine = ({ url, fingerprint }: JoinAddress, token: string): string =>
+  `ringrift join ${url} ${token}${fingerprint === null ? "" : ` --fingerprint ${fingerprint}`}`;
+
+/**
+ * The secret stands alone on standard output, for `TOKEN=$(ringrift token create ...)`; of a join token the whole line that
+ * joins. All else goes beside it.
+ */
 const create = (label: string, { scope, expires, join, uses }: CreateOptions, shell: Shell) => {
   const isJoin = join === true || uses !== undefined;
   const body = {
@@ -34,7 +41,12 @@ const create = (label: string, { scope, expires, join, uses }: CreateOptions, sh
   return showAnswer(shell, createToken, { body }, (made) => {
     const ends =
       made.expires_at === null ? "it does not expire" : `it expires ${moment(made.expires_at, shell.clock.now())}`;
-    shell.say(made.token);
+    const { join: address } = made;
+    shell.say(address == null ? made.token : joinLine(address, made.token));
+    if (address?.loopback === true)
+      shell.note(
+        "note: the API listens for this machine alone; RINGRIFT_HOST and a certificate open it for others (docs/42-nodes.md)",
+      );
     shell.note(
       `token ${made.id} for '${printable(made.label)}' may ${rightsOf(made)}; ${ends}. It is shown this once: keep it now.`,
     );
@@ -80,7 +92,10 @@ export function registerToken(token: Command, shell: Shell): void {
     .argument("<label>", "what it is for, such as grafana or box-7")
     .option("--scope <scope>", `what it may do: ${TOKEN_SCOPES.join(", ")}`, oneOf("--scope", TOKEN_SCOPES), "read")
     .option("--expires <time>", "how long it lasts, such as 90d; for ever unless given", lengthOfTime("--expires"))
-    .option("--join", "it lets nodes join and opens nothing else: one node unless --uses says more")
+    .option(
+      "--join",
+      "it lets nodes join and opens nothing else: one node unless --uses says more; the whole line to run there is printed",
+    )
     .option("--uses <n>", "how many nodes may join with it", wholeNumber("--uses", 1, 10_000))
     .addHelpText(
       "after",

@@ -28,6 +28,14 @@ const token = z
 const label = name.refine((text) => !text.toLowerCase().startsWith("local:"), "labels do not begin with 'local:'");
 const LONGEST_SECONDS = 10 * 365 * 86_400;
 
+const joinAddress = z
+  .object({
+    url: z.string(),
+    fingerprint: z.string().nullable().describe("SHA-256 of the certificate; null over plain HTTP."),
+    loopback: z.boolean().describe("Other machines cannot reach it."),
+  })
+  .meta({ id: "JoinAddress" });
+
 export const listTokens = defineRoute("listTokens", "GET /v1/tokens", {
   tag,
   summary: "Tokens, without their secrets, newest first.",
@@ -46,7 +54,10 @@ export const createToken = defineRoute("createToken", "POST /v1/tokens", {
     join_uses: z.int().min(1).max(10_000).optional().describe("Of scope worker: so many nodes may join with it."),
   }),
   about: "With its secret, which is shown this once.",
-  answer: token.extend({ token: z.string() }),
+  answer: token.extend({
+    token: z.string(),
+    join: joinAddress.nullish().describe("Of one that nodes join with: where, and which certificate they shall trust."),
+  }),
   status: 201,
 });
 
@@ -74,9 +85,12 @@ export const listWrites = defineRoute("listWrites", "GET /v1/writes", {
         status: z.int(),
         request_id: z.string(),
         from: z.string(),
+        dry_run: z.boolean().default(false).describe("Nothing was changed: it was only asked what would be."),
+        reason: z.string().nullable().default(null),
       }),
     ),
   }),
 });
 
 export type Token = Answer<typeof revokeToken>;
+export type JoinAddress = z.output<typeof joinAddress>;

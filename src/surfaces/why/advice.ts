@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<CauseAdvice["action"], (subject: string) => string>
   pipeline: (config) => `See where it stands: 'ringrift pipeline ${config}'.`,
   history: (config) => `See what failed, try by try: 'ringrift pipeline ${config} --history'.`,
   add_worker: () =>
-    "Start one here with 'ringrift worker', or on another machine: 'ringrift token create <label> --scope worker' here, then 'ringrift join <url> <token>' there.",
+    "Start one here with 'ringrift worker', or on another machine: 'ringrift token create <label> --join' here prints the line to run there.",
   show_node: (node) => `Look at it: 'ringrift nodes show ${node}'. It goes on by itself when its reason is over.`,
   uncordon: (node) => `Let it have work again: 'ringrift nodes uncordon ${node}'.`,
   free_disk: (node) => `Free space on the disk of ${node}; it goes on by itself. 'ringrift doctor' looks closer there.`,

@@ -144,6 +144,8 @@ test("the busy writes of workers do not push out those of operators, and both ar
     status: 200,
     request_id: `${scope}-${n}`,
     came_from: "socket",
+    dry_run: 0 as const,
+    reason: null,
   });
   await writes.add(row("operator", 1));
   for (let n = 0; n < 11_000; n += 1) writes.addSoon(row("worker", n));

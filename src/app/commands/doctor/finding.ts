@@ -19,6 +19,8 @@ export interface Patient {
   /** The main process that answers, if one runs. */
   readonly running: EndpointFile | undefined;
   readonly port: number;
+  readonly host: string;
+  readonly secure: boolean;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

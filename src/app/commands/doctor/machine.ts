@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { freemem, totalmem } from "node:os";
 import { sleep } from "../../../kernel/index.ts";
 import { bytes, duration, number } from "../../../surfaces/commands/index.ts";
+import { listeningWords } from "../../../surfaces/index.ts";
 import { type Check, fail, graded, ok, warn } from "./finding.ts";
 
 const NEEDED_NODE = 24;
@@ -68,18 +69,23 @@ export const checkLimits: Check = () => {
   return graded("limits", files, LEAST_FILES, text, hint);
 };
 
-const listenError = (port: number): Promise<string | undefined> =>
+const listenError = (host: string, port: number): Promise<string | undefined> =>
   new Promise((resolve) => {
     const server = createServer();
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(undefined)));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 
-export const checkPort: Check = async ({ port, running }) => {
-  if (running !== undefined) return ok("port", `${running.port} on loopback, by process ${running.pid}`);
-  if (port === 0) return ok("port", "any free one is taken");
-  const error = await listenError(port);
-  if (error === undefined) return ok("port", `${port} on loopback is free`);
+export const checkPort: Check = async ({ host, port, secure, running }) => {
+  if (running !== undefined) {
+    const words = listeningWords({ host: running.host ?? host, port: running.port, secure: running.secure ?? secure });
+    return ok("port", `${words}, by process ${running.pid}`);
+  }
+  if (port === 0) return ok("port", `any free one is taken: ${listeningWords({ host, port, secure })}`);
+  const error = await listenError(host, port);
+  if (error === undefined) return ok("port", `${listeningWords({ host, port, secure })}; it is free`);
+  if (error === "EADDRNOTAVAIL")
+    return fail("port", `${host} is no address of this machine`, "Set RINGRIFT_HOST to one of its own, or to 0.0.0.0.");
   if (error === "EADDRINUSE")
     return fail(
       "port",

@@ -1,5 +1,4 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { createAlerts } from "../../../cluster/index.ts";
 import type { Rows } from "../../../events/index.ts";
 import type { Json } from "../../../kernel/index.ts";
@@ -11,6 +10,7 @@ import { reportOf } from "../../../surfaces/report/index.ts";
 import { whyHeldBack } from "../../../work/index.ts";
 import type { Coordination } from "../../bootstrap.ts";
 import type { WantedPlan } from "../../pipeline/plans.ts";
+import { findDataDir } from "../../settings/places.ts";
 import type { Settings } from "../../settings.ts";
 import { readVersion } from "../../version.ts";
 import type { Sample } from "../up/up-view.ts";
@@ -18,6 +18,7 @@ import type { MainGuest } from "../up.command.ts";
 import { type Chaos, reported } from "./chaos/chaos.ts";
 import { chaosLine, chaosTable } from "./chaos/chaos-view.ts";
 import { chaosWorldOf } from "./chaos/chaos-world.ts";
+import { keepReport } from "./keep-report.ts";
 
 export interface TrainRun {
   readonly settings: Settings;
@@ -29,6 +30,10 @@ export interface TrainRun {
   readonly report: string | false | undefined;
   /** A line for each thing that happens, not a view that is drawn again and again. */
   readonly plain: boolean;
+  /** What was typed. */
+  readonly command: string;
+  /** It goes on when all rounds are done, as a main process does. */
+  readonly stays?: boolean;
   /** Harm that is done on purpose, and how it is caught. */
   readonly chaos?: Chaos | undefined;
 }
@@ -37,6 +42,7 @@ type Main = Coordination<Rows>;
 
 const MAX_ALERTS = 200;
 const MAX_POINTS = 2_000;
+const REPORT_WIDTH = 100;
 /** A terminal that does not say how high it is. */
 const USUAL_HEIGHT = 24;
 
@@ -54,6 +60,7 @@ export function createTrainGuest(run: TrainRun): MainGuest {
   const games = new Map<string, { at: number; games: number }[]>();
   let beganMs = clock.monotonic();
   let endedBy = "it was told to stop";
+  let lookedAt = 0;
 
   const figuresOf = (main: Main, sample: Sample): PipelineFigures => ({
     eventsPerSecond: sample.perSecond,
@@ -67,10 +74,15 @@ export function createTrainGuest(run: TrainRun): MainGuest {
   const note = ({ at, configs }: PipelineSnapshot) => {
     for (const { config_key, games: count } of configs) {
       const points = games.get(config_key) ?? [];
-      if (points.at(-1)?.games !== count) points.push({ at, games: count });
+      const last = points.at(-1);
+      // A stretch without a game is flat, not a slope to the next one: its end is kept as well.
+      if (last !== undefined && last.games !== count && lookedAt > last.at)
+        points.push({ at: lookedAt, games: last.games });
+      if (last?.games !== count) points.push({ at, games: count });
       // Half of the points say the same, for however long it runs.
       games.set(config_key, points.length > MAX_POINTS ? points.filter((_, i) => i % 2 === 0) : points);
     }
+    lookedAt = at;
   };
 
   const report = (main: Main): void => {
@@ -78,19 +90,22 @@ export function createTrainGuest(run: TrainRun): MainGuest {
     const snapshot = main.loop();
     note(snapshot);
     const alerts = createAlerts({ store: main.router.store, clock }).list({ limit: MAX_ALERTS });
-    const { text, html } = reportOf(snapshot, {
+    const about = {
       started_at: main.startedAt,
       ended_at: clock.now(),
       ended_by: endedBy,
-      command: run.chaos === undefined ? "ringrift train" : "ringrift train --chaos",
+      command: run.command,
+      data_dir: settings.dataDir === findDataDir(shell.io.cwd) ? undefined : settings.dataDir,
       versions: { ringrift: readVersion(), node: process.versions.node, sqlite: process.versions.sqlite ?? "" },
       plans: Object.fromEntries(plans.map(({ plan }) => [plan.config_key, plan as unknown as Record<string, Json>])),
       games: Object.fromEntries(games),
       alerts,
       incidents: reported(run.chaos?.incidents() ?? []),
-    });
-    const file = run.report ?? join(settings.dataDir, "report.html");
-    writeFileSync(file, html, { mode: 0o600 });
+    };
+    const { text, html } = reportOf(snapshot, about, Math.min(REPORT_WIDTH, shell.width));
+    const newest = keepReport(settings.dataDir, html, about.ended_at);
+    if (run.report !== undefined) writeFileSync(run.report, html, { mode: 0o600 });
+    const file = run.report ?? newest;
     const { configs } = pipelineOnTheWire(snapshot);
     answer(shell, { status: "report", file, configs }, () => [text, `the same with plots: ${file}`]);
   };
@@ -123,8 +138,9 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       }
       const timeIsUp = remainsMs !== null && remainsMs <= 0;
       if (timeIsUp) endedBy = "its time was up";
-      else if (isOver(snapshot)) endedBy = "all rounds that were asked for are done";
-      return timeIsUp || isOver(snapshot);
+      const isDone = run.stays !== true && isOver(snapshot);
+      if (!timeIsUp && isDone) endedBy = "all rounds that were asked for are done";
+      return timeIsUp || isDone;
     },
     async leaving(main) {
       await run.chaos?.end();

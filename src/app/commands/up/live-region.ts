@@ -12,15 +12,20 @@ export interface LiveRegion {
 const UP = (lines: number) => (lines === 0 ? "\r" : `\r\u001b[${lines}A`);
 const CLEAR_BELOW = "\u001b[J";
 
-export function liveRegion(io: Pick<CliIo, "out">): LiveRegion {
+/** A terminal that does not say how high it is. */
+const USUAL_HEIGHT = 24;
+
+export function liveRegion(io: Pick<CliIo, "out" | "rows">): LiveRegion {
   let shown: readonly string[] = [];
   // Ctrl-C leaves its mark where the cursor stands: begin at the left edge.
   const over = (lines: readonly string[]) =>
     io.out(`${UP(shown.length)}${CLEAR_BELOW}${lines.map((line) => `${line}\n`).join("")}`);
   return {
     draw(lines) {
-      over(lines);
-      shown = lines;
+      // The cursor stands below them: one line more, and the first would scroll away where nobody can clear it.
+      const fitting = lines.slice(0, Math.max(1, (io.rows ?? USUAL_HEIGHT) - 1));
+      over(fitting);
+      shown = fitting;
     },
     above(line) {
       over([line, ...shown]);

@@ -49,6 +49,22 @@ describe("the live line", () => {
     expect(waitingLine([], 10)).toBe("stopping: the daemons have ended; the journal is being closed (10 ms)");
   });
 
+  it("leaves the last line of a terminal free, so that no frame scrolls away", () => {
+    let out = "";
+    const region = liveRegion({
+      rows: 5,
+      out: (text) => {
+        out += text;
+      },
+    });
+    const frame = ["1", "2", "3", "4", "5", "6"];
+    region.draw(frame);
+    expect(out).toBe("\r\u001b[J1\n2\n3\n4\n");
+    out = "";
+    region.draw(frame);
+    expect(out).toBe("\r\u001b[4A\u001b[J1\n2\n3\n4\n");
+  });
+
   it("sums up at the end", () => {
     const summary = {
       status: "stopped" as const,
@@ -92,7 +108,7 @@ describe("log lines on a terminal", () => {
       unit: "x",
       n: 3,
     });
-    expect(logLine(json, plain, 100)).toMatch(/^\d\d:\d\d:\d\d WARN {2}a \\u001b\[2Jword {2}unit=x n=3$/);
+    expect(logLine(json, plain, 100)).toMatch(/^\d\d:\d\d:\d\d WARN {2}x: a \\u001b\[2Jword {2}n=3$/);
     expect(logLine(json, plain, 40).length).toBeLessThanOrEqual(40);
     expect(logLine("not JSON\n", plain, 40)).toBe("not JSON");
   });

@@ -45,7 +45,7 @@ export const membershipDaemon = (
     const node_id = row.node_id as NodeId;
     const silent_seconds = silentMs / 1_000;
     const last_seen_at = (now - silentMs) / 1_000;
-    log.info("a node changed its state", { node_id, label: row.label, from: row.state, to, silent_seconds });
+    log.info(`${row.label} is ${to}; it was ${row.state}`, { node_id, from: row.state, to, silent_seconds });
     if (to === "online") emit.HOST_ONLINE(onlineOf(row));
     else if (to === "suspect") emit.NODE_SUSPECT({ node_id, last_seen_at, silent_seconds });
     else if (to === "dead") {

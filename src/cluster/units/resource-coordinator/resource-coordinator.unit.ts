@@ -90,7 +90,7 @@ export const resourceCoordinator = (
       total_gpus: whole.total_gpus,
       low,
     });
-    log.info("the cluster's capacity changed", { ...whole, low });
+    log.info(`${whole.healthy_nodes} of ${whole.total_nodes} nodes take work`, { ...whole, low });
     if (before === undefined || keyOf(before) !== keyOf(whole))
       emit.CLUSTER_CAPACITY_CHANGED({
         cluster_id: CLUSTER_ID,

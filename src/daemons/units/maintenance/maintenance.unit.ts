@@ -134,7 +134,7 @@ export const maintenance = ({
           // One that fails is told and does not keep the others from their turn.
           const problem = await chore.run(signal).then(
             (done) => {
-              if (done !== undefined) log.info("a chore was done", { chore: chore.name, ...done });
+              if (done !== undefined) log.info(`the chore ${chore.name} is done`, { ...done });
               return null;
             },
             (thrown: unknown) => (signal.aborted ? null : failed(chore.name, thrown, context)),

@@ -66,7 +66,7 @@ export const workQueueMonitor = (
     rows.put(pressures, QUEUE_SCOPE, { ...after });
     const up = QUEUE_LEVELS.indexOf(after.level) > QUEUE_LEVELS.indexOf(before.level);
     const payload = pressurePayload(QUEUE_SCOPE, before, after, measured);
-    log.info("pressure on the queue changed", { from: before.level, to: after.level, ...measured });
+    log.info(`pressure on the queue is ${after.level}; it was ${before.level}`, { ...measured });
     if (up) emit.BACKPRESSURE_ACTIVATED(payload);
     else emit.BACKPRESSURE_RELEASED(payload);
   };

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { startLines } from "./start-lines.ts";
+
+const start = {
+  version: "1.2.3",
+  configs: ["othello6_2p"],
+  workers: 2,
+  processors: 4,
+  dataDir: "/home/me/.ringrift",
+  goesOn: false,
+  port: 8_770,
+  forMs: 60_000,
+  report: "/home/me/.ringrift/report.html",
+};
+
+test("a run says first what it uses and where to look", () => {
+  const text = startLines(start, 200).join("\n");
+  expect(text).toMatch(/^RingRift 1\.2\.3 trains othello6_2p on this machine\.$/m);
+  expect(text).toMatch(/2 of 4 processors .*port 8770 .*folder \/home\/me\/\.ringrift/);
+  expect(text).toMatch(/'ringrift status', 'ringrift why othello6_2p'/);
+  expect(text).toMatch(/ends after 1 min.*report: \/home\/me\/\.ringrift\/report\.html/);
+});
+
+test("and no line is wider than the terminal", () => {
+  for (const line of startLines({ ...start, configs: ["othello6_2p", "hex7_2p"] }, 80))
+    expect(line.length, line).toBeLessThan(80);
+});

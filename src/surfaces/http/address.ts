@@ -1,0 +1,39 @@
+/** Where a process is reached: what a node is told to join, and what people are told. */
+export interface SurfaceAddress {
+  readonly url: string;
+  /** SHA-256 of the certificate, as `openssl` prints it; null over plain HTTP. */
+  readonly fingerprint: string | null;
+  /** Other machines cannot reach it. */
+  readonly loopback: boolean;
+}
+
+export const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
+const ANY_HOSTS: readonly string[] = ["0.0.0.0", "::"];
+
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly fingerprint: string | null;
+}
+
+const urlOf = (secure: boolean, name: string, port: number): string =>
+  `${secure ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
+
+/** The name that an operator gave comes first; an address that means all of them is called by the name of the machine. */
+export function addressOf(
+  { host, port, fingerprint }: Listening,
+  { serverName, hostname }: { readonly serverName: string | undefined; readonly hostname: string },
+): SurfaceAddress {
+  const name = serverName ?? (ANY_HOSTS.includes(host) ? hostname : host);
+  return { url: urlOf(fingerprint !== null, name, port), fingerprint, loopback: LOOPBACK_HOSTS.includes(host) };
+}
+
+/** Where it listens, in words. */
+export function listeningWords({ host, port, secure }: { host: string; port: number; secure: boolean }): string {
+  const who = LOOPBACK_HOSTS.includes(host)
+    ? "this machine alone"
+    : ANY_HOSTS.includes(host)
+      ? "all networks of this machine"
+      : "this address";
+  return `${urlOf(secure, host, port)}, for ${who}`;
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { HAS_PROGRESS_DEADLINE } from "./liveness/process.ts";
+import { type Scene, simulateLiveness } from "./liveness/world.ts";
+
+/** `LIVENESS_SEEDS=from-to` replays or widens; a single failing seed is replayed by `LIVENESS_SEEDS=17-17`. */
+const [from, to] = (process.env.LIVENESS_SEEDS ?? "3-6").split("-").map(Number) as [number, number];
+
+test(`with one honest worker the loop promotes, rejects or says what a person must do, in the worlds ${from} to ${to}`, async () => {
+  const sums = { crashes: 0, verdicts: 0 };
+  for (let seed = from; seed <= to; seed += 1) {
+    const { violations, outcomes, crashes } = await simulateLiveness(seed);
+    expect({ seed, violations }).toEqual({ seed, violations: [] });
+    for (const [config, verdicts] of Object.entries(outcomes)) {
+      expect(verdicts, `${config} in seed ${seed}`).toBeGreaterThanOrEqual(2);
+      sums.verdicts += verdicts;
+    }
+    sums.crashes += crashes;
+  }
+  expect(sums.crashes).toBeGreaterThan(0);
+});
+
+test("one seed gives one history", async () => {
+  const scene: Scene = { others: ["undelivering"] };
+  const [first, second] = [await simulateLiveness(2, scene), await simulateLiveness(2, scene)];
+  expect(first.trace).toEqual(second.trace);
+  expect(first.trace.length).toBeGreaterThan(20);
+});
+
+const findsIn = async (scene: Scene, seeds: number) => {
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    const [first] = (await simulateLiveness(seed, scene)).violations;
+    if (first !== undefined) return first;
+  }
+  return undefined;
+};
+
+test("checkers that are counted among nodes without a worker are found out", async () => {
+  expect(await findsIn({ plant: "nodes-as-workers", others: [], isLocal: false }, 3)).toContain("nobody who is there");
+});
+
+test("a busy machine that gets no job at all is found out", async () => {
+  const scene: Scene = { plant: "pressure-stops", others: [], isLocal: true, busy: 0.93 };
+  expect(await findsIn(scene, 4)).toContain("machine busy (93 %)");
+});
+
+test("parts that nobody can read and everybody checks again are found out", async () => {
+  expect(await findsIn({ plant: "noise-retried", others: ["noisy"] }, 3)).toContain("nothing came of a_2p");
+});
+
+test.runIf(HAS_PROGRESS_DEADLINE)("a holder that keeps its job without progress is found out", async () => {
+  expect(await findsIn({ plant: "no-progress-deadline", others: ["stuck"] }, 4)).toContain("nothing came of a_2p");
+});
+
+test("a result that counts without its files is found out", async () => {
+  expect(await findsIn({ plant: "done-without-files", others: ["undelivering"] }, 4)).toContain("never came");
+});
