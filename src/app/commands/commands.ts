@@ -146,6 +146,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await steering()).registerResume(command, shell),
   ],
   [
+    "retry [options] <config>",
+    "try a stage that has failed again at once, when its cause is mended; for jobs: 'queue retry'",
+    async (command, { shell }) => (await steering()).registerRetry(command, shell),
+  ],
+  [
     "trace <id>",
     "where a game, a file, a model or a job comes from, and what came of it; for events: 'events trace'",
     async (command, { shell }) =>

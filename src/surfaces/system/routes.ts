@@ -1,4 +1,3 @@
-import { openApiDocument } from "../http/openapi.ts";
 import { handle, type Route } from "../http/route.ts";
 import { getBootstrap, getMetrics, getOpenApi, listUnits, shutDown } from "./wire.ts";
 
@@ -8,7 +7,7 @@ export const systemRoutes: readonly Route[] = [
     async ({ ports: { metrics } }) =>
       new Response(await metrics.render(), { headers: { "content-type": metrics.contentType } }),
   ),
-  handle(getOpenApi, ({ ports, routes }) => openApiDocument(routes, ports.version)),
+  handle(getOpenApi, ({ openApi }) => openApi()),
   handle(listUnits, ({ ports }) => ({ units: ports.units() })),
   handle(getBootstrap, ({ ports }) => ports.bootstrapStatus()),
   handle(shutDown, ({ ports, body, caller }) => {
