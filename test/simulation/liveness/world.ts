@@ -17,11 +17,12 @@ import { bootMain, HAS_PROGRESS_DEADLINE, LOCAL, type MainProcess, type Surround
 import { type Character, createCraft, rawKeyOf, runWorker, type Worker } from "./workers.ts";
 
 /** Something must come of the loop, or a cause must be named, within so much time. */
-const BOUND_MS = 20 * 60_000;
+const BOUND_MS = 40 * 60_000;
 /** Causes that a person may have to remove, one after the other, for one outcome. */
-const MAX_LOOKS = 3;
-/** How often somebody glances at it meanwhile. */
+const MAX_LOOKS = 2;
+/** How often somebody glances at it in the first minutes. */
 const LOOK_MS = 60_000;
+const GLANCES = 5;
 const BAD_TIMES_MS = 8 * 60_000;
 const OUTCOMES = 2;
 
@@ -162,7 +163,7 @@ export async function simulateLiveness(seed: number, scene: Scene = {}): Promise
     for (let looked = 0; clock.now() < until; looked += 1) {
       await wait(LOOK_MS);
       if (verdicts(configKey) > before) return true;
-      const look = looked < MAX_LOOKS ? await lookAt(people, configKey, true) : undefined;
+      const look = looked < GLANCES ? await lookAt(people, configKey, true) : undefined;
       if (look?.done != null) noteLook(look);
     }
     return false;
