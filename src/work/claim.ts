@@ -1,4 +1,5 @@
 import { defined, type Json, OperatingError } from "../kernel/index.ts";
+import type { ClaimRequest } from "./claim-request.ts";
 import { earlierLeases, stuckOn } from "./earlier-leases.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
 import { columnsOf, type JobRow, type LeaseRef, NO_ATTEMPT, taskIdOf, workIdOf } from "./job.ts";
@@ -9,25 +10,6 @@ import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
 import { isForOthers } from "./untaken.ts";
 import { agedUrgency, CRITICAL, type Urgency, urgencyOf } from "./urgency.ts";
-
-export interface ClaimRequest {
-  readonly node_id: string;
-  /** Jobs it would take at once. */
-  readonly most: number;
-  /** What it has free. */
-  readonly offer: Offer;
-  /** Kinds it has executors for; all unless said. */
-  readonly kinds?: readonly string[] | undefined;
-  /**
-   * What the node calls this request: said again, because the answer was lost, it gets what it got. What it did not ask to be
-   * started it gets until that began.
-   */
-  readonly claim_id?: string | undefined;
-  /** It begins with them at once, and need not say so. */
-  readonly start?: boolean | undefined;
-  /** When it was asked, in milliseconds since the epoch, where it has waited since; now unless said. */
-  readonly asked_at?: number | undefined;
-}
 
 /** A job in the hands of a node. */
 export interface Lease extends LeaseRef {

@@ -60,7 +60,7 @@ test("why says of a job without progress for how long, and when it is given to a
   const id = await standStill(50);
   const { cause, verdict } = whyJob(id);
   expect(cause).toMatchObject({ code: "job_without_progress", subject: id, level: "note" });
-  expect(verdict).toContain(`${id} has made no progress on box2 for 40 s; after 1 min it is given to another`);
+  expect(verdict).toContain(`${id} has made no progress on box2 for 40.0 s; after 1 min it is given to another`);
   expect(whyConfig(id)).toMatchObject({ code: "job_without_progress", affects: ["hex8_2p"] });
 });
 
