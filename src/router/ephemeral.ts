@@ -21,7 +21,7 @@ export interface EphemeralOptions extends RouterParts {
 }
 
 /** How listeners are called where durable consumers are listed too: their names never meet. */
-export const listenerName = (name: string): string => `listener:${name}`;
+const listenerName = (name: string): string => `listener:${name}`;
 
 /** A handler that has begun. */
 interface Started {

@@ -106,9 +106,9 @@ describe("ringrift events, with a running process", () => {
     const { seq } = JSON.parse(json.out);
     const file = join(own.folder(), "payload.json");
     writeFileSync(file, '{"config_key":"hex9_2p"}');
-    expect((await run("events", "publish", "SELFPLAY_RATE_CHANGED", "--file", file)).out).toMatch(
-      new RegExp(`^published .* journal ${seq + 1}\n$`),
-    );
+    const published = await run("events", "publish", "SELFPLAY_RATE_CHANGED", "--file", file);
+    // A busy process may have had something to say in between.
+    expect(Number(/^published .* journal (\d+)\n$/.exec(published.out)?.[1])).toBeGreaterThan(seq);
     const piped = start("events", "publish", "SELFPLAY_RATE_CHANGED", "--file", "-", "--source", "me");
     piped.write('{"config_key":');
     piped.write('"hex10_2p"}');

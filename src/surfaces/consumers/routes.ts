@@ -1,4 +1,4 @@
-import { defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import { consumerStatus, type Session } from "../../router/index.ts";
 import { ingestFor } from "../events/ingest.ts";
 import { PIECE_BYTES } from "../events/live-events.ts";
@@ -14,7 +14,6 @@ import {
   nackSession,
   openSession,
   pollSession,
-  replayEvents,
   streamSession,
 } from "./wire.ts";
 
@@ -60,27 +59,6 @@ export const consumerRoutes: readonly Route[] = [
   handle(forgetConsumer, ({ ports, params: { consumer } }) => {
     refuseOwn(ports, consumer);
     return ports.router.forgetConsumer(consumer);
-  }),
-  handle(replayEvents, async ({ ports, params: { consumer }, body }) => {
-    const { event_types: eventTypes, dry_run: dryRun, since, until, max } = body;
-    const replayed = await ports.router.replay({
-      ...{ consumer, since, eventTypes, max, dryRun },
-      ...defined({ until }),
-    });
-    const byType = Map.groupBy(replayed.events, ({ event_type }) => event_type);
-    return {
-      consumer,
-      dry_run: dryRun,
-      events: replayed.events.length,
-      more: replayed.hasMore,
-      connected: replayed.isConnected,
-      by_type: [...byType].map(([event_type, events]) => ({
-        event_type,
-        events: events.length,
-        first_seq: events[0]!.seq,
-        last_seq: events.at(-1)!.seq,
-      })),
-    };
   }),
   handle(openSession, async ({ ports, params: { consumer }, body, caller }) => {
     refuseOwn(ports, consumer);

@@ -6,8 +6,8 @@ import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { plural } from "../cli/text.ts";
 import { pointInTime, wholeNumber } from "../cli/values.ts";
-import { replayEvents } from "../consumers/wire.ts";
 import { canonicalName } from "./event-names.ts";
+import { replayEvents } from "./wire.ts";
 
 interface ReplayOptions {
   readonly since: number;

@@ -1,4 +1,4 @@
-import { OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError } from "../../kernel/index.ts";
 import {
   consumerStatus,
   type EventRouter,
@@ -22,6 +22,7 @@ import {
   listEvents,
   MAX_EVENTS,
   publishEvents,
+  replayEvents,
   tailEvents,
 } from "./wire.ts";
 
@@ -95,6 +96,27 @@ export const eventRoutes: readonly Route[] = [
       listeners: [...new Set(listeners)],
       last_seen_at: last_seen_at === null ? null : inMs(last_seen_at),
       ...rates,
+    };
+  }),
+  handle(replayEvents, async ({ ports, params: { consumer }, body }) => {
+    const { event_types: eventTypes, dry_run: dryRun, since, until, max } = body;
+    const replayed = await ports.router.replay({
+      ...{ consumer, since, eventTypes, max, dryRun },
+      ...defined({ until }),
+    });
+    const byType = Map.groupBy(replayed.events, ({ event_type }) => event_type);
+    return {
+      consumer,
+      dry_run: dryRun,
+      events: replayed.events.length,
+      more: replayed.hasMore,
+      connected: replayed.isConnected,
+      by_type: [...byType].map(([event_type, events]) => ({
+        event_type,
+        events: events.length,
+        first_seq: events[0]!.seq,
+        last_seq: events.at(-1)!.seq,
+      })),
     };
   }),
   handle(tailEvents, ({ ports: { router, clock }, query, stream, waiting }) => {

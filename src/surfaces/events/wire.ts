@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cloudEvent, name, publishedReceipt, time, whole } from "../http/fields.ts";
+import { cloudEvent, dryRun, name, publishedReceipt, note as remark, time, whole } from "../http/fields.ts";
 import { defineRoute } from "../http/wire.ts";
 
 const tag = "events";
@@ -96,6 +96,31 @@ export const getEventUse = defineRoute("getEventUse", "GET /v1/event-types/{name
     last_seen_at: time.nullable(),
     last_hour: z.int(),
     per_hour: z.number().describe("Over the last day, or over the newest 5,000 where they are younger."),
+  }),
+});
+
+export const replayEvents = defineRoute("replayEvents", "POST /v1/consumers/{consumer}/replay", {
+  tag: "consumers",
+  summary: "Delivers events that a consumer has behind it once more, oldest first.",
+  params: z.strictObject({ consumer: name }),
+  limit: "heavy",
+  body: z.strictObject({
+    // The times of events are seconds inside, too: they come from publishers.
+    since: z.number().min(0).describe("Unix seconds: events that were published then or later."),
+    until: z.number().min(0).optional().describe("Unix seconds: events that were published before."),
+    event_types: z.array(name).max(100).default([]).describe("All that it has asked for unless given."),
+    max: z.int().min(1).max(10_000).default(1_000),
+    reason: remark.optional(),
+    dry_run: dryRun,
+  }),
+  about: "What is delivered again, or would be.",
+  answer: z.object({
+    consumer: z.string(),
+    dry_run: z.boolean(),
+    events: z.int(),
+    more: z.boolean().describe("There are more than max."),
+    connected: z.boolean().describe("Somebody consumes under the name now; otherwise they wait for it."),
+    by_type: z.array(z.object({ event_type: z.string(), events: z.int(), first_seq: z.int(), last_seq: z.int() })),
   }),
 });
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
 import {
   type AnyEvent,
   BoardType,
@@ -382,7 +383,7 @@ walk("004", sections, {
         if (games > 100) await router.publish("EXPORT_TRIGGERED", { threshold_met: true }, { source: "pipeline" });
       }),
       router.subscribe("NPZ_EXPORT_COMPLETED", async ({ payload }) => {
-        if (payload.samples > 10_000)
+        if (Number(payload.samples) > 10_000)
           await router.publish("TRAINING_TRIGGERED", { samples: payload.samples }, { source: "pipeline" });
       }),
       router.subscribe(null, ({ eventType, source }) => void (source === "pipeline" && told.push(eventType))),
@@ -425,4 +426,13 @@ walk("004", sections, {
     });
     await refused(world, "sync");
   },
+});
+
+test("a started daemon keeps its process alive, and the end of the manager lets it go", async () => {
+  const own = owned(onTestFinished);
+  const program = own.startNode(fileURLToPath(new URL("../parts/bare-manager.ts", import.meta.url)));
+  await program.waitForLine(/^started true$/);
+  await program.waitForLine(/^still here$/);
+  program.kill("SIGTERM");
+  expect(await program.exited).toEqual({ code: 0, signal: null });
 });

@@ -8,10 +8,17 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCli } from "../../../src/app/cli.ts";
 import { connect } from "../../../src/client.ts";
-import { bootstrapCoordination, readSettings, seededRandom, silentLog, systemClock } from "../../../src/index.ts";
+import {
+  type BootstrapOptions,
+  bootstrapCoordination,
+  readSettings,
+  seededRandom,
+  silentLog,
+  systemClock,
+} from "../../../src/index.ts";
 import { owned } from "../../support/process.ts";
 
-export type Coordination = Awaited<ReturnType<typeof bootstrapCoordination>>;
+type Coordination = Awaited<ReturnType<typeof boot>>;
 
 export interface World {
   readonly coordination: Coordination;
@@ -25,7 +32,7 @@ export interface World {
 
 export type Twin = (world: World) => unknown;
 
-export const boot = (dataDir: string, more: Partial<Parameters<typeof bootstrapCoordination>[0]> = {}) =>
+export const boot = (dataDir: string, more: Partial<BootstrapOptions> = {}) =>
   bootstrapCoordination({
     settings: readSettings({}, dataDir, {
       dataDir,
