@@ -170,6 +170,7 @@ describe("precedence", () => {
       work: { leaseSilenceMs: 60_000, pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 } },
       artifacts: { graceMs: 600_000, maxBytes: 16 * 1_024 ** 3, strayGraceMs: 86_400_000 },
       notices: [],
+      report: expect.objectContaining({ file: join(cwd, "ringrift.config.json"), problems: [] }),
     });
   });
 
