@@ -15,7 +15,7 @@ export { answer, negative, type Shell } from "../cli/shell.ts";
 export { right, tableLines } from "../cli/table.ts";
 export { ago, duration, number, plural, printable, printableLines, shorten, wrapText } from "../cli/text.ts";
 export { decimal, lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
-export type { ConfigReport } from "../config/command.ts";
+export type { ConfigReport } from "../config/report.ts";
 export type { DaemonBook } from "../daemons/view.ts";
 export type { NodeOutboxes } from "../events/node-outbox.port.ts";
 export { createJournals } from "../journal/journals.ts";

@@ -1,5 +1,5 @@
 import { handle, type Route } from "../http/route.ts";
-import { getBootstrap, getMetrics, getOpenApi, listUnits, shutDown } from "./wire.ts";
+import { getBootstrap, getMetrics, getOpenApi, getSettings, listUnits, shutDown } from "./wire.ts";
 
 export const systemRoutes: readonly Route[] = [
   handle(
@@ -9,6 +9,7 @@ export const systemRoutes: readonly Route[] = [
   ),
   handle(getOpenApi, ({ openApi }) => openApi()),
   handle(listUnits, ({ ports }) => ({ units: ports.units() })),
+  handle(getSettings, ({ ports: { settings } }) => settings),
   handle(getBootstrap, ({ ports }) => ports.bootstrapStatus()),
   handle(shutDown, ({ ports, body, caller }) => {
     ports.shutdown(body.reason ?? "asked for through the API", caller.actor);

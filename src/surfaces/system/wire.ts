@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { configReport } from "../config/report.ts";
 import { document, optionalReasonBody, time } from "../http/fields.ts";
 import { defineRoute } from "../http/wire.ts";
 
@@ -42,6 +43,14 @@ export const getBootstrap = defineRoute("getBootstrap", "GET /v1/bootstrap", {
   summary: "What the start did, step by step.",
   about: "Coordinators and daemons, started or not, and why.",
   answer: document,
+});
+
+export const getSettings = defineRoute("getSettings", "GET /v1/settings", {
+  tag,
+  summary: "What this process was started with, each value with where it came from.",
+  scope: "operator",
+  about: "Secrets only say that they are set.",
+  answer: configReport,
 });
 
 export const shutDown = defineRoute("shutDown", "POST /v1/shutdown", {

@@ -146,7 +146,7 @@ function afterDone(view: PipelineView, iteration: Iteration): Iteration {
 }
 
 /** Whether somebody has said, since the last failure, that it shall be tried again. */
-export const isAskedAgain = (
+const isAskedAgain = (
   { retried }: Pick<ConfigRow, "retried">,
   { failures }: Pick<Iteration, "failures">,
 ): boolean => retried !== undefined && retried.at >= (failures.at(-1)?.at ?? 0);
