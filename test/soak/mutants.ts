@@ -97,11 +97,21 @@ function textAt(source: string, { start, end }: Mutant["location"]): Pick<Surviv
   return { was, nth };
 }
 
-async function stryker(room: MutatedRoom, mutate: readonly string[], workers: number, part: string): Promise<string> {
-  const near = globSync([...room.tests], { cwd: ROOT }).filter((file) => part !== "" && file.includes(part));
+interface StrykerRun {
+  readonly mutate: readonly string[];
+  readonly workers: number;
+  /** Only files and tests whose path contains these. */
+  readonly file: string;
+  readonly tests: string;
+}
+
+async function stryker(room: MutatedRoom, { mutate, workers, file, tests: part }: StrykerRun): Promise<string> {
+  const near = globSync([...room.tests], { cwd: ROOT }).filter((path) => part !== "" && path.includes(part));
   const tests = near.length > 0 ? near : room.tests;
-  const report = join(KEPT, `${room.name}.json`);
-  const config = join(KEPT, `${room.name}.config.json`);
+  // What is kept of one file is its own: files may be looked at side by side.
+  const name = file === "" ? room.name : `${room.name}-${file.replaceAll("/", "-")}`;
+  const report = join(KEPT, `${name}.json`);
+  const config = join(KEPT, `${name}.config.json`);
   const options = {
     testRunner: "vitest",
     plugins: ["@stryker-mutator/vitest-runner"],
@@ -111,8 +121,8 @@ async function stryker(room: MutatedRoom, mutate: readonly string[], workers: nu
     reporters: ["json", "progress-append-only"],
     jsonReporter: { fileName: report },
     incremental: true,
-    incrementalFile: join(KEPT, `${room.name}.incremental.json`),
-    tempDirName: join(KEPT, "sandbox"),
+    incrementalFile: join(KEPT, `${name}.incremental.json`),
+    tempDirName: join(KEPT, `sandbox-${name}`),
     ignorePatterns: ["dist", ".check", ".soak", ".bench", "coverage"],
     timeoutMS: 60_000,
     dryRunTimeoutMinutes: 30,
@@ -175,7 +185,7 @@ export async function run(options: MutantOptions = {}) {
   const rooms = [];
   for (const each of chosen) {
     const mutate = draw(filesOf(each, file), lines, seededRandom(seed));
-    rooms.push(judge(each, await stryker(each, mutate, workers, tests)));
+    rooms.push(judge(each, await stryker(each, { mutate, workers, file, tests })));
   }
   return { ok: rooms.every(({ score, least }) => score >= least), seed, rooms };
 }
