@@ -36,7 +36,11 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
   const inspection = inspectSettings(environment, cwd, given);
   requireSound(inspection);
   const { settings, notices } = inspection;
-  return { ...settingValues(settingTree, ({ key }) => settings.get(key)!.value), notices, report: settingsReport(inspection) };
+  return {
+    ...settingValues(settingTree, ({ key }) => settings.get(key)!.value),
+    notices,
+    report: settingsReport(inspection),
+  };
 }
 
 /** Where the process of these settings is to be found, also where others of them are wrong. */

@@ -1,10 +1,11 @@
 /** Every setting of the program: the rows of all rooms, in the shape in which the parts get their values. */
-import type { ConfigReport } from "../../surfaces/commands/index.ts";
+
 import { alertSettings, nodeSettings, p2pSettings, resourceSettings } from "../../cluster/settings.ts";
 import { loopWatchdogSettings, maintenanceSettings, supervisorSettings } from "../../daemons/settings.ts";
 import { rowsWith, type Setting, type SettingValues, type SomeValues } from "../../kernel/settings/index.ts";
 import { pipelineSettings } from "../../pipeline/settings.ts";
 import { outboxSettings, routerSettings } from "../../router/settings.ts";
+import type { ConfigReport } from "../../surfaces/commands/index.ts";
 import { apiSettings, portSettings } from "../../surfaces/settings.ts";
 import { artifactSettings } from "../../sync/settings.ts";
 import { workSettings } from "../../work/settings.ts";

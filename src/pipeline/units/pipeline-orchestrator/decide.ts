@@ -146,10 +146,8 @@ function afterDone(view: PipelineView, iteration: Iteration): Iteration {
 }
 
 /** Whether somebody has said, since the last failure, that it shall be tried again. */
-const isAskedAgain = (
-  { retried }: Pick<ConfigRow, "retried">,
-  { failures }: Pick<Iteration, "failures">,
-): boolean => retried !== undefined && retried.at >= (failures.at(-1)?.at ?? 0);
+const isAskedAgain = ({ retried }: Pick<ConfigRow, "retried">, { failures }: Pick<Iteration, "failures">): boolean =>
+  retried !== undefined && retried.at >= (failures.at(-1)?.at ?? 0);
 
 /** The next step of one config. */
 export function reconcile(view: PipelineView): Step {
