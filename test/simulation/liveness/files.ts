@@ -1,7 +1,6 @@
 /** The files of the simulated cluster: what has been made anywhere, and what of it has come into the store of the main process. */
 import { OperatingError } from "../../../src/kernel/index.ts";
 import type { ArtifactStore } from "../../../src/sync/index.ts";
-import { createTraffic } from "../../../src/sync/traffic.ts";
 import { type FileShelf, fileShelf } from "../../unit/pipeline/learning-world.ts";
 
 const EMPTY = new Uint8Array();
@@ -12,8 +11,11 @@ export function createFiles() {
   const stored = new Map<string, number>();
   const refused = () => Promise.reject(OperatingError.denied("NOT_HERE", "nobody does this in this world"));
   const store: ArtifactStore = {
-    traffic: createTraffic(() => 0).counts,
-    transfers: () => ({ incoming: [], max_at_once: 1, max_of_one: 1 }),
+    traffic: {
+      files: { received: 0, adopted: 0, refused: 0 },
+      bytes: { received: 0, adopted: 0, sent: 0 },
+      underWay: { receiving: 0, sending: 0 },
+    },
     stat: async (sha256) => ({ sha256, size: stored.get(sha256) ?? null, received: stored.get(sha256) ?? 0 }),
     async *read(sha256) {
       yield shelf.files.get(sha256) ?? EMPTY;
