@@ -55,7 +55,7 @@ export interface EventRow<S extends PayloadShape = PayloadShape> {
   readonly tolerant: z.ZodType<Record<string, unknown>>;
   /** The same for one that says less than it should: what it says must fit. */
   readonly incomplete: z.ZodType<Record<string, unknown>>;
-  /** Fields that whoever handles it may rely on. */
+  /** Fields that whoever handles it may rely on; none of a provisional one. */
   readonly required: readonly string[];
 }
 
@@ -124,7 +124,9 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
       return incomplete;
     },
     get required() {
-      required ??= Object.keys(shape).filter((key) => !shape[key]!.safeParse(undefined).success);
+      required ??= spec.provisional
+        ? []
+        : Object.keys(shape).filter((key) => !shape[key]!.safeParse(undefined).success);
       return required;
     },
   };

@@ -118,7 +118,7 @@ test("a program imports it with types: it compiles and runs, and one with a wron
       NodeHealthState, OperatingError, type RouterEvent, TaskType, WorkQueue,
     } from "ringrift-coordination";
     import { connect, type Client } from "ringrift-coordination/client";
-    const open: (options: Parameters<typeof connect>[0]) => Client = connect;
+    const open = (): Client => connect({ dataDir: "." });
     const seen: RouterEvent<"MODEL_PROMOTED">[] = [];
     console.log(typeof open, typeof EventRouter, OperatingError.internal("SOME_CODE", "text").code, seen.length);
     console.log(builtinRows.MODEL_PROMOTED.wire);

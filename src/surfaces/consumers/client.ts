@@ -364,6 +364,8 @@ export class Client<R extends Rows = BuiltinRows> {
       left.catch(() => undefined);
     };
     signal.addEventListener("abort", end, { once: true });
+    // Told to stop while the session was being opened.
+    if (signal.aborted) end();
     try {
       const address = addressOf(streamSession, { params, query: { credit: options.credit } });
       for await (const line of channel.lines(address, stream.signal)) {
