@@ -25,3 +25,4 @@ export type { Distribution, SyncBatch } from "./inspection-runs.ts";
 export { disownFile } from "./retention-operations.ts";
 export { createSyncServices, type ScrubPace } from "./services.ts";
 export { syncModule } from "./tables.ts";
+export { type ArtifactTally, artifactTally } from "./views.ts";
