@@ -3,8 +3,8 @@ import { didYouMean, OperatingError } from "../../kernel/index.ts";
 import { negative, type Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { plural, printable } from "../cli/text.ts";
+import type { ConfigReport, ConfigRow } from "../http/settings-report.ts";
 import { getSettings } from "../system/wire.ts";
-import type { ConfigReport, ConfigRow } from "./report.ts";
 
 /** What these commands need to know about settings; the composition root has the schema. */
 export interface ConfigPort {

@@ -6,9 +6,9 @@ import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
 import type { ArtifactStore } from "../../sync/index.ts";
 import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
-import type { ConfigReport } from "../config/report.ts";
 import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
+import type { ConfigReport } from "./settings-report.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Writes } from "./writes.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { configReport } from "../config/report.ts";
 import { document, optionalReasonBody, time } from "../http/fields.ts";
+import { configReport } from "../http/settings-report.ts";
 import { defineRoute } from "../http/wire.ts";
 
 const tag = "system";
