@@ -13,7 +13,7 @@ import { breathe } from "../../support/virtual-time.ts";
 import { createFiles } from "./files.ts";
 import { type Look, lookAt } from "./person.ts";
 import { PLANTED_ROWS, type Plant } from "./plants.ts";
-import { bootMain, HAS_PROGRESS_DEADLINE, LOCAL, type MainProcess, type Surroundings } from "./process.ts";
+import { bootMain, LOCAL, type MainProcess, type Surroundings } from "./process.ts";
 import { type Character, createCraft, rawKeyOf, runWorker, type Worker } from "./workers.ts";
 
 /** Something must come of the loop, or a cause must be named, within so much time. */
@@ -37,13 +37,8 @@ export interface LivenessReport {
   readonly virtualMinutes: number;
 }
 
-const OTHERS: readonly Character[] = [
-  "lying",
-  "noisy",
-  "undelivering",
-  "dying",
-  ...(HAS_PROGRESS_DEADLINE ? (["stuck"] as const) : []),
-];
+/** One that is stuck comes only where a scene asks for it: the first job of a kind has no deadline but its time limit. */
+const OTHERS: readonly Character[] = ["lying", "noisy", "undelivering", "dying"];
 
 const planOf = (config_key: string) =>
   configPlanSchema.parse({
