@@ -100,6 +100,27 @@ describe("a consumer that only writes", () => {
     expect(await found([loud])).toEqual([]);
   });
 
+  test("puts a field that is put back as it was back bare, however often", async () => {
+    const uses = createUses(() => 0);
+    const cache: { points: readonly number[] } = { points: [1] };
+    const points = cache.points;
+    const unit = defineDaemon({
+      ...base,
+      name: "keeper",
+      emits: [],
+      loop: {
+        everyMs: 1,
+        tick: ({ cache: own }: { cache: typeof cache }) => {
+          const same = own.points;
+          own.points = same;
+        },
+      },
+    } as never);
+    const context = { rows: {}, emit: {}, cache, afterCommit: () => {} } as never;
+    for (let n = 0; n < 3; n += 1) await uses.wrap(unit).behaviour.tick(context);
+    expect(cache.points).toBe(points);
+  });
+
   test("has a minute in which somebody may still read it", async () => {
     const use = { unit: "hoarder", trigger: "SAID", reads: new Set<string>(), writes: new Set(["notes"]), acts: false };
     const seen = { uses: [{ ...use, since: 0 }], outside: new Set<string>() };

@@ -33,7 +33,7 @@ interface Frame {
 const WRITERS = new Set<PropertyKey>(["set", "add", "delete", "clear", "push", "splice", "shift"]);
 
 /** A field of a cache that says whether it was read or changed; its methods work on the field itself. */
-const watched = (field: object, read: () => void, write: () => void): object =>
+const watched = <T extends object>(field: T, read: () => void, write: () => void): T =>
   new Proxy(field, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
@@ -63,6 +63,8 @@ export function createUses(now: () => number) {
   const frames = new Map<string, Frame>();
   const outside = new Set<string>();
   const within = new AsyncLocalStorage<Frame>();
+  /** What stands behind a watched field: one that is put back is put back bare. */
+  const bare = new WeakMap<object, object>();
 
   const frameOf = (unit: string, trigger: string): Frame => {
     const key = `${unit}/${trigger}`;
@@ -80,13 +82,17 @@ export function createUses(now: () => number) {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
         const read = () => void frame.reads.add(thing(name));
-        if (isWatchable(value)) return watched(value, read, () => void frame.writes.add(thing(name)));
+        if (isWatchable(value)) {
+          const shown = watched(value, read, () => void frame.writes.add(thing(name)));
+          bare.set(shown, value);
+          return shown;
+        }
         read();
         return typeof value === "function" ? value.bind(target) : value;
       },
       set(target, name, value) {
         frame.writes.add(thing(name));
-        return Reflect.set(target, name, value, target);
+        return Reflect.set(target, name, bare.get(value) ?? value, target);
       },
     });
   };

@@ -44,7 +44,7 @@ interface Whole {
 }
 
 /** Accelerators of a node: those that it joined with, as far as its own last sample still finds them. */
-export const gpusOf = (joined: number, offer: NodeOffer | undefined): number =>
+const gpusOf = (joined: number, offer: NodeOffer | undefined): number =>
   offer?.gpus === undefined ? joined : Math.min(joined, offer.gpus);
 
 /** What all nodes that are there offer together. */

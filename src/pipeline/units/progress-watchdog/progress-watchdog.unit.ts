@@ -79,7 +79,8 @@ export const progressWatchdog = (services: StageServices) =>
         Object.keys(STEPS) as StepEvent[],
         ({ eventType, payload }, { rows, now }: Pick<Look, "rows" | "now">) => {
           const { config_key } = payload;
-          const step = config_key && stepOf(eventType, rows.get(iterations, config_key), now);
+          const step =
+            config_key && stepOf(eventType, rows.get(iterations, config_key), now, rows.get(steps, config_key));
           if (config_key && step) rows.put(steps, config_key, step);
         },
       ),

@@ -25,6 +25,16 @@ describe("a step", () => {
     );
   });
 
+  test("is not set back by a sign of an earlier one that comes late", () => {
+    const now = turn("evaluation");
+    const started = stepOf("EVALUATION_STARTED", now, 1);
+    expect(stepOf("MODEL_DISTRIBUTION_STARTED", now, 2, started)).toBeUndefined();
+    expect(stepOf("EVALUATION_PROGRESS", now, 2, started)).toMatchObject({ at: 2 });
+    expect(stepOf("MODEL_DISTRIBUTION_STARTED", turn("evaluation", { attempt: 2 }), 2, started)).toMatchObject({
+      at: 2,
+    });
+  });
+
   test("makes a deadline earlier, and never later", () => {
     fc.assert(
       fc.property(fc.constantFrom(...events), fc.nat(20 * HOUR), fc.nat(20 * HOUR), (event, at, deadline) => {

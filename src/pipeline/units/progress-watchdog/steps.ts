@@ -4,7 +4,7 @@ import { type Iteration, isFor, type Stage } from "../../stage/index.ts";
 
 const MINUTE_MS = 60_000;
 
-/** The signs of a step, the stage that they belong to, and how long the next sign may take. */
+/** The signs of a step in the order in which they come, the stage that they belong to, and how long the next sign may take. */
 export const STEPS = {
   PARITY_VALIDATION_STARTED: { stage: "data_sync", withinMs: 20 * MINUTE_MS },
   NPZ_EXPORT_STARTED: { stage: "npz_export", withinMs: 20 * MINUTE_MS },
@@ -32,9 +32,15 @@ export type Step = {
 /** By config_key. Written by `progress_watchdog`. */
 export const steps = defineTable<Step>("pipeline_signs");
 
-/** The sign as a step of the turn of now; undefined for one that came too late to say anything of it. */
-export const stepOf = (event: StepEvent, at: Iteration | undefined, now: number): Step | undefined =>
-  at?.stage === STEPS[event].stage ? { event, at: now, iteration: at.iteration, attempt: at.attempt } : undefined;
+const ORDER = Object.keys(STEPS);
+
+/** The sign as a step of the turn of now; undefined for one that came too late to say anything: a later step has begun. */
+export function stepOf(event: StepEvent, at: Iteration | undefined, now: number, before?: Step): Step | undefined {
+  if (at?.stage !== STEPS[event].stage) return undefined;
+  const known = currentStep(before, at);
+  if (known !== undefined && ORDER.indexOf(known.event) > ORDER.indexOf(event)) return undefined;
+  return { event, at: now, iteration: at.iteration, attempt: at.attempt };
+}
 
 /** The step that a config is at; undefined where the last sign is of another turn. */
 export const currentStep = (step: Step | undefined, at: Iteration): Step | undefined =>
