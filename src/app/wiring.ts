@@ -120,6 +120,8 @@ export function wireUnits<R extends Rows>(
     units: () => units.status(),
     readiness: () => units.readiness(),
     openAlerts: () => cluster.alerts.counts(),
+    loop: services.snapshot,
+    work: { ...work, nodes: cluster.nodes, artifacts: files, store },
     phase,
     clock,
     startedAt,

@@ -48,9 +48,11 @@ export const gate = z
 export const loss = z
   .looseObject({
     iteration: z.int(),
-    policy_loss: z.number(),
+    policy_loss: z.number().describe("As it was reported; a plain loss where the run has no parts."),
     value_loss: z.number(),
     validation_loss: z.number().nullable(),
+    loss: z.number().nullish().describe("What the run minimised: as it was reported, or the sum of its parts."),
+    metrics: z.record(z.string(), z.number()).optional().describe("Every number that the run reported, by its name."),
     at: instant,
   })
   .meta({ id: "Loss" });
@@ -96,7 +98,14 @@ const config = z
     games_per_second: z.number(),
     rows: z.int(),
     losses: z.array(loss),
-    training: z.object({ loss: z.number(), validation_loss: z.number().nullable() }).optional(),
+    training: z
+      .looseObject({
+        loss: z.number(),
+        validation_loss: z.number().nullable(),
+        metrics: z.record(z.string(), z.number()).optional(),
+      })
+      .optional()
+      .describe("The run under way, as its worker said it last."),
     gates: z.array(gate),
     champion: champion.nullable(),
     champions: z.array(champion),

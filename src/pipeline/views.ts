@@ -131,12 +131,16 @@ const lossesOf = ({ store, configKey }: View): LossPoint[] =>
     .filter(({ fresh }) => !fresh)
     .reverse()
     .map(({ iteration, losses, loss, ended_at }) => {
-      const number = (name: string) => (typeof losses[name] === "number" ? losses[name] : null);
+      const metrics = Object.fromEntries(
+        Object.entries(losses).filter((each): each is [string, number] => typeof each[1] === "number"),
+      );
       return {
         iteration,
-        policy_loss: number("policy_loss") ?? loss ?? 0,
-        value_loss: number("value_loss") ?? 0,
-        validation_loss: number("validation_loss"),
+        policy_loss: metrics.policy_loss ?? loss ?? 0,
+        value_loss: metrics.value_loss ?? 0,
+        validation_loss: metrics.validation_loss ?? null,
+        loss,
+        metrics,
         at: ended_at,
       };
     });
@@ -145,8 +149,9 @@ const lossesOf = ({ store, configKey }: View): LossPoint[] =>
 function trainingNow(view: View): Pick<ConfigSnapshot, "training"> {
   const work = view.at.stage === "training" ? workNow(view, trainingWork) : undefined;
   const [job] = work?.state === "running" ? Object.values(work.jobs) : [];
-  const { loss, validation_loss = null } = (job === undefined ? undefined : view.queue.show(job)?.metrics) ?? {};
-  return loss === undefined ? {} : { training: { loss, validation_loss } };
+  const metrics = (job === undefined ? undefined : view.queue.show(job)?.metrics) ?? {};
+  const { loss, validation_loss = null } = metrics;
+  return loss === undefined ? {} : { training: { loss, validation_loss, metrics } };
 }
 
 function ladderView({ rows, configKey, plan }: View, champions: readonly ChampionView[]): Rated[] {

@@ -15,6 +15,7 @@ import { factsOf, isSha256, makeFolder, notAnArtifact } from "./disk.ts";
 import { createFileCheck, type Inspection, type InspectOptions } from "./file-check.ts";
 import { artifactSettings } from "./settings.ts";
 import { type StoredFile, storedFiles } from "./stored-files.ts";
+import { type ArtifactTraffic, createTraffic } from "./traffic.ts";
 import { receive, type WriteRequest } from "./upload.ts";
 
 const artifactStoreDefaults = {
@@ -45,6 +46,7 @@ export interface ArtifactStat {
 }
 
 export interface ArtifactStore {
+  readonly traffic: ArtifactTraffic;
   /**
    * What is there, or what this sender has brought of it. Who is told that a file is whole may rely on it for the grace of
    * the garbage collection.
@@ -110,6 +112,7 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
     if (!isSha256(sha256)) throw notAnArtifact();
     return join(folder, sha256.slice(0, 2), sha256);
   };
+  const traffic = createTraffic(() => incoming.size);
   const partOf = (sha256: string, from: string) => `${pathOf(sha256)}.${hash("sha256", from).slice(0, 16)}.part`;
   const files = storedFiles(folder);
 
@@ -173,6 +176,7 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
       await run(part);
       return await statOf(sha256, from);
     } catch (thrown) {
+      traffic.refused();
       throw translateDiskFault(thrown);
     } finally {
       incoming.delete(part);
@@ -180,12 +184,16 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
   };
 
   return {
+    traffic: traffic.counts,
     pathOf,
     stat: statOf,
     async write(request) {
       const { sha256, offset, size, length } = request;
       if (offset + length > size) throw OperatingError.invalid("INVALID_REQUEST", "the bytes go beyond the end");
-      return takeIn(request, size, (part) => receive({ path: pathOf(sha256), part, hasher }, request));
+      return takeIn(request, size, async (part) => {
+        await receive({ path: pathOf(sha256), part, hasher }, { ...request, bytes: traffic.received(request.bytes) });
+        if (offset + length === size) traffic.came("received");
+      });
     },
     async adopt(request) {
       const { sha256, bytes } = request;
@@ -197,9 +205,12 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
         });
       // The worker beside us is one sender, whatever it has in hand.
       const sender = { sha256, from: "adopted" };
-      return takeIn(sender, bytes, (part) => adopt({ path: pathOf(sha256), part, from, hasher }, request));
+      return takeIn(sender, bytes, async (part) => {
+        await adopt({ path: pathOf(sha256), part, from, hasher }, request);
+        traffic.came("adopted", bytes);
+      });
     },
-    read: (sha256, start, end) => (end <= start ? nothing() : checked.read(sha256, start, end)),
+    read: (sha256, start, end) => (end <= start ? nothing() : traffic.sent(checked.read(sha256, start, end))),
     inspect: checked.inspect,
     transfers: () => ({ incoming: [...incoming.values()], max_at_once: maxAtOnce, max_of_one: maxOfOne }),
     onDamage: checked.onDamage,

@@ -24,3 +24,4 @@ export { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 export type { Distribution, SyncBatch } from "./inspection-runs.ts";
 export { createSyncServices, type ScrubPace } from "./services.ts";
 export { syncModule } from "./tables.ts";
+export { type ArtifactTally, artifactTally } from "./views.ts";

@@ -134,6 +134,16 @@ export function queueLoad(store: Reader, lanes: Lanes, now: number): QueueLoad {
   };
 }
 
+/** How long the job has waited that stands at the front of the longest-waiting line of a kind. */
+export function oldestByKind(store: Reader, lanes: Lanes, now: number): Record<string, number> {
+  const oldest: Record<string, number> = {};
+  for (const { lane, ready_at } of fronts(store, lanes, 0, 1)) {
+    const { workType } = lanes.get(lane);
+    oldest[workType] = Math.max(oldest[workType] ?? 0, now - ready_at);
+  }
+  return oldest;
+}
+
 export interface QueueCount {
   readonly config_key: string | null;
   readonly work_type: string;

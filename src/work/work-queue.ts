@@ -42,6 +42,7 @@ import {
   type JobFilter,
   type JobView,
   listJobs,
+  oldestByKind,
   payloadOf,
   type QueueCount,
   type QueueLoad,
@@ -434,6 +435,11 @@ export class WorkQueue<K extends string = string> {
 
   load(): QueueLoad {
     return queueLoad(this.#store, this.#parts.lanes, this.#clock.now());
+  }
+
+  /** Milliseconds that the oldest claimable job of each kind has waited, as far as the fronts of the lines tell. */
+  oldestByKind(): Record<string, number> {
+    return oldestByKind(this.#store, this.#parts.lanes, this.#clock.now());
   }
 
   counts(): QueueCount[] {

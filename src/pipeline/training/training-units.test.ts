@@ -175,7 +175,7 @@ describe("training_coordinator", () => {
         validation_loss: 2.75,
       })),
     );
-    expect(seen()).toEqual({ loss: 2.25, validation_loss: 2.75 });
+    expect(seen()).toMatchObject({ loss: 2.25, validation_loss: 2.75, metrics: { loss: 2.25 } });
     await w.finish(lease);
     expect(seen()).toBeUndefined();
   });

@@ -1,8 +1,12 @@
-import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { DAEMON_STATES, type DaemonManager, type UnitStatus } from "../../daemons/index.ts";
-import type { Clock, Timer } from "../../kernel/index.ts";
+import type { Clock } from "../../kernel/index.ts";
+import type { PipelineSnapshot } from "../../pipeline/index.ts";
 import { consumerStatus, type EventRouter, journalBytes, type Store, unresolvedByType } from "../../router/index.ts";
+import type { Define, Reading } from "./figure.ts";
+import { loopFigures } from "./loop-figures.ts";
+import { loopDelay, processFigures } from "./process-figures.ts";
+import { artifactFigures, type WorkSources, workFigures } from "./work-figures.ts";
 
 /** Whom the figures are asked of when somebody collects them. */
 export interface MetricSources {
@@ -11,56 +15,17 @@ export interface MetricSources {
   readonly units: () => readonly UnitStatus[];
   /** How many alerts are not closed, by severity. */
   readonly openAlerts?: (() => Readonly<Record<string, number>>) | undefined;
+  readonly loop?: (() => PipelineSnapshot) | undefined;
+  readonly work?: WorkSources | undefined;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-const ROTATE_EVERY_MS = 30_000;
 /** Names from outside become labels; beyond so many, new ones are left out. */
 const MAX_SAMPLES = 1_000;
 
-/** Delays that matter are longer; more samples would only cost an idle process. */
-const RESOLUTION_MS = 50;
-
-/** The delay of the event loop over the last half to whole minute, whoever asks and however often. */
-function loopDelay(clock: Clock) {
-  const monitor = () => monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  const monitors = [monitor(), monitor()] as const;
-  for (const each of monitors) each.enable();
-  let older = 0;
-  let timer: Timer;
-  const rotate = () => {
-    monitors[older as 0 | 1].reset();
-    older = 1 - older;
-    timer = clock.after(ROTATE_EVERY_MS, rotate);
-  };
-  timer = clock.after(ROTATE_EVERY_MS, rotate);
-  return {
-    read() {
-      const seen = monitors[older as 0 | 1];
-      // A sample is the time between two beats, of which the beat itself is no delay.
-      const seconds = (nanoseconds: number) =>
-        Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1_000) : 0;
-      if (seen.count === 0) return { mean: 0, p50: 0, p99: 0, max: 0 };
-      return {
-        mean: seconds(seen.mean),
-        p50: seconds(seen.percentile(50)),
-        p99: seconds(seen.percentile(99)),
-        max: seconds(seen.max),
-      };
-    },
-    stop() {
-      timer.cancel();
-      for (const each of monitors) each.disable();
-    },
-  };
-}
-
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** The value of a figure: one, or one for each value of its first label, and so on with the next. */
-type Reading = number | undefined | { readonly [label: string]: Reading };
-type Define = (name: string, help: string, labelNames: readonly string[], read: () => Reading) => void;
 type Sources = () => MetricSources | undefined;
 
 function* seriesOf(
@@ -89,9 +54,10 @@ export function createMetrics(clock: Clock, sources: Sources) {
         help,
         labelNames,
         registers,
-        collect() {
+        async collect() {
+          const reading = await read();
           this.reset();
-          for (const [labels, value] of seriesOf(read(), labelNames)) this.inc(labels, value);
+          for (const [labels, value] of seriesOf(reading, labelNames)) this.inc(labels, value);
         },
       });
   const gauge = define(Gauge);
@@ -101,6 +67,19 @@ export function createMetrics(clock: Clock, sources: Sources) {
   gauge("event_loop_delay_seconds", "How late the event loop was, over the last minute.", ["stat"], delay.read);
   eventFigures(gauge, counter, sources);
   daemonFigures(gauge, counter, sources);
+  // It is put together from many rows: once for each time that somebody collects.
+  let loop: PipelineSnapshot | undefined;
+  loopFigures(gauge, counter, () => {
+    loop ??= sources()?.loop?.();
+    return loop;
+  });
+  workFigures(gauge, () => sources()?.work);
+  artifactFigures(
+    gauge,
+    counter,
+    () => sources()?.work,
+    () => clock.monotonic(),
+  );
   gauge("node_sample", "The newest value of a measurement that a node told.", ["node_id", "name"], () =>
     Object.fromEntries(samples),
   );
@@ -133,7 +112,10 @@ export function createMetrics(clock: Clock, sources: Sources) {
   return {
     contentType: registry.contentType,
     /** All figures in the text format of Prometheus. */
-    render: () => registry.metrics(),
+    render() {
+      loop = undefined;
+      return registry.metrics();
+    },
     request: (method: string, route: string, status: number, seconds: number) =>
       requests.observe({ method, route, status }, seconds),
     commit: (seconds: number, ok: boolean) => commits.observe({ outcome: ok ? "done" : "refused" }, seconds),
@@ -156,26 +138,6 @@ export function createMetrics(clock: Clock, sources: Sources) {
     },
     stop: () => delay.stop(),
   };
-}
-
-function processFigures(gauge: Define, counter: Define, clock: Clock): void {
-  const startedAt = clock.now() / 1_000;
-  gauge("process_start_time_seconds", "When this process began, in Unix seconds.", [], () => startedAt);
-  gauge("process_resident_memory_bytes", "Memory of the process that is resident.", [], () =>
-    process.memoryUsage.rss(),
-  );
-  gauge("process_heap_bytes", "The heap of JavaScript.", ["state"], () => {
-    const { heapUsed: used, heapTotal: reserved, external } = process.memoryUsage();
-    return { used, reserved, external };
-  });
-  counter("process_cpu_seconds_total", "Time of the processor that the process took.", ["mode"], () => {
-    const { user, system } = process.cpuUsage();
-    return { user: user / 1e6, system: system / 1e6 };
-  });
-  counter("event_loop_seconds_total", "How long the event loop worked, and how long it waited.", ["state"], () => {
-    const { active, idle } = performance.eventLoopUtilization();
-    return { active: active / 1_000, idle: idle / 1_000 };
-  });
 }
 
 function eventFigures(gauge: Define, counter: Define, sources: Sources): void {

@@ -2,6 +2,7 @@ import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
 import { ago, moment, momentAgo, number, printable } from "../cli/text.ts";
+import { figureOf, lossWords, otherCurves, totalLoss } from "../pipeline/curves.ts";
 import { eloWords, gateNumbers, shortModel, VERDICT_WORDS } from "../pipeline/words.ts";
 import { bytes } from "../status/view.ts";
 import type { Model, ModelDetails } from "./wire.ts";
@@ -34,12 +35,7 @@ export function modelDetails(model: ModelDetails, shell: Shell): string[] {
     ["stage", model.stage],
     ["champion", model.generation === null ? "" : `generation ${model.generation}`],
     ["Elo", rating && `${eloWords(rating)} in ${number(rating.games)} games`],
-    [
-      "loss",
-      loss &&
-        `policy ${loss.policy_loss.toFixed(3)}, value ${loss.value_loss.toFixed(3)}` +
-          (loss.validation_loss === null ? "" : `, held out ${loss.validation_loss.toFixed(3)}`),
-    ],
+    ["loss", loss && [totalLoss(loss).toFixed(3), lossWords(loss, ", ")].filter((text) => text !== "").join(": ")],
     ["gate", gate && `${gate.verdict === null ? "under way" : VERDICT_WORDS[gate.verdict]}: ${gateNumbers(gate)}`],
     ["goes on from", model.parent && shortModel(model.parent)],
     ["made", momentAgo(model.created_at, now)],
@@ -50,6 +46,10 @@ export function modelDetails(model: ModelDetails, shell: Shell): string[] {
     printable(file.kind),
     `${number(file.rows)} rows`,
   ]);
+  const numbers = (loss === null ? [] : otherCurves([loss])).map(({ name, points }) => [
+    `  ${printable(name)}`,
+    right(figureOf(points[0]!.value)),
+  ]);
   const history = model.history.map((step) => [
     paint.dim(`  ${moment(step.at, now)}`),
     stageColor(paint, step.stage)(printable(step.stage)),
@@ -59,6 +59,7 @@ export function modelDetails(model: ModelDetails, shell: Shell): string[] {
   return [
     paint.bold(printable(model.model_id)),
     ...factLines(facts, shell),
+    ...sectionLines("reported", numbers, shell),
     ...sectionLines("learned from", files, shell),
     ...sectionLines("was", history, shell),
   ];

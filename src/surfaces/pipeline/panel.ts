@@ -5,6 +5,7 @@ import { type Paint, painter } from "../cli/paint.ts";
 import { sparkline } from "../cli/sparkline.ts";
 import { duration, lengthSeen, number, plural, printable, spread } from "../cli/text.ts";
 import { adviceWords } from "../why/advice.ts";
+import { lossWords, totalLoss } from "./curves.ts";
 import { ladderLines, standingWords } from "./ladder.ts";
 import {
   agoWords,
@@ -114,13 +115,13 @@ function lossOf({ losses, training }: ConfigSnapshot, { paint, width }: Place): 
   const last = losses.at(-1);
   const now = training === undefined ? "" : paint.cyan(`  now ${training.loss.toFixed(3)}`);
   if (last === undefined) return training === undefined ? undefined : labelled("loss", paint, now);
-  const totals = losses.map(({ policy_loss, value_loss }) => policy_loss + value_loss);
+  const totals = losses.map(totalLoss);
+  const parts = lossWords(last);
   const words = labelled(
     "loss",
     paint,
     paint.bold(totals.at(-1)!.toFixed(3)),
-    `  policy ${last.policy_loss.toFixed(3)}  value ${last.value_loss.toFixed(3)}`,
-    last.validation_loss === null ? "" : `  held out ${last.validation_loss.toFixed(3)}`,
+    parts === "" ? "" : `  ${parts}`,
     now,
     "  ",
   );

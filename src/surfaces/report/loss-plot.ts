@@ -1,4 +1,5 @@
 import type { ConfigSnapshot, LossPoint } from "../../pipeline/index.ts";
+import { LOSS_LINES, totalLoss } from "../pipeline/curves.ts";
 import { at, type Html, html } from "./html.ts";
 import { figure, frame, path, type Size, thinned } from "./plot.ts";
 import { apart, roundRange } from "./scale.ts";
@@ -6,22 +7,15 @@ import { apart, roundRange } from "./scale.ts";
 const SIZES = { wide: { width: 490, height: 280 }, narrow: { width: 360, height: 270 } };
 const MAX_POINTS = 400;
 
-const SERIES: readonly {
-  readonly name: string;
-  readonly color: string;
-  readonly of: (point: LossPoint) => number | null;
-}[] = [
-  { name: "policy", color: "c1", of: ({ policy_loss }) => policy_loss },
-  { name: "value", color: "c2", of: ({ value_loss }) => value_loss },
-  { name: "held out", color: "c3", of: ({ validation_loss }) => validation_loss },
-];
+const COLORS: Readonly<Record<string, string>> = { loss: "c1", policy: "c1", value: "c2", "held out": "c3" };
 
 const finite = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
 function draw(losses: readonly LossPoint[], size: Size): Html | undefined {
   const points = thinned(losses, MAX_POINTS);
-  const series = SERIES.map((each) => ({
+  const series = LOSS_LINES.map((each) => ({
     ...each,
+    color: COLORS[each.name]!,
     values: points.flatMap((point) => {
       const value = each.of(point);
       return finite(value) ? [{ iteration: point.iteration, value }] : [];
@@ -59,6 +53,6 @@ export const lossPlot = ({ losses }: ConfigSnapshot): Html => {
   const about =
     last === undefined
       ? "Nothing has been trained yet."
-      : `Losses over ${losses.length} training runs; the last policy loss is ${last.policy_loss.toFixed(3)}.`;
+      : `Losses over ${losses.length} training runs; the last is ${totalLoss(last).toFixed(3)}.`;
   return figure("Loss", about, SIZES, (size) => draw(losses, size));
 };

@@ -2,6 +2,7 @@ import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
 import { number, plural } from "../cli/text.ts";
 import { booksOffBy, byWords, nameOf, rejectedGames, rejectedReasons, shortModel } from "../pipeline/words.ts";
 import type { ReportAbout } from "./about.ts";
+import { curvesTable } from "./curves-table.ts";
 import { clockTime, headlines, planRows, span, utc } from "./figures.ts";
 import { gamesPlot } from "./games-plot.ts";
 import { gateTable } from "./gate-table.ts";
@@ -31,7 +32,7 @@ function championTable(config: ConfigSnapshot): Html {
 }
 
 const section = (config: ConfigSnapshot, about: ReportAbout): Html =>
-  html`<section><h2>${config.config_key} <span class="soft">${`${config.state}, iteration ${config.iteration}, seed ${config.seed}`}</span></h2>${tiles(config)}${ladderPlot(config)}<div class="pair">${lossPlot(config)}${gamesPlot(config, about)}</div><h3>Decisions of the gate</h3>${gateTable(config)}${championTable(config)}</section>`;
+  html`<section><h2>${config.config_key} <span class="soft">${`${config.state}, iteration ${config.iteration}, seed ${config.seed}`}</span></h2>${tiles(config)}${ladderPlot(config)}<div class="pair">${lossPlot(config)}${gamesPlot(config, about)}</div>${curvesTable(config)}<h3>Decisions of the gate</h3>${gateTable(config)}${championTable(config)}</section>`;
 
 function books({ configs }: PipelineSnapshot): Html {
   const rows = configs.map(({ books: book }) => {

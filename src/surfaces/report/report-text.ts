@@ -3,6 +3,7 @@ import { createPaint } from "../cli/paint.ts";
 import { sparkline } from "../cli/sparkline.ts";
 import { right, tableLines } from "../cli/table.ts";
 import { number, printable, shorten, wrapText } from "../cli/text.ts";
+import { totalLoss } from "../pipeline/curves.ts";
 import { ladderLines } from "../pipeline/ladder.ts";
 import {
   booksOffBy,
@@ -54,7 +55,7 @@ function configLines(config: ConfigSnapshot, width: number): string[] {
     `  ${name}`,
     printable(note === "" ? value : `${value}, ${note}`),
   ]);
-  const totals = config.losses.map(({ policy_loss, value_loss }) => policy_loss + value_loss);
+  const totals = config.losses.map(totalLoss);
   const [first, last] = [totals[0], totals.at(-1)];
   const ladder = ladderLines(config, { paint: plain, width }, { max: MAX_RUNGS, indent: 2, label: "Ladder" });
   return [

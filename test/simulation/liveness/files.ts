@@ -11,6 +11,11 @@ export function createFiles() {
   const stored = new Map<string, number>();
   const refused = () => Promise.reject(OperatingError.denied("NOT_HERE", "nobody does this in this world"));
   const store: ArtifactStore = {
+    traffic: {
+      files: { received: 0, adopted: 0, refused: 0 },
+      bytes: { received: 0, adopted: 0, sent: 0 },
+      underWay: { receiving: 0, sending: 0 },
+    },
     stat: async (sha256) => ({ sha256, size: stored.get(sha256) ?? null, received: stored.get(sha256) ?? 0 }),
     async *read(sha256) {
       yield shelf.files.get(sha256) ?? EMPTY;

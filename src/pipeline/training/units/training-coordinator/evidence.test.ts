@@ -43,6 +43,16 @@ describe("the evidence of a training run", () => {
     expect(trainingEvidence(job({ steps: 1, loss: 2 }), { fresh: false }).loss).toBe(2);
   });
 
+  test("every finite number that a run reports is kept, whatever it is called, and a bounded number of them", () => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`m${i}`, i + 0.5]));
+    const { numbers } = trainingEvidence(job({ steps: 3 }, { loss: 1, grad_norm: 0.25, note: "text" }), {
+      fresh: false,
+    });
+    expect(numbers).toEqual({ steps: 3, loss: 1, grad_norm: 0.25 });
+    const bounded = trainingEvidence(job({ steps: 3, loss: 1 }, many), { fresh: false }).numbers;
+    expect(Object.keys(bounded).length).toBeLessThanOrEqual(64);
+  });
+
   test.each([
     ["no model", job({ steps: 1 }, { loss: 1 }, [file("notes.txt", "c")]), "TRAINING_WITHOUT_MODEL"],
     ["no steps", job({ steps: 0 }, { loss: 1 }), "TRAINING_WITHOUT_STEPS"],

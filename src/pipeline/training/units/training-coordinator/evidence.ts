@@ -16,14 +16,15 @@ export interface TrainingEvidence {
   readonly policyAccuracy: number | null;
   readonly earlyStopped: boolean;
   readonly bestLoss: number | null;
-  /** All losses and rates that were reported. */
+  /** All numbers that were reported, each of which is a point of a curve. */
   readonly numbers: { readonly [name: string]: Json };
 }
 
 const failed = (code: string, message: string, hint: string) =>
   OperatingError.invalid(code, message, { retryable: true, hint });
 
-const RATES = /loss|accuracy|error/;
+/** Curves that one run may have a point of: what it says beyond them is not kept. */
+const MAX_NUMBERS = 64;
 
 /** Numbers of a job, the whole ones and the others. What is no finite number is kept as null. */
 function numbersOf({ evidence }: JobView): Map<string, number | null> {
@@ -88,6 +89,6 @@ export function trainingEvidence(job: JobView, { fresh }: { readonly fresh: bool
     policyAccuracy: accuracy === undefined || accuracy === null || accuracy < 0 || accuracy > 1 ? null : accuracy,
     earlyStopped: numbers.get("early_stopped") === 1,
     bestLoss: positive("best_loss"),
-    numbers: Object.fromEntries([...numbers].filter(([name]) => RATES.test(name))),
+    numbers: Object.fromEntries([...numbers].filter(([, value]) => value !== null).slice(0, MAX_NUMBERS)),
   };
 }

@@ -95,6 +95,7 @@ export function complete(services: StageServices, turn: Ended, work: Work, job: 
     own,
     outputs: filesOf(found),
     evidence: {
+      ...found.numbers,
       trained: true,
       fresh: run.fresh,
       steps: found.steps,
@@ -102,7 +103,6 @@ export function complete(services: StageServices, turn: Ended, work: Work, job: 
       window_files: run.inputs.length,
       base_checkpoint: run.base_checkpoint,
       loss,
-      ...found.numbers,
       early_stopped: found.earlyStopped,
       node_id: job.node_id,
     },
