@@ -7,5 +7,5 @@ export function missingFromMap(docs: string): string[] {
   const map = readFileSync(join(docs, "README.md"), "utf8");
   const pages = readdirSync(docs).filter((name) => name.endsWith(".md") && name !== "README.md");
   const printed = readdirSync(join(docs, "reference")).map((name) => `reference/${name}`);
-  return [...pages, ...printed].filter((name) => !new RegExp(`\\]\\(${RegExp.escape(name)}(#[^)]*)?\\)`).test(map));
+  return [...pages, ...printed].filter((name) => !map.includes(`](${name})`) && !map.includes(`](${name}#`));
 }
