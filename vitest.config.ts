@@ -9,6 +9,9 @@ const limits = (testMs: number) => ({
   expect: { poll: { timeout: patience(60_000), interval: 25 } },
 });
 
+/** Nothing of ours keeps state in a module, so files may share what one of them has loaded: half of their time was loading. */
+const shared = { isolate: false };
+
 /** The tiers of `npm test`; the long and cruel ones live in `npm run soak`. */
 export default defineConfig({
   test: {
@@ -17,10 +20,11 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/unit/**/*.test.ts", "test/support/**/*.test.ts"],
+          ...shared,
           ...limits(180_000),
         },
       },
-      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], ...limits(600_000) } },
+      { test: { name: "simulation", include: ["test/simulation/**/*.test.ts"], ...shared, ...limits(600_000) } },
       {
         test: {
           name: "e2e",

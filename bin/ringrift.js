@@ -3,7 +3,7 @@
 // Plain JavaScript that any Node from 18 on can read.
 import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs";
 import module from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const NEEDED = 24;
@@ -11,10 +11,21 @@ const self = realpathSync(fileURLToPath(import.meta.url));
 const root = dirname(dirname(self));
 const majorOf = (version) => Number(/^v?(\d+)\./.exec(version)?.[1] ?? 0);
 
-/** The program: the sources in a checkout, what was built from them in an installed package. */
-const program = () => {
+/**
+ * The program, and where its compiled code is kept: what was built in an installed package. In a checkout the sources, or the
+ * bundle that was made of just these sources.
+ */
+const program = async () => {
   const source = join(root, "src", "app", "cli.ts");
-  return existsSync(source) ? source : join(root, "dist", "app", "cli.js");
+  if (!existsSync(source)) {
+    const modules = basename(dirname(root)) === "node_modules" ? dirname(root) : join(root, "node_modules");
+    return { file: join(root, "dist", "app", "cli.js"), compiled: join(modules, ".cache", "ringrift") };
+  }
+  const { keptIn, freshProgram } = await import("./kept-program.js");
+  const kept = freshProgram(root);
+  return kept === undefined
+    ? { file: source, compiled: join(keptIn(root), "compiled") }
+    : { file: join(kept, "dist", "app", "cli.js"), compiled: join(kept, "compiled") };
 };
 
 /** node_modules/.bin/node of the package or of a folder above it, if it is new enough. */
@@ -68,15 +79,15 @@ const explain = () => {
 };
 
 /** Compiled code is kept beside the dependencies, where nobody else can write; that halves the time of a start. */
-const keepCompiledCode = () => {
-  const folder = join(root, "node_modules");
+const keepCompiledCode = (folder) => {
+  const [modules] = folder.split(`${sep}.cache${sep}`);
   try {
-    accessSync(folder, constants.W_OK);
+    accessSync(modules, constants.W_OK);
   } catch {
     return;
   }
   // Threads and processes that are started from here look for it in the environment.
-  process.env.NODE_COMPILE_CACHE ??= join(folder, ".cache", "ringrift");
+  process.env.NODE_COMPILE_CACHE ??= folder;
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 };
 
@@ -84,8 +95,9 @@ const isVersion = ["--version", "-V"].includes(process.argv[2]) && process.argv.
 if (majorOf(process.version) >= NEEDED) {
   if (isVersion) process.stdout.write(`${JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version}\n`);
   else {
-    keepCompiledCode();
-    await import(pathToFileURL(program()).href);
+    const { file, compiled } = await program();
+    keepCompiledCode(compiled);
+    await import(pathToFileURL(file).href);
   }
 } else {
   // Only who hands over pays for it.

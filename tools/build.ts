@@ -1,12 +1,13 @@
 /**
- * Builds what is published: JavaScript and types from `src` into `dist`, from nothing each time.
+ * Builds what is published: the program as a bundle, and the types of all of `src`, into `dist`, from nothing each time.
  *
  * It fails when a file that package.json promises is missing, when a test slipped in, or when a built file still looks for
  * a `.ts` file that only the sources have.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { bundle, licensesOf } from "./parts/bundle.ts";
 import { OperatingError, ROOT, reportAndExit, scriptOf } from "./parts/root.ts";
 
 interface Manifest {
@@ -22,13 +23,15 @@ const promised = ({ bin, exports }: Manifest): string[] => [
 /** A path beside `import.meta.url` is no import: the compiler leaves its ending alone. */
 const LOOKS_FOR_SOURCE = /new URL\(\s*["'`][^"'`]*\.ts["'`]\s*,\s*import\.meta\.url/;
 
-function build(): string {
+async function build(): Promise<string> {
   const dist = join(ROOT, "dist");
   rmSync(dist, { recursive: true, force: true });
   const compiled = spawnSync(process.execPath, [scriptOf("tsc"), "-p", join(ROOT, "tsconfig.build.json")], {
     stdio: "inherit",
   });
   if (compiled.status !== 0) throw OperatingError.internal("BUILD_TYPES", "the compiler found errors, listed above");
+  const inputs = await bundle(dist);
+  writeFileSync(join(dist, "licenses.txt"), licensesOf(inputs));
 
   const manifest: Manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const missing = promised(manifest).filter((path) => !existsSync(join(ROOT, path)));
@@ -56,10 +59,10 @@ function build(): string {
         hint: "Name it with `moduleBeside` of the kernel, which chooses the ending by that of import.meta.url.",
       },
     );
-  return `dist: ${built.filter((path) => path.endsWith(".js")).length} modules\n`;
+  return `dist: ${inputs.length} modules in ${built.filter((path) => path.endsWith(".js")).length} files\n`;
 }
 
-await reportAndExit(() => {
-  process.stderr.write(build());
+await reportAndExit(async () => {
+  process.stderr.write(await build());
   return 0;
 });

@@ -26,6 +26,7 @@ multiplies them; ${SLOWNESS}=4 in the environment says it is at least so slow.
 interface Result {
   readonly step: Step;
   readonly ok: boolean;
+  readonly warnings: readonly string[];
 }
 
 function pick(only: string | undefined): readonly Step[] {
@@ -62,22 +63,29 @@ interface Circumstances {
 
 async function run(step: Step, { strict, slow, signal }: Circumstances): Promise<Result> {
   const logFile = join(LOGS, `${step.name}.log`);
-  const reportFile = join(LOGS, `${step.name}.json`);
-  rmSync(reportFile, { force: true });
+  const [reportFile, againFile] = [join(LOGS, `${step.name}.json`), join(LOGS, `${step.name}.again.json`)];
+  for (const old of [reportFile, againFile]) rmSync(old, { force: true });
   say(`...  ${step.name}: ${step.about}`);
   const startMs = performance.now();
   const timeoutMs = step.timeoutMs * slow;
-  const { code, output, ended } = await runCommand({
-    file: process.execPath,
-    args: step.args(reportFile),
-    cwd: ROOT,
-    env: { ...process.env, NO_COLOR: "1", [SLOWNESS]: String(slow) },
-    timeoutMs,
-    signal,
-    logFile,
-  });
+  const start = (args: readonly string[], file: string) =>
+    runCommand({
+      file: process.execPath,
+      args,
+      cwd: ROOT,
+      env: { ...process.env, NO_COLOR: "1", [SLOWNESS]: String(slow) },
+      timeoutMs,
+      signal,
+      logFile: file,
+    });
+  let { code, output, ended } = await start(step.args(reportFile), logFile);
+  const again = ended === undefined && code !== 0 ? step.again?.(reportFile, againFile) : undefined;
+  if (again !== undefined) {
+    say(`...  ${step.name}: what failed, once more and alone; the first try is in ${relative(process.cwd(), logFile)}`);
+    ({ code, output, ended } = await start(again, join(LOGS, `${step.name}.again.log`)));
+  }
   const took = `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
-  const verdict = step.judge?.(reportFile, strict);
+  const verdict = step.judge?.(reportFile, strict, again === undefined ? undefined : againFile);
   const problems = [...(verdict?.problems ?? [])];
   if (ended === "timeout") problems.push(`it did not end within ${(timeoutMs / 60_000).toFixed(0)} minutes`);
   else if (ended === "interrupted") problems.push("it was interrupted");
@@ -97,7 +105,7 @@ async function run(step: Step, { strict, slow, signal }: Circumstances): Promise
   say(
     `${ok ? "ok  " : "FAIL"} ${step.name.padEnd(14)} ${took.padStart(8)}  ${verdict?.summary ?? (ok ? lastLine(output) : problems[0])}`,
   );
-  return { step, ok };
+  return { step, ok, warnings: verdict?.warnings ?? [] };
 }
 
 async function check(): Promise<number> {
@@ -126,6 +134,8 @@ async function check(): Promise<number> {
 
   const failed = results.filter(({ ok }) => !ok).map(({ step }) => step.name);
   say("");
+  // Said where it came up, and where nobody can overlook it.
+  for (const { warnings } of results) for (const warning of warnings) say(`warn ${warning}`);
   for (const name of failed) say(`failed: ${name.padEnd(14)} again: node tools/check.ts --only ${name}`);
   if (signal.aborted) say(`interrupted: ${picked.length - results.length} steps did not run`);
   say(`${((performance.now() - startMs) / 1000).toFixed(1)} s`);

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { patience } from "../test/support/patience.ts";
 import { owned } from "../test/support/process.ts";
 import { namesOf, type Plan, unitText } from "./new-unit/text.ts";
 import { formatUnit, planOf, writeUnit } from "./new-unit.ts";
@@ -51,7 +52,7 @@ const fill = (file: string, what: string, work: string) => {
 describe("a new unit", () => {
   // A compiler and two test runners: on a busy machine that takes its time.
   test("compiles, is formatted, fails for the right reason, and passes once it is filled in", {
-    timeout: 300_000,
+    timeout: patience(300_000),
   }, () => {
     const folder = workshop();
     const coordinator = writeUnit(

@@ -24,11 +24,10 @@ export const systemPorts = (): CliPorts => ({ clock: systemClock(), random: syst
 const wasStarted = (): boolean => {
   const [, entry] = process.argv;
   if (entry === undefined) return false;
-  const ours = [import.meta.url, new URL("../../bin/ringrift.js", import.meta.url).href].map((url) =>
-    fileURLToPath(url),
-  );
   try {
-    return ours.includes(realpathSync(entry));
+    // Beside a bundle that a checkout keeps, `bin` is a link.
+    const ours = [import.meta.url, new URL("../../bin/ringrift.js", import.meta.url).href];
+    return ours.some((url) => realpathSync(fileURLToPath(url)) === realpathSync(entry));
   } catch {
     return false;
   }

@@ -3,13 +3,10 @@
  * so that none of them can contradict another. A cause is data: programs read its code, people its sentence, and what to do
  * about it is worded by whoever shows it.
  */
-import { z } from "zod";
-import { instant } from "../events/instant.ts";
+import type { z } from "zod";
 import type { Given } from "../kernel/index.ts";
-
-/** `bad` needs somebody now, `warn` needs a look, `note` is worth knowing: it goes on by itself. Worst first. */
-export const CAUSE_LEVELS = ["bad", "warn", "note"] as const;
-export type CauseLevel = (typeof CAUSE_LEVELS)[number];
+import { CAUSE_LEVELS, type CauseLevel } from "./cause-levels.ts";
+import type { cause } from "./cause-schema.ts";
 
 /** What somebody can do, or ask for; each surface has its words for every one of them. */
 export const ADVICE_ACTIONS = [
@@ -40,26 +37,6 @@ export const ADVICE_ACTIONS = [
   "dead_letters",
   "ledger",
 ] as const;
-
-const step = z.object({ kind: z.string(), subject: z.string(), what: z.string() });
-
-export const cause = z
-  .object({
-    code: z.string().describe("What it is, for programs; it never changes its meaning."),
-    subject: z.string().describe("Where the trouble is: a config, a daemon, a job, a node by its label."),
-    what: z.string().describe("The same in a sentence."),
-    actual: z.union([z.string(), z.number()]).nullable(),
-    required: z.union([z.string(), z.number()]).nullable(),
-    since: instant.nullable(),
-    level: z.enum(CAUSE_LEVELS),
-    advice: z
-      .object({ action: z.string(), subject: z.string() })
-      .nullable()
-      .describe("What to do about it; null where it goes on by itself."),
-    because: z.array(step).describe("From what was asked for down to the subject."),
-    affects: z.array(z.string()).describe("Configs that stand still for it."),
-  })
-  .meta({ id: "Cause" });
 
 export type Cause = Given<z.output<typeof cause>>;
 

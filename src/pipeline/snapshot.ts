@@ -3,7 +3,7 @@
  * types too; on the wire objects are open, so that what is added later is no break.
  */
 import { z } from "zod";
-import { cause } from "../daemons/cause.ts";
+import { cause } from "../daemons/cause-schema.ts";
 import { instant } from "../events/instant.ts";
 import type { Given } from "../kernel/index.ts";
 import { STAGES } from "./stage/stages.ts";

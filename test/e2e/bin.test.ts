@@ -1,7 +1,18 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { keptIn } from "../../bin/kept-program.js";
 import { type Owned, owned, type StartOptions } from "../support/process.ts";
 
 const SHIM = fileURLToPath(new URL("../../bin/ringrift.js", import.meta.url));
@@ -43,7 +54,7 @@ function installed(built: "src" | "dist", options: { node: boolean }): Package {
   mkdirSync(join(folder, built, "app"), { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(file, PROGRAM);
-  cpSync(SHIM, join(folder, "bin", "ringrift.js"));
+  cpSync(dirname(SHIM), join(folder, "bin"), { recursive: true });
   if (options.node) {
     mkdirSync(join(project, "node_modules", ".bin"), { recursive: true });
     symlinkSync(process.execPath, join(project, "node_modules", ".bin", "node"));
@@ -65,6 +76,51 @@ test("a checkout that was built runs its sources", async () => {
   const child = own.startNode(shim, ["exit", "0"]);
   await child.exited;
   expect(child.stdout()).toMatch(/^node v/);
+});
+
+describe("the bundle that a checkout keeps", () => {
+  /** A checkout with a bundle that says who it is, made from the sources as they are. */
+  function bundled() {
+    const checkout = installed("src", { node: false });
+    const [kept, source] = [keptIn(checkout.folder), join("src", "app", "cli.ts")];
+    mkdirSync(join(kept, "program-1", "dist", "app"), { recursive: true });
+    writeFileSync(join(kept, "program-1", "dist", "app", "cli.js"), "console.log('bundle')");
+    const { size, mtimeMs } = statSync(join(checkout.folder, source));
+    writeFileSync(join(kept, "current.json"), JSON.stringify({ name: "program-1", made: [[source, size, mtimeMs]] }));
+    const says = async () => {
+      const child = checkout.own.startNode(checkout.shim, ["exit", "0"]);
+      await child.exited;
+      return child.stdout();
+    };
+    return { ...checkout, kept, says, source: join(checkout.folder, source) };
+  }
+
+  test("runs while its sources are as they were", async () => {
+    expect(await bundled().says()).toBe("bundle\n");
+  });
+
+  test("does not run after a source was changed, touched or taken away", async () => {
+    const changed = bundled();
+    const before = statSync(changed.source);
+    writeFileSync(changed.source, `${PROGRAM} // longer`);
+    utimesSync(changed.source, before.atime, before.mtime);
+    expect(await changed.says()).toMatch(/^node v/);
+    const touched = bundled();
+    utimesSync(touched.source, 1, 1);
+    expect(await touched.says()).toMatch(/^node v/);
+    const gone = bundled();
+    writeFileSync(
+      join(gone.kept, "current.json"),
+      JSON.stringify({ name: "program-1", made: [["src/was-here.ts", 1, 1]] }),
+    );
+    expect(await gone.says()).toMatch(/^node v/);
+  });
+
+  test.each(["", "{", '{"name":"program-1"}', "null"])("is no reason to fail when its list is %j", async (text) => {
+    const { kept, says } = bundled();
+    writeFileSync(join(kept, "current.json"), text);
+    expect(await says()).toMatch(/^node v/);
+  });
 });
 
 test("an older Node hands over to the Node 24 beside the package: arguments, input, output and exit code", async () => {

@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ROOT } from "../../tools/parts/root.ts";
+import { PATIENT } from "../support/patience.ts";
 import { owned, type Started } from "../support/process.ts";
 
 const start = (own: ReturnType<typeof owned>, env: Record<string, string>): Started =>
@@ -65,5 +66,5 @@ test("takes its processes with it when it is killed", async () => {
   const pids = pidsOf(example);
   expect(pids.filter(isAlive).length).toBeGreaterThan(0);
   example.kill("SIGKILL");
-  await expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => pids.filter(isAlive), PATIENT).toEqual([]);
 });

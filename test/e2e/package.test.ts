@@ -81,7 +81,7 @@ beforeAll(async () => {
 test("the tarball holds what is promised and nothing else", () => {
   const paths = packed.files.map(({ path }) => path);
   const known =
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/ringrift\.js|dist\/.+\.(js|d\.ts)|clients\/.+|docs\/reference\/.+)$/;
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/ringrift\.js|dist\/.+\.(js|d\.ts)|dist\/licenses\.txt|clients\/.+|docs\/reference\/.+)$/;
   expect(paths.filter((path) => !known.test(path))).toEqual([]);
   expect(
     paths.filter((path) => /\.(test|contract)\.|(^|\/)(test|tests|__pycache__|node_modules|\.env)(\/|$)/.test(path)),

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { ROOT, scriptOf } from "./root.ts";
-import { judgeTests, type TestReport, type Verdict } from "./test-report.ts";
+import { failedFiles, judgeTests, judgeTwice, type TestReport, type Verdict } from "./test-report.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -15,8 +15,10 @@ export interface Step {
   readonly timeoutMs: number;
   /** Steps of the same group that follow each other run side by side. */
   readonly group?: string;
-  /** Looks closer than the exit code does. Given the last line of output and the report, if there is one. */
-  readonly judge?: (reportFile: string, strict: boolean) => Verdict;
+  /** Looks closer than the exit code does. Given the report, and that of a second try if there was one. */
+  readonly judge?: (reportFile: string, strict: boolean, again?: string) => Verdict;
+  /** Arguments for a second try of what failed, alone; undefined where nothing is to be tried again. */
+  readonly again?: (reportFile: string, againFile: string) => readonly string[] | undefined;
 }
 
 /** Where a step keeps what makes its next run quicker; `npm ci` clears it. */
@@ -27,19 +29,38 @@ const tool = (file: string, ...args: string[]): Pick<Step, "args"> => ({
   args: () => [join(ROOT, "tools", file), ...args],
 });
 
+/** More than these are no accident. */
+const MAX_AGAIN = 5;
+
+const readReport = (file: string): TestReport | undefined =>
+  existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+
+const vitestArgs = (project: string, workers: number, reportFile: string, files: readonly string[] = []) => [
+  scriptOf("vitest"),
+  "run",
+  ...["--project", project],
+  ...["--maxWorkers", String(workers)],
+  ...["--reporter", "default", "--reporter", "json", `--outputFile.json=${reportFile}`],
+  ...files,
+];
+
 const vitest = (project: string, folders: readonly string[], waiters = 0): Pick<Step, "args" | "judge"> => ({
-  args: (reportFile) => [
-    scriptOf("vitest"),
-    "run",
-    ...["--project", project],
-    // Left to itself it spares one for whoever watches. What mostly waits for others can be more.
-    ...["--maxWorkers", String(availableParallelism() + waiters)],
-    ...["--reporter", "default", "--reporter", "json", `--outputFile.json=${reportFile}`],
-  ],
-  judge: (reportFile, strict) => {
-    if (!existsSync(reportFile)) return { summary: "", problems: ["vitest wrote no report"], warnings: [] };
-    const report = JSON.parse(readFileSync(reportFile, "utf8")) as TestReport;
-    return judgeTests(report, { root: ROOT, folders, strict });
+  // Left to itself it spares one core for whoever watches. What mostly waits for others can be more.
+  args: (reportFile) => vitestArgs(project, availableParallelism() + waiters, reportFile),
+  judge: (reportFile, strict, again) => {
+    const expected = { root: ROOT, folders, strict };
+    const [first, second] = [reportFile, again].map((file) => (file === undefined ? undefined : readReport(file)));
+    if (first === undefined) return { summary: "", problems: ["vitest wrote no report"], warnings: [] };
+    return second === undefined ? judgeTests(first, expected) : judgeTwice(first, second, expected);
+  },
+});
+
+/** Real processes meet real accidents: files that failed are tried once more, alone, and what passes then is told. */
+const twice = (project: string): Pick<Step, "again"> => ({
+  again: (reportFile, againFile) => {
+    const first = readReport(reportFile);
+    const files = first === undefined ? [] : failedFiles(first);
+    return files.length === 0 || files.length > MAX_AGAIN ? undefined : vitestArgs(project, 1, againFile, files);
   },
 });
 
@@ -74,6 +95,13 @@ export const steps: readonly Step[] = [
     group: "static",
   },
   {
+    name: "program",
+    about: "the bundle of the program, which the tests start from here on",
+    ...tool("program.ts"),
+    timeoutMs: MINUTE_MS,
+    group: "static",
+  },
+  {
     name: "unit",
     about: "the tests beside the code",
     ...vitest("unit", ["src", "tools", "test/support"]),
@@ -89,6 +117,7 @@ export const steps: readonly Step[] = [
     name: "e2e",
     about: "real processes, and a short chaos run of kill -9",
     ...vitest("e2e", ["test/e2e", "test/chaos"], 1),
+    ...twice("e2e"),
     timeoutMs: 20 * MINUTE_MS,
   },
   {

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { judgeTests, type TestReport } from "./test-report.ts";
+import { describe, expect, test } from "vitest";
+import { failedFiles, judgeTests, judgeTwice, type TestReport } from "./test-report.ts";
 
 const report = (tests: Record<string, string>, success = true): TestReport => ({
   success,
@@ -50,4 +50,50 @@ test("a file that could not be loaded and an error outside of the tests are prob
   expect(judgeTests(report({ a: "passed" }, false), expecting).problems).toEqual([
     "the run failed outside of any test",
   ]);
+});
+
+describe("a second try of the files that failed", () => {
+  const file = (name: string, statuses: Readonly<Record<string, string>>) => ({
+    name: `/repo/test/${name}`,
+    status: Object.values(statuses).includes("failed") ? "failed" : "passed",
+    assertionResults: Object.entries(statuses).map(([fullName, status]) => ({ fullName, status })),
+  });
+  const expected = { root: "/repo", folders: ["test"], strict: true };
+  const first = {
+    success: false,
+    testResults: [file("a.test.ts", { x: "failed", y: "passed" }), file("b.test.ts", { z: "passed" })],
+  };
+
+  test("is for those alone", () => {
+    expect(failedFiles(first)).toEqual(["/repo/test/a.test.ts"]);
+  });
+
+  test("that passes is no failure, and names what passed only then", () => {
+    const second = { success: true, testResults: [file("a.test.ts", { x: "passed", y: "passed" })] };
+    expect(judgeTwice(first, second, expected)).toEqual({
+      summary: "3 tests in 2 files, 1 FLAKY",
+      problems: [],
+      warnings: ["FLAKY, passed on the second try: test/a.test.ts: x"],
+    });
+  });
+
+  test("that fails is a failure, also when another test of the file fails this time", () => {
+    const same = judgeTwice(
+      first,
+      { success: false, testResults: [file("a.test.ts", { x: "failed", y: "passed" })] },
+      expected,
+    );
+    expect(same.problems).toEqual(["test/a.test.ts: x"]);
+    expect(same.warnings).toEqual([]);
+    const other = judgeTwice(
+      first,
+      { success: false, testResults: [file("a.test.ts", { x: "passed", y: "failed" })] },
+      expected,
+    );
+    expect(other.problems).toEqual(["test/a.test.ts: y"]);
+  });
+
+  test("that did not run proves nothing", () => {
+    expect(judgeTwice(first, { success: true, testResults: [] }, expected).problems).toEqual(["test/a.test.ts: x"]);
+  });
 });

@@ -49,3 +49,26 @@ export function judgeTests(report: TestReport, { root, folders, strict }: Expect
   if (skipped.length > 0) parts.push(`${skipped.length} SKIPPED`);
   return { summary: parts.join(", "), problems, warnings: strict ? [] : skipped };
 }
+
+/** Files with a test that failed, or that could not run. */
+export const failedFiles = (report: TestReport): string[] =>
+  report.testResults.filter(({ status }) => status === "failed").map(({ name }) => name);
+
+/**
+ * What a run proves whose failed files had a second try, alone. A test that fails twice is a failure. One that passes the second
+ * time is none, and is told loudly: it depends on something that it should not depend on.
+ */
+export function judgeTwice(first: TestReport, second: TestReport, expected: Expectations): Verdict {
+  const again = new Map(second.testResults.map((file) => [file.name, file]));
+  const testResults = first.testResults.map((file) => again.get(file.name) ?? file);
+  const verdict = judgeTests({ success: second.success, testResults }, expected);
+  const flaky = first.testResults.flatMap(({ name, status, assertionResults }) => {
+    const now = again.get(name);
+    if (now === undefined || now.status === "failed") return [];
+    const failed = assertionResults.filter((test) => test.status === "failed").map((test) => test.fullName);
+    const what = failed.length > 0 ? failed : status === "failed" ? ["the file itself"] : [];
+    return what.map((each) => `FLAKY, passed on the second try: ${relative(expected.root, name)}: ${each}`);
+  });
+  const summary = flaky.length > 0 ? `${verdict.summary}, ${flaky.length} FLAKY` : verdict.summary;
+  return { ...verdict, summary, warnings: [...flaky, ...verdict.warnings] };
+}

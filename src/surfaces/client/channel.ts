@@ -1,6 +1,7 @@
-import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage } from "node:http";
 import { OperatingError } from "../../kernel/index.ts";
 import { refusalIn, textOf, unreachable } from "./answer.ts";
+import { http } from "./node-http.ts";
 
 /** Where the main process listens: its Unix socket, or its port with the token. */
 export type Endpoint = { readonly socketPath: string } | { readonly port: number; readonly token: string };
@@ -18,9 +19,10 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 const away = (cause: unknown) => unreachable(cause, "Is it running? 'ringrift up' starts it.");
 
 export function openChannel(endpoint: Endpoint): Channel {
-  const agent = new Agent({ keepAlive: true, maxSockets: 16, noDelay: true } as ConstructorParameters<typeof Agent>[0]);
+  const settings = { keepAlive: true, maxSockets: 16, noDelay: true } as ConstructorParameters<typeof Agent>[0];
+  const agent = new http.Agent(settings);
   const start = (method: string, path: string, body: string | undefined): ClientRequest =>
-    request({
+    http.request({
       agent,
       method,
       path,

@@ -1,9 +1,10 @@
 /** The connections of a worker: some for each class of requests, over a socket, or over TLS to whom we know. */
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { type Clock, defined, OperatingError } from "../../kernel/index.ts";
 import { unreachable } from "./answer.ts";
+import { http } from "./node-http.ts";
 
 /** Which connections a request may use. */
 export type LineClass = "beat" | "claim" | "file";
@@ -65,16 +66,16 @@ export function openConnections(target: LinkTarget, clock: Clock): Connections {
     (Object.keys(CONNECTIONS) as LineClass[]).map((line) => {
       const more = { ...keep, maxSockets: CONNECTIONS[line] };
       // A session that is resumed shows no certificate that could be looked at.
-      return [line, isTls ? new HttpsAgent({ ...more, maxCachedSessions: 0 }) : new HttpAgent(more)];
+      return [line, isTls ? new HttpsAgent({ ...more, maxCachedSessions: 0 }) : new http.Agent(more)];
     }),
   );
 
   const start = ({ method, path, headers }: Raw, line: LineClass): ClientRequest => {
     const agent = agents.get(line);
-    if ("socketPath" in target) return httpRequest({ agent, method, path, headers, socketPath: target.socketPath() });
+    if ("socketPath" in target) return http.request({ agent, method, path, headers, socketPath: target.socketPath() });
     const { hostname, port, protocol } = target.url;
     const base = { agent, method, path, headers, host: hostname.replace(/^\[|\]$/g, ""), port: port || undefined };
-    if (protocol === "http:") return httpRequest(base);
+    if (protocol === "http:") return http.request(base);
     const outgoing = httpsRequest({
       ...base,
       ...defined({ ca: target.trust.ca }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cause } from "../../daemons/cause.ts";
+import { cause } from "../../daemons/cause-schema.ts";
 import { time } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../kernel/index.ts";
 import { problem } from "./fields.ts";
+import { PROBLEM_TYPE } from "./problem.ts";
 import type { Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
@@ -47,6 +48,39 @@ const SCOPE_SAYS: Readonly<Record<Route["scope"], string>> = {
   operator: "Scope: operator.",
 };
 
+/** Every refusal is a problem document; the code in it says which one of its status. */
+const REFUSALS = {
+  401: "No token, or one that opens nothing here.",
+  403: "The caller may not do this, or came under a name that is not ours.",
+  404: "What the path names does not exist.",
+  411: "The request does not say how many bytes come.",
+  413: "More bytes than are taken.",
+  415: "The body is not declared as JSON.",
+  416: "The range lies beyond the end.",
+  422: "A parameter or the body is not as the schema says.",
+  429: "Too often: ask again after `Retry-After` seconds.",
+  503: "The process starts or stops, or has too much to do: ask again after `Retry-After` seconds.",
+} as const;
+
+/** Which refusals a route may answer with, beside those of its own. */
+const refusalsOf = ({ scope, params, body, bytes, method }: Route): (keyof typeof REFUSALS)[] => [
+  ...(scope === "probe" ? [] : ([401] as const)),
+  403,
+  ...(Object.keys(params.shape).length === 0 ? [] : ([404] as const)),
+  ...(bytes ? ([411] as const) : []),
+  ...(body === null && !bytes ? [] : ([413] as const)),
+  ...(body === null ? [] : ([415] as const)),
+  ...(method === "GET" && "sha256" in params.shape ? ([416] as const) : []),
+  422,
+  429,
+  ...(scope === "probe" ? [] : ([503] as const)),
+];
+
+const problemAnswer = (description: string): Json => ({
+  description,
+  content: { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
+});
+
 function operationOf(route: Route, named: Map<string, Json>): Json {
   const parameters = [
     ...parametersOf(route.params, "path", named),
@@ -76,11 +110,9 @@ function operationOf(route: Route, named: Map<string, Json>): Json {
           },
         }),
     responses: {
+      ...Object.fromEntries(refusalsOf(route).map((status) => [status, { $ref: `#/components/responses/${status}` }])),
       ...Object.fromEntries(answers),
-      default: {
-        description: "A problem.",
-        content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
-      },
+      default: problemAnswer("Another problem; its code says which."),
     },
   };
 }
@@ -112,6 +144,9 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
       securitySchemes: {
         token: { type: "http", scheme: "bearer", description: "A token, or the text of the file `token`." },
       },
+      responses: Object.fromEntries(
+        Object.entries(REFUSALS).map(([status, description]) => [status, problemAnswer(description)]),
+      ),
       schemas: Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1))),
     },
   };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cause } from "../../daemons/cause.ts";
+import { cause } from "../../daemons/cause-schema.ts";
 import { consumerRow } from "../consumers/wire.ts";
 import { daemonRow } from "../daemons/wire.ts";
 import { time } from "../http/fields.ts";

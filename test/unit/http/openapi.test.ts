@@ -33,6 +33,57 @@ describe("the OpenAPI document", () => {
   });
 });
 
+describe("the refusals in the OpenAPI document", () => {
+  const responsesOf = ({ method, path }: Route) =>
+    Object.keys(paths[path]![method.toLowerCase()]!.responses as Record<string, unknown>);
+  const lacking = (wanted: readonly string[], routes: readonly Route[]) =>
+    routes.flatMap((route) =>
+      wanted.filter((status) => !responsesOf(route).includes(status)).map((status) => `${route.id} ${status}`),
+    );
+
+  test("every route lists what it answers to who asks too often, from elsewhere, or wrongly", () => {
+    expect(lacking(["403", "422", "429"], allRoutes)).toEqual([]);
+  });
+
+  test("all but probes list that a token is needed, and that the process may be starting", () => {
+    const guarded = allRoutes.filter(({ scope }) => scope !== "probe");
+    expect(lacking(["401", "503"], guarded)).toEqual([]);
+    const probes = allRoutes.filter(({ scope }) => scope === "probe");
+    expect(probes.filter((route) => responsesOf(route).includes("401"))).toEqual([]);
+  });
+
+  test("who names something may be told that there is none, and who sends a body that it is too large or no JSON", () => {
+    expect(
+      lacking(
+        ["404"],
+        allRoutes.filter((route) => route.path.includes("{")),
+      ),
+    ).toEqual([]);
+    expect(
+      lacking(
+        ["413", "415"],
+        allRoutes.filter(({ body }) => body !== null),
+      ),
+    ).toEqual([]);
+    expect(
+      lacking(
+        ["411", "413"],
+        allRoutes.filter(({ bytes }) => bytes),
+      ),
+    ).toEqual([]);
+  });
+
+  test("each of them is a problem document that stands once", () => {
+    const { responses } = document.components as { responses: Record<string, { content: object }> };
+    for (const { content } of Object.values(responses))
+      expect(Object.keys(content)).toEqual(["application/problem+json"]);
+    const refs = [...JSON.stringify(document).matchAll(/"#\/components\/responses\/(\d+)"/g)].map(
+      ([, status]) => status!,
+    );
+    expect(refs.filter((status) => responses[status] === undefined)).toEqual([]);
+  });
+});
+
 describe("the table of routes", () => {
   const inBraces = ({ path }: Route) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 

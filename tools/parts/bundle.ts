@@ -1,0 +1,97 @@
+/**
+ * The program as few files: what `src` runs, with the dependencies that it needs at a start, put together by rolldown.
+ *
+ * A start costs time for every module, whether its code runs or not. Commands stay chunks of their own, loaded when they are named;
+ * what several of them need is shared. Threads and workers are entries: they are started by their path.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { isAbsolute, join, relative } from "node:path";
+import { type Plugin, rolldown } from "rolldown";
+import { OperatingError, ROOT } from "./root.ts";
+
+const SRC = join(ROOT, "src");
+
+/** What others name by its path: the program, what the package offers, and all that is started or imported by a URL. */
+const ENTRY = /^(app\/(cli|store-modules|outbox-modules)|index|client|.*\.(thread|worker))\.ts$/;
+
+/** They are loaded by few, or must be the very module that the user's program has. */
+const STAYS_OUTSIDE = [/^node:/, "pino", "@opentelemetry/api"];
+
+/** A module is known by the place that it had alone, so that what it looks for beside itself is found. */
+const ownPlace: Plugin = {
+  name: "own-place",
+  transform: {
+    filter: { id: /\.ts$/, code: "import.meta.url" },
+    handler: (code, id) => {
+      const place = JSON.stringify(`../${relative(SRC, id).replace(/\.ts$/, ".js")}`);
+      return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`);
+    },
+  },
+};
+
+/** What these import is loaded together, so it is one chunk: what every command needs, and what those need that ask. */
+const TOGETHER: Readonly<Record<string, readonly string[]>> = {
+  command: ["app/cli.ts"],
+  asking: ["surfaces/client/call.ts", "surfaces/client/channel.ts", "surfaces/status/wire.ts"],
+};
+
+function loadedTogether() {
+  const chunkOf = new Map<string, string>();
+  const plugin: Plugin = {
+    name: "loaded-together",
+    buildEnd() {
+      for (const [chunk, roots] of Object.entries(TOGETHER)) {
+        // The roots stay outside: one that waits for its commands must not be what these wait for.
+        const ahead = roots.flatMap((path) => this.getModuleInfo(join(SRC, path))?.importedIds ?? []);
+        for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
+          if (chunkOf.has(id)) continue;
+          chunkOf.set(id, chunk);
+          ahead.push(...(this.getModuleInfo(id)?.importedIds ?? []));
+        }
+      }
+    },
+  };
+  const groups = Object.keys(TOGETHER).map((name) => ({ name, test: (id: string) => chunkOf.get(id) === name }));
+  return { plugin, groups };
+}
+
+/** Writes the bundle; gives the files that it was made from. */
+export async function bundle(folder: string): Promise<readonly string[]> {
+  const entries = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((path) => ENTRY.test(path));
+  const together = loadedTogether();
+  const build = await rolldown({
+    cwd: ROOT,
+    platform: "node",
+    input: Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ""), join(SRC, path)])),
+    external: STAYS_OUTSIDE,
+    plugins: [ownPlace, together.plugin],
+  });
+  try {
+    const { output } = await build.write({
+      dir: folder,
+      format: "esm",
+      entryFileNames: "[name].js",
+      // One folder deep, as `ownPlace` takes for granted.
+      chunkFileNames: "chunks/[name]-[hash].js",
+      codeSplitting: { groups: together.groups },
+    });
+    const parts = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+    return [...new Set(parts)].filter(isAbsolute).sort();
+  } finally {
+    await build.close();
+  }
+}
+
+const PACKAGE = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//;
+
+/** The licences of what is in a bundle that was made from these files: they ask to go where their code goes. */
+export function licensesOf(inputs: readonly string[]): string {
+  const packages = new Set(inputs.flatMap((path) => PACKAGE.exec(path)?.[1] ?? []));
+  const texts = [...packages].map((path) => {
+    const file = readdirSync(path).find((name) => /^licen[cs]e/i.test(name));
+    if (file === undefined) throw OperatingError.internal("BUILD_LICENSE", `${path} has no licence file`);
+    const { name, version } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
+    return `${name} ${version}\n\n${readFileSync(join(path, file), "utf8").trim()}\n`;
+  });
+  return texts.join("\n---\n\n");
+}
