@@ -66,11 +66,11 @@ test("what a verb would do can be seen first, and the record of writes says that
   const refused = await run("queue", "cancel", "w999", "--dry-run");
   expect(refused.code).toBe(3);
 
-  const { out } = await run("writes");
-  expect(out).toMatch(/dry run +POST \/v1\/nodes\/\S+\/drain +new disk/);
-  expect(out).toMatch(/dry run +POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
-  expect(out).toMatch(/done +POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
-  expect(out).toMatch(/refused \(404\) +POST \/v1\/work\/jobs\/w999\/cancel/);
+  const { out } = await run("logs", "--writes");
+  expect(out).toMatch(/dry run .*POST \/v1\/nodes\/\S+\/drain +new disk/);
+  expect(out).toMatch(/dry run .*POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
+  expect(out).toMatch(/200 .*POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
+  expect(out).toMatch(/404 .*POST \/v1\/work\/jobs\/w999\/cancel/);
 });
 
 test.each([

@@ -117,7 +117,11 @@ const questions: readonly Question[] = [
     () => ["rollback", CONFIG, "--dry-run", "--reason", "just looking"],
     /nothing was changed: this was a dry run|nothing to do|no champion/,
   ),
-  ask("9. explain: effective settings with origin", () => ["config", "show", "node_id"], /desk/, /RINGRIFT_NODE_ID/),
+  ask(
+    "9. explain: effective settings with origin",
+    () => ["config", "show", "--origin"],
+    /node_id +desk .*RINGRIFT_NODE_ID/,
+  ),
   ask("10. preflight for a night alone", () => ["doctor"], /is open to others \(0755\)/),
   ask(
     "11. cost and idleness",
@@ -134,7 +138,7 @@ test.each(questions)("$question", async ({ command, contains }) => {
 });
 
 test("what was asked for and why is in the record of writes", async () => {
-  const { out } = await run("writes");
-  expect(out).toMatch(/done +POST \/v1\/loop\/hex7_2p\/pause +the disk is being swapped/);
-  expect(out).toMatch(/(dry run|refused).*rollback +just looking/);
+  const { out } = await run("logs", "--writes");
+  expect(out).toMatch(/200 .*POST \/v1\/loop\/hex7_2p\/pause +the disk is being swapped/);
+  expect(out).toMatch(/dry run .*rollback +just looking/);
 });

@@ -178,12 +178,6 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/tokens/command.ts")).registerToken(command, shell),
   ],
   [
-    "writes [options]",
-    "what was changed through the API, newest first: who, what, why, what came of it, and whether it was a dry run",
-    async (command, { shell }) =>
-      (await import("../../surfaces/tokens/writes.command.ts")).registerWrites(command, shell),
-  ],
-  [
     "events",
     "the events there are, and what happens: list, show, tail, history, publish, outbox, trace",
     async (command, { shell, ports, settings }) => {
