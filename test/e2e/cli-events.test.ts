@@ -217,7 +217,8 @@ describe("ringrift events, with a running process", () => {
     const done = Promise.withResolvers<void>();
     const evaluator = client.subscribe(
       { consumer: "evaluator", eventTypes: ["SELFPLAY_RATE_CHANGED"], start: "earliest" },
-      (_, { emit }) => emit("CURRICULUM_ADVANCED", { config_key: "hex8_2p" }),
+      (_, { emit }) =>
+        emit("CURRICULUM_ADVANCED", { config_key: "hex8_2p", reason: "stronger", tier: "2", previous_tier: "1" }),
     );
     const board = client.subscribe({ consumer: "board", eventTypes: ["CURRICULUM_ADVANCED"], start: "earliest" }, () =>
       done.resolve(),
