@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { PLENTY, workWorld } from "../../test/unit/work/work-world.ts";
-import type { ClaimRequest } from "./claim.ts";
+import type { ClaimRequest } from "./claim-request.ts";
 import { createClaimDesk } from "./claim-desk.ts";
 import { claimDeskLimits } from "./limits.ts";
 

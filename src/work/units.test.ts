@@ -148,6 +148,37 @@ describe("job_reaper", () => {
     expect(await w.claimOne("other")).toMatchObject({ work_id: lease.work_id, fence: 2, attempts: 2 });
   });
 
+  test("the second job that stands still on a node is an alert, and an hour later that is over", async () => {
+    const w = world();
+    await w.runtime([taskCoordinator(), jobReaper(w.services)]);
+    for (let n = 0; n < 3; n += 1) {
+      await w.queue.add(selfplay("a"));
+      const [lease] = await w.queue.claim({ node_id: "good", most: 1, offer: PLENTY, start: true });
+      await w.pass(1_000);
+      await w.queue.complete(lease!, EVIDENCE);
+    }
+    const told = () =>
+      w.said("HEALTH_ALERT").map(({ payload }) => [payload.component, payload.severity, payload.node_id]);
+    for (let n = 0; n < 2; n += 1) {
+      expect(told()).toEqual([]);
+      await w.queue.add(selfplay("a", { payload: { n } }));
+      const [lease] = await w.queue.claim({ node_id: "bad", most: 1, offer: PLENTY, start: true });
+      for (let beats = 0; beats < 8; beats += 1) {
+        await w.pass(10_000);
+        await w.queue.heartbeat(lease!, { progress: 0.1 });
+      }
+      // Nobody holds it any more; somebody does it, so that the next one is another job.
+      const [again] = await w.queue.claim({ node_id: "good", most: 1, offer: PLENTY, start: true });
+      expect(again).toMatchObject({ work_id: lease!.work_id, fence: 2 });
+      await w.queue.complete(again!, EVIDENCE);
+    }
+    expect(told()).toEqual([["the worker of bad", "warning", "bad"]]);
+    // What such jobs took is kept for the next process.
+    expect(w.open().took({ workType: "selfplay", configKey: "a_2p" }, 1)).toBeDefined();
+    await w.pass(61 * MINUTE);
+    expect(told().at(-1)).toEqual(["the worker of bad", "info", "bad"]);
+  });
+
   test("a node that is known to be dead loses its jobs at once", async () => {
     const w = world();
     await w.runtime([taskCoordinator(), jobReaper(w.services)]);
@@ -298,7 +329,9 @@ describe("job_scheduler", () => {
       message: expect.stringContaining("offline"),
     });
     expect(await w.claimOne("b")).toMatchObject({ work_id: lease.work_id, urgency: "high", fence: 2 });
-    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject({ code: "STALE_LEASE" });
+    await expect(w.queue.heartbeat(lease)).rejects.toMatchObject({ code: "STALE_LEASE" });
+    // What it had done all the same is the job's, if it is the first.
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
     await publish(w, "HOST_ONLINE", { node_id: "a" });
     expect(await w.claimOne("a")).toBeDefined();
   });

@@ -31,6 +31,10 @@ const PROGRESS = new Set(["games", "open_jobs", "parity", "verified_segments", "
 /** A wait without work for so long is worth a look. */
 const PATIENCE_MS = 60_000;
 
+/** Jobs at work that are asked whether they go on. */
+const MAX_AT_WORK = 100;
+const STILL = new Set(["job_stuck", "job_without_progress"]);
+
 /** What a person can do about a wait, by the unit that waits. */
 const ADVICE: Readonly<Record<string, CauseAdvice["action"]>> = {
   pipeline_orchestrator: "history",
@@ -84,6 +88,9 @@ function ofJobs({ jobs, work }: ConfigFacts): Cause | undefined {
     // One failure while others do their work is no reason to call anybody.
     return found && isSome && failing.attempts < 2 ? { ...found, level: "note" } : found;
   }
+  const atWork = jobs.filter((job) => isWorking(job) || job.lapses.length > 0).slice(0, MAX_AT_WORK);
+  const stuck = atWork.map((job) => jobCause(job, work)).find((found) => found !== undefined && STILL.has(found.code));
+  if (stuck !== undefined) return stuck;
   const waiting = open.find(({ state }) => state !== "blocked") ?? open[0];
   return waiting === undefined || isSome ? undefined : jobCause(waiting, work);
 }
