@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
-import { ADVICE_ACTIONS, CAUSE_LEVELS } from "../../src/daemons/cause.ts";
+import { ADVICE_ACTIONS } from "../../src/daemons/cause.ts";
+import { CAUSE_LEVELS } from "../../src/daemons/cause-levels.ts";
 import { adviceWords } from "../../src/surfaces/commands/index.ts";
 import { propertyOf, textsOf } from "./literals.ts";
 import { page, table } from "./markdown.ts";
