@@ -1,12 +1,13 @@
 /**
  * Prints `docs/reference/` from the code. With --check it writes nothing and fails when a page is not what the code prints,
- * or when a file lies there that nobody prints.
+ * or when a file lies there that nobody prints. Both fail on a page that the map, docs/README.md, does not name.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readVersion } from "../src/app/version.ts";
 import { asyncApiDocument, builtinRows } from "../src/events/index.ts";
 import { allRoutes, openApiDocument } from "../src/surfaces/index.ts";
+import { missingFromMap } from "./docs/map.ts";
 import { ROOT, reportAndExit, say } from "./parts/root.ts";
 import { shortDiff } from "./parts/short-diff.ts";
 import { printAuditPage, printWiring } from "./reference/audit.ts";
@@ -15,7 +16,10 @@ import { errorsIn, printErrors } from "./reference/errors.ts";
 import { printReference } from "./reference/events.ts";
 import { printRoutes } from "./reference/http.ts";
 import { printSettings } from "./reference/settings.ts";
+
 import { printSubscriptions } from "./reference/subscriptions.ts";
+
+import { causesIn, printSymptoms } from "./reference/symptoms.ts";
 
 interface Page {
   readonly file: string;
@@ -39,16 +43,24 @@ const pages: readonly Page[] = [
   { file: "audit.md", print: printAuditPage },
   { file: "wiring.json", print: printWiring },
   { file: "subscriptions.md", print: printSubscriptions },
+  { file: "symptoms.md", print: () => printSymptoms(causesIn(join(ROOT, "src"))) },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];
 
 const folder = join(ROOT, "docs", "reference");
 
+/** A page that nobody finds is not there: how many the map does not name. */
+function lostPages(): number {
+  const lost = missingFromMap(join(ROOT, "docs"));
+  for (const name of lost) say(`docs/${name}: the map does not name it; add it to docs/README.md`);
+  return lost.length;
+}
+
 async function write(): Promise<number> {
   mkdirSync(folder, { recursive: true });
   for (const { file, print } of pages) writeFileSync(join(folder, file), await print());
   say(`${pages.length} pages printed`);
-  return 0;
+  return lostPages() === 0 ? 0 : 1;
 }
 
 async function check(): Promise<number> {
@@ -57,7 +69,7 @@ async function check(): Promise<number> {
   );
   for (const name of stray)
     say(`docs/reference/${name}: nobody prints it; delete it, or add it to tools/print-docs.ts`);
-  let wrong = stray.length;
+  let wrong = stray.length + lostPages();
   for (const { file, print } of pages) {
     const path = join(folder, file);
     const printed = await print();

@@ -60,6 +60,7 @@ export function wireUnits<R extends Rows>(
     random,
     log,
     ports: {
+      settings: settings.report,
       router,
       store,
       version,

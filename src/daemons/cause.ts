@@ -20,6 +20,7 @@ export const ADVICE_ACTIONS = [
   "why",
   "letters",
   "resume_config",
+  "retry_config",
   "pipeline",
   "history",
   "add_worker",

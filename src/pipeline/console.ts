@@ -6,7 +6,7 @@ import { lineageOf } from "./lineage.ts";
 import { championHistory, type ModelEntry, modelEntries } from "./models/index.ts";
 import { type ByHandPorts, decideByHand, promoteByHand, requireConfig, rollbackByHand } from "./promotion/index.ts";
 import type { ConfigSnapshot, PipelineSnapshot } from "./snapshot.ts";
-import { type ConfigKey, configs, type Stage } from "./stage/index.ts";
+import { type ConfigKey, configs, iterations, type Stage } from "./stage/index.ts";
 import { stageHistory } from "./tables.ts";
 import { pipelineSnapshot } from "./views.ts";
 
@@ -109,6 +109,22 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
       return { config_key: configKey, applied: !dryRun, changes: [{ what: "state", before, after }] };
     });
 
+  /** What has failed, or waits after a failure, is tried again at once; the orchestrator sees it at its next look. */
+  const retry = (configKey: string, { actor, reason, dryRun }: PipelineDecision) =>
+    decideByHand(parts, dryRun, ({ rows }): PipelineDecided => {
+      const row = requireConfig(rows, configKey);
+      const at = rows.get(iterations, configKey);
+      if (row.paused !== null)
+        throw OperatingError.conflict("CONFIG_PAUSED", `'${configKey}' is paused: ${row.paused.reason}`, {
+          hint: `Let it go on first: 'ringrift resume ${configKey}'.`,
+        });
+      if (at === undefined || (at.state !== "failed" && at.state !== "waiting"))
+        return { config_key: configKey, applied: false, changes: [] };
+      rows.put(configs, configKey, { ...row, retried: { by: actor, at: clock.now(), reason } });
+      const changes = [{ what: at.stage, before: at.state, after: `attempt ${at.attempt + 1}` }];
+      return { config_key: configKey, applied: !dryRun, changes };
+    });
+
   const crowned = (config_key: string, dryRun: boolean, before: string | null, after: string): PipelineDecided => ({
     config_key,
     applied: !dryRun,
@@ -136,7 +152,10 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
     },
     books: () => snapshot().configs.map(({ books }) => books),
     lineage: (id: string) => lineageOf(catalog, id),
+    segments: (filter: Parameters<ArtifactCatalog["games"]>[0]) => catalog.games(filter),
+    segmentsBeginning: (hex: string) => catalog.gamesBeginning(hex),
     pause: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, true),
+    retry,
     resume: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, false),
     async promote(modelId: string, { actor, reason, dryRun }: PipelineDecision): Promise<PipelineDecided> {
       const entry = all().find(({ model }) => model === modelId);

@@ -47,6 +47,11 @@ function fileLineage(catalog: ArtifactCatalog, asked: string, sha256: string) {
 /** Where a game, a model, a file or a job comes from and what came of it: a graph, as a file may have several parents. */
 export function lineageOf(catalog: ArtifactCatalog, id: string) {
   if (/^[0-9a-f]{64}$/.test(id)) return fileLineage(catalog, id, id);
+  const [, file] = /^([0-9a-f]{6,64})#\d+$/.exec(id) ?? [];
+  if (file !== undefined) {
+    const found = catalog.gamesBeginning(file);
+    return found.length === 1 ? fileLineage(catalog, found[0]!.sha256, found[0]!.sha256) : undefined;
+  }
   const [made] = catalog.list({ work_id: id, limit: 1 });
   return made === undefined ? undefined : fileLineage(catalog, id, made.sha256);
 }

@@ -30,6 +30,8 @@ export interface SessionRequest extends Consumer {
   /** Names in any spelling; empty or '*' for all. */
   readonly eventTypes: readonly string[];
   readonly leaseMs?: number;
+  /** Who asks, where that one may have only so many consumers. */
+  readonly madeBy?: string | undefined;
 }
 
 export interface ConsumersOptions extends DeliveryHooks, Pick<CursorOptions, "onEnded"> {
@@ -51,7 +53,7 @@ interface Registered {
 
 interface Registration
   extends Consumer,
-    Pick<RegisterArgs, "kind" | "deafTo">,
+    Pick<RegisterArgs, "kind" | "deafTo" | "madeBy">,
     Pick<CursorOptions, "onReady" | "breakerOf"> {
   readonly types: readonly string[];
   readonly view: number;
@@ -247,6 +249,7 @@ export class Consumers {
 
   async #openSession(request: SessionRequest): Promise<Session> {
     const { consumer } = request;
+    const { settings } = this.#o;
     const known = this.#all.get(consumer);
     if (known?.runner !== undefined)
       throw OperatingError.invalid("INVALID_CONSUMER", `'${consumer}' is a consumer of the main process`, {
@@ -262,6 +265,7 @@ export class Consumers {
     let session: Session | undefined;
     const cursor = await this.#register({
       ...request,
+      madeBy: request.madeBy === undefined ? undefined : { caller: request.madeBy, max: settings.maxConsumers },
       kind: "process",
       types,
       view: VIEW.crossProcess,
@@ -283,13 +287,13 @@ export class Consumers {
 
   /** Stores what it wants and takes up its place in the journal. */
   async #register(request: Registration): Promise<Cursor> {
-    const { consumer, kind, view, start = "now", version: handlerVersion = "1", deafTo, types } = request;
+    const { consumer, kind, view, start = "now", version: handlerVersion = "1", deafTo, madeBy, types } = request;
     const { store, clock, log } = this.#o;
     if (!consumerShape.test(consumer)) throw badConsumerName(consumer);
     const wanted = types.map((eventType) => ({ eventType, view }));
     const at = clock.now();
     const [registered] = await store.commit([
-      registerConsumer({ consumer, kind, wanted, start, handlerVersion, deafTo, at }),
+      registerConsumer({ consumer, kind, wanted, start, handlerVersion, deafTo, madeBy, at }),
     ]);
     this.#o.onGivenUp();
     if (registered.wasExpired) log.warn("a consumer that had expired is back; it starts anew", { consumer, start });

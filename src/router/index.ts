@@ -50,6 +50,7 @@ export {
   conditions,
   defineOperation,
   defineStoreModule,
+  isStoreTrouble,
   type Migration,
   type Operation,
   type SqlRow,

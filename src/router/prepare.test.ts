@@ -85,6 +85,7 @@ function prepared() {
     ids: createIds(clock, seededRandom(1)),
     nodeId: "n1",
     strictNames: false,
+    onIncomplete: () => {},
     onDeprecated: (...what: string[]) => void told.push(what),
   };
   return {

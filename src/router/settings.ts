@@ -128,6 +128,15 @@ export const routerSettings = {
     default: 1_000_000_000,
     about: "Size above which the journal lets such events go sooner.",
   }),
+  maxConsumers: whole({
+    key: "router.max_consumers",
+    variable: "RINGRIFT_EVENT_MAX_CONSUMERS",
+    min: 1,
+    max: 100_000,
+    unit: "consumers",
+    default: 50,
+    about: "Durable consumers that one token or node may have; one more is refused with TOO_MANY_CONSUMERS.",
+  }),
   consumerExpirySeconds: decimal({
     key: "router.consumer_expiry",
     variable: "RINGRIFT_EVENT_CONSUMER_EXPIRY",

@@ -12,6 +12,8 @@ import { nodeRoutes } from "./nodes/routes.ts";
 import { pipelineRoutes } from "./pipeline/routes.ts";
 import { probeRoutes } from "./probes/routes.ts";
 import { workRoutes } from "./queue/routes.ts";
+import { recordRoutes } from "./records/routes.ts";
+import { resourceRoutes } from "./resources/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
 import { systemRoutes } from "./system/routes.ts";
 import { tokenRoutes } from "./tokens/routes.ts";
@@ -36,4 +38,6 @@ export const allRoutes: readonly Route[] = [
   ...artifactRoutes,
   ...pipelineRoutes,
   ...modelRoutes,
+  ...recordRoutes,
+  ...resourceRoutes,
 ];

@@ -78,6 +78,12 @@ export interface ArtifactStore {
   dropPart(part: StoredFile, touchedBefore: number): Promise<boolean>;
   /** Removes what has been in quarantine since before then. Gives how many files went. */
   emptyQuarantine(before: number, max: number): Promise<number>;
+  /** What comes in at the moment, and how much may. */
+  transfers(): {
+    readonly incoming: readonly { readonly sha256: string; readonly from: string }[];
+    readonly max_at_once: number;
+    readonly max_of_one: number;
+  };
   /** Ends the thread. */
   close(): Promise<void>;
 }
@@ -206,6 +212,7 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
     },
     read: (sha256, start, end) => (end <= start ? nothing() : traffic.sent(checked.read(sha256, start, end))),
     inspect: checked.inspect,
+    transfers: () => ({ incoming: [...incoming.values()], max_at_once: maxAtOnce, max_of_one: maxOfOne }),
     onDamage: checked.onDamage,
     async take(sha256s, touchedBefore, agree) {
       const held = [...new Set(sha256s)].filter((sha256) => !comesIn(sha256) && !leaving.has(sha256));

@@ -47,6 +47,10 @@ export interface ArtifactCatalog {
   get(sha256: string): ArtifactRow | undefined;
   /** In the order they were first recorded. */
   list(filter?: ArtifactFilter): ArtifactRow[];
+  /** Files of played games, newest first. */
+  games(filter: { readonly configKey?: string; readonly limit: number }): ArtifactRow[];
+  /** Files of played games whose hash begins so; two are enough to know that it is not one. */
+  gamesBeginning(hex: string): ArtifactRow[];
   /** Those whose files are damaged or gone, the newest loss first. */
   quarantined(max?: number): ArtifactRow[];
   parentsOf(sha256: string): string[];
@@ -122,6 +126,20 @@ export function createArtifactCatalog({
         Math.min(limit, MAX_LISTED),
       );
     },
+    games({ configKey, limit }) {
+      const { sql, params } = conditions({ "config_key = ?": configKey, "kind = ?": "games" });
+      return store.read<ArtifactRow>(
+        `SELECT * FROM sync_artifacts WHERE ${sql} ORDER BY seq DESC LIMIT ?`,
+        ...params,
+        Math.min(limit, MAX_LISTED),
+      );
+    },
+    gamesBeginning: (hex) =>
+      store.read<ArtifactRow>(
+        "SELECT * FROM sync_artifacts WHERE sha256 >= ? AND sha256 < ? AND kind = 'games' ORDER BY sha256 LIMIT 2",
+        hex,
+        `${hex}g`,
+      ),
     // Written out in the words of the partial index: it costs as much as there are damaged files.
     quarantined: (max = MAX_LISTED) =>
       store.read<ArtifactRow>(

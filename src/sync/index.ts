@@ -22,6 +22,7 @@ export { type ArtifactStat, type ArtifactStore, createArtifactStore } from "./ar
 export type { BookFault, ConfigBooks } from "./books.ts";
 export { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 export type { Distribution, SyncBatch } from "./inspection-runs.ts";
+export { disownFile } from "./retention-operations.ts";
 export { createSyncServices, type ScrubPace } from "./services.ts";
 export { syncModule } from "./tables.ts";
 export { type ArtifactTally, artifactTally } from "./views.ts";

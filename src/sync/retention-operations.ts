@@ -60,22 +60,23 @@ export const freeArtifacts = defineOperation<FreeArtifacts, { freed: string[] }>
 );
 
 /** A file that nobody recorded, or not again, is given up like others: first the row that says so, then the file. */
-export const disownFile = defineOperation<{ sha256: string; bytes: number; at: number }, { disowned: boolean }>(
-  "sync.disown",
-  (tx, { sha256, bytes, at }) => ({
-    disowned:
-      tx.run(
-        `INSERT INTO sync_artifacts (sha256, kind, bytes, rows, games, counted, producer, state, reason, created_at,
+export const disownFile = defineOperation<
+  { sha256: string; bytes: number; at: number; reason?: string },
+  { disowned: boolean }
+>("sync.disown", (tx, { sha256, bytes, at, reason = "nobody recorded it" }) => ({
+  disowned:
+    tx.run(
+      `INSERT INTO sync_artifacts (sha256, kind, bytes, rows, games, counted, producer, state, reason, created_at,
            idle_since, freed_at)
-         SELECT ?1, 'unknown', ?2, 0, 0, 0, 'unknown', 'freed', 'nobody recorded it', ?3, ?3, ?3
+         SELECT ?1, 'unknown', ?2, 0, 0, 0, 'unknown', 'freed', ?4, ?3, ?3, ?3
          WHERE NOT EXISTS (SELECT 1 FROM sync_pins p WHERE p.sha256 = ?1)
          ON CONFLICT (sha256) DO UPDATE SET freed_at = ?3, removed_at = NULL WHERE freed_at IS NOT NULL`,
-        sha256,
-        bytes,
-        at,
-      ).changes > 0,
-  }),
-);
+      sha256,
+      bytes,
+      at,
+      reason,
+    ).changes > 0,
+}));
 
 /** Their files are gone. */
 export const noteRemoved = defineOperation<{ sha256s: readonly string[]; at: number }, void>(

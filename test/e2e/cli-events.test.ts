@@ -209,43 +209,6 @@ describe("ringrift events, with a running process", () => {
     expect(head.stderr()).toBe("following all events; Ctrl-C ends it\n");
   });
 
-  test("tells who publishes and who hears an event, how often it comes, and delivers it to a consumer once more", async () => {
-    const { up, run, dataDir } = world();
-    await up();
-    const client = connect({ dataDir, source: "trainer" });
-    onTestFinished(() => client.close());
-    const heard: string[] = [];
-    const board = client.subscribe(
-      { consumer: "board", eventTypes: ["SELFPLAY_RATE_CHANGED"], start: "earliest" },
-      ({ orderKey }) => void heard.push(orderKey ?? ""),
-    );
-    for (const config_key of ["hex8_2p", "hex8_3p"])
-      await client.publish("SELFPLAY_RATE_CHANGED", { config_key } as never);
-    await expect.poll(() => heard).toEqual(["hex8_2p", "hex8_3p"]);
-    await expect
-      .poll(async () => (await run("events", "show", "selfplay_rate_changed")).out.replace(/ +/g, " "))
-      .toMatch(
-        /seen from trainer \(2, [\s\S]*consumers [\s\S]*board[\s\S]*rate 2 in the last hour[\s\S]*last seen .* ago/,
-      );
-    const { use } = JSON.parse((await run("events", "show", "SELFPLAY_RATE_CHANGED", "--json")).out);
-    expect(use).toMatchObject({ sources: [{ source: "trainer", events: 2 }], last_hour: 2 });
-
-    const args = ["events", "replay", "board", "--since", "1h", "--reason", "a mended exporter"];
-    expect((await run(...args, "--dry-run")).out).toMatch(
-      /^would deliver 2 events to board\n +SELFPLAY_RATE_CHANGED +2 /,
-    );
-    expect(heard).toEqual(["hex8_2p", "hex8_3p"]);
-    expect((await run(...args)).out).toMatch(/^delivering 2 events to board\n/);
-    await expect.poll(() => heard).toEqual(["hex8_2p", "hex8_3p", "hex8_2p", "hex8_3p"]);
-    const { writes } = await client.request<{ writes: object[] }>("GET", "/v1/writes?limit=10");
-    const path = "/v1/consumers/board/replay";
-    expect(writes.filter((row) => "path" in row && row.path === path)).toMatchObject([
-      { dry_run: false, reason: "a mended exporter" },
-      { dry_run: true },
-    ]);
-    await board.stop();
-  });
-
   test("traces causes and effects across processes, also when nothing runs any more", async () => {
     const { up, run, dataDir } = world();
     const main = await up();
@@ -254,7 +217,8 @@ describe("ringrift events, with a running process", () => {
     const done = Promise.withResolvers<void>();
     const evaluator = client.subscribe(
       { consumer: "evaluator", eventTypes: ["SELFPLAY_RATE_CHANGED"], start: "earliest" },
-      (_, { emit }) => emit("CURRICULUM_ADVANCED", { config_key: "hex8_2p" } as never),
+      (_, { emit }) =>
+        emit("CURRICULUM_ADVANCED", { config_key: "hex8_2p", reason: "stronger", tier: "2", previous_tier: "1" }),
     );
     const board = client.subscribe({ consumer: "board", eventTypes: ["CURRICULUM_ADVANCED"], start: "earliest" }, () =>
       done.resolve(),

@@ -1,8 +1,9 @@
 /** What people meet at the command line: verbs that can be tried first, a line that joins, and words about what is. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { selfSigned } from "../support/certificate.ts";
+import { PATIENT } from "../support/patience.ts";
 import { owned, type StartOptions } from "../support/process.ts";
 import { mainProcess } from "./parts/worker-world.ts";
 
@@ -65,11 +66,11 @@ test("what a verb would do can be seen first, and the record of writes says that
   const refused = await run("queue", "cancel", "w999", "--dry-run");
   expect(refused.code).toBe(3);
 
-  const { out } = await run("writes");
-  expect(out).toMatch(/dry run +POST \/v1\/nodes\/\S+\/drain +new disk/);
-  expect(out).toMatch(/dry run +POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
-  expect(out).toMatch(/done +POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
-  expect(out).toMatch(/refused \(404\) +POST \/v1\/work\/jobs\/w999\/cancel/);
+  const { out } = await run("logs", "--writes");
+  expect(out).toMatch(/dry run .*POST \/v1\/nodes\/\S+\/drain +new disk/);
+  expect(out).toMatch(/dry run .*POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
+  expect(out).toMatch(/200 .*POST \/v1\/work\/jobs\/w\d+\/cancel +not needed/);
+  expect(out).toMatch(/404 .*POST \/v1\/work\/jobs\/w999\/cancel/);
 });
 
 test.each([
@@ -103,4 +104,46 @@ test("where configs are trained a worker starts beside the main process unless t
   const alone = await start("--workers", "0");
   await alone.stop();
   expect(alone.stderr()).not.toMatch(/the local worker starts/);
+});
+
+test("the games that were played can be listed, looked at, traced and exported, and the processes that played them seen", async () => {
+  const own = owned(onTestFinished);
+  const folder = own.folder();
+  const run = async (...args: string[]) => {
+    const child = own.startCli(args, { cwd: folder });
+    const { code } = await child.exited;
+    return { code, out: child.stdout(), err: child.stderr() };
+  };
+  const train = own.startCli(["train", "hex7_2p", "--port", "0", "--workers", "1"], { cwd: folder });
+  await train.waitForLine(/^ready/);
+  const found = await vi.waitFor(async () => {
+    const listed = await run("records", "list", "--json");
+    const [segment] = (JSON.parse(listed.out) as { segments: { sha256: string; games: number }[] }).segments;
+    expect(segment, listed.out).toBeDefined();
+    return segment!;
+  }, PATIENT);
+
+  const id = `${found.sha256.slice(0, 12)}#1`;
+  const shown = await run("records", "show", id);
+  expect(shown.code, shown.err).toBe(0);
+  expect(shown.out).toMatch(new RegExp(`^game ${id} of hex7_2p: (player [12] won|a draw) after \\d+ moves`));
+  // The moves in the notation of the game, and the board.
+  expect(shown.out).toMatch(/^([a-g][1-7] ?){10,}$/m);
+  expect((await run("trace", id)).out).toMatch(/games/);
+
+  const file = join(folder, "games.jsonl");
+  expect((await run("records", "export", "--limit", "2", "--to", file)).code).toBe(0);
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  expect(lines.map((line) => Object.keys(JSON.parse(line)))).toEqual([
+    expect.arrayContaining(["id", "config_key", "seed", "winner", "moves"]),
+    expect.arrayContaining(["id", "config_key", "seed", "winner", "moves"]),
+  ]);
+  expect((await run("records", "show", "ffffffffffff#1")).code).toBe(3);
+
+  const { out } = await run("resources");
+  expect(out).toMatch(/RSS +FDS +CPU +LOOP +CHILDREN/);
+  expect(out).toMatch(/\d+ MB +\d+ .* train hex7_2p/);
+  expect(out).toMatch(/ {2}node cli\.\w+ .*worker/);
+  expect(out).toMatch(/transfers +\d+ files? comes? in, of at most \d+ at once/);
+  await train.stop();
 });

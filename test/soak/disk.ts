@@ -32,7 +32,8 @@ function bytesIn(folder: string): number {
 export async function run({ seconds = 3_600, graceSeconds = 600, only_measure = false }: DiskOptions = {}) {
   await using own = owned();
   const folder = own.folder();
-  const env = { RINGRIFT_ARTIFACT_GRACE: String(graceSeconds) };
+  // What the worker keeps beside its jobs is the larger half: both have the same time.
+  const env = { RINGRIFT_ARTIFACT_GRACE: String(graceSeconds), RINGRIFT_WORKER_INPUTS_IDLE: String(graceSeconds) };
   const flags = ["--headless", "--no-report", "--port", "0", "--for", `${seconds}s`];
   const main = own.startCli(["train", "connect4_7x6_2p", ...flags], { cwd: folder, env });
   let isOver = false;

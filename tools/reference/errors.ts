@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { type ErrorKind, errorKinds } from "../../src/kernel/index.ts";
+import { propertyOf, textsOf } from "./literals.ts";
 import { page, table } from "./markdown.ts";
 
 export interface ErrorUse {
@@ -16,27 +17,6 @@ export interface ErrorUse {
 }
 
 const IS_CODE = /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/;
-
-/** The text of a string or template, with `...` where a value is put in; every literal of a choice between several. */
-function textsOf(node: ts.Expression | undefined): string[] {
-  if (node === undefined) return [];
-  if (ts.isStringLiteralLike(node)) return [node.text];
-  if (ts.isTemplateExpression(node))
-    return [node.head.text + node.templateSpans.map((span) => `...${span.literal.text}`).join("")];
-  if (ts.isParenthesizedExpression(node)) return textsOf(node.expression);
-  if (ts.isConditionalExpression(node)) return [...textsOf(node.whenTrue), ...textsOf(node.whenFalse)];
-  if (ts.isBinaryExpression(node)) {
-    const [left, right] = [textsOf(node.left), textsOf(node.right)];
-    if (node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return [...left, ...right];
-    return [`${left[0] ?? "..."}${right[0] ?? "..."}`];
-  }
-  return [];
-}
-
-const propertyOf = (node: ts.Expression | undefined, name: string): ts.Expression | undefined =>
-  node !== undefined && ts.isObjectLiteralExpression(node)
-    ? node.properties.filter(ts.isPropertyAssignment).find((each) => each.name.getText() === name)?.initializer
-    : undefined;
 
 const kindCalled = (name: string): ErrorKind | "" => {
   const kind = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -64,7 +64,7 @@ const stopped = ({ config }: ConfigFacts): Cause | undefined => {
     });
   const said = failure === undefined ? (wait?.actual ?? "it failed") : `${failure.message} (${failure.code})`;
   const about = { actual: failure?.message ?? wait?.actual ?? null, required: "done", since: failure?.at ?? since };
-  const advice = { action: "history", subject: key } as const;
+  const advice = { action: "retry_config", subject: key } as const;
   if (state === "failed")
     return causeOf("bad", "stage_given_up", key, `${config.stage} of ${key} cannot go on by itself: ${said}`, {
       ...about,

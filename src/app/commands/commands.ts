@@ -146,6 +146,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await steering()).registerResume(command, shell),
   ],
   [
+    "retry [options] <config>",
+    "try a stage that has failed again at once, when its cause is mended; for jobs: 'queue retry'",
+    async (command, { shell }) => (await steering()).registerRetry(command, shell),
+  ],
+  [
     "trace <id>",
     "where a game, a file, a model or a job comes from, and what came of it; for events: 'events trace'",
     async (command, { shell }) =>
@@ -157,6 +162,12 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/why/command.ts")).registerWhy(command, shell),
   ],
   [
+    "resources",
+    "what every process takes of the machine: memory, open files, processor time, delay of the main loop, children, transfers",
+    async (command, { shell }) =>
+      (await import("../../surfaces/resources/command.ts")).registerResources(command, shell),
+  ],
+  [
     "logs [options]",
     "the log of the main process, oldest line first; also after it has ended",
     async (command, { shell }) => (await import("../../surfaces/logs/command.ts")).registerLogs(command, shell),
@@ -165,12 +176,6 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     "token",
     "tokens for the API over the network: make, list and revoke them",
     async (command, { shell }) => (await import("../../surfaces/tokens/command.ts")).registerToken(command, shell),
-  ],
-  [
-    "writes [options]",
-    "what was changed through the API, newest first: who, what, why, what came of it, and whether it was a dry run",
-    async (command, { shell }) =>
-      (await import("../../surfaces/tokens/writes.command.ts")).registerWrites(command, shell),
   ],
   [
     "events",
@@ -224,6 +229,14 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => {
       const { createArenaConsole } = await import("../../workloads/arena/index.ts");
       (await import("./games.command.ts")).registerGames(command, shell, createArenaConsole());
+    },
+  ],
+  [
+    "records",
+    "the games that were played: list them, show one with its moves and board, export them",
+    async (command, { shell }) => {
+      const { createArenaConsole } = await import("../../workloads/arena/index.ts");
+      (await import("./records.command.ts")).registerRecords(command, shell, createArenaConsole());
     },
   ],
   [

@@ -1,10 +1,7 @@
-import { hash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { OperatingError } from "../../kernel/index.ts";
 import { championOf } from "../../pipeline/index.ts";
 import type { MainProcesses } from "../../surfaces/commands/index.ts";
 import { getPipeline } from "../../surfaces/pipeline/wire.ts";
+import { readArtifact } from "./folder-artifact.ts";
 import type { ChampionsPort } from "./play.command.ts";
 import { readFolder } from "./read-folder.ts";
 
@@ -25,11 +22,7 @@ export const championsOfFolder = (main: MainProcesses): ChampionsPort => ({
     const champion = await find(main, configKey);
     if (champion == null) return undefined;
     const { model, generation } = champion;
-    const bytes = await readFile(join(main.dataDir, "artifacts", model.slice(0, 2), model));
-    if (hash("sha256", bytes, "hex") !== model)
-      throw OperatingError.conflict("MODEL_CORRUPTED", `the file of champion ${generation} is damaged`, {
-        hint: "'ringrift why' and 'ringrift alerts' tell what is done about it.",
-      });
+    const bytes = await readArtifact(main.dataDir, model, `the file of champion ${generation}`);
     return { model, generation, bytes };
   },
 });

@@ -109,7 +109,7 @@ export async function ensurePlans(router: Pick<EventRouter, "transact">, wanted:
       const known = rows.get(configs, want.plan.config_key);
       const plan = known === undefined ? want.plan : mergePlan(known.plan, want);
       if (known === undefined || !isSame(known.plan, plan))
-        rows.put(configs, plan.config_key, { plan, paused: known?.paused ?? null });
+        rows.put(configs, plan.config_key, { ...known, plan, paused: known?.paused ?? null });
     }
   });
 }

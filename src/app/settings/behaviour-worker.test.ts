@@ -99,6 +99,11 @@ const shown: Record<string, () => void | Promise<void>> = {
     expect(free({ RINGRIFT_WORKER_DISK_RESERVE_GB: "2.9", RINGRIFT_WORKER_SLOTS: "1" }).slots).toBe(1);
     expect(free({ RINGRIFT_WORKER_DISK_RESERVE_GB: "3.1", RINGRIFT_WORKER_SLOTS: "1" }).slots).toBe(0);
   },
+  // What the time does is seen in worker/inputs.test.ts.
+  "worker.inputs_idle": () => {
+    const idleMs = (env: Record<string, string>) => readSettings(env, "/").worker.inputsIdleMs;
+    expect([idleMs({}), idleMs({ RINGRIFT_WORKER_INPUTS_IDLE: "90" })]).toEqual([600_000, 90_000]);
+  },
   "worker.nice": () => {
     const child = spawn("sleep", ["60"], { stdio: "ignore" });
     onTestFinished(() => void child.kill());

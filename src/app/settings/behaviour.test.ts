@@ -242,6 +242,29 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
       return journal(w);
     },
   },
+  "router.max_consumers": {
+    cases: [
+      [undefined, 50],
+      ["2", 2],
+    ],
+    async see(w) {
+      const open = (n: number) =>
+        w.router.openSession({ consumer: `mine-${n}`, eventTypes: ["HOST_OFFLINE"], madeBy: "token-1" });
+      for (let n = 0; ; n += 1) {
+        try {
+          await open(n);
+        } catch (thrown) {
+          expect(thrown).toMatchObject({ code: "TOO_MANY_CONSUMERS", kind: "busy" });
+          // One that is there already, one of somebody else, and one in the place of one that was removed.
+          await open(0);
+          await w.router.openSession({ consumer: "others", eventTypes: [], madeBy: "token-2" });
+          await w.router.forgetConsumer("mine-0");
+          await open(n);
+          return n;
+        }
+      }
+    },
+  },
   "router.consumer_expiry": {
     cases: [
       [undefined, false],

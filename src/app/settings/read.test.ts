@@ -175,6 +175,7 @@ describe("precedence", () => {
       },
       artifacts: { graceMs: 600_000, maxBytes: 16 * 1_024 ** 3, strayGraceMs: 86_400_000 },
       notices: [],
+      report: expect.objectContaining({ file: join(cwd, "ringrift.config.json"), problems: [] }),
     });
   });
 

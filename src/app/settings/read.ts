@@ -3,6 +3,7 @@ import { OperatingError } from "../../kernel/index.ts";
 import { settingDefaults, settingValues } from "../../kernel/settings/index.ts";
 import { readConfigFile } from "./config-file.ts";
 import { findConfigFile, findDataDir } from "./places.ts";
+import { settingsReport } from "./report.ts";
 import { type Environment, fromEnvironment, fromFile, fromFlags, type Inspection, resolveSettings } from "./resolve.ts";
 import { type SettingOverrides, type Settings, settingTree } from "./tree.ts";
 
@@ -35,7 +36,11 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
   const inspection = inspectSettings(environment, cwd, given);
   requireSound(inspection);
   const { settings, notices } = inspection;
-  return { ...settingValues(settingTree, ({ key }) => settings.get(key)!.value), notices };
+  return {
+    ...settingValues(settingTree, ({ key }) => settings.get(key)!.value),
+    notices,
+    report: settingsReport(inspection),
+  };
 }
 
 /** Where the process of these settings is to be found, also where others of them are wrong. */

@@ -140,6 +140,15 @@ export const workerSettings = {
     default: 2,
     about: "Free space on the data folder's disk below which a worker begins nothing new.",
   }),
+  inputsIdleMs: seconds({
+    key: "worker.inputs_idle",
+    variable: "RINGRIFT_WORKER_INPUTS_IDLE",
+    min: 60,
+    max: 31_536_000,
+    default: 600,
+    about:
+      "How long a file that jobs were given, or made, stays on a worker after its last use; a later job fetches it again.",
+  }),
   nice: whole({
     key: "worker.nice",
     variable: "RINGRIFT_WORKER_NICE",

@@ -1,9 +1,11 @@
 /** Every setting of the program: the rows of all rooms, in the shape in which the parts get their values. */
+
 import { alertSettings, nodeSettings, p2pSettings, resourceSettings } from "../../cluster/settings.ts";
 import { loopWatchdogSettings, maintenanceSettings, supervisorSettings } from "../../daemons/settings.ts";
 import { rowsWith, type Setting, type SettingValues, type SomeValues } from "../../kernel/settings/index.ts";
 import { pipelineSettings } from "../../pipeline/settings.ts";
 import { outboxSettings, routerSettings } from "../../router/settings.ts";
+import type { ConfigReport } from "../../surfaces/commands/index.ts";
 import { apiSettings, portSettings } from "../../surfaces/settings.ts";
 import { artifactSettings } from "../../sync/settings.ts";
 import { workSettings } from "../../work/settings.ts";
@@ -31,6 +33,8 @@ export const settingTree = {
 export type Settings = SettingValues<typeof settingTree> & {
   /** What was set and does nothing yet; to be said aloud by whoever starts. */
   readonly notices: readonly string[];
+  /** Every setting with where it came from, as people may see it. */
+  readonly report: ConfigReport;
 };
 
 /** What a command line or a program says itself, in the same shape and units; stronger than all else. */

@@ -12,8 +12,9 @@ export interface InputsOptions {
   readonly folder: string;
   readonly line: Pick<NodeLink, "get">;
   readonly clock: Clock;
-  /** What may lie here; what is in use stays beyond it. */
+  /** What may lie here, and how long without use; what is in use stays beyond both. */
   readonly maxBytes?: number;
+  readonly idleMs: number;
 }
 
 const FETCH_MS = 30 * 60_000;
@@ -22,10 +23,12 @@ const MAX_BYTES = 4e9;
 const TOUCH_MS = 3_600_000;
 const TIDY_MS = 60_000;
 
-export function keepInputs({ folder, line, clock, maxBytes = MAX_BYTES }: InputsOptions) {
+export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }: InputsOptions) {
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
+  /** When a file was used last by this process, in milliseconds since the epoch; before that its own time counts. */
+  const lastUsed = new Map<string, number>();
   let tidiedMs = Number.NEGATIVE_INFINITY;
 
   const fetchOne = async (sha256: string, path: string, signal: AbortSignal): Promise<string> => {
@@ -55,22 +58,24 @@ export function keepInputs({ folder, line, clock, maxBytes = MAX_BYTES }: Inputs
   const remove = async (name: string): Promise<void> => {
     const gone = rm(join(folder, name), { force: true }).finally(() => leaving.delete(name));
     leaving.set(name, gone);
+    lastUsed.delete(name);
     await gone;
   };
 
-  /** The longest unused go first, as far as room is needed. */
+  /** What nobody has used for long goes, and of the rest the longest unused, as far as room is needed. */
   const tidy = async (): Promise<void> => {
     if (clock.monotonic() - tidiedMs < TIDY_MS) return;
     tidiedMs = clock.monotonic();
     const files = await Promise.all(
       (await readdir(folder)).map(async (name) => {
         const about = await stat(join(folder, name)).catch(() => undefined);
-        return { name, bytes: about?.size ?? 0, usedMs: about?.mtimeMs ?? 0 };
+        return { name, bytes: about?.size ?? 0, usedMs: lastUsed.get(name) ?? about?.mtimeMs ?? 0 };
       }),
     );
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    const idleBefore = clock.now() - idleMs;
     for (const file of files.sort((a, b) => a.usedMs - b.usedMs)) {
-      if (bytes <= maxBytes) return;
+      if (bytes <= maxBytes && file.usedMs >= idleBefore) return;
       if (inUse.has(file.name) || fetching.has(file.name.replace(/\.part$/, ""))) continue;
       await remove(file.name);
       bytes -= file.bytes;
@@ -78,6 +83,7 @@ export function keepInputs({ folder, line, clock, maxBytes = MAX_BYTES }: Inputs
   };
 
   const done = (sha256: string): void => {
+    lastUsed.set(sha256, clock.now());
     const count = (inUse.get(sha256) ?? 1) - 1;
     if (count > 0) inUse.set(sha256, count);
     else inUse.delete(sha256);
@@ -118,6 +124,7 @@ export function keepInputs({ folder, line, clock, maxBytes = MAX_BYTES }: Inputs
     async keep(sha256: string, file: string): Promise<void> {
       try {
         await link(file, join(folder, sha256));
+        lastUsed.set(sha256, clock.now());
         await tidy();
       } catch {
         // It is here already, or this disk knows no links: then it is fetched when it is wanted.

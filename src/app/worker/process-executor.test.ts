@@ -32,6 +32,7 @@ function world(configFile?: string) {
     inputs: keepInputs({
       folder: inputs,
       clock,
+      idleMs: 600_000,
       line: { get: (path) => Promise.reject(OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no ${path}`)) },
     }),
   });

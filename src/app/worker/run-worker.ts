@@ -138,7 +138,12 @@ export async function runWorker(world: WorkerWorld) {
       onTrouble: (what, error) => log.error(what, { error }),
     });
     await forgetOldJobs(folder, spool);
-    const inputs = keepInputs({ folder: join(folder, "inputs"), line: link, clock });
+    const inputs = keepInputs({
+      folder: join(folder, "inputs"),
+      line: link,
+      clock,
+      idleMs: settings.worker.inputsIdleMs,
+    });
     mkdirSync(inputs.folder, { recursive: true, mode: 0o700 });
     const executor = createProcessExecutor({
       workloads,

@@ -215,7 +215,7 @@ export class LiveUnit {
       return given.afterCommit(() => this.#wake());
     let counted = false;
     const fail = (thrown: unknown) => {
-      if (!counted) this.#counts.fail("event", messageOf(thrown), clock.now());
+      if (!counted) this.#counts.fail("event", thrown, clock.now());
       counted = true;
     };
     given.signal.addEventListener("abort", () => fail(given.signal.reason), { once: true });
@@ -265,7 +265,7 @@ export class LiveUnit {
       this.#counts.succeed("tick", clock.now());
     } catch (thrown) {
       if (signal.aborted) return;
-      this.#counts.fail("tick", messageOf(thrown), clock.now());
+      this.#counts.fail("tick", thrown, clock.now());
       onTickError(this.unit, thrown);
       if (isOperatingError(thrown, "HANDLER_TIME_LIMIT")) this.#hangsSince = clock.now();
     }

@@ -1,3 +1,5 @@
+import { messageOf } from "../../kernel/index.ts";
+import { isStoreTrouble } from "../../router/index.ts";
 import { type HealthState, standardHealth, type UnitHealth } from "../health.ts";
 import { MAX_TEXT } from "../limits.ts";
 
@@ -23,30 +25,32 @@ export class WorkCounts {
   lastError: string | null = null;
   /** The last failures, oldest first. */
   readonly recentErrors: UnitError[] = [];
-  readonly #outcomes: boolean[] = [];
+  #outcomes: ("done" | "failed" | "store refused")[] = [];
 
   succeed(kind: UnitError["kind"], at: number): void {
     this.done[kind] += 1;
     if (kind === "tick") this.lastTickAt = at;
-    this.#note(true);
+    // What the store refused was no fault of the unit, and now the store takes its work again.
+    this.#outcomes = this.#outcomes.filter((outcome) => outcome !== "store refused");
+    this.#note("done");
   }
 
-  fail(kind: UnitError["kind"], message: string, at: number): void {
-    const error = message.slice(0, MAX_TEXT);
+  fail(kind: UnitError["kind"], thrown: unknown, at: number): void {
+    const error = messageOf(thrown).slice(0, MAX_TEXT);
     this.failed[kind] += 1;
     this.lastError = error;
     this.recentErrors.push({ at, kind, error });
     if (this.recentErrors.length > KEPT_ERRORS) this.recentErrors.shift();
-    this.#note(false);
+    this.#note(isStoreTrouble(thrown) ? "store refused" : "failed");
   }
 
   health(): UnitHealth {
-    const succeeded = this.#outcomes.filter(Boolean).length;
+    const succeeded = this.#outcomes.filter((outcome) => outcome === "done").length;
     return standardHealth({ succeeded, failed: this.#outcomes.length - succeeded });
   }
 
-  #note(ok: boolean): void {
-    this.#outcomes.push(ok);
+  #note(outcome: "done" | "failed" | "store refused"): void {
+    this.#outcomes.push(outcome);
     if (this.#outcomes.length > REMEMBERED) this.#outcomes.shift();
   }
 }

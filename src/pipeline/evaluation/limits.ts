@@ -9,7 +9,7 @@ export const VERDICTS_SEEN = 40;
 export const RATING_BLOCKS = 8;
 export const MAX_RATING_JOBS = 2;
 /** Champions that still play for their ratings: the newest, and the first. */
-export const ROSTER_SIZE = 48;
+export const ROSTER_SIZE = 12;
 /** Champions that a ladder holds; with the anchors it stays within what the statistics take. */
 export const MAX_RATED = 500;
 /** Pairs that would tell most, of which the next rating games are chosen. */

@@ -1,10 +1,11 @@
 /** The jobs of a match and what came of them, alike for gates, ratings and checks of champions. */
+import { disownFile } from "../../sync/index.ts";
 import type { JobView } from "../../work/index.ts";
 import { budgetOf, playersOf } from "../models/index.ts";
 import { type ConfigLook, type ConfigPlan, type PartJob, seedFor } from "../stage/index.ts";
 import type { MatchPart } from "./gate.ts";
 import { appendMatches, type MatchPurpose } from "./ledger.ts";
-import { type MatchResults, matchResults } from "./match-results.ts";
+import { type MatchResults, matchResults, resultsFileOf } from "./match-results.ts";
 import type { EvaluationServices } from "./services.ts";
 
 export interface Pair {
@@ -51,16 +52,19 @@ export const resultsOf = (
     players: playersOf(configKey),
   });
 
-/** Writes the blocks of a job into the ledger, under their numbers in the match. */
-export const recordMatch = (
+/**
+ * Writes the blocks of a job into the ledger, under their numbers in the match. The ledger has all of it from then on: the file
+ * that it was read from is given up with the same commit.
+ */
+export function recordMatch(
   { rows, configKey, plan, now }: ConfigLook,
   purpose: MatchPurpose,
   { candidate, opponent }: Pair,
   { firstBlock }: Pick<MatchPart, "firstBlock">,
   job: JobView,
   { blocks }: MatchResults,
-): void =>
-  void rows.apply(
+): void {
+  rows.apply(
     appendMatches({
       config_key: configKey,
       budget: budgetOf(plan.evaluation),
@@ -72,3 +76,7 @@ export const recordMatch = (
       at: now,
     }),
   );
+  const file = resultsFileOf(job);
+  if (file !== undefined)
+    rows.apply(disownFile({ sha256: file.sha256, bytes: file.bytes, reason: "it is in the ledger", at: now }));
+}

@@ -84,12 +84,16 @@ export function parseResults(text: string, expected: ExpectedMatch): LedgerBlock
   return blocks;
 }
 
+/** The file of a job that says how its games ended. */
+export const resultsFileOf = (job: JobView) =>
+  job.evidence?.outputs.find(({ name }) => name === PAIRS_FILE || name.endsWith(`/${PAIRS_FILE}`));
+
 /** What a completed job proves. Nothing played, or fewer blocks than asked for, is a failure with its name. */
 export async function matchResults(read: ReadArtifact, job: JobView, expected: ExpectedMatch): Promise<MatchResults> {
   const games = metricOf(job, "games") ?? 0;
   if (games < 1)
     throw broken("MATCH_WITHOUT_GAMES", `job ${job.work_id} is complete without a game`, "Nothing was measured.");
-  const file = job.evidence?.outputs.find(({ name }) => name === PAIRS_FILE || name.endsWith(`/${PAIRS_FILE}`));
+  const file = resultsFileOf(job);
   if (file === undefined)
     throw broken(
       "MATCH_RESULTS_MISSING",

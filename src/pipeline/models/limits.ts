@@ -1,2 +1,2 @@
 /** Champions whose files are kept, newest first; the first one always is. */
-export const CHAMPIONS_KEPT = 64;
+export const CHAMPIONS_KEPT = 16;

@@ -65,11 +65,13 @@ export type ConfigPlan = z.output<typeof configPlanSchema>;
 export type ConfigKey = ConfigPlan["config_key"];
 export type ConfigPlanInput = z.input<typeof configPlanSchema>;
 
-/** A plan, and what people have said about it. Written by `app` at the start and by the commands `pause` and `resume`. */
+/** A plan, and what people have said about it. Written by `app` at the start and by the commands `pause`, `resume` and `retry`. */
 export type ConfigRow = {
   readonly plan: ConfigPlan;
   /** Who holds it, since when (milliseconds) and why; null while it runs. */
   readonly paused: { readonly by: string; readonly at: number; readonly reason: string } | null;
+  /** Who said last that what failed shall be tried again, and when; missing before the first time. */
+  readonly retried?: { readonly by: string; readonly at: number; readonly reason: string };
 };
 
 /** By config_key. */

@@ -1,3 +1,4 @@
+import { OperatingError } from "../../kernel/index.ts";
 import { defineOperation, type SqlValue, type Transaction } from "../store.port.ts";
 
 export interface Wanted {
@@ -16,6 +17,8 @@ export interface RegisterArgs {
   readonly handlerVersion: string;
   /** What this source says is not owed. */
   readonly deafTo: string | null;
+  /** Who makes it, if there is a limit on how many that one may have. */
+  readonly madeBy?: { readonly caller: string; readonly max: number } | undefined;
   readonly at: number;
 }
 
@@ -144,6 +147,22 @@ function addType(
   );
 }
 
+const MADE_BY = `SELECT c.consumer FROM consumers c WHERE c.made_by = ? AND c.consumer <> ?
+  AND EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = c.consumer AND s.end_seq IS NULL) ORDER BY c.last_seen_at`;
+
+/** Every consumer holds back what it was not given yet: one caller has only so many. Those that were forgotten do not count. */
+function keepToMax(tx: Transaction, consumer: string, { caller, max }: NonNullable<RegisterArgs["madeBy"]>): void {
+  const others = tx.all<{ consumer: string }>(MADE_BY, caller, consumer);
+  if (others.length < max) return;
+  throw OperatingError.busy(
+    "TOO_MANY_CONSUMERS",
+    `you have ${others.length} durable consumers, and ${max} are allowed (router.max_consumers)`,
+    {
+      hint: `Use one of them again, or let an operator remove one: DELETE /v1/consumers/${others[0]!.consumer} is the longest unused.`,
+    },
+  );
+}
+
 /**
  * Makes the stored subscriptions of a consumer those that it wants now. New ones start where it says, dropped ones end at
  * the journal's head, so that for every event it stays known who was owed it.
@@ -161,14 +180,15 @@ export const registerConsumer = defineOperation<RegisterArgs, RegisteredConsumer
     "SELECT event_type, view FROM subscriptions WHERE consumer = ? AND end_seq IS NULL",
     consumer,
   );
+  if (args.madeBy !== undefined && active.length === 0) keepToMax(tx, consumer, args.madeBy);
   // Nothing is owed to one that had no subscription: it need not look at what lies before its start.
   const lowWater = known !== undefined && active.length > 0 ? known.low_water : Math.max(start, known?.low_water ?? 0);
   tx.run(
-    `INSERT INTO consumers (consumer, kind, low_water, handler_version, deaf_to, created_at, last_seen_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO consumers (consumer, kind, low_water, handler_version, deaf_to, created_at, last_seen_at, made_by)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (consumer) DO UPDATE SET kind = excluded.kind, low_water = excluded.low_water,
        handler_version = excluded.handler_version, deaf_to = excluded.deaf_to, last_seen_at = excluded.last_seen_at,
-       expired_at = NULL`,
+       expired_at = NULL, made_by = coalesce(excluded.made_by, made_by)`,
     consumer,
     kind,
     lowWater,
@@ -176,6 +196,7 @@ export const registerConsumer = defineOperation<RegisterArgs, RegisteredConsumer
     deafTo,
     at,
     at,
+    args.madeBy?.caller ?? null,
   );
   const of = { name: consumer, lowWater, deafTo };
   for (const had of active)

@@ -166,4 +166,12 @@ export const journalMigrations: readonly Migration[] = [
       CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_at, id);
     `,
   },
+  {
+    id: 3,
+    name: "who made a consumer",
+    sql: `
+      ALTER TABLE consumers ADD COLUMN made_by TEXT;
+      CREATE INDEX consumers_by_maker ON consumers (made_by) WHERE made_by IS NOT NULL;
+    `,
+  },
 ];

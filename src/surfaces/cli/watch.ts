@@ -1,6 +1,8 @@
 import { isOperatingError, sleep } from "../../kernel/index.ts";
 import type { Shell } from "./shell.ts";
 
+/** A terminal that does not say how high it is. */
+const USUAL_HEIGHT = 24;
 const HOME = "\u001b[H";
 const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
@@ -23,7 +25,9 @@ export async function watch(shell: Shell, everySeconds: number, look: () => Prom
       if (!live) shell.note(thrown.message);
     }
     if (live) {
-      const all = [...lines, "", paint.dim(`every ${everySeconds} s; Ctrl-C ends it`)];
+      const foot = ["", paint.dim(`every ${everySeconds} s; Ctrl-C ends it`)];
+      // One line more than there are, and the first would scroll away with every look.
+      const all = [...lines.slice(0, Math.max(0, (io.rows ?? USUAL_HEIGHT) - 1 - foot.length)), ...foot];
       io.out(`${HOME}${all.map((line) => `${line}${CLEAR_LINE}\n`).join("")}${CLEAR_BELOW}`);
     } else shell.say(...lines);
     // Cut short by Ctrl-C, the wait ends the loop by itself.

@@ -6,6 +6,7 @@
  * It guarantees that standard output carries the answer and nothing else, that `--json` prints what a program can read,
  * that exit codes keep their meaning, and that text from outside cannot speak to the terminal.
  */
+export { askEither } from "../cli/answers.ts";
 export { type CliIo, EXIT, reportFailure } from "../cli/io.ts";
 export type { EventNote, JournalView } from "../cli/journal-view.port.ts";
 export { type Answering, createMainProcesses, type MainProcess, type MainProcesses } from "../cli/main-process.ts";
@@ -14,9 +15,9 @@ export { answer, negative, type Shell } from "../cli/shell.ts";
 export { right, tableLines } from "../cli/table.ts";
 export { ago, duration, number, plural, printable, printableLines, shorten, wrapText } from "../cli/text.ts";
 export { decimal, lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
-export type { ConfigReport } from "../config/command.ts";
 export type { DaemonBook } from "../daemons/view.ts";
 export type { NodeOutboxes } from "../events/node-outbox.port.ts";
+export type { ConfigReport } from "../http/settings-report.ts";
 export { createJournals } from "../journal/journals.ts";
 export { logLine } from "../logs/log-line.ts";
 export { shortModel } from "../pipeline/words.ts";

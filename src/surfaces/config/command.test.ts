@@ -3,11 +3,14 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { owned } from "../../../test/support/process.ts";
+import { bootstrapCoordination } from "../../app/bootstrap.ts";
 import { runCli } from "../../app/commands/run.ts";
-import { settingRows } from "../../app/settings.ts";
-import { seededRandom, virtualClock } from "../../kernel/index.ts";
+import { readSettings, settingRows } from "../../app/settings.ts";
+import { seededRandom, silentLog, virtualClock } from "../../kernel/index.ts";
 
 const ports = { clock: virtualClock(), random: seededRandom(1), actor: "tester" };
+
+const NOTHING_RUNS = "what a start from here would have: nothing runs on this data folder\n";
 
 /** Runs `ringrift config ...` in a folder with this file of settings and this environment. */
 async function config(args: readonly string[], env: Record<string, string> = {}, file?: unknown) {
@@ -35,7 +38,7 @@ async function config(args: readonly string[], env: Record<string, string> = {},
 describe("ringrift config show", () => {
   test("lists every setting with its value and unit", async () => {
     const { code, lines, err } = await config(["show"]);
-    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect({ code, err }).toEqual({ code: 0, err: NOTHING_RUNS });
     expect(lines[0]).toMatch(/^KEY +VALUE +UNIT$/);
     expect(lines.slice(1).map((line) => line.split(" ")[0])).toEqual(settingRows.map(({ key }) => key));
     expect(lines.find((line) => line.startsWith("router.handler_timeout"))).toMatch(/ 600 +seconds$/);
@@ -50,6 +53,29 @@ describe("ringrift config show", () => {
     expect(origin("router.window")).toMatch(new RegExp(`^99 +deliveries +${cwd}/ringrift.config.json:3$`));
     expect(origin("router.trace")).toMatch(/^false +default$/);
     expect(origin("config")).toMatch(/ringrift.config.json +default$/);
+  });
+
+  test("shows what the process that runs has, also where a start from here would have something else", async () => {
+    const own = owned(onTestFinished);
+    const dataDir = own.folder();
+    const main = await bootstrapCoordination({
+      settings: readSettings({ RINGRIFT_EVENT_WINDOW: "77" }, dataDir, { dataDir, port: 0 }),
+      log: silentLog(),
+    });
+    onTestFinished(() => main.shutdown());
+    const of = ["--origin", "--data-dir", dataDir];
+    const window = (lines: readonly string[]) => lines.find((line) => line.startsWith("router.window "));
+    const running = await config(["show", ...of]);
+    expect(window(running.lines)).toMatch(/ 77 +deliveries +environment RINGRIFT_EVENT_WINDOW$/);
+    expect(running.err).toContain(`what the process that runs has (pid ${process.pid})`);
+    const here = await config(["show", "--here", ...of], { RINGRIFT_EVENT_WINDOW: "88" });
+    expect(window(here.lines)).toMatch(/ 88 +deliveries +environment RINGRIFT_EVENT_WINDOW$/);
+    expect(here.err).toBe("what a start from here would have\n");
+  });
+
+  test("says that nothing runs where it shows what a start would have", async () => {
+    const { err } = await config(["show"]);
+    expect(err).toBe(NOTHING_RUNS);
   });
 
   test("prints one value alone, for scripts, by its key or its variable", async () => {
@@ -84,7 +110,7 @@ describe("ringrift config show", () => {
     const all = await config(["show"], env);
     expect(all.code).toBe(0);
     expect(all.out).toMatch(/api\.port +\(wrong\)/);
-    expect(all.err).toBe("1 problem: 'ringrift config check' says what is wrong\n");
+    expect(all.err).toBe(`what a start from here would have\n1 problem: 'ringrift config check' says what is wrong\n`);
     expect(await config(["show", "api.port"], env)).toMatchObject({
       code: 2,
       out: "",

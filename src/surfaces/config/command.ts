@@ -3,6 +3,8 @@ import { didYouMean, OperatingError } from "../../kernel/index.ts";
 import { negative, type Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { plural, printable } from "../cli/text.ts";
+import type { ConfigReport, ConfigRow } from "../http/settings-report.ts";
+import { getSettings } from "../system/wire.ts";
 
 /** What these commands need to know about settings; the composition root has the schema. */
 export interface ConfigPort {
@@ -10,37 +12,7 @@ export interface ConfigPort {
   inspect(): ConfigReport;
 }
 
-export interface ConfigReport {
-  /** The file that was read, if any. */
-  readonly file: string | null;
-  readonly settings: readonly ConfigRow[];
-  readonly problems: readonly ConfigProblem[];
-  readonly notices: readonly string[];
-}
-
-export interface ConfigRow {
-  readonly key: string;
-  readonly variable: string;
-  /** Null where nothing is set and nothing is the default, and where what is set is wrong. A secret only says that it is one. */
-  readonly value: string | number | boolean | null;
-  readonly unit: string | null;
-  readonly sound: boolean;
-  readonly origin: ConfigOrigin;
-}
-
-export interface ConfigOrigin {
-  readonly kind: "flag" | "environment" | "file" | "default";
-  /** The flag, the variable, or the file and line; null for a default. */
-  readonly place: string | null;
-}
-
-export interface ConfigProblem {
-  readonly keys: readonly string[];
-  readonly place: string;
-  readonly message: string;
-}
-
-const originText = ({ kind, place }: ConfigOrigin): string => {
+const originText = ({ kind, place }: ConfigRow["origin"]): string => {
   if (place === null) return kind;
   return kind === "file" ? printable(place) : `${kind} ${printable(place)}`;
 };
@@ -127,12 +99,20 @@ function check(report: ConfigReport, shell: Shell): void {
   if (!ok) throw negative();
 }
 
+interface ShowOptions {
+  readonly origin?: boolean;
+  readonly here?: boolean;
+}
+
 export function registerConfig(command: Command, shell: Shell, config: ConfigPort): void {
   command
     .command("show")
-    .description("show the settings that hold here: flags over environment over file over default")
+    .description(
+      "show the settings of the process that runs, or of one that would start here: flags over environment over file over default",
+    )
     .argument("[key]", "one setting, such as router.handler_timeout, or a group, such as router")
     .option("--origin", "show where each value came from")
+    .option("--here", "what a start from here would have, also while something runs")
     .addHelpText(
       "after",
       `
@@ -141,13 +121,23 @@ Examples:
   ringrift config show router.handler_timeout
 `,
     )
-    .action((asked: string | undefined, { origin = false }: { origin?: boolean }) => {
-      const report = config.inspect();
+    .action(async (asked: string | undefined, { origin = false, here = false }: ShowOptions) => {
+      const own = config.inspect();
+      // What is wrong here is shown first: with it nobody can be asked.
+      const isOwn = here || own.problems.length > 0;
+      using main = isOwn ? undefined : await shell.main.find();
+      const report = main === undefined ? own : await main.call(getSettings);
       const rows = asked === undefined ? report.settings : chosen(report, asked);
       const [only] = rows;
       if (rows.length === 1 && only !== undefined) showOne(only, report, shell, origin);
       else showAll(rows, report, shell, origin);
-      if (!shell.json) aside(report, shell);
+      if (shell.json) return;
+      const whose =
+        main === undefined
+          ? `what a start from here would have${isOwn ? "" : ": nothing runs on this data folder"}`
+          : `what the process that runs has (pid ${main.endpoint.pid}); 'ringrift config show --here' shows what a start would have`;
+      if (rows.length > 1) shell.note(whose);
+      aside(report, shell);
     });
 
   command

@@ -60,11 +60,15 @@ export const consumerRoutes: readonly Route[] = [
     refuseOwn(ports, consumer);
     return ports.router.forgetConsumer(consumer);
   }),
-  handle(openSession, async ({ ports, params: { consumer }, body }) => {
+  handle(openSession, async ({ ports, params: { consumer }, body, caller }) => {
     refuseOwn(ports, consumer);
     const { event_types: eventTypes, start, version, lease_seconds } = body;
     const leaseMs = lease_seconds === undefined ? {} : { leaseMs: lease_seconds * 1_000 };
-    const session = await ports.router.openSession({ consumer, eventTypes, start, version, ...leaseMs });
+    const session = await ports.router.openSession({
+      ...{ consumer, eventTypes, start, version, ...leaseMs },
+      // Whoever is at the socket may do anything here.
+      madeBy: caller.tokenId ?? caller.nodeId,
+    });
     return { session_id: session.id, consumer: session.consumer };
   }),
   handle(pollSession, async (call) => {

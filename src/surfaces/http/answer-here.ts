@@ -1,4 +1,5 @@
 import { encoderOf } from "./encode.ts";
+import { openApiDocument } from "./openapi.ts";
 import type { ControlPorts } from "./ports.ts";
 import { parse, queryOf } from "./request.ts";
 import type { Call, Caller, Route } from "./route.ts";
@@ -15,7 +16,7 @@ export const answerHere =
     const address = `http://folder${addressOf(wire, ...([input] as InputArgs<W>))}`;
     const call = {
       ports,
-      routes,
+      openApi: () => openApiDocument(routes, ports.version),
       caller: NOBODY,
       method: wire.method,
       params: parse(wire.params, params, "path"),

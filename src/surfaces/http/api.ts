@@ -15,6 +15,7 @@ import { answerLimits, type Budget, bodyLimits, createBudget } from "./budget.ts
 import { encoderOf } from "./encode.ts";
 import { answerText } from "./in-slices.ts";
 import { costOfBytes, itemsIn, type Limits } from "./limits.ts";
+import { openApiDocument } from "./openapi.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { bytesOf, type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
@@ -119,7 +120,10 @@ export function createApi(options: ApiOptions) {
     }
   };
   const pathOf = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
-  const stage: Stage = { ...options, streams, backlog: createBacklog(), answers: createBudget(answerLimits) };
+  let document: Record<string, unknown> | undefined;
+  /** Made once: it is long, and the same for everybody. */
+  const openApi = (): Record<string, unknown> => (document ??= openApiDocument(routes, ports.version));
+  const stage: Stage = { ...options, openApi, streams, backlog: createBacklog(), answers: createBudget(answerLimits) };
   const withBody = bodyHolder();
 
   for (const route of routes) {
@@ -261,6 +265,7 @@ function chargeItems(c: Context<Env>, caller: Caller, route: Route, body: unknow
 }
 
 interface Stage extends ApiOptions {
+  readonly openApi: () => Record<string, unknown>;
   readonly streams: Streams;
   readonly backlog: Backlog;
   /** Answers that their callers have not taken yet. */
@@ -272,7 +277,7 @@ async function perform(
   { route, encode }: { readonly route: Route; readonly encode: ReturnType<typeof encoderOf> },
   caller: Caller,
   asked: Asked,
-  { limits, ports, routes, streams, backlog, answers }: Stage,
+  { limits, ports, openApi, streams, backlog, answers }: Stage,
 ): Promise<Response> {
   const status = usualStatus(route);
   const { type } = route.answers[status]!;
@@ -288,7 +293,7 @@ async function perform(
   const waiting = backlog.open(key);
   const call: Call = {
     ports,
-    routes,
+    openApi,
     caller,
     requestId: asked.requestId,
     method: c.req.method,

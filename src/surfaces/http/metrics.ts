@@ -125,6 +125,8 @@ export function createMetrics(clock: Clock, sources: Sources) {
     /** One more endless answer, or one less. */
     streams: (change: 1 | -1) => open.inc(change),
     /** What a node measured and told. */
+    /** How late the event loop was over the last minute, in seconds. */
+    loopDelay: () => delay.read(),
     sample(nodeId: string, values: Readonly<Record<string, number>>) {
       for (const [name, value] of Object.entries(values)) {
         const known = samples.get(nodeId) ?? {};

@@ -25,7 +25,17 @@ const schemaOf = (schema: z.ZodType, io: "input" | "output", named: Map<string, 
 
 /** Points from a schema's own definitions to those of the document. */
 const relocated = (value: Json): Json =>
-  JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/')) as Json;
+  JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'), (_key, each) =>
+    withKeys(each),
+  ) as Json;
+
+/** A record of known keys requires them; here they are properties too, as readers of the document expect. */
+function withKeys(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const { required, properties, additionalProperties } = value as Json;
+  if (!Array.isArray(required) || properties !== undefined || typeof additionalProperties !== "object") return value;
+  return { ...value, properties: Object.fromEntries(required.map((key: string) => [key, additionalProperties])) };
+}
 
 const parametersOf = (schema: z.ZodObject, where: "path" | "query", named: Map<string, Json>): Json[] => {
   const { properties = {}, required = [] } = schemaOf(schema, "input", named) as {
@@ -46,6 +56,21 @@ const SCOPE_SAYS: Readonly<Record<Route["scope"], string>> = {
   read: "Scope: read.",
   worker: "Scope: worker.",
   operator: "Scope: operator.",
+};
+
+const TAGS: Readonly<Record<string, string>> = {
+  probes: "Whether the process lives, is ready, and has started.",
+  system: "The process as a whole: status, health, figures, why, shutdown.",
+  daemons: "Look at daemons, and start, stop, restart, reset, pause and resume them.",
+  alerts: "What needs a person.",
+  events: "Publish events, look back at them, and follow them.",
+  consumers: "Sessions of processes that are owed events.",
+  "dead letters": "Deliveries whose tries are spent.",
+  access: "Tokens, and the record of writes.",
+  work: "The queue: add, claim, renew, finish, cancel and retry jobs.",
+  nodes: "The machines of the cluster.",
+  artifacts: "Files by their SHA-256.",
+  loop: "The training loop: configs, models, ratings, books.",
 };
 
 /** Every refusal is a problem document; the code in it says which one of its status. */
@@ -138,7 +163,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     },
     servers: [{ url: "http://127.0.0.1:8770", description: "Loopback; reading needs no token." }],
     security: [{ token: [] }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, ...defined({ description: TAGS[name] }) })),
     paths,
     components: {
       securitySchemes: {

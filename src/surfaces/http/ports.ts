@@ -8,6 +8,7 @@ import type { ArtifactStore } from "../../sync/index.ts";
 import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
 import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
+import type { ConfigReport } from "./settings-report.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Writes } from "./writes.ts";
 
@@ -56,6 +57,8 @@ export interface ControlPorts {
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
+  /** What this process was started with, each value with where it came from. */
+  readonly settings: ConfigReport;
   readonly daemons: DaemonManager;
   readonly tokens: Tokens;
   readonly writes: Writes;

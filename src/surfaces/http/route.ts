@@ -52,8 +52,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly method: string;
   /** Aborts when the caller is gone. */
   readonly signal: AbortSignal;
-  /** The routes that are mounted, for the document about them. */
-  readonly routes: readonly Route[];
+  /** The document about the routes that are mounted. */
+  readonly openApi: () => Record<string, unknown>;
   /** What a reader of server-sent events saw last, as its header says. */
   readonly lastEventId: number | undefined;
   /** What waits for this reader of an endless answer. */

@@ -80,12 +80,15 @@ const showWrites = ({ lines, since = 0 }: LogsOptions, shell: Shell) =>
     const now = shell.clock.now();
     const rows = writes.map((write) => [
       paint.dim(moment(write.at, now)),
-      (write.status < 400 ? paint.green : paint.red)(String(write.status)),
+      write.dry_run && write.status < 400
+        ? paint.yellow("dry run")
+        : (write.status < 400 ? paint.green : paint.red)(String(write.status)),
       printable(write.actor),
       printable(write.from),
       `${write.method} ${printable(write.path)}`,
+      printable(write.reason ?? ""),
     ]);
-    shell.say(...tableLines([["TIME", "ANSWER", "WHO", "FROM", "WHAT"], ...rows], shell));
+    shell.say(...tableLines([["TIME", "ANSWER", "WHO", "FROM", "WHAT", "REASON"], ...rows], shell));
   });
 
 /** `ringrift logs`: the log of the main process, also when it is gone, and the record of changes. */
@@ -104,7 +107,7 @@ export function registerLogs(command: Command, shell: Shell): void {
       (text) => pointInTime("--since", () => shell.clock.now())(text) * 1_000,
     )
     .option("--lines <n>", "show the last so many that fit", wholeNumber("--lines", 1, 10_000), 100)
-    .option("--writes", "show what was changed through the API instead, and by whom")
+    .option("--writes", "show what was changed through the API instead: by whom, why, and whether it was a dry run")
     .action((options: LogsOptions) => {
       if (options.writes !== true) return showLog(options, shell);
       const wrong = (["follow", "level", "unit"] as const).find((name) => options[name] !== undefined);

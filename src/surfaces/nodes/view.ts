@@ -1,7 +1,7 @@
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
-import { ago, duration, momentAgo, number, plural, printable } from "../cli/text.ts";
+import { ago, duration, momentAgo, number, percent, plural, printable } from "../cli/text.ts";
 import type { Node } from "./wire.ts";
 
 const stateColor = painter({ online: "green", dead: "red", suspect: "yellow" }, "dim");
@@ -48,6 +48,20 @@ const residualOf = (residual: number | null): string => {
   return `, ${Math.abs(percent)} % ${percent > 0 ? "faster" : "slower"} than the others`;
 };
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What the last day took, in processor-hours: the time of all jobs, of what the processors could have given. */
+export function costOf({ work, capabilities: { cpu }, joined_at }: Node, now: number): string {
+  if (work === undefined) return "";
+  const busyMs = work.busy_seconds * 1_000;
+  const hours = `${(busyMs / HOUR_MS).toFixed(2)} processor-hours in the last day`;
+  const games = work.games === 0 ? "" : `, ${((busyMs / HOUR_MS / work.games) * 1_000).toFixed(2)} for 1,000 games`;
+  const couldMs = cpu * Math.min(DAY_MS, Math.max(1, now - joined_at));
+  const idle = cpu === 0 ? "" : `; idle ${percent(Math.max(0, 1 - busyMs / couldMs))} of ${plural(cpu, "processor")}`;
+  return `${hours}${games}${idle}`;
+}
+
 /** Beyond this a node's results are worth a look. */
 const STRANGE_RESULTS = 3;
 
@@ -93,6 +107,7 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
         `${plural(work.completed, "job")} done, ${number(work.failed)} failed, ${plural(work.games, "game")}` +
           `${work.games_per_hour === null ? "" : ` (${number(Math.round(work.games_per_hour))} an hour)`}${residualOf(work.speed_residual)}`,
     ],
+    ["cost", costOf(node, now)],
     ["results", resultsOf(work?.results_residual)],
   ];
   const held = jobs.map((job) => [

@@ -255,6 +255,7 @@ const all = [
   ["rollback", "othello6_2p"],
   ["pause", "othello6_2p"],
   ["resume", "othello6_2p"],
+  ["retry", "othello6_2p"],
   ["trace", "w17"],
 ];
 

@@ -91,6 +91,7 @@ describe("deciding about the loop", () => {
   const decisions = [
     ["/v1/loop/othello6_2p/pause", "pause", "othello6_2p"],
     ["/v1/loop/othello6_2p/resume", "resume", "othello6_2p"],
+    ["/v1/loop/othello6_2p/retry", "retry", "othello6_2p"],
     ["/v1/loop/othello6_2p/rollback", "rollback", "othello6_2p"],
     [`/v1/models/${champion.slice(0, 10)}/promote`, "promote", champion],
   ] as const;

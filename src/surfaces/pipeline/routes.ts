@@ -53,6 +53,7 @@ export const pipelineRoutes: readonly Route[] = [
     [
       [wire.pausePipeline, "pause"],
       [wire.resumePipeline, "resume"],
+      [wire.retryPipeline, "retry"],
       [wire.rollbackPipeline, "rollback"],
     ] as const
   ).map(([route, verb]) =>

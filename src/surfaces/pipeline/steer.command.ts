@@ -4,7 +4,7 @@ import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
-import { type Decided, pausePipeline, promoteModel, resumePipeline, rollbackPipeline } from "./wire.ts";
+import { type Decided, pausePipeline, promoteModel, resumePipeline, retryPipeline, rollbackPipeline } from "./wire.ts";
 import { shortModel } from "./words.ts";
 
 type ConfigKey = Input<typeof pausePipeline>["params"]["config"];
@@ -37,7 +37,7 @@ const withOptions = (command: Command) =>
     .option("--reason <text>", "why; kept on record", sentence("--reason"))
     .option("--dry-run", "only say what would change");
 
-/** What a person may decide about the loop: `ringrift promote`, and of a config `rollback`, `pause` and `resume`. */
+/** What a person may decide about the loop: `ringrift promote`, and of a config `rollback`, `pause`, `resume` and `retry`. */
 export const registerPromote = (command: Command, shell: Shell): void => {
   command.argument("<model>", "its id, or the first digits of it as 'ringrift models' shows them");
   withOptions(command).action((id: string, options: SteerOptions) => steer(promoteModel, { id }, options, shell));
@@ -51,3 +51,4 @@ const ofConfig = (route: typeof pausePipeline) => (command: Command, shell: Shel
 export const registerRollback = ofConfig(rollbackPipeline);
 export const registerPause = ofConfig(pausePipeline);
 export const registerResume = ofConfig(resumePipeline);
+export const registerRetry = ofConfig(retryPipeline);

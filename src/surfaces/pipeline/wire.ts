@@ -102,6 +102,12 @@ export const resumePipeline = defineRoute("resumeLoop", "POST /v1/loop/{config}/
   params,
 });
 
+export const retryPipeline = defineRoute("retryLoop", "POST /v1/loop/{config}/retry", {
+  ...decision,
+  summary: "Tries a stage that has failed again, at once.",
+  params,
+});
+
 export const rollbackPipeline = defineRoute("rollbackLoop", "POST /v1/loop/{config}/rollback", {
   ...decision,
   summary: "Puts the last good champion of a config back, as a new generation.",

@@ -3,20 +3,27 @@ import { stallsOf } from "./stalls.ts";
 
 const minute = 60_000;
 const at = (minutes: number, games: number) => ({ at: minutes * minute, games });
+/** A round every minute. */
+const rounds = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => at(from + i, (from + i) * 100));
 
-test("a stretch without a game is a stall, also the last one", () => {
-  const samples = [at(0, 0), at(1, 10), at(2, 20), at(2.5, 20), at(5, 20), at(5.1, 30)];
-  expect(stallsOf(samples, 0, 9 * minute)).toEqual([
-    { from: at(0, 0).at, to: at(1, 0).at },
-    { from: at(1, 0).at, to: at(2, 0).at },
-    { from: at(2, 0).at, to: at(5.1, 0).at },
-    { from: at(5.1, 0).at, to: at(9, 0).at },
+test("a stretch without a game that is much longer than a round is a stall, also the last one", () => {
+  const samples = [...rounds(0, 5), at(7, 500), at(12, 500), at(12.1, 600), at(13.1, 700)];
+  expect(stallsOf(samples, 0, 20 * minute)).toEqual([
+    { from: 5 * minute, to: 12.1 * minute },
+    { from: 13.1 * minute, to: 20 * minute },
   ]);
 });
 
-test("a pause that is short beside the run, or short at all, is none", () => {
-  const steady = Array.from({ length: 100 }, (_, i) => at(i / 10, i));
-  expect(stallsOf(steady, 0, 10 * minute)).toEqual([]);
-  expect(stallsOf([at(0, 0), at(0.3, 5)], 0, 0.5 * minute)).toEqual([]);
+test("rounds that come as usual are none, however long they are", () => {
+  expect(stallsOf(rounds(0, 10), 0, 10.5 * minute)).toEqual([]);
+});
+
+test("in a short run a stall is a quarter of it, and never less than seconds", () => {
+  expect(stallsOf([at(0, 0), at(1, 10)], 0, 4 * minute)).toEqual([
+    { from: 0, to: minute },
+    { from: minute, to: 4 * minute },
+  ]);
+  expect(stallsOf([at(0, 0), at(0.2, 5)], 0, 0.5 * minute)).toEqual([]);
   expect(stallsOf([], 0, minute)).toEqual([]);
 });

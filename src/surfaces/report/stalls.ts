@@ -7,23 +7,23 @@ export interface Stall {
 type Sample = { readonly at: number; readonly games: number };
 
 const MIN_STALL_MS = 20_000;
-const MIN_SHARE = 0.1;
+/** Games come round by round: only what is this much longer than a round is a stall. */
+const TIMES_USUAL = 3;
+/** Before anybody knows what is usual: a share of the run. */
+const MIN_GAPS = 3;
+const MIN_SHARE = 0.25;
+
+const middleOf = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** Samples are oldest first; the end of the run closes the last stretch. */
 export function stallsOf(samples: readonly Sample[], startedAt: number, endedAt: number): Stall[] {
-  const least = Math.max(MIN_STALL_MS, (endedAt - startedAt) * MIN_SHARE);
   const [first] = samples;
   if (first === undefined) return [];
-  const stalls: Stall[] = [];
-  let [since, games] = [Math.max(startedAt, first.at), first.games];
-  const close = (to: number) => {
-    if (to - since >= least) stalls.push({ from: since, to });
-  };
-  for (const sample of samples) {
-    if (sample.games === games) continue;
-    close(sample.at);
-    [since, games] = [sample.at, sample.games];
-  }
-  close(endedAt);
-  return stalls;
+  const came = samples.filter(({ games }, i) => i > 0 && games !== samples[i - 1]!.games).map(({ at }) => at);
+  const edges = [Math.max(startedAt, first.at), ...came, endedAt];
+  const gaps = edges.slice(1).map((to, i) => ({ from: edges[i]!, to }));
+  const between = gaps.slice(1, -1).map(({ from, to }) => to - from);
+  const usual = between.length < MIN_GAPS ? (endedAt - startedAt) * MIN_SHARE : TIMES_USUAL * middleOf(between);
+  const least = Math.max(MIN_STALL_MS, usual);
+  return gaps.filter(({ from, to }) => to - from >= least);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { document, optionalReasonBody, time } from "../http/fields.ts";
+import { configReport } from "../http/settings-report.ts";
 import { defineRoute } from "../http/wire.ts";
 
 const tag = "system";
@@ -42,6 +43,14 @@ export const getBootstrap = defineRoute("getBootstrap", "GET /v1/bootstrap", {
   summary: "What the start did, step by step.",
   about: "Coordinators and daemons, started or not, and why.",
   answer: document,
+});
+
+export const getSettings = defineRoute("getSettings", "GET /v1/settings", {
+  tag,
+  summary: "What this process was started with, each value with where it came from.",
+  scope: "operator",
+  about: "Secrets only say that they are set.",
+  answer: configReport,
 });
 
 export const shutDown = defineRoute("shutDown", "POST /v1/shutdown", {

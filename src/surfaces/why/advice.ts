@@ -13,6 +13,8 @@ const WORDS: Readonly<Record<CauseAdvice["action"], (subject: string) => string>
   why: (name) => `Ask for it: 'ringrift why ${name}'.`,
   letters: (consumer) => `See them with 'ringrift dlq --consumer ${consumer}'.`,
   resume_config: (config) => `Let it go on: 'ringrift resume ${config}'.`,
+  retry_config: (config) =>
+    `See what failed, try by try: 'ringrift pipeline ${config} --history'. When the cause is mended: 'ringrift retry ${config}'.`,
   pipeline: (config) => `See where it stands: 'ringrift pipeline ${config}'.`,
   history: (config) => `See what failed, try by try: 'ringrift pipeline ${config} --history'.`,
   add_worker: () =>

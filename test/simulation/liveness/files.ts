@@ -16,6 +16,7 @@ export function createFiles() {
       bytes: { received: 0, adopted: 0, sent: 0 },
       underWay: { receiving: 0, sending: 0 },
     },
+    transfers: () => ({ incoming: [], max_at_once: 1, max_of_one: 1 }),
     stat: async (sha256) => ({ sha256, size: stored.get(sha256) ?? null, received: stored.get(sha256) ?? 0 }),
     async *read(sha256) {
       yield shelf.files.get(sha256) ?? EMPTY;

@@ -25,6 +25,18 @@ describe("the OpenAPI document", () => {
     expect(JSON.stringify(document)).not.toContain("$defs");
   });
 
+  test("says what each tag is about, and names every property that it requires", () => {
+    const tags = document.tags as { name: string; description?: string }[];
+    expect(tags.filter(({ description }) => description === undefined)).toEqual([]);
+    const unnamed: string[] = [];
+    JSON.parse(JSON.stringify(document), (key, value) => {
+      if (Array.isArray(value?.required) && value.type === "object")
+        unnamed.push(...value.required.filter((name: string) => !(name in (value.properties ?? {}))).map(() => key));
+      return value;
+    });
+    expect(unnamed).toEqual([]);
+  });
+
   test("holds every route of the table, each under a name of its own", () => {
     expect(new Set(allRoutes.map(({ id }) => id)).size).toBe(allRoutes.length);
     expect(new Set(allRoutes.map(({ method, path }) => `${method} ${path}`)).size).toBe(allRoutes.length);

@@ -10,6 +10,7 @@ export interface LiveRegion {
 }
 
 const UP = (lines: number) => (lines === 0 ? "\r" : `\r\u001b[${lines}A`);
+const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
 
 /** A terminal that does not say how high it is. */
@@ -17,9 +18,10 @@ const USUAL_HEIGHT = 24;
 
 export function liveRegion(io: Pick<CliIo, "out" | "rows">): LiveRegion {
   let shown: readonly string[] = [];
-  // Ctrl-C leaves its mark where the cursor stands: begin at the left edge.
+  // Ctrl-C leaves its mark where the cursor stands: begin at the left edge. Each line is cleared by itself: terminals keep a
+  // screen that is cleared from its first line on in what scrolls back, and so would keep every frame.
   const over = (lines: readonly string[]) =>
-    io.out(`${UP(shown.length)}${CLEAR_BELOW}${lines.map((line) => `${line}\n`).join("")}`);
+    io.out(`${UP(shown.length)}${lines.map((line) => `${line}${CLEAR_LINE}\n`).join("")}${CLEAR_BELOW}`);
   return {
     draw(lines) {
       // The cursor stands below them: one line more, and the first would scroll away where nobody can clear it.
@@ -32,7 +34,8 @@ export function liveRegion(io: Pick<CliIo, "out" | "rows">): LiveRegion {
     },
     clear() {
       if (shown.length === 0) return;
-      over([]);
+      over(shown.map(() => ""));
+      io.out(UP(shown.length));
       shown = [];
     },
   };

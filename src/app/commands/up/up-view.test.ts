@@ -59,10 +59,10 @@ describe("the live line", () => {
     });
     const frame = ["1", "2", "3", "4", "5", "6"];
     region.draw(frame);
-    expect(out).toBe("\r\u001b[J1\n2\n3\n4\n");
+    expect(out).toBe("\r1\u001b[K\n2\u001b[K\n3\u001b[K\n4\u001b[K\n\u001b[J");
     out = "";
     region.draw(frame);
-    expect(out).toBe("\r\u001b[4A\u001b[J1\n2\n3\n4\n");
+    expect(out).toBe("\r\u001b[4A1\u001b[K\n2\u001b[K\n3\u001b[K\n4\u001b[K\n\u001b[J");
   });
 
   it("sums up at the end", () => {
@@ -88,14 +88,14 @@ describe("the live line", () => {
       },
     });
     region.draw(["one", "two"]);
-    expect(out).toBe("\r\u001b[Jone\ntwo\n");
+    expect(out).toBe("\rone\u001b[K\ntwo\u001b[K\n\u001b[J");
     out = "";
     region.above("log");
-    expect(out).toBe("\r\u001b[2A\u001b[Jlog\none\ntwo\n");
+    expect(out).toBe("\r\u001b[2Alog\u001b[K\none\u001b[K\ntwo\u001b[K\n\u001b[J");
     out = "";
     region.clear();
     region.clear();
-    expect(out).toBe("\r\u001b[2A\u001b[J");
+    expect(out).toBe("\r\u001b[2A\u001b[K\n\u001b[K\n\u001b[J\r\u001b[2A");
   });
 });
 

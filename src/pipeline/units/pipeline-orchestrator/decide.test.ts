@@ -145,6 +145,37 @@ describe("a stage that failed", () => {
     expect(reconcile(view({ now: 9e12, iteration: step.iteration, work })).kind).toBe("stay");
   });
 
+  test("is tried again at once when a person has said so since, with nothing held against it", () => {
+    const sync: Iteration = { ...start, stage: "npz_export" };
+    const work = withWork("npz_export", failed(sync, "BAD_INPUT", false));
+    const { iteration } = reconcile(view({ iteration: sync, work }));
+    const said = (at: number) => ({ ...configRow(), retried: { by: "ann", at, reason: "mended" } });
+    expect(reconcile(view({ now: 5_000, iteration, work, config: said(999) })).kind).toBe("stay");
+    const again = reconcile(view({ now: 5_000, iteration, work, config: said(4_000) }));
+    expect(again).toMatchObject({
+      kind: "entered",
+      iteration: { state: "running", stage: "npz_export", attempt: 2, failures: [], waits: [] },
+    });
+    // The same word counts once: what fails after it waits for the next one.
+    const later = withWork("npz_export", failed(again.iteration, "BAD_INPUT", false));
+    const twice = reconcile(view({ now: 6_000, iteration: again.iteration, work: later, config: said(4_000) }));
+    expect(twice.iteration.state).toBe("failed");
+    expect(reconcile(view({ now: 7_000, iteration: twice.iteration, work: later, config: said(4_000) })).kind).toBe(
+      "stay",
+    );
+  });
+
+  test("does not wait for its next time when a person has said that it is mended", () => {
+    const work = withWork("training", failed(training, "DIVERGED"));
+    const { iteration } = reconcile(view({ iteration: training, work }));
+    const config = { ...configRow(), retried: { by: "ann", at: 1_500, reason: "mended" } };
+    expect(reconcile(view({ now: 1_600, iteration, work })).kind).toBe("stay");
+    expect(reconcile(view({ now: 1_600, iteration, work, config })).iteration).toMatchObject({
+      state: "running",
+      attempt: 2,
+    });
+  });
+
   test("gives up a candidate that cannot be had, and after three such rounds asks a person", () => {
     let iteration = training;
     for (const round of [1, 2]) {

@@ -145,6 +145,10 @@ function afterDone(view: PipelineView, iteration: Iteration): Iteration {
   return open(view, iteration.iteration + 1, calm.failures);
 }
 
+/** Whether somebody has said, since the last failure, that it shall be tried again. */
+const isAskedAgain = ({ retried }: Pick<ConfigRow, "retried">, { failures }: Pick<Iteration, "failures">): boolean =>
+  retried !== undefined && retried.at >= (failures.at(-1)?.at ?? 0);
+
 /** The next step of one config. */
 export function reconcile(view: PipelineView): Step {
   const { config, now } = view;
@@ -168,6 +172,11 @@ export function reconcile(view: PipelineView): Step {
     return most === null || iteration.iteration < most
       ? { kind: "entered", iteration: open(view, iteration.iteration + 1, iteration.failures) }
       : { kind: "stay", iteration };
+  }
+  if ((iteration.state === "failed" || iteration.state === "waiting") && isAskedAgain(config, iteration)) {
+    // Somebody has mended the cause: what failed before says nothing of what comes.
+    const failures = iteration.failures.filter(({ stage }) => stage !== iteration.stage);
+    return { kind: "entered", iteration: enter(view, { ...iteration, failures }, iteration.stage) };
   }
   if (iteration.state === "failed") return { kind: "stay", iteration };
   if (iteration.state === "waiting") {

@@ -1,12 +1,14 @@
 /** What a person at a terminal may ask of the arena. The composition root hands this to the commands. */
 import { defined, OperatingError } from "../../../kernel/index.ts";
 import { BASELINES, createBaseline } from "../baselines/catalog.ts";
+import { decodeGames } from "../files/games-file.ts";
 import { decodeModel } from "../files/model-file.ts";
 import { readWithin } from "../files/store.ts";
 import { CONFIG_KEYS, createGame, DEFAULT_CONFIG_KEY } from "../games/catalog.ts";
 import type { Game } from "../games/game.ts";
 import { perft } from "../games/perft.ts";
 import { layoutOf, shapeOf } from "../net/layout.ts";
+import type { GameRecord } from "../play/self-play.ts";
 import { DEFAULT_SEARCH } from "../search/puct.ts";
 import { searchPlayer } from "../search/search-player.ts";
 import { openTable, type Table } from "./table.ts";
@@ -30,6 +32,15 @@ const summaryOf = (game: Game) => ({
   board: `${game.columns}x${game.rows}`,
   moves: game.moves,
   is_default: game.configKey === DEFAULT_CONFIG_KEY,
+});
+
+/** A played game for people and other programs; players count from 1. */
+const recordOf = (game: Game, { seed, outcome, moves }: GameRecord) => ({
+  config_key: game.configKey,
+  seed,
+  /** Null for a draw. */
+  winner: outcome < game.players ? outcome + 1 : null,
+  moves: Array.from(moves, (move) => game.formatMove(move)),
 });
 
 export function createArenaConsole() {
@@ -58,6 +69,27 @@ export function createArenaConsole() {
     },
 
     perft: (configKey: string, depth: number) => perft(createGame(configKey), depth),
+
+    /** The games of a file, in the notation of the game. */
+    records(bytes: Uint8Array) {
+      const { configKey, games } = decodeGames(bytes);
+      const game = createGame(configKey);
+      return games.map((record) => recordOf(game, record));
+    },
+
+    /** One game of a file, played through to its end. */
+    replay(bytes: Uint8Array, index: number) {
+      const { configKey, games } = decodeGames(bytes);
+      const record = games[index];
+      if (record === undefined)
+        throw OperatingError.notFound("RECORD_NOT_FOUND", `The file holds games 0 to ${games.length - 1}.`);
+      const game = createGame(configKey);
+      const state = game.newState();
+      for (const move of record.moves) game.play(state, move);
+      const told = recordOf(game, record);
+      const result = told.winner === null ? "a draw" : `player ${told.winner} won`;
+      return { ...told, result: `${result} after ${record.moves.length} moves`, drawing: game.draw(state) };
+    },
 
     async open({ configKey, seat, baseline, modelPath, simulations, seed }: TableRequest): Promise<Table> {
       const game = createGame(configKey);

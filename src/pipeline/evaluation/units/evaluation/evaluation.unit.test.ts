@@ -81,6 +81,29 @@ describe("a gate", () => {
     expect(w.troubles()).toEqual([]);
   });
 
+  test("gives up the files of results that the ledger has, and no others", async () => {
+    const w = await open(300);
+    await w.evaluated(1);
+    const booked = w.store
+      .read<{ work_id: string }>("SELECT DISTINCT work_id FROM match_ledger")
+      .map(({ work_id }) => work_id);
+    const files = jobs(w).flatMap(({ work_id, evidence }) =>
+      (evidence?.outputs ?? []).map(({ sha256 }) => ({ work_id, sha256 })),
+    );
+    const givenUp = w.store
+      .read<{ sha256: string }>(
+        "SELECT sha256 FROM sync_artifacts WHERE freed_at IS NOT NULL AND reason = 'it is in the ledger'",
+      )
+      .map(({ sha256 }) => sha256);
+    expect(booked.length).toBeGreaterThan(1);
+    expect(givenUp.toSorted()).toEqual(
+      files
+        .filter(({ work_id }) => booked.includes(work_id))
+        .map(({ sha256 }) => sha256)
+        .toSorted(),
+    );
+  });
+
   test("rejects a weaker one, and is inconclusive at the cap", async () => {
     const weak = await open(-200);
     expect((await weak.evaluated(1)).own.verdict).toBe("reject");

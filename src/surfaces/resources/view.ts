@@ -1,0 +1,50 @@
+import type { Shell } from "../cli/shell.ts";
+import { right, sectionLines, tableLines } from "../cli/table.ts";
+import { duration, number, plural, printable } from "../cli/text.ts";
+import { bytes } from "../status/view.ts";
+import type { Resources } from "./wire.ts";
+
+const orNone = (value: number | null): string => (value === null ? "-" : number(value));
+
+const depthOf = (processes: Resources["processes"], pid: number): number => {
+  const parent = processes.find((process) => process.pid === pid)?.parent;
+  return parent === undefined || !processes.some((process) => process.pid === parent)
+    ? 0
+    : 1 + depthOf(processes, parent);
+};
+
+export function resourceLines(resources: Resources, shell: Shell): string[] {
+  const { paint } = shell;
+  const { processes, loop_delay: delay, transfers, nodes, max_fds } = resources;
+  const rows = processes.map((process, i) => [
+    right(String(process.pid)),
+    right(process.rss_bytes === null ? "-" : bytes(process.rss_bytes)),
+    right(orNone(process.fds)),
+    right(duration(process.cpu_seconds * 1_000)),
+    // The loop of the main process alone is measured from inside.
+    right(i === 0 ? duration(delay.p99_seconds * 1_000) : "-"),
+    right(number(process.children)),
+    `${"  ".repeat(depthOf(processes, process.pid))}${printable(process.name)}`,
+  ]);
+  const head = [right("PID"), right("RSS"), right("FDS"), right("CPU"), right("LOOP"), right("CHILDREN"), "PROCESS"];
+  const total = processes.reduce((sum, { rss_bytes }) => sum + (rss_bytes ?? 0), 0);
+  const files = max_fds === null ? "" : `; the main process may have ${number(max_fds)} files open`;
+  return [
+    ...(rows.length === 0 ? ["this system does not tell of processes"] : tableLines([head, ...rows], shell)),
+    paint.dim(`${plural(processes.length, "process", "processes")}, ${bytes(total)} in all${files}`),
+    "",
+    `main loop   ${duration(delay.p50_seconds * 1_000)} late in the middle, ${duration(delay.p99_seconds * 1_000)} at the 99th percentile, ${duration(delay.max_seconds * 1_000)} at worst, over the last minute`,
+    `transfers   ${plural(transfers.incoming.length, "file comes", "files come")} in, of at most ${transfers.max_at_once} at once and ${transfers.max_of_one} of one sender`,
+    ...sectionLines(
+      "nodes",
+      nodes.map((node) => [
+        `  ${printable(node.label)}`,
+        node.state,
+        `${orNone(node.running)} running`,
+        `${orNone(node.results_waiting)} results wait`,
+        `${orNone(node.events_waiting)} events wait`,
+      ]),
+      shell,
+    ),
+  ];
+}

@@ -1,0 +1,144 @@
+/**
+ * The questions of an operator, each answered by one command. Faults are planted in one running system, and the answer must
+ * contain what was planted.
+ */
+import { chmodSync } from "node:fs";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { runCli } from "../../src/app/cli.ts";
+import { seededRandom, systemClock } from "../../src/kernel/index.ts";
+import { connect } from "../../src/surfaces/index.ts";
+import { CONFIG, planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
+import { PATIENT, patience } from "../support/patience.ts";
+import { owned } from "../support/process.ts";
+
+const own = owned();
+const HELD = "hex7_2p";
+const ENV = {
+  RINGRIFT_NODE_ID: "desk",
+  RINGRIFT_EVENT_MAX_ATTEMPTS: "2",
+  RINGRIFT_EVENT_RETRY_FIRST: "0.01",
+  RINGRIFT_EVENT_RETRY_MOST: "0.01",
+};
+const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
+let loop: RunningLoop;
+let failedJob = "";
+let aGame = "";
+
+async function run(...args: readonly string[]) {
+  const said = { out: "", err: "" };
+  const code = await runCli(["--data-dir", loop.dataDir, ...args], io(said), ports);
+  return { code, ...said };
+}
+
+const io = (said: { out: string; err: string }) => ({
+  out: (text: string) => {
+    said.out += text;
+  },
+  err: (text: string) => {
+    said.err += text;
+  },
+  env: { NO_COLOR: "1", ...ENV },
+  cwd: loop.dataDir,
+  stdin: Readable.from([]),
+  isTerminal: false,
+  columns: 100,
+  signal: new AbortController().signal,
+});
+
+const json = async <T>(...args: readonly string[]) => JSON.parse((await run("--json", ...args)).out) as T;
+
+beforeAll(async () => {
+  loop = await startLoop(own, {
+    plans: [...planned({ ...QUICK, most_iterations: 1 }), ...planned({ ...QUICK, most_iterations: 1 }, [HELD])],
+    slots: 2,
+    env: ENV,
+  });
+  // Planted: a config that somebody holds, and says why.
+  await run("pause", HELD, "--reason", "the disk is being swapped");
+  // A job that nobody can do, a stage that failed, a consumer that cannot write, a folder that others may read.
+  const { added } = await json<{ added: { work_id: string }[] }>(
+    ...["queue", "add", "evaluation", "--config-key", CONFIG, "--payload", '{"parameters":{"nonsense":-1}}'],
+  );
+  failedJob = added[0]!.work_id;
+  const client = connect({ dataDir: loop.dataDir });
+  const exporter = client.subscribe(
+    { consumer: "exporter", eventTypes: ["TRAINING_FAILED"], start: "earliest" },
+    () => {
+      throw new Error("cannot write '/data/out.npz' (errno 28)");
+    },
+  );
+  await client.publish("TRAINING_FAILED", { config_key: HELD, job_id: "j1", error: "no GPU", retryable: true });
+  chmodSync(loop.dataDir, 0o755);
+  await loop.complete();
+  await vi.waitFor(async () => {
+    expect((await run("dlq")).out).toMatch(/exporter/);
+    expect((await run("queue", "show", failedJob)).out).toMatch(/failed/);
+    expect((await run("alerts")).out).toMatch(/Training of hex7_2p failed/);
+  }, PATIENT);
+  await exporter.stop();
+  await client.close();
+  const { segments } = await json<{ segments: { sha256: string }[] }>("records", "list");
+  aGame = `${segments[0]!.sha256.slice(0, 12)}#0`;
+}, patience(300_000));
+afterAll(async () => {
+  await loop.end();
+  await own.end();
+});
+
+interface Question {
+  readonly question: string;
+  readonly command: () => readonly string[];
+  readonly contains: readonly RegExp[];
+}
+
+const ask = (question: string, command: Question["command"], ...contains: readonly RegExp[]): Question => ({
+  question,
+  command,
+  contains,
+});
+
+const questions: readonly Question[] = [
+  ask(
+    "1. is it getting stronger",
+    () => ["pipeline"],
+    /othello6_2p +complete +\d+ .*#1 (promoted|rejected|inconclusive).*Elo/,
+    /hex7_2p +paused/,
+  ),
+  ask("2. why is nothing happening", () => ["why", HELD], /the disk is being swapped/, /'ringrift resume hex7_2p'/),
+  ask("3. where are my games", () => ["ledger"], /othello6_2p +32 +32 +0 +0 +balanced/),
+  ask("4. one truth about the cluster", () => ["nodes"], /desk +desk +online/, /\d+\.\d+\.\d+/),
+  ask("5. trace of a game", () => ["trace", aGame], /games .* 8 games, by desk/, /job w\d+/, /model /),
+  ask("6. errors: what failed", () => ["queue", "list", "--state", "failed"], /nonsense/),
+  ask("6. errors: what could not be delivered", () => ["dlq"], /exporter/, /cannot write/),
+  ask("7. absence and alarms", () => ["alerts"], /error +open .*Training of hex7_2p failed/),
+  ask(
+    "8. safe verbs",
+    () => ["rollback", CONFIG, "--dry-run", "--reason", "just looking"],
+    /nothing was changed: this was a dry run|nothing to do|no champion/,
+  ),
+  ask(
+    "9. explain: effective settings with origin",
+    () => ["config", "show", "--origin"],
+    /node_id +desk .*RINGRIFT_NODE_ID/,
+  ),
+  ask("10. preflight for a night alone", () => ["doctor"], /is open to others \(0755\)/),
+  ask(
+    "11. cost and idleness",
+    () => ["nodes", "show", "desk"],
+    /processor-hours in the last day, .* for 1,000 games; idle \d+ %/,
+  ),
+  ask("12. resources", () => ["resources"], /RSS +FDS/, /worker/, /main loop/, /transfers/),
+  ask("13. events", () => ["events", "history", "--type", "TRAINING_FAILED"], /TRAINING_FAILED.*no GPU/),
+];
+
+test.each(questions)("$question", async ({ command, contains }) => {
+  const { out, err } = await run(...command());
+  for (const pattern of contains) expect(`${out}${err}`).toMatch(pattern);
+});
+
+test("what was asked for and why is in the record of writes", async () => {
+  const { out } = await run("logs", "--writes");
+  expect(out).toMatch(/200 .*POST \/v1\/loop\/hex7_2p\/pause +the disk is being swapped/);
+  expect(out).toMatch(/dry run .*rollback +just looking/);
+});
