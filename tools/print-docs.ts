@@ -15,6 +15,7 @@ import { errorsIn, printErrors } from "./reference/errors.ts";
 import { printReference } from "./reference/events.ts";
 import { printRoutes } from "./reference/http.ts";
 import { printSettings } from "./reference/settings.ts";
+import { printSubscriptions } from "./reference/subscriptions.ts";
 
 interface Page {
   readonly file: string;
@@ -37,6 +38,7 @@ const pages: readonly Page[] = [
   { file: "settings.md", print: printSettings },
   { file: "audit.md", print: printAuditPage },
   { file: "wiring.json", print: printWiring },
+  { file: "subscriptions.md", print: printSubscriptions },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];
 
