@@ -2,6 +2,7 @@
 import { accessSync, constants, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
+import { createUses, type UsesRecorder } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import {
   type Clock,
@@ -37,6 +38,8 @@ export interface Ground<R extends Rows = Record<never, never>> {
   readonly logFile: LogFile | undefined;
   readonly databasePath: string;
   readonly store: Store;
+  /** What units are seen to read and to change, for the audit. */
+  readonly uses: UsesRecorder;
   readonly metrics: ReturnType<typeof createMetrics>;
   readonly router: EventRouter<typeof builtinRows & R>;
   readonly version: string;
@@ -86,7 +89,8 @@ export async function openStore<R extends Rows>(
   undo.defer(() => bare.close());
   const metrics = createMetrics(clock, status);
   undo.defer(() => metrics.stop());
-  const store = measuredStore(options.wrapStore?.(bare) ?? bare, clock, metrics);
+  const uses = createUses(() => clock.now());
+  const store = uses.tap(measuredStore(options.wrapStore?.(bare) ?? bare, clock, metrics));
   const broken = watchStore(store, log);
   const router = new EventRouter<typeof builtinRows & R>({
     catalog: createCatalog({ ...builtinRows, ...(options.events ?? ({} as R)) }) as never,
@@ -98,5 +102,6 @@ export async function openStore<R extends Rows>(
     settings: settings.router,
   });
   const [version, startedAt] = [readVersion(), clock.now()];
-  return { settings, clock, random, log, logFile, databasePath, store, metrics, router, version, startedAt, broken };
+  const place = { databasePath, store, uses, metrics, router, version, startedAt, broken };
+  return { settings, clock, random, log, logFile, ...place };
 }

@@ -49,7 +49,7 @@ export function wireUnits<R extends Rows>(
   services: AppServices,
   { phase, shutdown }: Life,
 ) {
-  const { settings, store, clock, random, log, metrics, version, startedAt } = ground;
+  const { settings, store, uses, clock, random, log, metrics, version, startedAt } = ground;
   const { router, supervisor, cluster, work, files } = services;
   const { units: own = [], wrapUnit = (unit) => unit } = options;
   const control = serveControl({
@@ -101,10 +101,17 @@ export function wireUnits<R extends Rows>(
     pipeline: services.pipeline,
   });
   const profile = profileOf(options.profile ?? settings.profile, live.units, own);
-  const registry = withOwnUnits({ ...live, units: live.units.map(wrapUnit) }, own);
+  const registry = withOwnUnits({ ...live, units: live.units.map(wrapUnit).map(uses.wrap) }, own.map(uses.wrap));
   const units: UnitRuntime = createUnitRuntime({ registry, router, clock, log, manager: supervisor });
-  const audit = async (): Promise<AuditReport> =>
-    auditWiring(registry, { ...defined({ recorded: readRecordedWiring() }), facts: await runtimeFacts(store, router) });
+  const audit = async (): Promise<AuditReport> => {
+    // What only people look at is looked at here, so that it does not pass for what nobody reads.
+    causes.all();
+    return auditWiring(registry, {
+      ...defined({ recorded: readRecordedWiring() }),
+      facts: await runtimeFacts(store, router),
+      uses: { seen: uses.seen(), now: clock.now() },
+    });
+  };
   const bringUp: BringUp = createBringUp({
     registry,
     units,

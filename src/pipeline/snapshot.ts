@@ -81,7 +81,11 @@ const config = z
     stage,
     attempt: z.int(),
     stage_since: instant,
-    deadline: instant,
+    deadline: instant.describe("When its stage is late, or the step that it is at."),
+    last_sign: z
+      .looseObject({ event: z.string(), at: instant, until: instant.describe("When the next one is late.") })
+      .optional()
+      .describe("What the stage showed of itself last."),
     stages: z.array(
       z.looseObject({
         stage,
@@ -110,6 +114,14 @@ const config = z
     champion: champion.nullable(),
     champions: z.array(champion),
     ladder: z.array(rated),
+    stability: z
+      .looseObject({
+        volatility: z.number().describe("0 for gains that differ by no more than their intervals explain, to 1."),
+        level: z.enum(["stable", "developing", "volatile"]),
+        weight: z.number().describe("How much the check of a champion counts."),
+        gates: z.int(),
+      })
+      .optional(),
     verdicts: z.object({ promote: z.int(), reject: z.int(), inconclusive: z.int() }),
     expected_false_promotions: z.number(),
     quality: z.looseObject({ score: z.number(), band: z.string() }).nullable(),

@@ -1,8 +1,8 @@
-import { sumOf } from "../kernel/index.ts";
+import { defined, sumOf } from "../kernel/index.ts";
 import { createWriteSet, type StateTable, type Store } from "../router/index.ts";
 import type { ArtifactCatalog } from "../sync/index.ts";
 import type { WorkQueue } from "../work/index.ts";
-import { gateFor, gateTallies, gateVerdicts } from "./evaluation/index.ts";
+import { gateFor, gateTallies, gateVerdicts, stabilityUpTo } from "./evaluation/index.ts";
 import { budgetOf, championHistory, ladderKey, ladders, trainingRuns } from "./models/index.ts";
 import { qualities, suspects } from "./selfplay/index.ts";
 import type {
@@ -31,6 +31,7 @@ import {
 import { falsePromotions, waldBounds } from "./statistics/index.ts";
 import { stageHistory } from "./tables.ts";
 import { breakersOf } from "./units/pipeline-orchestrator/decide.ts";
+import { currentStep, deadlineOf, steps } from "./units/progress-watchdog/steps.ts";
 import { jobsOfStage, waitsOf } from "./waits.ts";
 
 export interface SnapshotPorts {
@@ -154,6 +155,12 @@ function trainingNow(view: View): Pick<ConfigSnapshot, "training"> {
   return loss === undefined ? {} : { training: { loss, validation_loss, metrics } };
 }
 
+function lastSign({ at, row }: View): Pick<ConfigSnapshot, "last_sign"> {
+  const step = at.state === "running" ? currentStep(row(steps), at) : undefined;
+  if (step === undefined) return {};
+  return { last_sign: { event: step.event, at: step.at, until: deadlineOf(at, step) } };
+}
+
 function ladderView({ rows, configKey, plan }: View, champions: readonly ChampionView[]): Rated[] {
   const names = new Map(champions.map(({ model, generation }) => [model, `champion ${generation}`]));
   const ladder = rows.get(ladders, ladderKey(configKey, budgetOf(plan.evaluation)));
@@ -210,7 +217,8 @@ function configView(view: View): ConfigSnapshot {
     stage: at.stage,
     attempt: at.attempt,
     stage_since: at.stage_since,
-    deadline: at.deadline,
+    deadline: deadlineOf(at, row(steps)),
+    ...lastSign(view),
     stages: stagesOf(view),
     waits: waitsOf(row),
     failures: at.failures.map(({ iteration, attempt, ...failure }) => failure),
@@ -223,6 +231,7 @@ function configView(view: View): ConfigSnapshot {
     champion: champions.at(-1) ?? null,
     champions,
     ladder: ladderView(view, champions),
+    ...defined({ stability: stabilityUpTo(store, configKey) }),
     verdicts,
     expected_false_promotions: falsePromotions(gateTallies(store, configKey)).expected,
     quality: quality === undefined ? null : { score: quality.score, band: quality.band },

@@ -23,7 +23,7 @@ export function createTail(
   };
   const drainEarly = () => {
     const run: AnyEvent[] = [];
-    for (let next = early.get(seq + 1 + run.length); next !== undefined; next = early.get(seq + 1 + run.length)) {
+    for (let next = early.get(seq + 1); next !== undefined; next = early.get(seq + 1 + run.length)) {
       early.delete(next.seq!);
       run.push(next);
     }
@@ -53,8 +53,6 @@ export function createTail(
     add(events: readonly AnyEvent[]) {
       const fresh = events.filter((event) => event.seq !== null && event.seq > seq);
       if (fresh.length === 0) return;
-      const contiguous = fresh.every((event, i) => event.seq === seq + 1 + i);
-      if (contiguous && early.size === 0) return pass(fresh);
       for (const event of fresh) early.set(event.seq!, event);
       drainEarly();
       if (early.size > 0 && !checking) {

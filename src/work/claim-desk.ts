@@ -1,5 +1,6 @@
 import { type Clock, OperatingError, type Timer } from "../kernel/index.ts";
-import type { ClaimRequest, Lease } from "./claim.ts";
+import type { Lease } from "./claim.ts";
+import type { ClaimRequest } from "./claim-request.ts";
 import { claimDeskLimits } from "./limits.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
@@ -139,7 +140,7 @@ export function createClaimDesk(
     const leases = await take(request);
     if (leases.length > 0 || waitMs <= 0 || signal.aborted || closed) return leases;
     if (waiters.size >= limits.maxWaiting) throw busy(`${waiters.size} claims wait for work`);
-    return wait(request, waitMs, signal);
+    return wait({ ...request, asked_at: clock.now() }, waitMs, signal);
   };
 
   return {

@@ -1,4 +1,6 @@
 import { defined, type Json, OperatingError } from "../kernel/index.ts";
+import type { ClaimRequest } from "./claim-request.ts";
+import { earlierLeases, stuckOn } from "./earlier-leases.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
 import { columnsOf, type JobRow, type LeaseRef, NO_ATTEMPT, taskIdOf, workIdOf } from "./job.ts";
 import { itemOf, taskOf } from "./job-events.ts";
@@ -6,24 +8,8 @@ import { Line } from "./line.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
+import { isForOthers } from "./untaken.ts";
 import { agedUrgency, CRITICAL, type Urgency, urgencyOf } from "./urgency.ts";
-
-export interface ClaimRequest {
-  readonly node_id: string;
-  /** Jobs it would take at once. */
-  readonly most: number;
-  /** What it has free. */
-  readonly offer: Offer;
-  /** Kinds it has executors for; all unless said. */
-  readonly kinds?: readonly string[] | undefined;
-  /**
-   * What the node calls this request: said again, because the answer was lost, it gets what it got. What it did not ask to be
-   * started it gets until that began.
-   */
-  readonly claim_id?: string | undefined;
-  /** It begins with them at once, and need not say so. */
-  readonly start?: boolean | undefined;
-}
 
 /** A job in the hands of a node. */
 export interface Lease extends LeaseRef {
@@ -48,6 +34,22 @@ interface Choice extends Head {
   readonly level: number;
 }
 
+type PassesOver = (job: JobRow, lane: Lane) => boolean;
+
+/**
+ * Jobs that a node had before and shall not have again: one that did not go on there, while somebody else could take it; and
+ * one whose lease lapsed in silence while the claim was open, since a node that sleeps hears nothing, and has it back when it
+ * is heard.
+ */
+const passedOverBy =
+  (parts: QueueState, { node_id, asked_at }: ClaimRequest, now: number): PassesOver =>
+  (job, lane) => {
+    const here = earlierLeases(job).filter((each) => each.node_id === node_id);
+    if (here.some(({ why, lapsed_at }) => why === "silent" && lapsed_at >= (asked_at ?? Number.POSITIVE_INFINITY)))
+      return true;
+    return here.some(({ why }) => why === "stuck") && isForOthers(parts, lane, stuckOn(job), now);
+  };
+
 /** The job of a config that is next: the most urgent, its waiting counted in, and the oldest of those. */
 function bestOf(
   config: string,
@@ -55,11 +57,12 @@ function bestOf(
   offer: Offer,
   parts: QueueState,
   now: number,
+  passesOver: PassesOver,
 ): Choice | undefined {
   let best: Choice | undefined;
   for (const line of lines) {
     if (!fits(line.lane.needs, offer)) continue;
-    const job = line.peek();
+    const job = line.peek(passesOver);
     if (job === undefined) continue;
     const level = agedUrgency(job.urgency, now - job.ready_at, parts.ageing);
     if (best !== undefined && (level < best.level || (level === best.level && job.seq > best.job.seq))) continue;
@@ -128,7 +131,7 @@ export function claimJobs(parts: QueueState, plan: Plan, request: ClaimRequest, 
       !exceptKinds.includes(lane.workType) &&
       !(lane.configKey !== null && exceptConfigs.includes(lane.configKey)),
   );
-  const chosen = deal(parts, plan, lines.of(fitting), request.offer, max);
+  const chosen = deal(parts, plan, lines.of(fitting), request, max);
   return lease(parts, plan, request, chosen);
 }
 
@@ -136,14 +139,15 @@ function deal(
   parts: QueueState,
   plan: Plan,
   lines: ReadonlyMap<string, readonly Line[]>,
-  offered: Offer,
+  request: ClaimRequest,
   max: number,
 ): JobRow[] {
   const chosen: JobRow[] = [];
-  let offer = offered;
+  let { offer } = request;
+  const passesOver = passedOverBy(parts, request, plan.now);
   const heads = new Map<string, Choice>();
   const look = (config: string) => {
-    const best = bestOf(config, lines.get(config)!, offer, parts, plan.now);
+    const best = bestOf(config, lines.get(config)!, offer, parts, plan.now, passesOver);
     if (best === undefined) heads.delete(config);
     else heads.set(config, best);
   };
@@ -156,7 +160,7 @@ function deal(
   while (chosen.length < max && heads.size > 0) {
     const config = nextConfig([...heads.values()], parts.deficits, parts.shares)!;
     const { job, line } = heads.get(config)!;
-    line.take();
+    line.take(job);
     chosen.push(job);
     parts.deficits = afterServing(parts.deficits, shares, { config, cost: job.cost }, parts.shares.maxDebt);
     offer = without(offer, line.lane.needs);

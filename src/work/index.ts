@@ -6,7 +6,7 @@
  *   reason; each change and the events that tell of it are one commit;
  * - a claim is a lease with a number that only grows: whoever comes with an older one, or with another's, is refused, so
  *   each job is completed once in the books, whatever processes hang, wake up late or die; and a result is not thrown away
- *   because its holder was not heard for a while, as long as nobody else has had the job since;
+ *   because its holder was not heard for a while, or got nowhere for a while: the first result of a job is its result;
  * - a holder's sign of life and the length of its attempt are two clocks; a holder that goes silent before it began, that
  *   shuts down, or that makes room for others costs the job no attempt;
  * - no config starves: each has its share, urgent work overtakes within a debt, and what waits long becomes urgent;

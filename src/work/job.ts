@@ -60,7 +60,12 @@ const OPTIONAL_NUMBERS = [
   // 1 for a job that began as it was claimed, until its holder says a word: the answer may never have come to it.
   "unheard",
 ] as const;
-const OPTIONAL_TEXTS = ["node_id", "stop_reason"] as const;
+const OPTIONAL_TEXTS = [
+  "node_id",
+  "stop_reason",
+  // JSON: leases that lapsed without a word of their holders, whose results are still taken if they are the first.
+  "earlier",
+] as const;
 
 type Columns<N extends readonly string[], T> = Readonly<Record<N[number], T>>;
 

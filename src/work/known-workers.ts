@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/index.ts";
-import type { ClaimRequest } from "./claim.ts";
+import type { ClaimRequest } from "./claim-request.ts";
 import { knownWorkerLimits } from "./limits.ts";
 
 /** A worker that asks for jobs or holds some, as its last claim told of it. */

@@ -1,15 +1,30 @@
+import { stuckOn } from "./earlier-leases.ts";
 import type { JobRow } from "./job.ts";
 
 /** The clocks of one lease, in milliseconds that the queue listened. */
 interface LeaseTime {
   readonly fence: number;
+  readonly lane: number;
+  /** When the attempt began; null for one that began before this process. */
+  readonly beganAt: number | null;
   heardAt: number;
+  /** When it last went on, as far as its holder tells; when it began until then. */
+  progressAt: number;
+  /** What its holder told last of how far it is. */
+  told: string | undefined;
+  /** Times as long as usual that it has to show that it goes on. */
+  readonly patience: number;
   expiresAt: number;
   stopBy: number | null;
 }
 
 /** What is read of a held job when the process begins. */
-export type HeldLease = Pick<JobRow, "seq" | "fence" | "beat_by" | "expires_at" | "stop_by">;
+export type HeldLease = Pick<JobRow, "seq" | "fence" | "lane" | "beat_by" | "expires_at" | "stop_by" | "earlier">;
+
+export type WhyOver = "expired" | "stopped" | "silent" | "stuck";
+
+/** A job that was taken from so many holders may simply be long: each time it has twice as long. */
+const patienceOf = (job: Pick<JobRow, "earlier">): number => 2 ** stuckOn(job).length;
 
 /**
  * When the leases end. The rows say it in instants of the wall clock, for people; what is decided on is counted here, in time
@@ -19,15 +34,23 @@ export type HeldLease = Pick<JobRow, "seq" | "fence" | "beat_by" | "expires_at" 
 export class LeaseTimes {
   readonly #listened: () => number;
   readonly #silentMs: number;
+  readonly #progressMs: (lane: number) => number | undefined;
   readonly #times = new Map<number, LeaseTime>();
 
-  constructor(listened: () => number, silentMs: number) {
+  /** `progressMs`: within how long jobs of a lane must go on; no limit where nothing is known of such jobs. */
+  constructor(
+    listened: () => number,
+    silentMs: number,
+    progressMs: (lane: number) => number | undefined = () => undefined,
+  ) {
     this.#listened = listened;
     this.#silentMs = silentMs;
+    this.#progressMs = progressMs;
   }
 
   /** A lease that is on disk and not known here. */
-  adopt({ seq, fence, beat_by, expires_at, stop_by }: HeldLease): void {
+  adopt(job: HeldLease): void {
+    const { seq, fence, lane, beat_by, expires_at, stop_by } = job;
     if (this.#times.get(seq)?.fence === fence) return;
     const now = this.#listened();
     const seenAt = (beat_by ?? 0) - this.#silentMs;
@@ -35,16 +58,32 @@ export class LeaseTimes {
     const leftMs = Math.max(this.#silentMs, (expires_at ?? 0) - seenAt);
     this.#times.set(seq, {
       fence,
+      lane,
+      beganAt: null,
       heardAt: now,
+      progressAt: now,
+      told: undefined,
+      patience: patienceOf(job),
       expiresAt: now + leftMs,
       stopBy: stop_by === null ? null : now + Math.max(0, stop_by - seenAt),
     });
   }
 
   /** It was claimed, or begins: its time runs from here. */
-  begin({ seq, fence }: Pick<JobRow, "seq" | "fence">, limitMs: number): void {
+  begin(job: HeldLease, limitMs: number): void {
+    const { seq, fence, lane } = job;
     const now = this.#listened();
-    this.#times.set(seq, { fence, heardAt: now, expiresAt: now + limitMs, stopBy: null });
+    this.#times.set(seq, {
+      fence,
+      lane,
+      beganAt: now,
+      heardAt: now,
+      progressAt: now,
+      told: undefined,
+      patience: patienceOf(job),
+      expiresAt: now + limitMs,
+      stopBy: null,
+    });
   }
 
   /** It lapsed, and its holder is heard again: it goes on with what it had left. */
@@ -53,8 +92,13 @@ export class LeaseTimes {
     this.adopt(job);
   }
 
-  heard(job: HeldLease): void {
-    this.#of(job).heardAt = this.#listened();
+  /** `told`: how far it is; what differs from the last time is progress. */
+  heard(job: HeldLease, told?: string): void {
+    const time = this.#of(job);
+    time.heardAt = this.#listened();
+    if (told === undefined || told === time.told) return;
+    time.told = told;
+    time.progressAt = time.heardAt;
   }
 
   /** It shall stop within so long. */
@@ -73,8 +117,20 @@ export class LeaseTimes {
     return this.#listened() - this.#of(job).heardAt;
   }
 
+  /** For how long it has not gone on, and how long that may be; no limit where nothing is known of such jobs. */
+  idle(job: HeldLease): { readonly ms: number; readonly limitMs: number | undefined } {
+    const time = this.#of(job);
+    return { ms: this.#listened() - time.progressAt, limitMs: this.#limitOf(time) };
+  }
+
+  /** How long the attempt has lasted; undefined where that was not seen from its beginning. */
+  ranMs({ seq, fence }: Pick<JobRow, "seq" | "fence">): number | undefined {
+    const time = this.#times.get(seq);
+    return time?.fence !== fence || time.beganAt === null ? undefined : this.#listened() - time.beganAt;
+  }
+
   /** The attempt's own time comes first: it is known, and a silent holder is only supposed to be gone. */
-  whyOver(job: HeldLease): "expired" | "stopped" | "silent" | undefined {
+  whyOver(job: HeldLease): WhyOver | undefined {
     return this.#whyOver(this.#of(job));
   }
 
@@ -92,10 +148,17 @@ export class LeaseTimes {
     return this.#times.get(job.seq)!;
   }
 
-  #whyOver({ heardAt, expiresAt, stopBy }: LeaseTime): "expired" | "stopped" | "silent" | undefined {
+  #limitOf({ lane, patience }: LeaseTime): number | undefined {
+    const usualMs = this.#progressMs(lane);
+    return usualMs === undefined ? undefined : usualMs * patience;
+  }
+
+  #whyOver(time: LeaseTime): WhyOver | undefined {
+    const { heardAt, progressAt, expiresAt, stopBy } = time;
     const now = this.#listened();
     if (expiresAt <= now) return "expired";
-    if (stopBy !== null && stopBy <= now) return "stopped";
-    return now - heardAt >= this.#silentMs ? "silent" : undefined;
+    if (stopBy !== null) return stopBy <= now ? "stopped" : now - heardAt >= this.#silentMs ? "silent" : undefined;
+    if (now - heardAt >= this.#silentMs) return "silent";
+    return now - progressAt >= (this.#limitOf(time) ?? Number.POSITIVE_INFINITY) ? "stuck" : undefined;
   }
 }

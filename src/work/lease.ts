@@ -2,6 +2,15 @@ import { z } from "zod";
 import { canonicalJson, defined, type Json, OperatingError } from "../kernel/index.ts";
 import { beginAttempt } from "./claim.ts";
 import { otherOfItsKey } from "./dedup.ts";
+import {
+  type EarlierLease,
+  earlierLease,
+  type LapseReason,
+  winnerOf,
+  withLapsed,
+  withoutLease,
+  withWinner,
+} from "./earlier-leases.ts";
 import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
 import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
 import { durationOf, emitFailed, emitRetry, failedOutcome, itemOf, taskOf } from "./job-events.ts";
@@ -56,14 +65,40 @@ function heldJob(plan: Plan, ref: LeaseRef): JobRow {
     throw OperatingError.conflict("JOB_CANCELLED", `job ${ref.work_id} was cancelled`, {
       hint: "Stop working on it; nobody wants the result.",
     });
+  const first = job.state === "completed" ? `: node ${job.node_id} was the first with its result` : "";
   throw OperatingError.conflict(
     "STALE_LEASE",
-    `node ${ref.node_id} does not hold job ${ref.work_id} (fence ${ref.fence})`,
+    `node ${ref.node_id} does not hold job ${ref.work_id} (fence ${ref.fence})${first}`,
     {
       hint: "Stop working on it: the lease ended, and the job waits again, is somebody else's, or is finished.",
-      details: { work_id: ref.work_id, state: job.state, fence: job.fence },
+      details: {
+        work_id: ref.work_id,
+        state: job.state,
+        fence: job.fence,
+        ...(first === "" ? {} : { done_by: job.node_id }),
+      },
     },
   );
+}
+
+/**
+ * The lease of a job that was given to another since, whose result would be taken if it came now. Not after the job's
+ * deadline, nor when another of its dedup key took its place.
+ */
+function overtaking(plan: Plan, job: JobRow, ref: LeaseRef): EarlierLease | undefined {
+  const earlier = earlierLease(job, ref);
+  if (earlier === undefined || job.state === "completed" || job.state === "cancelled") return undefined;
+  if (job.state !== "failed") return earlier;
+  const isTooLate = job.deadline !== null && job.deadline <= plan.now;
+  return isTooLate || otherOfItsKey(plan, job) !== undefined ? undefined : earlier;
+}
+
+/** A holder without progress works on beside the one that has the job now, and so does a node that was given its own job again. */
+function worksOn(plan: Plan, job: JobRow, ref: LeaseRef): EarlierLease | undefined {
+  const earlier = overtaking(plan, job, ref);
+  if (earlier === undefined || (earlier.expires_at ?? 0) <= plan.now) return undefined;
+  const isItsOwnAgain = isHeld(job.state) && job.node_id === ref.node_id;
+  return earlier.why === "stuck" || isItsOwnAgain ? earlier : undefined;
 }
 
 /**
@@ -78,6 +113,7 @@ function revived(parts: QueueState, plan: Plan, ref: LeaseRef): JobRow | undefin
   const back = plan.move(job, "revive", job.started_at === null ? "claimed" : "running", {
     attempts: job.lapsed_attempts,
     lapsed_attempts: null,
+    earlier: withoutLease(job),
     not_before: null,
     outcome: null,
   });
@@ -106,6 +142,12 @@ function movedEnds(parts: QueueState, plan: Plan, job: JobRow): JobChanges {
   };
 }
 
+/** How far it is, in a form that can be compared; undefined where nothing is told. */
+const toldBy = ({ progress, games, metrics }: Progress): string | undefined =>
+  progress === undefined && games === undefined && metrics === undefined
+    ? undefined
+    : canonicalJson({ ...defined({ progress, games, metrics: metrics && boundedMetrics(metrics) }) });
+
 /** The holder lives; what it shall do comes back. */
 export function beatJob(parts: QueueState, plan: Plan, ref: LeaseRef, how: Progress = {}): BeatAnswer {
   const known = plan.job(seqOf(ref.work_id));
@@ -118,8 +160,11 @@ export function beatJob(parts: QueueState, plan: Plan, ref: LeaseRef, how: Progr
   // It failed by that silence and is done after all if its result comes: until then it may work on.
   if (known?.state === "failed" && known.expires_at !== null && takesLate(plan, known, ref))
     return { beat_by: plan.now + parts.lease.silentMs, expires_at: known.expires_at, stop: null };
+  const earlier = known === undefined ? undefined : worksOn(plan, known, ref);
+  if (earlier !== undefined)
+    return { beat_by: plan.now + parts.lease.silentMs, expires_at: earlier.expires_at!, stop: null };
   const job = revived(parts, plan, ref) ?? heldJob(plan, ref);
-  parts.times.heard(job);
+  parts.times.heard(job, toldBy(how));
   const progress = how.progress === undefined ? job.progress : Math.max(0, Math.min(1, how.progress));
   const changes: JobChanges = {
     beat_by: plan.now + parts.lease.silentMs,
@@ -176,9 +221,14 @@ export function completeJob(
   missing: ReadonlySet<string> = new Set(),
 ): { readonly repeated: boolean } {
   const known = plan.job(seqOf(ref.work_id));
-  if (known?.state === "completed" && isFor(known, ref)) return { repeated: true };
+  if (known?.state === "completed" && isWinner(known, ref)) return { repeated: true };
   const isLate = known !== undefined && takesLate(plan, known, ref);
-  const job = isLate ? { ...known, attempts: known.lapsed_attempts! } : heldJob(plan, ref);
+  const earlier = known === undefined || isLate ? undefined : overtaking(plan, known, ref);
+  const job = isLate
+    ? { ...known, attempts: known.lapsed_attempts! }
+    : earlier === undefined
+      ? heldJob(plan, ref)
+      : { ...known!, ...attemptOf(earlier) };
   const { evidence, text } = checkEvidence(
     kindOf(parts.kinds, plan.laneOf(job).workType).evidence,
     given,
@@ -194,9 +244,14 @@ export function completeJob(
   const done = { finished_at: plan.now, outcome: text };
   // Whatever was said of the attempt when its lease lapsed stands: as a task it has ended, and is not ended again.
   if (isLate) plan.move(job, "late", "completed", { ...done, attempts: job.attempts, not_before: null });
+  else if (earlier !== undefined) overtake(plan, known!, earlier, done);
   else plan.move(job, "complete", "completed", done);
-  if (job.state === "running")
+  if (job.state === "running" && earlier === undefined) {
+    // What lapsed meanwhile, or was not seen from its beginning, is no measure for others: the wall clock may have been set.
+    const ranMs = parts.times.ranMs(job);
+    if (ranMs !== undefined) plan.measure(job, ranMs);
     plan.emit("TASK_COMPLETED", { ...taskOf(plan, job), duration_seconds, result: evidence.counts });
+  }
   plan.emit("WORK_COMPLETED", {
     ...item,
     node_id: ref.node_id,
@@ -206,6 +261,37 @@ export function completeJob(
     ...(evidence.outputs.length === 1 ? { artifact_hash: only!.sha256 } : {}),
   });
   return { repeated: false };
+}
+
+/** Whose result the job has. */
+function isWinner(job: JobRow, ref: LeaseRef): boolean {
+  const winner = winnerOf(job) ?? job;
+  return winner.fence === ref.fence && winner.node_id === ref.node_id;
+}
+
+/** What the books hold of an attempt. */
+const attemptOf = ({ node_id, attempts, claimed_at, started_at }: EarlierLease) => ({
+  node_id,
+  attempts,
+  claimed_at,
+  started_at,
+});
+
+/** An earlier holder is the first: the books show its attempt, and whoever works on the job now learns of it at its next word. */
+function overtake(plan: Plan, job: JobRow, earlier: EarlierLease, done: JobChanges): void {
+  if (job.state === "running") {
+    const reason = `node ${earlier.node_id}, which had the job before, was the first with its result`;
+    plan.emit("TASK_CANCELLED", { ...taskOf(plan, job), reason });
+  }
+  plan.move(job, "overtake", "completed", {
+    ...done,
+    ...attemptOf(earlier),
+    not_before: null,
+    stop_reason: null,
+    stop_by: null,
+    lapsed_attempts: null,
+    earlier: withWinner(job, earlier),
+  });
 }
 
 export type AfterFailure = { readonly again: boolean; readonly retry_at: number | null };
@@ -241,8 +327,9 @@ interface Why {
 }
 
 /** What a lease that lapses leaves behind: its attempt, and no time if its holder may not go on. */
-const lapsedLease = (job: JobRow, mayGoOn: boolean): JobChanges => ({
+const lapsedLease = (plan: Plan, job: JobRow, why: LapseReason, mayGoOn: boolean): JobChanges => ({
   lapsed_attempts: job.attempts,
+  earlier: withLapsed(job, why, plan.now),
   ...(mayGoOn && job.stop_by === null ? {} : { expires_at: null }),
 });
 
@@ -260,7 +347,7 @@ export function endAttempt(
       finished_at: plan.now,
       outcome,
       // Too long is too long; silence may have had another reason.
-      ...(action === "silent" ? lapsedLease(job, true) : {}),
+      ...(action === "silent" ? lapsedLease(plan, job, action, true) : {}),
     });
     emitFailed(plan, job, error, code);
     return { again: false, retry_at: null };
@@ -271,7 +358,7 @@ export function endAttempt(
     outcome,
     stop_reason: null,
     stop_by: null,
-    ...(action === "fail" ? {} : lapsedLease(job, action === "silent")),
+    ...(action === "fail" ? {} : lapsedLease(plan, job, action, action === "silent")),
   });
   emitRetry(plan, job, error, retryAt);
   return { again: true, retry_at: retryAt };
@@ -285,12 +372,13 @@ export function giveBack(
   parts: QueueState,
   plan: Plan,
   job: JobRow,
-  action: "release" | "evict" | "silent",
+  action: "release" | "evict" | "silent" | "stuck",
   reason: string,
 ): AfterFailure {
   const free = job.returns < parts.limits.maxReturns;
   const attempts = free ? job.attempts - 1 : job.attempts;
-  const lapsed = action === "release" ? {} : lapsedLease(job, true);
+  // One that lives and does not go on has no claim to the job any more; only its result counts.
+  const lapsed = action === "release" ? {} : lapsedLease(plan, job, action, action !== "stuck");
   if (action === "release") plan.emit("TASK_ABANDONED", { ...taskOf(plan, job), reason });
   else
     plan.emit("TASK_ORPHANED", {

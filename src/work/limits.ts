@@ -74,6 +74,9 @@ export const jobReaperLimits = {
   everyMs: 5_000,
   /** Finished jobs are looked through every so many ticks. */
   forgetEvery: 60,
+  /** So many jobs that stood still on a node within the time below are worth an alert. */
+  maxStuck: 2,
+  stuckWithinMs: 3_600_000,
 };
 
 export const preemptionLimits = {

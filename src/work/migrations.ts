@@ -121,4 +121,9 @@ export const workMigrations: readonly Migration[] = [
     name: "the event that a job follows from",
     sql: "ALTER TABLE work_inputs ADD COLUMN cause TEXT;",
   },
+  {
+    id: 7,
+    name: "leases that lapsed, whose results are taken if they are the first",
+    sql: "ALTER TABLE work_jobs ADD COLUMN earlier TEXT;",
+  },
 ];

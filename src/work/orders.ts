@@ -138,6 +138,7 @@ export function retryJob(parts: QueueState, plan: Plan, workId: string, options:
     stop_reason: null,
     stop_by: null,
     lapsed_attempts: null,
+    earlier: null,
   });
   plan.emit("WORK_QUEUED", {
     ...itemOf(plan, job),

@@ -78,6 +78,7 @@ export class Plan {
   readonly #newLanes = new Map<number, Lane>();
   readonly #completed: number[] = [];
   readonly #waiting: { lane: number; level: number }[] = [];
+  readonly #took: { lane: Lane; ms: number }[] = [];
   #unfinished = 0;
 
   constructor(store: Pick<Store, "read">, lanes: Lanes, known: KnownRows | undefined, now: number) {
@@ -173,6 +174,15 @@ export class Plan {
 
   emit<N extends EventName>(eventType: N, payload: PayloadFor<N>): void {
     this.emitted.push({ eventType, payload: payload as Readonly<Record<string, unknown>> });
+  }
+
+  /** A job was done in so long. */
+  measure(job: JobRow, ms: number): void {
+    this.#took.push({ lane: this.laneOf(job), ms });
+  }
+
+  get took(): readonly { readonly lane: Lane; readonly ms: number }[] {
+    return this.#took;
   }
 
   /** Lines that have a job to claim once it is on disk. */

@@ -1,6 +1,8 @@
 import type { Random } from "../kernel/index.ts";
+import type { Durations } from "./durations.ts";
 import type { Deficits, SharePolicy } from "./fair-share.ts";
 import type { WorkKinds } from "./kinds.ts";
+import type { KnownWorkers } from "./known-workers.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LeaseTimes } from "./lease-times.ts";
 import type { WorkLimits } from "./limits.ts";
@@ -38,6 +40,8 @@ export interface QueueState {
   readonly nodePolicy: NodePolicy;
   readonly lanes: Lanes;
   readonly times: LeaseTimes;
+  readonly durations: Durations;
+  readonly workers: KnownWorkers;
   readonly random: Random;
   /** What configs are owed. Only fairness hangs on it: it may begin anew with the process. */
   deficits: Deficits;

@@ -2,6 +2,7 @@ import { headOf, judgeRetry } from "./failure.ts";
 import { columnsOf, type JobRow, workIdOf } from "./job.ts";
 import { durationOf, emitFailed, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { endAttempt, giveBack } from "./lease.ts";
+import type { WhyOver } from "./lease-times.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
 import { isHeld } from "./states.ts";
@@ -11,8 +12,19 @@ export interface Reaped {
   readonly silent: number;
   readonly expired: number;
   readonly stopped: number;
+  /** They were heard and did not go on. */
+  readonly stuck: number;
   readonly lapsed: number;
   readonly dependents: number;
+}
+
+/** A job that did not go on, and whose it was. */
+export interface StuckJob {
+  readonly work_id: string;
+  readonly work_type: string;
+  readonly config_key: string | null;
+  readonly node_id: string;
+  readonly idle_ms: number;
 }
 
 const LAPSED = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_deadlines
@@ -23,12 +35,18 @@ const BROKEN = `SELECT ${columnsOf("b")}, min(j.seq) AS broken, j.state AS broke
   WHERE b.state = 'blocked' AND j.state IN ('failed', 'cancelled') GROUP BY b.seq LIMIT ?`;
 
 /** Ends what is overdue, at most so many of each sort. */
-export function reap(parts: QueueState, plan: Plan, max: number): Reaped {
-  const counts = { silent: 0, expired: 0, stopped: 0, lapsed: 0, dependents: 0 };
+export function reap(
+  parts: QueueState,
+  plan: Plan,
+  max: number,
+): { readonly counts: Reaped; readonly stuck: readonly StuckJob[] } {
+  const counts = { silent: 0, expired: 0, stopped: 0, stuck: 0, lapsed: 0, dependents: 0 };
+  const stuck: StuckJob[] = [];
   for (const job of overdueJobs(parts, plan, max)) {
     const why = parts.times.whyOver(job);
     if (why === undefined) continue;
-    endOverdue(parts, plan, job, why);
+    if (why === "stuck") stuck.push(giveToAnother(parts, plan, job));
+    else endOverdue(parts, plan, job, why);
     counts[why] += 1;
   }
   for (const row of plan.read<JobRow>(LAPSED, plan.now, max)) {
@@ -39,6 +57,7 @@ export function reap(parts: QueueState, plan: Plan, max: number): Reaped {
       finished_at: plan.now,
       outcome: failedOutcome(error, "JOB_TOO_LATE"),
       lapsed_attempts: null,
+      earlier: null,
     });
     emitFailed(plan, job, error, "JOB_TOO_LATE");
     counts.lapsed += 1;
@@ -57,7 +76,7 @@ export function reap(parts: QueueState, plan: Plan, max: number): Reaped {
     emitFailed(plan, job, error, "WORK_DEPENDENCY_FAILED");
     counts.dependents += 1;
   }
-  return counts;
+  return { counts, stuck };
 }
 
 /** Held jobs whose lease is over. Those that are being changed already are left to the next look. */
@@ -72,12 +91,26 @@ function overdueJobs(parts: QueueState, plan: Plan, max: number): JobRow[] {
   return found;
 }
 
-function endOverdue(parts: QueueState, plan: Plan, job: JobRow, why: "silent" | "expired" | "stopped"): void {
+function endOverdue(parts: QueueState, plan: Plan, job: JobRow, why: Exclude<WhyOver, "stuck">): void {
   if (why === "expired") expire(parts, plan, job);
   else if (why === "stopped") {
     const reason = headOf(`it did not stop in time: ${job.stop_reason ?? ""}`, parts.limits.maxError);
     giveBack(parts, plan, job, "evict", reason);
   } else fallSilent(parts, plan, job);
+}
+
+/** Its holder is heard, and the job does not go on: somebody else has a try, and the first result counts. */
+function giveToAnother(parts: QueueState, plan: Plan, job: JobRow): StuckJob {
+  const { ms } = parts.times.idle(job);
+  const { workType, configKey } = plan.laneOf(job);
+  giveBack(parts, plan, job, "stuck", `no progress for ${Math.round(ms / 1_000)} s`);
+  return {
+    work_id: workIdOf(job.seq),
+    work_type: workType,
+    config_key: configKey,
+    node_id: job.node_id!,
+    idle_ms: Math.round(ms),
+  };
 }
 
 function fallSilent(parts: QueueState, plan: Plan, job: JobRow): void {

@@ -43,7 +43,11 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
       const reason = barred(nodeId);
       return reason === undefined ? stored(nodeId, now) : { accepts: false, reason };
     },
-    lease: { silentMs: settings.leaseSilenceMs },
+    lease: {
+      silentMs: settings.leaseSilenceMs,
+      progressFloorMs: settings.progressFloorMs,
+      progressFactor: settings.progressFactor,
+    },
     ...defined({ isStored }),
   }) as unknown as WorkQueue;
   return { queue, desk: createClaimDesk(queue, clock), settings };

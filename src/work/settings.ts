@@ -11,6 +11,24 @@ export const workSettings = {
     default: 60,
     about: "Silence after which the holder of a job is taken for gone, and the job is given to another.",
   }),
+  progressFloorMs: seconds({
+    key: "work.progress_floor",
+    variable: "RINGRIFT_WORK_PROGRESS_FLOOR",
+    min: 0.2,
+    max: 30 * 86_400,
+    default: 60,
+    about: "No job is taken from a holder that is heard before it has made no progress for so long.",
+  }),
+  progressFactor: decimal({
+    key: "work.progress_factor",
+    variable: "RINGRIFT_WORK_PROGRESS_FACTOR",
+    min: 1,
+    max: 1_000,
+    unit: "times",
+    default: 3,
+    about:
+      "A job without progress for so many times as long as nearly all such jobs took is given to another; its holder's result is still taken if it is the first.",
+  }),
   pressure: {
     soft: whole({
       key: "work.queue_soft_limit",
@@ -60,5 +78,8 @@ export const leasePolicyDefaults = {
   silentMs: settingDefaults(workSettings).leaseSilenceMs,
   /** What a preempted holder has to stop in, before its lease is taken from it. */
   graceMs: 60_000,
+  /** A job that does not go on for so long, and for so many times as long as such jobs took, is given to another. */
+  progressFloorMs: settingDefaults(workSettings).progressFloorMs,
+  progressFactor: settingDefaults(workSettings).progressFactor,
 };
 export type LeasePolicy = typeof leasePolicyDefaults;

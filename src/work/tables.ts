@@ -26,6 +26,7 @@ export const CHANGING = [
   "stop_by",
   "lapsed_attempts",
   "unheard",
+  "earlier",
   "claim_id",
   "outcome",
 ] as const satisfies readonly (keyof StoredJob)[];

@@ -6,7 +6,7 @@ import { storedNodePolicy } from "./node-policy.ts";
 import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";
 import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";
 import { jobScheduler } from "./units/job-scheduler/job-scheduler.unit.ts";
-import { taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
+import { SILENT_MS, STOPPING_MS, stuckTasks, taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
 import { workQueueMonitor } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
 import { workStorePart, workUnits } from "./units.ts";
 
@@ -148,6 +148,37 @@ describe("job_reaper", () => {
     expect(await w.claimOne("other")).toMatchObject({ work_id: lease.work_id, fence: 2, attempts: 2 });
   });
 
+  test("the second job that stands still on a node is an alert, and an hour later that is over", async () => {
+    const w = world();
+    await w.runtime([taskCoordinator(), jobReaper(w.services)]);
+    for (let n = 0; n < 3; n += 1) {
+      await w.queue.add(selfplay("a"));
+      const [lease] = await w.queue.claim({ node_id: "good", most: 1, offer: PLENTY, start: true });
+      await w.pass(1_000);
+      await w.queue.complete(lease!, EVIDENCE);
+    }
+    const told = () =>
+      w.said("HEALTH_ALERT").map(({ payload }) => [payload.component, payload.severity, payload.node_id]);
+    for (let n = 0; n < 2; n += 1) {
+      expect(told()).toEqual([]);
+      await w.queue.add(selfplay("a", { payload: { n } }));
+      const [lease] = await w.queue.claim({ node_id: "bad", most: 1, offer: PLENTY, start: true });
+      for (let beats = 0; beats < 8; beats += 1) {
+        await w.pass(10_000);
+        await w.queue.heartbeat(lease!, { progress: 0.1 });
+      }
+      // Nobody holds it any more; somebody does it, so that the next one is another job.
+      const [again] = await w.queue.claim({ node_id: "good", most: 1, offer: PLENTY, start: true });
+      expect(again).toMatchObject({ work_id: lease!.work_id, fence: 2 });
+      await w.queue.complete(again!, EVIDENCE);
+    }
+    expect(told()).toEqual([["the worker of bad", "warning", "bad"]]);
+    // What such jobs took is kept for the next process.
+    expect(w.open().took({ workType: "selfplay", configKey: "a_2p" }, 1)).toBeDefined();
+    await w.pass(61 * MINUTE);
+    expect(told().at(-1)).toEqual(["the worker of bad", "info", "bad"]);
+  });
+
   test("a node that is known to be dead loses its jobs at once", async () => {
     const w = world();
     await w.runtime([taskCoordinator(), jobReaper(w.services)]);
@@ -191,6 +222,49 @@ describe("task_coordinator", () => {
     expect(second.status()[0]).toMatchObject({ status: "degraded", message: "1 tasks run on hosts that are away" });
     await publish(w, "HOST_ONLINE", { node_id: "n1" });
     expect(second.status()[0]).toMatchObject({ status: "running" });
+  });
+
+  test("names tasks that show no sign of life, until they beat again", async () => {
+    const w = world();
+    const runtime = await w.runtime([taskCoordinator()]);
+    await w.queue.add(selfplay("a"));
+    const [lease] = await w.queue.claim({ node_id: "n1", most: 1, offer: PLENTY });
+    await w.queue.start(lease!);
+    await w.pass(SILENT_MS + 2_000);
+    const { task_id } = w.router.history({ eventType: "TASK_SPAWNED", fromJournal: true })[0]!.payload as {
+      task_id: string;
+    };
+    expect(runtime.status()[0]).toMatchObject({
+      status: "degraded",
+      message: expect.stringMatching(/^task .* on n1 has shown no sign of life for 12\d s$/),
+    });
+    await publish(w, "TASK_HEARTBEAT", { task_id, node_id: "n1", work_type: "selfplay" });
+    expect(runtime.status()[0]).toMatchObject({ status: "running", message: "" });
+  });
+
+  test("names a task that was asked to stop and does not", async () => {
+    const running = new Map([
+      ["t1", { node_id: "n1", work_type: "selfplay", work_id: "w1", config_key: null, spawned_at: 0 }],
+    ]);
+    const seenAt = new Map([["t1", 1_000_000]]);
+    const at = (asked: number) =>
+      stuckTasks(running, { seenAt, asked: new Map([["w1", asked]]) }, new Set(), 1_000_000);
+    expect(at(1_000_000 - STOPPING_MS)).toEqual([]);
+    expect(at(1_000_000 - STOPPING_MS - 1_000)).toMatchObject([
+      { task_id: "t1", why: expect.stringMatching(/does not stop/) },
+    ]);
+    expect(stuckTasks(running, { seenAt, asked: new Map() }, new Set(["n1"]), 9_000_000)).toEqual([]);
+  });
+
+  test("takes a preempted job for one that was asked to stop", async () => {
+    const w = world();
+    const runtime = await w.runtime([taskCoordinator()]);
+    await w.queue.add(selfplay("a"));
+    const [lease] = await w.queue.claim({ node_id: "n1", most: 1, offer: PLENTY });
+    await w.queue.start(lease!);
+    await w.queue.preempt(lease!.work_id, { reason: "test" });
+    await w.pass(STOPPING_MS + 2_000);
+    expect(runtime.status()[0]?.message).toMatch(/does not stop/);
   });
 });
 
@@ -298,7 +372,9 @@ describe("job_scheduler", () => {
       message: expect.stringContaining("offline"),
     });
     expect(await w.claimOne("b")).toMatchObject({ work_id: lease.work_id, urgency: "high", fence: 2 });
-    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject({ code: "STALE_LEASE" });
+    await expect(w.queue.heartbeat(lease)).rejects.toMatchObject({ code: "STALE_LEASE" });
+    // What it had done all the same is the job's, if it is the first.
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
     await publish(w, "HOST_ONLINE", { node_id: "a" });
     expect(await w.claimOne("a")).toBeDefined();
   });

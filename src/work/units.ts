@@ -40,9 +40,8 @@ export const workStorePart = definePart({
     "TASK_ABANDONED",
   ],
   unheard: {
-    WORK_QUEUED: "operators read it in 'ringrift events tail'; queue_populator is to hear it",
-    WORK_CLAIMED: "operators read it in 'ringrift events tail'; the dashboard is to hear it",
-    WORK_RETRY: "operators read it in 'ringrift events tail'; the dashboard is to hear it",
-    JOB_PREEMPTED: "operators read it in 'ringrift events tail'; selfplay_orchestrator is to hear it",
+    WORK_QUEUED: { outside: "workers are woken at the claim desk, and the queue's own rows say the rest" },
+    WORK_CLAIMED: { by: "idle_shutdown" },
+    WORK_RETRY: { by: "metrics_orchestrator" },
   },
 });

@@ -1,7 +1,7 @@
 import type { KnownWorker } from "./known-workers.ts";
 import { fits, type Lane, whyNotThere } from "./needs.ts";
 import { lacking } from "./placement.ts";
-import type { NodeVerdict } from "./queue-state.ts";
+import type { NodeVerdict, QueueState } from "./queue-state.ts";
 
 /** A job at the front of its line that nobody who is there may have, and why each may not. */
 export interface UntakenJob {
@@ -28,6 +28,21 @@ function whyNever(lane: Lane, { node_id, offer, kinds, verdict, isIdle }: Judged
     return `it cannot run ${lane.configKey}`;
   return isIdle && !fits(lane.needs, offer) ? `it has too little: ${lacking(lane.needs, offer)}` : undefined;
 }
+
+/** Whether somebody is there, other than these, who takes jobs of a lane. */
+export const isForOthers = (
+  { workers, nodePolicy }: Pick<QueueState, "workers" | "nodePolicy">,
+  lane: Lane,
+  except: readonly string[],
+  now: number,
+): boolean =>
+  workers
+    .list()
+    .some(
+      (worker) =>
+        !except.includes(worker.node_id) &&
+        whyNever(lane, { ...worker, verdict: nodePolicy(worker.node_id, now), isIdle: false }) === undefined,
+    );
 
 /** Why nobody takes jobs of a lane; undefined if somebody does. */
 export function whyUntaken(lane: Lane, workers: readonly JudgedWorker[]): string | undefined {

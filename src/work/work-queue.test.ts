@@ -232,16 +232,28 @@ describe("leases", () => {
     const now = (await w.claimOne("b"))!;
     expect(now).toMatchObject({ work_id: old.work_id, fence: 2, attempts: 2 });
     const stale = { code: "STALE_LEASE" };
-    for (const ref of [old, { ...now, fence: 1 }, { ...now, node_id: "a" }, { ...now, fence: 3 }]) {
+    for (const ref of [
+      { ...now, fence: 1 },
+      { ...now, node_id: "a" },
+      { ...now, fence: 3 },
+    ]) {
       await expect(w.queue.start(ref)).rejects.toMatchObject(stale);
       await expect(w.queue.heartbeat(ref, { progress: 1 })).rejects.toMatchObject(stale);
       await expect(w.queue.complete(ref, EVIDENCE)).rejects.toMatchObject(stale);
       await expect(w.queue.fail(ref, { class: "bad_input", error: "no" })).rejects.toMatchObject(stale);
       await expect(w.queue.release(ref, "no")).rejects.toMatchObject(stale);
     }
+    await expect(w.queue.start(old)).rejects.toMatchObject(stale);
+    await expect(w.queue.heartbeat(old, { progress: 1 })).rejects.toMatchObject(stale);
+    await expect(w.queue.fail(old, { class: "bad_input", error: "no" })).rejects.toMatchObject(stale);
+    await expect(w.queue.release(old, "no")).rejects.toMatchObject(stale);
     await w.queue.complete(now, EVIDENCE);
-    await expect(w.queue.complete(old, EVIDENCE)).rejects.toMatchObject(stale);
-    expect(w.said("WORK_COMPLETED")).toHaveLength(1);
+    await expect(w.queue.complete(old, EVIDENCE)).rejects.toMatchObject({
+      ...stale,
+      message: expect.stringContaining("node b was the first with its result"),
+      details: { done_by: "b" },
+    });
+    expect(w.said("WORK_COMPLETED")).toMatchObject([{ payload: { node_id: "b" } }]);
   });
 
   test("completing twice is completing once: the answer to the first was lost", async () => {
@@ -630,26 +642,41 @@ describe("a result that comes after its lease lapsed", () => {
     expect(stateOf(w, work_id)).toBe("completed");
   });
 
-  test("is refused once somebody else has or had the job", async () => {
+  test("counts while somebody else has the job, which learns who was first", async () => {
+    const { w, work_id, lease } = await silent();
+    await w.pass(10 * MINUTE);
+    const next = (await w.claimOne("b"))!;
+    await w.queue.start(next);
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: true });
+    // The books show the attempt that did it.
+    expect(w.queue.show(work_id)).toMatchObject({ state: "completed", attempts: 1, node_id: "a", fence: 2 });
+    const told = { ...stale, message: expect.stringContaining("node a was the first") };
+    await expect(w.queue.heartbeat(next)).rejects.toMatchObject(told);
+    await expect(w.queue.complete(next, EVIDENCE)).rejects.toMatchObject(told);
+    expect(w.said("WORK_COMPLETED")).toMatchObject([{ payload: { work_id, node_id: "a", attempts: 1 } }]);
+    expect(w.said("TASK_CANCELLED")).toMatchObject([{ payload: { task_id: `${work_id}.2`, node_id: "b" } }]);
+  });
+
+  test("counts after others had the job; who gave it back has said its last word about it", async () => {
     const { w, lease } = await silent();
     await w.pass(10 * MINUTE);
     const next = (await w.claimOne("b"))!;
-    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
     await w.queue.release(next, "stopping");
-    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject(stale);
-    // Who gave it back has said its last word about it.
     await expect(w.queue.complete(next, EVIDENCE)).rejects.toMatchObject(stale);
     expect(stateOf(w, lease.work_id)).toBe("pending");
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(await w.claimOne("c")).toBeUndefined();
   });
 
-  test("is refused when another claims in the same moment, whoever is first", async () => {
+  test("counts when another claims in the same moment, whoever is first", async () => {
     const first = await silent();
     await first.w.pass(10 * MINUTE);
     const [claimed, late] = await Promise.allSettled([
       first.w.claimOne("b"),
       first.w.pass(0).then(() => first.w.queue.complete(first.lease, EVIDENCE)),
     ]);
-    expect([claimed, late]).toMatchObject([{ value: { fence: 2 } }, { status: "rejected", reason: stale }]);
+    expect([claimed, late]).toMatchObject([{ value: { fence: 2 } }, { value: { repeated: false } }]);
     const second = await silent({}, false);
     const [done, none] = await Promise.all([second.w.queue.complete(second.lease, EVIDENCE), second.w.claimOne("b")]);
     expect([done, none]).toEqual([{ repeated: false }, undefined]);

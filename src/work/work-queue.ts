@@ -2,7 +2,9 @@ import type { EventName } from "../events/index.ts";
 import { type Clock, defined, isOperatingError, type Json, type OperatingError, type Random } from "../kernel/index.ts";
 import type { AnyEvent, EventRouter, Store, WriteSet } from "../router/index.ts";
 import { type AddedJob, addJobs } from "./add.ts";
-import { ClaimLines, type ClaimRequest, claimJobs, type Lease } from "./claim.ts";
+import { ClaimLines, claimJobs, type Lease } from "./claim.ts";
+import type { ClaimRequest } from "./claim-request.ts";
+import { type DurationRow, Durations, progressLimitMs } from "./durations.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
 import { type JobSpecInput, type LeaseRef, notFound, seqOf, workIdOf } from "./job.ts";
@@ -27,7 +29,7 @@ import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from ".
 import { type Candidate, type Placement, waitsFor, whyNotOn } from "./placement.ts";
 import { KnownRows, Plan } from "./plan.ts";
 import type { NodePolicy, NodeVerdict, QueueState } from "./queue-state.ts";
-import { type Reaped, reap } from "./reap.ts";
+import { type Reaped, reap, type StuckJob } from "./reap.ts";
 import { type LeasePolicy, leasePolicyDefaults } from "./settings.ts";
 import { isHeld, type JobState } from "./states.ts";
 import { forgetLanes, forgetWork, isDue, promoteDue } from "./tables.ts";
@@ -87,6 +89,9 @@ export interface JoinedContext {
 const REAP_AT_ONCE = 500;
 const MAX_KNOWN = 50_000;
 const MAX_IN_BATCH = 10_000;
+const HELD_COLUMNS = "seq, fence, lane, beat_by, expires_at, stop_by, earlier";
+/** Of such jobs so many were done within the time by which others are judged. */
+const NEARLY_ALL = 0.95;
 
 /** Refusals concern one of them alone; anything else is a fault of the whole. */
 const each = <A, T>(all: readonly A[], run: (one: A) => T): Answer<T>[] =>
@@ -146,6 +151,9 @@ export class WorkQueue<K extends string = string> {
          ('blocked', 'delayed', 'pending', 'claimed', 'running')) AS unfinished`,
     );
     const lease = { ...leasePolicyDefaults, ...options.lease };
+    const lanes = createLanes(store, limits.maxLanes);
+    const durations = new Durations(store);
+    const progressMs = (lane: number) => progressLimitMs(durations.took(lanes.get(lane), NEARLY_ALL), lease);
     this.#parts = {
       kinds: options.kinds,
       limits,
@@ -153,8 +161,10 @@ export class WorkQueue<K extends string = string> {
       ageing: options.ageing ?? { stepMs: 4 * 3_600_000 },
       shares: { ...sharePolicyDefaults, ...options.shares },
       nodePolicy: options.nodePolicy ?? (() => ({ accepts: true })),
-      lanes: createLanes(store, limits.maxLanes),
-      times: new LeaseTimes(options.listened ?? (() => clock.monotonic()), lease.silentMs),
+      lanes,
+      times: new LeaseTimes(options.listened ?? (() => clock.monotonic()), lease.silentMs, progressMs),
+      durations,
+      workers: this.workers,
       random: options.random,
       deficits: new Map(),
       nextSeq: (numbers?.newest ?? 0) + 1,
@@ -255,15 +265,39 @@ export class WorkQueue<K extends string = string> {
     return options.dryRun === true ? this.#tried(decide) : this.#change(decide);
   }
 
-  /** Ends silent leases and attempts that took too long, lets deadlines lapse, and fails those whose dependency failed. */
-  async reap(): Promise<Reaped> {
-    const sum = { silent: 0, expired: 0, stopped: 0, lapsed: 0, dependents: 0 };
+  /**
+   * Ends silent leases and attempts that took too long, gives to others what does not go on, lets deadlines lapse, and fails
+   * those whose dependency failed.
+   */
+  async reap(): Promise<Reaped & { readonly stuckJobs: readonly StuckJob[] }> {
+    const counts = { silent: 0, expired: 0, stopped: 0, stuck: 0, lapsed: 0, dependents: 0 };
+    const stuckJobs: StuckJob[] = [];
     for (;;) {
       const pass = await this.#change((plan) => reap(this.#parts, plan, REAP_AT_ONCE));
-      for (const key of Object.keys(sum) as (keyof Reaped)[]) sum[key] += pass[key];
+      for (const key of Object.keys(counts) as (keyof Reaped)[]) counts[key] += pass.counts[key];
+      stuckJobs.push(...pass.stuck);
       // What failed may have dependents of its own: until nothing more falls.
-      if (Object.values(pass).every((n) => n === 0)) return sum;
+      if (Object.values(pass.counts).every((n) => n === 0)) return { ...counts, stuckJobs };
     }
+  }
+
+  /** What was learned of how long jobs take since this was last asked for, to be kept. */
+  newDurations(): [string, DurationRow][] {
+    return this.#parts.durations.unsaved();
+  }
+
+  /** How long such a share of the jobs of a kind and config took; undefined while too few are known. */
+  took(sort: { readonly workType: string; readonly configKey: string | null }, share: number): number | undefined {
+    return this.#parts.durations.took(sort, share);
+  }
+
+  /** For how long a held job has made no progress, and after how long it is given to another; undefined where nobody holds it. */
+  idle(workId: string): { readonly ms: number; readonly limitMs: number | undefined } | undefined {
+    const [row] = this.#store.read<HeldLease & { state: JobState }>(
+      `SELECT ${HELD_COLUMNS}, state FROM work_jobs WHERE seq = ?`,
+      seqOf(workId),
+    );
+    return row === undefined || !isHeld(row.state) ? undefined : this.#parts.times.idle(row);
   }
 
   /** Forgets finished jobs beyond their time or number, and lanes that nobody uses. */
@@ -508,8 +542,9 @@ export class WorkQueue<K extends string = string> {
 
   /** A plan is on disk: claims find what it has made claimable. */
   #settled(plan: Plan): void {
-    const { lanes, times } = this.#parts;
+    const { lanes, times, durations } = this.#parts;
     this.#known.settle(plan);
+    for (const { lane, ms } of plan.took) durations.note(lane, ms);
     for (const row of plan.rows())
       if (!isHeld(row.state) && !isHeld(this.#known.row(row.seq)?.state ?? "completed")) times.forget(row.seq);
     for (const { lane, level } of plan.waiting) lanes.filled(lane, level);
@@ -520,7 +555,7 @@ export class WorkQueue<K extends string = string> {
   /** Every held job has a clock here, whoever gave its lease. */
   #adoptHeld(): void {
     const held = this.#store.read<HeldLease>(
-      `SELECT seq, fence, beat_by, expires_at, stop_by FROM work_jobs INDEXED BY work_held
+      `SELECT ${HELD_COLUMNS} FROM work_jobs INDEXED BY work_held
        WHERE state IN ('claimed', 'running')`,
     );
     for (const lease of held) this.#parts.times.adopt(lease);

@@ -117,7 +117,11 @@ const questions: readonly Question[] = [
     () => ["rollback", CONFIG, "--dry-run", "--reason", "just looking"],
     /nothing was changed: this was a dry run|nothing to do|no champion/,
   ),
-  ask("9. explain: effective settings with origin", () => ["config", "show", "--origin"], /node_id +desk .*RINGRIFT_NODE_ID/),
+  ask(
+    "9. explain: effective settings with origin",
+    () => ["config", "show", "--origin"],
+    /node_id +desk .*RINGRIFT_NODE_ID/,
+  ),
   ask("10. preflight for a night alone", () => ["doctor"], /is open to others \(0755\)/),
   ask(
     "11. cost and idleness",

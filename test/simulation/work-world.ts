@@ -1,7 +1,7 @@
 /**
  * A seeded world around the shipped queue: a coordinator that crashes in the moment of a commit and starts again, a disk
- * that answers late, a network that loses requests and answers, and workers that work, fail, shut down, die, and freeze
- * beyond their lease to go on as if nothing had been. One seed is one history.
+ * that answers late, a network that loses requests and answers, and workers that work, fail, shut down, die, freeze beyond
+ * their lease to go on as if nothing had been, and beat for minutes without getting anywhere. One seed is one history.
  */
 import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
@@ -10,6 +10,7 @@ import {
   type Clock,
   isOperatingError,
   listeningTime,
+  OperatingError,
   pick,
   type Random,
   seededRandom,
@@ -18,10 +19,21 @@ import {
 } from "../../src/kernel/index.ts";
 import { EventRouter } from "../../src/router/index.ts";
 import { type Lease, WorkQueue } from "../../src/work/index.ts";
+import type { LeaseRef } from "../../src/work/job.ts";
 import { defineKind } from "../../src/work/kinds.ts";
 import { withWork } from "../unit/work/work-world.ts";
 
-export type WorkPlant = "none" | "fence-ignored" | "events-apart" | "lateness-untold";
+export type WorkPlant =
+  | "none"
+  | "fence-ignored"
+  | "events-apart"
+  | "lateness-untold"
+  /** A holder that makes no progress keeps its job. */
+  | "stuck-held"
+  /** The one who was second is told that its result counts as well. */
+  | "both-counted"
+  /** Only the newest lease may bring a result. */
+  | "first-refused";
 
 export interface WorkWorldReport {
   readonly trace: readonly string[];
@@ -31,15 +43,22 @@ export interface WorkWorldReport {
   readonly completed: number;
   /** Of them those whose result came after the end of its lease. */
   readonly late: number;
+  /** Jobs that were taken from a holder without progress, and those whose result came from a holder before the last. */
+  readonly stuck: number;
+  readonly overtaken: number;
 }
 
 const kinds = {
-  selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] }, timeoutMs: 120_000, maxAttempts: 5 }),
+  selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] }, timeoutMs: 900_000, maxAttempts: 5 }),
 };
 type Queue = WorkQueue<keyof typeof kinds>;
 const OFFER = { cpu: 4, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [] };
 const LOST = Symbol("lost");
-const LEASE = { silentMs: 10_000, graceMs: 5_000 };
+const LEASE = { silentMs: 10_000, graceMs: 5_000, progressFloorMs: 15_000, progressFactor: 2 };
+/** Beats of one that stands still come so often. */
+const STILL_BEAT_MS = 3_000;
+/** What the world allows beyond the limit: crashes, lost calls, and the time until the next look of the reaper. */
+const STILL_SLACK_MS = 60_000;
 
 interface Coordinator {
   readonly queue: Queue;
@@ -51,6 +70,7 @@ function bootCoordinator(
   clock: Clock,
   random: Random,
   crash: (mine: Coordinator, at: string) => boolean,
+  plant: WorkPlant,
 ): Coordinator {
   let arrives = 0;
   const mine = { alive: true } as { alive: boolean; queue: Queue };
@@ -73,7 +93,8 @@ function bootCoordinator(
   const router = new EventRouter({ catalog, store, clock: own, random, log: silentLog(), nodeId: "sim" });
   const { listened } = listeningTime(own);
   const limits = { maxReturns: 3 };
-  mine.queue = new WorkQueue({ router, store, clock: own, listened, random, kinds, lease: LEASE, limits });
+  const lease = plant === "stuck-held" ? { ...LEASE, progressFloorMs: 1e12 } : LEASE;
+  mine.queue = new WorkQueue({ router, store, clock: own, listened, random, kinds, lease, limits });
   return mine;
 }
 
@@ -91,6 +112,8 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
   /** The leases to which the queue said "this is the completion", by job. */
   const accepted = new Map<string, number[]>();
   const holders = new Map<string, string>();
+  /** The longest that any job took which was done. */
+  let longestMs = 0;
   let crashes = 0;
   let refused = 0;
   let faulty = true;
@@ -102,12 +125,12 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
     mine.alive = false;
     say(`crash ${at}`);
     clock.after(50 + pick(random, 2_000), () => {
-      coordinator = bootCoordinator(writer, clock, random, crash);
+      coordinator = bootCoordinator(writer, clock, random, crash, plant);
       say("boot");
     });
     return true;
   };
-  let coordinator = bootCoordinator(writer, clock, random, crash);
+  let coordinator = bootCoordinator(writer, clock, random, crash, plant);
 
   /** A call over the network: the request or the answer may be lost, and a dead coordinator never answers. */
   const call = async <T>(run: (queue: Queue) => Promise<T>): Promise<T | typeof LOST> => {
@@ -142,7 +165,8 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
       // Some are of no use after a while, whether anybody has begun with them or not.
       const deadline = n % 7 === 6 ? { deadline: clock.now() / 1_000 + 5 + pick(random, 60) } : {};
       const config_key = `c${n % 3}_2p` as const;
-      const spec = { work_type: "selfplay", config_key, dedup_key, depends_on, ...deadline } as const;
+      const timeout_seconds = n % 4 === 0 ? 120 : 900;
+      const spec = { work_type: "selfplay", config_key, dedup_key, depends_on, timeout_seconds, ...deadline } as const;
       try {
         const done = await insist(
           (queue) => queue.add(spec),
@@ -160,7 +184,45 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
     while (!over) {
       await wait(2_000);
       await call((queue) => queue.reap());
+      // What job_reaper keeps: it outlives the process.
+      for (const [key, row] of coordinator.queue.newDurations())
+        writer.db
+          .prepare("INSERT OR REPLACE INTO state_rows VALUES ('work_durations', ?, ?, 1)")
+          .run(key, JSON.stringify(row));
     }
+  };
+
+  /** Beats and gets nowhere, for a while or until it is refused. */
+  const standStill = async (node: string, lease: Lease): Promise<void> => {
+    const mayBeJudged = accepted.size >= 5;
+    const max = 5 + pick(random, 200);
+    let answered = 0;
+    for (let n = 0; n < max && !over; n += 1) {
+      await wait(STILL_BEAT_MS);
+      const beat = await call((queue) => queue.heartbeat(lease, { progress: 0.5 }));
+      if (beat !== LOST) answered += 1;
+      const { fence, state, earlier } = currentLease(writer, lease.work_id);
+      const before = (JSON.parse(earlier ?? "[]") as { why: string }[]).filter(({ why }) => why === "stuck").length;
+      const limitMs = LEASE.progressFactor * Math.max(LEASE.progressFloorMs, longestMs) * 2 ** before;
+      const isOver = answered * STILL_BEAT_MS > limitMs + STILL_SLACK_MS;
+      if (mayBeJudged && isOver && fence === lease.fence && state === "running") {
+        violations.push(`${lease.work_id} stands still on ${node} and is never given to another`);
+        return;
+      }
+    }
+  };
+
+  const evidence = { outputs: [{ name: "g", sha256: "cd".repeat(32), bytes: 10 }], counts: { games: 5 } };
+  const complete = async (queue: Queue, lease: Lease, ref: LeaseRef): Promise<{ repeated: boolean }> => {
+    const { fence, state } = currentLease(writer, lease.work_id);
+    if (plant === "first-refused" && fence !== lease.fence && state !== "completed")
+      throw OperatingError.conflict("STALE_LEASE", "somebody else has it");
+    const answer = queue.complete(ref, evidence);
+    if (plant !== "both-counted") return answer;
+    return answer.catch((thrown: unknown) => {
+      if (currentLease(writer, lease.work_id).state === "completed") return { repeated: false };
+      throw thrown;
+    });
   };
 
   const work = async (node: string, lease: Lease): Promise<"gone" | "going on"> => {
@@ -168,19 +230,20 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
     if (holders.has(held)) violations.push(`${held} was handed to ${holders.get(held)} and to ${node}`);
     holders.set(held, node);
     const ref = plant === "fence-ignored" ? () => ({ ...lease, ...currentLease(writer, lease.work_id) }) : () => lease;
-    const evidence = { outputs: [{ name: "g", sha256: "cd".repeat(32), bytes: 10 }], counts: { games: 5 } };
+    const claimedAt = clock.monotonic();
     let finished = false;
     try {
       await insist(
         (queue) => queue.start(ref()),
         () => over,
       );
+      if (faulty && random.next() < 0.08) await standStill(node, lease);
       for (let beats = pick(random, 5); beats > 0; beats -= 1) {
         await wait(1_000 + pick(random, 4_000));
         const luck = random.next();
         if (faulty && luck < 0.04) return "gone";
         if (faulty && luck < 0.08) await wait(5_000 + pick(random, 40_000));
-        const beat = await call((queue) => queue.heartbeat(ref(), { progress: 0.5 }));
+        const beat = await call((queue) => queue.heartbeat(ref(), { progress: 1 / (beats + 1) }));
         if (beat !== LOST && beat.stop !== null) {
           if (beat.stop.kind === "preempted")
             await insist(
@@ -208,8 +271,9 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
         let answered = false;
         const done = await insist(
           async (queue) => {
-            const answer = await queue.complete(ref(), evidence);
+            const answer = await complete(queue, lease, ref());
             // What the queue has said counts, whether the answer arrives or not.
+            longestMs = Math.max(longestMs, clock.monotonic() - claimedAt);
             if (!answer.repeated && !answered)
               accepted.set(lease.work_id, [...(accepted.get(lease.work_id) ?? []), lease.fence]);
             answered = true;
@@ -223,7 +287,8 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
       if (!isOperatingError(thrown)) throw thrown;
       refused += 1;
       const now = currentLease(writer, lease.work_id);
-      if (finished && now.fence === lease.fence && (now.state === "pending" || now.state === "delayed"))
+      // The first result is the job's, unless so many had it since that nobody remembers this one.
+      if (finished && now.fence - lease.fence < 4 && !["completed", "failed", "cancelled"].includes(now.state))
         violations.push(`${held} was done, and thrown away while its job is ${now.state}`);
       say(`${node} is refused ${lease.work_id}: ${thrown.code}`);
     }
@@ -294,15 +359,27 @@ export async function simulateWork(seed: number, plant: WorkPlant = "none"): Pro
     );
   if (plant === "events-apart")
     writer.db.exec("DELETE FROM events WHERE event_type = 'WORK_COMPLETED' AND seq % 3 = 0");
+  const told = (sql: string) => (writer.db.prepare(sql).get() as { n: number }).n;
+  const stuck = told(
+    "SELECT count(*) AS n FROM events WHERE event_type = 'TASK_ORPHANED' AND payload ->> 'reason' LIKE 'no progress%'",
+  );
+  const overtaken = told(
+    "SELECT count(*) AS n FROM work_jobs WHERE state = 'completed' AND earlier LIKE '%\"won\":true%'",
+  );
   const late = check(writer, added, accepted, target, violations);
   coordinator.alive = false;
   writer.close();
-  return { trace, violations, crashes, refused, completed: accepted.size, late };
+  return { trace, violations, crashes, refused, completed: accepted.size, late, stuck, overtaken };
 }
 
 /** What the holder of a job would show: with it anybody passes for it. */
-const currentLease = (writer: SqliteWriter, workId: string): { fence: number; node_id: string; state: string } =>
-  writer.db.prepare("SELECT fence, node_id, state FROM work_jobs WHERE seq = ?").get(Number(workId.slice(1))) as never;
+const currentLease = (
+  writer: SqliteWriter,
+  workId: string,
+): { fence: number; node_id: string; state: string; earlier: string | null } =>
+  writer.db
+    .prepare("SELECT fence, node_id, state, earlier FROM work_jobs WHERE seq = ?")
+    .get(Number(workId.slice(1))) as never;
 
 const unfinished = (writer: SqliteWriter): number =>
   (
@@ -330,6 +407,7 @@ function check(
     max_attempts: number;
     fence: number;
     dedup_key: string;
+    earlier: string | null;
   }>("SELECT * FROM work_jobs");
   const kept = all<{ lane: number; state: string; jobs: number }>(
     "SELECT lane, state, jobs FROM work_counts WHERE jobs <> 0",
@@ -365,8 +443,10 @@ function check(
     const winners = accepted.get(id) ?? [];
     if (winners.length > done)
       violations.push(`${id} is ${job.state}, and ${winners.length} holders were told that it is theirs`);
-    if (winners.some((fence) => fence !== job.fence))
-      violations.push(`${id} was completed by lease ${winners.join()}, and ${job.fence} stood`);
+    const earlier = JSON.parse(job.earlier ?? "[]") as { fence: number; won?: boolean }[];
+    const winner = earlier.find(({ won }) => won)?.fence ?? job.fence;
+    if (winners.some((fence) => fence !== winner))
+      violations.push(`${id} was completed by lease ${winners.join()}, and ${winner} stands in the books`);
     if (done === 1 && count("TASK_ORPHANED", `${id}.${job.fence}`) === 1) late += 1;
     if (count("WORK_CLAIMED", id) !== job.fence)
       violations.push(`${id} was claimed ${job.fence} times, told ${count("WORK_CLAIMED", id)} times`);

@@ -6,13 +6,15 @@ const [from, to] = (process.env.WORK_SEEDS ?? "1-100").split("-").map(Number) as
 
 test(`each job is completed once in the books in the worlds ${from} to ${to}`, async () => {
   const broken: string[] = [];
-  const sums = { crashes: 0, refused: 0, completed: 0, late: 0 };
+  const sums = { crashes: 0, refused: 0, completed: 0, late: 0, stuck: 0, overtaken: 0 };
   for (let seed = from; seed <= to; seed += 1) {
     const report = await simulateWork(seed);
     sums.crashes += report.crashes;
     sums.refused += report.refused;
     sums.completed += report.completed;
     sums.late += report.late;
+    sums.stuck += report.stuck;
+    sums.overtaken += report.overtaken;
     if (report.violations.length > 0) broken.push(`seed ${seed}: ${report.violations.slice(0, 3).join("; ")}`);
   }
   expect(broken).toEqual([]);
@@ -21,6 +23,8 @@ test(`each job is completed once in the books in the worlds ${from} to ${to}`, a
   expect(sums.refused).toBeGreaterThan(worlds / 2);
   expect(sums.completed).toBeGreaterThan(10 * worlds);
   expect(sums.late).toBeGreaterThan(worlds / 10);
+  expect(sums.stuck).toBeGreaterThan(worlds / 2);
+  expect(sums.overtaken).toBeGreaterThan(worlds / 10);
 });
 
 test("one seed gives one history", async () => {
@@ -42,4 +46,12 @@ test("a change without its event is found out", async () => {
 
 test("a job that nobody hears is too late is found out", async () => {
   expect(await findsIn("lateness-untold", 10)).toBeDefined();
+});
+
+test.each([
+  ["a job that stands still and is never given to another", "stuck-held"],
+  ["a job whose first and second result count both", "both-counted"],
+  ["a first result that is refused because somebody else has the job", "first-refused"],
+] as const)("%s is found out", async (_what, plant) => {
+  expect(await findsIn(plant, 20)).toBeDefined();
 });

@@ -50,8 +50,13 @@ interface Survivor {
   readonly mutator: string;
   readonly was: string;
   readonly became: string;
+  /** Which of the places in the file where this text stands, from one: lines move, this does not. */
+  readonly nth: number;
 }
 type Equivalent = Omit<Survivor, "line"> & { readonly reason: string };
+
+const sameness = ({ file, mutator, was, became, nth }: Omit<Survivor, "line">): string =>
+  [file, mutator, was, became, nth].join("\0");
 
 const filesOf = ({ mutate }: MutatedRoom, part: string): string[] => {
   const not = mutate.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
@@ -78,20 +83,35 @@ function draw(files: readonly string[], lines: number, random: Random): string[]
     .sort();
 }
 
-/** The text between two places; both count from one, and the end is not part of it. */
-function between(source: string, { start, end }: Mutant["location"]): string {
-  const lines = source.split("\n").slice(start.line - 1, end.line);
-  if (lines.length === 0) return "";
-  lines[lines.length - 1] = lines.at(-1)!.slice(0, end.column - 1);
-  lines[0] = lines[0]!.slice(start.column - 1);
-  return lines.join("\n");
+/** Where a place is in the text; lines and columns count from one. */
+const offsetOf = (lines: readonly string[], { line, column }: Place): number =>
+  lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0) + column - 1;
+
+/** The text of a mutant, and which of the places where it stands this is. */
+function textAt(source: string, { start, end }: Mutant["location"]): Pick<Survivor, "was" | "nth"> {
+  const lines = source.split("\n");
+  const [from, to] = [offsetOf(lines, start), offsetOf(lines, end)];
+  const was = source.slice(from, to);
+  let nth = 1;
+  if (was !== "") for (let at = source.indexOf(was); at !== -1 && at < from; at = source.indexOf(was, at + 1)) nth += 1;
+  return { was, nth };
 }
 
-async function stryker(room: MutatedRoom, mutate: readonly string[], workers: number, part: string): Promise<string> {
-  const near = globSync([...room.tests], { cwd: ROOT }).filter((file) => part !== "" && file.includes(part));
+interface StrykerRun {
+  readonly mutate: readonly string[];
+  readonly workers: number;
+  /** Only files and tests whose path contains these. */
+  readonly file: string;
+  readonly tests: string;
+}
+
+async function stryker(room: MutatedRoom, { mutate, workers, file, tests: part }: StrykerRun): Promise<string> {
+  const near = globSync([...room.tests], { cwd: ROOT }).filter((path) => part !== "" && path.includes(part));
   const tests = near.length > 0 ? near : room.tests;
-  const report = join(KEPT, `${room.name}.json`);
-  const config = join(KEPT, `${room.name}.config.json`);
+  // What is kept of one file is its own: files may be looked at side by side.
+  const name = file === "" ? room.name : `${room.name}-${file.replaceAll("/", "-")}`;
+  const report = join(KEPT, `${name}.json`);
+  const config = join(KEPT, `${name}.config.json`);
   const options = {
     testRunner: "vitest",
     plugins: ["@stryker-mutator/vitest-runner"],
@@ -101,8 +121,8 @@ async function stryker(room: MutatedRoom, mutate: readonly string[], workers: nu
     reporters: ["json", "progress-append-only"],
     jsonReporter: { fileName: report },
     incremental: true,
-    incrementalFile: join(KEPT, `${room.name}.incremental.json`),
-    tempDirName: join(KEPT, "sandbox"),
+    incrementalFile: join(KEPT, `${name}.incremental.json`),
+    tempDirName: join(KEPT, `sandbox-${name}`),
     ignorePatterns: ["dist", ".check", ".soak", ".bench", "coverage"],
     timeoutMS: 60_000,
     dryRunTimeoutMinutes: 30,
@@ -127,24 +147,21 @@ function judge(room: MutatedRoom, reportFile: string) {
     files: Record<string, { source: string; mutants: Mutant[] }>;
   };
   const all = Object.entries(files).flatMap(([file, { source, mutants }]) =>
-    mutants.map((mutant) => ({ file, mutant, was: between(source, mutant.location) })),
+    mutants.map((mutant) => ({ file, source, mutant })),
   );
-  const missed = all.filter(({ mutant }) => MISSED.has(mutant.status));
-  const survivors = missed.map(
-    ({ file, mutant, was }): Survivor => ({
-      file,
-      line: mutant.location.start.line,
-      mutator: mutant.mutatorName,
-      was,
-      became: mutant.replacement ?? "",
-    }),
-  );
-  const known = (equivalents as readonly Equivalent[]).map(({ file, mutator, was, became }) =>
-    [file, mutator, was, became].join("\0"),
-  );
-  const real = survivors.filter(
-    ({ file, mutator, was, became }) => !known.includes([file, mutator, was, became].join("\0")),
-  );
+  const survivors = all
+    .filter(({ mutant }) => MISSED.has(mutant.status))
+    .map(
+      ({ file, source, mutant: { location, mutatorName, replacement } }): Survivor => ({
+        file,
+        line: location.start.line,
+        mutator: mutatorName,
+        became: replacement ?? "",
+        ...textAt(source, location),
+      }),
+    );
+  const known = new Set((equivalents as readonly Equivalent[]).map(sameness));
+  const real = survivors.filter((survivor) => !known.has(sameness(survivor)));
   const found = all.filter(({ mutant }) => FOUND.has(mutant.status)).length;
   const score = found + real.length === 0 ? 1 : found / (found + real.length);
   return {
@@ -168,7 +185,7 @@ export async function run(options: MutantOptions = {}) {
   const rooms = [];
   for (const each of chosen) {
     const mutate = draw(filesOf(each, file), lines, seededRandom(seed));
-    rooms.push(judge(each, await stryker(each, mutate, workers, tests)));
+    rooms.push(judge(each, await stryker(each, { mutate, workers, file, tests })));
   }
   return { ok: rooms.every(({ score, least }) => score >= least), seed, rooms };
 }
@@ -177,7 +194,9 @@ export const print = ({ rooms }: Awaited<ReturnType<typeof run>>): string =>
   rooms
     .flatMap(({ room, mutants, found, equivalent, missed, score, least, survivors }) => [
       `${room.padEnd(16)} ${found} of ${mutants} found, ${missed} missed, ${equivalent} mean the same: ${(100 * score).toFixed(1)} % (least ${100 * least} %)`,
-      ...survivors.map((it) => `  ${it.file}:${it.line} ${it.mutator}: ${short(it.was)} -> ${short(it.became)}`),
+      ...survivors.map(
+        (it) => `  ${it.file}:${it.line} ${it.mutator}, place ${it.nth}: ${short(it.was)} -> ${short(it.became)}`,
+      ),
     ])
     .join("\n");
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readRecordedWiring } from "../../src/app/recorded-wiring.ts";
 import { declaredRegistry } from "../../src/app/registry.ts";
 import { auditWiring, isPlaceholder, printAudit, recordWiring } from "../../src/daemons/index.ts";
+import { PLANNED_UNITS } from "../../src/daemons/planned.ts";
 import { plannedUnits } from "../fixtures/ownership.ts";
 import { syntheticRegistry, withOneTieCut } from "../fixtures/synthetic-registry.ts";
 
@@ -12,6 +13,30 @@ describe("the live registry", () => {
     const report = auditWiring(declaredRegistry(), { recorded });
     expect(report.findings.filter(({ fails, excuse }) => fails && excuse === null)).toEqual([]);
     expect(report).toMatchObject({ ok: true, exit_code: 0 });
+  });
+
+  test("has no stale excuse, and leaves few events to those outside", () => {
+    const registry = declaredRegistry();
+    const outside = [...registry.units, ...registry.parts].flatMap(({ unheard }) =>
+      Object.entries(unheard).flatMap(([event, reason]) => ("outside" in reason ? [event] : [])),
+    );
+    expect(auditWiring(registry, { recorded }).totals.stale_excuses).toBe(0);
+    expect(outside).toEqual(["WORK_QUEUED"]);
+  });
+
+  test("excuses by units that are planned and not built, and plans none that is", () => {
+    const { units, parts } = declaredRegistry();
+    const built = new Set([...units, ...parts].map(({ name }) => name));
+    const all: readonly string[] = Object.values(PLANNED_UNITS).flat();
+    const named = [
+      ...[...units, ...parts].flatMap(({ unheard }) =>
+        Object.values(unheard).flatMap((reason) => ("by" in reason ? [reason.by] : [])),
+      ),
+      ...units.flatMap(({ awaits }) => Object.values(awaits) as string[]),
+    ];
+    expect(named.filter((name) => !all.includes(name))).toEqual([]);
+    expect(all.filter((name) => built.has(name))).toEqual([]);
+    expect(all.filter((name) => !plannedUnits.some((planned) => planned.name === name))).toEqual([]);
   });
 
   test("holds units that are planned, each in a profile unless it is a mere name", () => {

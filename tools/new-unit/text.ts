@@ -58,10 +58,17 @@ export function unitText(plan: Plan): string {
           "      },",
           "    },",
         ];
-  const reasons = (key: string, events: readonly string[], reason: string) =>
+  const reasons = (key: string, events: readonly string[], reason: string | { readonly by: string }) =>
     events.length === 0
       ? []
-      : [`  ${key}: {`, ...events.map((event) => `    ${event}: ${JSON.stringify(reason)},`), "  },"];
+      : [
+          `  ${key}: {`,
+          ...events.map(
+            (event) =>
+              `    ${event}: ${typeof reason === "string" ? JSON.stringify(reason) : `{ by: ${JSON.stringify(reason.by)} }`},`,
+          ),
+          "  },",
+        ];
   return [
     `import { ${defineOf(plan)}, type Wiring } from "${shapePath(plan)}";`,
     "",
@@ -72,7 +79,7 @@ export function unitText(plan: Plan): string {
     '  profiles: ["coordinator"],',
     '  dependsOn: ["event_router"],',
     `  emits: [${quoted(plan.emits)}],`,
-    ...reasons("unheard", plan.unheard, "say who reads it, or who is to hear it"),
+    ...reasons("unheard", plan.unheard, { by: "the_unit_that_is_to_hear_it" }),
     ...reasons("awaits", plan.awaits, "the_unit_that_is_to_emit_it"),
     "} as const satisfies Wiring;",
     "",

@@ -31,6 +31,10 @@ const PROGRESS = new Set(["games", "open_jobs", "parity", "verified_segments", "
 /** A wait without work for so long is worth a look. */
 const PATIENCE_MS = 60_000;
 
+/** Jobs at work that are asked whether they go on. */
+const MAX_AT_WORK = 100;
+const STILL = new Set(["job_stuck", "job_without_progress"]);
+
 /** What a person can do about a wait, by the unit that waits. */
 const ADVICE: Readonly<Record<string, CauseAdvice["action"]>> = {
   pipeline_orchestrator: "history",
@@ -84,6 +88,9 @@ function ofJobs({ jobs, work }: ConfigFacts): Cause | undefined {
     // One failure while others do their work is no reason to call anybody.
     return found && isSome && failing.attempts < 2 ? { ...found, level: "note" } : found;
   }
+  const atWork = jobs.filter((job) => isWorking(job) || job.lapses.length > 0).slice(0, MAX_AT_WORK);
+  const stuck = atWork.map((job) => jobCause(job, work)).find((found) => found !== undefined && STILL.has(found.code));
+  if (stuck !== undefined) return stuck;
   const waiting = open.find(({ state }) => state !== "blocked") ?? open[0];
   return waiting === undefined || isSome ? undefined : jobCause(waiting, work);
 }
@@ -100,6 +107,18 @@ function ofWaits({ config, jobs, work: { now } }: ConfigFacts): Cause | undefine
   const because = [{ kind: "unit", subject: wait.unit, what: wait.for }];
   return causeOf(level, "waits", key, what, { actual, required, since, advice, because });
 }
+
+/** Work that goes on and shows nothing of itself: what is told of it hides nothing, so it comes before the deadline. */
+const silent = ({ config, work: { now } }: ConfigFacts): Cause | undefined => {
+  const { config_key: key, stage, last_sign: sign } = config;
+  if (sign === undefined || now <= sign.until) return undefined;
+  return causeOf("warn", "stage_silent", key, `${stage} of ${key} has shown nothing since ${sign.event}`, {
+    actual: `${Math.round((now - sign.at) / 1_000)} s without a sign`,
+    required: `one within ${Math.round((sign.until - sign.at) / 1_000)} s`,
+    since: sign.at,
+    advice: { action: "pipeline", subject: key },
+  });
+};
 
 const late = ({ config, jobs, work: { now } }: ConfigFacts): Cause | undefined =>
   now <= config.deadline || jobs.some(isWorking)
@@ -131,6 +150,7 @@ export function configCause(facts: ConfigFacts): Cause | null {
     unit() ??
     stopped(facts) ??
     ofJobs(facts) ??
+    silent(facts) ??
     ofWaits(facts) ??
     late(facts);
   if (found === undefined) return null;

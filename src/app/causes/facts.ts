@@ -29,12 +29,14 @@ export interface WorkFacts {
   readonly nodes: readonly WorkNode[];
   job(workId: string): JobView | undefined;
   placement(workId: string): Placement | undefined;
+  /** For how long a held job has not gone on, and after how long it is given to another. */
+  idle(workId: string): ReturnType<WorkQueue["idle"]>;
   /** Why a node could not take a job now; undefined if it could. */
   whyNotOn(workId: string, node: WorkNode): string | undefined;
 }
 
 export interface WorkSources {
-  readonly queue: Pick<WorkQueue, "show" | "placement" | "whyNotOn" | "verdictOn" | "held" | "workers">;
+  readonly queue: Pick<WorkQueue, "show" | "placement" | "idle" | "whyNotOn" | "verdictOn" | "held" | "workers">;
   readonly book: Pick<NodeRegistry, "list">;
   readonly now: number;
 }
@@ -89,6 +91,7 @@ export function workFacts({ queue, book, now }: WorkSources): WorkFacts {
     },
     job: (workId) => queue.show(workId),
     placement: (workId) => queue.placement(workId),
+    idle: (workId) => queue.idle(workId),
     whyNotOn: (workId, { view }) => queue.whyNotOn(workId, candidateOf(view, queue)),
   };
 }

@@ -10,6 +10,7 @@ const facts: WorkFacts = {
   nodes: [],
   job: () => undefined,
   placement: () => undefined,
+  idle: () => undefined,
   whyNotOn: () => undefined,
 };
 /** Its holder was lost; it may be tried again at some time. */

@@ -138,13 +138,59 @@ function waitingJobCause(job: JobView, facts: WorkFacts): Cause | undefined {
   );
 }
 
+/** A job that is in somebody's hands and does not go on, or did not in the hands of another. */
+function stillCause(job: JobView, facts: WorkFacts): Cause | undefined {
+  const { work_id, node_id, claimed_at: since } = job;
+  const { ms = 0, limitMs } = facts.idle(work_id) ?? {};
+  const about = { since, advice: { action: "show_job", subject: work_id }, because: [jobStep(job)] } as const;
+  if (limitMs !== undefined && ms > limitMs / 2) {
+    const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}; after ${duration(limitMs)} it is given to another`;
+    return causeOf("note", "job_without_progress", work_id, what, {
+      ...about,
+      actual: duration(ms),
+      required: `less than ${duration(limitMs)}`,
+    });
+  }
+  const before = stuckOn(job);
+  if (before.length === 0) return undefined;
+  const what = `${work_id} made no progress on ${listed(before)}, and ${node_id} has it now; the first result counts`;
+  return causeOf("warn", "job_stuck", work_id, what, { ...about, actual: listed(before), required: "progress" });
+}
+
+const stuckOn = ({ lapses }: JobView): string[] => [
+  ...new Set(lapses.filter(({ why }) => why === "stuck").map(({ node_id }) => node_id)),
+];
+
+/** Nobody need have taken at once what has just come back. */
+function waitsBecause(job: JobView, facts: WorkFacts): Cause | undefined {
+  const found = waitingJobCause(job, facts);
+  return found === undefined || found.code === "job_not_taken" ? (stuckAndWaiting(job) ?? found) : found;
+}
+
+/** It waits for somebody else, because it stood still where it was. */
+function stuckAndWaiting(job: JobView): Cause | undefined {
+  const before = stuckOn(job);
+  const [first] = before;
+  if (first === undefined) return undefined;
+  const what = `${job.work_id} made no progress on ${listed(before)}, and waits for another worker`;
+  const advice = { action: "show_node", subject: first } as const;
+  const since = job.lapses.at(-1)?.lapsed_at ?? job.queued_at;
+  return causeOf("warn", "job_stuck", job.work_id, what, {
+    since,
+    advice,
+    actual: listed(before),
+    required: "progress",
+  });
+}
+
 /** The root of why a job is not done; undefined for one that is at work, or whose turn comes. */
 export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | undefined {
   const { work_id, state, failure } = job;
   const because = [jobStep(job)];
   const withStep = (found: Cause | undefined): Cause | undefined =>
     found && { ...found, because: [...because, ...found.because] };
-  if (state === "completed" || state === "claimed" || state === "running") return undefined;
+  if (state === "completed") return undefined;
+  if (state === "claimed" || state === "running") return stillCause(job, facts);
   if (state === "failed" || state === "cancelled")
     return causeOf("warn", "job_failed", work_id, `${work_id} is ${state}: ${failure?.error ?? "nobody said why"}`, {
       actual: failure?.error ?? state,
@@ -170,7 +216,7 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
       because,
     });
   }
-  return waitMs > 0 ? undefined : withStep(waitingJobCause(job, facts));
+  return waitMs > 0 ? undefined : withStep(waitsBecause(job, facts));
 }
 
 export const jobsWords = (jobs: readonly JobView[]): string => {

@@ -81,13 +81,27 @@ function reportOn(config: ConfigSnapshot, jobs: readonly JobView[], now: number)
     since: config.stage_since,
     hint: null,
   };
+  const { stability } = config;
+  const steady: Gate[] =
+    stability === undefined
+      ? []
+      : [
+          {
+            gate: "steady gains",
+            passed: true,
+            actual: `${stability.level}, volatility ${stability.volatility.toFixed(2)} over ${stability.gates} gates`,
+            required: `any; a check of the champion weighs ${stability.weight.toFixed(2)}`,
+            since: null,
+            hint: null,
+          },
+        ];
   return {
     subject,
     kind: "config",
     verdict: verdictOf(config, cause),
     since: cause?.since ?? config.stage_since,
     cause,
-    gates: state === "complete" ? done : [...rootGate(cause, jobs), ...done, here, ...waits],
+    gates: state === "complete" ? done : [...rootGate(cause, jobs), ...done, here, ...steady, ...waits],
   };
 }
 

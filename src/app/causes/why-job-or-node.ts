@@ -10,7 +10,7 @@ type Gate = Why["gates"][number];
 export interface QueueAndNodes {
   readonly queue: Pick<
     WorkQueue,
-    "show" | "placement" | "whyNotOn" | "verdictOn" | "fittingFor" | "held" | "hasClaimable" | "workers"
+    "show" | "placement" | "idle" | "whyNotOn" | "verdictOn" | "fittingFor" | "held" | "hasClaimable" | "workers"
   >;
   readonly book: Pick<NodeRegistry, "list" | "timing">;
   /** Milliseconds since the epoch. */
@@ -112,13 +112,15 @@ function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
   const cause = jobCause(job, facts) ?? null;
   const failing = gates.find(({ passed }) => !passed);
   const verdict =
-    cause !== null && cause.level !== "note"
-      ? `${job.work_id} waits: ${cause.what}`
-      : failing !== undefined
-        ? `${job.work_id} waits, because of ${failing.gate}: ${String(failing.actual)}`
-        : held
-          ? `${job.work_id} is ${job.state} on ${nameOf(job.node_id)}`
-          : `${job.work_id} waits for its turn; ${able} nodes could take it`;
+    cause !== null && held
+      ? `${job.work_id} is ${job.state} on ${nameOf(job.node_id)}: ${cause.what}`
+      : cause !== null && cause.level !== "note"
+        ? `${job.work_id} waits: ${cause.what}`
+        : failing !== undefined
+          ? `${job.work_id} waits, because of ${failing.gate}: ${String(failing.actual)}`
+          : held
+            ? `${job.work_id} is ${job.state} on ${nameOf(job.node_id)}`
+            : `${job.work_id} waits for its turn; ${able} nodes could take it`;
   return { subject: job.work_id, kind: "job", verdict, since: held ? job.claimed_at : job.queued_at, cause, gates };
 }
 

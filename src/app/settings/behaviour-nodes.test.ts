@@ -76,6 +76,38 @@ async function comesBack(environment: Environment, afterSeconds: number): Promis
   return (await w.driven(queue.reap())).silent === 1;
 }
 
+/** Whether a job is taken from a holder that beats for so long without progress, where such jobs took 40 s. */
+async function isTaken(environment: Environment, afterSeconds: number): Promise<boolean> {
+  const w = unitWorld(builtinRows);
+  onTestFinished(() => w.close());
+  const { queue } = createWorkServices({
+    router: w.router as unknown as EventRouter,
+    store: w.store,
+    clock: w.clock,
+    listened: () => w.clock.monotonic(),
+    random: seededRandom(1),
+    settings: readSettings(environment, "/").work,
+    barred: () => undefined,
+  });
+  const evidence = { outputs: [{ name: "g", sha256: "ab".repeat(32), bytes: 1 }], counts: { games: 1 } };
+  const held = async () => {
+    await w.driven(queue.add({ work_type: "selfplay" }));
+    const [lease] = await w.driven(queue.claim({ node_id: "a", most: 1, offer: CAPABILITIES, start: true }));
+    return lease!;
+  };
+  for (let n = 0; n < 3; n += 1) {
+    const lease = await held();
+    await w.pass(40_000);
+    await w.driven(queue.complete(lease, evidence));
+  }
+  const lease = await held();
+  for (let passed = 0; passed < afterSeconds; passed += 10) {
+    await w.pass(10_000);
+    await w.driven(queue.heartbeat(lease, { progress: 0.5 }));
+  }
+  return (await w.driven(queue.reap())).stuck === 1;
+}
+
 /** What producers are told when so many jobs wait, the oldest for so long: by the units of the program. */
 async function pressed(environment: Environment, jobs: number, waitedSeconds: number): Promise<string> {
   const w = unitWorld(builtinRows);
@@ -184,6 +216,8 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     with: true,
   },
   "work.lease_silence": { see: (environment) => comesBack(environment, 50), without: false, set: "40", with: true },
+  "work.progress_floor": { see: (environment) => isTaken(environment, 140), without: true, set: "300", with: false },
+  "work.progress_factor": { see: (environment) => isTaken(environment, 100), without: false, set: "2", with: true },
   "work.queue_soft_limit": { see: (env) => pressed(env, 60, 0), without: "none", set: "60", with: "soft" },
   "work.queue_brake_limit": {
     see: (env) => pressed({ RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "50", ...env }, 60, 0),

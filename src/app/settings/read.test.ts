@@ -167,7 +167,12 @@ describe("precedence", () => {
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
       nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
       p2p: { swimEnabled: false, raftEnabled: false },
-      work: { leaseSilenceMs: 60_000, pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 } },
+      work: {
+        leaseSilenceMs: 60_000,
+        progressFloorMs: 60_000,
+        progressFactor: 3,
+        pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 },
+      },
       artifacts: { graceMs: 600_000, maxBytes: 16 * 1_024 ** 3, strayGraceMs: 86_400_000 },
       notices: [],
     });

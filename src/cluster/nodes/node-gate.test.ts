@@ -82,6 +82,7 @@ describe("a node at the gate", () => {
     const w = await world();
     expect(w.said({ boot: "b0" })).toMatchObject({
       code: "NODE_SESSION_STALE",
+      message: "the coordinator was started since: sign with its new boot id",
       status: 401,
       retryable: true,
       showsDetails: true,
@@ -99,6 +100,7 @@ describe("a node at the gate", () => {
       status: 401,
       message: `the clock of node ${w.nodeId} is ${off} s off; 300 s are allowed`,
       showsDetails: true,
+      hint: "Set its clock right (NTP).",
       details: { server_time: now },
     });
   });
@@ -106,7 +108,8 @@ describe("a node at the gate", () => {
   test("is refused when it signed something else, or another did", async () => {
     const w = await world();
     const message = `this request was not signed by node ${w.nodeId}`;
-    const bad = { code: "BAD_SIGNATURE", status: 401, message };
+    const hint = "The key, the path, the body or a header differs from what was signed.";
+    const bad = { code: "BAD_SIGNATURE", status: 401, message, hint };
     const other = await w.join("other");
     expect(w.said({}, { ...REQUEST, method: "GET" })).toMatchObject(bad);
     expect(w.said({}, { ...REQUEST, path: "/v1/work/complete" })).toMatchObject(bad);
@@ -120,7 +123,12 @@ describe("a node at the gate", () => {
     const w = await world();
     const replayed = { code: "REPLAYED_REQUEST", status: 401 };
     expect([5_000, 4_999, 5_000 - WINDOW + 1].map((counter) => w.said({ counter }))).toEqual(Array(3).fill(undefined));
-    for (const counter of [5_000, 4_999, 5_000 - WINDOW, 0]) expect(w.said({ counter })).toMatchObject(replayed);
+    for (const counter of [5_000, 4_999, 5_000 - WINDOW, 0])
+      expect(w.said({ counter })).toMatchObject({
+        ...replayed,
+        message: `request ${counter} of node ${w.nodeId} was here before`,
+        hint: "Count up with every request.",
+      });
   });
 
   test("that was started again counts from the beginning, and its earlier life is not believed any more", async () => {

@@ -82,6 +82,26 @@ describe("the audit", () => {
     ]);
   });
 
+  test("an excuse that names somebody who is to come holds until that one comes, and no longer", () => {
+    const units = [hearing("ear", "BEATEN", "NEAR", "VITAL")];
+    const parts = [{ ...mouth, unheard: { SAID: { by: "feedback_loop" } } } as const];
+    expect(auditWiring(registry({ units, parts }))).toMatchObject({ ok: true, totals: { stale_excuses: 0 } });
+    const came = auditWiring(registry({ units: [...units, hearing("feedback_loop", "VITAL")], parts }));
+    expect(came).toMatchObject({ ok: false, totals: { stale_excuses: 1 } });
+    expect(came.findings.filter(({ kind }) => kind === "stale_excuse")).toMatchObject([
+      { event: "SAID", units: ["mouth"], message: expect.stringContaining("'feedback_loop', which exists") },
+    ]);
+    const awaiting = { ...hearing("late", "LATER"), awaits: { LATER: "mouth" } };
+    const silent = auditWiring(registry({ units: [ear, awaiting as never] }));
+    expect(silent.findings.filter(({ kind }) => kind === "stale_excuse")).toMatchObject([
+      { event: "LATER", units: ["late"], message: expect.stringContaining("'mouth', which exists") },
+    ]);
+    const outside = [{ ...mouth, unheard: { SAID: { outside: "people read it" } } }];
+    expect(auditWiring(registry({ units, parts: outside })).findings).toMatchObject([
+      { kind: "orphan", excuse: "for those outside alone: people read it" },
+    ]);
+  });
+
   test("finds what a class keeps from reaching its consumer", () => {
     const placed = (placement: "leader" | "each-node" | "each-process") =>
       kinds(auditWiring(registry({ parts: [{ ...mouth, placement }] })));

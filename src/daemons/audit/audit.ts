@@ -18,16 +18,20 @@ import { againstRecord, type RecordedWiring } from "./recorded-wiring.ts";
 import { againstFacts, type RuntimeFacts } from "./runtime-facts.ts";
 import { type EventTies, tiesOf } from "./ties.ts";
 import { delegations, duplicates, structure } from "./unit-findings.ts";
+import type { Uses } from "./uses.ts";
+import { writeOnly } from "./write-only.ts";
 
 export interface AuditOptions {
   /** The wiring as it was printed; without it nobody notices a tie that is gone while others hear or emit the event. */
   readonly recorded?: RecordedWiring;
   /** What a running system or its data folder shows; without it only the declarations are judged. */
   readonly facts?: RuntimeFacts;
+  /** What handlers were seen to read, change and bring about; without it nobody knows who writes for nobody. */
+  readonly uses?: { readonly seen: Uses; readonly now: number; readonly patienceMs?: number };
 }
 
 export type AuditedUnit = ReturnType<typeof auditedUnit>;
-export type AuditTotals = ReturnType<typeof totalsOf>;
+export type AuditTotals = ReturnType<typeof totalsOf> & ReturnType<typeof foundTotals>;
 
 export interface AuditReport {
   readonly ok: boolean;
@@ -52,6 +56,7 @@ export interface AuditReport {
 
 /** Judges the live declarations. A pure function: the same wiring gives the same report. */
 export function auditWiring(registry: Registry<Rows>, options: AuditOptions = {}): AuditReport {
+  const { uses } = options;
   const ties = tiesOf(registry);
   const open = ties.filter(isOpen);
   const findings = excuse(registry, [
@@ -65,6 +70,7 @@ export function auditWiring(registry: Registry<Rows>, options: AuditOptions = {}
     ...delegations(registry),
     ...(options.recorded === undefined ? [] : againstRecord(registry, options.recorded)),
     ...(options.facts === undefined ? [] : againstFacts(registry, options.facts)),
+    ...(uses === undefined ? [] : writeOnly(registry, uses.seen, uses.now, uses.patienceMs)),
   ]).sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
   const failing = findings.filter(({ fails, excuse: reason }) => fails && reason === null);
   const remarks = findings.length - failing.length;
@@ -75,7 +81,7 @@ export function auditWiring(registry: Registry<Rows>, options: AuditOptions = {}
     exit_code: failing.length === 0 ? 0 : 1,
     status: failing.length > 0 ? "BROKEN" : remarks > 0 ? "MOSTLY HEALTHY" : "HEALTHY",
     verdict: verdictOf(failing.length, remarks),
-    totals: totalsOf(registry, ties),
+    totals: { ...totalsOf(registry, ties), ...foundTotals(findings, uses !== undefined) },
     layers: layersOf(registry, failing),
     parts: registry.parts.map(({ name, placement, emits }) => ({ name, placement, emits })),
     ingress: registry.ingress,
@@ -101,6 +107,15 @@ function countBySeverity(findings: readonly Finding[]): Record<Severity, number>
   for (const { severity, excuse: reason } of findings) if (reason === null) counts[severity] += 1;
   return counts;
 }
+
+const foundTotals = (findings: readonly Finding[], isWatched: boolean) => {
+  const of = (kind: Finding["kind"]) => findings.filter((found) => found.kind === kind).length;
+  return {
+    /** Null where nobody looked: only what runs shows who reads what others write. */
+    write_only: isWatched ? of("write_only") : null,
+    stale_excuses: of("stale_excuse"),
+  };
+};
 
 function totalsOf({ units, parts, catalog }: Registry<Rows>, ties: readonly EventTies[]) {
   const rows = Object.values(catalog.rows);

@@ -21,6 +21,7 @@ export type FindingKind =
   | "lost_tie"
   | "open_rows_grew"
   | "stale_excuse"
+  | "write_only"
   | "never_seen"
   | "undeclared_emission"
   | "not_subscribed"

@@ -66,6 +66,8 @@ const METRICS: Readonly<Record<keyof AuditTotals, string>> = {
   orphans: "Orphan events (emitted, nobody hears)",
   dead_subscriptions: "Dead subscriptions (heard, nobody emits)",
   well_connected: "Well-connected events",
+  write_only: "Write-only consumers (what they write nobody reads)",
+  stale_excuses: "Stale excuses",
   open: "Open rows (no emitter, no consumer yet)",
   open_coordinators: "Open coordinators (no unit yet)",
   provisional: "Provisional rows",
@@ -74,7 +76,10 @@ const METRICS: Readonly<Record<keyof AuditTotals, string>> = {
 const summary = ({ totals }: AuditReport): string[] =>
   table(
     ["Metric", "Count"],
-    Object.entries(METRICS).map(([key, metric]) => [metric, String(totals[key as keyof AuditTotals])]),
+    Object.entries(METRICS).map(([key, metric]) => [
+      metric,
+      String(totals[key as keyof AuditTotals] ?? "not looked at"),
+    ]),
   );
 
 const layers = (report: AuditReport): string[] =>

@@ -30,11 +30,14 @@ export interface Wiring<N extends string = string, E extends string = EventName,
   readonly delegatesTo?: string;
   readonly dependsOn?: readonly string[];
   readonly emits: readonly E[];
-  /** What it emits although no unit hears it yet, and why. It goes when its listener comes: the audit insists. */
-  readonly unheard?: { readonly [N in NoInfer<E>]?: string };
+  /** What it emits although no unit hears it yet, and who is to. It goes when that one comes: the audit insists. */
+  readonly unheard?: { readonly [N in NoInfer<E>]?: Unheard };
   /** What it hears although nobody emits it yet, and the emitter that is to come. It goes when that one does. */
   readonly awaits?: { readonly [N in A]?: string };
 }
+
+/** Why nobody hears an event: somebody who is to come will, or it is for those outside alone. */
+export type Unheard = { readonly by: string } | { readonly outside: string };
 
 /** What a unit is, as plain data: what the audit, the docs and the dashboard read. */
 export interface Declaration<
@@ -47,7 +50,7 @@ export interface Declaration<
   readonly feature: Feature | null;
   readonly pattern: Pattern | null;
   readonly delegatesTo: string | null;
-  readonly unheard: Reasons;
+  readonly unheard: Readonly<Record<string, Unheard>>;
   readonly tables: readonly string[];
   /** The keys of its handlers. */
   readonly hears: readonly H[];
@@ -171,7 +174,7 @@ export interface Part<N extends string = string, E extends string = string> {
   readonly name: N;
   readonly placement: Placement;
   readonly emits: readonly E[];
-  readonly unheard: Reasons;
+  readonly unheard: Readonly<Record<string, Unheard>>;
 }
 
 /** How units over the rows `R` are written. `unitsFor<typeof rows>()` gives it for a catalog with events of your own. */
@@ -198,7 +201,7 @@ export interface UnitLanguage<R extends Rows> {
     readonly name: N;
     readonly placement?: Placement;
     readonly emits: readonly E[];
-    readonly unheard?: { readonly [N in NoInfer<E>]?: string };
+    readonly unheard?: { readonly [N in NoInfer<E>]?: Unheard };
   }): Part<N, E>;
   /**
    * One function for many events, as `on` or spread into it. Its event is the union: the name decides the payload. Where it
@@ -228,7 +231,7 @@ function build(kind: Declaration["kind"], spec: AnySpec): Unit {
     delegatesTo: spec.delegatesTo ?? null,
     dependsOn: spec.dependsOn ?? [],
     emits: [...new Set(spec.emits)],
-    unheard: (spec.unheard ?? {}) as Reasons,
+    unheard: (spec.unheard ?? {}) as Unit["unheard"],
     awaits: spec.awaits ?? {},
     tables: Object.values(tables).map(({ table }) => table),
     hears: Object.keys(on),
@@ -254,7 +257,7 @@ const language: UnitLanguage<Rows> = {
     name,
     placement,
     emits,
-    unheard: unheard as Reasons,
+    unheard: unheard as Part["unheard"],
   }),
   onEach: (events, handle) => Object.fromEntries(events.map((name) => [name, handle])) as never,
 };

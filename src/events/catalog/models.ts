@@ -9,7 +9,6 @@ export const models = defineEvents("models", {
   REGISTRY_UPDATED: {
     about: "An entry of the model registry changed.",
     orderKey: "model_id",
-    provisional: true,
     payload: {
       ...fields("model_id", "config_key", "base_model_id?"),
       model_state: oneOf("state of the model", [
@@ -26,7 +25,6 @@ export const models = defineEvents("models", {
   MODEL_UPDATED: {
     about: "What is written about a model changed, and the nodes should know.",
     orderKey: "model_id",
-    provisional: true,
     payload: {
       ...fields("model_id", "config_key"),
       artifact_hash: file,

@@ -169,7 +169,6 @@ export const training = defineEvents("training", {
   CHECKPOINT_LOADED: {
     about: "A training run resumed from a checkpoint.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "job_id", "training_epoch"),
       artifact_hash: field.artifact_hash.describe("the checkpoint"),

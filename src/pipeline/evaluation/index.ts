@@ -18,4 +18,4 @@ export type { EvaluationServices } from "./services.ts";
 export { eloService } from "./units/elo-service/elo-service.unit.ts";
 export { evaluationDaemon } from "./units/evaluation/evaluation.unit.ts";
 export { modelPerformanceWatchdog } from "./units/model-performance-watchdog/model-performance-watchdog.unit.ts";
-export { gateTallies, gateVerdicts } from "./verdicts.ts";
+export { gateTallies, gateVerdicts, stabilityUpTo } from "./verdicts.ts";

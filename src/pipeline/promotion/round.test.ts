@@ -68,7 +68,38 @@ describe("model_coordinator", () => {
     await w.turn("promotion", 1);
     await w.pass(1_100);
     expect([entry(better).state, entry(old).state]).toEqual(["production", "archived"]);
+    const told = w.said("REGISTRY_UPDATED").map(({ payload }) => payload);
+    expect(told.filter(({ model_id }) => model_id === better).map(({ model_state }) => model_state)).toEqual([
+      "training",
+      "evaluating",
+      "staging",
+      "production",
+    ]);
+    expect(told.at(-1)).toMatchObject({ config_key: w.configKey, artifact_hash: expect.any(String) });
+    expect(w.said("MODEL_UPDATED")).toMatchObject([{ payload: { model_id: better, changed_fields: ["verdict"] } }]);
     expect(w.troubles()).toEqual([]);
+  });
+
+  test("keeps the checkpoint that a run went on from while it is under way", async () => {
+    const said: [owner: string, sha256s: readonly string[]][] = [];
+    const catalog = {
+      get: () => undefined,
+      join: () => ({
+        record: () => undefined,
+        accept: () => undefined,
+        pin: (owner: string, sha256s: readonly string[]) => void said.push([owner, sha256s]),
+      }),
+    } as unknown as ArtifactCatalog;
+    const w = await open({ catalog });
+    await w.first();
+    await w.round(1, -300);
+    await w.exported(2);
+    await w.turn("training", 2);
+    await w.claim("training");
+    await w.pass(2_100);
+    const base = w.row(trainingWork)!.evidence.base_checkpoint;
+    const held = said.findLast(([name]) => name === `candidates:${w.configKey}`)![1];
+    expect(held).toContain(base);
   });
 
   test("pins champions, what one may go back to, and the candidate, and says so only when that changes", async () => {

@@ -8,7 +8,7 @@ import {
 } from "../../../test/unit/pipeline/pipeline-world.ts";
 import { defineTable } from "../../router/index.ts";
 import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.ts";
-import { seedFor, selfplayWork } from "../stage/index.ts";
+import { seedFor, selfplayWork, trainingWork } from "../stage/index.ts";
 import { waitsOf } from "../waits.ts";
 import { allocations, goals, rejections, selfplayOrders, suspects } from "./tables.ts";
 
@@ -357,6 +357,48 @@ describe("selfplay_scheduler", () => {
       config_key: KEY,
       allocated_share: 1,
     });
+  });
+
+  test("applies the rate of a penalty to the jobs of the config, for the iteration of the guilt and the next", async () => {
+    const w = world();
+    await w.plan({ games_per_iteration: 400, games_per_job: 10 });
+    await w.runtime([w.units.scheduler(), w.units.populator({ maxSelfplayJobs: 12 })]);
+    const guilt = { reasons: ["rules"], times: 1, first_iteration: 1, last_iteration: 1, until_iteration: 6 };
+    await w.write((rows) =>
+      rows.put(suspects, KEY, { bad: { producer: "bad", ...guilt, since: 0, accepted: [], rate: 0.5 } }),
+    );
+    await w.turn("selfplay", { state: "waiting" });
+    await w.pass(3_000);
+    expect(w.row(allocations)).toMatchObject({ share: 1, rate: 0.5 });
+    await w.turn("selfplay");
+    await w.pass(5_000);
+    expect(w.jobs("selfplay")).toHaveLength(6);
+    await w.turn("selfplay", { iteration: 3 });
+    await w.pass(5_000);
+    expect(w.row(allocations)).toMatchObject({ rate: 1 });
+  });
+
+  test.each([
+    ["TRAINING_EARLY_STOPPED", { early_stopped: true }],
+    ["TRAINING_LOSS_TREND", { early_stopped: false, loss_trend: "declining" }],
+  ] as const)("%s has it look at what the run left, and more games go there", async (event, evidence) => {
+    const w = world({ everyMs: HOUR });
+    await w.plan();
+    await w.plan({}, OTHER);
+    await w.runtime([w.units.scheduler()]);
+    await w.turn("selfplay");
+    await w.turn("selfplay", { key: OTHER });
+    const run = { iteration: 0, attempt: 1, state: "done", since: 0, ended_at: 1, jobs: {}, outputs: [] } as const;
+    const own = { model: null, checkpoint: null };
+    await w.write((rows) => rows.put(trainingWork, KEY, { ...run, evidence, failure: null, waits: [], own }));
+    const losses = { config_key: KEY, job_id: "j", training_epoch: 1 };
+    const more =
+      event === "TRAINING_LOSS_TREND"
+        ? { loss: 2, trend: "declining", previous_loss: 1 }
+        : { final_loss: 2, best_loss: 2 };
+    await w.driven(w.router.publish(event, { ...losses, ...more } as never, { source: "test" }));
+    await w.pass(100);
+    expect(w.row(allocations)!.share).toBeGreaterThan(0.5);
   });
 
   test("lets the queue hand out jobs as the shares say", async () => {

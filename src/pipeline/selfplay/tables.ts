@@ -47,7 +47,18 @@ export const goals = defineTable<Goal>("pipeline_goals");
 
 /** One factor of a config's score, with the number that it follows from. */
 export type Reason = {
-  readonly name: "weight" | "staleness" | "gap" | "velocity" | "quality" | "stage" | "floor" | "pressure";
+  readonly name:
+    | "weight"
+    | "staleness"
+    | "gap"
+    | "velocity"
+    | "quality"
+    | "mix"
+    | "training"
+    | "penalty"
+    | "stage"
+    | "floor"
+    | "pressure";
   readonly actual: number | string | null;
   readonly factor: number;
 };
@@ -55,6 +66,8 @@ export type Reason = {
 /** A config's part of all self-play. Written by `selfplay_scheduler`. */
 export type AllocationRow = {
   readonly share: number;
+  /** What a penalty leaves of its pace, 0 to 1. Rows of older versions have none. */
+  readonly rate?: number;
   readonly games: number;
   readonly urgency: Urgency;
   readonly reasons: readonly Reason[];
@@ -98,6 +111,8 @@ export type Suspect = {
   readonly until_iteration: number;
   /** Milliseconds since the epoch. */
   readonly since: number;
+  /** What its penalty leaves of the config's pace, 0 to 1, in the iteration of its guilt and the next. Older rows have none. */
+  readonly rate?: number;
   /** What of its games was accepted since its first bad ones: people may want to look at it. */
   readonly accepted: readonly { readonly iteration: number; readonly part: string; readonly samples: string }[];
 };
@@ -111,6 +126,12 @@ export const suspectsIn = (row: Suspects | undefined, iteration: number): string
     .filter(({ until_iteration }) => iteration < until_iteration)
     .map(({ producer }) => producer)
     .sort();
+
+/** What the penalties of an iteration leave of the config's pace, all together; 1 where there is none. */
+export const penaltyRate = (row: Suspects | undefined, iteration: number): number =>
+  Object.values(row ?? {})
+    .filter(({ last_iteration }) => last_iteration <= iteration && iteration <= last_iteration + 1)
+    .reduce((rate, { rate: own = 1 }) => rate * own, 1);
 
 export const QUALITY_BANDS = ["poor", "degraded", "good", "excellent"] as const;
 export type QualityBand = (typeof QUALITY_BANDS)[number];

@@ -22,6 +22,7 @@ export { type SimulatedMatch, studyGate } from "./simulated-blocks.ts";
 export { normalQuantile } from "./special-functions.ts";
 export { MAX_REDUNDANCY, type SprtResult, sprt, waldBounds } from "./sprt.ts";
 export { capFor, checkPlan, type EloModel, type SprtPlan } from "./sprt-plan.ts";
+export { type Stability, stabilityOf } from "./stability.ts";
 export { drawInterval, drawLadder, drawRatio } from "./text-figures.ts";
 export { type Sums, sumsOf } from "./two-samples.ts";
 export { eloVelocity } from "./velocity.ts";

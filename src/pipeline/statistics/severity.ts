@@ -33,11 +33,16 @@ export interface RegressionVerdict {
   readonly elo: Interval;
 }
 
-export function judgeRegression(counts: readonly number[], blocks: BlockShape): RegressionVerdict {
+/**
+ * `weight` is how much a verdict counts where gains jump about (`stabilityOf`): one of half the weight needs twice the blocks,
+ * and half the chance to be wrong.
+ */
+export function judgeRegression(counts: readonly number[], blocks: BlockShape, weight = 1): RegressionVerdict {
   const total = checkCounts(counts, blocks);
   const posterior = scorePosterior(counts, blocks);
   const below = (elo: number) => posterior.below(scoreOfElo(elo, blocks.players));
-  const enough = total >= LEAST_BLOCKS;
+  const enough = total >= Math.ceil(LEAST_BLOCKS / weight);
+  const needed = (chance: number) => 1 - (1 - chance) * weight;
   const chances = {
     minor: below(0),
     moderate: below(-20),
@@ -45,12 +50,13 @@ export function judgeRegression(counts: readonly number[], blocks: BlockShape): 
     critical: below(-100),
     cleared: 1 - below(CLEARED_RULE.aboveElo),
   };
-  const reached = SEVERITY_RULES.find(({ severity, chance }) => chances[severity] >= chance)?.severity ?? "none";
+  const reached =
+    SEVERITY_RULES.find(({ severity, chance }) => chances[severity] >= needed(chance))?.severity ?? "none";
   const severity = enough ? reached : undefined;
   const at = (p: number) => eloOfScore(posterior.quantile(p), blocks.players);
   return {
     ...defined({ severity }),
-    cleared: enough && chances.cleared >= CLEARED_RULE.chance,
+    cleared: enough && chances.cleared >= needed(CLEARED_RULE.chance),
     blocks: total,
     chances,
     elo: { estimate: at(0.5), low: at(0.025), high: at(0.975) },

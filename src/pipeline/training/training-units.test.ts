@@ -137,6 +137,8 @@ describe("training_coordinator", () => {
     const work = w.row(trainingWork)!;
     expect(work.evidence).toMatchObject({ trained: true, steps: 40, loss: 1.7999999999999998, window_files: 2 });
     expect(w.said("TRAINING_STARTED")).toMatchObject([{ payload: { node_id: "worker", samples: 2_000 } }]);
+    // The first model began at nothing; this run is the one that goes on from a checkpoint.
+    expect(w.said("CHECKPOINT_LOADED")).toMatchObject([{ payload: { artifact_hash: before, node_id: "worker" } }]);
     expect(w.said("TRAINING_COMPLETED")).toMatchObject([
       { payload: { model_id: work.own.model, validation_loss: 1.9 } },
     ]);

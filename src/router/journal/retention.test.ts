@@ -6,6 +6,7 @@ import { enforceRetention, trimDedup } from "./retention.ts";
 
 const rows = defineEvents("test", {
   KEPT: { about: "An event.", class: "durable", orderKey: null, payload: { n: z.number() } },
+  LARGE: { about: "A large one.", class: "durable", orderKey: null, payload: { text: z.string() } },
   ONCE: { about: "Said once.", class: "durable", orderKey: null, dedup: "content", payload: { n: z.number() } },
 });
 
@@ -57,6 +58,51 @@ describe("the journal", () => {
     expect(w.deliveries()).toEqual([3]);
     await w.trim(13);
     expect(w.deliveries()).toEqual([]);
+  });
+
+  test("forgets a consumer that has gone with the last event that it was owed, and no sooner", async () => {
+    const w = world();
+    const ended = () => w.store.read("SELECT end_seq FROM subscriptions WHERE consumer = 'c'");
+    const known = () => w.store.read("SELECT low_water FROM consumers WHERE consumer = 'c'");
+    for (const timestamp of [10, 11]) await w.at(timestamp);
+    const session = await w.router.openSession({ consumer: "c", eventTypes: ["KEPT"], start: "earliest" });
+    await session.poll(10, 0);
+    await session.ack([1, 2]);
+    await w.router.forgetConsumer("c");
+    for (const timestamp of [12, 13]) await w.at(timestamp);
+    await w.trim(11);
+    expect(w.kept()).toEqual([11, 12, 13]);
+    expect(ended()).toEqual([{ end_seq: 2 }]);
+    expect(known()).toEqual([{ low_water: 2 }]);
+    await w.trim(12);
+    expect(w.kept()).toEqual([12, 13]);
+    expect(ended()).toEqual([]);
+    expect(known()).toEqual([]);
+  });
+
+  test("keeps what somebody is owed, however old and however large it is", async () => {
+    const w = world();
+    for (const timestamp of [10, 11, 12, 13]) await w.at(timestamp);
+    const session = await w.router.openSession({ consumer: "c", eventTypes: ["KEPT"], start: "earliest" });
+    await session.poll(2, 0);
+    await session.ack([1]);
+    expect(await w.trim(100, 0)).toMatchObject({ deleted: 1 });
+    expect(w.kept()).toEqual([11, 12, 13]);
+  });
+
+  test("goes on chunk by chunk until nothing more may go, and says how large it is then", async () => {
+    const w = world();
+    const text = "x".repeat(20_000);
+    for (let timestamp = 1; timestamp <= 8; timestamp += 1) await w.router.publish("LARGE", { text }, { timestamp });
+    await w.at(9);
+    const { deleted, bytes } = await w.trim(100);
+    expect(deleted).toBe(8);
+    expect(w.kept()).toEqual([9]);
+    const [pages, free, size] = ["page_count", "freelist_count", "page_size"].map((pragma) =>
+      Number(Object.values(w.store.read(`PRAGMA ${pragma}`)[0]!)[0]),
+    ) as [number, number, number];
+    expect(free).toBeGreaterThan(30);
+    expect(bytes).toBe((pages - free) * size);
   });
 
   test("forgets a content whose window is over, and not one that is exactly as old", async () => {

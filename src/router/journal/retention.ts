@@ -20,7 +20,7 @@ const REMOVABLE = `
 
 /** Bytes in use, without pages that are free to be used again. */
 export const journalBytes = (store: Pick<Store, "read">): number => {
-  const one = (pragma: string) => Number(Object.values(store.read(`PRAGMA ${pragma}`)[0] ?? { n: 0 })[0]);
+  const one = (pragma: string) => Number(Object.values(store.read(`PRAGMA ${pragma}`)[0]!)[0]);
   return (one("page_count") - one("freelist_count")) * one("page_size");
 };
 
@@ -36,7 +36,7 @@ export const trimJournal = defineOperation<
     olderThan,
     chunk,
   ).changes;
-  const oldest = tx.get<{ seq: number | null }>("SELECT min(seq) AS seq FROM events")?.seq ?? 0;
+  const oldest = tx.get<{ seq: number | null }>("SELECT min(seq) AS seq FROM events")!.seq ?? 0;
   tx.run("DELETE FROM deliveries WHERE state IN ('done', 'expired') AND seq < ?", oldest);
   tx.run("DELETE FROM subscriptions WHERE end_seq IS NOT NULL AND end_seq < ?", oldest);
   // Who is owed nothing, and of whom nothing is told any more, is a stranger again.

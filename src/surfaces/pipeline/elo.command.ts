@@ -3,6 +3,7 @@ import type { Shell } from "../cli/shell.ts";
 import { printable, shorten } from "../cli/text.ts";
 import { wholeNumber } from "../cli/values.ts";
 import { showConfig } from "./asking.ts";
+import { stabilityWords } from "./words.ts";
 
 const show = async (configKey: string, limit: number, shell: Shell) => {
   const { dim } = shell.paint;
@@ -10,7 +11,7 @@ const show = async (configKey: string, limit: number, shell: Shell) => {
   return showConfig(
     configKey,
     shell,
-    ({ config_key, ladder }) => ({ config_key, ladder }),
+    ({ config_key, ladder, stability }) => ({ config_key, ladder, stability }),
     (config, _, width) => {
       const label = printable(config.config_key);
       const lines = ladderLines(config, { paint: shell.paint, width }, { max: limit, indent: 0, label });
@@ -19,6 +20,7 @@ const show = async (configKey: string, limit: number, shell: Shell) => {
       return [
         ...lines.map((line) => shorten(line, width)),
         ...(hidden > 0 ? [dim(`and ${hidden} more; --limit shows them`)] : []),
+        ...(config.stability === undefined ? [] : [dim(stabilityWords(config.stability))]),
         dim("Elo with 95 % intervals, from rating games alone; configs cannot be compared."),
       ];
     },

@@ -139,3 +139,12 @@ export const rejectedGames = ({ rejected }: Pick<ConfigSnapshot["books"], "rejec
 /** What the books lack (below zero) or have too much of; zero when they balance. */
 export const booksOffBy = (books: ConfigSnapshot["books"]): number =>
   books.durable + books.in_flight + rejectedGames(books) - books.produced;
+
+/** How steady the gains of a config are, and what that does. */
+export const stabilityWords = ({
+  level,
+  volatility,
+  weight,
+  gates,
+}: NonNullable<ConfigSnapshot["stability"]>): string =>
+  `Gains of the last ${gates} gates are ${level} (volatility ${volatility.toFixed(2)}): a check of the champion weighs ${weight.toFixed(2)}.`;

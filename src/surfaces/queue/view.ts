@@ -43,6 +43,13 @@ export function jobLines(jobs: readonly Job[], shell: Shell): string[] {
   return tableLines([head, ...rows], shell);
 }
 
+const LAPSES: Readonly<Record<string, string>> = {
+  silent: "not heard",
+  stuck: "no progress",
+  expire: "too long",
+  evict: "node lost",
+};
+
 /** What became of an order, or would, and why it was given. */
 export function orderedLine({ work_id, state, would_be }: Job, reason: string): string {
   const why = `(reason: ${printable(reason)})`;
@@ -73,6 +80,7 @@ export function jobDetails(job: Job, shell: Shell): string[] {
     ["dedup key", job.dedup_key],
     ["counts", countWords(evidence?.counts)],
     ["outputs", evidence?.outputs && plural(evidence.outputs.length, "file")],
+    ["taken from", job.lapses?.map(({ node_id, why }) => `${node_id} (${LAPSES[why] ?? why})`).join(", ")],
     ["error", failure?.error],
     ["code", failure?.error_code],
   ] as const;

@@ -185,6 +185,10 @@ const job = z
       .object({ error: z.string(), error_code: z.string().nullable(), stderr_tail: z.string().nullable() })
       .nullable()
       .describe("Of one that failed, was cancelled, or waits for another try."),
+    lapses: z
+      .array(z.object({ node_id: z.string(), why: z.string(), lapsed_at: time }))
+      .optional()
+      .describe("From whom it was taken without a word; the first result counts."),
     would_be: z
       .enum(JOB_STATES)
       .optional()

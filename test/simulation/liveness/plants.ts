@@ -6,8 +6,6 @@ export const PLANTS = [
   "pressure-stops",
   /** Parts that nobody can read are checked again for ever. */
   "noise-retried",
-  /** A holder that beats without progress keeps its job. */
-  "no-progress-deadline",
   /** A result counts without its files. */
   "done-without-files",
 ] as const;

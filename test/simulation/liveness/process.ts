@@ -35,14 +35,6 @@ import { testServices } from "../../unit/pipeline/services.ts";
 import type { Files } from "./files.ts";
 import type { Plant } from "./plants.ts";
 
-/** What operators set of the queue; the planted code gives nobody's job to another for want of progress. */
-const settingsOf = (plant: Plant) => ({
-  ...settingDefaults(workSettings),
-  ...(plant === "no-progress-deadline" ? { progressFloorMs: 30 * 86_400_000 } : {}),
-});
-/** Whether a holder that beats without progress loses its job in the end. */
-export const HAS_PROGRESS_DEADLINE = "progressFloorMs" in settingDefaults(workSettings);
-
 /** The node of the main process. */
 export const LOCAL = "home";
 const VERSION = "1.0.0";
@@ -180,7 +172,7 @@ export function bootMain(around: Surroundings): MainProcess {
     clock: own,
     listened,
     random,
-    settings: settingsOf(plant),
+    settings: settingDefaults(workSettings),
     barred: (node) => nodes.barred(node),
     ...(plant === "done-without-files" ? {} : { isStored: async (sha256: string) => files.has(sha256) }),
   });

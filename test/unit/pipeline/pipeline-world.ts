@@ -20,6 +20,7 @@ import {
   type Stage,
 } from "../../../src/pipeline/stage/index.ts";
 import type { PipelineSettings } from "../../../src/pipeline/stage/settings.ts";
+import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
 import { WorkQueue } from "../../../src/work/index.ts";
 import type { WorkKinds } from "../../../src/work/kinds.ts";
@@ -72,6 +73,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     scheduler: () => selfplayScheduler(services()),
     populator: (more: Partial<PipelineSettings> = {}) => queuePopulator(services(more)),
     orchestrator: () => selfplayOrchestrator(services()),
+    watchdog: () => progressWatchdog(services()),
     validator: () => parityValidator(services()),
     monitor: () => qualityMonitor(services()),
     exporter: () => autoExport(services()),

@@ -28,7 +28,13 @@ export interface ModelJob {
   lapsed: number | null;
   /** Heard again after its lease lapsed, its holder may go on. */
   mayGoOn: boolean;
+  /** Leases that lapsed: the first result counts, whoever has the job meanwhile. */
+  earlier: readonly { fence: number; node: string; attempts: number; expiresAt: number }[];
+  /** Whose result it has. */
+  winner: { fence: number; node: string | null } | null;
 }
+
+const MAX_EARLIER = 4;
 
 export interface ModelLimits {
   readonly maxReturns: number;
@@ -91,6 +97,8 @@ export class ReferenceModel {
       retryAt: null,
       lapsed: null,
       mayGoOn: true,
+      earlier: [],
+      winner: null,
     };
     this.jobs.set(job.id, { ...job, ...rest, state: waits ? "blocked" : "pending" });
   }
@@ -160,6 +168,22 @@ export class ReferenceModel {
     return job.state === "pending" || job.state === "delayed";
   }
 
+  /** The lapsed lease by which a result counts though somebody else has or had the job since. */
+  overtakes(ref: LeaseWords, now: number): ModelJob["earlier"][number] | undefined {
+    const job = this.job(ref.work_id);
+    const found = job.earlier.find(({ fence, node }) => fence === ref.fence && node === ref.node_id);
+    if (found === undefined || job.state === "completed" || job.state === "cancelled") return undefined;
+    const isTooLate = job.deadline !== null && job.deadline <= now;
+    const isReplaced = job.dedup !== null && this.byKey(job.dedup) !== undefined;
+    return job.state === "failed" && (isTooLate || isReplaced) ? undefined : found;
+  }
+
+  /** Whether a node that was given its own job again may go on with the lease before as well. */
+  worksOn(ref: LeaseWords, now: number): boolean {
+    const { state, node } = this.job(ref.work_id);
+    return (this.overtakes(ref, now)?.expiresAt ?? 0) > now && HELD.includes(state) && node === ref.node_id;
+  }
+
   /** Whether the word of a holder whose lease lapsed makes it its own again. */
   revives(ref: LeaseWords): boolean {
     const { state, mayGoOn } = this.job(ref.work_id);
@@ -169,6 +193,7 @@ export class ReferenceModel {
   revive(id: string, now: number): void {
     const job = this.job(id);
     Object.assign(job, { state: job.began ? "running" : "claimed", attempts: job.lapsed, lapsed: null, retryAt: null });
+    job.earlier = job.earlier.filter(({ fence }) => fence !== job.fence);
     this.#resume(job, now);
   }
 
@@ -188,10 +213,12 @@ export class ReferenceModel {
     this.write(job);
   }
 
-  complete(id: string): void {
-    const done = this.job(id);
+  complete(ref: LeaseWords, now: number): void {
+    const done = this.job(ref.work_id);
+    const overtaken = this.verdict(ref) === "held" ? undefined : this.overtakes(ref, now);
     // The attempt that was taken for lost is the one that did it.
-    if (!HELD.includes(done.state)) done.attempts = done.lapsed!;
+    if (overtaken !== undefined) done.attempts = overtaken.attempts;
+    done.winner = { fence: ref.fence, node: ref.node_id };
     done.state = "completed";
     for (const job of this.jobs.values())
       if (job.state === "blocked" && job.dependsOn.every((on) => this.job(on).state === "completed"))
@@ -210,8 +237,14 @@ export class ReferenceModel {
     const job = this.job(id);
     job.lapsed = job.attempts;
     job.mayGoOn = job.stopBy === null;
+    this.remember(job);
     if (how === "spend") this.spend(id, false);
     else this.giveBack(id);
+  }
+
+  remember(job: ModelJob): void {
+    const { fence, node, attempts, written } = job;
+    job.earlier = [...job.earlier, { fence, node: node!, attempts, expiresAt: written.expiresAt }].slice(-MAX_EARLIER);
   }
 
   /** The attempt does not count, unless it came back too often. */
@@ -230,7 +263,7 @@ export class ReferenceModel {
 
   retry(id: string): void {
     const job = this.job(id);
-    Object.assign(job, { attempts: 0, returns: 0, stopBy: null, lapsed: null });
+    Object.assign(job, { attempts: 0, returns: 0, stopBy: null, lapsed: null, earlier: [] });
     job.state = job.dependsOn.some((on) => this.job(on).state !== "completed") ? "blocked" : "pending";
   }
 
@@ -239,12 +272,14 @@ export class ReferenceModel {
       if (HELD.includes(job.state)) {
         if (job.expiresAt <= now) {
           this.spend(job.id, job.deadline !== null && job.deadline <= now);
-          if (job.state === "delayed") Object.assign(job, { lapsed: job.attempts, mayGoOn: false });
+          if (job.state !== "delayed") continue;
+          Object.assign(job, { lapsed: job.attempts, mayGoOn: false });
+          this.remember(job);
         } else if (job.stopBy !== null && job.stopBy <= now) this.lapse(job.id, "give back");
         else if (job.beatBy <= now) this.lapse(job.id, job.state === "claimed" || job.unheard ? "give back" : "spend");
       }
       if (QUEUED.includes(job.state) && job.deadline !== null && job.deadline <= now)
-        Object.assign(job, { state: "failed", lapsed: null });
+        Object.assign(job, { state: "failed", lapsed: null, earlier: [] });
     }
     for (let fell = true; fell; ) {
       fell = false;

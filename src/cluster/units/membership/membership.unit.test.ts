@@ -104,6 +104,28 @@ test("a node that died long before is not told with one that dies now", async ()
   expect(w.router.history({ eventType: "P2P_NODES_DEAD", fromJournal: true })).toEqual([]);
 });
 
+test("an accelerator that a node no longer finds is missing from the whole, and the shortage is told", async () => {
+  const { w, join, passWith, said } = await cluster({ requiredGpus: 2 });
+  const a = await join("a", 2);
+  await passWith(timing.startupGraceMs, [a]);
+  expect(said()).not.toContainEqual(["CAPACITY_LOW", undefined]);
+  const sample = { node_id: a, cpu_usage: 0.1, memory_usage: 0.1, disk_usage: 0.1, slots: 4, free_slots: 4 };
+  const tell = (more: object) =>
+    w.driven(w.router.publish("NODE_CAPACITY_UPDATED", { ...sample, ...more } as never, { source: "test" }));
+  await tell({});
+  await passWith(60_000, [a]);
+  expect(said()).not.toContainEqual(["CAPACITY_LOW", undefined]);
+  await tell({ gpus: 1 });
+  await passWith(60_000, [a]);
+  expect(said().at(-1)).toEqual(["CAPACITY_LOW", undefined]);
+  expect(w.router.history({ eventType: "CLUSTER_CAPACITY_CHANGED", fromJournal: true }).at(-1)?.payload).toMatchObject({
+    total_gpus: 1,
+  });
+  await tell({ gpus: 2 });
+  await passWith(60_000, [a]);
+  expect(said().at(-1)).toEqual(["CAPACITY_RESTORED", undefined]);
+});
+
 test("nodes that die together are told as one", async () => {
   const { w, join, passWith, said } = await cluster();
   const all = [await join("a"), await join("b"), await join("c")];

@@ -1,4 +1,5 @@
 import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
+import { defined } from "../../../kernel/index.ts";
 import { defineTable } from "../../../router/index.ts";
 import { CLUSTER_ID, capacityLimits } from "../../limits.ts";
 import type { NodeView } from "../../nodes/node-registry.ts";
@@ -15,7 +16,6 @@ const wiring = {
   pattern: "WIRE",
   dependsOn: ["event_router"],
   emits: ["CLUSTER_CAPACITY_CHANGED", "CAPACITY_LOW", "CAPACITY_RESTORED"],
-  unheard: { CLUSTER_CAPACITY_CHANGED: "operators read it in 'ringrift events tail'; cluster_monitor is to hear it" },
 } as const satisfies Wiring;
 
 /** What the cluster has, as it was emitted last. */
@@ -27,7 +27,12 @@ export type Capacity = {
 };
 const capacities = defineTable<Capacity>("cluster_capacity");
 /** What each node offers, by node. */
-export type NodeOffer = { readonly gpus: number; readonly free_slots: number; readonly slots: number };
+export type NodeOffer = {
+  /** Absent where nobody counts them: a node without the tools to look joined with what its owner says. */
+  readonly gpus?: number;
+  readonly free_slots: number;
+  readonly slots: number;
+};
 const offers = defineTable<NodeOffer>("cluster_offers");
 const WHOLE = "cluster";
 
@@ -38,12 +43,20 @@ interface Whole {
   readonly free_gpus: number;
 }
 
+/** Accelerators of a node: those that it joined with, as far as its own last sample still finds them. */
+const gpusOf = (joined: number, offer: NodeOffer | undefined): number =>
+  offer?.gpus === undefined ? joined : Math.min(joined, offer.gpus);
+
 /** What all nodes that are there offer together. */
-function wholeOf(nodes: readonly NodeView[]): Whole {
+function wholeOf(nodes: readonly NodeView[], offerOf: (nodeId: string) => NodeOffer | undefined): Whole {
   const there = nodes.filter(({ state }) => state === "online" || state === "suspect");
   const able = there.filter(({ state, cordoned }) => state === "online" && cordoned === null);
-  const gpus = (all: readonly NodeView[]) => all.reduce((sum, { capabilities: { gpu = 0 } }) => sum + gpu, 0);
-  const free = able.reduce((sum, { load, capabilities: { gpu = 0 } }) => sum + (load?.free.gpu ?? gpu), 0);
+  const gpus = (all: readonly NodeView[]) =>
+    all.reduce((sum, { node_id, capabilities: { gpu = 0 } }) => sum + gpusOf(gpu, offerOf(node_id)), 0);
+  // A node whose sample says that it can take nothing more has nothing free, whatever its leases leave.
+  const free = able
+    .filter(({ node_id }) => offerOf(node_id)?.free_slots !== 0)
+    .reduce((sum, { load, capabilities: { gpu = 0 } }) => sum + (load?.free.gpu ?? gpu), 0);
   return {
     healthy_nodes: able.length,
     total_nodes: nodes.filter(({ state }) => state !== "left").length,
@@ -72,7 +85,7 @@ export const resourceCoordinator = (
   const { requiredGpus } = settings.nodes;
 
   const judge = ({ rows, emit, now, cache, log, afterCommit }: Context) => {
-    const whole = wholeOf(nodes.list());
+    const whole = wholeOf(nodes.list(), (nodeId) => rows.get(offers, nodeId));
     const before = rows.get(capacities, WHOLE);
     const low = whole.total_gpus < requiredGpus;
     const isNews = before === undefined || keyOf(before) !== keyOf(whole) || before.low !== low;
@@ -109,16 +122,19 @@ export const resourceCoordinator = (
     ...wiring,
     state: { tables: { capacities, offers }, cache: (): Cache => ({ pending: undefined }) },
     on: {
-      NODE_CAPACITY_UPDATED({ payload: { node_id, slots, free_slots, gpus = 0 } }, { rows }) {
+      NODE_CAPACITY_UPDATED({ payload: { node_id, slots, free_slots, gpus } }, context) {
+        const { rows } = context;
         const known = rows.get(offers, node_id);
-        const offer = { gpus, slots, free_slots };
-        if (known === undefined || JSON.stringify(known) !== JSON.stringify(offer)) rows.put(offers, node_id, offer);
+        const offer = { slots, free_slots, ...defined({ gpus }) };
+        if (JSON.stringify(known) === JSON.stringify(offer)) return;
+        rows.put(offers, node_id, offer);
+        // Slots come and go with every job; an accelerator that is gone is another cluster.
+        if (known?.gpus !== offer.gpus) judge(context);
       },
-      HOST_ONLINE({ payload: { node_id, gpus = 0 } }, { rows }) {
-        if (rows.get(offers, node_id) === undefined) rows.put(offers, node_id, { gpus, slots: 0, free_slots: 0 });
-      },
-      ...onEach(["HOST_OFFLINE", "NODE_RETIRED"], ({ payload: { node_id } }, { rows }: Context) => {
-        if (rows.get(offers, node_id) !== undefined) rows.delete(offers, node_id);
+      HOST_ONLINE: (_event, context) => judge(context),
+      ...onEach(["HOST_OFFLINE", "NODE_RETIRED"], ({ payload: { node_id } }, context: Context) => {
+        if (context.rows.get(offers, node_id) !== undefined) context.rows.delete(offers, node_id);
+        judge(context);
       }),
     },
     loop: { everyMs: limits.everyMs, tick: judge },

@@ -6,11 +6,13 @@ import {
   defineConfigUnit,
   everyMs,
   type Iteration,
+  iterations,
   type Stage,
   type StageServices,
 } from "../../stage/index.ts";
 import { eloVelocity } from "../../statistics/index.ts";
 import { bookAlarms, watchBooks } from "./book-watch.ts";
+import { currentStep, deadlineOf, STEPS, type Step, type StepEvent, stepOf, steps } from "./steps.ts";
 
 const wiring = {
   name: "progress_watchdog",
@@ -42,32 +44,15 @@ const stalls = defineTable<Stall>("pipeline_stalls");
 type Rated = { readonly points: readonly { readonly at: number; readonly elo: number; readonly error: number }[] };
 const strengths = defineTable<Rated>("pipeline_strengths");
 
-/** The last sign that something began for a config: what `why` shows of one that stands still. */
-export type Sign = { readonly event: string; readonly at: number };
-const signs = defineTable<Sign>("pipeline_signs");
-
-const SIGNS = [
-  "PARITY_VALIDATION_STARTED",
-  "NPZ_EXPORT_STARTED",
-  "NPZ_COMBINATION_STARTED",
-  "TRAINING_LOCK_ACQUIRED",
-  "TRAINING_STARTED",
-  "TRAINING_PROGRESS",
-  "EVALUATION_STARTED",
-  "EVALUATION_PROGRESS",
-  "PROMOTION_STARTED",
-  "MODEL_DISTRIBUTION_STARTED",
-] as const;
-
 const MAX_POINTS = 500;
 const DAY_MS = 86_400_000;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
 
-/** The stage's own deadline, which the reconciler set when the config entered it; null while it is in time. */
-export const lateBy = ({ state, deadline, not_before }: Iteration, now: number): number | null => {
-  if (state === "paused" || state === "complete") return null;
-  const until = Math.max(deadline, not_before ?? 0);
+/** By how much a config missed the deadline of its stage or of the step that it is at; null while it is in time. */
+export const lateBy = (at: Iteration, now: number, step?: Step): number | null => {
+  if (at.state === "paused" || at.state === "complete") return null;
+  const until = Math.max(deadlineOf(at, step), at.not_before ?? 0);
   return now > until ? now - until : null;
 };
 
@@ -87,12 +72,18 @@ export function strengthOf({ points }: Rated, now: number, windowMs: number) {
 export const progressWatchdog = (services: StageServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { stalls, strengths, signs, bookAlarms } },
+    state: { tables: { stalls, strengths, steps, bookAlarms } },
     wakes: [],
     on: {
-      ...onEach(SIGNS, ({ eventType, payload }, { rows, now }: Pick<Look, "rows" | "now">) => {
-        if (payload.config_key !== undefined) rows.put(signs, payload.config_key, { event: eventType, at: now });
-      }),
+      ...onEach(
+        Object.keys(STEPS) as StepEvent[],
+        ({ eventType, payload }, { rows, now }: Pick<Look, "rows" | "now">) => {
+          const { config_key } = payload;
+          const step =
+            config_key && stepOf(eventType, rows.get(iterations, config_key), now, rows.get(steps, config_key));
+          if (config_key && step) rows.put(steps, config_key, step);
+        },
+      ),
       ELO_UPDATED: ({ payload, timestamp }, { rows, now }) => {
         const { config_key, elo, elo_low, elo_high } = payload;
         if (elo_low === undefined || elo_high === undefined || elo_high <= elo_low) return;
@@ -120,7 +111,7 @@ function watch(look: Look): void {
   const { rows, row, emit, now, at, configKey: config_key } = look;
   if (at === undefined) return;
   const known = row(stalls);
-  const late = lateBy(at, now);
+  const late = lateBy(at, now, row(steps));
   const strength = strengthOf(row(strengths) ?? { points: [] }, now, STRENGTH_MS);
   const isWeak = at.state === "running" && strength !== undefined && strength.upperBound < MIN_ELO_PER_DAY;
   const elo_per_day = strength?.slope.estimate;
@@ -134,11 +125,14 @@ function watch(look: Look): void {
     return;
   }
   if (late === null && !isWeak) return;
-  const { iteration, stage, stage_since, deadline } = at;
+  const { iteration, stage, stage_since } = at;
+  const deadline = deadlineOf(at, row(steps));
+  // The stage itself may be in time: then it is the step that shows nothing more.
+  const step = deadline < at.deadline ? currentStep(row(steps), at) : undefined;
   const [kind, since, deadlineMs] =
     late === null
       ? (["strength", now - STRENGTH_MS, STRENGTH_MS] as const)
-      : (["stage", stage_since, deadline - stage_since] as const);
+      : (["stage", step?.at ?? stage_since, deadline - (step?.at ?? stage_since)] as const);
   look.put(stalls, { stage, iteration, since, kind });
   emit.PROGRESS_STALL_DETECTED({
     config_key,

@@ -1,5 +1,8 @@
-import { defineDaemon, type Wiring } from "../../../daemons/index.ts";
+import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
+import { defineTable } from "../../../router/index.ts";
+import { jobDurations } from "../../durations.ts";
 import { jobReaperLimits } from "../../limits.ts";
+import type { StuckJob } from "../../reap.ts";
 import type { WorkServices } from "../../services.ts";
 
 const wiring = {
@@ -9,18 +12,49 @@ const wiring = {
   profiles: ["coordinator"],
   alsoKnownAs: ["JobReaperLoop"],
   dependsOn: ["task_coordinator"],
-  emits: [],
+  emits: ["HEALTH_ALERT"],
 } as const satisfies Wiring;
 
+/** When jobs made no progress on a node, newest last; by node. */
+const stuckNodes = defineTable<{ at: readonly number[]; alerted: boolean }>("work_stuck_nodes");
+
+type Context = Pick<ContextOf<typeof wiring>, "rows" | "emit" | "now">;
+const componentOf = (nodeId: string) => `the worker of ${nodeId}`;
+
 /**
- * Ends silent leases and attempts that took too long, so that their jobs can be claimed again; takes everything from a node
- * that is known to be dead at once; forgets finished jobs in their time. All of it is decided anew from the rows each time:
- * a tick that failed half way is simply made up for by the next.
+ * Ends silent leases and attempts that took too long, and gives to another what does not go on; takes everything from a node
+ * that is known to be dead at once; forgets finished jobs in their time. All of it is decided anew from the rows each time: a
+ * tick that failed half way is simply made up for by the next. It also keeps how long jobs took, by which the next are judged.
  */
-export const jobReaper = ({ queue }: Pick<WorkServices, "queue">, limits = jobReaperLimits) =>
-  defineDaemon({
+export const jobReaper = ({ queue }: Pick<WorkServices, "queue">, limits = jobReaperLimits) => {
+  /** Once is chance; the second time somebody looks at the node. */
+  const noteStuck = ({ node_id, work_id, idle_ms }: StuckJob, { rows, emit, now }: Context) => {
+    const known = rows.get(stuckNodes, node_id);
+    const at = [...(known?.at ?? []), now].slice(-limits.maxStuck);
+    const isAlert = at.length >= limits.maxStuck;
+    rows.put(stuckNodes, node_id, { at, alerted: isAlert });
+    if (!isAlert || known?.alerted === true) return;
+    const idle = `${work_id} made no progress there for ${Math.round(idle_ms / 1_000)} s, and was not the first`;
+    const message = `${idle}: its worker is heard and does not work. Others have its jobs. See 'ringrift why ${node_id}'.`;
+    emit.HEALTH_ALERT({ component: componentOf(node_id), severity: "warning", message, node_id });
+  };
+
+  /** Long ago is over. */
+  const forgive = ({ rows, emit, now }: Context) => {
+    for (const [node_id, { at, alerted }] of rows.list(stuckNodes)) {
+      const recent = at.filter((each) => now - each < limits.stuckWithinMs);
+      if (recent.length === at.length) continue;
+      if (recent.length > 0) rows.put(stuckNodes, node_id, { at: recent, alerted });
+      else rows.delete(stuckNodes, node_id);
+      if (!alerted || recent.length > 0) continue;
+      const message = "no job has stood still there for a while";
+      emit.HEALTH_ALERT({ component: componentOf(node_id), severity: "info", message, node_id });
+    }
+  };
+
+  return defineDaemon({
     ...wiring,
-    state: { cache: () => ({ ticks: 0, reaped: 0 }) },
+    state: { tables: { jobDurations, stuckNodes }, cache: () => ({ ticks: 0, reaped: 0 }) },
     on: {
       async P2P_NODE_DEAD({ payload }) {
         await queue.evict(payload.node_id, payload.reason ?? "the node is dead");
@@ -28,14 +62,23 @@ export const jobReaper = ({ queue }: Pick<WorkServices, "queue">, limits = jobRe
     },
     loop: {
       everyMs: limits.everyMs,
-      async tick({ cache, log }) {
-        const reaped = await queue.reap();
+      async tick(context) {
+        const { cache, log, rows } = context;
+        const { stuckJobs, ...reaped } = await queue.reap();
         const ended = Object.values(reaped).reduce((sum, n) => sum + n, 0);
         if (ended > 0) log.info("jobs were ended", { ...reaped });
+        for (const job of stuckJobs) noteStuck(job, context);
+        forgive(context);
+        for (const [sort, took] of queue.newDurations()) rows.put(jobDurations, sort, took);
         cache.reaped += ended;
         cache.ticks += 1;
         if (cache.ticks % limits.forgetEvery === 0) await queue.forget();
       },
     },
-    health: ({ cache }) => ({ status: "running", message: "", details: { reaped: cache.reaped } }),
+    health: ({ cache, rows }) => ({
+      status: "running",
+      message: "",
+      details: { reaped: cache.reaped, stuck: rows.list(stuckNodes).map(([node]) => node) },
+    }),
   });
+};

@@ -47,9 +47,6 @@ const wiring = {
     "QUALITY_FEEDBACK_ADJUSTED",
     "QUALITY_PENALTY_APPLIED",
   ],
-  unheard: {
-    QUALITY_DISTRIBUTION_CHANGED: "operators read it in 'ringrift events tail'; curriculum_integration is to hear it",
-  },
 } as const satisfies Wiring;
 
 type Turn = StageTurn<(typeof wiring.emits)[number]>;

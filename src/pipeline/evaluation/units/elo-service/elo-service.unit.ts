@@ -63,7 +63,7 @@ export const eloService = (services: EvaluationServices) =>
   defineConfigUnit({
     ...wiring,
     state: { tables: { ladders, ratingWork } },
-    wakes: ["PIPELINE_STAGE_ENTERED", "MODEL_PROMOTED", "EVALUATION_COMPLETED", ...JOB_ENDS],
+    wakes: ["PIPELINE_STAGE_ENTERED", "MODEL_PROMOTED", "REGISTRY_UPDATED", "EVALUATION_COMPLETED", ...JOB_ENDS],
     jobs: "evaluation",
     everyMs: everyMs(services),
     look: async (look) => {

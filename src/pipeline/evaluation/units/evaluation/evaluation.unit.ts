@@ -75,7 +75,7 @@ export const evaluationDaemon = (services: EvaluationServices) =>
     stage: "evaluation",
     work: evaluationWork,
     state: { tables: { evaluationPressures } },
-    wakes: ["TRAINING_COMPLETED", "MODEL_PROMOTED", "MODEL_DISTRIBUTION_COMPLETE", ...JOB_ENDS],
+    wakes: ["TRAINING_COMPLETED", "MODEL_PROMOTED", "MODEL_UPDATED", "MODEL_DISTRIBUTION_COMPLETE", ...JOB_ENDS],
     jobs: "evaluation",
     everyMs: everyMs(services),
     begin: () => NO_MATCH,

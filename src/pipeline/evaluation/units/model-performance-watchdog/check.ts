@@ -30,6 +30,7 @@ import { quietTime } from "../../quiet-time.ts";
 import { ratingGamesLeft } from "../../rating-budget.ts";
 import { type Regression, regressions } from "../../regressions.ts";
 import type { EvaluationServices } from "../../services.ts";
+import { stabilityUpTo } from "../../verdicts.ts";
 import { faultOf, stepAfter } from "./decide.ts";
 
 type Judged = Exclude<Severity, "none">;
@@ -261,11 +262,15 @@ export async function follow(services: EvaluationServices, look: Look, given: Re
 
 /** What a whole batch more says of the champion. */
 function judge(services: EvaluationServices, look: Look, before: Regression, counted: Regression): void {
-  const verdict = judgeRegression(counted.counts, drawBlocks(playersOf(look.configKey)));
+  const stability = stabilityUpTo(services.store, look.configKey, look.row(champions)?.iteration);
+  const weight = stability?.weight ?? 1;
+  const verdict = judgeRegression(counted.counts, drawBlocks(playersOf(look.configKey)), weight);
   const { severity, outcome } = stepAfter(verdict, counted.gated);
   const { estimate, low, high } = verdict.elo;
   const numbers = `${estimate.toFixed(0)} Elo (${low.toFixed(0)} to ${high.toFixed(0)}) over ${verdict.blocks} blocks`;
-  const reason = `${numbers} against ${counted.baseline!.slice(0, 12)}, the last good champion`;
+  const against = `${numbers} against ${counted.baseline!.slice(0, 12)}, the last good champion`;
+  const reason =
+    weight === 1 ? against : `${against}; its gains are ${stability!.level}, so it weighs ${weight.toFixed(2)}`;
   const row = { ...counted, severity, reason };
   if (severity !== "none" && severity !== before.severity) emitRegression(look, row, severity, estimate);
   if (outcome === undefined) {

@@ -32,8 +32,11 @@ const wiring = {
   alsoKnownAs: ["ModelLifecycleCoordinator", "ModelRegistry"],
   pattern: "WIRE",
   dependsOn: ["event_router"],
-  emits: [],
+  emits: ["REGISTRY_UPDATED", "MODEL_UPDATED"],
 } as const satisfies Wiring;
+
+type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Told = Pick<Look, "emit">;
 
 /** What is pinned for a config, so that it is said again only when it changes. */
 type Pinned = { readonly champions: readonly string[]; readonly candidates: readonly string[] };
@@ -53,25 +56,30 @@ export const modelCoordinator = (services: StageServices) => {
       "TRAINING_STARTED",
       "TRAINING_COMPLETED",
       "CHECKPOINT_SAVED",
+      "CHECKPOINT_LOADED",
       "MODEL_PROMOTED",
       "PROMOTION_FAILED",
       "PROMOTION_ROLLED_BACK",
       "ELO_UPDATED",
     ],
     on: {
-      REGRESSION_DETECTED: ({ payload }, context) => setRegression(payload, payload.regression_severity, context),
-      REGRESSION_MINOR: ({ payload }, context) => setRegression(payload, "minor", context),
-      REGRESSION_MODERATE: ({ payload }, context) => setRegression(payload, "moderate", context),
-      REGRESSION_CLEARED: ({ payload }, context) => setRegression(payload, "cleared", context),
-      REPAIR_COMPLETED({ payload: { artifact_hash: model } }, { rows, now }) {
-        for (const config_key of configsOfModel(store, model))
+      REGRESSION_DETECTED: ({ payload }, context) =>
+        setRegression(store, payload, payload.regression_severity, context),
+      REGRESSION_MINOR: ({ payload }, context) => setRegression(store, payload, "minor", context),
+      REGRESSION_MODERATE: ({ payload }, context) => setRegression(store, payload, "moderate", context),
+      REGRESSION_CLEARED: ({ payload }, context) => setRegression(store, payload, "cleared", context),
+      REPAIR_COMPLETED({ payload: { artifact_hash: model } }, { rows, now, emit }) {
+        for (const config_key of configsOfModel(store, model)) {
           rows.apply(changeModel({ config_key, model, now, corrupted: null }));
+          emitUpdated({ emit }, config_key, model, "corrupted");
+        }
       },
-      MODEL_CORRUPTED({ payload: { model_id, node_id, damage, artifact_hash: model } }, { rows, now, log }) {
+      MODEL_CORRUPTED({ payload: { model_id, node_id, damage, artifact_hash: model } }, { rows, now, log, emit }) {
         for (const config_key of configsOfModel(store, model)) {
           const rebuild = rebuildOf(modelEntry(store, config_key, model)!);
           log.error("the file of a model is damaged", { config_key, model_id, node_id, damage, ...rebuild });
           rows.apply(changeModel({ config_key, model, now, corrupted: { damage, node_id, at: now, rebuild } }));
+          emitUpdated({ emit }, config_key, model, "corrupted");
         }
       },
     },
@@ -90,14 +98,29 @@ const rebuildOf = (entry: Pick<ModelEntry, "work_id" | "job_id" | "inputs" | "ba
   inputs: [...entry.inputs, ...(entry.base_checkpoint === null ? [] : [entry.base_checkpoint])],
 });
 
+/** What is written about a model is another thing now. */
+const emitUpdated = ({ emit }: Told, config_key: string, model: string, ...changed_fields: string[]): void =>
+  void emit.MODEL_UPDATED({
+    model_id: model,
+    config_key: config_key as Look["configKey"],
+    artifact_hash: model,
+    changed_fields,
+  });
+
 const setRegression = (
+  store: StageServices["store"],
   { config_key, model_id: model }: { readonly config_key: string; readonly model_id: string },
   regression: string,
-  { rows, now }: Pick<ConfigLook, "rows" | "now">,
-): void => void rows.apply(changeModel({ config_key, model, now, regression }));
+  { rows, now, emit }: Pick<Look, "rows" | "now" | "emit">,
+): void => {
+  const known = modelEntry(store, config_key, model);
+  if (known === undefined || known.regression === regression) return;
+  rows.apply(changeModel({ config_key, model, now, regression }));
+  emitUpdated({ emit }, config_key, model, "regression");
+};
 
 /** Enters new models and brings the states of the living ones up to date. */
-function register({ store, catalog }: StageServices, { rows, row, now, configKey: config_key }: ConfigLook): void {
+function register({ store, catalog }: StageServices, { rows, row, now, emit, configKey: config_key }: Look): void {
   const evaluation = row(evaluationWork);
   const champion = row(champions)?.model ?? null;
   const history = championHistory(store, config_key);
@@ -131,6 +154,9 @@ function register({ store, catalog }: StageServices, { rows, row, now, configKey
     const verdict = isNews ? (evaluation.evidence as { [name: string]: Json }) : undefined;
     if (state !== before.state || verdict !== undefined)
       rows.apply(changeModel({ config_key, model, now, state, ...defined({ verdict }) }));
+    if (state !== before.state || fresh.some((entered) => entered.model === model))
+      emit.REGISTRY_UPDATED({ model_id: model, config_key, model_state: state, artifact_hash: model });
+    if (verdict !== undefined) emitUpdated({ emit }, config_key, model, "verdict");
   }
   // The right bytes are there again, whoever brought them.
   const isSound = (model: string, since: number): boolean => {
@@ -138,15 +164,20 @@ function register({ store, catalog }: StageServices, { rows, row, now, configKey
     return (file?.state === "durable" || file?.state === "in_flight") && (file.verified_at ?? 0) >= since;
   };
   for (const { model, corrupted } of known.values())
-    if (corrupted !== null && isSound(model, Number(corrupted.at)))
+    if (corrupted !== null && isSound(model, Number(corrupted.at))) {
       rows.apply(changeModel({ config_key, model, now, corrupted: null }));
+      emitUpdated({ emit }, config_key, model, "corrupted");
+    }
 }
 
 /** Champions with their checkpoints, as far as they are kept, and what the line of training needs. */
 function pin({ store, catalog }: StageServices, look: ConfigLook): void {
   const { row, configKey } = look;
   const history = championHistory(store, configKey, CHAMPIONS_KEPT);
-  const training = row(trainingWork)?.own;
+  const work = row(trainingWork);
+  const training = work?.own;
+  // A run that is under way may need its beginning again.
+  const resumed = work?.state === "running" ? work.evidence.base_checkpoint : null;
   const current = row(champions)?.model;
   const good = current === undefined ? undefined : lastGood(history, checkOutcomes(store, configKey), current)?.model;
   // Only those that one may go back to need the place where their training stopped.
@@ -160,7 +191,7 @@ function pin({ store, catalog }: StageServices, look: ConfigLook): void {
       ...history.map(({ model }) => model),
       ...restorable.map((model) => checkpointOf(store, configKey, model)),
     ]),
-    candidates: sorted([training?.model, training?.checkpoint]),
+    candidates: sorted([training?.model, training?.checkpoint, typeof resumed === "string" ? resumed : null]),
   };
   const before = row(pins);
   const same = (name: keyof Pinned) => before?.[name].join() === wanted[name].join();

@@ -9,6 +9,7 @@ import {
   type Iteration,
   isFor,
   isTurnOf,
+  JOB_ENDS,
   type PartJob,
   pausedWait,
   putJobs,
@@ -64,7 +65,8 @@ export const queuePopulator = (services: StageServices) =>
       "ELO_UPDATED",
       "ELO_SIGNIFICANT_CHANGE",
       "PIPELINE_STAGE_ENTERED",
-      "WORK_FAILED",
+      ...JOB_ENDS,
+      "CLUSTER_CAPACITY_CHANGED",
       "BACKPRESSURE_ACTIVATED",
       "BACKPRESSURE_RELEASED",
     ],
@@ -116,7 +118,8 @@ function fill(services: StageServices, look: Look, goal: Goal): Waiting[] {
   const stranded = strandedParts(services.queue, order.jobs, services.workersFor("selfplay"));
   const lacking = order.wanted.filter((part) => order.jobs[part] === undefined || stranded.has(part));
   const level = queuePressure(rows);
-  const allowed = openJobsAllowed(level, row(allocations)?.share ?? 1, services.settings.maxSelfplayJobs);
+  const { share = 1, rate = 1 } = row(allocations) ?? {};
+  const allowed = openJobsAllowed(level, share * rate, services.settings.maxSelfplayJobs);
   const now = failed.length > 0 ? [] : lacking.slice(0, Math.max(0, allowed - (open.length - stranded.size)));
   const put = putJobs(services.queue, look, {
     batch: undertakingOf(look.configKey, order, "selfplay"),

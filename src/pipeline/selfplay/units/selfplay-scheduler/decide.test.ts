@@ -12,6 +12,9 @@ const facts = (more: Partial<ConfigFacts> = {}): ConfigFacts => ({
   eloPerDay: null,
   weight: 1,
   quality: null,
+  poorShare: null,
+  training: null,
+  penaltyRate: 1,
   stage: "selfplay",
   ...more,
 });
@@ -31,6 +34,9 @@ const anyFacts = fc
     eloPerDay: fc.option(number(-500, 500)),
     weight: number(0.01, 100),
     quality: fc.option(number(0, 1)),
+    poorShare: fc.option(number(0, 1)),
+    training: fc.constantFrom(null, "early_stopped" as const, "loss_grows" as const),
+    penaltyRate: number(0, 1),
     stage: fc.constantFrom(...STAGES),
   })
   .map((given) => facts(given));
@@ -40,6 +46,37 @@ const several = fc
 const levels = fc.constantFrom("none", "soft", "hard", "stop");
 
 describe("an allocation", () => {
+  test("gives a config that is penalized a smaller share, and slows it where it plays alone", () => {
+    const [guilty, other] = allocate([facts({ penaltyRate: 0.5 }), facts({ configKey: "b_2p" })]);
+    expect(guilty!.share).toBeLessThan(other!.share);
+    expect(guilty!.rate).toBe(0.5);
+    const [alone] = allocate([facts({ penaltyRate: 0.5, wanted: 10_000 })]);
+    expect(alone).toMatchObject({ share: 1, games: 1_000 });
+    expect(allocate([facts({ penaltyRate: 0 })])[0]!.rate).toBe(0.25);
+  });
+
+  test("a larger penalty never gives more, and never nothing", () => {
+    fc.assert(
+      fc.property(several, number(0, 1), number(0, 1), (all, a, b) => {
+        const [low, high] = [Math.min(a, b), Math.max(a, b)];
+        const shareAt = (penaltyRate: number) => allocate([{ ...all[0]!, penaltyRate }, ...all.slice(1)])[0]!;
+        expect(shareAt(low).share).toBeLessThanOrEqual(shareAt(high).share + 1e-12);
+        expect(shareAt(low).games).toBeLessThanOrEqual(shareAt(high).games);
+        expect(shareAt(low).rate).toBeGreaterThan(0);
+      }),
+    );
+  });
+
+  test("goes where a run found nothing more to learn, and away from where games are poor", () => {
+    const shareWith = (more: Partial<ConfigFacts>) => allocate([facts(more), facts({ configKey: "b_2p" })])[0]!.share;
+    expect(shareWith({ training: "early_stopped" })).toBeGreaterThan(0.5);
+    expect(shareWith({ training: "loss_grows" })).toBeGreaterThan(0.5);
+    expect(shareWith({ poorShare: 0.4 })).toBeLessThan(0.5);
+    expect(reasonWords(allocate([facts({ training: "early_stopped" })])[0]!.reasons)).toContain(
+      "training early_stopped (x1.25)",
+    );
+  });
+
   test("has shares that sum to one where anybody wants games, and to nothing otherwise", () => {
     fc.assert(
       fc.property(several, levels, (all, level) => {

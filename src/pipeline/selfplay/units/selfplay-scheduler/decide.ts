@@ -19,6 +19,12 @@ export interface ConfigFacts {
   readonly weight: number;
   /** Of its data, 0 to 1; null while nobody knows. */
   readonly quality: number | null;
+  /** Share of its games that lie in poor segments; null while nobody knows. */
+  readonly poorShare: number | null;
+  /** What its last run says of its data: it learned all there was, or its loss grew; null for neither. */
+  readonly training: "early_stopped" | "loss_grows" | null;
+  /** What penalties leave of its pace, 0 to 1. */
+  readonly penaltyRate: number;
   readonly stage: Stage;
 }
 
@@ -26,6 +32,8 @@ export interface Allocation {
   readonly configKey: string;
   /** Of all self-play; the shares of all configs that want games sum to one. */
   readonly share: number;
+  /** What a penalty leaves of its pace, 0 to 1; never nothing. */
+  readonly rate: number;
   /** Games that may be under way at once. */
   readonly games: number;
   readonly urgency: Urgency;
@@ -62,6 +70,16 @@ const velocityFactor = (eloPerDay: number | null): number =>
 export const qualityFactor = (quality: number | null): number =>
   quality === null ? 1 : Math.min(1.2, 0.5 + (0.5 * within(quality, 0, 1)) / GOOD_QUALITY);
 
+/** From 1 to 0.5: a mean may be good while a part of the games is not worth more like it. */
+const mixFactor = (poorShare: number | null): number => 1 - 0.5 * within(poorShare ?? 0, 0, 1);
+
+/** A run that found nothing more to learn, or whose loss grew, wants new games before anything else. */
+const trainingFactor = (training: ConfigFacts["training"]): number => (training === null ? 1 : 1.25);
+
+/** A penalty slows a config and never stops it: what stands still cannot show that it is better. */
+const MIN_RATE = 0.25;
+const rateOf = ({ penaltyRate }: ConfigFacts): number => within(penaltyRate, MIN_RATE, 1);
+
 /** Who stands at another stage will want games soon, and gets none of them now. */
 const stageFactor = (stage: Stage): number => (stage === "selfplay" ? 1 : 0.5);
 
@@ -71,6 +89,9 @@ const reasonsOf = (facts: ConfigFacts): Reason[] => [
   { name: "gap", actual: facts.gap?.high ?? null, factor: gapFactor(facts.gap) },
   { name: "velocity", actual: facts.eloPerDay, factor: velocityFactor(facts.eloPerDay) },
   { name: "quality", actual: facts.quality, factor: qualityFactor(facts.quality) },
+  { name: "mix", actual: facts.poorShare, factor: mixFactor(facts.poorShare) },
+  { name: "training", actual: facts.training, factor: trainingFactor(facts.training) },
+  { name: "penalty", actual: facts.penaltyRate, factor: rateOf(facts) },
   { name: "stage", actual: facts.stage, factor: stageFactor(facts.stage) },
 ];
 
@@ -101,10 +122,12 @@ export function allocate(configs: readonly ConfigFacts[], pressure: QueueLevel =
     const share = score === 0 ? 0 : min + (1 - FLOOR) * (score / total);
     const missing = Math.max(0, facts.wanted - facts.done);
     // Under a stop one game at a time still goes out: what stands still never finds out that it may go on.
-    const room = Math.max(1, Math.round(GAMES_AT_ONCE * share * multiplier));
+    const rate = rateOf(facts);
+    const room = Math.max(1, Math.round(GAMES_AT_ONCE * share * multiplier * rate));
     return {
       configKey: facts.configKey,
       share,
+      rate,
       games: share === 0 ? 0 : Math.min(missing, room),
       urgency: urgencyOf(facts),
       reasons: [

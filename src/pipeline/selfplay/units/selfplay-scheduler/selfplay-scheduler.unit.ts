@@ -8,12 +8,23 @@ import {
   iterations,
   putChanged,
   type StageServices,
+  type StageWork,
   selfplayWork,
+  type TrainingOwn,
+  trainingWork,
   undertakingOf,
 } from "../../../stage/index.ts";
 import { SCHEDULER_MS, STALE_STEP_MS } from "../../limits.ts";
 import { queuePressure } from "../../orders.ts";
-import { type AllocationRow, allocations, goals, qualities, selfplayOrders } from "../../tables.ts";
+import {
+  type AllocationRow,
+  allocations,
+  goals,
+  penaltyRate,
+  qualities,
+  selfplayOrders,
+  suspects,
+} from "../../tables.ts";
 import { type Allocation, allocate, type ConfigFacts, isNoticeable, reasonWords } from "./decide.ts";
 
 const wiring = {
@@ -52,7 +63,12 @@ export const selfplayScheduler = (services: StageServices) =>
         "QUALITY_DEGRADED",
         "QUALITY_FEEDBACK_ADJUSTED",
         "QUALITY_PENALTY_APPLIED",
+        "QUALITY_DISTRIBUTION_CHANGED",
         "LOW_QUALITY_DATA_WARNING",
+        "SELFPLAY_COMPLETE",
+        "TRAINING_COMPLETED",
+        "TRAINING_EARLY_STOPPED",
+        "TRAINING_LOSS_TREND",
         "BACKPRESSURE_ACTIVATED",
         "BACKPRESSURE_RELEASED",
       ],
@@ -104,8 +120,18 @@ function factsOf({ rows, now }: Context, { plan, iteration }: Playing): ConfigFa
     eloPerDay: goal?.velocity?.elo_per_day ?? null,
     weight: plan.weight,
     quality: rows.get(qualities, key)?.score ?? null,
+    poorShare: rows.get(qualities, key)?.poor_share ?? null,
+    training: trainingWord(rows.get(trainingWork, key)),
+    penaltyRate: penaltyRate(rows.get(suspects, key), iteration.iteration),
     stage: iteration.stage,
   };
+}
+
+/** What the last run that trained says of the data. */
+function trainingWord(work: StageWork<TrainingOwn> | undefined): ConfigFacts["training"] {
+  if (work?.state !== "done") return null;
+  if (work.evidence.early_stopped === true) return "early_stopped";
+  return work.evidence.loss_trend === "declining" ? "loss_grows" : null;
 }
 
 function apply(context: Context, { plan }: Playing, allocation: Allocation, sharing: number): void {
@@ -113,13 +139,14 @@ function apply(context: Context, { plan }: Playing, allocation: Allocation, shar
   const { config_key } = plan;
   const before = rows.get(allocations, config_key);
   const order = rows.get(selfplayOrders, config_key);
-  const { share, games, urgency, reasons } = allocation;
+  const { share, rate, games, urgency, reasons } = allocation;
   const noticeable = isNoticeable(before?.told, allocation);
   // A batch is announced when all its jobs are in the queue, once.
   const isOut = order?.whole === true && order.wanted.every((part) => order.jobs[part] !== undefined);
   const batch = isOut && order.wanted.length > 0 ? undertakingOf(config_key, order, "selfplay") : null;
   const row: AllocationRow = {
     share,
+    rate,
     games,
     urgency,
     reasons,

@@ -11,8 +11,12 @@ import { lossAnomaly, lossTrend } from "./losses.ts";
 import { PART, runOf, type Work, withRun } from "./run.ts";
 
 /** It is told that a run runs when somebody has begun it; a fresh model is no run over data. */
-export function emitStart({ emit, configKey, jobId }: Turn<"TRAINING_STARTED">, work: Work, job: JobView): Work {
-  const { told, fresh, inputs, rows, base_model } = runOf(work);
+export function emitStart(
+  { emit, configKey, jobId }: Turn<"TRAINING_STARTED" | "CHECKPOINT_LOADED">,
+  work: Work,
+  job: JobView,
+): Work {
+  const { told, fresh, inputs, rows, base_model, base_checkpoint } = runOf(work);
   if (told || job.started_at === null || job.node_id === null) return work;
   const file = inputs.at(-1);
   if (!fresh && file !== undefined && rows > 0)
@@ -23,6 +27,15 @@ export function emitStart({ emit, configKey, jobId }: Turn<"TRAINING_STARTED">, 
       samples: rows,
       artifact_hash: file,
       ...defined({ base_model_id: base_model ?? undefined }),
+    });
+  // Each run of a line counts its epochs anew.
+  if (base_checkpoint !== null)
+    emit.CHECKPOINT_LOADED({
+      config_key: configKey,
+      job_id: jobId,
+      training_epoch: 0,
+      artifact_hash: base_checkpoint,
+      node_id: job.node_id,
     });
   return withRun(work, { told: true });
 }
@@ -104,6 +117,7 @@ export function complete(services: StageServices, turn: Ended, work: Work, job: 
       base_checkpoint: run.base_checkpoint,
       loss,
       early_stopped: found.earlyStopped,
+      loss_trend: trend,
       node_id: job.node_id,
     },
   });

@@ -46,11 +46,8 @@ const wiring = {
     "TRAINING_LOSS_ANOMALY",
     "TRAINING_LOSS_TREND",
     "CHECKPOINT_SAVED",
+    "CHECKPOINT_LOADED",
   ],
-  unheard: {
-    TRAINING_EARLY_STOPPED: "operators read it in 'ringrift events tail'; feedback_loop is to hear it",
-    TRAINING_LOSS_TREND: "operators read it in 'ringrift events tail'; feedback_loop is to hear it",
-  },
 } as const satisfies Wiring;
 
 type Turn = StageTurn<(typeof wiring.emits)[number]>;
@@ -73,6 +70,7 @@ export const trainingCoordinator = (services: StageServices) =>
       "TRAINING_ROLLBACK_COMPLETED",
       "PROMOTION_ROLLED_BACK",
       "MODEL_PROMOTED",
+      "CLUSTER_CAPACITY_CHANGED",
       "WORK_STARTED",
       ...JOB_ENDS,
     ],

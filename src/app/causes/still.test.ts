@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../../test/unit/work/work-world.ts";
+import { NodeRegistry } from "../../cluster/index.ts";
+import { silentLog } from "../../kernel/index.ts";
+import type { ConfigSnapshot } from "../../pipeline/index.ts";
+import { configCause } from "./config-cause.ts";
+import { workFacts } from "./facts.ts";
+import { whyJobOrNode } from "./why-job-or-node.ts";
+
+const timing = { beatMs: 15_000, suspectMs: 45_000, deadMs: 120_000, purgeMs: 7 * 86_400_000, startupGraceMs: 0 };
+const JOB = { work_type: "selfplay", config_key: "hex8_2p" } as const;
+
+let w: WorkWorld;
+let nodes: NodeRegistry;
+beforeEach(async () => {
+  w = workWorld({ lease: { silentMs: 60_000 } });
+  const { store, clock } = w;
+  nodes = new NodeRegistry({ store, clock, log: silentLog(), timing, localNodeId: "good", version: "1.0.0" });
+  await nodes.ensureLocal(PLENTY);
+  await nodes.settled("good", { state: "online" });
+  for (let n = 0; n < 3; n += 1) {
+    await w.queue.add(JOB);
+    const [lease] = await w.queue.claim({ node_id: "good", most: 1, offer: PLENTY, start: true });
+    await w.pass(1_000);
+    await w.queue.complete(lease!, EVIDENCE);
+  }
+});
+afterEach(() => w.close());
+
+const sources = () => ({ queue: w.services.queue, book: nodes, now: w.clock.now() });
+const whyJob = (workId: string) => whyJobOrNode(workId, sources())!;
+const whyConfig = (workId: string) =>
+  configCause({
+    config: {
+      config_key: "hex8_2p",
+      state: "running",
+      stage: "selfplay",
+      waits: [],
+      failures: [],
+    } as unknown as ConfigSnapshot,
+    jobs: [w.queue.show(workId)!],
+    work: workFacts(sources()),
+    unitCause: () => undefined,
+    fault: undefined,
+  });
+/** Beats for so long and tells nothing new. */
+const standStill = async (seconds: number) => {
+  const { work_id } = await w.queue.add(JOB);
+  const [lease] = await w.queue.claim({ node_id: "box2", most: 1, offer: PLENTY, start: true });
+  for (let n = 0; n < seconds; n += 10) {
+    await w.pass(10_000);
+    await w.queue.heartbeat(lease!, { progress: 0.3 });
+    w.queue.workers.asked({ node_id: "good", most: 1, offer: PLENTY });
+    await w.queue.reap();
+  }
+  return work_id;
+};
+
+test("why says of a job without progress for how long, and when it is given to another", async () => {
+  const id = await standStill(50);
+  const { cause, verdict } = whyJob(id);
+  expect(cause).toMatchObject({ code: "job_without_progress", subject: id, level: "note" });
+  expect(verdict).toContain(`${id} has made no progress on box2 for 40.0 s; after 1 min it is given to another`);
+  expect(whyConfig(id)).toMatchObject({ code: "job_without_progress", affects: ["hex8_2p"] });
+});
+
+test("why says that a job stood still, where, and who has it now", async () => {
+  const id = await standStill(80);
+  expect(whyConfig(id)).toMatchObject({ code: "job_stuck", level: "warn", actual: "box2" });
+  expect(whyJob(id).verdict).toContain(`${id} made no progress on box2, and waits for another worker`);
+  await w.queue.claim({ node_id: "good", most: 1, offer: PLENTY, start: true });
+  expect(whyJob(id)).toMatchObject({ cause: { code: "job_stuck", advice: { subject: id } } });
+  expect(whyJob(id).verdict).toContain("made no progress on box2, and good has it now; the first result counts");
+  expect(whyConfig(id)).toMatchObject({ code: "job_stuck" });
+});
+
+test("a job that goes on has nothing to explain", async () => {
+  const id = await standStill(20);
+  expect(whyJob(id).cause).toBeNull();
+  expect(whyConfig(id)).toBeNull();
+});

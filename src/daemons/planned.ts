@@ -1,0 +1,44 @@
+/** Units and parts that are to come, by the stage that brings them. Who is built is no longer listed here. */
+export const PLANNED_UNITS = {
+  sync: [
+    "auto_sync",
+    "sync_coordinator",
+    "sync_router",
+    "transfer_verifier",
+    "ephemeral_guard",
+    "replication_daemon",
+    "model_distribution_daemon",
+    "orphan_detection_daemon",
+    "training_activity",
+    "cache_orchestrator",
+    "disk_space_manager",
+    "backup_daemon",
+    "data_consolidation",
+    "sync_facade",
+  ],
+  fleet: [
+    "utilization_optimizer",
+    "cluster_monitor",
+    "node_health",
+    "node_recovery",
+    "connectivity_monitor",
+    "multi_provider",
+    "provisioner",
+    "idle_shutdown",
+    "idle_resource_daemon",
+  ],
+  ha: ["leadership_coordinator", "leader_lease", "lock_store", "replicated_log"],
+  steering: [
+    "derived_training",
+    "feedback_loop",
+    "gauntlet_feedback",
+    "curriculum_integration",
+    "exploration_scheduler",
+    "metrics_orchestrator",
+    "optimization_coordinator",
+    "population_search",
+    "per_orchestrator",
+  ],
+} as const;
+
+export type PlannedUnit = (typeof PLANNED_UNITS)[keyof typeof PLANNED_UNITS][number];

@@ -1,0 +1,82 @@
+import { defineTable, type Store } from "../router/index.ts";
+import type { Lane } from "./needs.ts";
+
+/** How long jobs of one sort took, newest last, in milliseconds. */
+export type DurationRow = { readonly took: readonly number[] };
+/** By kind and config; kept by `job_reaper`. */
+export const jobDurations = defineTable<DurationRow>("work_durations");
+
+export const durationLimits = {
+  /** Of each sort the last so many are remembered. */
+  keep: 32,
+  /** Fewer say too little to judge others by. */
+  min: 3,
+  maxSorts: 5_000,
+};
+
+type Sort = Pick<Lane, "workType" | "configKey">;
+const sortOf = ({ workType, configKey }: Sort): string => `${workType}/${configKey ?? ""}`;
+
+/** The value below which that share of them is: one of them, never a mean. */
+export function quantile(values: readonly number[], share: number): number | undefined {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
+}
+
+/**
+ * What jobs took, by kind and config. A config of which too little is known is judged by what its kind took elsewhere. Kept in
+ * memory and asked at every look; its rows are written now and then, and a few that are lost do no harm.
+ */
+export class Durations {
+  readonly #took = new Map<string, readonly number[]>();
+  readonly #unsaved = new Set<string>();
+  /** Answers that hold until the next job is done. */
+  readonly #answers = new Map<string, number | undefined>();
+  readonly #limits: typeof durationLimits;
+
+  constructor(store: Pick<Store, "read">, limits = durationLimits) {
+    this.#limits = limits;
+    const rows = store.read<{ key: string; value: string }>(
+      "SELECT key, value FROM state_rows WHERE table_name = ? LIMIT ?",
+      jobDurations.table,
+      limits.maxSorts,
+    );
+    for (const { key, value } of rows) this.#took.set(key, (JSON.parse(value) as DurationRow).took);
+  }
+
+  note(sort: Sort, ms: number): void {
+    const key = sortOf(sort);
+    const before = this.#took.get(key);
+    if (before === undefined && this.#took.size >= this.#limits.maxSorts) return;
+    this.#took.set(key, [...(before ?? []), Math.max(0, Math.round(ms))].slice(-this.#limits.keep));
+    this.#unsaved.add(key);
+    this.#answers.clear();
+  }
+
+  /** The time within which such a share of them was done; undefined while too few are known. */
+  took(sort: Sort, share: number): number | undefined {
+    const key = `${sortOf(sort)}/${share}`;
+    if (!this.#answers.has(key)) this.#answers.set(key, this.#judge(sort, share));
+    return this.#answers.get(key);
+  }
+
+  #judge(sort: Sort, share: number): number | undefined {
+    const own = this.#took.get(sortOf(sort)) ?? [];
+    if (own.length >= this.#limits.min) return quantile(own, share);
+    const ofKind = [...this.#took].flatMap(([key, took]) => (key.startsWith(`${sort.workType}/`) ? took : []));
+    return ofKind.length >= this.#limits.min ? quantile(ofKind, share) : undefined;
+  }
+
+  /** What has changed since it was last asked for. */
+  unsaved(): [string, DurationRow][] {
+    const changed = [...this.#unsaved].map((key): [string, DurationRow] => [key, { took: this.#took.get(key)! }]);
+    this.#unsaved.clear();
+    return changed;
+  }
+}
+
+/** Within how long a job must show that it goes on: some times as long as nearly all such jobs took. */
+export const progressLimitMs = (
+  tookMs: number | undefined,
+  { progressFloorMs, progressFactor }: { readonly progressFloorMs: number; readonly progressFactor: number },
+): number | undefined => (tookMs === undefined ? undefined : Math.max(progressFloorMs, progressFactor * tookMs));
