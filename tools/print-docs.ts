@@ -16,9 +16,7 @@ import { errorsIn, printErrors } from "./reference/errors.ts";
 import { printReference } from "./reference/events.ts";
 import { printRoutes } from "./reference/http.ts";
 import { printSettings } from "./reference/settings.ts";
-
 import { printSubscriptions } from "./reference/subscriptions.ts";
-
 import { causesIn, printSymptoms } from "./reference/symptoms.ts";
 
 interface Page {
@@ -42,8 +40,8 @@ const pages: readonly Page[] = [
   { file: "settings.md", print: printSettings },
   { file: "audit.md", print: printAuditPage },
   { file: "wiring.json", print: printWiring },
-  { file: "subscriptions.md", print: printSubscriptions },
   { file: "symptoms.md", print: () => printSymptoms(causesIn(join(ROOT, "src"))) },
+  { file: "subscriptions.md", print: printSubscriptions },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];
 
