@@ -266,4 +266,12 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
       );
     },
   ],
+  [
+    "completion [options] <shell>",
+    "print what bash, zsh or fish needs to complete these commands",
+    async (command, { shell, ports }) => {
+      const whole = async () => (await import("./program.ts")).createProgram(shell.io, ports);
+      (await import("./completion.command.ts")).registerCompletion(command, shell, whole);
+    },
+  ],
 ];
