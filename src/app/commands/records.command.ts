@@ -1,7 +1,7 @@
-import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import { OperatingError } from "../../kernel/index.ts";
+import { messageOf, OperatingError, systemCode } from "../../kernel/index.ts";
 import { ago, answer, askEither, right, type Shell, tableLines, wholeNumber } from "../../surfaces/commands/index.ts";
 import { getRecord, listRecords, type Segment } from "../../surfaces/records/wire.ts";
 import type { ArenaConsole } from "../../workloads/arena/index.ts";
@@ -73,30 +73,39 @@ interface ExportOptions extends ListOptions {
   readonly to?: string;
 }
 
+/** A file that was not there before. */
+async function newFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, "wx", 0o600);
+  } catch (thrown) {
+    if (systemCode(thrown) === "EEXIST")
+      throw OperatingError.conflict("FILE_EXISTS", `${path} exists, and is left as it is`, {
+        hint: "Name another file with --to.",
+      });
+    throw OperatingError.invalid("INVALID_OPTION", `--to cannot be written: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
+
 /** One line of JSON for each game, file by file: a folder of any size fits. */
 async function exportGames(options: ExportOptions, games: PlayedGames, shell: Shell): Promise<void> {
-  const file = options.to === undefined ? undefined : createWriteStream(options.to, { mode: 0o600 });
-  const write = async (line: string) => {
-    if (file === undefined) shell.io.out(line);
-    else if (!file.write(line)) await once(file, "drain");
-  };
+  const segments = await segmentsOf({ ...options, limit: MAX_SEGMENTS }, shell);
+  if (segments.length === 0) return shell.note("no games are kept; nothing was written");
+  const path = options.to === undefined ? undefined : resolve(shell.io.cwd, options.to);
+  await using file = path === undefined ? undefined : await newFile(path);
   let written = 0;
-  for (const segment of await segmentsOf({ ...options, limit: MAX_SEGMENTS }, shell)) {
+  for (const segment of segments) {
     if (written >= options.limit || shell.io.signal.aborted) break;
     const bytes = await readArtifact(shell.main.dataDir, segment.sha256, `a file of games (${segment.sha256})`);
     const { work_id, iteration } = segment;
-    for (const [game, record] of games
-      .records(bytes)
-      .slice(0, options.limit - written)
-      .entries()) {
-      await write(`${JSON.stringify({ id: idOf(segment, game), iteration, work_id, ...record })}\n`);
-      written += 1;
-    }
+    const records = games.records(bytes).slice(0, options.limit - written);
+    const lines = records.map(
+      (record, game) => `${JSON.stringify({ id: idOf(segment, game), iteration, work_id, ...record })}\n`,
+    );
+    if (file === undefined) shell.io.out(lines.join(""));
+    else await file.appendFile(lines.join(""));
+    written += records.length;
   }
-  if (file === undefined) return;
-  file.end();
-  await once(file, "close");
-  shell.note(`${written} games are in ${options.to}`);
+  if (path !== undefined) shell.note(`${written} games are in ${path}`);
 }
 
 /** `ringrift records`: the games that were played. The rules of games are told by `ringrift games`. */
