@@ -349,7 +349,9 @@ export class EventRouter<R extends Rows = Rows> {
           consumer,
           known.map((row) => row.consumer),
         )}`,
-        { hint: "Only durable consumers have a place in the journal; 'ringrift status --verbose' shows them." },
+        {
+          hint: "Only durable consumers have a place in the journal; 'ringrift events show <name>' tells who hears an event.",
+        },
       );
     const eventTypes = (selection.eventTypes ?? []).map((type) => this.#canonical(type));
     // Marks that moved without an ack are written down first: what is below them has been had.
