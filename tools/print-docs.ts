@@ -12,6 +12,7 @@ import { ROOT, reportAndExit, say } from "./parts/root.ts";
 import { shortDiff } from "./parts/short-diff.ts";
 import { printAuditPage, printWiring } from "./reference/audit.ts";
 import { printCommands } from "./reference/cli.ts";
+import { printConfigSchema } from "./reference/config-schema.ts";
 import { errorsIn, printErrors } from "./reference/errors.ts";
 import { printReference } from "./reference/events.ts";
 import { printRoutes } from "./reference/http.ts";
@@ -38,6 +39,7 @@ const pages: readonly Page[] = [
   { file: "http.md", print: printRoutes },
   { file: "cli.md", print: printCommands },
   { file: "settings.md", print: printSettings },
+  { file: "config.schema.json", print: printConfigSchema },
   { file: "audit.md", print: printAuditPage },
   { file: "wiring.json", print: printWiring },
   { file: "symptoms.md", print: () => printSymptoms(causesIn(join(ROOT, "src"))) },

@@ -11,6 +11,8 @@ export interface Kind<T> {
   readonly unit?: string;
   /** The range or the choices, for the reference. */
   readonly range: string;
+  /** The same for editors, as JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
   /** A secret is named by a file; its text is in no message and in no answer. */
   readonly secret?: true;
   /** Relative paths are meant from `base`. */

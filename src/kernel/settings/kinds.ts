@@ -17,7 +17,12 @@ const NUMBER = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 type NumberRow = Row<number> & { readonly min: number; readonly max: number; readonly unit?: string };
 
 const numberRow =
-  (what: string, fits: (value: number) => boolean, counted: Partial<Pick<Kind<number>, "inside" | "outside">> = {}) =>
+  (
+    what: string,
+    type: "number" | "integer",
+    fits: (value: number) => boolean,
+    counted: Partial<Pick<Kind<number>, "inside" | "outside">> = {},
+  ) =>
   ({ min, max, unit, ...row }: NumberRow): Setting<number> => {
     const expects = `${what}${unit === undefined ? "" : ` of ${unit}`} from ${min} to ${max}`;
     const read = (value: unknown): Reading =>
@@ -28,6 +33,7 @@ const numberRow =
       expects,
       ...defined({ unit }),
       range: `${min} to ${max}`,
+      schema: { type, minimum: min, maximum: max },
       fromText: (text) => read(NUMBER.test(text.trim()) ? Number(text) : text),
       fromJson: read,
       ...asItIs,
@@ -36,13 +42,13 @@ const numberRow =
     return settingOf(kind, row);
   };
 
-export const decimal = numberRow("a number", Number.isFinite);
+export const decimal = numberRow("a number", "number", Number.isFinite);
 
-export const whole = numberRow("a whole number", Number.isSafeInteger);
+export const whole = numberRow("a whole number", "integer", Number.isSafeInteger);
 
 /** Set in one unit, counted inside in another that is so many times smaller, in whole ones. */
 const counted = (unit: string, times: number) => {
-  const row = numberRow("a number", Number.isFinite, {
+  const row = numberRow("a number", "number", Number.isFinite, {
     inside: (value) => Math.round((value as number) * times),
     outside: (value) => value / times,
   });
@@ -56,7 +62,7 @@ export const seconds = counted("seconds", 1_000);
 export const megabytes = counted("MB", 1e6);
 export const gigabytes = counted("GB", 1e9);
 
-const share = numberRow("a number", Number.isFinite, {
+const share = numberRow("a number", "number", Number.isFinite, {
   inside: (value) => (value as number) / 100,
   outside: (value) => value * 100,
 });
@@ -74,6 +80,7 @@ export const yesNo = (row: Row<boolean>): Setting<boolean> => {
     ...asItIs,
     expects,
     range: "true, false",
+    schema: { type: "boolean" },
     fromText(text) {
       const word = text.trim().toLowerCase();
       if (YES.has(word)) return { value: true };
@@ -85,17 +92,23 @@ export const yesNo = (row: Row<boolean>): Setting<boolean> => {
 };
 
 /** A kind of text: what it accepts gives the value, what it does not, nothing. */
-const textKind = (expects: string, accept: (text: string, base: string) => unknown, range = expects): Kind<never> => {
+const textKind = (
+  expects: string,
+  accept: (text: string, base: string) => unknown,
+  range = expects,
+  schema: Kind<never>["schema"] = { type: "string" },
+): Kind<never> => {
   const fromJson = (written: unknown, base: string): Reading => {
     const value = typeof written === "string" ? accept(written, base) : undefined;
     return value === undefined ? { refused: `is not ${expects}` } : { value };
   };
-  return { ...asItIs, expects, range, fromText: fromJson, fromJson };
+  return { ...asItIs, expects, range, schema, fromText: fromJson, fromJson };
 };
 
 export const choice = <const T extends string>(choices: readonly T[], row: Row<NoInfer<T>>): Setting<T> => {
   const accept = (text: string) => choices.find((known) => known.toLowerCase() === text.trim().toLowerCase());
-  return settingOf<T, T>(textKind(`one of ${choices.join(", ")}`, accept, choices.join(", ")), row);
+  const kind = textKind(`one of ${choices.join(", ")}`, accept, choices.join(", "), { enum: choices });
+  return settingOf<T, T>(kind, row);
 };
 
 const nameKind = textKind(

@@ -42,6 +42,7 @@ export const secretFile = (row: Omit<Row<undefined>, "default">): Setting<Secret
   const kind: Kind<Secret | undefined> = {
     expects: "the path of a file with a secret",
     range: `a path of a file: one line of ${MIN_CHARACTERS} to ${MAX_BYTES} characters`,
+    schema: { type: "string" },
     secret: true,
     fromText: read,
     fromJson: read,
