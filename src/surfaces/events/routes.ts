@@ -77,15 +77,18 @@ export const eventRoutes: readonly Route[] = [
   }),
   handle(getEventUse, async ({ ports: { router, store, clock, wiringOf }, params: { name } }) => {
     const event_type = canonical(router, name)!;
+    const seen = await seenOf(store, router, event_type);
+    // Outside of strict mode any name may come; one that nobody knows and that never came is a slip.
+    if (router.catalog.names.resolve(name) === undefined && seen.length === 0) throw router.catalog.names.unknown(name);
     const { emitters, hearers } = wiringOf(event_type);
     const consumers = consumerStatus(store).filter(
       ({ event_types, expired_at }) =>
         expired_at === null && event_types.split(",").some((type) => type === "*" || type === event_type),
     );
     const owed = new Set(consumers.map(({ consumer }) => consumer));
-    const heard = router.listSubscribers();
-    const listeners = [...(heard[event_type] ?? []), ...(heard["*"] ?? [])].filter((who) => !owed.has(who));
-    const { last_seen_at, sources, ...rates } = useOf(await seenOf(store, router, event_type), clock.now() / 1_000);
+    const heard = new Map(Object.entries(router.listSubscribers()));
+    const listeners = [event_type, "*"].flatMap((type) => heard.get(type) ?? []).filter((who) => !owed.has(who));
+    const { last_seen_at, sources, ...rates } = useOf(seen, clock.now() / 1_000);
     const inMs = (seconds: number) => seconds * 1_000;
     return {
       event_type,
