@@ -130,7 +130,7 @@ test("an event, a unit, a setting, and a route with its command take few files, 
       ...["--room", "work", "--hears", "work_completed,WORK_FAILED", "--emits", "WORK_MILESTONE_REACHED"],
     );
     expect(made, made.output).toMatchObject({ code: 0 });
-    edit(UNIT, "say who reads it, or who is to hear it", "operators read it in 'ringrift events tail'");
+    edit(UNIT, `{ by: "the_unit_that_is_to_hear_it" }`, `{ outside: "operators read it in 'ringrift events tail'" }`);
     edit(
       UNIT,
       "export const milestoneWatch = () =>",
