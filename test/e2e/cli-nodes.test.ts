@@ -94,15 +94,15 @@ describe("ringrift nodes and queue", () => {
     expect(shown.out).toMatch(/state +failed/);
     expect(shown.out).toContain("line one\nline two");
     expect((await run("why", "w1")).out).toContain("no such opening");
-    expect((await run("queue", "retry", "w1")).out).toBe("w1 is pending\n");
-    expect((await run("queue", "cancel", "w2", "--reason", "enough")).out).toBe("w2 is cancelled\n");
+    expect((await run("queue", "retry", "w1")).out).toBe("w1 is pending (reason: asked for by tester)\n");
+    expect((await run("queue", "cancel", "w2", "--reason", "enough")).out).toBe("w2 is cancelled (reason: enough)\n");
     expect((await run("queue", "list", "--state", "cancelled")).out).toMatch(
       /\nw2 +selfplay +hex8_2p +normal +cancelled/,
     );
     expect((await run("queue", "stats")).out).toMatch(/2 jobs not finished[\s\S]*CONFIG +KIND +PENDING +CANCELLED/);
 
     expect((await run("nodes", "cordon", "bee", "--reason", "fans")).out).toBe(
-      "bee gets no new work; what it has goes on\n",
+      "bee gets no new work; what it has goes on (reason: fans)\n",
     );
     const why = await run("why", "bee");
     expect(why.code).toBe(1);

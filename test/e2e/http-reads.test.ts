@@ -66,7 +66,8 @@ test.each(reads.map((route) => [route.path, route] as const))(
   async (_, route) => {
     for (const url of urlsOf(route)) {
       const { status } = await ask({ socketPath: coordination.api.socketPath }, url);
-      expect([url, status]).toEqual([url, expect.toSatisfy((code: number) => code < 500)]);
+      // A probe may well say that the process is not ready: it has just been filled.
+      if (url !== "/readyz") expect([url, status]).toEqual([url, expect.toSatisfy((code: number) => code < 500)]);
       expect([url, seen.get(url) ?? { rows: 0, worst: "" }]).toEqual([
         url,
         { rows: expect.toSatisfy((n: number) => n <= PAGE), worst: "" },

@@ -25,9 +25,8 @@ export function workFigures(gauge: Define, work: Sources): void {
     return Object.fromEntries(queue.kinds.map((kind) => [kind, (oldest[kind] ?? 0) / 1_000]));
   });
   gauge("leases", "Jobs in somebody's hands, by kind.", ["kind"], () => {
-    const queue = work()?.queue;
-    const held = Map.groupBy(queue?.held() ?? [], ({ work_type }) => work_type);
-    return Object.fromEntries((queue?.kinds ?? []).map((kind) => [kind, held.get(kind)?.length ?? 0]));
+    const jobs = Object.entries(jobsByKind(work()?.queue));
+    return Object.fromEntries(jobs.map(([kind, { claimed = 0, running = 0 }]) => [kind, claimed + running]));
   });
   gauge(
     "workers",
