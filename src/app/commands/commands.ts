@@ -23,6 +23,8 @@ export interface Given {
   readonly settings: (given: SettingOverrides) => Settings;
   readonly inspect: () => ConfigReport;
   readonly where: () => ReturnType<typeof soundPlaces>;
+  /** The program with all that every command has. */
+  readonly whole: () => Promise<Command>;
 }
 
 type Fill = (command: Command, given: Given) => Promise<void>;
@@ -269,9 +271,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   [
     "completion [options] <shell>",
     "print what bash, zsh or fish needs to complete these commands",
-    async (command, { shell, ports }) => {
-      const whole = async () => (await import("./program.ts")).createProgram(shell.io, ports);
-      (await import("./completion.command.ts")).registerCompletion(command, shell, whole);
-    },
+    async (command, { shell, whole }) =>
+      (await import("./completion.command.ts")).registerCompletion(command, shell, whole),
   ],
 ];

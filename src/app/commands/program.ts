@@ -110,6 +110,7 @@ export async function createProgram(io: CliIo, ports: CliPorts, words?: readonly
     settings: (said: SettingOverrides) => readSettings(io.env, io.cwd, { ...flagsOf(program), ...said }),
     inspect: () => settingsReport(inspect()),
     where: () => soundPlaces(inspect(), io.cwd),
+    whole: () => createProgram(io, ports),
   };
   for (const [usage, about, fill] of commandRows) {
     const [name = ""] = usage.split(" ");

@@ -24,7 +24,7 @@ const withValue = (all: readonly CompletedCommand[]): (CompletedOption & { reado
     options.filter(({ value }) => value !== "none").map((option) => ({ ...option, place })),
   );
 
-export function bashScript(tree: CompletedCommand): string {
+function bashScript(tree: CompletedCommand): string {
   const all = everyCommand(tree);
   const values = withValue(all).map(({ place, flag, value }) => {
     // Without words of its own the shell completes file names.
@@ -53,7 +53,7 @@ export function bashScript(tree: CompletedCommand): string {
   ].join("\n");
 }
 
-export function zshScript(tree: CompletedCommand): string {
+function zshScript(tree: CompletedCommand): string {
   const all = everyCommand(tree);
   const item = (word: string, about: string) => quoted(`${word.replaceAll(":", "\\:")}:${about}`);
   const values = withValue(all).map(({ place, flag, value }) =>
@@ -91,7 +91,7 @@ export function zshScript(tree: CompletedCommand): string {
   ].join("\n");
 }
 
-export function fishScript(tree: CompletedCommand): string {
+function fishScript(tree: CompletedCommand): string {
   const all = everyCommand(tree);
   const linesAt = ({ place, commands, choices, options }: CompletedCommand): string[] => {
     const here = `complete -c ringrift -n ${fishQuoted(`__ringrift_at "${place}"`)}`;
