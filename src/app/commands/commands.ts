@@ -269,7 +269,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     },
   ],
   [
-    "completion [options] <shell>",
+    "completion <shell>",
     "print what bash, zsh or fish needs to complete these commands",
     async (command, { shell, whole }) =>
       (await import("./completion.command.ts")).registerCompletion(command, shell, whole),
