@@ -48,6 +48,7 @@ describe("every answer", () => {
       getNode: { id: router.nodeId },
       getArtifact: { sha256 },
       getAlert: { id: alert.id },
+      getEventUse: { name: "HOST_OFFLINE" },
     };
     // The answers of the loop are held to the table beside its routes, where there is a loop to ask.
     const readable = mounted.filter(({ method, endless, tag }) => method === "GET" && !endless && tag !== "loop");
