@@ -20,8 +20,11 @@ describe("text of the command line", () => {
   it.each([
     [12.4, "12 ms"],
     [3_400, "3.4 s"],
+    [90_000, "1.5 min"],
     [300_000, "5 min"],
+    [598_000, "10 min"],
     [7_200_000, "2 h"],
+    [40 * 3_600_000, "40 h"],
     [3 * 86_400_000, "3 d"],
   ])("says %d milliseconds as %s", (ms, text) => {
     expect(duration(ms)).toBe(text);

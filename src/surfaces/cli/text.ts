@@ -43,14 +43,17 @@ export const number = (value: number): string =>
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`;
 
-/** A length of time in the unit that a reader wants: 12 ms, 3.4 s, 5 min, 2 h, 3 d. */
+/** Two digits say enough: 1.5, 12. */
+const twoDigits = (value: number): number => (Math.abs(value) < 9.95 ? Math.round(value * 10) / 10 : Math.round(value));
+
+/** A length of time in the unit that a reader wants: 12 ms, 3.4 s, 1.5 min, 2 h, 3 d. */
 export function duration(ms: number): string {
   const sized = Math.abs(ms);
   if (sized < 1_000) return `${Math.round(ms)} ms`;
   if (sized < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  if (sized < 3_600_000) return `${Math.round(ms / 60_000)} min`;
-  if (sized < 48 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`;
-  return `${Math.round(ms / 86_400_000)} d`;
+  if (sized < 3_600_000) return `${twoDigits(ms / 60_000)} min`;
+  if (sized < 48 * 3_600_000) return `${twoDigits(ms / 3_600_000)} h`;
+  return `${twoDigits(ms / 86_400_000)} d`;
 }
 
 /** For numbers between 0 and 1. */

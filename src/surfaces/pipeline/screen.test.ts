@@ -69,11 +69,11 @@ describe("the live view of the loop", () => {
 
   it("says in words what a config waits for, what failed, and where to ask on", () => {
     const lines = draw("behindBreaker", 120, 40);
-    expect(lines[0]).toMatch(/^hex7_2p {2}iteration 7 {2}training, attempt 3 for 2 min +waiting$/);
+    expect(lines[0]).toMatch(/^hex7_2p {2}iteration 7 {2}training, attempt 3 for 1\.6 min +waiting$/);
     expect(lines[1]).toContain("✗ training (breaker open)");
     expect(lines.slice(2, 5)).toEqual([
       "  waits for the breaker of training, open after 3 failures in a row; for 1 min",
-      "  waits for rows: 412 of 500; for 2 min",
+      "  waits for rows: 412 of 500; for 1.5 min",
       "  training failed 1 min ago: the job ran into its time limit of 60 s (JOB_TIMEOUT)",
     ]);
     expect(lines.at(-2)).toBe("'ringrift why hex7_2p' says what is there and what must be");

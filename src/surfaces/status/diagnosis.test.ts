@@ -66,7 +66,7 @@ describe("the diagnosis", () => {
     [
       "a disk that refuses",
       { fault: { code: "STORE_FULL", message: "the disk is full", since: NOW - 90_000 } },
-      "bad: the disk has refused commits for 2 min: the disk is full",
+      "bad: the disk has refused commits for 1.5 min: the disk is full",
     ],
     [
       "a daemon that was given up",

@@ -35,7 +35,7 @@ describe("the live line", () => {
   it("says how it stands, and below it what is wrong", () => {
     const lines = liveLines(sample, place, { paint: plain, width: 120 });
     expect(lines).toEqual([
-      "● in trouble  units 63/64  12,346 events/s  lag 120  dead 3  alerts 1  loop 1 ms  up 3 min",
+      "● in trouble  units 63/64  12,346 events/s  lag 120  dead 3  alerts 1  loop 1 ms  up 3.2 min",
       "  auto_sync is given up: it fails. Mend the cause, then reset it: 'ringrift daemons reset auto_sync'.",
     ]);
     expect(plainLine({ ...sample, troubles: [], alerts: undefined })).toBe(
