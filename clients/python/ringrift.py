@@ -890,7 +890,8 @@ class Subscription:
         ended = threading.Event()
         threading.Thread(target=_pump, args=(lines, inbox, ended), name="ringrift-stream", daemon=True).start()
         answers = _Answers(lambda path, body: self._channel.send("POST", f"{base}/{path}", body))
-        # Keys whose event failed, and which one: the later ones were taken back and come again after it.
+        # Keys whose event failed, and which one: the later ones were taken back and come again after it. An earlier one is a
+        # dead letter that was sent back, and is ours to answer.
         failed_at: Dict[str, int] = {}
         try:
             while not self._stopping.is_set():
@@ -927,9 +928,10 @@ class Subscription:
         key, seq = event.order_key, event.seq
         assert seq is not None, "only journaled events are owed"
         if key is not None and key in failed_at:
-            if failed_at[key] != seq:
+            if seq > failed_at[key]:
                 return
-            del failed_at[key]
+            if seq == failed_at[key]:
+                del failed_at[key]
         failure: Optional[Exception] = None
         try:
             self._call(event)

@@ -4,6 +4,7 @@ import { readSettings } from "../../src/app/settings.ts";
 import { silentLog } from "../../src/kernel/index.ts";
 import { countPairs } from "../../src/router/journal/queries.ts";
 import { connect } from "../../src/surfaces/index.ts";
+import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 
 const COUNT = 10_000;
@@ -104,4 +105,36 @@ test("a restart changes nothing about dead letters, parked keys and cursors", as
   expect(handled).toContain("careful bad_2p 1");
   expect(handled.filter((what) => what === "carefree bad_2p 1")).toHaveLength(1);
   expect(after.router.deadLetters.counts()).toMatchObject({ pending: 0, recovered: 1 });
+});
+
+test("a dead letter that is sent back while a later event of its key is being tried again is handled before it", async () => {
+  const own = owned(onTestFinished);
+  const dataDir = own.folder();
+  const { router, shutdown } = await bootIn(dataDir);
+  onTestFinished(() => shutdown());
+  const publish = (games: number) =>
+    router.publish("NEW_GAMES_AVAILABLE", { config_key: "hex8_2p", new_games: 1, total_games: games } as never);
+  const handled: number[] = [];
+  let isMended = false;
+  const client = connect({ dataDir, source: "test" });
+  onTestFinished(() => client.close());
+  client.subscribe(
+    { consumer: "careful", eventTypes: ["NEW_GAMES_AVAILABLE"], start: "earliest" },
+    async ({ payload }, { attempt }) => {
+      const { total_games: games } = payload as { total_games: number };
+      if (games === 1 && !isMended) throw new Error("cannot read it");
+      if (games === 2 && attempt === 1) {
+        isMended = true;
+        await router.deadLetters.retryEvent(bad.eventId, { actor: "test" });
+        throw new Error("not yet");
+      }
+      handled.push(games);
+    },
+  );
+
+  const bad = await publish(1);
+  await expect.poll(() => router.deadLetters.counts(), PATIENT).toMatchObject({ pending: 1 });
+  await publish(2);
+  await expect.poll(() => handled, PATIENT).toEqual([1, 2]);
+  await expect.poll(() => router.deadLetters.counts(), PATIENT).toMatchObject({ retrying: 0, recovered: 1 });
 });

@@ -287,6 +287,27 @@ print(letters.get_pending_count(), letters.cleanup(older_than_hours=0))
     expect(pairsOfPython(router.store)).toEqual([{ consumer: "py", state: "done", pairs: 6 }]);
   });
 
+  test("a dead letter that is sent back while a later event of its key is tried again is handled before it", async () => {
+    const { router, run } = await coordination();
+    for (let n = 1; n <= 2; n += 1) await router.publish("NEW_GAMES_AVAILABLE", games("a_2p", n) as never);
+    const printed = await run(`
+letters, mended = ringrift.connect(source="operator").dead_letters, []
+def handle(event):
+    n = event.payload["total_games"]
+    if n == 1 and not mended:
+        raise ValueError("cannot read it")
+    if n == 2 and not mended:
+        mended.append(letters.retry_event(letters.get_pending_events()[0].id))
+        raise ValueError("not yet")
+    print(n)
+client = ringrift.connect()
+with client.subscribe("py", "NEW_GAMES_AVAILABLE", handle, start="earliest") as subscription:
+    while subscription.handled < 2 or letters.counts()["recovered"] < 1:
+        time.sleep(0.01)
+`);
+    expect(printed).toBe("1\n2\n");
+  });
+
   test("polls, acks with an emission, nacks, and gets back what it did not ack", async () => {
     const { router, run } = await coordination();
     const printed = await run(`

@@ -348,7 +348,10 @@ export class Client<R extends Rows = BuiltinRows> {
   ): Promise<void> {
     const channel = this.#open();
     const answers = createAnswers(channel, params);
-    /** Keys whose event failed, and which one: the later ones were taken back and come again after it. */
+    /**
+     * Keys whose event failed, and which one: the later ones were taken back and come again after it. An earlier one is a dead
+     * letter that was sent back, and is ours to answer.
+     */
     const failedAt = new Map<string, number>();
     const stream = new AbortController();
     let working = false;
@@ -376,10 +379,9 @@ export class Client<R extends Rows = BuiltinRows> {
         const { attempt, event: json, ended } = JSON.parse(line) as StreamedLine;
         if (ended !== undefined) throw new Error(ended.detail);
         const event = fromCloudEvent(json) as AnyEvent;
-        if (event.orderKey !== null && failedAt.has(event.orderKey)) {
-          if (failedAt.get(event.orderKey) !== event.seq) continue;
-          failedAt.delete(event.orderKey);
-        }
+        const failed = event.orderKey === null ? undefined : failedAt.get(event.orderKey);
+        if (failed !== undefined && event.seq! > failed) continue;
+        if (failed === event.seq) failedAt.delete(event.orderKey!);
         const emitted: unknown[] = [];
         const emit = (eventType: string, payload: object) => {
           emitted.push(this.#onTheWire(eventType, payload, { parent: event, source: options.consumer }));
