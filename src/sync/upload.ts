@@ -29,19 +29,14 @@ export interface UploadPlace {
 /** The bytes of one request, behind those that are there. Gives the hash of what came. */
 async function append(file: FileHandle, request: WriteRequest): Promise<string> {
   const body = createHash("sha256");
-  let at = request.offset;
-  const end = request.offset + request.length;
+  let came = 0;
   for await (const chunk of request.bytes) {
-    if (at + chunk.length > end) throw OperatingError.invalid("INVALID_REQUEST", "more bytes came than were announced");
+    came += chunk.length;
+    if (came > request.length) throw OperatingError.invalid("INVALID_REQUEST", "more bytes came than were announced");
     body.update(chunk);
-    let written = 0;
-    while (written < chunk.length) {
-      const { bytesWritten } = await file.write(chunk, written, chunk.length - written, at + written);
-      written += bytesWritten;
-    }
-    at += chunk.length;
+    await file.appendFile(chunk);
   }
-  if (at !== end)
+  if (came !== request.length)
     throw OperatingError.invalid("ARTIFACT_CUT", "fewer bytes came than were announced", {
       status: 400,
       retryable: true,
@@ -52,7 +47,7 @@ async function append(file: FileHandle, request: WriteRequest): Promise<string> 
 async function finish(place: UploadPlace, sha256: string, file: FileHandle, whole: string | undefined): Promise<void> {
   await file.sync();
   if ((whole ?? (await place.hasher.hash(place.part)).sha256) !== sha256) {
-    await rm(place.part, { force: true });
+    await rm(place.part);
     throw OperatingError.conflict("ARTIFACT_HASH", `these bytes are not the artifact ${sha256}`, {
       status: 422,
       hint: "Nothing of it was kept; send it anew.",
@@ -79,7 +74,7 @@ export async function receive(place: UploadPlace, request: WriteRequest): Promis
       hint: "Go on from what is there.",
       details: { received: there },
     });
-  const file = await open(place.part, there === 0 ? "w+" : "r+", 0o600);
+  const file = await open(place.part, "a", 0o600);
   try {
     await file.truncate(offset);
     const body = await append(file, request);
