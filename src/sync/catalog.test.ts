@@ -194,3 +194,134 @@ describe("lineage", () => {
     expect(catalog.lineage(A)).toBeUndefined();
   });
 });
+
+describe("lists", () => {
+  const names = (rows: readonly { sha256: string }[]) => rows.map(({ sha256 }) => sha256);
+
+  test("hold what fits everything that is asked for, in the order it was first recorded", async () => {
+    const { catalog, change } = world();
+    await change((artifacts) => {
+      artifacts.record([
+        entryOf("a", { kind: "model", games: 0, work_id: "w1", iteration: 1 }),
+        entryOf("b", { config_key: "square8_2p", work_id: "w2", iteration: 2 }),
+        entryOf("c", { producer: "n2", work_id: "w3", iteration: 2 }),
+      ]);
+      artifacts.accept([B]);
+    });
+    const found = (filter?: Parameters<typeof catalog.list>[0]) => names(catalog.list(filter));
+    expect(found()).toEqual([A, B, C]);
+    expect(found({ config_key: "square8_2p" })).toEqual([B]);
+    expect(found({ kind: "model" })).toEqual([A]);
+    expect(found({ state: "in_flight" })).toEqual([A, C]);
+    expect(found({ producer: "n2" })).toEqual([C]);
+    expect(found({ work_id: "w1" })).toEqual([A]);
+    expect(found({ iteration: 2 })).toEqual([B, C]);
+    expect(found({ iteration: 2, state: "durable" })).toEqual([B]);
+    expect(found({ limit: 2 })).toEqual([A, B]);
+    expect(found({ after: catalog.get(A)!.seq, limit: 1 })).toEqual([B]);
+  });
+
+  test("hold a thousand unless more are asked for, and ten thousand at most", async () => {
+    const { catalog, change } = world();
+    const many = Array.from({ length: 10_001 }, (_, n) => entryOf(`n${n}`, { games: 0, work_id: `w${n}` }));
+    await change((artifacts) => artifacts.record(many));
+    expect(catalog.list()).toHaveLength(1_000);
+    expect(catalog.list({ limit: 1_001 })).toHaveLength(1_001);
+    expect(catalog.list({ limit: 20_000 })).toHaveLength(10_000);
+    expect(catalog.games({ limit: 20_000 })).toHaveLength(10_000);
+  });
+
+  test("of games are of games alone, the newest first, of one config or of all", async () => {
+    const { catalog, change } = world();
+    await change((artifacts) =>
+      artifacts.record([
+        entryOf("a", { work_id: "w1" }),
+        entryOf("b", { work_id: "w2", config_key: "square8_2p" }),
+        entryOf("c", { work_id: "w3" }),
+        entryOf("d", { work_id: "w3", kind: "samples" }),
+      ]),
+    );
+    expect(names(catalog.games({ limit: 10 }))).toEqual([C, B, A]);
+    expect(names(catalog.games({ limit: 10, configKey: "hex8_2p" }))).toEqual([C, A]);
+    expect(names(catalog.games({ limit: 2 }))).toEqual([C, B]);
+  });
+
+  test("games are found by the beginning of their name, two where it is not one", async () => {
+    const { catalog, change } = world();
+    const contents = Array.from({ length: 40 }, (_, n) => `g${n}`);
+    await change((artifacts) =>
+      artifacts.record([
+        ...contents.map((content) => entryOf(content, { work_id: content })),
+        entryOf("model", { kind: "model", games: 0, work_id: "w" }),
+      ]),
+    );
+    const sorted = contents.map(sha256Of).toSorted();
+    for (const sha256 of sorted) {
+      expect(names(catalog.gamesBeginning(sha256))).toEqual([sha256]);
+      const alike = sorted.filter((other) => other.startsWith(sha256[0]!));
+      expect(names(catalog.gamesBeginning(sha256[0]!))).toEqual(alike.slice(0, 2));
+    }
+    expect(catalog.gamesBeginning(sha256Of("model"))).toEqual([]);
+    expect(names(catalog.gamesBeginning(""))).toEqual(sorted.slice(0, 2));
+  });
+
+  test("of the damaged begin with the newest loss", async () => {
+    const { catalog, change, clock, pass, store } = world();
+    const found = (max?: number) => names(catalog.quarantined(max));
+    await change((artifacts) => artifacts.record([entryOf("a"), entryOf("b"), entryOf("c")]));
+    for (const sha256 of [B, A]) {
+      pass(1);
+      const lost = { sha256, damage: "missing", from: "in_flight" } as const;
+      await store.commit([noteDamaged({ damaged: [lost], at: clock.now() })]);
+    }
+    expect([found(), found(1), found(0)]).toEqual([[A, B], [A], []]);
+  });
+});
+
+test("nothing is rejected without a reason, and of a long one two hundred characters are kept", async () => {
+  const { catalog, change } = world();
+  await change((artifacts) => artifacts.record([entryOf("a")]));
+  await expect(change((artifacts) => artifacts.reject([A], "\t "))).rejects.toMatchObject({
+    code: "ARTIFACT_REASON",
+    message: "nothing is rejected without a reason",
+  });
+  await expect(change((artifacts) => artifacts.reject(["no hash"], "bad"))).rejects.toMatchObject({
+    code: "INVALID_REQUEST",
+  });
+  await change((artifacts) => artifacts.reject([A], "x".repeat(201)));
+  expect(catalog.get(A)?.reason).toBe("x".repeat(200));
+});
+
+test("where there is nothing to record or to judge, nothing is written", async () => {
+  const { catalog } = world();
+  const operations: unknown[] = [];
+  const artifacts = catalog.join({ rows: { apply: (operation) => void operations.push(operation) } });
+  artifacts.record([]);
+  artifacts.accept([]);
+  artifacts.reject([], "bad");
+  expect(operations).toEqual([]);
+});
+
+test("what a job needs again is missing when it is unknown, given up or damaged, and there when it is only judged bad", async () => {
+  const { catalog, change, clock, pass, store } = world();
+  const parents = ["flying", "good", "bad", "freed", "damaged"];
+  await change((artifacts) => {
+    artifacts.record([
+      ...parents.map((content) => entryOf(content, { work_id: `w-${content}` })),
+      entryOf("made", { work_id: "w", parents: [...parents, "unknown"].map(sha256Of) }),
+      entryOf("by-hand", { work_id: null, parents: [A] }),
+    ]);
+    artifacts.accept(["good", "freed"].map(sha256Of));
+    artifacts.reject([sha256Of("bad")], "parity");
+  });
+  pass(1);
+  await store.commit([
+    freeArtifacts({ sha256s: [sha256Of("freed")], idleBefore: clock.now(), at: clock.now() }),
+    noteDamaged({
+      damaged: [{ sha256: sha256Of("damaged"), damage: "missing", from: "in_flight" }],
+      at: clock.now(),
+    }),
+  ]);
+  expect(catalog.rebuildOf(sha256Of("made"))!.missing).toEqual(["freed", "damaged", "unknown"].map(sha256Of));
+  for (const content of ["by-hand", "unknown"]) expect(catalog.rebuildOf(sha256Of(content)), content).toBeUndefined();
+});
