@@ -86,6 +86,21 @@ describe("large events", () => {
     for (const batch of batches) expect(batch).not.toEqual([]);
   });
 
+  test("reach who asks for more while it holds one, as soon as others have let go of theirs", async () => {
+    const w = world();
+    await large(w, 10);
+    const held = [];
+    for (const n of upTo(20)) {
+      const session = await w.router.openSession({ consumer: `c${n}`, eventTypes: ["LOOSE"], start: "earliest" });
+      held.push({ session, batch: await session.poll(1_000, 0) });
+    }
+    const { session: last, batch } = held.pop()!;
+    expect(batch).toHaveLength(1);
+    expect(await last.poll(1_000, 0)).toEqual([]);
+    for (const each of held) await each.session.ack(each.batch.map(({ event }) => event.seq!));
+    expect((await last.poll(1_000, 0)).map(({ event }) => event.payload.n)).toEqual(upTo(10).slice(1));
+  });
+
   test("are kept for the history up to so many bytes, the newest", async () => {
     const w = world();
     await large(w, 60);
@@ -120,6 +135,15 @@ describe("one commit with more events than a consumer has free places", () => {
     await expect.poll(() => seen.toSorted(), PATIENT).toEqual([2, 3, 6, 7, 8, 9]);
     resolve();
     await expect.poll(() => seen.toSorted(), PATIENT).toEqual(upTo(10));
+  });
+
+  test("is not taken into memory past the window of a consumer that is there already", async () => {
+    const w = world({ window: 4 });
+    const session = await w.router.openSession({ consumer: "c", eventTypes: ["LOOSE"], start: "earliest" });
+    await inOneCommit(w, "LOOSE", upTo(10));
+    const poll = async () => (await session.poll(10, 0)).map(({ event }) => event.seq!);
+    expect(await poll()).toEqual([1, 2, 3, 4]);
+    expect(await poll()).toEqual([]);
   });
 
   test("reaches a consumer of another process that asks for more while it holds slow ones", async () => {

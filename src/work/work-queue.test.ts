@@ -1027,6 +1027,21 @@ describe("memory", () => {
     await expect(w.queue.complete(done!, EVIDENCE)).rejects.toMatchObject({ code: "JOB_NOT_FOUND" });
   });
 
+  test("a completed job is kept for a day and a failed one for seven, to the moment", async () => {
+    const w = world();
+    await w.queue.addAll([selfplay("a"), selfplay("a"), selfplay("a")]);
+    const [done, wrong] = await w.queue.claim({ node_id: "a", most: 2, offer: PLENTY });
+    await w.queue.complete(done!, EVIDENCE);
+    await w.queue.fail(wrong!, { class: "bad_input", error: "x" });
+    const DAY = 1_440 * MINUTE;
+    const forgotten = [];
+    for (const ms of [DAY, 1, 6 * DAY - 1, 1]) {
+      await w.pass(ms);
+      forgotten.push((await w.queue.forget()).forgotten);
+    }
+    expect(forgotten).toEqual([0, 1, 0, 1]);
+  });
+
   test("of too many finished jobs the oldest go first, completed ones before failures", async () => {
     const w = world({ limits: { maxFinished: 2 } });
     await w.queue.addAll(Array.from({ length: 5 }, () => selfplay("a")));

@@ -10,8 +10,8 @@ const rows = defineEvents("test", {
   ONCE: { about: "Said once.", class: "durable", orderKey: null, dedup: "content", payload: { n: z.number() } },
 });
 
-const world = () => {
-  const { router, store } = routerOver(rows, { maxAttempts: 1 });
+const world = (maxAttempts = 1) => {
+  const { router, store } = routerOver(rows, { maxAttempts });
   onTestFinished(async () => {
     await router.stop();
     await store.close();
@@ -88,6 +88,32 @@ describe("the journal", () => {
     await session.ack([1]);
     expect(await w.trim(100, 0)).toMatchObject({ deleted: 1 });
     expect(w.kept()).toEqual([11, 12, 13]);
+  });
+
+  test.each([
+    ["waits for another try", 5],
+    ["an unresolved letter is about", 1],
+  ])("keeps an event that %s, though its consumer has gone on", async (_, maxAttempts) => {
+    const w = world(maxAttempts);
+    for (const timestamp of [10, 11, 12, 13]) await w.at(timestamp);
+    const session = await w.router.openSession({ consumer: "c", eventTypes: ["KEPT"], start: "earliest" });
+    await session.poll(10, 0);
+    await session.nack(1, "no");
+    await session.ack([2, 3, 4]);
+    await w.trim(100);
+    expect(w.kept()).toEqual([10, 13]);
+  });
+
+  test("lets an event go when the letter about it is resolved", async () => {
+    const w = world();
+    for (const timestamp of [10, 11]) await w.at(timestamp);
+    const session = await w.router.openSession({ consumer: "c", eventTypes: ["KEPT"], start: "earliest" });
+    await session.poll(10, 0);
+    await session.nack(1, "no");
+    await session.ack([2]);
+    await w.router.deadLetters.discard({ filter: { consumer: "c" }, actor: "ann" });
+    await w.trim(100);
+    expect(w.kept()).toEqual([11]);
   });
 
   test("goes on chunk by chunk until nothing more may go, and says how large it is then", async () => {
