@@ -1,4 +1,6 @@
 /** What is mutated, which tests have to notice, and how many of the mutants they must find. */
+import { globSync } from "node:fs";
+import { ROOT } from "../../../tools/parts/root.ts";
 
 export interface MutatedRoom {
   readonly name: string;
@@ -12,24 +14,28 @@ export interface MutatedRoom {
 const STRICT = 0.95;
 const USUAL = 0.9;
 
-const CAREFUL = [
-  "src/sync/{sweep,upload,adopt,artifact-store,books,accounts,retention-operations}.ts",
-  "src/router/journal/{append,retention,deliveries,dead-letters}.ts",
-];
+const CAREFUL = {
+  sync: "src/sync/{sweep,upload,adopt,artifact-store,books,accounts,catalog,retention-operations}.ts",
+  router: "src/router/journal/{append,retention,deliveries,dead-letters}.ts",
+  work: "src/work/{plausible,results-residual}.ts",
+};
 const SYNC_TESTS = ["src/sync/**/*.test.ts", "test/unit/sync/**/*.test.ts"];
 const ROUTER_TESTS = ["src/router/**/*.test.ts", "src/adapters/**/*.test.ts", "test/unit/properties/**/*.test.ts"];
+const WORK_TESTS = ["src/work/**/*.test.ts", "test/unit/work/**/*.test.ts"];
 
 export const ROOMS: readonly MutatedRoom[] = [
-  { name: "sync-careful", mutate: [CAREFUL[0]!], tests: SYNC_TESTS, least: STRICT },
-  { name: "router-careful", mutate: [CAREFUL[1]!], tests: ROUTER_TESTS, least: STRICT },
-  { name: "sync", mutate: ["src/sync/**/*.ts", `!${CAREFUL[0]}`], tests: SYNC_TESTS, least: USUAL },
-  { name: "router", mutate: ["src/router/**/*.ts", `!${CAREFUL[1]}`], tests: ROUTER_TESTS, least: USUAL },
+  { name: "sync-careful", mutate: [CAREFUL.sync], tests: SYNC_TESTS, least: STRICT },
+  { name: "router-careful", mutate: [CAREFUL.router], tests: ROUTER_TESTS, least: STRICT },
+  { name: "work-careful", mutate: [CAREFUL.work], tests: WORK_TESTS, least: STRICT },
   {
-    name: "work",
-    mutate: ["src/work/**/*.ts"],
-    tests: ["src/work/**/*.test.ts", "test/unit/work/**/*.test.ts"],
-    least: USUAL,
+    name: "access",
+    mutate: ["src/surfaces/http/{access,limits,tokens,node-callers,scope}.ts"],
+    tests: ["src/surfaces/http/**/*.test.ts", "test/unit/http/**/*.test.ts"],
+    least: STRICT,
   },
+  { name: "sync", mutate: ["src/sync/**/*.ts", `!${CAREFUL.sync}`], tests: SYNC_TESTS, least: USUAL },
+  { name: "router", mutate: ["src/router/**/*.ts", `!${CAREFUL.router}`], tests: ROUTER_TESTS, least: USUAL },
+  { name: "work", mutate: ["src/work/**/*.ts", `!${CAREFUL.work}`], tests: WORK_TESTS, least: USUAL },
   {
     name: "daemons",
     mutate: ["src/daemons/**/*.ts"],
@@ -44,14 +50,26 @@ export const ROOMS: readonly MutatedRoom[] = [
   },
   {
     name: "decisions",
-    mutate: ["src/pipeline/**/decide.ts", "src/pipeline/stage/**/*.ts", "src/pipeline/evaluation/gate.ts"],
+    mutate: [
+      "src/pipeline/**/decide.ts",
+      "src/pipeline/stage/**/*.ts",
+      "src/pipeline/promotion/**/*.ts",
+      "src/pipeline/models/champion.ts",
+      "src/pipeline/evaluation/{gate,verdicts}.ts",
+    ],
     tests: ["src/pipeline/**/*.test.ts"],
     least: USUAL,
   },
-  {
-    name: "access",
-    mutate: ["src/surfaces/http/{access,limits,tokens,node-callers,scope}.ts"],
-    tests: ["src/surfaces/http/**/*.test.ts", "test/unit/http/**/*.test.ts"],
-    least: USUAL,
-  },
 ];
+
+/** The files of a room whose path contains this. */
+export function filesOf({ mutate }: MutatedRoom, part = ""): string[] {
+  const not = mutate.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
+  const left = new Set(globSync([...not, "src/**/*.test.ts", "src/**/index.ts"], { cwd: ROOT }));
+  return globSync(
+    mutate.filter((glob) => !glob.startsWith("!")),
+    { cwd: ROOT },
+  )
+    .filter((file) => !left.has(file) && file.includes(part))
+    .sort();
+}
