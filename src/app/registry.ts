@@ -11,7 +11,7 @@ import {
 import { builtinRows, createCatalog } from "../events/index.ts";
 import { settingDefaults } from "../kernel/settings/index.ts";
 import { type PipelineServices, pipelineParts, pipelineUnits } from "../pipeline/index.ts";
-import { artifactStorePart } from "../sync/index.ts";
+import { artifactStorePart, type SyncUnitServices, syncUnits } from "../sync/index.ts";
 import { type WorkServices, workSettings, workStorePart, workUnits } from "../work/index.ts";
 import { onlyDeclared } from "./only-declared.ts";
 
@@ -20,6 +20,7 @@ export interface Services {
   readonly daemons: DaemonsServices;
   readonly cluster: ClusterServices;
   readonly work: Pick<WorkServices, "queue" | "settings">;
+  readonly sync: SyncUnitServices;
   readonly pipeline: PipelineServices;
 }
 
@@ -31,7 +32,7 @@ const watchedByUser = (registry: Registry, cluster: ClusterServices): Record<str
 };
 
 /** Every unit and part that exists, wired. A subscription that nobody feeds does not compile here. */
-export const liveRegistry = ({ daemons, cluster, work, pipeline }: Services): Registry => {
+export const liveRegistry = ({ daemons, cluster, work, sync, pipeline }: Services): Registry => {
   const leaderUnits = () =>
     new Set(registry.units.filter(({ placement }) => placement === "leader").map(({ name }) => name));
   const registry: Registry = createRegistry({
@@ -40,6 +41,7 @@ export const liveRegistry = ({ daemons, cluster, work, pipeline }: Services): Re
       ...daemonsUnits(daemons, leaderUnits),
       ...clusterUnits(cluster),
       ...workUnits(work),
+      ...syncUnits(sync),
       ...pipelineUnits(pipeline),
     ],
     parts: [...daemonsParts, workStorePart, artifactStorePart, ...pipelineParts],
@@ -53,6 +55,7 @@ export const declaredServices = (): Parameters<typeof liveRegistry>[0] => ({
   daemons: onlyDeclared({ chores: [] }),
   cluster: onlyDeclared({ sinks: [], absence: [] }),
   work: onlyDeclared({ settings: settingDefaults(workSettings) }),
+  sync: onlyDeclared({}),
   pipeline: onlyDeclared({ everyMs: undefined }),
 });
 

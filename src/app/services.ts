@@ -10,6 +10,7 @@ import { createWorkServices, kindsWith } from "../work/index.ts";
 import { CONFIG_KEYS } from "../workloads/arena/index.ts";
 import { artifactStoreOf } from "./artifact-files.ts";
 import type { Ground } from "./ground.ts";
+import { holdersIn } from "./holders.ts";
 import { workloadList } from "./worker/workload-list.ts";
 import { workersFor } from "./workers-for.ts";
 
@@ -70,7 +71,18 @@ export function createServices(
     barred: (node) => cluster.nodes.barred(node),
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
   });
-  const sync = createSyncServices({ router, store, files, clock, log, nodeId, scrub, policy: settings.artifacts });
+  const sync = createSyncServices({
+    router,
+    store,
+    files,
+    clock,
+    log,
+    nodeId,
+    scrub,
+    policy: settings.artifacts,
+    copies: settings.artifacts.copies,
+    nodes: () => holdersIn(cluster.nodes, settings.worker.tags),
+  });
   const engine = createRatingEngine();
   undo.defer(() => engine.close());
   undo.defer(() => sync.close());
@@ -82,6 +94,9 @@ export function createServices(
     work,
     files,
     catalog: sync.catalog,
+    sync: sync.units,
+    library: sync.console,
+    copies: sync.desk,
     pipeline: {
       ...sync,
       queue: work.queue,

@@ -96,6 +96,8 @@ export function wireUnits<R extends Rows>(
       work,
       nodes: { book: cluster.nodes, gate: cluster.gate, refusals: cluster.refusals, version },
       artifacts: files,
+      library: services.library,
+      copies: services.copies,
       pipeline: {
         ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
         snapshot: () => causes.snapshot(),
@@ -107,6 +109,7 @@ export function wireUnits<R extends Rows>(
     daemons: { ...services.daemons, surface: control.kept },
     cluster,
     work,
+    sync: services.sync,
     pipeline: services.pipeline,
   });
   const profile = profileOf(options.profile ?? settings.profile, live.units, own);

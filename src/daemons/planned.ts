@@ -6,7 +6,6 @@ export const PLANNED_UNITS = {
     "sync_router",
     "transfer_verifier",
     "ephemeral_guard",
-    "replication_daemon",
     "model_distribution_daemon",
     "orphan_detection_daemon",
     "training_activity",

@@ -20,7 +20,6 @@ export { championOf } from "./promotion/index.ts";
 export { suspects } from "./selfplay/index.ts";
 export type { PipelineServices } from "./services.ts";
 export type {
-  BooksView,
   ChampionView,
   ConfigSnapshot,
   GateView,

@@ -30,6 +30,8 @@ export {
   type SubscribeOptions,
   type Subscription,
 } from "./consumers/client.ts";
+export { type CopiesPort, copiesOver } from "./copies/copies-client.ts";
+export type { CopiesAnswer, CopiesTold } from "./copies/wire.ts";
 export { createAccess } from "./http/access.ts";
 export { addressOf, listeningWords } from "./http/address.ts";
 export { answerHere } from "./http/answer-here.ts";

@@ -2,6 +2,7 @@ import { alertRoutes } from "./alerts/routes.ts";
 import { artifactRoutes } from "./artifacts/routes.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import { consumerRoutes } from "./consumers/routes.ts";
+import { copyRoutes } from "./copies/routes.ts";
 import { daemonRoutes } from "./daemons/routes.ts";
 import { deadLetterRoutes } from "./dead-letters/routes.ts";
 import { eventRoutes } from "./events/routes.ts";
@@ -36,6 +37,7 @@ export const allRoutes: readonly Route[] = [
   ...workRoutes,
   ...nodeRoutes,
   ...artifactRoutes,
+  ...copyRoutes,
   ...pipelineRoutes,
   ...modelRoutes,
   ...recordRoutes,

@@ -97,3 +97,5 @@ export function createArtifactInspector(ports: ArtifactInspectorPorts) {
     close,
   };
 }
+
+export type ArtifactInspector = ReturnType<typeof createArtifactInspector>;

@@ -2,6 +2,7 @@ import { OperatingError } from "../kernel/index.ts";
 import { defineOperation, type Transaction } from "../router/index.ts";
 import { book, type Counted, type Fate } from "./accounts.ts";
 import { type ArtifactEntry, type ArtifactRow, unknownArtifact } from "./artifact.ts";
+import { doubtCopies } from "./copies/copy-operations.ts";
 import { type ArtifactAction, type ArtifactState, after } from "./states.ts";
 
 type Life = Pick<
@@ -112,6 +113,7 @@ function recordOne(tx: Transaction, entry: ArtifactEntry, all: readonly Artifact
     if (known.work_id !== null && config_key !== null)
       tx.run(PAST, sha256, known.work_id, kind, config_key, producer, known.counted, known.state, reason, at);
     tx.run(BEGIN_AGAIN, ...facts, counted, state, at, known.seq);
+    doubtCopies(tx, known.seq);
     setParents(tx, entry);
     book(tx, { ...entry, counted }, null, { outcome: state, reason: null });
   }

@@ -10,6 +10,8 @@
  *   repeats, crashes, damage and garbage collection;
  * - nothing that is pinned, in flight, or was used within the grace is removed; that a file is given up is on disk before the
  *   file goes;
+ * - a copy counts when its node has hashed and flushed it and its receipt is committed; a node lets go of a copy only against
+ *   as many others as there must be, one of them locked; the last one goes with its artifact alone;
  * - nothing big is read or hashed on the main loop.
  *
  * `ArtifactStore` is the files, `ArtifactCatalog` the rows (changed in units' own commits through `join`), `ArtifactInspector` the
@@ -21,8 +23,13 @@ export { artifactStorePart } from "./artifact-inspector.ts";
 export { type ArtifactStat, type ArtifactStore, createArtifactStore } from "./artifact-store.ts";
 export type { BookFault, ConfigBooks } from "./books.ts";
 export { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
+export { type ArtifactConsole, createArtifactConsole } from "./console.ts";
+export { packSeqs } from "./copies/bitset.ts";
+export { createCopies, type HolderFacts } from "./copies/copies.ts";
+export type { NodeDesk } from "./copies/node-desk.ts";
 export type { Distribution, SyncBatch } from "./inspection-runs.ts";
 export { disownFile } from "./retention-operations.ts";
-export { createSyncServices, type ScrubPace } from "./services.ts";
+export { createSyncServices, type ScrubPace, type SyncUnitServices } from "./services.ts";
 export { syncModule } from "./tables.ts";
+export { syncUnits } from "./units.ts";
 export { type ArtifactTally, artifactTally } from "./views.ts";

@@ -3,6 +3,7 @@ import type { HandlerContext, Store } from "../router/index.ts";
 import { type ArtifactRow, dataTypeOf } from "./artifact.ts";
 import { type DamagedArtifact, noteDamaged, noteSound } from "./artifact-operations.ts";
 import type { ArtifactCatalog } from "./catalog.ts";
+import { noteCopies, noteGone } from "./copies/copy-operations.ts";
 import type { Inspection } from "./file-check.ts";
 
 type Damaged = Inspection & { readonly sound: false };
@@ -56,7 +57,10 @@ export function createInspectionEvents(ports: {
      */
     inspected(context: HandlerContext, found: readonly Inspection[], at: number, emitFor: "each" | "models"): void {
       const sound = found.filter((one) => one.sound).map(({ sha256 }) => sha256);
-      if (sound.length > 0) context.rows.apply(noteSound({ sha256s: sound, at }));
+      if (sound.length > 0) {
+        context.rows.apply(noteSound({ sha256s: sound, at }));
+        context.rows.apply(noteCopies({ node_id: nodeId, sha256s: sound, by: nodeId, at, isHome: true }));
+      }
       const damaged: DamagedArtifact[] = [];
       for (const one of found) {
         const row = one.sound ? undefined : catalog.get(one.sha256);
@@ -64,7 +68,9 @@ export function createInspectionEvents(ports: {
         damaged.push({ sha256: one.sha256, damage: one.damage, from: row.state });
         if (row.state !== "rejected") emitDamage(context, one, row, emitFor === "each");
       }
-      if (damaged.length > 0) context.rows.apply(noteDamaged({ damaged, at }));
+      if (damaged.length === 0) return;
+      context.rows.apply(noteDamaged({ damaged, at }));
+      context.rows.apply(noteGone({ node_id: nodeId, sha256s: damaged.map(({ sha256 }) => sha256) }));
     },
     /** Says of sound games that they are there, each once. Gives those it said. */
     announce({ emit }: HandlerContext, found: readonly Inspection[]): string[] {

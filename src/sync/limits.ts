@@ -40,3 +40,43 @@ export const sweepDefaults = {
   /** Folders, of 256, that one call looks through for files that nobody recorded. */
   folders: 16,
 };
+
+/** How long the copy that another goes against stays where it is. */
+export const COPY_LOCK_MS = 60_000;
+/** Copies that a node is told in one answer to remove. */
+export const MAX_RETIRED_TOLD = 500;
+/** What a node said of its disk longer ago is not known any more. */
+export const NODE_NEWS_MS = 300_000;
+/** Copies that a node is asked at once to look at. */
+export const MAX_LOOKS = 1_000;
+
+/** Transfers that nodes carry out by order. */
+export const orderLimits = {
+  /** Of one node at once. */
+  maxOfNode: 16,
+  maxAttempts: 5,
+  /** Before the second try; each further one waits twice as long. */
+  firstWaitMs: 15_000,
+  /** A node that does not speak of an order for so long is given it again. */
+  silentMs: 60_000,
+};
+
+/** How copies are kept at their number. */
+export const replicationLimits = {
+  everyMs: 15_000,
+  /** Events do not make it look more often than this. */
+  wakeMs: 2_000,
+  /** Artifacts of one look, and orders that come of it. */
+  maxShorts: 2_000,
+  maxOrders: 500,
+  /** What a node's disk must have left beyond a copy. */
+  reserveBytes: 2e9,
+  /** Rows of one commit, so that nobody waits long for the writer. */
+  page: 5_000,
+  /** Copies take their time: what was made since is not short yet. */
+  youngMs: 15 * 60_000,
+  /** How long a trouble lasts before a person is told: nodes come back, and copies come. */
+  patienceMs: { critical: 60_000, error: 60_000, warning: 15 * 60_000 },
+  remindMs: HOUR,
+  keepOrdersMs: 7 * DAY,
+};

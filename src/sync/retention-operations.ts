@@ -1,6 +1,7 @@
 import { defineOperation, type Transaction } from "../router/index.ts";
 import { book } from "./accounts.ts";
 import { changed, fateOf, lifeOf } from "./artifact-operations.ts";
+import { forgetCopies, retireCopies } from "./copies/copy-operations.ts";
 import { after } from "./states.ts";
 
 export interface PinArtifacts {
@@ -35,7 +36,10 @@ export interface FreeArtifacts {
   readonly at: number;
 }
 
-/** Gives up what nothing holds. Decided here, where nobody can pin between the look and the deed. Gives those it was. */
+/**
+ * Gives up what nothing holds, and with it all its copies. Decided here, where nobody can pin between the look and the deed.
+ * Gives those it was.
+ */
 export const freeArtifacts = defineOperation<FreeArtifacts, { freed: string[] }>(
   "sync.free",
   (tx, { sha256s, idleBefore, at }) => {
@@ -52,8 +56,10 @@ export const freeArtifacts = defineOperation<FreeArtifacts, { freed: string[] }>
         sha256,
         idleBefore,
       );
-      if (changes > 0) book(tx, known, fateOf(known), { outcome: state, reason: known.reason });
-      return changes > 0;
+      if (changes === 0) return false;
+      book(tx, known, fateOf(known), { outcome: state, reason: known.reason });
+      retireCopies(tx, known.seq, at);
+      return true;
     });
     return { freed };
   },
@@ -117,7 +123,10 @@ function forgetWork(tx: Transaction, workId: string): void {
   tx.run("DELETE FROM sync_produced WHERE work_id = ?", workId);
 }
 
-/** Forgets files that have been gone for long. The books stay as they were; only the history becomes shorter. */
+/**
+ * Forgets files that have been gone for long. The books stay as they were; only the history becomes shorter. The newest row
+ * stays, so that no place in the catalog is given twice: nodes know their copies by it.
+ */
 export const forgetArtifacts = defineOperation<ForgetArtifacts, { forgotten: number }>(
   "sync.forget",
   (tx, { before, maxRows, max }) => {
@@ -127,13 +136,15 @@ export const forgetArtifacts = defineOperation<ForgetArtifacts, { forgotten: num
          UNION SELECT sha256, idle_since FROM sync_artifacts WHERE state = 'quarantined' AND idle_since < ?1
          UNION SELECT sha256, removed_at FROM sync_artifacts
            WHERE removed_at IS NOT NULL AND seq <= (SELECT max(seq) FROM sync_artifacts) - ?3) g
-       WHERE NOT EXISTS (SELECT 1 FROM sync_pins p WHERE p.sha256 = g.sha256) ORDER BY at LIMIT ?2`,
+       WHERE NOT EXISTS (SELECT 1 FROM sync_pins p WHERE p.sha256 = g.sha256)
+         AND sha256 <> (SELECT sha256 FROM sync_artifacts ORDER BY seq DESC LIMIT 1) ORDER BY at LIMIT ?2`,
       before,
       max,
       maxRows,
     );
     for (const { sha256 } of gone) {
       tx.run(KEEP_NAME, sha256);
+      forgetCopies(tx, sha256);
       tx.run("DELETE FROM sync_parents WHERE sha256 = ?", sha256);
       tx.run("DELETE FROM sync_artifacts WHERE sha256 = ?", sha256);
       const works = tx.all<{ work_id: string }>("SELECT work_id FROM sync_past WHERE sha256 = ?", sha256);

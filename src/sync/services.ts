@@ -4,6 +4,10 @@ import type { EventRouter, Store } from "../router/index.ts";
 import { createArtifactInspector } from "./artifact-inspector.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
+import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
+import { type Copies, type CopiesPorts, createCopies } from "./copies/copies.ts";
+import { createNodeDesk, type NodeDesk } from "./copies/node-desk.ts";
+import type { CopyPolicy } from "./copies/policy.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEP_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
 import { createSweeper, type SweepPolicy } from "./sweep.ts";
@@ -15,7 +19,7 @@ export interface ScrubPace {
   readonly max: number;
 }
 
-export interface SyncSurroundings {
+export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> {
   readonly router: EventRouter;
   readonly store: Store;
   readonly files: ArtifactStore;
@@ -36,12 +40,26 @@ export interface SyncServices {
     /** Makes a model available to whoever plays: MODEL_DISTRIBUTION_*. */
     distribute(model: Distribution): void;
   };
+  /** What people ask about artifacts and decide about them. */
+  readonly console: ArtifactConsole;
+  /** Where joined nodes say what they hold. */
+  readonly desk: NodeDesk;
   /** Looks at the bytes of files again. */
   verify(sha256s: readonly string[]): void;
   /** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
   readArtifact(sha256: string): Promise<Uint8Array>;
   readonly chores: readonly Chore[];
+  readonly units: SyncUnitServices;
   close(): void;
+}
+
+/** What the units of this room work with. */
+export interface SyncUnitServices {
+  readonly store: Store;
+  readonly nodeId: string;
+  readonly copies: Copies;
+  readonly desk: NodeDesk;
+  readonly policy: CopyPolicy;
 }
 
 /** What is asked again and again until it is done: one at a time of a name, and a failure is logged, not thrown. */
@@ -61,16 +79,22 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
   const catalog = createArtifactCatalog(surroundings);
   const inspector = createArtifactInspector({ ...surroundings, catalog });
   const sweeper = createSweeper(surroundings);
+  const copies = createCopies(surroundings);
   const sync = once(log, "looking through a batch of files");
   const spread = once(log, "handing out a model");
   const look = once(log, "looking at files again");
+  const verify = (sha256s: readonly string[]) => look(sha256s.join(), () => inspector.verify(sha256s));
+  const desk = createNodeDesk({ ...surroundings, copies, get: catalog.get, verify });
   return {
     catalog,
     handOver: {
       syncBatch: (batch) => sync(batch.syncId, () => inspector.syncBatch(batch)),
       distribute: (model) => spread(model.sha256, () => inspector.distribute(model)),
     },
-    verify: (sha256s) => look(sha256s.join(), () => inspector.verify(sha256s)),
+    console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector }),
+    desk,
+    units: { store: surroundings.store, nodeId: surroundings.nodeId, copies, desk, policy: surroundings.copies },
+    verify,
     async readArtifact(sha256) {
       const { size } = await files.stat(sha256);
       if (size === null) throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`);

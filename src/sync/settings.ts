@@ -1,5 +1,16 @@
 /** What operators may set of artifacts. */
-import { seconds, whole } from "../kernel/settings/index.ts";
+import { seconds, tagList, whole } from "../kernel/settings/index.ts";
+
+const copiesOf = (what: string, variable: `RINGRIFT_${string}`, copies: number, about: string) =>
+  whole({
+    key: `artifacts.copies_${what}`,
+    variable,
+    min: 1,
+    max: 20,
+    unit: "nodes",
+    default: copies,
+    about: `On how many nodes ${about} shall lie, as far as there are nodes; rented ones do not count.`,
+  });
 
 export const artifactSettings = {
   maxBytes: whole({
@@ -29,4 +40,23 @@ export const artifactSettings = {
     about:
       "How long a file stays that nobody recorded, such as the results of a match, and a part that nobody went on with.",
   }),
+  copies: {
+    games: copiesOf("games", "RINGRIFT_COPIES_GAMES", 2, "files of played games"),
+    models: copiesOf("models", "RINGRIFT_COPIES_MODELS", 3, "models"),
+    samples: copiesOf("samples", "RINGRIFT_COPIES_SAMPLES", 1, "samples of games"),
+    rebuildable: copiesOf(
+      "rebuildable",
+      "RINGRIFT_COPIES_REBUILDABLE",
+      1,
+      "files that are made again from others: training files, checkpoints and the like",
+    ),
+    exceptions: tagList({
+      key: "artifacts.copies_exceptions",
+      variable: "RINGRIFT_COPIES_EXCEPTIONS",
+      default: "",
+      shown: "none",
+      about:
+        "Configs whose files shall have another number of copies, as in `hex8_2p:games:3`, divided by commas; the classes are games, models, samples, rebuildable.",
+    }),
+  },
 };

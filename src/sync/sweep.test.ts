@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { entryOf, type SyncWorld, sha256Of, syncWorld } from "../../test/unit/sync/sync-world.ts";
+import { entryOf, oneNode, type SyncWorld, sha256Of, syncWorld } from "../../test/unit/sync/sync-world.ts";
 import { silentLog } from "../kernel/index.ts";
 import { freeArtifacts } from "./retention-operations.ts";
 import { createSyncServices } from "./services.ts";
@@ -30,8 +30,8 @@ async function four(w: SyncWorld) {
     artifacts.record([
       entryOf("loose", { work_id: "w1", parents: [sha256Of("bad")] }),
       entryOf("kept", { work_id: "w2", parents: [names.loose] }),
-      entryOf("flying", { work_id: "w3" }),
       entryOf("bad", { work_id: "w4" }),
+      entryOf("flying", { work_id: "w3" }),
     ]);
     artifacts.accept([names.kept, names.loose]);
     artifacts.reject([names.bad], "parity");
@@ -233,7 +233,7 @@ test("what lies in quarantine long enough goes, and rows of files long gone are 
 });
 
 test("rows of files that are gone are forgotten sooner where there are too many", async () => {
-  const w = world({ policy: { maxRows: 1 } });
+  const w = world({ policy: { maxRows: 2 } });
   const { kept, flying } = await four(w);
   w.pass(3 * HOUR);
   expect(await w.sweeper.sweep()).toMatchObject({ forgotten: 1 });
@@ -308,7 +308,13 @@ describe("the search for strays", () => {
         return w.files.take(asked, ...rest);
       },
     };
-    const report = await createSweeper({ store: w.store, files, clock: w.clock, policy: { folders: 256 } }).sweep();
+    const report = await createSweeper({
+      store: w.store,
+      files,
+      clock: w.clock,
+      nodeId: "n1",
+      policy: { folders: 256 },
+    }).sweep();
     expect(report.files).toMatchObject([{ sha256: sha256Of("stray"), kind: "unknown", config_key: null }]);
     expect(existsSync(w.files.pathOf(sha256Of("pinned")))).toBe(true);
   });
@@ -326,7 +332,7 @@ test("a file that was given up, and is recorded again between the look and the d
       return w.files.take(asked, ...rest);
     },
   };
-  await createSweeper({ store: w.store, files, clock: w.clock }).sweep();
+  await createSweeper({ store: w.store, files, clock: w.clock, nodeId: "n1" }).sweep();
   expect(w.catalog.get(loose)).toMatchObject({ state: "in_flight", work_id: "w9" });
   expect(existsSync(w.files.pathOf(loose))).toBe(true);
 });
@@ -353,7 +359,7 @@ test("one chore takes away all that a busy loop has let go of, however many call
     artifacts.accept(contents.map(sha256Of));
   });
   w.pass(HOUR);
-  const services = createSyncServices({ ...w, nodeId: "n1", log: silentLog() });
+  const services = createSyncServices({ ...w, nodeId: "n1", log: silentLog(), ...oneNode });
   const chore = services.chores.find(({ name }) => name === "artifacts")!;
   expect(await chore.run(new AbortController().signal)).toMatchObject({ files: contents.length });
   services.close();

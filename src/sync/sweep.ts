@@ -3,6 +3,7 @@ import { settingDefaults } from "../kernel/settings/index.ts";
 import type { Store } from "../router/index.ts";
 import type { ArtifactRow } from "./artifact.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
+import { noteGone } from "./copies/copy-operations.ts";
 import { sweepDefaults } from "./limits.ts";
 import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved } from "./retention-operations.ts";
 import { artifactSettings } from "./settings.ts";
@@ -73,9 +74,10 @@ export function createSweeper(ports: {
   readonly store: Store;
   readonly files: ArtifactStore;
   readonly clock: Clock;
+  readonly nodeId: string;
   readonly policy?: Partial<SweepPolicy>;
 }) {
-  const { store, files, clock } = ports;
+  const { store, files, clock, nodeId } = ports;
   const { graceMs, strayGraceMs, quarantineMs, keepRowsMs, maxRows, max, folders } = {
     ...policyDefaults,
     ...ports.policy,
@@ -101,7 +103,11 @@ export function createSweeper(ports: {
   ): Promise<T[]> => {
     const asked = candidates.map(({ sha256 }) => sha256);
     const gone = await files.take(asked, touchedBefore, agree);
-    if (gone.length > 0) await store.commit([noteRemoved({ sha256s: gone, at: clock.now() })]);
+    if (gone.length > 0)
+      await store.commit([
+        noteRemoved({ sha256s: gone, at: clock.now() }),
+        noteGone({ node_id: nodeId, sha256s: gone }),
+      ]);
     return candidates.filter(({ sha256 }) => gone.includes(sha256));
   };
 

@@ -1,5 +1,14 @@
 import { defineStoreModule, type Migration } from "../router/index.ts";
 import { countProduced, judgeArtifacts, noteDamaged, noteSound, recordArtifacts } from "./artifact-operations.ts";
+import {
+  askDrop,
+  claimOwnCopies,
+  confirmCopies,
+  forgetHolder,
+  noteCopies,
+  noteGone,
+} from "./copies/copy-operations.ts";
+import { cancelOrders, forgetOrders, noteOrders, placeOrders, takeOrders } from "./orders/order-operations.ts";
 import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved, pinArtifacts } from "./retention-operations.ts";
 import { beginRun, endRun, noteAnnounced } from "./run-operations.ts";
 
@@ -108,6 +117,67 @@ const migrations: readonly Migration[] = [
       CREATE INDEX sync_runs_of_file ON sync_runs (sha256) WHERE sha256 IS NOT NULL;
     `,
   },
+  {
+    id: 2,
+    name: "copies, their locks, and orders for transfers",
+    sql: `
+      -- A copy of an artifact on a node. It is written when its bytes were hashed there and flushed, and not before.
+      CREATE TABLE sync_held (
+        node_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('held', 'dropping', 'retired')),
+        verified_at INTEGER NOT NULL,
+        verified_by TEXT NOT NULL,
+        PRIMARY KEY (node_id, seq)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sync_holders ON sync_held (seq, node_id);
+      CREATE INDEX sync_retired ON sync_held (node_id, seq) WHERE state = 'retired';
+
+      -- While the copy of one node goes, the one it goes against stays.
+      CREATE TABLE sync_copy_locks (
+        seq INTEGER NOT NULL,
+        for_node TEXT NOT NULL,
+        node_id TEXT NOT NULL,
+        until INTEGER NOT NULL,
+        PRIMARY KEY (seq, for_node)
+      ) STRICT, WITHOUT ROWID;
+
+      -- In which of its lives a node has last said what it holds.
+      CREATE TABLE sync_storage (
+        node_id TEXT PRIMARY KEY,
+        incarnation INTEGER NOT NULL,
+        confirmed_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+
+      -- Transfers that nodes carry out; what several want is one for each of them.
+      CREATE TABLE sync_orders (
+        order_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        sync_id TEXT NOT NULL,
+        node_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        action TEXT NOT NULL CHECK (action IN ('fetch', 'send')),
+        urgency INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'done', 'failed', 'cancelled')),
+        attempts INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        bytes_done INTEGER NOT NULL,
+        max_rate INTEGER,
+        reason TEXT NOT NULL,
+        error TEXT,
+        created_at INTEGER NOT NULL,
+        not_before INTEGER NOT NULL,
+        began_at INTEGER,
+        heard_at INTEGER,
+        ended_at INTEGER
+      ) STRICT;
+      CREATE UNIQUE INDEX sync_orders_once ON sync_orders (sync_id, node_id, seq, action)
+        WHERE state IN ('waiting', 'running');
+      CREATE INDEX sync_orders_of_node ON sync_orders (node_id, urgency) WHERE state IN ('waiting', 'running');
+      CREATE INDEX sync_orders_of_file ON sync_orders (seq) WHERE state IN ('waiting', 'running');
+      CREATE INDEX sync_orders_of_sync ON sync_orders (sync_id, state);
+      CREATE INDEX sync_orders_ended ON sync_orders (ended_at) WHERE ended_at IS NOT NULL;
+    `,
+  },
 ];
 
 /** What this room keeps in the store. */
@@ -128,5 +198,16 @@ export const syncModule = defineStoreModule({
     beginRun,
     endRun,
     noteAnnounced,
+    noteCopies,
+    noteGone,
+    askDrop,
+    confirmCopies,
+    forgetHolder,
+    claimOwnCopies,
+    placeOrders,
+    takeOrders,
+    noteOrders,
+    cancelOrders,
+    forgetOrders,
   ],
 });

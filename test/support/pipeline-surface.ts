@@ -11,6 +11,7 @@ import { createRefusals } from "../../src/cluster/nodes/refusals.ts";
 import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
 import type { PipelineConsole } from "../../src/pipeline/index.ts";
 import { type ControlPorts, createMetrics, ENDPOINT_FILE } from "../../src/surfaces/index.ts";
+import { createArtifactCatalog, createArtifactConsole, createCopies } from "../../src/sync/index.ts";
 import { owned } from "./process.ts";
 import { type Answer, type Asking, ask } from "./surface.ts";
 
@@ -33,6 +34,9 @@ export async function runPipelineSurface(
   const random = seededRandom(1);
   const store = memoryStore(storeModules, clock);
   const metrics = createMetrics(clock, () => undefined);
+  const nodeId = "home";
+  const policy = { games: 2, models: 3, samples: 1, rebuildable: 1, exceptions: [] };
+  const copies = createCopies({ store, nodeId, copies: policy, nodes: () => [] });
   const unused = (what: string) => () => {
     throw new Error(`the loop's routes have no use for ${what}`);
   };
@@ -56,6 +60,13 @@ export async function runPipelineSurface(
       startedAt: clock.now(),
       audit: unused("the audit"),
       shutdown: unused("an end"),
+      library: createArtifactConsole({
+        store,
+        clock,
+        nodeId,
+        catalog: createArtifactCatalog({ store, clock }),
+        copies,
+      }),
       pipeline,
     } as Partial<ControlPorts> as ControlPorts,
   });

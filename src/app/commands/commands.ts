@@ -117,6 +117,12 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/models/command.ts")).registerModels(command, shell),
   ],
   [
+    "artifacts",
+    "the files that jobs made and where they lie: list, show, copies, verify, pin, free",
+    async (command, { shell }) =>
+      (await import("../../surfaces/artifacts/command.ts")).registerArtifacts(command, shell),
+  ],
+  [
     "elo [options] <config>",
     "the ladder of a config: champions and named opponents with their intervals, drawn on one scale",
     async (command, { shell }) => (await import("../../surfaces/pipeline/elo.command.ts")).registerElo(command, shell),

@@ -17,10 +17,11 @@ import {
   createWrites,
   type Why,
 } from "../../surfaces/index.ts";
-import { createArtifactCatalog } from "../../sync/index.ts";
+import { createArtifactCatalog, createArtifactConsole, createCopies } from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
 import { whyConfig } from "../causes/why-config.ts";
 import { whyJobOrNode } from "../causes/why-job-or-node.ts";
+import { holdersIn } from "../holders.ts";
 import type { Settings } from "../settings.ts";
 import { storeModules } from "../store-modules.ts";
 import { readVersion } from "../version.ts";
@@ -81,6 +82,8 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     barred: (node) => book.barred(node),
   });
   const catalog = createArtifactCatalog({ store, clock });
+  const nodes = () => holdersIn(book, settings.worker.tags);
+  const copies = createCopies({ store, nodeId: localNodeId, copies: settings.artifacts.copies, nodes });
   const pipeline = createPipelineConsole({ router, store, clock, queue: work.queue, catalog });
   const why = (subject: string) =>
     whyJobOrNode(subject, { queue: work.queue, book, now: clock.now() }) ??
@@ -95,6 +98,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     writes: createWrites(store, clock, () => {}),
     work,
     nodes: { book, version },
+    library: createArtifactConsole({ store, clock, nodeId: localNodeId, catalog, copies }),
     pipeline,
     why: (subject: string) => stopped(why(subject), dataDir),
   } as unknown as ControlPorts;

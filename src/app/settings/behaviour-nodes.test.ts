@@ -13,6 +13,7 @@ import { resourceCoordinator } from "../../cluster/units/resource-coordinator/re
 import { builtinRows } from "../../events/index.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { EventRouter } from "../../router/index.ts";
+import { createCopies } from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
 import { artifactStoreOf } from "../artifact-files.ts";
 import { declaredServices, liveRegistry } from "../registry.ts";
@@ -183,6 +184,15 @@ interface Behaviour {
   readonly with: unknown;
 }
 
+/** How many copies a file of this kind must have where there are ten nodes. */
+const copiesOf = (kind: string) => async (environment: Environment) =>
+  createCopies({
+    store: { read: () => [] },
+    nodeId: "n1",
+    copies: readSettings(environment, "/").artifacts.copies,
+    nodes: () => [],
+  }).requiredOf({ kind, config_key: "hex8_2p" }, 10);
+
 const behaviours: Readonly<Record<string, Behaviour>> = {
   "p2p.startup_grace_period": {
     see: (environment) => silentNode({ RINGRIFT_P2P_STARTUP_GRACE_PERIOD: "120", ...environment }, 100),
@@ -240,6 +250,11 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     with: "ARTIFACT_TOO_LARGE",
   },
   "artifacts.grace": { see: (env) => staysFor(env, "recorded"), without: 600_000, set: "90", with: 90_000 },
+  "artifacts.copies_games": { see: copiesOf("games"), without: 2, set: "4", with: 4 },
+  "artifacts.copies_models": { see: copiesOf("model"), without: 3, set: "1", with: 1 },
+  "artifacts.copies_samples": { see: copiesOf("samples"), without: 1, set: "2", with: 2 },
+  "artifacts.copies_rebuildable": { see: copiesOf("training_set"), without: 1, set: "2", with: 2 },
+  "artifacts.copies_exceptions": { see: copiesOf("games"), without: 2, set: "hex8_2p:games:5", with: 5 },
   "artifacts.stray_grace": { see: (env) => staysFor(env, "stray"), without: 86_400_000, set: "3600", with: 3_600_000 },
 };
 

@@ -1,5 +1,6 @@
 /** What must hold between several settings. Each row names them, so that the message can say where each value is from. */
 import type { SettingValues } from "../../kernel/settings/index.ts";
+import { isCopyException } from "../../sync/copies/policy.ts";
 import type { settingTree } from "./tree.ts";
 
 export interface Check {
@@ -85,5 +86,10 @@ export const settingChecks: readonly Check[] = [
     keys: ["resources.disk_warn", "resources.disk_critical"],
     holds: ({ resources }) => resources.disk.high <= resources.disk.critical,
     rule: "A disk cannot be nearly full before it is low.",
+  },
+  {
+    keys: ["artifacts.copies_exceptions"],
+    holds: ({ artifacts }) => artifacts.copies.exceptions.every(isCopyException),
+    rule: "Each exception is a config, a class and a number from 1 to 20, as in hex8_2p:games:3.",
   },
 ];

@@ -173,7 +173,12 @@ describe("precedence", () => {
         progressFactor: 3,
         pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 },
       },
-      artifacts: { graceMs: 600_000, maxBytes: 16 * 1_024 ** 3, strayGraceMs: 86_400_000 },
+      artifacts: {
+        graceMs: 600_000,
+        maxBytes: 16 * 1_024 ** 3,
+        strayGraceMs: 86_400_000,
+        copies: { games: 2, models: 3, samples: 1, rebuildable: 1, exceptions: [] },
+      },
       notices: [],
       report: expect.objectContaining({ file: join(cwd, "ringrift.config.json"), problems: [] }),
     });
@@ -276,6 +281,7 @@ describe("checks over several settings", () => {
     "nodes.beat work.lease_silence": { RINGRIFT_WORK_LEASE_SILENCE: "29" },
     "work.queue_soft_limit work.queue_brake_limit": { RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "901" },
     "work.queue_brake_limit work.queue_hard_limit": { RINGRIFT_WORK_QUEUE_HARD_LIMIT: "899" },
+    "artifacts.copies_exceptions": { RINGRIFT_COPIES_EXCEPTIONS: "hex8_2p:games:3,hex8_2p:toys:2" },
   };
 
   test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(

@@ -15,6 +15,23 @@ export interface InputsOptions {
   /** What may lie here, and how long without use; what is in use stays beyond both. */
   readonly maxBytes?: number;
   readonly idleMs: number;
+  /** On a node that has joined: what lies here are copies of the cluster's files, which go only when they may. */
+  readonly copies?: CopyWatch | undefined;
+}
+
+interface FetchOptions {
+  /** Bytes a second. */
+  readonly maxRate?: number | undefined;
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+}
+
+export interface CopyWatch {
+  /** A file is here, and its bytes are what its name says. */
+  held(sha256: string): void;
+  /** Files that nobody here needs any more; who keeps the copies removes them when they may go. */
+  unneeded(sha256s: readonly string[]): void;
+  /** A file may not be what its name says. */
+  doubted(sha256: string): void;
 }
 
 const FETCH_MS = 30 * 60_000;
@@ -23,7 +40,9 @@ const MAX_BYTES = 4e9;
 const TOUCH_MS = 3_600_000;
 const TIDY_MS = 60_000;
 
-export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }: InputsOptions) {
+const isArtifact = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
+
+export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES, copies }: InputsOptions) {
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
@@ -31,15 +50,26 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
   const lastUsed = new Map<string, number>();
   let tidiedMs = Number.NEGATIVE_INFINITY;
 
-  const fetchOne = async (sha256: string, path: string, signal: AbortSignal): Promise<string> => {
+  const fetchOne = async (
+    sha256: string,
+    path: string,
+    signal: AbortSignal,
+    { maxRate, onBytes }: FetchOptions,
+  ): Promise<string> => {
     const half = `${path}.part`;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const source = await fetchArtifact(line, sha256, { timeoutMs: FETCH_MS, signal });
     const hash = createHash("sha256");
+    const beganMs = clock.monotonic();
+    let bytes = 0;
     const through = new Transform({
       transform(chunk: Buffer, _, done) {
         hash.update(chunk);
-        done(null, chunk);
+        bytes += chunk.length;
+        onBytes?.(bytes);
+        const aheadMs = maxRate === undefined ? 0 : (bytes / maxRate) * 1_000 - (clock.monotonic() - beganMs);
+        if (aheadMs <= 0) done(null, chunk);
+        else clock.after(aheadMs, () => done(null, chunk));
       },
     });
     try {
@@ -47,6 +77,7 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
       const found = hash.digest("hex");
       if (found !== sha256) throw OperatingError.unavailable("ARTIFACT_BROKEN", `what came has the SHA-256 ${found}`);
       await rename(half, path);
+      copies?.held(sha256);
     } catch (thrown) {
       await rm(half, { force: true });
       throw thrown;
@@ -74,12 +105,15 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
     );
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const idleBefore = clock.now() - idleMs;
+    const unneeded: string[] = [];
     for (const file of files.sort((a, b) => a.usedMs - b.usedMs)) {
-      if (bytes <= maxBytes && file.usedMs >= idleBefore) return;
+      if (bytes <= maxBytes && file.usedMs >= idleBefore) break;
       if (inUse.has(file.name) || fetching.has(file.name.replace(/\.part$/, ""))) continue;
-      await remove(file.name);
+      if (copies !== undefined && isArtifact(file.name)) unneeded.push(file.name);
+      else await remove(file.name);
       bytes -= file.bytes;
     }
+    if (unneeded.length > 0) copies?.unneeded(unneeded);
   };
 
   const done = (sha256: string): void => {
@@ -89,7 +123,7 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
     else inUse.delete(sha256);
   };
 
-  const found = async (sha256: string, signal: AbortSignal): Promise<string> => {
+  const found = async (sha256: string, signal: AbortSignal, options: FetchOptions): Promise<string> => {
     await leaving.get(sha256);
     const path = join(folder, sha256);
     const about = await stat(path).catch(() => undefined);
@@ -100,7 +134,7 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
     }
     const under = fetching.get(sha256);
     if (under !== undefined) return under;
-    const fetched = fetchOne(sha256, path, signal).finally(() => fetching.delete(sha256));
+    const fetched = fetchOne(sha256, path, signal, options).finally(() => fetching.delete(sha256));
     fetching.set(sha256, fetched);
     const here = await fetched;
     await tidy();
@@ -110,10 +144,10 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
   return {
     folder,
     /** Where the file of this hash lies; it is fetched if it is not here. It stays until `done`, once for each time. */
-    async at(sha256: string, signal: AbortSignal): Promise<string> {
+    async at(sha256: string, signal: AbortSignal, options: FetchOptions = {}): Promise<string> {
       inUse.set(sha256, (inUse.get(sha256) ?? 0) + 1);
       try {
-        return await found(sha256, signal);
+        return await found(sha256, signal, options);
       } catch (thrown) {
         done(sha256);
         throw thrown;
@@ -125,6 +159,7 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
       try {
         await link(file, join(folder, sha256));
         lastUsed.set(sha256, clock.now());
+        copies?.held(sha256);
         await tidy();
       } catch {
         // It is here already, or this disk knows no links: then it is fetched when it is wanted.
@@ -132,7 +167,15 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES }
     },
     /** The file may not be what its name says: if nobody else uses it, the next one who wants it fetches it. */
     async forget(sha256: string): Promise<void> {
-      if ((inUse.get(sha256) ?? 0) <= 1) await remove(sha256);
+      if ((inUse.get(sha256) ?? 0) > 1) return;
+      await remove(sha256);
+      copies?.doubted(sha256);
+    },
+    /** Removes a file that nobody uses; false if somebody does. */
+    async drop(sha256: string): Promise<boolean> {
+      if (inUse.has(sha256) || fetching.has(sha256)) return false;
+      await remove(sha256);
+      return true;
     },
   };
 }

@@ -2,9 +2,10 @@
 import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Clock, createIds, type Log, OperatingError, type Random } from "../../kernel/index.ts";
+import { type Clock, createFileHasher, createIds, type Log, OperatingError, type Random } from "../../kernel/index.ts";
 import {
   artifactsOver,
+  copiesOver,
   type NodeAbout,
   type NodeLink,
   openLink,
@@ -16,6 +17,7 @@ import {
   createAdmission,
   createWorker,
   openSpool,
+  type SpoolEntry,
   type Worker,
   type WorkerTiming,
   workerTimingDefaults,
@@ -25,6 +27,7 @@ import { guardDataDir } from "../guard.ts";
 import type { Settings } from "../settings.ts";
 import { keepInputs } from "./inputs.ts";
 import { keepBeating } from "./node-beats.ts";
+import { keepCopies } from "./node-copies.ts";
 import { startNodeEvents } from "./node-events.ts";
 import { joinedNode, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
 import { createProcessExecutor } from "./process-executor.ts";
@@ -117,6 +120,62 @@ async function startJoined(world: WorkerWorld, link: NodeLink, nodeId: string, i
   };
 }
 
+/** What lies on a node of its own are copies; beside a main process they lie on its node anyway. */
+function startCopies(
+  { clock, random, log }: WorkerWorld,
+  link: NodeLink,
+  nodeId: string,
+  incarnation: number,
+  folder: string,
+  spool: Awaited<ReturnType<typeof openSpool>>,
+) {
+  const hasher = createFileHasher((message, code) =>
+    OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
+  );
+  const { watch, start, stop } = keepCopies({
+    port: copiesOver(link, nodeId, incarnation),
+    folder,
+    artifacts: artifactsOver(link),
+    hasher,
+    freeBytes: freeBytes(folder),
+    waiting: seldom(clock, async () => waitingIn((await spool.read()).entries)),
+    clock,
+    random,
+    log,
+  });
+  return {
+    watch,
+    start,
+    async close(): Promise<void> {
+      await stop();
+      await hasher.close();
+    },
+  };
+}
+
+const SPOOL_EVERY_MS = 30_000;
+
+/** The last answer, unless it is old. */
+function seldom<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T> {
+  let last: { readonly atMs: number; readonly answer: Promise<T> } | undefined;
+  return () => {
+    if (last === undefined || clock.monotonic() - last.atMs > SPOOL_EVERY_MS)
+      last = { atMs: clock.monotonic(), answer: ask() };
+    return last.answer;
+  };
+}
+
+/** Files of finished jobs that the main process does not have yet. */
+function waitingIn(entries: readonly SpoolEntry[]) {
+  const all = entries.flatMap((entry) => (entry.say === "complete" ? entry.files : []));
+  const since = entries.filter(({ say }) => say === "complete").map(({ finished_at }) => finished_at);
+  return {
+    files: all.length,
+    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+    oldest_at: since.length === 0 ? null : Math.min(...since),
+  };
+}
+
 export async function runWorker(world: WorkerWorld) {
   const { settings, clock, random, log, env } = world;
   const folder = join(settings.dataDir, "worker");
@@ -138,13 +197,18 @@ export async function runWorker(world: WorkerWorld) {
       onTrouble: (what, error) => log.error(what, { error }),
     });
     await forgetOldJobs(folder, spool);
+    const place = join(folder, "inputs");
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+    const copies = incarnation === undefined ? undefined : startCopies(world, link, nodeId, incarnation, place, spool);
+    undo.defer(() => copies?.close());
     const inputs = keepInputs({
-      folder: join(folder, "inputs"),
+      folder: place,
       line: link,
       clock,
       idleMs: settings.worker.inputsIdleMs,
+      copies: copies?.watch,
     });
-    mkdirSync(inputs.folder, { recursive: true, mode: 0o700 });
+    copies?.start(inputs);
     const executor = createProcessExecutor({
       workloads,
       slots: settings.worker.slots,

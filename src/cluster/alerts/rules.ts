@@ -92,7 +92,7 @@ export const alertRules = {
   SYNC_FAILURE_CRITICAL: { ...passing("critical", node, "Data no longer reaches or leaves {node_id}", "{consecutive_failures} transfers in a row failed: {error}"), group: "SYNC" },
   PRIORITY_SYNC_FAILED: passing("error", config, "An urgent transfer for {config_key} failed", "{error}"),
   REPAIR_FAILED: passing("error", ["artifact_hash"], "A lost copy could not be made again", "{artifact_hash} has {copies} copies; {node_id}: {error}", "REPAIR_COMPLETED"),
-  REPLICATION_ALERT: passing("own", node, "Data has too few copies", "{message}"),
+  REPLICATION_ALERT: { ...passing("own", node, "Data has too few copies", "{message}"), overWhen: { field: "severity", is: "info" } },
   // Machines.
   NODE_SUSPECT: lasting("warning", node, "Node {node_id} is silent", "no sign of life for {silent_seconds} s", "HOST_ONLINE", "NODE_RECOVERED", "NODE_RETIRED"),
   NETWORK_ISOLATION_DETECTED: lasting("error", node, "Node {node_id} is cut off", "it reaches {peers} of {expected_peers} peers", "P2P_HEALTH_RECOVERED", "NODE_RECOVERED"),

@@ -9,7 +9,6 @@ export const dataIntegrity = defineEvents("data_integrity", {
     about: "Data on a node has fewer copies than it should.",
     orderKey: "node_id",
     dedup: "content",
-    provisional: true,
     payload: {
       ...fields("severity", "message"),
       node_id: field.node_id.describe("node that holds the data"),

@@ -1,6 +1,7 @@
-import { OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError } from "../../kernel/index.ts";
 import type { ArtifactStat } from "../../sync/index.ts";
 import { callerKey, handle, type Route } from "../http/route.ts";
+import * as wire from "./wire.ts";
 import { adoptArtifact, getArtifact, putArtifact } from "./wire.ts";
 
 /** `bytes 0-99/1000`, or all of it. */
@@ -96,4 +97,10 @@ export const artifactRoutes: readonly Route[] = [
       },
     });
   }),
+  handle(wire.listArtifacts, ({ ports, query }) => ({ artifacts: ports.library.list(defined(query)) })),
+  handle(wire.showArtifact, ({ ports, params: { id } }) => ports.library.show(id)),
+  handle(wire.getCopies, ({ ports }) => ports.library.overview()),
+  handle(wire.verifyArtifact, ({ ports, params: { id } }) => ports.library.verify(id)),
+  handle(wire.pinArtifact, ({ ports, params: { id }, body }) => ports.library.pin(id, !body.release, body.dry_run)),
+  handle(wire.freeArtifact, ({ ports, params: { id }, body }) => ports.library.free(id, body.dry_run)),
 ];

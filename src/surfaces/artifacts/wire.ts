@@ -1,5 +1,8 @@
 import { z } from "zod";
-import { defineRoute } from "../http/wire.ts";
+import { field } from "../../events/fields.ts";
+import { ARTIFACT_STATES } from "../../sync/states.ts";
+import { whole as count, dryRun, time, word } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
 
 const TYPE = "application/octet-stream";
 const shared = {
@@ -43,3 +46,145 @@ export const getArtifact = defineRoute("getArtifact", "GET /v1/artifacts/{sha256
   type: TYPE,
   otherAnswers: { 206: { about: "The range.", schema: z.string(), type: TYPE } },
 });
+
+/** Reads and decisions about what is known of files, apart from their bytes. */
+const tag = "artifacts";
+const params = z.strictObject({
+  id: z.string().regex(/^[0-9a-f]{6,64}$/, "must be a SHA-256 in lower-case hex, or its first 6 digits"),
+});
+
+const artifact = z
+  .looseObject({
+    sha256: z.string(),
+    seq: z.int(),
+    kind: z.string(),
+    bytes: z.int(),
+    games: z.int(),
+    config_key: z.string().nullable(),
+    producer: z.string(),
+    work_id: z.string().nullable(),
+    iteration: z.int().nullable(),
+    state: z.string(),
+    reason: z.string().nullable(),
+    created_at: time,
+    verified_at: time.nullable(),
+    freed_at: time.nullable(),
+    idle_since: time,
+    announced_at: time.nullable(),
+    removed_at: time.nullable(),
+    copies: z.int().describe("Verified copies on nodes to rely on."),
+    factor: z.int().describe("Copies that the settings ask for."),
+    required: z.int().describe("As many of them as there are nodes for."),
+    safe: z.boolean(),
+    at_risk: z.boolean().describe("It lies nowhere but on rented nodes."),
+    nodes: z.array(z.string()).describe("Who holds it, by name."),
+  })
+  .meta({ id: "Artifact" });
+
+const holder = z.object({
+  node_id: z.string(),
+  name: z.string(),
+  state: z.string(),
+  verified_at: time,
+  verified_by: z.string(),
+  counts: z.boolean(),
+  why: z.string().nullable().describe("Why it does not count."),
+});
+
+export const listArtifacts = defineRoute("listArtifacts", "GET /v1/artifacts", {
+  tag,
+  summary: "Files that jobs made, newest first, with how many copies there are and where.",
+  query: z.strictObject({
+    config_key: field.config_key.optional(),
+    kind: word.optional(),
+    state: z.enum(ARTIFACT_STATES).optional(),
+    after: count(1, Number.MAX_SAFE_INTEGER).optional().describe("The `seq` of the last one that was seen."),
+    limit: count(1, 1_000).default(50),
+  }),
+  about: "Those that fit.",
+  answer: z.object({ artifacts: z.array(artifact) }),
+});
+
+export const showArtifact = defineRoute("showArtifact", "GET /v1/artifacts/{id}/about", {
+  tag,
+  summary: "All that is known of a file: who made it, who needs it, and who holds it since when.",
+  params,
+  about: "The file.",
+  answer: artifact
+    .extend({ holders: z.array(holder), pins: z.array(z.string()), parents: z.array(z.string()) })
+    .meta({ id: "ArtifactDetails" }),
+});
+
+const sum = z.object({ files: z.int(), bytes: z.int(), games: z.int() });
+
+export const getCopies = defineRoute("getCopies", "GET /v1/copies", {
+  tag,
+  summary: "How safe all files are, by kind and config, and what lies on each node.",
+  limit: "heavy",
+  about: "Files with as many copies as there must be, those with fewer, and those on rented nodes alone.",
+  answer: z.object({
+    places: z.int().describe("Nodes whose copies count."),
+    lines: z.array(
+      z.object({
+        kind: z.string(),
+        config_key: z.string().nullable(),
+        factor: z.int(),
+        required: z.int(),
+        safe: sum,
+        short: sum,
+        at_risk: sum,
+      }),
+    ),
+    nodes: z.array(
+      z.object({
+        node_id: z.string(),
+        name: z.string(),
+        there: z.boolean(),
+        rented: z.boolean(),
+        confirmed: z.boolean(),
+        copies: z.int(),
+        bytes: z.int(),
+        free_bytes: z.number().nullable(),
+        waiting: z
+          .object({ files: z.int(), bytes: z.int(), oldest_at: time.nullable() })
+          .nullable()
+          .describe("Results that wait there for the main process."),
+      }),
+    ),
+  }),
+});
+
+export const verifyArtifact = defineRoute("verifyArtifact", "POST /v1/artifacts/{id}/verify", {
+  tag,
+  summary: "Hashes a file here again, and asks the nodes that hold it to do the same.",
+  params,
+  body: z.strictObject({}),
+  about: "What was found here, and who was asked.",
+  answer: z.object({
+    sha256: z.string(),
+    here: z.looseObject({ sound: z.boolean(), damage: z.string().optional() }).nullable(),
+    asked: z.array(z.string()),
+  }),
+});
+
+export const pinArtifact = defineRoute("pinArtifact", "POST /v1/artifacts/{id}/pin", {
+  tag,
+  summary: "Keeps a file until it is let go by hand, or lets go of it.",
+  params,
+  body: z.strictObject({ release: z.boolean().default(false), dry_run: dryRun }),
+  about: "Who needs it now.",
+  answer: z.object({ sha256: z.string(), pins: z.array(z.string()), applied: z.boolean() }),
+});
+
+export const freeArtifact = defineRoute("freeArtifact", "POST /v1/artifacts/{id}/free", {
+  tag,
+  summary: "Gives a file up at once, with all its copies, if nothing needs it; its games stay in the books.",
+  params,
+  body: z.strictObject({ dry_run: dryRun }),
+  about: "What goes, and where it lay.",
+  answer: z.object({ sha256: z.string(), bytes: z.int(), nodes: z.array(z.string()), applied: z.boolean() }),
+});
+
+export type Artifact = Answer<typeof listArtifacts>["artifacts"][number];
+export type ArtifactDetails = Answer<typeof showArtifact>;
+export type CopiesReport = Answer<typeof getCopies>;

@@ -4,7 +4,7 @@ import type { AuditReport, Cause, DaemonManager, Readiness, UnitStatus } from ".
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
-import type { ArtifactStore } from "../../sync/index.ts";
+import type { ArtifactConsole, ArtifactStore, NodeDesk } from "../../sync/index.ts";
 import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
 import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
@@ -83,6 +83,10 @@ export interface ControlPorts {
   readonly work: WorkPort;
   readonly nodes: NodesPort;
   readonly artifacts: ArtifactStore;
+  /** What is known of artifacts, and what people decide about them. */
+  readonly library: ArtifactConsole;
+  /** Where joined nodes say which copies they hold. */
+  readonly copies: NodeDesk;
   /** Its routes are there without it too, and say that it is not. */
   readonly pipeline?: PipelineConsole | undefined;
 }

@@ -1,16 +1,24 @@
 import type { Command } from "commander";
-import type { BooksView } from "../../pipeline/index.ts";
 import { askEither } from "../cli/answers.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
 import { right, tableLines } from "../cli/table.ts";
 import { number, plural, printable } from "../cli/text.ts";
+import type { Answer } from "../http/wire.ts";
 import { getLedger } from "./wire.ts";
 import { booksOffBy, rejectedGames } from "./words.ts";
 
-function ledgerLines(books: readonly BooksView[], shell: Pick<Shell, "paint" | "width">): string[] {
+type LedgerLine = Answer<typeof getLedger>["books"][number];
+
+/** Rejected ones by their reason, and what would be lost with a rented node. */
+const notes = ({ rejected, at_risk }: LedgerLine): string =>
+  [
+    ...(at_risk === 0 ? [] : [`${number(at_risk)} AT RISK: on rented nodes alone`]),
+    ...Object.entries(rejected).map(([reason, games]) => `${number(games)} ${printable(reason)}`),
+  ].join(", ");
+
+function ledgerLines(books: readonly LedgerLine[], shell: Pick<Shell, "paint" | "width">): string[] {
   const { paint } = shell;
   const rows = books.map((book) => {
-    const reasons = Object.entries(book.rejected).map(([reason, games]) => `${number(games)} ${printable(reason)}`);
     const off = booksOffBy(book);
     return [
       paint.bold(printable(book.config_key)),
@@ -21,7 +29,7 @@ function ledgerLines(books: readonly BooksView[], shell: Pick<Shell, "paint" | "
       book.balanced
         ? paint.green("balanced")
         : paint.red(`${plural(Math.abs(off), "game")} ${off < 0 ? "missing" : "too many"}`),
-      paint.dim(reasons.join(", ")),
+      (book.at_risk > 0 ? paint.red : paint.dim)(notes(book)),
     ];
   });
   const head = ["CONFIG", right("PRODUCED"), right("DURABLE"), right("IN FLIGHT"), right("REJECTED"), "", "WHY"];

@@ -1,4 +1,4 @@
-import { defined, didYouMean, OperatingError } from "../../kernel/index.ts";
+import { defined, didYouMean, OperatingError, sumOf } from "../../kernel/index.ts";
 import type { PipelineConsole, PipelineDecision } from "../../pipeline/index.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { type Call, handle, type Route } from "../http/route.ts";
@@ -41,7 +41,13 @@ export const pipelineRoutes: readonly Route[] = [
   handle(wire.getPipelineHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
     history: pipelineWith(ports, configKey).history({ configKey, limit, ...defined({ stage }) }),
   })),
-  handle(wire.getLedger, ({ ports }) => ({ books: pipelineOf(ports).books() })),
+  handle(wire.getLedger, async ({ ports }) => {
+    const books = pipelineOf(ports).books();
+    const { lines } = await ports.library.overview();
+    const atRisk = (configKey: string) =>
+      sumOf(lines, ({ config_key, at_risk }) => (config_key === configKey ? at_risk.games : 0));
+    return { books: books.map((book) => ({ ...book, at_risk: atRisk(book.config_key) })) };
+  }),
   handle(wire.getLineage, ({ ports, params: { id } }) => {
     const found = pipelineOf(ports).lineage(id);
     if (found !== undefined) return found;

@@ -48,9 +48,13 @@ export const getPipelineHistory = defineRoute("getLoopHistory", "GET /v1/loop/{c
 
 export const getLedger = defineRoute("getLedger", "GET /v1/ledger", {
   ...whereItRuns,
-  summary: "The books of every config: games produced, durable, in flight and rejected.",
+  summary: "The books of every config: games produced, durable, in flight and rejected, and those at risk.",
   about: "One for each config.",
-  answer: z.object({ books: z.array(books) }),
+  answer: z.object({
+    books: z.array(
+      books.extend({ at_risk: z.int().default(0).describe("Games whose files lie on rented nodes alone.") }),
+    ),
+  }),
 });
 
 export const getLineage = defineRoute("getLineage", "GET /v1/trace/{id}", {

@@ -63,6 +63,7 @@ function factsOf(status: Status, alerts: OpenAlerts | undefined, perSecond: numb
   const behind =
     last === undefined || last.lag === 0 ? "none behind" : `${printable(last.consumer)} ${number(last.lag)} behind`;
   const open = alerts === undefined ? [] : Object.entries(alerts).filter(([, n]) => n > 0);
+  const copies = status.units.find(({ name }) => name === "replication_daemon")?.message ?? "";
   const rate = perSecond === undefined ? "" : `, ${number(Math.round(perSecond))}/s`;
   return [
     ["daemons", `${daemons.filter(isUp).length} run, ${wanted.length} wanted, ${daemons.length} known`],
@@ -72,6 +73,7 @@ function factsOf(status: Status, alerts: OpenAlerts | undefined, perSecond: numb
     ],
     ["consumers", present.length === 0 ? "none" : `${present.length}; ${behind}`],
     ["dead letters", `${number(letters.pending)} pending, ${number(letters.retrying)} on their way back`],
+    ...(copies === "" ? [] : [["copies", printable(copies)]]),
     ...(alerts === undefined
       ? []
       : [["alerts", open.length === 0 ? "none open" : `${open.map(([word, n]) => `${n} ${word}`).join(", ")} open`]]),

@@ -9,6 +9,6 @@
  */
 export { type Capacity, createAdmission } from "./admission.ts";
 export type { ArtifactPort, ExecutorPort, MadeFile, QueuePort, WorkResult } from "./ports.ts";
-export { openSpool } from "./spool.ts";
+export { openSpool, type SpoolEntry } from "./spool.ts";
 export { createWorker, type Worker } from "./worker.ts";
 export { type WorkerTiming, workerTimingDefaults } from "./worker-options.ts";

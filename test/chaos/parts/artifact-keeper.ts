@@ -63,7 +63,7 @@ const files = createArtifactStore({ folder: join(folder, "artifacts"), clock });
 const catalog = createArtifactCatalog({ store, clock });
 const inspector = createArtifactInspector({ router, store, files, catalog, clock, log, nodeId: "n1" });
 const policy = { graceMs: 0, strayGraceMs: 0, folders: 256 };
-const sweeper = createSweeper({ store, files, clock, policy });
+const sweeper = createSweeper({ store, files, clock, nodeId: "n1", policy });
 
 const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
 const change = (body: (artifacts: JoinedArtifacts) => void) =>

@@ -32,6 +32,7 @@ import { statusOf } from "../../../src/surfaces/index.ts";
 import { createSyncServices } from "../../../src/sync/index.ts";
 import { createWorkServices, type WorkQueue, workSettings, workUnits } from "../../../src/work/index.ts";
 import { testServices } from "../../unit/pipeline/services.ts";
+import { oneNode } from "../../unit/sync/sync-world.ts";
 import type { Files } from "./files.ts";
 import type { Plant } from "./plants.ts";
 
@@ -177,7 +178,7 @@ export function bootMain(around: Surroundings): MainProcess {
     ...(plant === "done-without-files" ? {} : { isStored: async (sha256: string) => files.has(sha256) }),
   });
   const { queue } = work;
-  const sync = createSyncServices({ router, store, files: files.store, clock: own, log, nodeId: LOCAL });
+  const sync = createSyncServices({ router, store, files: files.store, clock: own, log, nodeId: LOCAL, ...oneNode });
   const pipeline = testServices({
     clock: own,
     ...sync,

@@ -34,6 +34,12 @@ export const entryOf = (content: string, more: Partial<ArtifactEntryInput> = {})
   ...more,
 });
 
+/** One machine with the usual policy. */
+export const oneNode = {
+  copies: { games: 2, models: 3, samples: 1, rebuildable: 1, exceptions: [] },
+  nodes: () => [{ node_id: "n1", name: "n1", isThere: true, isRented: false, incarnation: 0 }],
+};
+
 /** The catalog alone. */
 export function catalogWorld(...more: StoreModule[]) {
   const clock = virtualClock();
@@ -87,7 +93,7 @@ export function syncWorld(options: Partial<ArtifactStoreOptions> & { policy?: Pa
     /** The inspector as a process that starts now would find it. */
     openInspector,
     driven: driver(clock),
-    sweeper: createSweeper({ store, files, clock, policy: { folders: 256, ...policy } }),
+    sweeper: createSweeper({ store, files, clock, nodeId: "n1", policy: { folders: 256, ...policy } }),
     /** Brings a file; its hash. */
     async put(content: string): Promise<string> {
       const bytes = Buffer.from(content);

@@ -1,0 +1,236 @@
+/** A node's files and the desk of the main process, joined without the wire: what is told, what may go, what was lost. */
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { PATIENT } from "../../../test/support/patience.ts";
+import { owned } from "../../../test/support/process.ts";
+import { type CatalogWorld, catalogWorld, entryOf, oneNode, sha256Of } from "../../../test/unit/sync/sync-world.ts";
+import { createFileHasher, OperatingError, seededRandom, silentLog } from "../../kernel/index.ts";
+import type { CopiesPort } from "../../surfaces/index.ts";
+import { createCopies } from "../../sync/copies/copies.ts";
+import { noteCopies } from "../../sync/copies/copy-operations.ts";
+import { createNodeDesk } from "../../sync/copies/node-desk.ts";
+import { packSeqs } from "../../sync/index.ts";
+import { placeOrders } from "../../sync/orders/order-operations.ts";
+import { freeArtifacts } from "../../sync/retention-operations.ts";
+import { keepInputs } from "./inputs.ts";
+import { keepCopies } from "./node-copies.ts";
+
+const own = owned();
+afterAll(() => own.end());
+const worlds: CatalogWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+const never = new AbortController().signal;
+const hasher = createFileHasher((message) => OperatingError.internal("ARTIFACT_UNREADABLE", message));
+afterAll(() => hasher.close());
+
+/** A main process with these files in its catalog and its store, and a node that has none of them yet. */
+async function world(...texts: string[]) {
+  const w = catalogWorld();
+  worlds.push(w);
+  const folder = join(own.folder(), "inputs");
+  mkdirSync(folder);
+  const record = async (...more: string[]) => {
+    await w.change((artifacts) => {
+      artifacts.record(more.map((text) => entryOf(text, { work_id: `w ${text}` })));
+      artifacts.accept(more.map(sha256Of));
+    });
+    await w.store.commit([noteCopies({ node_id: "n1", sha256s: more.map(sha256Of), by: "n1", at: 1 })]);
+  };
+  await record(...texts);
+  const facts = { incarnation: 1, isRented: false };
+  const nodes = () => [
+    ...oneNode.nodes(),
+    { node_id: "n2", name: "box-2", isThere: true, isRented: facts.isRented, incarnation: facts.incarnation },
+  ];
+  const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
+  const desk = createNodeDesk({ ...w, log: silentLog(), copies, get: w.catalog.get, verify: () => {} });
+  const line = { get: async (path: string) => Readable.from([Buffer.from(contents.get(path.split("/").at(-1)!)!)]) };
+  const contents = new Map(texts.map((text) => [sha256Of(text), text]));
+  const sent = new Map<string, string>();
+  const start = () => {
+    const { incarnation } = facts;
+    const port: CopiesPort = {
+      tell: async (news) => {
+        const { held = [], gone = [], drop = [], orders = [], storage } = news;
+        return desk.exchange({ node_id: "n2", incarnation, held, gone, drop, orders, storage }) as never;
+      },
+      listed: async () => desk.listed("n2", 0, 10_000),
+      confirm: async (present, upto) => desk.confirm("n2", incarnation, upto, packSeqs(present, upto)),
+    };
+    const waiting = async () => ({ files: 2, bytes: 30, oldest_at: 5 });
+    const agent = keepCopies({
+      port,
+      folder,
+      artifacts: {
+        async upload({ sha256, file }) {
+          sent.set(sha256, readFileSync(file, "utf8"));
+        },
+      },
+      hasher,
+      freeBytes: () => 1e9,
+      waiting,
+      clock: w.clock,
+      random: seededRandom(1),
+      log: silentLog(),
+    });
+    const inputs = keepInputs({ folder, clock: w.clock, idleMs: 600_000, line, copies: agent.watch });
+    const use = async (text: string) => {
+      await inputs.at(sha256Of(text), never);
+      inputs.done(sha256Of(text));
+    };
+    return { inputs, use, agent, round: () => agent.round(inputs) };
+  };
+  const holders = (text: string) =>
+    copies.of(w.catalog.get(sha256Of(text))!).holders.map(({ name, state }) => `${name} ${state}`);
+  const isHere = async (text: string) => (await readdir(folder)).includes(sha256Of(text));
+  return { ...w, folder, desk, copies, facts, sent, start, record, holders, isHere, contents };
+}
+
+test("what a node fetched and what it made are copies once they are told, and it says what waits there", async () => {
+  const w = await world("model");
+  const node = w.start();
+  await node.use("model");
+  writeFileSync(join(w.folder, "..", "made"), "made");
+  await node.inputs.keep(sha256Of("made"), join(w.folder, "..", "made"));
+  await node.round();
+  expect(w.holders("model")).toEqual(["n1 held", "box-2 held"]);
+  expect(w.copies.of(w.catalog.get(sha256Of("model"))!)).toMatchObject({ copies: 2, required: 2, safe: true });
+  expect(w.desk.storageOf("n2")).toEqual({ free_bytes: 1e9, waiting: { files: 2, bytes: 30, oldest_at: 5 } });
+  // Its job is done with later: then it is in the catalog, and told once more.
+  await w.record("made");
+  w.clock.standStill(20_000);
+  await node.round();
+  expect(w.holders("made")).toEqual(["n1 held", "box-2 held"]);
+});
+
+test("a file that nobody needs stays while its copy is needed, and goes when it may", async () => {
+  const w = await world("games", "next");
+  const node = w.start();
+  await node.use("games");
+  await node.round();
+  w.clock.standStill(700_000);
+  await node.use("next");
+  await node.round();
+  expect([await w.isHere("games"), w.holders("games")]).toEqual([true, ["n1 held", "box-2 held"]]);
+  // A third node has it: now there are enough elsewhere.
+  w.facts.isRented = true;
+  w.clock.standStill(700_000);
+  node.inputs.done(sha256Of("next"));
+  await node.use("next");
+  node.agent.watch.unneeded([sha256Of("games")]);
+  await node.round();
+  await node.round();
+  expect([await w.isHere("games"), w.holders("games")]).toEqual([false, ["n1 held"]]);
+});
+
+test("what was given up goes from the node without asking, unless a job uses it just now", async () => {
+  const w = await world("games");
+  const node = w.start();
+  await node.inputs.at(sha256Of("games"), never);
+  await node.round();
+  const at = w.clock.now() + 1;
+  await w.store.commit([freeArtifacts({ sha256s: [sha256Of("games")], idleBefore: at, at })]);
+  await node.round();
+  expect([await w.isHere("games"), w.holders("games")]).toEqual([true, ["n1 retired", "box-2 retired"]]);
+  node.inputs.done(sha256Of("games"));
+  await node.round();
+  await node.round();
+  expect([await w.isHere("games"), w.holders("games")]).toEqual([false, ["n1 retired"]]);
+});
+
+test("after a restart its copies count again once it has said which are there; what is not is lost", async () => {
+  const w = await world("kept", "lost", "untold");
+  const before = w.start();
+  for (const text of ["kept", "lost"]) await before.use(text);
+  await before.round();
+  await before.use("untold");
+  rmSync(join(w.folder, sha256Of("lost")));
+  w.facts.incarnation = 2;
+  expect(w.copies.of(w.catalog.get(sha256Of("kept"))!)).toMatchObject({ copies: 1 });
+  await w.start().round();
+  expect(w.copies.of(w.catalog.get(sha256Of("kept"))!)).toMatchObject({ copies: 2 });
+  expect([w.holders("lost"), w.holders("untold")]).toEqual([["n1 held"], ["n1 held", "box-2 held"]]);
+});
+
+test("a disk that is not mounted after a restart loses nothing, and counts nothing until it is there again", async () => {
+  const w = await world("kept");
+  const before = w.start();
+  await before.use("kept");
+  await before.round();
+  w.facts.incarnation = 2;
+  renameSync(w.folder, `${w.folder}.away`);
+  mkdirSync(w.folder);
+  const after = w.start();
+  await after.round();
+  expect(w.holders("kept")).toEqual(["n1 held", "box-2 held"]);
+  expect(w.copies.of(w.catalog.get(sha256Of("kept"))!)).toMatchObject({ copies: 1 });
+  rmSync(w.folder, { recursive: true });
+  await expect(after.round()).rejects.toThrow("ENOENT");
+  renameSync(`${w.folder}.away`, w.folder);
+  await after.round();
+  expect(w.copies.of(w.catalog.get(sha256Of("kept"))!)).toMatchObject({ copies: 2 });
+});
+
+test("a copy that it is asked to look at is hashed, and goes if it is damaged", async () => {
+  const w = await world("model");
+  const node = w.start();
+  await node.use("model");
+  await node.round();
+  w.clock.standStill(1_000);
+  w.desk.look("n2", sha256Of("model"));
+  await node.round();
+  await node.round();
+  expect(w.copies.of(w.catalog.get(sha256Of("model"))!).holders[1]).toMatchObject({ verified_at: w.clock.now() });
+  writeFileSync(join(w.folder, sha256Of("model")), "MODEL");
+  w.desk.look("n2", sha256Of("model"));
+  await node.round();
+  await node.round();
+  expect([await w.isHere("model"), w.holders("model")]).toEqual([false, ["n1 held"]]);
+});
+
+test("it carries out what it is ordered: fetches at the rate it may, and sends its own copy home", async () => {
+  const w = await world("games", "model");
+  const node = w.start();
+  await node.round();
+  const order = (text: string, action: "fetch" | "send") => {
+    const { seq, bytes } = w.catalog.get(sha256Of(text))!;
+    return { node_id: "n2", seq, action, urgency: 1, bytes, max_rate: null, reason: "repair" };
+  };
+  await w.store.commit([placeOrders({ sync_id: "s1", orders: [order("games", "fetch")], at: w.clock.now() })]);
+  const states = () => w.store.read("SELECT action, state, bytes_done FROM sync_orders ORDER BY order_id");
+  await node.round();
+  await vi.waitFor(async () => {
+    await node.round();
+    expect(states()).toEqual([{ action: "fetch", state: "done", bytes_done: 5 }]);
+  }, PATIENT);
+  expect(w.holders("games")).toEqual(["n1 held", "box-2 held"]);
+  await w.store.commit([placeOrders({ sync_id: "s2", orders: [order("games", "send")], at: w.clock.now() })]);
+  await vi.waitFor(async () => {
+    await node.round();
+    expect([...w.sent.values()]).toEqual(["games"]);
+  }, PATIENT);
+  await w.store.commit([noteCopies({ node_id: "n1", sha256s: [sha256Of("games")], by: "n1", at: 9, isHome: true })]);
+  expect(states()[1]).toMatchObject({ action: "send", state: "done" });
+});
+
+test("a transfer that fails is tried again later, and given up when its tries are spent", async () => {
+  const w = await world("games");
+  w.contents.clear();
+  const node = w.start();
+  await node.round();
+  const { seq, bytes } = w.catalog.get(sha256Of("games"))!;
+  const order = { node_id: "n2", seq, action: "fetch", urgency: 1, bytes, max_rate: null, reason: "spread" } as const;
+  await w.store.commit([placeOrders({ sync_id: "s1", orders: [order], at: w.clock.now() })]);
+  const row = () => w.store.read<{ state: string; attempts: number }>("SELECT state, attempts FROM sync_orders")[0]!;
+  for (let attempts = 1; attempts <= 5; attempts += 1)
+    await vi.waitFor(async () => {
+      await node.round();
+      if (row().attempts < attempts) w.pass(300_000);
+      expect(row()).toEqual({ state: attempts < 5 ? "waiting" : "failed", attempts });
+    }, PATIENT);
+});

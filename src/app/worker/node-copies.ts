@@ -1,0 +1,220 @@
+/**
+ * The files of a joined node as copies: it tells the main process what it holds once that is flushed, removes what it is told to
+ * or may, and says after its start which of its copies are there. One round after the other: whoever may remove a file does so
+ * before it says anything else, so that it never shows a copy that it is about to remove.
+ */
+import { open, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  backoffMs,
+  type Clock,
+  type FileHasher,
+  isOperatingError,
+  type Log,
+  messageOf,
+  PEER_BACKOFF,
+  type Random,
+  sleep,
+  syncFolder,
+} from "../../kernel/index.ts";
+import type { CopiesPort } from "../../surfaces/index.ts";
+import type { ArtifactPort } from "../../work/worker/index.ts";
+import type { CopyWatch, Inputs } from "./inputs.ts";
+import { carryOut } from "./node-orders.ts";
+
+export interface NodeCopiesOptions {
+  readonly port: CopiesPort;
+  readonly folder: string;
+  /** The way to the store of the main process. */
+  readonly artifacts: ArtifactPort;
+  readonly hasher: Pick<FileHasher, "hash">;
+  readonly freeBytes: () => number;
+  /** Results that wait here for the main process. */
+  readonly waiting: () => Promise<Waiting>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly everyMs?: number;
+}
+
+interface Waiting {
+  readonly files: number;
+  readonly bytes: number;
+  /** Milliseconds since the epoch. */
+  readonly oldest_at: number | null;
+}
+
+const EVERY_MS = 5_000;
+const MAX_TOLD = 500;
+/** A file is in the catalog when its job is done with; until then it is told again, and in the end it is none of its files. */
+const AGAIN_MS = 15_000;
+const MAX_TELLS = 40;
+/** What may not go now is not asked about again for so long. */
+const REFUSED_MS = 300_000;
+const HASHED_IN_ROUND = 20;
+
+const NAME = /^[0-9a-f]{64}$/;
+
+export function keepCopies(options: NodeCopiesOptions) {
+  const { port, folder, hasher, freeBytes, waiting, clock, random, log, everyMs = EVERY_MS } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  /** Files to tell of: when, on the monotonic clock, and how often it was done. */
+  const toTell = new Map<string, { readonly dueMs: number; readonly tells: number }>();
+  /** Files that an earlier life left and that nobody has hashed since. */
+  const toHash = new Set<string>();
+  const gone = new Set<string>();
+  const unneeded = new Set<string>();
+  const refusedMs = new Map<string, number>();
+  let isConfirmed = false;
+  /** A main process of the version before knows no copies: then files go as they did. */
+  let isDeaf = false;
+  let inputs: Inputs | undefined;
+
+  const held = (sha256: string): void => void toTell.set(sha256, { dueMs: 0, tells: 0 });
+  const orders = carryOut({ folder, artifacts: options.artifacts, held, log, signal });
+  const pathOf = (sha256: string) => join(folder, sha256);
+
+  const flush = async (sha256s: readonly string[]): Promise<string[]> => {
+    const flushed: string[] = [];
+    for (const sha256 of sha256s)
+      try {
+        const file = await open(pathOf(sha256), "r");
+        await file.sync().finally(() => file.close());
+        flushed.push(sha256);
+      } catch {
+        // It has gone meanwhile.
+        toTell.delete(sha256);
+      }
+    if (flushed.length > 0) await syncFolder(folder);
+    return flushed;
+  };
+
+  const due = (): string[] => {
+    const now = clock.monotonic();
+    return [...toTell]
+      .filter(([, { dueMs }]) => dueMs <= now)
+      .map(([sha256]) => sha256)
+      .slice(0, MAX_TOLD);
+  };
+
+  const drop = async (sha256: string): Promise<void> => {
+    if (await inputs?.drop(sha256)) {
+      toTell.delete(sha256);
+      gone.add(sha256);
+    }
+    // Somebody uses it again: it is shown as it was.
+    else toTell.set(sha256, { dueMs: 0, tells: 0 });
+  };
+
+  const look = async (sha256: string): Promise<void> => {
+    const found = await hasher.hash(pathOf(sha256), signal).catch(() => undefined);
+    if (found?.sha256 === sha256) {
+      toTell.set(sha256, { dueMs: 0, tells: 0 });
+      return;
+    }
+    if (found !== undefined) log.error("a copy is damaged and goes", { sha256, actual: found.sha256 });
+    await drop(sha256);
+  };
+
+  const confirm = async (): Promise<void> => {
+    const listed = await port.listed(signal);
+    const names = new Set((await readdir(folder)).filter((name) => NAME.test(name)));
+    const present: number[] = [];
+    for (const { seq, sha256, bytes } of listed) {
+      const about = names.delete(sha256) ? await stat(pathOf(sha256)).catch(() => undefined) : undefined;
+      if (about?.size === bytes) present.push(seq);
+    }
+    const { believed, lost } = await port.confirm(present, listed.at(-1)?.seq ?? 0, signal);
+    if (!believed) log.error("nothing of all copies of this node is here; is its disk mounted?", { folder });
+    else if (lost > 0) log.warn("copies of this node are not here any more", { copies: lost });
+    isConfirmed = believed;
+    for (const name of names) if (!toTell.has(name)) toHash.add(name);
+  };
+
+  const settle = (told: readonly string[], answers: readonly string[]): void => {
+    for (const [i, sha256] of told.entries()) {
+      const tells = (toTell.get(sha256)?.tells ?? 0) + 1;
+      if (answers[i] === "unknown" && tells < MAX_TELLS)
+        toTell.set(sha256, { dueMs: clock.monotonic() + AGAIN_MS, tells });
+      else toTell.delete(sha256);
+    }
+  };
+
+  const round = async (): Promise<void> => {
+    if (!isConfirmed) await confirm();
+    for (const sha256 of [...toHash].slice(0, HASHED_IN_ROUND)) {
+      toHash.delete(sha256);
+      await look(sha256);
+    }
+    const [shown, lost] = [await flush(due()), [...gone].slice(0, MAX_TOLD)];
+    const asked = [...unneeded].slice(0, MAX_TOLD);
+    const storage = { free_bytes: Math.max(0, freeBytes()), waiting: await waiting() };
+    const reports = orders.reports();
+    const answer = await port.tell({ held: shown, gone: lost, drop: asked, orders: reports, storage }, signal);
+    orders.told(reports);
+    for (const sha256 of lost) gone.delete(sha256);
+    for (const sha256 of asked) unneeded.delete(sha256);
+    settle(shown, answer.held);
+    for (const { sha256, allowed } of answer.drop)
+      if (allowed) await drop(sha256);
+      else refusedMs.set(sha256, clock.monotonic());
+    for (const sha256 of answer.retired) await drop(sha256);
+    for (const sha256 of answer.verify) await look(sha256);
+    if (answer.confirm) isConfirmed = false;
+    if (inputs !== undefined) orders.take(answer.orders, inputs);
+  };
+
+  const hasNews = (): boolean => gone.size + unneeded.size + toHash.size > 0 || orders.isBusy || due().length > 0;
+
+  const loop = async (): Promise<void> => {
+    for (let failures = 0; !signal.aborted; ) {
+      let pauseMs = everyMs * (0.9 + 0.1 * random.next());
+      try {
+        await round();
+        failures = 0;
+        if (hasNews()) pauseMs = Math.min(pauseMs, 1_000);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        isDeaf = isOperatingError(thrown, "ROUTE_NOT_FOUND");
+        if (isDeaf) for (const sha256 of unneeded) await drop(sha256);
+        failures += 1;
+        if (failures === 3 && !isDeaf)
+          log.warn("the main process was not told of the copies here", { error: messageOf(thrown) });
+        pauseMs = Math.max(pauseMs, backoffMs(PEER_BACKOFF, failures, random));
+      }
+      await sleep(clock, pauseMs, signal).catch(() => undefined);
+    }
+  };
+  let running: Promise<void> | undefined;
+
+  const watch: CopyWatch = {
+    held,
+    unneeded(sha256s) {
+      const since = clock.monotonic() - REFUSED_MS;
+      for (const sha256 of sha256s)
+        if ((refusedMs.get(sha256) ?? Number.NEGATIVE_INFINITY) < since) unneeded.add(sha256);
+      for (const [sha256, at] of refusedMs) if (at < since) refusedMs.delete(sha256);
+    },
+    doubted(sha256) {
+      toTell.delete(sha256);
+      gone.add(sha256);
+    },
+  };
+  return {
+    watch,
+    /** One round, for whoever has a clock of its own. */
+    round(of: Inputs): Promise<void> {
+      inputs = of;
+      return round();
+    },
+    start(of: Inputs): void {
+      inputs = of;
+      running ??= loop();
+    },
+    async stop(): Promise<void> {
+      stopping.abort(new Error("the worker stops"));
+      await running;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+/** What a node says of its copies over the wire. */
+import { packSeqs } from "../../sync/index.ts";
+import { callTo } from "../client/call.ts";
+import type { NodeLink } from "../client/node-link.ts";
+import {
+  type CopiesAnswer,
+  type CopiesTold,
+  confirmCopies,
+  listCopies,
+  MAX_LISTED_COPIES,
+  tellCopies,
+} from "./wire.ts";
+
+/** A node that waits for longer has other trouble, and asks again. */
+const TELL_MS = 30_000;
+
+export interface ListedCopy {
+  readonly seq: number;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export interface CopiesPort {
+  tell(told: Omit<CopiesTold, "node_id" | "incarnation">, signal: AbortSignal): Promise<CopiesAnswer>;
+  /** All copies that the main process knows of here. */
+  listed(signal: AbortSignal): Promise<ListedCopy[]>;
+  confirm(present: readonly number[], upto: number, signal: AbortSignal): Promise<{ believed: boolean; lost: number }>;
+}
+
+export function copiesOver(link: NodeLink, node_id: string, incarnation: number): CopiesPort {
+  const options = (signal: AbortSignal) => ({ timeoutMs: TELL_MS, signal });
+  return {
+    tell: (told, signal) => callTo(link, tellCopies, { body: { node_id, incarnation, ...told } }, options(signal)),
+    async listed(signal) {
+      const all: ListedCopy[] = [];
+      for (let after = 0; ; ) {
+        const { copies } = await callTo(link, listCopies, { query: { node_id, after } }, options(signal));
+        all.push(...copies);
+        if (copies.length < MAX_LISTED_COPIES) return all;
+        after = copies.at(-1)!.seq;
+      }
+    },
+    confirm: (present, upto, signal) =>
+      callTo(
+        link,
+        confirmCopies,
+        { body: { node_id, incarnation, upto, bits: packSeqs(present, upto) } },
+        options(signal),
+      ),
+  };
+}

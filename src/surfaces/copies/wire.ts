@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { ORDER_ACTIONS } from "../../sync/orders/order.ts";
+import { nodeId, time, whole } from "../http/fields.ts";
+import { type Answer, defineRoute, type Input } from "../http/wire.ts";
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
+const files = (max: number) => z.array(sha256).max(max).default([]);
+const count = z.int().min(0);
+const ofNodes = { tag: "copies", scope: "worker", limit: "beat", record: "no" } as const;
+/** Files of one request, so that nobody waits long for the writer. */
+const MAX_TOLD = 500;
+export const MAX_LISTED_COPIES = 10_000;
+
+export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
+  ...ofNodes,
+  summary: "A node says which files it holds or has lost, and asks which it may remove.",
+  body: z.strictObject({
+    node_id: nodeId,
+    incarnation: count,
+    held: files(MAX_TOLD).describe("Hashed and flushed there since it last spoke."),
+    gone: files(MAX_TOLD).describe("Removed there, or found damaged."),
+    drop: files(MAX_TOLD).describe("What it would like to remove."),
+    orders: z
+      .array(
+        z.strictObject({
+          order_id: count,
+          state: z.enum(["running", "sent", "failed"]),
+          bytes_done: count,
+          error: z.string().max(2_000).nullable(),
+        }),
+      )
+      .max(100)
+      .default([])
+      .describe("How far its orders are."),
+    storage: z.strictObject({
+      free_bytes: count,
+      waiting: z.strictObject({ files: count, bytes: count, oldest_at: time.nullable() }),
+    }),
+  }),
+  about: "What counts, what may go, what must go, and what shall be looked at.",
+  answer: z.object({
+    held: z.array(z.enum(["counted", "given_up", "unknown"])),
+    drop: z.array(z.object({ sha256: z.string(), allowed: z.boolean(), why: z.string().nullable() })),
+    retired: z.array(z.string()),
+    verify: z.array(z.string()),
+    orders: z
+      .array(
+        z.object({
+          order_id: z.int(),
+          action: z.enum(ORDER_ACTIONS),
+          sha256: z.string(),
+          kind: z.string(),
+          bytes: z.int(),
+          max_rate: z.int().nullable().describe("Bytes a second."),
+        }),
+      )
+      .describe("Transfers that it shall carry out."),
+    confirm: z.boolean().describe("It shall first say which of its copies are there."),
+  }),
+});
+
+export const listCopies = defineRoute("listCopies", "GET /v1/sync/copies", {
+  ...ofNodes,
+  summary: "The copies that a node is known to hold, in the order of the catalog.",
+  query: z.strictObject({
+    node_id: nodeId,
+    after: whole(0, Number.MAX_SAFE_INTEGER).default(0),
+    limit: whole(1, MAX_LISTED_COPIES).default(MAX_LISTED_COPIES),
+  }),
+  about: "From a place on.",
+  answer: z.object({ copies: z.array(z.object({ seq: z.int(), sha256: z.string(), bytes: z.int() })) }),
+});
+
+export const confirmCopies = defineRoute("confirmCopies", "POST /v1/sync/confirm", {
+  ...ofNodes,
+  summary: "A node says after its start which of its copies are there.",
+  body: z.strictObject({
+    node_id: nodeId,
+    incarnation: count,
+    upto: count.describe("It was told of its copies up to here."),
+    bits: z.string().max(4_000_000).describe("One bit for each place of the catalog, deflated, in base64."),
+  }),
+  maxBodyBytes: 5_000_000,
+  about: "Whether it is believed, and how many of its copies are lost.",
+  answer: z.object({ believed: z.boolean(), lost: z.int() }),
+});
+
+export type CopiesTold = Input<typeof tellCopies>["body"];
+export type CopiesAnswer = Answer<typeof tellCopies>;

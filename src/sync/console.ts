@@ -1,0 +1,161 @@
+/** What people ask about artifacts, and what they decide about them: by hand, on record, and as a dry run first. */
+import { type Clock, OperatingError } from "../kernel/index.ts";
+import { conditions, type Store } from "../router/index.ts";
+import type { ArtifactRow } from "./artifact.ts";
+import type { ArtifactInspector } from "./artifact-inspector.ts";
+import type { ArtifactCatalog, ArtifactFilter } from "./catalog.ts";
+import type { Copies, CopiesOf } from "./copies/copies.ts";
+import type { NodeDesk } from "./copies/node-desk.ts";
+import { copyOverview } from "./copies/overview.ts";
+import type { Inspection } from "./file-check.ts";
+import { MAX_LISTED } from "./limits.ts";
+import { freeArtifacts, pinArtifacts } from "./retention-operations.ts";
+
+export interface ArtifactConsolePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly nodeId: string;
+  readonly catalog: ArtifactCatalog;
+  readonly copies: Copies;
+  readonly desk?: Pick<NodeDesk, "look" | "storageOf"> | undefined;
+  readonly inspector?: Pick<ArtifactInspector, "verify"> | undefined;
+}
+
+export type ListedArtifact = ArtifactRow & Omit<CopiesOf, "holders"> & { readonly nodes: readonly string[] };
+
+const byHand = (sha256: string) => `hand:${sha256}`;
+const notHere = () => OperatingError.unavailable("NOTHING_RUNS", "nothing runs here that could do it");
+
+export function createArtifactConsole(ports: ArtifactConsolePorts) {
+  const { store, clock, nodeId, catalog, copies, desk, inspector } = ports;
+
+  const listed = (row: ArtifactRow, known = copies.nodes()): ListedArtifact => {
+    const { holders, ...verdict } = copies.of(row, known);
+    return { ...row, ...verdict, nodes: holders.filter((copy) => copy.state === "held").map(({ name }) => name) };
+  };
+
+  /** The artifact that is meant: its hash, or the start of it where only one begins so. */
+  const find = (hex: string): ArtifactRow => {
+    const found = store.read<ArtifactRow>(
+      "SELECT * FROM sync_artifacts WHERE sha256 >= ? AND sha256 < ? ORDER BY sha256 LIMIT 2",
+      hex,
+      `${hex}g`,
+    );
+    if (found.length > 1)
+      throw OperatingError.conflict("ARTIFACT_AMBIGUOUS", `several artifacts begin with '${hex}'`, {
+        hint: "Give more of the hash.",
+      });
+    if (found[0] !== undefined) return found[0];
+    throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact '${hex}'`, {
+      hint: "'ringrift artifacts' lists them.",
+    });
+  };
+
+  const held = () =>
+    store.scan<{ node_id: string; copies: number; bytes: number }>(
+      `SELECT h.node_id, count(*) AS copies, sum(a.bytes) AS bytes FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
+       WHERE h.state = 'held' GROUP BY h.node_id`,
+    );
+
+  return {
+    find,
+    /** Newest first. */
+    list({ limit = 50, after, ...filter }: ArtifactFilter): ListedArtifact[] {
+      const { sql, params } = conditions({
+        "config_key = ?": filter.config_key,
+        "kind = ?": filter.kind,
+        "state = ?": filter.state,
+        "producer = ?": filter.producer,
+        "seq < ?": after,
+      });
+      const known = copies.nodes();
+      return store
+        .read<ArtifactRow>(
+          `SELECT * FROM sync_artifacts WHERE ${sql} ORDER BY seq DESC LIMIT ?`,
+          ...params,
+          Math.min(limit, MAX_LISTED),
+        )
+        .map((row) => listed(row, known));
+    },
+    show(hex: string) {
+      const row = find(hex);
+      return {
+        ...listed(row),
+        holders: copies.of(row).holders,
+        pins: catalog.pinsOf(row.sha256),
+        parents: catalog.parentsOf(row.sha256),
+      };
+    },
+    /** How safe everything is, and what lies on each node. */
+    async overview() {
+      const [summary, lying] = [
+        await copyOverview(store, copies),
+        new Map((await held()).map((row) => [row.node_id, row])),
+      ];
+      const nodes = [...copies.nodes().values()].map((node) => {
+        const { node_id, name, isThere, isRented, isConfirmed } = node;
+        const storage = desk?.storageOf(node_id);
+        return {
+          node_id,
+          name,
+          there: isThere,
+          rented: isRented,
+          confirmed: isConfirmed,
+          copies: lying.get(node_id)?.copies ?? 0,
+          bytes: lying.get(node_id)?.bytes ?? 0,
+          free_bytes: storage?.free_bytes ?? null,
+          waiting: storage?.waiting ?? null,
+        };
+      });
+      return { ...summary, nodes };
+    },
+    /** Looks at the bytes here now, and asks the nodes that hold it to look at theirs. */
+    async verify(hex: string): Promise<{ sha256: string; here: Inspection | null; asked: string[] }> {
+      if (inspector === undefined || desk === undefined) throw notHere();
+      const row = find(hex);
+      const others = copies.of(row).holders.filter(({ node_id, state }) => node_id !== nodeId && state === "held");
+      for (const { node_id } of others) desk.look(node_id, row.sha256);
+      const isHere = row.removed_at === null;
+      const here = isHere ? ((await inspector.verify([row.sha256]))[0] ?? null) : null;
+      return { sha256: row.sha256, here, asked: others.map(({ name }) => name) };
+    },
+    /** Keeps it until it is let go by hand. */
+    async pin(hex: string, isKept: boolean, dryRun: boolean) {
+      const { sha256, freed_at } = find(hex);
+      if (isKept && freed_at !== null)
+        throw OperatingError.conflict("ARTIFACT_FREED", `${sha256} was given up already`, {
+          hint: "Its job can make it again.",
+        });
+      const [seen, at] = [isKept ? [sha256] : [], clock.now()];
+      if (!dryRun) await store.commit([pinArtifacts({ owner: byHand(sha256), sha256s: seen, seen, at })]);
+      return { sha256, pins: catalog.pinsOf(sha256), applied: !dryRun };
+    },
+    /** Gives it up at once, with all its copies, if nothing holds it. Its games stay in the books. */
+    async free(hex: string, dryRun: boolean) {
+      const row = find(hex);
+      const { sha256, bytes, state, freed_at } = row;
+      const pins = catalog.pinsOf(sha256);
+      if (freed_at !== null) throw OperatingError.conflict("ARTIFACT_FREED", `${sha256} was given up already`);
+      if (state !== "durable" && state !== "rejected")
+        throw OperatingError.conflict("ARTIFACT_NEEDED", `${sha256} is ${state}: only what was judged is given up`);
+      if (pins.length > 0)
+        throw OperatingError.conflict(
+          "ARTIFACT_NEEDED",
+          `${pins.join(", ")} ${pins.length === 1 ? "needs" : "need"} ${sha256}`,
+          {
+            hint: "'ringrift artifacts pin --release' lets go of what was pinned by hand; the loop lets go of the rest by itself.",
+          },
+        );
+      const nodes = copies.of(row).holders.map(({ name }) => name);
+      const at = clock.now();
+      const freed = dryRun
+        ? []
+        : (await store.commit([freeArtifacts({ sha256s: [sha256], idleBefore: at + 1, at })]))[0].freed;
+      if (!dryRun && freed.length === 0)
+        throw OperatingError.busy("READ_CONFLICT", `${sha256} is needed since a moment ago`);
+      return { sha256, bytes, nodes, applied: !dryRun };
+    },
+  };
+}
+
+export type ArtifactConsole = ReturnType<typeof createArtifactConsole>;

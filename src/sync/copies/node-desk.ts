@@ -1,0 +1,159 @@
+/** Where joined nodes say what they hold and ask what may go. They dial out: all that they are told comes as an answer. */
+import { type Clock, createRecent, type Log, OperatingError } from "../../kernel/index.ts";
+import type { Store } from "../../router/index.ts";
+import type { ArtifactRow } from "../artifact.ts";
+import { COPY_LOCK_MS, MAX_LOOKS, MAX_RETIRED_TOLD, NODE_NEWS_MS, orderLimits } from "../limits.ts";
+import { noteOrders, type OrderReport, type TakenOrder, takeOrders } from "../orders/order-operations.ts";
+import { unpackSeqs } from "./bitset.ts";
+import type { Copies } from "./copies.ts";
+import { askDrop, confirmCopies, noteCopies, noteGone } from "./copy-operations.ts";
+
+export interface NodeNews {
+  readonly node_id: string;
+  readonly incarnation: number;
+  /** Files whose bytes it has hashed and flushed since it last spoke. */
+  readonly held: readonly string[];
+  /** Files that it had and that went, or were damaged. */
+  readonly gone: readonly string[];
+  /** Copies that it would like to let go. */
+  readonly drop: readonly string[];
+  /** How far its orders are. */
+  readonly orders: readonly OrderReport[];
+  readonly storage: NodeStorage;
+}
+
+/** What a node says of its disk, and of results that wait there for the main process. */
+export interface NodeStorage {
+  readonly free_bytes: number;
+  readonly waiting: { readonly files: number; readonly bytes: number; readonly oldest_at: number | null };
+}
+
+export interface NodeAnswer {
+  /** Of each that is held: whether it counts as a copy, is given up, or is not in the catalog (yet). */
+  readonly held: readonly ("counted" | "given_up" | "unknown")[];
+  readonly drop: readonly { readonly sha256: string; readonly allowed: boolean; readonly why: string | null }[];
+  /** Copies of what was given up: they go without asking. */
+  readonly retired: readonly string[];
+  /** Copies whose bytes it shall hash again, and tell. */
+  readonly verify: readonly string[];
+  /** Transfers that it shall carry out. */
+  readonly orders: readonly TakenOrder[];
+  /** It shall say first which of its copies are there. */
+  readonly confirm: boolean;
+}
+
+interface DeskPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly copies: Copies;
+  readonly get: (sha256: string) => ArtifactRow | undefined;
+  /** Looks at the bytes of files here. */
+  readonly verify: (sha256s: readonly string[]) => void;
+}
+
+const WAITING = `SELECT 1 FROM sync_orders WHERE node_id = ? AND state IN ('waiting', 'running') LIMIT 1`;
+const SENT = `SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
+  WHERE o.order_id = ? AND o.node_id = ? AND o.action = 'send'`;
+const RETIRED = `SELECT a.sha256 FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
+  WHERE h.node_id = ? AND h.state = 'retired' ORDER BY h.seq LIMIT ?`;
+const LISTED = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
+  WHERE h.node_id = ? AND h.seq > ? ORDER BY h.seq LIMIT ?`;
+
+export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskPorts) {
+  /** What each node said last of its disk; lost with the process, and soon known again. */
+  const storage = createRecent<NodeStorage>(NODE_NEWS_MS, 20_000);
+  /** Copies that somebody wants looked at, by node. Lost with the process: whoever asked asks again. */
+  const looks = new Map<string, Set<string>>();
+  const takeLooks = (nodeId: string): string[] => {
+    const wanted = [...(looks.get(nodeId) ?? [])];
+    looks.delete(nodeId);
+    return wanted;
+  };
+
+  const isConfirmed = (nodeId: string) => copies.nodes().get(nodeId)?.isConfirmed === true;
+
+  const dropping = ({ node_id, drop }: NodeNews) => {
+    const counting = copies.counting();
+    const asked = drop.map((sha256) => {
+      const artifact = get(sha256);
+      return { sha256, required: artifact === undefined ? 0 : copies.requiredOf(artifact, counting.length) };
+    });
+    const at = clock.now();
+    return askDrop({ node_id, asked, counting, at, lockedUntil: at + COPY_LOCK_MS });
+  };
+
+  /** What a node says of its orders, and what it shall do next. */
+  const orders = async ({ node_id, orders: reports }: NodeNews): Promise<readonly TakenOrder[]> => {
+    if (reports.length === 0 && store.read(WAITING, node_id).length === 0) return [];
+    const at = clock.now();
+    const { maxAttempts, firstWaitMs, maxOfNode: max, silentMs } = orderLimits;
+    const [, { taken }] = await store.commit([
+      noteOrders({ node_id, reports, at, maxAttempts, firstWaitMs }),
+      takeOrders({ node_id, max, at, silentBefore: at - silentMs }),
+    ]);
+    const sent = reports.filter(({ state }) => state === "sent");
+    const brought = sent.flatMap(({ order_id }) => store.read<{ sha256: string }>(SENT, order_id, node_id));
+    if (brought.length > 0) verify(brought.map(({ sha256 }) => sha256));
+    return taken;
+  };
+
+  return {
+    async exchange(news: NodeNews): Promise<NodeAnswer> {
+      const { node_id, held, gone } = news;
+      storage.set(node_id, news.storage, clock.monotonic());
+      const quiet = held.length + gone.length + news.drop.length === 0;
+      const at = clock.now();
+      // Most of what nodes say changes nothing, and costs no commit.
+      const [noted, , answered] = quiet
+        ? [{ seqs: [] }, undefined, { answers: [] }]
+        : await store.commit([
+            noteCopies({ node_id, sha256s: held, by: node_id, at }),
+            noteGone({ node_id, sha256s: gone }),
+            dropping(news),
+          ]);
+      const confirm = !isConfirmed(node_id);
+      return {
+        held: noted.seqs.map((seq, i) =>
+          seq === null ? "unknown" : get(held[i]!)?.freed_at === null ? "counted" : "given_up",
+        ),
+        drop: answered.answers.map((answer, i) => ({
+          sha256: news.drop[i]!,
+          allowed: answer.allowed,
+          why: answer.allowed ? null : `${answer.why} (${answer.actual} of ${answer.required})`,
+        })),
+        retired: store.read<{ sha256: string }>(RETIRED, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
+        verify: takeLooks(node_id),
+        orders: confirm ? [] : await orders(news),
+        confirm,
+      };
+    },
+    /** The copies that a node is known to hold, in the order of the catalog, from a place on. */
+    listed: (nodeId: string, after: number, limit: number) =>
+      store.read<{ seq: number; sha256: string; bytes: number }>(LISTED, nodeId, after, limit),
+    /** What a node found of its copies after its start. */
+    async confirm(nodeId: string, incarnation: number, upto: number, bits: string) {
+      const [{ newest }] = store.read<{ newest: number }>(
+        "SELECT ifnull(max(seq), 0) AS newest FROM sync_artifacts",
+      ) as [{ newest: number }];
+      if (upto > newest) throw OperatingError.invalid("INVALID_REQUEST", `upto: the catalog ends at ${newest}`);
+      const present = unpackSeqs(bits, upto);
+      const [found] = await store.commit([
+        confirmCopies({ node_id: nodeId, incarnation, upto, present, at: clock.now() }),
+      ]);
+      if (!found.believed)
+        log.error("a node finds nothing of all its copies; they do not count until it shows them", { node_id: nodeId });
+      else if (found.lost.length > 0)
+        log.warn("a node has lost copies", { node_id: nodeId, copies: found.lost.length });
+      return { believed: found.believed, lost: found.lost.length };
+    },
+    /** The node hashes its copy again when it next speaks. */
+    look(nodeId: string, sha256: string): void {
+      const wanted = looks.get(nodeId) ?? new Set();
+      if (wanted.size < MAX_LOOKS) looks.set(nodeId, wanted.add(sha256));
+    },
+    storageOf: (nodeId: string): NodeStorage | undefined => storage.get(nodeId, clock.monotonic()),
+  };
+}
+
+export type NodeDesk = ReturnType<typeof createNodeDesk>;

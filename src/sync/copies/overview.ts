@@ -1,0 +1,71 @@
+import type { Store } from "../../router/index.ts";
+import type { Copies } from "./copies.ts";
+
+/** Files and games of one sort. */
+interface Sum {
+  readonly files: number;
+  readonly bytes: number;
+  readonly games: number;
+}
+const nothing: Sum = { files: 0, bytes: 0, games: 0 };
+const add = (a: Sum, b: Sum): Sum => ({ files: a.files + b.files, bytes: a.bytes + b.bytes, games: a.games + b.games });
+
+/** How safe the files of one kind and config are. */
+export interface CopyLine {
+  readonly kind: string;
+  readonly config_key: string | null;
+  readonly factor: number;
+  readonly required: number;
+  readonly safe: Sum;
+  /** Fewer verified copies than there must be. */
+  readonly short: Sum;
+  /** Of those: on rented nodes alone. */
+  readonly at_risk: Sum;
+}
+
+export interface CopyOverview {
+  /** Nodes whose copies count. */
+  readonly places: number;
+  readonly lines: readonly CopyLine[];
+}
+
+interface Group extends Sum {
+  readonly kind: string;
+  readonly config_key: string | null;
+  readonly copies: number;
+  readonly rented: number;
+}
+
+const GROUPS = `SELECT kind, config_key, copies, rented, count(*) AS files, sum(bytes) AS bytes, sum(counted) AS games FROM (
+    SELECT a.kind, a.config_key, a.bytes, a.counted,
+      (SELECT count(*) FROM sync_held h WHERE h.seq = a.seq AND h.state = 'held'
+        AND h.node_id IN (SELECT value FROM json_each(?1))) AS copies,
+      EXISTS (SELECT 1 FROM sync_held h WHERE h.seq = a.seq AND h.state = 'held'
+        AND h.node_id IN (SELECT value FROM json_each(?2))) AS rented
+    FROM sync_artifacts a WHERE a.freed_at IS NULL
+      AND (a.state = 'quarantined' OR (a.state IN ('in_flight', 'durable') AND a.verified_at IS NOT NULL)))
+  GROUP BY kind, config_key, copies, rented ORDER BY kind, config_key LIMIT 10000`;
+
+/** How safe everything is. It goes through all rows, and so does it on the thread of the readers. */
+export async function copyOverview(store: Pick<Store, "scan">, copies: Copies): Promise<CopyOverview> {
+  const nodes = copies.nodes();
+  const counting = copies.counting(nodes);
+  const rented = [...nodes.values()].filter(({ isRented, isThere }) => isRented && isThere).map((node) => node.node_id);
+  const groups = await store.scan<Group>(GROUPS, [JSON.stringify(counting), JSON.stringify(rented)]);
+  const byKind = Map.groupBy(groups, ({ kind, config_key }) => JSON.stringify([kind, config_key]));
+  const lines = [...byKind.values()].map((own): CopyLine => {
+    const { kind, config_key } = own[0]!;
+    const required = copies.requiredOf({ kind, config_key }, counting.length);
+    const sumOf = (isMeant: (group: Group) => boolean) => own.filter(isMeant).reduce<Sum>(add, nothing);
+    return {
+      kind,
+      config_key,
+      factor: copies.factorOf({ kind, config_key }),
+      required,
+      safe: sumOf((group) => group.copies >= required),
+      short: sumOf((group) => group.copies < required),
+      at_risk: sumOf((group) => group.copies === 0 && group.rented === 1),
+    };
+  });
+  return { places: counting.length, lines };
+}

@@ -1,0 +1,35 @@
+/** A transfer that the coordinator orders and a node carries out. */
+
+/** A node fetches a copy for itself, or sends its own to the coordinator. */
+export const ORDER_ACTIONS = ["fetch", "send"] as const;
+export type OrderAction = (typeof ORDER_ACTIONS)[number];
+
+export const ORDER_STATES = ["waiting", "running", "done", "failed", "cancelled"] as const;
+export type OrderState = (typeof ORDER_STATES)[number];
+
+export interface NewOrder {
+  readonly node_id: string;
+  readonly seq: number;
+  readonly action: OrderAction;
+  /** 0 to 3: low, normal, high, critical. */
+  readonly urgency: number;
+  readonly bytes: number;
+  readonly max_rate: number | null;
+  readonly reason: string;
+}
+
+export interface OrderRow extends NewOrder {
+  readonly order_id: number;
+  readonly sync_id: string;
+  readonly state: OrderState;
+  readonly attempts: number;
+  readonly bytes_done: number;
+  readonly error: string | null;
+  readonly created_at: number;
+  readonly not_before: number;
+  /** When its node was given it last. */
+  readonly began_at: number | null;
+  /** When its node last spoke of it. */
+  readonly heard_at: number | null;
+  readonly ended_at: number | null;
+}
