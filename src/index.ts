@@ -119,4 +119,12 @@ export {
   type Store,
   type WriteSet,
 } from "./router/index.ts";
+export {
+  type PrioritySync,
+  type SyncBackend,
+  type SyncDataType,
+  SyncFacade,
+  type SyncRequest,
+  type SyncResponse,
+} from "./sync/index.ts";
 export { BackpressureLevel, type JobSpecInput, type JobView, TaskType, WorkQueue } from "./work/index.ts";

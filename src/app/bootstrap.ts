@@ -14,6 +14,7 @@ import { messageOf, type OperatingError } from "../kernel/index.ts";
 import type { PipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { ENDPOINT_FILE, type EndpointFile, type Phase, type Surface, statusOf } from "../surfaces/index.ts";
+import type { SyncFacade } from "../sync/index.ts";
 import type { WorkQueue } from "../work/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
@@ -34,6 +35,8 @@ export interface Coordination<R extends Rows> {
   readonly daemons: DaemonManager;
   /** The durable queue of jobs. */
   readonly queue: WorkQueue;
+  /** `SyncFacade`: brings files to nodes, and waits until they are there. */
+  readonly sync: SyncFacade;
   /** The machines of the cluster. */
   readonly nodes: Pick<NodeRegistry, "list" | "find" | "counts">;
   /** The closed loop, as it stands on disk, and for each config why it stands still. */
@@ -147,6 +150,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       units,
       daemons: services.supervisor,
       queue: services.work.queue,
+      sync: services.facade,
       nodes: services.cluster.nodes,
       loop: parts.causes.snapshot,
       causes: parts.causes.all,

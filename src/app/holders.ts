@@ -7,10 +7,14 @@ const RENTED = new Set(["rented", "ephemeral"]);
 const isRented = (tags: readonly string[] = []): boolean => tags.some((tag) => RENTED.has(tag));
 
 export const holdersIn = (book: Pick<NodeRegistry, "list" | "nameOf">, ownTags: readonly string[]): HolderFacts[] =>
-  book.list().map(({ node_id, state, local, incarnation, capabilities }) => ({
+  book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining }) => ({
     node_id,
     name: book.nameOf(node_id),
-    isThere: local || state === "online",
+    isThere: local || state === "online" || state === "suspect",
+    isLeaving: draining,
+    isLate: !local && state === "suspect",
     isRented: isRented(local ? ownTags : capabilities.tags),
     incarnation,
+    kinds: capabilities.kinds ?? [],
+    freeCpus: load?.free.cpu ?? 0,
   }));

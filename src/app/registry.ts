@@ -11,7 +11,7 @@ import {
 import { builtinRows, createCatalog } from "../events/index.ts";
 import { settingDefaults } from "../kernel/settings/index.ts";
 import { type PipelineServices, pipelineParts, pipelineUnits } from "../pipeline/index.ts";
-import { artifactStorePart, type SyncUnitServices, syncUnits } from "../sync/index.ts";
+import { artifactStorePart, type SyncUnitServices, syncFacadePart, syncUnits } from "../sync/index.ts";
 import { type WorkServices, workSettings, workStorePart, workUnits } from "../work/index.ts";
 import { onlyDeclared } from "./only-declared.ts";
 
@@ -44,7 +44,7 @@ export const liveRegistry = ({ daemons, cluster, work, sync, pipeline }: Service
       ...syncUnits(sync),
       ...pipelineUnits(pipeline),
     ],
-    parts: [...daemonsParts, workStorePart, artifactStorePart, ...pipelineParts],
+    parts: [...daemonsParts, workStorePart, artifactStorePart, syncFacadePart, ...pipelineParts],
     ingress: [],
   }) as unknown as Registry;
   return { ...registry, excused: { deadSubscriptions: watchedByUser(registry, cluster) } };

@@ -2,7 +2,7 @@
 import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { type ClusterServices, createClusterServices } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
-import { defined, listeningTime, logPathOf } from "../kernel/index.ts";
+import { createIds, defined, listeningTime, logPathOf } from "../kernel/index.ts";
 import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { createSyncServices, type ScrubPace } from "../sync/index.ts";
@@ -82,6 +82,8 @@ export function createServices(
     policy: settings.artifacts,
     copies: settings.artifacts.copies,
     nodes: () => holdersIn(cluster.nodes, settings.worker.tags),
+    ids: createIds(clock, random),
+    findNode: (name) => cluster.nodes.find(name).node_id,
   });
   const engine = createRatingEngine();
   undo.defer(() => engine.close());
@@ -95,6 +97,7 @@ export function createServices(
     files,
     catalog: sync.catalog,
     sync: sync.units,
+    facade: sync.facade,
     library: sync.console,
     copies: sync.desk,
     pipeline: {

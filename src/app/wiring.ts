@@ -98,6 +98,7 @@ export function wireUnits<R extends Rows>(
       artifacts: files,
       library: services.library,
       copies: services.copies,
+      sync: services.facade,
       pipeline: {
         ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
         snapshot: () => causes.snapshot(),

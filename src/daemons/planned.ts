@@ -13,7 +13,6 @@ export const PLANNED_UNITS = {
     "disk_space_manager",
     "backup_daemon",
     "data_consolidation",
-    "sync_facade",
   ],
   fleet: [
     "utilization_optimizer",

@@ -16,6 +16,7 @@ import { workRoutes } from "./queue/routes.ts";
 import { recordRoutes } from "./records/routes.ts";
 import { resourceRoutes } from "./resources/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
+import { syncRoutes } from "./sync/routes.ts";
 import { systemRoutes } from "./system/routes.ts";
 import { tokenRoutes } from "./tokens/routes.ts";
 import { whyRoutes } from "./why/routes.ts";
@@ -38,6 +39,7 @@ export const allRoutes: readonly Route[] = [
   ...nodeRoutes,
   ...artifactRoutes,
   ...copyRoutes,
+  ...syncRoutes,
   ...pipelineRoutes,
   ...modelRoutes,
   ...recordRoutes,

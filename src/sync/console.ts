@@ -93,13 +93,14 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
         new Map((await held()).map((row) => [row.node_id, row])),
       ];
       const nodes = [...copies.nodes().values()].map((node) => {
-        const { node_id, name, isThere, isRented, isConfirmed } = node;
+        const { node_id, name, isThere, isRented, isLeaving = false, isConfirmed } = node;
         const storage = desk?.storageOf(node_id);
         return {
           node_id,
           name,
           there: isThere,
           rented: isRented,
+          leaving: isLeaving,
           confirmed: isConfirmed,
           copies: lying.get(node_id)?.copies ?? 0,
           bytes: lying.get(node_id)?.bytes ?? 0,

@@ -80,3 +80,10 @@ export const replicationLimits = {
   remindMs: HOUR,
   keepOrdersMs: 7 * DAY,
 };
+
+/** Syncs that somebody asks for. */
+export const syncLimits = {
+  /** Files of one, the newest ones. */
+  maxFiles: 10_000,
+  lookMs: 200,
+};

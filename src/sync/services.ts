@@ -1,5 +1,5 @@
 import type { Chore } from "../daemons/index.ts";
-import { type Clock, type Log, messageOf, OperatingError } from "../kernel/index.ts";
+import { type Clock, type Ids, type Log, messageOf, OperatingError } from "../kernel/index.ts";
 import type { EventRouter, Store } from "../router/index.ts";
 import { createArtifactInspector } from "./artifact-inspector.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
@@ -8,6 +8,8 @@ import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 import { type Copies, type CopiesPorts, createCopies } from "./copies/copies.ts";
 import { createNodeDesk, type NodeDesk } from "./copies/node-desk.ts";
 import type { CopyPolicy } from "./copies/policy.ts";
+import { SyncFacade } from "./facade/facade.ts";
+import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEP_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
 import { createSweeper, type SweepPolicy } from "./sweep.ts";
@@ -26,6 +28,9 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   readonly clock: Clock;
   readonly log: Log;
   readonly nodeId: string;
+  readonly ids: Ids;
+  /** The node that a name means; throws for one that nobody knows. */
+  readonly findNode: (name: string) => string;
   readonly scrub?: ScrubPace | undefined;
   /** How long what nobody holds stays. */
   readonly policy?: Partial<SweepPolicy>;
@@ -44,6 +49,8 @@ export interface SyncServices {
   readonly console: ArtifactConsole;
   /** Where joined nodes say what they hold. */
   readonly desk: NodeDesk;
+  /** Where one asks that files be brought to nodes. */
+  readonly facade: SyncFacade;
   /** Looks at the bytes of files again. */
   verify(sha256s: readonly string[]): void;
   /** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
@@ -93,6 +100,11 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     },
     console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector }),
     desk,
+    facade: new SyncFacade({
+      ...surroundings,
+      nodes: () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk }),
+      nameOf: (nodeId) => copies.nodes().get(nodeId)?.name ?? nodeId,
+    }),
     units: { store: surroundings.store, nodeId: surroundings.nodeId, copies, desk, policy: surroundings.copies },
     verify,
     async readArtifact(sha256) {

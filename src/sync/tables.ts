@@ -8,7 +8,15 @@ import {
   noteCopies,
   noteGone,
 } from "./copies/copy-operations.ts";
-import { cancelOrders, forgetOrders, noteOrders, placeOrders, takeOrders } from "./orders/order-operations.ts";
+import { beginSync, endSync, forgetSyncs } from "./facade/facade-operations.ts";
+import {
+  cancelOrders,
+  forgetOrders,
+  noteOrders,
+  noteTold,
+  placeOrders,
+  takeOrders,
+} from "./orders/order-operations.ts";
 import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved, pinArtifacts } from "./retention-operations.ts";
 import { beginRun, endRun, noteAnnounced } from "./run-operations.ts";
 
@@ -178,6 +186,27 @@ const migrations: readonly Migration[] = [
       CREATE INDEX sync_orders_ended ON sync_orders (ended_at) WHERE ended_at IS NOT NULL;
     `,
   },
+  {
+    id: 3,
+    name: "syncs that were asked for, and which repairs were told",
+    sql: `
+      ALTER TABLE sync_orders ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
+      CREATE INDEX sync_orders_untold ON sync_orders (order_id)
+        WHERE told = 0 AND reason = 'repair' AND state IN ('done', 'failed');
+      CREATE TABLE sync_requests (
+        sync_id TEXT PRIMARY KEY,
+        state TEXT NOT NULL CHECK (state IN ('running', 'completed', 'failed', 'cancelled')),
+        backend TEXT NOT NULL,
+        request TEXT NOT NULL,
+        plan TEXT NOT NULL,
+        response TEXT,
+        requested_by TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        ended_at INTEGER
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sync_requests_started ON sync_requests (started_at);
+    `,
+  },
 ];
 
 /** What this room keeps in the store. */
@@ -209,5 +238,9 @@ export const syncModule = defineStoreModule({
     noteOrders,
     cancelOrders,
     forgetOrders,
+    noteTold,
+    beginSync,
+    endSync,
+    forgetSyncs,
   ],
 });

@@ -121,7 +121,7 @@ test("files reach their copies, get them back when a host is gone for good, and 
     expect(now).toMatchObject({ copies: 2, required: 2, safe: true });
     expect(now.nodes).toContain(left);
   });
-  expect(w.coordination.router.history({ eventType: "REPAIR_COMPLETED" }).length).toBeGreaterThan(0);
+  await soon(() => expect(w.coordination.router.history({ eventType: "REPAIR_COMPLETED" })).not.toHaveLength(0));
 
   // Home loses its own.
   writeFileSync(w.placeOf(games), "something else");
@@ -159,7 +159,28 @@ test("on a rented machine all is at risk, and a node that stays takes it from th
   const [games] = (await w.bring("games", "games at risk")) as [string];
   expect(await w.about(games)).toMatchObject({ copies: 0, at_risk: true, safe: false });
   const { out } = await w.cli("artifacts", "copies");
-  expect(out).toMatch(/1 file lies on rented nodes alone/);
+  expect(out).toMatch(/1 file lies on nodes alone that are rented or drained/);
   w.node("steady");
   await soon(async () => expect(await w.about(games)).toMatchObject({ copies: 1, at_risk: false, safe: true }));
+  // Nothing runs: the folder still knows.
+  await w.coordination.shutdown();
+  const left = await w.cli("artifacts", "show", games);
+  expect(left.out).toMatch(/home\s+its node is rented/);
+});
+
+test("a sync is run, explained and told by the command, and by the program", async () => {
+  const w = await world();
+  const [model] = (await w.bring("model", "a model to bring")) as [string];
+  expect((await w.cli("sync", "run", "models")).out).toMatch(/completed/);
+  const node = w.node("box");
+  await node.started.waitForLine(/worker ready/);
+  await soon(async () => expect((await w.cli("sync", "explain", "models")).out).toMatch(/box\s+\d/));
+  const { code, out } = await w.cli("sync", "run", "models", "--to", "box", "--json");
+  expect([code, JSON.parse(out)]).toMatchObject([
+    0,
+    { sync: { state: "completed", response: { success: true, backend_used: "router", nodes_synced: 1 } } },
+  ]);
+  expect((await w.about(model)).nodes).toContain("box");
+  expect((await w.cli("sync")).out).toMatch(/completed\s+router/);
+  expect(await w.coordination.sync.sync("models")).toMatchObject({ success: true, bytesTransferred: 0 });
 });

@@ -123,6 +123,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
       (await import("../../surfaces/artifacts/command.ts")).registerArtifacts(command, shell),
   ],
   [
+    "sync",
+    "bring games, models and samples to nodes now: run, explain, status, cancel",
+    async (command, { shell }) => (await import("../../surfaces/sync/command.ts")).registerSync(command, shell),
+  ],
+  [
     "elo [options] <config>",
     "the ladder of a config: champions and named opponents with their intervals, drawn on one scale",
     async (command, { shell }) => (await import("../../surfaces/pipeline/elo.command.ts")).registerElo(command, shell),

@@ -4,7 +4,7 @@
  */
 import { createAlerts, NodeRegistry } from "../../cluster/index.ts";
 import { causeOf } from "../../daemons/index.ts";
-import { assert, type Clock, type Random, silentLog } from "../../kernel/index.ts";
+import { assert, type Clock, createIds, type Random, silentLog } from "../../kernel/index.ts";
 import { createPipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
 import type { Answering } from "../../surfaces/commands/index.ts";
@@ -17,7 +17,7 @@ import {
   createWrites,
   type Why,
 } from "../../surfaces/index.ts";
-import { createArtifactCatalog, createArtifactConsole, createCopies } from "../../sync/index.ts";
+import { createArtifactCatalog, createArtifactConsole, createCopies, SyncFacade } from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
 import { whyConfig } from "../causes/why-config.ts";
 import { whyJobOrNode } from "../causes/why-job-or-node.ts";
@@ -98,6 +98,16 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     writes: createWrites(store, clock, () => {}),
     work,
     nodes: { book, version },
+    sync: new SyncFacade({
+      router,
+      store,
+      clock,
+      log,
+      ids: createIds(clock, random),
+      nodes: () => [],
+      findNode: (name) => book.find(name).node_id,
+      nameOf: (nodeId) => book.nameOf(nodeId),
+    }),
     library: createArtifactConsole({ store, clock, nodeId: localNodeId, catalog, copies }),
     pipeline,
     why: (subject: string) => stopped(why(subject), dataDir),

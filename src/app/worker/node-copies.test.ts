@@ -10,7 +10,7 @@ import { type CatalogWorld, catalogWorld, entryOf, oneNode, sha256Of } from "../
 import { createFileHasher, OperatingError, seededRandom, silentLog } from "../../kernel/index.ts";
 import type { CopiesPort } from "../../surfaces/index.ts";
 import { createCopies } from "../../sync/copies/copies.ts";
-import { noteCopies } from "../../sync/copies/copy-operations.ts";
+import { confirmCopies, noteCopies } from "../../sync/copies/copy-operations.ts";
 import { createNodeDesk } from "../../sync/copies/node-desk.ts";
 import { packSeqs } from "../../sync/index.ts";
 import { placeOrders } from "../../sync/orders/order-operations.ts";
@@ -43,9 +43,11 @@ async function world(...texts: string[]) {
   };
   await record(...texts);
   const facts = { incarnation: 1, isRented: false };
+  const third = { isThere: false, isLate: false };
   const nodes = () => [
     ...oneNode.nodes(),
-    { node_id: "n2", name: "box-2", isThere: true, isRented: facts.isRented, incarnation: facts.incarnation },
+    { node_id: "n3", name: "n3", isRented: false, incarnation: 1, kinds: [], freeCpus: 1, ...third },
+    { node_id: "n2", name: "box-2", isThere: true, kinds: [], freeCpus: 1, ...facts },
   ];
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
   const desk = createNodeDesk({ ...w, log: silentLog(), copies, get: w.catalog.get, verify: () => {} });
@@ -88,7 +90,7 @@ async function world(...texts: string[]) {
   const holders = (text: string) =>
     copies.of(w.catalog.get(sha256Of(text))!).holders.map(({ name, state }) => `${name} ${state}`);
   const isHere = async (text: string) => (await readdir(folder)).includes(sha256Of(text));
-  return { ...w, folder, desk, copies, facts, sent, start, record, holders, isHere, contents };
+  return { ...w, folder, desk, copies, facts, third, sent, start, record, holders, isHere, contents };
 }
 
 test("what a node fetched and what it made are copies once they are told, and it says what waits there", async () => {
@@ -126,6 +128,29 @@ test("a file that nobody needs stays while its copy is needed, and goes when it 
   await node.round();
   await node.round();
   expect([await w.isHere("games"), w.holders("games")]).toEqual([false, ["n1 held"]]);
+});
+
+test("a copy does not go against one on a node that is late", async () => {
+  const w = await world("games", "next");
+  const node = w.start();
+  await node.use("games");
+  await node.round();
+  await w.store.commit([
+    confirmCopies({ node_id: "n3", incarnation: 1, upto: 0, present: [], at: 1 }),
+    noteCopies({ node_id: "n3", sha256s: [sha256Of("games")], by: "n3", at: 1 }),
+  ]);
+  w.third.isLate = true;
+  w.third.isThere = true;
+  node.agent.watch.unneeded([sha256Of("games")]);
+  await node.round();
+  await node.round();
+  expect([await w.isHere("games"), w.copies.of(w.catalog.get(sha256Of("games"))!).copies]).toEqual([true, 3]);
+  w.third.isLate = false;
+  w.clock.standStill(400_000);
+  node.agent.watch.unneeded([sha256Of("games")]);
+  await node.round();
+  await node.round();
+  expect([await w.isHere("games"), w.holders("games")]).toEqual([false, ["n1 held", "n3 held"]]);
 });
 
 test("what was given up goes from the node without asking, unless a job uses it just now", async () => {

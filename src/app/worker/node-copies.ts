@@ -45,6 +45,8 @@ interface Waiting {
 }
 
 const EVERY_MS = 5_000;
+/** A node with nothing to say asks less and less often, down to this. */
+const MAX_EVERY_MS = 20_000;
 const MAX_TOLD = 500;
 /** A file is in the catalog when its job is done with; until then it is told again, and in the end it is none of its files. */
 const AGAIN_MS = 15_000;
@@ -168,11 +170,14 @@ export function keepCopies(options: NodeCopiesOptions) {
   const hasNews = (): boolean => gone.size + unneeded.size + toHash.size > 0 || orders.isBusy || due().length > 0;
 
   const loop = async (): Promise<void> => {
+    let quietMs = everyMs;
     for (let failures = 0; !signal.aborted; ) {
-      let pauseMs = everyMs * (0.9 + 0.1 * random.next());
+      let pauseMs = quietMs * (0.9 + 0.1 * random.next());
       try {
+        const hadNews = hasNews();
         await round();
         failures = 0;
+        quietMs = hadNews || hasNews() ? everyMs : Math.min(MAX_EVERY_MS, 1.5 * quietMs);
         if (hasNews()) pauseMs = Math.min(pauseMs, 1_000);
       } catch (thrown) {
         if (signal.aborted) return;

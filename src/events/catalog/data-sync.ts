@@ -173,7 +173,6 @@ export const dataSync = defineEvents("data_sync", {
     about: "An urgent transfer that somebody waits for arrived, verified.",
     orderKey: "config_key",
     dedup: ["sync_id"],
-    provisional: true,
     payload: {
       ...fields(
         "sync_id",
@@ -191,7 +190,6 @@ export const dataSync = defineEvents("data_sync", {
     about: "An urgent transfer that somebody waits for did not arrive.",
     orderKey: "config_key",
     dedup: ["sync_id"],
-    provisional: true,
     payload: fields("sync_id", "config_key", "data_type", "error", "retryable", "source_node_id?", "reason?"),
   },
 });

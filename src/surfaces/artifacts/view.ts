@@ -11,7 +11,7 @@ const stateColor = painter({ durable: "green", in_flight: "yellow", rejected: "d
 /** How many copies there are of how many there must be, and what that means. */
 function safety({ copies, required, safe, at_risk, freed_at }: Artifact): string {
   if (freed_at !== null) return "given up";
-  if (at_risk) return "AT RISK: on rented nodes alone";
+  if (at_risk) return "AT RISK: on nodes that may vanish";
   return `${copies} of ${required}${safe ? "" : ", too few"}`;
 }
 
@@ -60,7 +60,8 @@ const sums = ({ files, bytes: size }: CopiesReport["lines"][number]["safe"]): st
 function copiesVerdict({ lines, places }: CopiesReport): string {
   const total = (pick: "short" | "at_risk") => lines.reduce((files, line) => files + line[pick].files, 0);
   const [few, risk] = [total("short"), total("at_risk")];
-  if (risk > 0) return `${plural(risk, "file")} ${risk === 1 ? "lies" : "lie"} on rented nodes alone`;
+  if (risk > 0)
+    return `${plural(risk, "file")} ${risk === 1 ? "lies" : "lie"} on nodes alone that are rented or drained`;
   if (few > 0) return `${plural(few, "file")} ${few === 1 ? "has" : "have"} fewer copies than there must be`;
   const wished = lines.some(({ factor, required }) => factor > required);
   const all = "every file has as many copies as there must be";
@@ -80,7 +81,7 @@ export function copiesLines(report: CopiesReport, shell: Shell): string[] {
   const nodes = report.nodes.map((node) => [
     printable(node.name),
     node.there ? (node.confirmed ? "" : paint.yellow("has not said yet what it holds")) : paint.red("away"),
-    node.rented ? paint.yellow("rented: counts nothing") : "",
+    paint.yellow(node.rented ? "rented: counts nothing" : node.leaving ? "drained: counts nothing" : ""),
     right(number(node.copies)),
     right(bytes(node.bytes)),
     right(node.free_bytes === null ? "" : bytes(node.free_bytes)),

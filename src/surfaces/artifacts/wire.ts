@@ -141,6 +141,7 @@ export const getCopies = defineRoute("getCopies", "GET /v1/copies", {
         name: z.string(),
         there: z.boolean(),
         rented: z.boolean(),
+        leaving: z.boolean().default(false).describe("It is drained: its copies count nothing."),
         confirmed: z.boolean(),
         copies: z.int(),
         bytes: z.int(),

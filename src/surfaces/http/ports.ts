@@ -4,7 +4,7 @@ import type { AuditReport, Cause, DaemonManager, Readiness, UnitStatus } from ".
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
-import type { ArtifactConsole, ArtifactStore, NodeDesk } from "../../sync/index.ts";
+import type { ArtifactConsole, ArtifactStore, NodeDesk, SyncFacade } from "../../sync/index.ts";
 import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
 import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
@@ -87,6 +87,8 @@ export interface ControlPorts {
   readonly library: ArtifactConsole;
   /** Where joined nodes say which copies they hold. */
   readonly copies: NodeDesk;
+  /** Where one asks that files be brought to nodes. */
+  readonly sync: SyncFacade;
   /** Its routes are there without it too, and say that it is not. */
   readonly pipeline?: PipelineConsole | undefined;
 }

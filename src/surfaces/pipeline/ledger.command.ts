@@ -12,7 +12,7 @@ type LedgerLine = Answer<typeof getLedger>["books"][number];
 /** Rejected ones by their reason, and what would be lost with a rented node. */
 const notes = ({ rejected, at_risk }: LedgerLine): string =>
   [
-    ...(at_risk === 0 ? [] : [`${number(at_risk)} AT RISK: on rented nodes alone`]),
+    ...(at_risk === 0 ? [] : [`${number(at_risk)} AT RISK: on nodes that may vanish`]),
     ...Object.entries(rejected).map(([reason, games]) => `${number(games)} ${printable(reason)}`),
   ].join(", ");
 

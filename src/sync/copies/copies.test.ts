@@ -66,6 +66,7 @@ describe("how many copies", () => {
     node("rented", { isRented: true }),
     node("away", { isThere: false }),
     node("fresh", { isConfirmed: false }),
+    node("drained", { isLeaving: true }),
   ]);
   const held = (...ids: string[]) => ids.map((node_id) => ({ node_id, state: "held" as const }));
 
@@ -81,6 +82,11 @@ describe("how many copies", () => {
 
   test("on one machine one copy is all that can be had, and is enough", () => {
     expect(judgeCopies(held("a"), 3, nodes, 1)).toMatchObject({ copies: 1, factor: 3, required: 1, safe: true });
+  });
+
+  test("a node that is drained counts nothing, and what it alone holds is at risk", () => {
+    expect(judgeCopies(held("a", "drained"), 2, nodes, 2)).toMatchObject({ copies: 1, at_risk: false });
+    expect(judgeCopies(held("drained"), 2, nodes, 2)).toMatchObject({ copies: 0, at_risk: true });
   });
 
   test("what lies on a rented node alone is at risk, and what lies nowhere is not called so", () => {

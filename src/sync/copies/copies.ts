@@ -6,6 +6,9 @@ import { type CopyPolicy, factorOf, requiredCopies } from "./policy.ts";
 /** What `app` knows of a node that may hold copies. */
 export interface HolderFacts extends Omit<CopyNode, "isConfirmed"> {
   readonly incarnation: number;
+  /** Kinds of work that it does, and processors that are free for more. */
+  readonly kinds: readonly string[];
+  readonly freeCpus: number;
 }
 
 export interface CopiesPorts {
@@ -42,6 +45,7 @@ function whyNot({ state }: Copy, node: CopyNode | undefined): string | null {
   if (state === "dropping") return "its node may remove it";
   if (!node.isThere) return "its node is away";
   if (!node.isConfirmed) return "its node has not said yet what it holds";
+  if (node.isLeaving === true) return "its node is being drained";
   return node.isRented ? "its node is rented" : null;
 }
 
@@ -56,9 +60,9 @@ export function createCopies(ports: CopiesPorts) {
         .map(({ node_id, incarnation }) => [node_id, incarnation]),
     );
     return new Map(
-      ports.nodes().map(({ incarnation, ...node }) => {
-        const isConfirmed = node.node_id === nodeId || confirmed.get(node.node_id) === incarnation;
-        return [node.node_id, { ...node, isConfirmed }];
+      ports.nodes().map(({ incarnation, node_id, name, isThere, isLate = false, isRented, isLeaving = false }) => {
+        const isConfirmed = node_id === nodeId || confirmed.get(node_id) === incarnation;
+        return [node_id, { node_id, name, isThere, isLate, isRented, isLeaving, isConfirmed }];
       }),
     );
   };
@@ -69,6 +73,8 @@ export function createCopies(ports: CopiesPorts) {
     nodes,
     /** Nodes whose copies count now; as many places there are for copies. */
     counting,
+    /** Of those, the ones to rely on when another copy goes. */
+    reliable: (known = nodes()): string[] => counting(known).filter((id) => known.get(id)?.isLate !== true),
     factorOf: (artifact: Pick<ArtifactRow, "kind" | "config_key">) => factorOf(artifact, policy),
     /** How many copies an artifact must have, as far as there are places. */
     requiredOf: (artifact: Pick<ArtifactRow, "kind" | "config_key">, places: number) =>

@@ -10,16 +10,24 @@ export interface CopyNode {
   readonly node_id: string;
   /** What people call it. */
   readonly name: string;
-  /** It was heard lately. */
+  /** It was heard lately, or is only just late: nobody makes new copies for a hiccup. */
   readonly isThere: boolean;
+  /** It is late: nobody lets go of a copy relying on it. */
+  readonly isLate?: boolean;
   /** It may vanish at any time, and what only it holds with it. */
   readonly isRented: boolean;
+  /** It is drained: what it holds shall lie elsewhere before it goes. */
+  readonly isLeaving?: boolean;
   /** It has said since its start what it holds. */
   readonly isConfirmed: boolean;
 }
 
 /** Whether a copy on this node is one to rely on. */
-export const counts = ({ isThere, isRented, isConfirmed }: CopyNode): boolean => isThere && isConfirmed && !isRented;
+export const counts = (node: CopyNode): boolean => node.isThere && node.isConfirmed && !mayGo(node);
+
+/** Whether it may not be there tomorrow. */
+export const mayGo = ({ isRented, isLeaving = false }: Pick<CopyNode, "isRented" | "isLeaving">): boolean =>
+  isRented || isLeaving;
 
 export interface Copy {
   readonly node_id: string;
@@ -52,7 +60,7 @@ export function judgeCopies(
     factor,
     required,
     safe: reliable >= required,
-    at_risk: reliable === 0 && held.some(({ isRented, isThere }) => isRented && isThere),
+    at_risk: reliable === 0 && held.some((node) => mayGo(node) && node.isThere),
   };
 }
 

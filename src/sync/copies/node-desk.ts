@@ -71,14 +71,18 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
     return wanted;
   };
 
-  const isConfirmed = (nodeId: string) => copies.nodes().get(nodeId)?.isConfirmed === true;
+  /** Asked with every word of every node: it looks at this one's row alone. */
+  const isConfirmed = ({ node_id, incarnation }: NodeNews) =>
+    store.read("SELECT 1 FROM sync_storage WHERE node_id = ? AND incarnation = ?", node_id, incarnation).length > 0;
 
   const dropping = ({ node_id, drop }: NodeNews) => {
-    const counting = copies.counting();
+    const known = copies.nodes();
+    const places = copies.counting(known).length;
     const asked = drop.map((sha256) => {
       const artifact = get(sha256);
-      return { sha256, required: artifact === undefined ? 0 : copies.requiredOf(artifact, counting.length) };
+      return { sha256, required: artifact === undefined ? 0 : copies.requiredOf(artifact, places) };
     });
+    const counting = copies.reliable(known);
     const at = clock.now();
     return askDrop({ node_id, asked, counting, at, lockedUntil: at + COPY_LOCK_MS });
   };
@@ -112,7 +116,7 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
             noteGone({ node_id, sha256s: gone }),
             dropping(news),
           ]);
-      const confirm = !isConfirmed(node_id);
+      const confirm = !isConfirmed(news);
       return {
         held: noted.seqs.map((seq, i) =>
           seq === null ? "unknown" : get(held[i]!)?.freed_at === null ? "counted" : "given_up",

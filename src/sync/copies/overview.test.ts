@@ -31,6 +31,8 @@ async function world(files: Readonly<Record<string, readonly string[]>>) {
     isThere: true,
     isRented,
     incarnation: 1,
+    kinds: [],
+    freeCpus: 1,
   });
   const nodes = () => [node("n1"), node("box"), node("rented", true)];
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });

@@ -1,5 +1,6 @@
 import type { Store } from "../../router/index.ts";
 import type { Copies } from "./copies.ts";
+import { mayGo } from "./decide.ts";
 
 /** Files and games of one sort. */
 interface Sum {
@@ -50,7 +51,7 @@ const GROUPS = `SELECT kind, config_key, copies, rented, count(*) AS files, sum(
 export async function copyOverview(store: Pick<Store, "scan">, copies: Copies): Promise<CopyOverview> {
   const nodes = copies.nodes();
   const counting = copies.counting(nodes);
-  const rented = [...nodes.values()].filter(({ isRented, isThere }) => isRented && isThere).map((node) => node.node_id);
+  const rented = [...nodes.values()].filter((node) => mayGo(node) && node.isThere).map((node) => node.node_id);
   const groups = await store.scan<Group>(GROUPS, [JSON.stringify(counting), JSON.stringify(rented)]);
   const byKind = Map.groupBy(groups, ({ kind, config_key }) => JSON.stringify([kind, config_key]));
   const lines = [...byKind.values()].map((own): CopyLine => {

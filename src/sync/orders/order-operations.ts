@@ -1,4 +1,5 @@
 /** Transfers that the coordinator orders and nodes carry out: rows, so that a restart of either side costs a try at most. */
+import { OperatingError } from "../../kernel/index.ts";
 import { defineOperation, type Transaction } from "../../router/index.ts";
 import type { NewOrder, OrderRow } from "./order.ts";
 
@@ -117,6 +118,13 @@ export const cancelOrders = defineOperation<
     sync_id,
   ).changes,
 }));
+
+/** How these repairs ended is emitted in the same commit. */
+export const noteTold = defineOperation<{ orderIds: readonly number[] }, void>("sync.note_told", (tx, { orderIds }) => {
+  for (const orderId of orderIds)
+    if (tx.run("UPDATE sync_orders SET told = 1 WHERE order_id = ? AND told = 0", orderId).changes === 0)
+      throw OperatingError.busy("READ_CONFLICT", `how order ${orderId} ended was told meanwhile`);
+});
 
 export const forgetOrders = defineOperation<{ before: number; max: number }, { forgotten: number }>(
   "sync.forget_orders",

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
-import { defined, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
+import { createIds, defined, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
 import { EventRouter, type Operation, type StoreModule } from "../../../src/router/index.ts";
 import type { ArtifactEntryInput } from "../../../src/sync/artifact.ts";
 import { createArtifactInspector } from "../../../src/sync/artifact-inspector.ts";
@@ -37,7 +37,9 @@ export const entryOf = (content: string, more: Partial<ArtifactEntryInput> = {})
 /** One machine with the usual policy. */
 export const oneNode = {
   copies: { games: 2, models: 3, samples: 1, rebuildable: 1, exceptions: [] },
-  nodes: () => [{ node_id: "n1", name: "n1", isThere: true, isRented: false, incarnation: 0 }],
+  nodes: () => [{ node_id: "n1", name: "n1", isThere: true, isRented: false, incarnation: 0, kinds: [], freeCpus: 1 }],
+  ids: createIds(virtualClock(), seededRandom(1)),
+  findNode: (name: string) => name,
 };
 
 /** The catalog alone. */

@@ -35,7 +35,6 @@ const wiring = {
     P2P_HEALTH_RECOVERED: "connectivity_monitor",
     DISTRIBUTION_INCOMPLETE: "model_distribution_daemon",
     NODE_PROVISION_FAILED: "provisioner",
-    PRIORITY_SYNC_FAILED: "sync_facade",
     SYNC_CHECKSUM_FAILED: "transfer_verifier",
   },
 } as const satisfies Wiring;

@@ -1,5 +1,5 @@
 /** Which copies to make so that everything has as many as there must be, and when to call a person. */
-import { type Copy, type CopyNode, counts } from "../../copies/decide.ts";
+import { type Copy, type CopyNode, counts, mayGo } from "../../copies/decide.ts";
 import type { NewOrder } from "../../orders/order.ts";
 
 /** An artifact with too few copies. */
@@ -35,10 +35,10 @@ export interface RepairPlan {
 const wasMore = ({ copies }: Short, nodes: ReadonlyMap<string, RepairNode>): boolean =>
   copies.some(({ node_id }) => {
     const node = nodes.get(node_id);
-    return node === undefined || (!node.isRented && !counts(node));
+    return node === undefined || (!mayGo(node) && !counts(node));
   });
 
-export const REPAIR = "repair";
+const REPAIR = "repair";
 const SPREAD = "spread";
 
 /**
@@ -112,7 +112,7 @@ export function troubleOf(found: {
 }): CopyTrouble | null {
   const { nowhere, at_risk, short } = found;
   if (nowhere.files > 0) return { level: "critical", what: "lie on no node that is there", ...nowhere };
-  if (at_risk.files > 0) return { level: "error", what: "lie on rented nodes alone", ...at_risk };
+  if (at_risk.files > 0) return { level: "error", what: "lie on nodes alone that are rented or drained", ...at_risk };
   if (short.files > 0) return { level: "warning", what: "have had too few copies for a while", ...short };
   return null;
 }

@@ -3,16 +3,16 @@ import type { PayloadFor } from "../../../events/index.ts";
 import { defineTable } from "../../../router/index.ts";
 import { claimOwnCopies, forgetHolder } from "../../copies/copy-operations.ts";
 import { maxFactorOf } from "../../copies/policy.ts";
+import { forgetSyncs } from "../../facade/facade-operations.ts";
 import { replicationLimits } from "../../limits.ts";
 import type { OrderRow } from "../../orders/order.ts";
-import { forgetOrders, placeOrders } from "../../orders/order-operations.ts";
+import { forgetOrders, noteTold, placeOrders } from "../../orders/order-operations.ts";
 import type { SyncUnitServices } from "../../services.ts";
 import {
   type Alarm,
   type CopyTrouble,
   nextAlarm,
   planRepairs,
-  REPAIR,
   type RepairNode,
   standing,
   troubleOf,
@@ -33,8 +33,8 @@ const wiring = {
 /** What it orders for its own reasons is done under this name. */
 const REPLICATION = "replication";
 
-/** What was last told of too few copies, and which ended orders were. */
-const told = defineTable<Alarm & { readonly orders: number }>("sync_replication");
+/** What was last told of too few copies. */
+const told = defineTable<Alarm>("sync_replication");
 const ONLY = "copies";
 
 interface Cache {
@@ -51,8 +51,7 @@ type Hash = PayloadFor<"REPAIR_COMPLETED">["artifact_hash"];
 type Ended = OrderRow & { readonly sha256: string; readonly copies: number };
 const ENDED = `SELECT o.*, a.sha256, (SELECT count(*) FROM sync_held h WHERE h.seq = o.seq AND h.state = 'held') AS copies
   FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
-  WHERE o.sync_id = '${REPLICATION}' AND o.reason = '${REPAIR}' AND o.state IN ('done', 'failed') AND o.order_id > ?
-  ORDER BY o.order_id LIMIT 200`;
+  WHERE o.told = 0 AND o.reason = 'repair' AND o.state IN ('done', 'failed') ORDER BY o.order_id LIMIT 200`;
 
 /**
  * Sees to it that everything has as many verified copies as there must be: counts them by their receipts, has nodes fetch what
@@ -78,11 +77,11 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
       if (!known.has(node_id)) await store.commit([forgetHolder({ node_id, max: limits.page })]);
   };
 
-  /** Says how repairs ended that were not told yet; the number of the last one. */
-  const emitEnded = ({ emit }: Context, from: number): number => {
-    let last = from;
-    for (const order of store.read<Ended>(ENDED, from)) {
-      last = order.order_id;
+  /** Says how repairs ended, each once. */
+  const emitEnded = ({ emit, rows }: Context): void => {
+    const ended = store.read<Ended>(ENDED);
+    if (ended.length > 0) rows.apply(noteTold({ orderIds: ended.map(({ order_id }) => order_id) }));
+    for (const order of ended) {
       const isHome = order.action === "send";
       const about = { artifact_hash: order.sha256 as Hash, copies: order.copies };
       const node_id = (isHome ? nodeId : order.node_id) as NodeId;
@@ -98,7 +97,6 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
           retryable: true,
         });
     }
-    return last;
   };
 
   const emitAlarm = ({ emit }: Context, trouble: CopyTrouble | null): void => {
@@ -127,8 +125,8 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
     const trouble = troubleOf(shortage);
     const { alarm, isDue } = nextAlarm(known, trouble?.level ?? "none", now, limits);
     if (isDue) emitAlarm(context, trouble);
-    const news = { ...alarm, orders: emitEnded(context, known?.orders ?? 0) };
-    if (JSON.stringify(news) !== JSON.stringify(known)) rows.put(told, ONLY, news);
+    emitEnded(context);
+    if (JSON.stringify(alarm) !== JSON.stringify(known)) rows.put(told, ONLY, alarm);
     Object.assign(cache, { places: copies.counting().length, short: shortage.shorts.length, stuck: plan.stuck });
   };
   /** Events come in crowds; the loop looks soon anyway. */
@@ -143,6 +141,7 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
       everyMs: limits.everyMs,
       async tick(context) {
         await look(context);
+        context.rows.apply(forgetSyncs({ before: context.now - limits.keepOrdersMs }));
         context.rows.apply(forgetOrders({ before: context.now - limits.keepOrdersMs, max: limits.page }));
       },
     },

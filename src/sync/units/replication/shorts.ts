@@ -1,7 +1,7 @@
 import type { Store } from "../../../router/index.ts";
 import type { ArtifactRow } from "../../artifact.ts";
 import type { Copies } from "../../copies/copies.ts";
-import type { Copy } from "../../copies/decide.ts";
+import { type Copy, mayGo } from "../../copies/decide.ts";
 import type { Short, Sums } from "./decide.ts";
 
 type Found = Pick<
@@ -49,7 +49,7 @@ export async function findShorts(
 ): Promise<Shortage> {
   const nodes = copies.nodes();
   const counting = copies.counting(nodes);
-  const rented = [...nodes.values()].filter(({ isRented, isThere }) => isRented && isThere).map((node) => node.node_id);
+  const rented = [...nodes.values()].filter((node) => mayGo(node) && node.isThere).map((node) => node.node_id);
   const places = counting.length;
   const below = Math.max(1, Math.min(maxFactor, places));
   const found = await store.scan<Found>(FEWER, [JSON.stringify(counting), JSON.stringify(rented), below, max]);

@@ -1,0 +1,81 @@
+import { sumOf } from "../../kernel/index.ts";
+import type { SyncPlan, SyncRequest, SyncShown } from "../../sync/index.ts";
+import type { ControlPorts } from "../http/ports.ts";
+import { handle, type Route } from "../http/route.ts";
+import type { Input } from "../http/wire.ts";
+import * as wire from "./wire.ts";
+
+const requestOf = (body: Input<typeof wire.runSync>["body"]): SyncRequest => ({
+  dataType: body.data_type,
+  targets: body.targets,
+  boardType: body.board_type,
+  numPlayers: body.num_players,
+  priority: body.priority,
+  timeoutSeconds: body.timeout_seconds,
+  bandwidthLimitMbps: body.bandwidth_limit_mbps,
+  excludeNodes: body.exclude_nodes,
+  preferEphemeral: body.prefer_ephemeral,
+  requireConfirmation: body.require_confirmation,
+});
+
+/** How far a sync is, how fast, and how long it will take at that rate. */
+function viewOf({ progress, ...row }: SyncShown, now: number) {
+  const { sync_id, state, backend, requested_by, started_at, ended_at } = row;
+  const seconds = ((ended_at ?? now) - started_at) / 1_000;
+  const rate = seconds <= 0 || progress.bytesDone === 0 ? null : progress.bytesDone / seconds;
+  return {
+    sync_id,
+    state,
+    backend,
+    requested_by,
+    started_at,
+    ended_at,
+    files: progress.files,
+    arrived: progress.arrived,
+    failed: progress.failed,
+    bytes: progress.bytes,
+    bytes_done: progress.bytesDone,
+    bytes_per_second: rate,
+    seconds_left: ended_at !== null || rate === null ? null : (progress.bytes - progress.bytesDone) / rate,
+  };
+}
+
+function planView({ backend, orders, judgements, nodes, error }: SyncPlan, { nodes: { book } }: ControlPorts) {
+  const shares = nodes.map((id) => {
+    const own = orders.filter(({ node_id }) => node_id === id);
+    return { node: book.nameOf(id), files: own.length, bytes: sumOf(own, ({ bytes }) => bytes) };
+  });
+  return {
+    backend,
+    files: orders.length,
+    bytes: sumOf(orders, ({ bytes }) => bytes),
+    nodes: shares,
+    judgements: judgements.map(({ node_id, ...judged }) => ({ node: book.nameOf(node_id), ...judged })),
+    error,
+  };
+}
+
+export const syncRoutes: readonly Route[] = [
+  handle(wire.runSync, async ({ ports, body, caller: { actor } }) => {
+    const syncId = await ports.sync.start(requestOf(body), actor);
+    return viewOf(ports.sync.show(syncId), ports.clock.now());
+  }),
+  handle(wire.explainSync, async ({ ports, body }) => planView(await ports.sync.explain(requestOf(body)), ports)),
+  handle(wire.listSyncs, ({ ports, query: { limit } }) => {
+    const { totalSyncs, byBackend, totalBytes, totalErrors } = ports.sync.getStats();
+    const { healthy, status, message } = ports.sync.healthCheck();
+    return {
+      syncs: ports.sync.list(limit).map((row) => viewOf(row, ports.clock.now())),
+      stats: { total_syncs: totalSyncs, by_backend: byBackend, total_bytes: totalBytes, total_errors: totalErrors },
+      health: { healthy, status, message },
+    };
+  }),
+  handle(wire.showSync, ({ ports, params: { id } }) => {
+    const row = ports.sync.show(id);
+    return { ...viewOf(row, ports.clock.now()), response: wire.responseOf(row.response) };
+  }),
+  handle(wire.cancelSync, async ({ ports, params: { id }, body, caller: { actor } }) => {
+    await ports.sync.cancel(id, body.reason ?? `cancelled by ${actor}`);
+    return viewOf(ports.sync.show(id), ports.clock.now());
+  }),
+];

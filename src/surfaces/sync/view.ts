@@ -1,0 +1,77 @@
+import type { Shell } from "../cli/shell.ts";
+import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
+import { ago, duration, momentAgo, number, plural, printable } from "../cli/text.ts";
+import { bytes } from "../status/view.ts";
+import type { SyncDetails, SyncPlanView, SyncView } from "./wire.ts";
+
+/** How far it is, how fast, and how long it will take. */
+export function progressLine(sync: SyncView): string {
+  const { files, arrived, failed, bytes: all, bytes_done: done, bytes_per_second: rate, seconds_left: left } = sync;
+  const parts = [
+    `${number(arrived)} of ${plural(files, "file")}`,
+    `${bytes(done)} of ${bytes(all)}`,
+    ...(rate === null ? [] : [`${bytes(Math.round(rate))}/s`]),
+    ...(left === null ? [] : [`${duration(left * 1_000)} left`]),
+    ...(failed === 0 ? [] : [`${number(failed)} failed`]),
+  ];
+  return parts.join(", ");
+}
+
+export function syncLines(syncs: readonly SyncView[], shell: Shell): string[] {
+  const { paint, clock } = shell;
+  const rows = syncs.map((sync) => [
+    paint.yellow(printable(sync.sync_id)),
+    sync.state === "failed" ? paint.red(sync.state) : sync.state,
+    sync.backend,
+    progressLine(sync),
+    ago(sync.started_at, clock.now()),
+    paint.dim(printable(sync.requested_by)),
+  ]);
+  return tableLines([["SYNC", "STATE", "BACKEND", "DONE", "BEGAN", "BY"], ...rows], shell);
+}
+
+export function syncDetails(sync: SyncDetails, shell: Shell): string[] {
+  const { response } = sync;
+  const now = shell.clock.now();
+  const facts = [
+    ["state", sync.state],
+    ["backend", sync.backend],
+    ["done", progressLine(sync)],
+    ["began", momentAgo(sync.started_at, now)],
+    ["by", sync.requested_by],
+    ["took", response && duration(response.duration_seconds * 1_000)],
+    ["nodes", response && `${number(response.nodes_synced)}: ${response.details.nodes.join(", ")}`],
+    ["errors", response?.errors.join("; ")],
+  ] as const;
+  return [shell.paint.bold(printable(sync.sync_id)), ...factLines(facts, shell)];
+}
+
+const figure = (value: number | string | null, isBytes: boolean): string =>
+  value === null ? "unknown" : typeof value === "string" ? value : isBytes ? bytes(value) : number(Math.round(value));
+
+export function planLines(plan: SyncPlanView, shell: Shell): string[] {
+  const { paint } = shell;
+  const total = `${plural(plan.files, "file")} (${bytes(plan.bytes)}) to ${plural(plan.nodes.length, "node")} by ${plan.backend}`;
+  const shares = plan.nodes.map((share) => [
+    `  ${printable(share.node)}`,
+    plural(share.files, "file"),
+    bytes(share.bytes),
+  ]);
+  const judged = plan.judgements.map(({ node, skipped, score, reasons }) => [
+    `  ${printable(node)}`,
+    right(skipped === null ? paint.bold(String(score)) : paint.yellow("skipped")),
+    skipped === null
+      ? reasons
+          .map(
+            ({ what, actual, required, points }) =>
+              `${what} ${points} (${figure(actual, what === "disk" || what === "bandwidth")}${required === null ? "" : ` of ${figure(required, what === "disk")}`})`,
+          )
+          .join(", ")
+      : `${skipped.why}: ${figure(skipped.actual, true)}, required ${figure(skipped.required, true)}`,
+  ]);
+  return [
+    plan.error === null ? total : `nothing would happen: ${plan.error}`,
+    ...sectionLines("would get", shares, shell),
+    ...sectionLines("why", judged, shell),
+  ];
+}

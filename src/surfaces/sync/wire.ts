@@ -1,0 +1,164 @@
+import { z } from "zod";
+import { SYNC_BACKENDS, SYNC_DATA_TYPES, SYNC_PRIORITIES, type SyncResponse } from "../../sync/facade/request.ts";
+import { name, note, time, whole } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
+
+const tag = "sync";
+const nodes = z.array(name).min(1).max(1_000);
+
+const request = z.strictObject({
+  data_type: z.enum(SYNC_DATA_TYPES),
+  targets: nodes.optional().describe("Nodes by id or name; all that are able unless given."),
+  board_type: name.optional(),
+  num_players: z.int().min(2).max(4).optional(),
+  priority: z.enum(SYNC_PRIORITIES).default("normal"),
+  timeout_seconds: z.number().positive().max(86_400).default(300),
+  bandwidth_limit_mbps: z.number().positive().max(100_000).optional().describe("Megabytes a second, for each node."),
+  exclude_nodes: nodes.optional(),
+  prefer_ephemeral: z.boolean().default(false).describe("Bring home first what lies on rented nodes."),
+  require_confirmation: z.boolean().default(true).describe("Wait until every copy was shown to be there."),
+});
+
+const response = z
+  .object({
+    success: z.boolean(),
+    backend_used: z.enum(SYNC_BACKENDS),
+    nodes_synced: z.int(),
+    bytes_transferred: z.int(),
+    duration_seconds: z.number(),
+    errors: z.array(z.string()),
+    details: z.object({
+      sync_id: z.string(),
+      files: z.int(),
+      files_arrived: z.int(),
+      pending: z.int(),
+      nodes: z.array(z.string()),
+      tried: z.array(z.enum(SYNC_BACKENDS)),
+    }),
+  })
+  .meta({ id: "SyncResponse" });
+
+const judgement = z.looseObject({
+  node: z.string(),
+  skipped: z
+    .object({ why: z.string(), actual: z.union([z.string(), z.number()]), required: z.union([z.string(), z.number()]) })
+    .nullable(),
+  score: z.number(),
+  reasons: z.array(
+    z.object({
+      what: z.string(),
+      actual: z.number().nullable(),
+      required: z.number().nullable(),
+      points: z.number(),
+    }),
+  ),
+});
+
+const plan = z
+  .object({
+    backend: z.enum(SYNC_BACKENDS),
+    files: z.int(),
+    bytes: z.int(),
+    nodes: z.array(z.object({ node: z.string(), files: z.int(), bytes: z.int() })),
+    judgements: z.array(judgement).describe("Why each node gets its share, or nothing."),
+    error: z.string().nullable(),
+  })
+  .meta({ id: "SyncPlan" });
+
+const sync = z
+  .looseObject({
+    sync_id: z.string(),
+    state: z.string(),
+    backend: z.enum(SYNC_BACKENDS),
+    requested_by: z.string(),
+    started_at: time,
+    ended_at: time.nullable(),
+    files: z.int(),
+    arrived: z.int(),
+    failed: z.int(),
+    bytes: z.int(),
+    bytes_done: z.int(),
+    bytes_per_second: z.number().nullable(),
+    seconds_left: z.number().nullable(),
+  })
+  .meta({ id: "Sync" });
+
+export const runSync = defineRoute("runSync", "POST /v1/sync", {
+  tag,
+  summary: "Brings files to nodes. The answer comes at once with the id of the sync; its state tells how far it is.",
+  body: request,
+  about: "The sync that began.",
+  answer: sync,
+});
+
+export const explainSync = defineRoute("explainSync", "POST /v1/sync/explain", {
+  tag,
+  summary: "What a sync would do and why, without doing it.",
+  scope: "read",
+  record: "no",
+  body: request,
+  about: "Who would get what, and why others would not.",
+  answer: plan,
+});
+
+export const listSyncs = defineRoute("listSyncs", "GET /v1/sync", {
+  tag,
+  summary: "Syncs, newest first, with how far each is, and how the facade does.",
+  query: z.strictObject({ limit: whole(1, 1_000).default(20) }),
+  about: "Those that ran or run.",
+  answer: z.object({
+    syncs: z.array(sync),
+    stats: z.object({
+      total_syncs: z.int(),
+      by_backend: z.record(z.string(), z.int()),
+      total_bytes: z.int(),
+      total_errors: z.int(),
+    }),
+    health: z.object({ healthy: z.boolean(), status: z.string(), message: z.string() }),
+  }),
+});
+
+export const showSync = defineRoute("showSync", "GET /v1/sync/{id}", {
+  tag,
+  summary: "One sync: how far it is, and what came of it.",
+  params: z.strictObject({ id: name }),
+  about: "The sync.",
+  answer: sync.extend({ response: response.nullable() }).meta({ id: "SyncDetails" }),
+});
+
+export const cancelSync = defineRoute("cancelSync", "POST /v1/sync/{id}/cancel", {
+  tag,
+  summary: "Ends a sync: what has arrived stays, the rest is not fetched.",
+  params: z.strictObject({ id: name }),
+  body: z.strictObject({ reason: note.optional() }),
+  about: "The sync as it ended.",
+  answer: sync,
+});
+
+export type SyncPlanView = Answer<typeof explainSync>;
+export type SyncView = Answer<typeof listSyncs>["syncs"][number];
+export type SyncDetails = Answer<typeof showSync>;
+
+/** What a sync came to, as it is kept, in the words of the wire. */
+export function responseOf(kept: string | null): SyncDetails["response"] {
+  if (kept === null) return null;
+  const { success, backendUsed, nodesSynced, bytesTransferred, durationSeconds, errors, details } = JSON.parse(
+    kept,
+  ) as SyncResponse;
+  return {
+    success,
+    backend_used: backendUsed,
+    nodes_synced: nodesSynced,
+    bytes_transferred: bytesTransferred,
+    duration_seconds: durationSeconds,
+    errors: [...errors],
+    details: {
+      sync_id: details.syncId,
+      files: details.files,
+      files_arrived: details.filesArrived,
+      pending: details.pending,
+      nodes: [...details.nodes],
+      tried: [...details.tried],
+    },
+  };
+}
