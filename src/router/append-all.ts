@@ -23,20 +23,17 @@ export function appendedOf(events: readonly Prepared[], results: readonly unknow
   return events.map((prepared, i) => ({ prepared, result: resultOf(places[i]!) }));
 }
 
-export interface Emissions {
-  /** What puts the durable ones into the journal; the last operations of the commit that they belong to. */
-  readonly appends: readonly Append[];
-  /** That commit is on disk, with these results: durable ones are delivered, and the others go out. */
-  onCommitted(results: readonly unknown[]): void;
-}
+export type Emissions = ReturnType<typeof emissionsOf>;
 
 /** What a piece of work has emitted, on its way out with the commit of that work. */
-export function emissionsOf(hooks: CommitHooks, emitted: readonly Prepared[]): Emissions {
+export function emissionsOf(hooks: CommitHooks, emitted: readonly Prepared[]) {
   const durable = emitted.filter(isDurable);
   const appends = appendAll(durable, hooks.settings.dedupWindowSeconds);
   return {
+    /** What puts the durable ones into the journal; the last operations of the commit that they belong to. */
     appends,
-    onCommitted(results) {
+    /** That commit is on disk, with these results: durable ones are delivered, and the others go out. */
+    onCommitted(results: readonly unknown[]) {
       hooks.onCommitted(appendedOf(durable, results));
       for (const prepared of emitted) if (!isDurable(prepared)) hooks.publishPassing(prepared);
     },

@@ -43,22 +43,9 @@ export interface DeadLetterQueueOptions extends RouterParts {
  * Deliveries whose tries are spent. A letter belongs to one event and one consumer, goes back to that consumer alone, and
  * is never deleted unresolved: it ends recovered (the retry succeeded) or discarded (somebody said so, on record).
  */
-export interface DeadLetterQueue {
-  getPendingEvents(limit?: number, filter?: DeadLetterFilter): DeadLetter[];
-  getPendingCount(): number;
-  counts(): Record<DeadLetterStatus, number>;
-  list(filter: DeadLetterFilter, limit?: number): Promise<readonly DeadLetter[]>;
-  /** Letters with one cause together, most first. */
-  getErrorSummary(limit?: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterGroup[]>;
-  /** One letter, by its number or its event's id (then at every consumer that failed on it). */
-  retryEvent(id: number | string, action?: DeadLetterAction): Promise<DeadLetter[]>;
-  retryAll(action?: RetryAction): Promise<DeadLetter[]>;
-  discard(action: DeadLetterAction & { filter: DeadLetterFilter }): Promise<DeadLetter[]>;
-  /** Forgets what was resolved longer ago than this. Unresolved letters stay. */
-  cleanup(olderThanHours: number): Promise<number>;
-}
+export type DeadLetterQueue = ReturnType<typeof createDeadLetterQueue>;
 
-export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLetterQueue {
+export function createDeadLetterQueue(options: DeadLetterQueueOptions) {
   const { store, clock, settings, log } = options;
   /** Letters that are with their listener now. */
   const inHand = new Set<number>();
@@ -97,12 +84,16 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
   const pending = (filter: DeadLetterFilter | undefined, limit: number) =>
     listDeadLetters(store, { ...filter, status: "pending" }, limit);
   return {
-    getPendingEvents: (limit = 100, filter) => pending(filter, limit),
+    getPendingEvents: (limit: number = 100, filter?: DeadLetterFilter): DeadLetter[] => pending(filter, limit),
     getPendingCount: () => countDeadLetters(store).pending,
-    counts: () => countDeadLetters(store),
-    list: (filter, limit = 100) => scanDeadLetters(store, filter, limit),
-    getErrorSummary: (limit = 20, filter) => scanDeadLetterGroups(store, { ...filter, status: "pending" }, limit),
-    async retryEvent(id, action = {}) {
+    counts: (): Record<DeadLetterStatus, number> => countDeadLetters(store),
+    list: (filter: DeadLetterFilter, limit: number = 100): Promise<readonly DeadLetter[]> =>
+      scanDeadLetters(store, filter, limit),
+    /** Letters with one cause together, most first. */
+    getErrorSummary: (limit: number = 20, filter?: DeadLetterFilter): Promise<readonly DeadLetterGroup[]> =>
+      scanDeadLetterGroups(store, { ...filter, status: "pending" }, limit),
+    /** One letter, by its number or its event's id (then at every consumer that failed on it). */
+    async retryEvent(id: number | string, action: DeadLetterAction = {}): Promise<DeadLetter[]> {
       const filter: DeadLetterFilter = typeof id === "number" ? { id } : { eventId: id };
       const found = pending(filter, 100);
       if (found.length === 0)
@@ -116,7 +107,7 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
         });
       return action.dryRun ? returnable : sendBack({ ...action, filter }, 100);
     },
-    async retryAll(action = {}) {
+    async retryAll(action: RetryAction = {}): Promise<DeadLetter[]> {
       const max = action.maxEvents ?? 100;
       if (action.dryRun) return returnableLetters(store, action.filter ?? {}, listening(), max);
       if (action.perSecond === undefined) return sendBack(action, max);
@@ -132,13 +123,14 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions): DeadLett
       }
       return sent;
     },
-    async discard(action) {
+    async discard(action: DeadLetterAction & { filter: DeadLetterFilter }): Promise<DeadLetter[]> {
       const max = action.maxEvents ?? 100;
       if (action.dryRun) return pending(action.filter, max);
       const [letters] = await store.commit([discardDeadLetters(common(action, max))]);
       return letters;
     },
-    async cleanup(olderThanHours) {
+    /** Forgets what was resolved longer ago than this. Unresolved letters stay. */
+    async cleanup(olderThanHours: number) {
       const [{ deleted }] = await store.commit([
         sweepDeadLetters({ resolvedBefore: clock.now() - olderThanHours * 3_600_000 }),
       ]);

@@ -53,6 +53,7 @@ export {
   isStoreTrouble,
   type Migration,
   type Operation,
+  type SqlParams,
   type SqlRow,
   type SqlValue,
   type Store,

@@ -9,12 +9,14 @@ import { isOperatingError, type OperatingError } from "../kernel/index.ts";
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
+/** The values of a statement: one for each `?` in its order, or all of them by name, for `:name`. */
+export type SqlParams = SqlValue[] | [named: SqlRow];
 
 /** What an operation may do while the writer runs it. It must be a pure function of the database and its arguments. */
 export interface Transaction {
-  run(sql: string, ...params: SqlValue[]): { readonly changes: number; readonly lastId: number };
-  get<T = SqlRow>(sql: string, ...params: SqlValue[]): T | undefined;
-  all<T = SqlRow>(sql: string, ...params: SqlValue[]): T[];
+  run(sql: string, ...params: SqlParams): { readonly changes: number; readonly lastId: number };
+  get<T = SqlRow>(sql: string, ...params: SqlParams): T | undefined;
+  all<T = SqlRow>(sql: string, ...params: SqlParams): T[];
 }
 
 /** One call of a registered operation; `R` is what it resolves to. */

@@ -1,5 +1,5 @@
 /** The tables of the surface: tokens, of which only hashes are kept, and the record of what was changed through it. */
-import { defineOperation, defineStoreModule, type Transaction } from "../router/index.ts";
+import { defineOperation, defineStoreModule, insertRow, type Transaction } from "../router/index.ts";
 import type { TokenScope } from "./http/scope.ts";
 
 export interface TokenRow {
@@ -41,18 +41,7 @@ const MAX_WRITES = 10_000;
 const TRIM_EVERY = 256;
 
 export const addToken = defineOperation<TokenRow, void>("api.add_token", (tx, row) => {
-  tx.run(
-    `INSERT INTO api_tokens (id, label, scope, hash, created_at, created_by, expires_at, join_uses)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    row.label,
-    row.scope,
-    row.hash,
-    row.created_at,
-    row.created_by,
-    row.expires_at,
-    row.join_uses,
-  );
+  insertRow(tx, "api_tokens", row);
   tx.run(
     `DELETE FROM api_tokens WHERE id IN (
        SELECT id FROM api_tokens WHERE revoked_at IS NOT NULL OR expires_at < ?
@@ -92,26 +81,12 @@ export const addWrites = defineOperation<readonly WriteRow[], void>("api.add_wri
 });
 
 const addWrite = (tx: Transaction, row: WriteRow): void => {
-  const { lastId } = tx.run(
-    `INSERT INTO api_writes (at, actor, scope, method, path, status, request_id, came_from, dry_run, reason)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.at,
-    row.actor,
-    row.scope,
-    row.method,
-    row.path,
-    row.status,
-    row.request_id,
-    row.came_from,
-    row.dry_run,
-    row.reason,
-  );
+  const { lastId } = insertRow(tx, "api_writes", row);
   if (lastId % TRIM_EVERY !== 0) return;
   for (const scope of ["worker", "operator"])
     tx.run(
-      `DELETE FROM api_writes WHERE scope = ? AND id <= (
-         SELECT id FROM api_writes WHERE scope = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-      scope,
+      `DELETE FROM api_writes WHERE scope = ?1 AND id <= (
+         SELECT id FROM api_writes WHERE scope = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
       scope,
       MAX_WRITES,
     );

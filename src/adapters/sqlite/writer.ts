@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { assert, OperatingError } from "../../kernel/index.ts";
-import type { Operation, SqlValue, StoreModule, Transaction } from "../../router/index.ts";
+import type { Operation, SqlParams, SqlValue, StoreModule, Transaction } from "../../router/index.ts";
 import { isStoreFault, translateFault } from "./faults.ts";
 
 export type Outcome =
@@ -29,13 +29,15 @@ export const statementCache = (db: DatabaseSync) => {
 
 const transactionOver = (db: DatabaseSync): Transaction => {
   const prepare = statementCache(db);
+  // SQLite takes both ways of naming values; the types of `node:sqlite` have a signature for each.
+  const given = (params: SqlParams) => params as SqlValue[];
   return {
-    run(sql, ...params: SqlValue[]) {
-      const done = prepare(sql).run(...params);
+    run(sql, ...params) {
+      const done = prepare(sql).run(...given(params));
       return { changes: Number(done.changes), lastId: Number(done.lastInsertRowid) };
     },
-    get: <T>(sql: string, ...params: SqlValue[]) => prepare(sql).get(...params) as T | undefined,
-    all: <T>(sql: string, ...params: SqlValue[]) => prepare(sql).all(...params) as T[],
+    get: <T>(sql: string, ...params: SqlParams) => prepare(sql).get(...given(params)) as T | undefined,
+    all: <T>(sql: string, ...params: SqlParams) => prepare(sql).all(...given(params)) as T[],
   };
 };
 

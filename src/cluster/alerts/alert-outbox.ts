@@ -107,25 +107,18 @@ export type DeliveryOutcome =
 export const endDelivery = defineOperation<{ id: number; sink: string; at: number; outcome: DeliveryOutcome }, void>(
   "alerts.end_delivery",
   (tx, { id, sink, at, outcome }) => {
-    const error = outcome.kind === "delivered" ? null : outcome.error;
+    const isDelivered = outcome.kind === "delivered";
+    const error = isDelivered ? null : outcome.error;
+    const status = isDelivered ? "delivered" : "failed";
     if (outcome.kind === "retry") tx.run("UPDATE alert_outbox SET error = ? WHERE id = ?", error, id);
-    else
-      tx.run(
-        "UPDATE alert_outbox SET status = ?, ended_at = ?, error = ? WHERE id = ?",
-        outcome.kind === "delivered" ? "delivered" : "failed",
-        at,
-        error,
-        id,
-      );
-    tx.run(
-      `INSERT INTO alert_sinks (sink, failures, next_at, error, delivered_at) VALUES (?1, ?2, ?3, ?4, ?5)
-       ON CONFLICT (sink) DO UPDATE SET failures = CASE WHEN ?2 = 0 THEN 0 ELSE failures + 1 END,
-         next_at = ?3, error = ?4, delivered_at = coalesce(?5, delivered_at)`,
-      sink,
-      outcome.kind === "delivered" ? 0 : 1,
-      outcome.kind === "retry" ? outcome.nextAt : 0,
-      error,
-      outcome.kind === "delivered" ? at : null,
+    else tx.run("UPDATE alert_outbox SET status = ?, ended_at = ?, error = ? WHERE id = ?", status, at, error, id);
+    const next_at = outcome.kind === "retry" ? outcome.nextAt : 0;
+    insertRow(
+      tx,
+      "alert_sinks",
+      { sink, failures: isDelivered ? 0 : 1, next_at, error, delivered_at: isDelivered ? at : null },
+      `ON CONFLICT (sink) DO UPDATE SET failures = CASE WHEN excluded.failures = 0 THEN 0 ELSE failures + 1 END,
+         next_at = excluded.next_at, error = excluded.error, delivered_at = coalesce(excluded.delivered_at, delivered_at)`,
     );
   },
 );

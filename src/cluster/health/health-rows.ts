@@ -95,14 +95,10 @@ export const noteFailure = defineOperation<FailureArgs, void>(
       severity === "warning" && !held ? breakerOf(before) : failed(breakerOf(before), at, held, breakerDefaults);
     tx.run(
       `INSERT INTO health_components (component, breaker, critical, errors, last_error, last_error_at, changed_at)
-       VALUES (?1, ?2, ?3, 1, ?4, ?5, ?5)
-       ON CONFLICT (component) DO UPDATE SET breaker = ?2, critical = max(critical, ?3), errors = errors + 1,
-         last_error = ?4, last_error_at = ?5, changed_at = ?5`,
-      component,
-      JSON.stringify(breaker),
-      held && severity === "critical" ? 1 : 0,
-      error,
-      at,
+       VALUES (:component, :breaker, :critical, 1, :error, :at, :at)
+       ON CONFLICT (component) DO UPDATE SET breaker = :breaker, critical = max(critical, :critical), errors = errors + 1,
+         last_error = :error, last_error_at = :at, changed_at = :at`,
+      { component, breaker: JSON.stringify(breaker), critical: held && severity === "critical" ? 1 : 0, error, at },
     );
     if (before === undefined)
       tx.run(
@@ -119,12 +115,11 @@ export const noteWell = defineOperation<{ component: string; at: number }, void>
     const before = componentOf(tx, component);
     if (before === undefined) return;
     const breaker = worked(breakerOf(before), at, breakerDefaults);
+    const critical = breaker === closedBreaker ? 0 : before.critical;
     tx.run(
-      "UPDATE health_components SET breaker = ?, critical = ?, changed_at = ? WHERE component = ?",
-      JSON.stringify(breaker),
-      breaker === closedBreaker ? 0 : before.critical,
-      at,
-      component,
+      `UPDATE health_components SET breaker = :breaker, critical = :critical, changed_at = :at
+       WHERE component = :component`,
+      { breaker: JSON.stringify(breaker), critical, at, component },
     );
   },
 );
@@ -133,18 +128,12 @@ export const noteNode = defineOperation<
   { node_id: string; state: NodeRow["state"] | "heard"; reason: string; at: number },
   void
 >("health.node", (tx, { node_id, state, reason, at }) => {
-  tx.run(
-    `INSERT INTO health_nodes (node_id, state, reason, heard_at) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT (node_id) DO UPDATE SET state = CASE WHEN ?5 THEN state ELSE ?2 END,
-       reason = CASE WHEN ?5 THEN reason ELSE ?3 END, heard_at = CASE WHEN ?6 THEN max(heard_at, ?4) ELSE heard_at END`,
-    node_id,
-    state === "heard" ? "online" : state,
-    reason,
-    at,
-    state === "heard" ? 1 : 0,
-    // Bad news is no sign of life.
-    state === "online" || state === "heard" ? 1 : 0,
-  );
+  const news = "state = excluded.state, reason = excluded.reason";
+  const heard = "heard_at = max(heard_at, excluded.heard_at)";
+  // One that is only heard of keeps its state, and bad news is no sign of life.
+  const changed = { heard, online: `${news}, ${heard}`, offline: news, unhealthy: news }[state];
+  const row = { node_id, state: state === "heard" ? "online" : state, reason, heard_at: at };
+  insertRow(tx, "health_nodes", row, `ON CONFLICT (node_id) DO UPDATE SET ${changed}`);
   tx.run(
     `DELETE FROM health_nodes WHERE node_id IN
        (SELECT node_id FROM health_nodes ORDER BY heard_at DESC LIMIT -1 OFFSET ?)`,

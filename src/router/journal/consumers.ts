@@ -1,5 +1,6 @@
 import { OperatingError } from "../../kernel/index.ts";
-import { defineOperation, type SqlValue, type Transaction } from "../store.port.ts";
+import { insertRow } from "../sql-rows.ts";
+import { defineOperation, type SqlRow, type Transaction } from "../store.port.ts";
 
 export interface Wanted {
   /** Canonical event name, or '*' for all. */
@@ -34,116 +35,86 @@ const headOf = (tx: Transaction): number =>
 export const LANE = "CASE WHEN order_key IS NULL THEN 't:' || event_type ELSE 'k:' || order_key END";
 
 /** Whether the event `e` is or was owed to a consumer by any of its subscriptions, also those that have ended. */
-const COVERED = `EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = ? AND s.event_type IN ('*', e.event_type)
+const COVERED = `EXISTS (SELECT 1 FROM subscriptions s WHERE s.consumer = :consumer AND s.event_type IN ('*', e.event_type)
   AND e.views & s.view <> 0 AND e.seq > s.start_seq AND (s.end_seq IS NULL OR e.seq <= s.end_seq))`;
 
 /** Gives up what waits in the store, for some events or all: a letter that was sent back is a letter again. */
-function giveUpWaiting(tx: Transaction, consumer: string, which: string, ...params: SqlValue[]): void {
-  const waiting = `SELECT seq FROM deliveries WHERE consumer = ? AND state IN ('parked', 'retrying')
-    AND seq IN (SELECT seq FROM events WHERE ${which})`;
-  const letters = "SELECT seq FROM dead_letters WHERE consumer = ? AND status = 'pending'";
-  tx.run(
-    `UPDATE dead_letters SET status = 'pending' WHERE consumer = ? AND status = 'retrying' AND seq IN (${waiting})`,
-    consumer,
-    consumer,
-    ...params,
-  );
-  tx.run(`DELETE FROM deliveries WHERE consumer = ? AND seq IN (${letters})`, consumer, consumer);
-  tx.run(
-    `UPDATE deliveries SET state = 'expired' WHERE consumer = ? AND seq IN (${waiting})`,
-    consumer,
-    consumer,
-    ...params,
-  );
+function giveUpWaiting(tx: Transaction, consumer: string, which: string, given: SqlRow = {}): void {
+  const waiting = `consumer = :consumer AND seq IN (SELECT seq FROM deliveries WHERE consumer = :consumer
+    AND state IN ('parked', 'retrying') AND seq IN (SELECT seq FROM events WHERE ${which}))`;
+  const letters = "SELECT seq FROM dead_letters WHERE consumer = :consumer AND status = 'pending'";
+  const values = { consumer, ...given };
+  tx.run(`UPDATE dead_letters SET status = 'pending' WHERE status = 'retrying' AND ${waiting}`, values);
+  tx.run(`DELETE FROM deliveries WHERE consumer = :consumer AND seq IN (${letters})`, { consumer });
+  tx.run(`UPDATE deliveries SET state = 'expired' WHERE ${waiting}`, values);
+}
+
+/** Whose subscriptions change: it has had everything up to the mark. */
+interface Owed {
+  readonly consumer: string;
+  readonly lowWater: number;
+  readonly deafTo: string | null;
 }
 
 /** A type is not wanted any more: what was owed of it and not had yet ends here, pair by pair. */
 function dropType(
   tx: Transaction,
-  consumer: { name: string; lowWater: number; deafTo: string | null },
-  dropped: { event_type: string; view: number },
+  owed: Owed,
+  { event_type, view }: { event_type: string; view: number },
   head: number,
   wanted: readonly Wanted[],
 ): void {
-  const { name, lowWater, deafTo } = consumer;
-  const { event_type, view } = dropped;
+  const { consumer } = owed;
   tx.run(
-    "UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND event_type = ? AND view = ? AND end_seq IS NULL",
-    head,
-    name,
-    event_type,
-    view,
+    `UPDATE subscriptions SET end_seq = :head
+     WHERE consumer = :consumer AND event_type = :event_type AND view = :view AND end_seq IS NULL`,
+    { head, consumer, event_type, view },
   );
   if (wanted.some(({ eventType }) => eventType === "*")) return;
   const types = JSON.stringify(wanted.map(({ eventType }) => eventType));
-  const which = "(? = '*' OR event_type = ?) AND event_type NOT IN (SELECT value FROM json_each(?))";
-  giveUpWaiting(tx, name, which, event_type, event_type, types);
+  const which = `(:event_type = '*' OR event_type = :event_type)
+    AND event_type NOT IN (SELECT value FROM json_each(:types))`;
+  giveUpWaiting(tx, consumer, which, { event_type, types });
   tx.run(
     `INSERT INTO deliveries (consumer, seq, state, lane)
-     SELECT ?, e.seq, 'expired', ${LANE} FROM events e
-     WHERE e.seq > ? AND e.seq <= ? AND (? IS NULL OR e.source <> ?) AND ${which} AND ${COVERED}
-       AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.consumer = ? AND l.seq = e.seq)
+     SELECT :consumer, e.seq, 'expired', ${LANE} FROM events e
+     WHERE e.seq > :lowWater AND e.seq <= :head AND (:deafTo IS NULL OR e.source <> :deafTo) AND ${which} AND ${COVERED}
+       AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.consumer = :consumer AND l.seq = e.seq)
      ON CONFLICT (consumer, seq) DO NOTHING`,
-    name,
-    lowWater,
-    head,
-    deafTo,
-    deafTo,
-    event_type,
-    event_type,
-    types,
-    name,
-    name,
+    { ...owed, head, event_type, types },
   );
 }
 
 /** A new subscription. A pair that has ended stays so, also when a type is dropped and wanted again. */
-function addType(
-  tx: Transaction,
-  consumer: { name: string; lowWater: number; deafTo: string | null },
-  { eventType, view }: Wanted,
-  from: number,
-): void {
-  const { name, lowWater, deafTo } = consumer;
+function addType(tx: Transaction, owed: Owed, { eventType, view }: Wanted, from: number): void {
+  const { consumer } = owed;
   let start = from;
   for (;;) {
     const taken = tx.get<{ end_seq: number }>(
-      "SELECT end_seq FROM subscriptions WHERE consumer = ? AND event_type = ? AND view = ? AND start_seq = ?",
-      name,
-      eventType,
-      view,
-      start,
+      `SELECT end_seq FROM subscriptions
+       WHERE consumer = :consumer AND event_type = :eventType AND view = :view AND start_seq = :start`,
+      { consumer, eventType, view, start },
     );
     if (taken === undefined || taken.end_seq === start) break;
     // One that began here has ended: it keeps what it covered, and this one goes on from there.
     start = taken.end_seq;
   }
   // Past events of a type that a known consumer adds lie under its mark: they are owed one by one, if they never were.
-  if (start < lowWater)
+  if (start < owed.lowWater)
     tx.run(
       `INSERT INTO deliveries (consumer, seq, state, lane)
-       SELECT ?, e.seq, 'parked', ${LANE} FROM events e
-       WHERE e.seq > ? AND e.seq <= ? AND (? = '*' OR e.event_type = ?) AND e.views & ? <> 0
-         AND (? IS NULL OR e.source <> ?)
+       SELECT :consumer, e.seq, 'parked', ${LANE} FROM events e
+       WHERE e.seq > :start AND e.seq <= :lowWater AND (:eventType = '*' OR e.event_type = :eventType)
+         AND e.views & :view <> 0 AND (:deafTo IS NULL OR e.source <> :deafTo)
          AND NOT ${COVERED}
        ON CONFLICT (consumer, seq) DO NOTHING`,
-      name,
-      start,
-      lowWater,
-      eventType,
-      eventType,
-      view,
-      deafTo,
-      deafTo,
-      name,
+      { ...owed, start, eventType, view },
     );
-  tx.run(
-    `INSERT INTO subscriptions (consumer, event_type, view, start_seq) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET end_seq = NULL, expired_from = NULL`,
-    name,
-    eventType,
-    view,
-    start,
+  insertRow(
+    tx,
+    "subscriptions",
+    { consumer, event_type: eventType, view, start_seq: start },
+    "ON CONFLICT DO UPDATE SET end_seq = NULL, expired_from = NULL",
   );
 }
 
@@ -185,20 +156,13 @@ export const registerConsumer = defineOperation<RegisterArgs, RegisteredConsumer
   const lowWater = known !== undefined && active.length > 0 ? known.low_water : Math.max(start, known?.low_water ?? 0);
   tx.run(
     `INSERT INTO consumers (consumer, kind, low_water, handler_version, deaf_to, created_at, last_seen_at, made_by)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     VALUES (:consumer, :kind, :lowWater, :handlerVersion, :deafTo, :at, :at, :caller)
      ON CONFLICT (consumer) DO UPDATE SET kind = excluded.kind, low_water = excluded.low_water,
        handler_version = excluded.handler_version, deaf_to = excluded.deaf_to, last_seen_at = excluded.last_seen_at,
        expired_at = NULL, made_by = coalesce(excluded.made_by, made_by)`,
-    consumer,
-    kind,
-    lowWater,
-    handlerVersion,
-    deafTo,
-    at,
-    at,
-    args.madeBy?.caller ?? null,
+    { consumer, kind, lowWater, handlerVersion, deafTo, at, caller: args.madeBy?.caller ?? null },
   );
-  const of = { name: consumer, lowWater, deafTo };
+  const of = { consumer, lowWater, deafTo };
   for (const had of active)
     if (!wanted.some(({ eventType, view }) => eventType === had.event_type && view === had.view))
       dropType(tx, of, had, head, wanted);
@@ -212,13 +176,9 @@ export const registerConsumer = defineOperation<RegisterArgs, RegisteredConsumer
 function endSubscriptions(tx: Transaction, consumer: string, lowWater: number, head: number): void {
   giveUpWaiting(tx, consumer, "1 = 1");
   tx.run(
-    `UPDATE subscriptions SET end_seq = coalesce(end_seq, ?), expired_from = ?
-     WHERE consumer = ? AND expired_from IS NULL AND coalesce(end_seq, ?) > ?`,
-    head,
-    lowWater,
-    consumer,
-    head,
-    lowWater,
+    `UPDATE subscriptions SET end_seq = coalesce(end_seq, :head), expired_from = :lowWater
+     WHERE consumer = :consumer AND expired_from IS NULL AND coalesce(end_seq, :head) > :lowWater`,
+    { head, lowWater, consumer },
   );
   tx.run("UPDATE subscriptions SET end_seq = ? WHERE consumer = ? AND end_seq IS NULL", head, consumer);
   tx.run("UPDATE consumers SET low_water = ? WHERE consumer = ?", head, consumer);

@@ -1,4 +1,5 @@
 import { PAGE_BYTES } from "../limits.ts";
+import { insertRow } from "../sql-rows.ts";
 import { conditions, defineOperation, type SqlValue, type Store, type Transaction } from "../store.port.ts";
 
 export type DeadLetterStatus = "pending" | "retrying" | "recovered" | "discarded";
@@ -151,9 +152,6 @@ export interface DeadLetterActionArgs {
   readonly at: number;
 }
 
-const select = (tx: Transaction, { filter, max }: DeadLetterActionArgs): DeadLetter[] =>
-  listDeadLetters({ read: tx.all }, { ...filter, status: "pending" }, max);
-
 /** Those that listen now, and their letters that are on their way to them. */
 export interface Listening {
   readonly names: readonly string[];
@@ -185,14 +183,9 @@ export const returnableLetters = (
 };
 
 const record = (tx: Transaction, action: string, args: DeadLetterActionArgs, affected: number): void => {
-  tx.run(
-    "INSERT INTO dead_letter_actions (at, actor, action, selection, affected) VALUES (?, ?, ?, ?, ?)",
-    args.at,
-    args.actor,
-    action,
-    JSON.stringify({ ...args.filter, most: args.max }),
-    affected,
-  );
+  const { at, actor, filter, max } = args;
+  const selection = JSON.stringify({ ...filter, most: max });
+  insertRow(tx, "dead_letter_actions", { at, actor, action, selection, affected });
 };
 
 /** Sends letters back to the consumer that failed, and to nobody else: each is parked there for one more try. */
@@ -237,14 +230,9 @@ export const recoverDeadLetter = defineOperation<{ id: number; at: number }, voi
 export const discardDeadLetters = defineOperation<DeadLetterActionArgs, DeadLetter[]>(
   "journal.discard_dead",
   (tx, args) => {
-    const letters = select(tx, args);
-    for (const { id } of letters)
-      tx.run(
-        "UPDATE dead_letters SET status = 'discarded', resolved_at = ?, resolved_by = ? WHERE id = ?",
-        args.at,
-        args.actor,
-        id,
-      );
+    const letters = listDeadLetters({ read: tx.all }, { ...args.filter, status: "pending" }, args.max);
+    const discard = "UPDATE dead_letters SET status = 'discarded', resolved_at = ?, resolved_by = ? WHERE id = ?";
+    for (const { id } of letters) tx.run(discard, args.at, args.actor, id);
     record(tx, "discard", args, letters.length);
     return letters;
   },

@@ -13,12 +13,10 @@ const moveMark = (tx: Transaction, { consumer, lowWater, sweepDone }: Mark): voi
   tx.run("UPDATE consumers SET low_water = ? WHERE consumer = ? AND low_water < ?", lowWater, consumer, lowWater);
   if (sweepDone)
     tx.run(
-      `DELETE FROM deliveries WHERE consumer = ? AND seq <= ? AND state = 'done'
-         AND NOT EXISTS (SELECT 1 FROM subscriptions x WHERE x.consumer = ? AND deliveries.seq > x.expired_from
+      `DELETE FROM deliveries WHERE consumer = :consumer AND seq <= :lowWater AND state = 'done'
+         AND NOT EXISTS (SELECT 1 FROM subscriptions x WHERE x.consumer = :consumer AND deliveries.seq > x.expired_from
                          AND deliveries.seq <= x.end_seq)`,
-      consumer,
-      lowWater,
-      consumer,
+      { consumer, lowWater },
     );
 };
 
@@ -97,16 +95,10 @@ export const failDelivery = defineOperation<FailArgs, void>("journal.fail", (tx,
   const { mark, seq, lane, attempts, nextAt, at, error } = args;
   tx.run(
     `INSERT INTO deliveries (consumer, seq, state, lane, attempts, next_at, first_failed_at, error)
-     VALUES (?, ?, 'retrying', ?, ?, ?, ?, ?)
+     VALUES (:consumer, :seq, 'retrying', :lane, :attempts, :nextAt, :at, :error)
      ON CONFLICT (consumer, seq) DO UPDATE SET state = 'retrying', attempts = excluded.attempts, next_at = excluded.next_at,
        first_failed_at = coalesce(first_failed_at, excluded.first_failed_at), error = excluded.error`,
-    mark.consumer,
-    seq,
-    lane,
-    attempts,
-    nextAt,
-    at,
-    error,
+    { consumer: mark.consumer, seq, lane, attempts, nextAt, at, error },
   );
   parkDeliveries.run(tx, { mark, parked: args.parked });
 });
@@ -126,31 +118,22 @@ export interface DieArgs {
 
 /** The tries are spent: a dead letter of this consumer alone. A letter that failed again keeps its first time. */
 export const buryDelivery = defineOperation<DieArgs, void>("journal.bury", (tx, args) => {
-  const { mark, seq } = args;
-  const failedFirst = tx.get<{ at: number | null }>(
-    "SELECT first_failed_at AS at FROM deliveries WHERE consumer = ? AND seq = ?",
-    mark.consumer,
-    seq,
-  )?.at;
-  tx.run("DELETE FROM deliveries WHERE consumer = ? AND seq = ?", mark.consumer, seq);
+  const { mark, at, ...letter } = args;
+  const { consumer } = mark;
+  const waited = tx.get<{ failedFirst: number | null }>(
+    "DELETE FROM deliveries WHERE consumer = ? AND seq = ? RETURNING first_failed_at AS failedFirst",
+    consumer,
+    args.seq,
+  );
   tx.run(
     `INSERT INTO dead_letters (consumer, seq, event_id, event_type, lane, error, fingerprint, attempts, first_failed_at,
        last_failed_at, handler_version, status)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending')
+     VALUES (:consumer, :seq, :eventId, :eventType, :lane, :error, :fingerprint, :attempts, :failedFirst, :at,
+       :handlerVersion, 'pending')
      ON CONFLICT (consumer, seq) DO UPDATE SET error = excluded.error, fingerprint = excluded.fingerprint,
        attempts = attempts + 1, last_failed_at = excluded.last_failed_at, handler_version = excluded.handler_version,
        status = 'pending', resolved_at = NULL, resolved_by = NULL`,
-    mark.consumer,
-    seq,
-    args.eventId,
-    args.eventType,
-    args.lane,
-    args.error,
-    args.fingerprint,
-    args.attempts,
-    failedFirst ?? args.at,
-    args.at,
-    args.handlerVersion,
+    { consumer, at, failedFirst: waited?.failedFirst ?? at, ...letter },
   );
   moveMark(tx, mark);
 });

@@ -1,3 +1,4 @@
+import { insertRow } from "../sql-rows.ts";
 import { defineOperation, type Store } from "../store.port.ts";
 import { LANE } from "./consumers.ts";
 
@@ -59,14 +60,14 @@ export const replayDeliveries = defineOperation<
     );
     // Trimmed, or sent back by somebody else meanwhile.
     if (found === undefined) continue;
-    tx.run(
-      `INSERT INTO deliveries (consumer, seq, state, lane) VALUES (?, ?, 'parked', ?)
-       ON CONFLICT (consumer, seq) DO UPDATE SET state = 'parked', attempts = 0, next_at = 0, error = NULL`,
-      consumer,
-      seq,
-      found.lane,
+    const { lane } = found;
+    insertRow(
+      tx,
+      "deliveries",
+      { consumer, seq, state: "parked", lane },
+      "ON CONFLICT (consumer, seq) DO UPDATE SET state = 'parked', attempts = 0, next_at = 0, error = NULL",
     );
-    lanes.add(found.lane);
+    lanes.add(lane);
     events += 1;
   }
   return { lanes: [...lanes], events };

@@ -31,19 +31,13 @@ export interface ForwarderStatus {
   readonly lastError: string | null;
 }
 
-export interface Forwarder {
-  status(): ForwarderStatus;
-  /** Resolves when nothing waits, or after so long. */
-  flush(limitMs: number): Promise<void>;
-  /** Stops trying; what waits stays in the outbox. */
-  stop(): Promise<void>;
-}
+export type Forwarder = ReturnType<typeof createForwarder>;
 
 const LOOK_EVERY_MS = 1_000;
 const MAX_EVENTS = 200;
 const MAX_BYTES = 1_000_000;
 
-export function createForwarder(options: ForwarderOptions): Forwarder {
+export function createForwarder(options: ForwarderOptions) {
   const { outbox, port, clock, random, log, lookEveryMs = LOOK_EVERY_MS, maxBytes = MAX_BYTES } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -141,8 +135,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   const running = loop();
 
   return {
-    status: () => ({ failures, lastError }),
-    async flush(limitMs) {
+    status: (): ForwarderStatus => ({ failures, lastError }),
+    /** Resolves when nothing waits, or after so long. */
+    async flush(limitMs: number) {
       const { promise, resolve } = Promise.withResolvers<void>();
       whenEmpty.add(resolve);
       const timer = clock.after(limitMs, resolve, "hold");
@@ -151,6 +146,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       whenEmpty.delete(resolve);
       timer.cancel();
     },
+    /** Stops trying; what waits stays in the outbox. */
     async stop() {
       stopping.abort(new Error("the forwarder stops"));
       unlisten();

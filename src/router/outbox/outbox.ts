@@ -50,31 +50,7 @@ export type Kept = AnyEvent & {
 };
 
 /** The events of a node that the coordinator does not have yet. */
-export interface Outbox {
-  readonly nodeId: string;
-  readonly store: Store;
-  publish(eventType: string, payload: unknown, options?: PublishOptions, how?: Validation): Promise<Kept>;
-  /** Work whose rows and emissions are one commit here; emissions are checked strictly. */
-  transact(asked: Pick<WorkOptions, "source" | "signal">, body: WorkBody): Promise<void>;
-  status(): OutboxStatus;
-  refused(limit: number): RefusedEvent[];
-  /** How many go to the end of the line once more. */
-  retry(eventId?: string): Promise<number>;
-  /** How many are given up for good. */
-  discard(eventId?: string): Promise<number>;
-  /** For whoever sends: the oldest that wait, as they are to be sent, with their place. */
-  next(maxEvents: number, maxBytes: number): { readonly seq: number; readonly event: AnyEvent }[];
-  /** For whoever sends: passing events since the last call. */
-  takePassing(): AnyEvent[];
-  settle(
-    verdicts: readonly { readonly seq: number; readonly eventId: string; readonly outcome: Forwarded }[],
-  ): Promise<void>;
-  settlePassing(events: readonly AnyEvent[], sent: boolean): void;
-  /** Told when there is something to send. */
-  onNews(listen: () => void): () => void;
-  /** Passing events that nobody heard, and events that found no room, in this process. */
-  readonly lost: { readonly passing: number; readonly turnedAway: number };
-}
+export type Outbox = ReturnType<typeof createOutbox>;
 
 const MAX_PASSING = 256;
 
@@ -112,7 +88,7 @@ function checkedBy({ catalog, clock, random, log, nodeId, passing }: OutboxOptio
   };
 }
 
-export function createOutbox(options: OutboxOptions): Outbox {
+export function createOutbox(options: OutboxOptions) {
   const { store, clock, log, nodeId, bounds = outboxBounds } = options;
   const waiters = new Map<string, ((outcome: Forwarded) => void)[]>();
   const listeners = new Set<() => void>();
@@ -183,10 +159,16 @@ export function createOutbox(options: OutboxOptions): Outbox {
   return {
     nodeId,
     store,
+    /** Passing events that nobody heard, and events that found no room, in this process. */
     lost,
-    publish: async (eventType, payload, given = {}, how = "tolerant") =>
-      publishPrepared(prepared(eventType, payload, given, how)),
-    async transact({ source, signal }, body) {
+    publish: async (
+      eventType: string,
+      payload: unknown,
+      given: PublishOptions = {},
+      how: Validation = "tolerant",
+    ): Promise<Kept> => publishPrepared(prepared(eventType, payload, given, how)),
+    /** Work whose rows and emissions are one commit here; emissions are checked strictly. */
+    async transact({ source, signal }: Pick<WorkOptions, "source" | "signal">, body: WorkBody) {
       const prepareEmission = (eventType: string, payload: unknown) =>
         prepared(eventType, payload, { source }, "strict");
       const work = beginWork({ store, source, signal, what: "its work", prepareEmission });
@@ -199,29 +181,33 @@ export function createOutbox(options: OutboxOptions): Outbox {
       work.runAfterCommit(log);
       if (work.emitted.length > 0) news();
     },
-    status: () => outboxStatus(store),
-    refused: (limit) => refusedEvents(store, limit),
-    async retry(eventId) {
+    status: (): OutboxStatus => outboxStatus(store),
+    refused: (limit: number): RefusedEvent[] => refusedEvents(store, limit),
+    /** How many go to the end of the line once more. */
+    async retry(eventId?: string) {
       const [count] = await store.commit([retryRefused({ eventId: eventId ?? null })]);
       if (count > 0) news();
       return count;
     },
-    async discard(eventId) {
+    /** How many are given up for good. */
+    async discard(eventId?: string) {
       const [count] = await store.commit([discardRefused({ eventId: eventId ?? null })]);
       return count;
     },
-    next: (maxEvents, maxBytes) =>
+    /** For whoever sends: the oldest that wait, as they are to be sent, with their place. */
+    next: (maxEvents: number, maxBytes: number): { readonly seq: number; readonly event: AnyEvent }[] =>
       waitingEvents(store, maxEvents, maxBytes).map((stored) => ({
         seq: stored.seq,
         // Its place here is none in the journal.
         event: { ...fromStored(options.catalog, stored), seq: null },
       })),
-    takePassing() {
+    /** For whoever sends: passing events since the last call. */
+    takePassing(): AnyEvent[] {
       const taken = passing;
       passing = [];
       return taken;
     },
-    async settle(verdicts) {
+    async settle(verdicts: readonly { readonly seq: number; readonly eventId: string; readonly outcome: Forwarded }[]) {
       const args: { -readonly [K in keyof SettleArgs]: SettleArgs[K] } = {
         at: clock.now(),
         forwarded: verdicts.filter(({ outcome }) => outcome.durability === "cluster").map(({ seq }) => seq),
@@ -233,7 +219,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       for (const { eventId, outcome } of verdicts) tell(eventId, outcome);
     },
     settlePassing,
-    onNews(listen) {
+    /** Told when there is something to send. */
+    onNews(listen: () => void): () => void {
       listeners.add(listen);
       return () => void listeners.delete(listen);
     },

@@ -64,11 +64,9 @@ export const settleEvents = defineOperation<SettleArgs, void>("outbox.settle", (
   }
   for (const { seq, code, reason } of refused)
     tx.run(
-      "UPDATE outbox SET refused_at = ?, refusal_code = ?, refusal = ? WHERE seq = ? AND refused_at IS NULL",
-      at,
-      code,
-      reason,
-      seq,
+      `UPDATE outbox SET refused_at = :at, refusal_code = :code, refusal = :reason
+       WHERE seq = :seq AND refused_at IS NULL`,
+      { at, code, reason, seq },
     );
 });
 
