@@ -9,19 +9,9 @@ export interface BreakerPolicy {
 export type BreakerState = "closed" | "open" | "half_open";
 
 /** Stops calling what keeps failing: closed, open for a while, then one probe decides. */
-export interface Breaker {
-  readonly state: BreakerState;
-  /** Whether a call may start now; in half-open state true is given to one caller only. */
-  admit(): boolean;
-  succeed(): void;
-  fail(): void;
-  /** A call that was admitted ended without a verdict: its place may be taken by another. */
-  abandon(): void;
-  /** Milliseconds until the next probe may run; 0 when calls are admitted. */
-  waitMs(): number;
-}
+export type Breaker = ReturnType<typeof createBreaker>;
 
-export function createBreaker(policy: BreakerPolicy, clock: Clock): Breaker {
+export function createBreaker(policy: BreakerPolicy, clock: Clock) {
   let failures = 0;
   let openedAt: number | undefined;
   let probing = false;
@@ -30,9 +20,10 @@ export function createBreaker(policy: BreakerPolicy, clock: Clock): Breaker {
     return clock.monotonic() - openedAt >= policy.openMs ? "half_open" : "open";
   };
   return {
-    get state() {
+    get state(): BreakerState {
       return state();
     },
+    /** Whether a call may start now; in half-open state true is given to one caller only. */
     admit() {
       const current = state();
       if (current === "closed") return true;
@@ -50,9 +41,11 @@ export function createBreaker(policy: BreakerPolicy, clock: Clock): Breaker {
       if (probing || failures >= policy.threshold) openedAt = clock.monotonic();
       probing = false;
     },
+    /** A call that was admitted ended without a verdict: its place may be taken by another. */
     abandon() {
       probing = false;
     },
+    /** Milliseconds until the next probe may run; 0 when calls are admitted. */
     waitMs: () => (openedAt === undefined ? 0 : Math.max(0, policy.openMs - (clock.monotonic() - openedAt))),
   };
 }

@@ -26,14 +26,7 @@ export interface LogFileOptions {
 }
 
 /** A file of lines that never fails: what the disk refuses is counted, and told as soon as it takes lines again. */
-export interface LogFile {
-  write(line: string): void;
-  /** Begins a new file if this one is full, and removes those beyond the count. True if a new one was begun. */
-  tidy(): boolean;
-  /** Lines that the disk did not take. */
-  readonly lost: number;
-  close(): void;
-}
+export type LogFile = ReturnType<typeof openLogFile>;
 
 /** `ringrift.log.3` is older than `ringrift.log.2`; `ringrift.log` is the newest. Oldest first. */
 export function logFilesOf(path: string): { readonly path: string; readonly age: number }[] {
@@ -53,7 +46,7 @@ export function logFilesOf(path: string): { readonly path: string; readonly age:
     .sort((a, b) => b.age - a.age);
 }
 
-export function openLogFile({ path, maxBytes, files }: LogFileOptions): LogFile {
+export function openLogFile({ path, maxBytes, files }: LogFileOptions) {
   let file: number | undefined;
   let size = 0;
   let lost = 0;
@@ -106,7 +99,7 @@ export function openLogFile({ path, maxBytes, files }: LogFileOptions): LogFile 
   };
 
   return {
-    write(line) {
+    write(line: string) {
       const taken = attempt(() => {
         reach();
         if (size >= maxBytes) attempt(rotate);
@@ -120,6 +113,7 @@ export function openLogFile({ path, maxBytes, files }: LogFileOptions): LogFile 
       lost += 1;
       untold += 1;
     },
+    /** Begins a new file if this one is full, and removes those beyond the count. True if a new one was begun. */
     tidy() {
       let begun = false;
       attempt(() => {
@@ -133,7 +127,8 @@ export function openLogFile({ path, maxBytes, files }: LogFileOptions): LogFile 
       });
       return begun;
     },
-    get lost() {
+    /** Lines that the disk did not take. */
+    get lost(): number {
       return lost;
     },
     close: () => void attempt(close),

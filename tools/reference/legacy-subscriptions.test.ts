@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { compareSubscriptions, legacySubscriptions } from "../../src/app/legacy-subscriptions.ts";
 import { declaredRegistry } from "../../src/app/registry.ts";
 import { coordinatorNames } from "../../src/daemons/legacy.ts";
+import { compareSubscriptions, legacySubscriptions } from "./legacy-subscriptions.ts";
 
 const registry = declaredRegistry();
 const faultsOf = (coordinator: string, listing = legacySubscriptions) =>

@@ -1,5 +1,5 @@
-import { compareSubscriptions, type SubscriptionRow } from "../../src/app/legacy-subscriptions.ts";
 import { declaredRegistry } from "../../src/app/registry.ts";
+import { compareSubscriptions, type SubscriptionRow } from "./legacy-subscriptions.ts";
 import { page } from "./markdown.ts";
 
 const listedWords = ({ listed }: SubscriptionRow): string =>

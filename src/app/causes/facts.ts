@@ -22,18 +22,7 @@ export interface WorkNode {
   readonly view: NodeView;
 }
 
-export interface WorkFacts {
-  readonly now: number;
-  /** Whether everybody had the time to ask for work since the start. */
-  readonly isSettled: boolean;
-  readonly nodes: readonly WorkNode[];
-  job(workId: string): JobView | undefined;
-  placement(workId: string): Placement | undefined;
-  /** For how long a held job has not gone on, and after how long it is given to another. */
-  idle(workId: string): ReturnType<WorkQueue["idle"]>;
-  /** Why a node could not take a job now; undefined if it could. */
-  whyNotOn(workId: string, node: WorkNode): string | undefined;
-}
+export type WorkFacts = ReturnType<typeof workFacts>;
 
 export interface WorkSources {
   readonly queue: Pick<WorkQueue, "show" | "placement" | "idle" | "whyNotOn" | "verdictOn" | "held" | "workers">;
@@ -56,7 +45,7 @@ export const candidateOf = (
   return { node_id, offer: { cpu, gpu, memory_gb, gpu_memory_gb, tags }, kinds: worker?.kinds ?? capabilities.kinds };
 };
 
-export function workFacts({ queue, book, now }: WorkSources): WorkFacts {
+export function workFacts({ queue, book, now }: WorkSources) {
   const workers = new Map(queue.workers.list().map((worker) => [worker.node_id, worker]));
   const isSettled = queue.workers.settled;
   const nodeOf = (view: NodeView): WorkNode => {
@@ -80,8 +69,9 @@ export function workFacts({ queue, book, now }: WorkSources): WorkFacts {
   let nodes: readonly WorkNode[] | undefined;
   return {
     now,
+    /** Whether everybody had the time to ask for work since the start. */
     isSettled,
-    get nodes() {
+    get nodes(): readonly WorkNode[] {
       nodes ??= book
         .list()
         .toSorted((a, b) => Number(workers.has(b.node_id)) - Number(workers.has(a.node_id)))
@@ -89,9 +79,12 @@ export function workFacts({ queue, book, now }: WorkSources): WorkFacts {
         .map(nodeOf);
       return nodes;
     },
-    job: (workId) => queue.show(workId),
-    placement: (workId) => queue.placement(workId),
-    idle: (workId) => queue.idle(workId),
-    whyNotOn: (workId, { view }) => queue.whyNotOn(workId, candidateOf(view, queue)),
+    job: (workId: string): JobView | undefined => queue.show(workId),
+    placement: (workId: string): Placement | undefined => queue.placement(workId),
+    /** For how long a held job has not gone on, and after how long it is given to another. */
+    idle: (workId: string): ReturnType<WorkQueue["idle"]> => queue.idle(workId),
+    /** Why a node could not take a job now; undefined if it could. */
+    whyNotOn: (workId: string, { view }: WorkNode): string | undefined =>
+      queue.whyNotOn(workId, candidateOf(view, queue)),
   };
 }

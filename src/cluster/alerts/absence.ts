@@ -43,18 +43,7 @@ export interface WatchChanges {
   readonly gone: readonly WatchKey[];
 }
 
-export interface Watches {
-  /** Whether the event matters to any rule. */
-  hears(eventType: string): boolean;
-  see(eventType: string, payload: Readonly<Record<string, unknown>>, now: number): void;
-  /** Lets listened-to time pass; at most `maxStepMs` of it counts. */
-  pass(elapsedMs: number): WatchNews;
-  /** Rows that changed since they were last taken, and those that are gone. */
-  takeChanges(): WatchChanges;
-  /** They could not be written down: they are taken again next time. */
-  putBack(changes: WatchChanges): void;
-  readonly size: number;
-}
+export type Watches = ReturnType<typeof createWatches>;
 
 /** A loop that was away longer than this was not listening. */
 const MAX_STEP_MS = 5_000;
@@ -74,7 +63,7 @@ const graceful = (rule: AbsenceRule, row: WatchRow): WatchRow =>
     : { ...row, quiet_ms: Math.min(row.quiet_ms, rule.withinMs - Math.min(rule.withinMs, GRACE_MS)) };
 
 /** Watches over rules, from what was stored of them. */
-export function createWatches(rules: readonly AbsenceRule[], stored: readonly WatchRow[], now: number): Watches {
+export function createWatches(rules: readonly AbsenceRule[], stored: readonly WatchRow[], now: number) {
   const byName = new Map(rules.map((rule) => [rule.name, rule]));
   const rows = new Map<string, WatchRow>();
   const changed = new Set<string>();
@@ -111,11 +100,12 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
   const wanted = new Set(rules.flatMap(({ event, endedBy }) => [event, ...endedBy.map((end) => end.event)]));
 
   return {
-    hears: (eventType) => wanted.has(eventType),
-    get size() {
+    /** Whether the event matters to any rule. */
+    hears: (eventType: string) => wanted.has(eventType),
+    get size(): number {
       return rows.size;
     },
-    see(eventType, payload, at) {
+    see(eventType: string, payload: Readonly<Record<string, unknown>>, at: number) {
       for (const rule of rules) {
         for (const end of rule.endedBy)
           if (end.event === eventType) {
@@ -132,7 +122,8 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
         put({ rule: rule.name, subject, seen_at: at, quiet_ms: 0, raised: 0 });
       }
     },
-    pass(elapsedMs) {
+    /** Lets listened-to time pass; at most `maxStepMs` of it counts. */
+    pass(elapsedMs: number): WatchNews {
       const step = Math.min(Math.max(0, elapsedMs), MAX_STEP_MS);
       const silent: { rule: AbsenceRule; row: WatchRow }[] = [];
       for (const [key, row] of rows) {
@@ -148,13 +139,15 @@ export function createWatches(rules: readonly AbsenceRule[], stored: readonly Wa
       back.clear();
       return { silent, back: returned };
     },
-    takeChanges() {
+    /** Rows that changed since they were last taken, and those that are gone. */
+    takeChanges(): WatchChanges {
       const taken = { rows: [...changed].flatMap((key) => rows.get(key) ?? []), gone: [...gone.values()] };
       changed.clear();
       gone.clear();
       return taken;
     },
-    putBack(changes) {
+    /** They could not be written down: they are taken again next time. */
+    putBack(changes: WatchChanges) {
       for (const row of changes.rows) if (rows.has(keyOf(row))) changed.add(keyOf(row));
       for (const row of changes.gone) if (!rows.has(keyOf(row))) gone.set(keyOf(row), row);
     },

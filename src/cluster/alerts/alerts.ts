@@ -18,15 +18,7 @@ export interface AlertFilter {
 }
 
 /** Alerts for people: what there is, and their word on it. */
-export interface Alerts {
-  /** Newest first. */
-  list(filter?: AlertFilter): Alert[];
-  get(id: string): Alert;
-  /** How many are not closed, or only those that nobody took on, by severity. */
-  counts(only?: "open"): Readonly<Record<AlertSeverity, number>>;
-  acknowledge(id: string, decision: AlertDecision): Promise<Alert>;
-  close(id: string, decision: AlertDecision): Promise<Alert>;
-}
+export type Alerts = ReturnType<typeof createAlerts>;
 
 /** What somebody has to say on an alert. */
 export interface AlertDecision {
@@ -58,7 +50,7 @@ const notFound = (id: string) =>
     hint: "Closed alerts are forgotten after 30 days.",
   });
 
-export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): Alerts {
+export function createAlerts({ store, clock, recipients = [] }: AlertsOptions) {
   const deliveriesOf = (id: string): AlertDelivery[] =>
     store
       .read<AlertDelivery>(
@@ -86,7 +78,8 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): 
     return told(row);
   };
   return {
-    list({ status, severity, limit = 100 } = {}) {
+    /** Newest first. */
+    list({ status, severity, limit = 100 }: AlertFilter = {}): Alert[] {
       // Each combination has an index that ends in the order, so that no more rows are looked at than are listed.
       const { sql, params } = conditions({ "status = ?": status, "severity = ?": severity });
       const rows = store.read<AlertRow>(
@@ -104,12 +97,13 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): 
         deliveries: byAlert.get(row.id)?.map(({ alert_id: _, ...delivery }) => delivery) ?? [],
       }));
     },
-    get(id) {
+    get(id: string): Alert {
       const row = store.read<AlertRow>("SELECT * FROM alerts WHERE id = ?", id)[0];
       if (row === undefined) throw notFound(id);
       return told(row);
     },
-    counts(only) {
+    /** How many are not closed, or only those that nobody took on, by severity. */
+    counts(only?: "open"): Readonly<Record<AlertSeverity, number>> {
       const found = store.read<{ severity: AlertSeverity; n: number }>(
         "SELECT severity, sum(alerts) AS n FROM alert_counts WHERE status IN ('open', ?) GROUP BY severity",
         only ?? "acknowledged",
@@ -122,7 +116,7 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions): 
         ...Object.fromEntries(found.map((row) => [row.severity, row.n])),
       };
     },
-    acknowledge: (id, decision) => decide(id, "acknowledge", decision),
-    close: (id, decision) => decide(id, "close", decision),
+    acknowledge: (id: string, decision: AlertDecision): Promise<Alert> => decide(id, "acknowledge", decision),
+    close: (id: string, decision: AlertDecision): Promise<Alert> => decide(id, "close", decision),
   };
 }

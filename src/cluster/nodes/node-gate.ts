@@ -18,19 +18,16 @@ export interface NodeGatePorts {
   readonly maxSkewMs?: number;
 }
 
-export interface NodeGate {
-  readonly boot: string;
-  /** Reads the header; what can be refused without the body is refused here. */
-  open(header: string): UnprovenNode;
-}
+export type NodeGate = ReturnType<typeof createNodeGate>;
 
 const MAX_SKEW_MS = 300_000;
 
 /** Who a node is, by its signature: each request counts once, in one run of the coordinator, at about its time. */
-export function createNodeGate({ nodes, clock, boot, maxSkewMs = MAX_SKEW_MS }: NodeGatePorts): NodeGate {
+export function createNodeGate({ nodes, clock, boot, maxSkewMs = MAX_SKEW_MS }: NodeGatePorts) {
   return {
     boot,
-    open(header) {
+    /** Reads the header; what can be refused without the body is refused here. */
+    open(header: string): UnprovenNode {
       const claim = readNodeHeader(header);
       const { nodeId } = claim;
       const row = nodes.row(nodeId);

@@ -43,20 +43,15 @@ export interface RefusalNews {
 }
 
 /** Counts who is turned away, and says once for each episode that it repeats. */
-export interface Refusals {
-  note(refusal: Refusal): void;
-  /** Reasons that have repeated since the last call. */
-  news(): RefusalNews[];
-  counts(): Readonly<Record<string, number>>;
-}
+export type Refusals = ReturnType<typeof createRefusals>;
 
 const MAX_SOURCES = 5;
 
-export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusalDefaults): Refusals {
+export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusalDefaults) {
   const episodes = new Map<string, Episode>();
   const counts = new Map<string, number>();
   return {
-    note({ code, from, nodeId }) {
+    note({ code, from, nodeId }: Refusal) {
       if (!SUSPICIOUS.has(code)) return;
       const now = clock.monotonic();
       counts.set(code, (counts.get(code) ?? 0) + 1);
@@ -69,7 +64,8 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusal
       episode.recent = [...episode.recent, now].slice(-policy.max);
       if (episode.sources.size < MAX_SOURCES) episode.sources.add(nodeId === undefined ? from : `${nodeId} at ${from}`);
     },
-    news() {
+    /** Reasons that have repeated since the last call. */
+    news(): RefusalNews[] {
       const now = clock.monotonic();
       return [...episodes].flatMap(([code, episode]) => {
         const repeats = episode.recent.length >= policy.max && now - episode.recent[0]! <= policy.withinMs;
@@ -78,6 +74,6 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusal
         return [{ code, count: counts.get(code) ?? 0, sources: [...episode.sources] }];
       });
     },
-    counts: () => Object.fromEntries(counts),
+    counts: (): Readonly<Record<string, number>> => Object.fromEntries(counts),
   };
 }

@@ -23,24 +23,7 @@ export interface LoopDelay {
 }
 
 /** The main loop of this process under the eye of a thread. */
-export interface MainLoopWatch {
-  /** Resolves when the thread has begun to look, or cannot. */
-  readonly watching: Promise<void>;
-  /** Readable from every thread with `readPulse`. */
-  readonly pulse: SharedArrayBuffer;
-  /** Whether the main loop has answered lately; asked from another thread, or after an await. */
-  isAnswering(): boolean;
-  /** Blocks that are over and were not yet taken note of, oldest first. */
-  reports(): readonly BlockReport[];
-  /** They were taken note of. */
-  noted(reports: readonly BlockReport[]): void;
-  loopDelay(): LoopDelay;
-  /** Times that the main loop was found blocked since the start. */
-  readonly blocks: number;
-  /** Why the thread does not watch; null while it does. */
-  readonly fault: string | null;
-  stop(): Promise<void>;
-}
+export type MainLoopWatch = ReturnType<typeof watchMainLoop>;
 
 /** The loop beats, and the thread looks, so often within the time that is allowed: an alarm is late by a quarter at most. */
 const LOOKS = 4;
@@ -49,7 +32,7 @@ const MAX_REPORTS = 100;
 /** One sample each: 10 a second show any delay that matters, and cost an idle process next to nothing. */
 const DELAY_RESOLUTION_MS = 100;
 
-export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopWatchOptions): MainLoopWatch {
+export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopWatchOptions) {
   const everyMs = Math.max(1, Math.floor(blockedAfterMs / LOOKS));
   const pulse = createPulse();
   const delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
@@ -96,14 +79,19 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
   beat();
 
   return {
+    /** Resolves when the thread has begun to look, or cannot. */
     watching,
+    /** Readable from every thread with `readPulse`. */
     pulse: pulse.buffer,
+    /** Whether the main loop has answered lately; asked from another thread, or after an await. */
     isAnswering: () => readPulse(pulse.buffer).silentMs < blockedAfterMs,
-    reports: () => reports,
-    noted(taken) {
+    /** Blocks that are over and were not yet taken note of, oldest first. */
+    reports: (): readonly BlockReport[] => reports,
+    /** They were taken note of. */
+    noted(taken: readonly BlockReport[]) {
       reports = reports.filter((report) => !taken.includes(report));
     },
-    loopDelay() {
+    loopDelay(): LoopDelay {
       // A sample is the time between two turns; what is above the resolution is delay.
       const late = (ns: number) => (Number.isFinite(ns) ? Math.max(0, ns / 1e6 - DELAY_RESOLUTION_MS) : 0);
       return {
@@ -114,10 +102,12 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
         maxMs: Math.max(late(delays.max), longestMs),
       };
     },
-    get blocks() {
+    /** Times that the main loop was found blocked since the start. */
+    get blocks(): number {
       return blocks;
     },
-    get fault() {
+    /** Why the thread does not watch; null while it does. */
+    get fault(): string | null {
       return fault;
     },
     stop() {

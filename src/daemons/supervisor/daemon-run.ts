@@ -21,14 +21,9 @@ interface RunOptions {
 export type RunEnd = { readonly kind: "returned" } | { readonly kind: "threw"; readonly thrown: unknown };
 
 /** One run of a daemon, from the call of its factory until that has settled. It decides nothing; it tells. */
-export interface DaemonRun {
-  /** On the monotonic clock. */
-  readonly begunAt: number;
-  /** Tells it to end, forces it after `graceMs`, and calls it hung `forceMs` later. Again: only sooner. */
-  stop(reason: string, graceMs: number, forceMs: number): void;
-}
+export type DaemonRun = ReturnType<typeof startRun>;
 
-export function startRun(options: RunOptions): DaemonRun {
+export function startRun(options: RunOptions) {
   const { spec, clock } = options;
   const stopping = new AbortController();
   const forced = new AbortController();
@@ -91,8 +86,10 @@ export function startRun(options: RunOptions): DaemonRun {
     forced.abort(stopping.signal.reason);
   };
   return {
+    /** On the monotonic clock. */
     begunAt: clock.monotonic(),
-    stop(reason, graceMs, forceMs) {
+    /** Tells it to end, forces it after `graceMs`, and calls it hung `forceMs` later. Again: only sooner. */
+    stop(reason: string, graceMs: number, forceMs: number) {
       if (settled || forced.signal.aborted) return graceMs <= 0 ? force(forceMs) : undefined;
       if (clock.monotonic() + graceMs >= deadline) return;
       deadline = clock.monotonic() + graceMs;

@@ -15,21 +15,12 @@ export interface GraphFault {
   readonly message: string;
 }
 
-export interface DependencyGraph {
-  readonly faults: readonly GraphFault[];
-  /** Dependencies before dependents; broken daemons are left out. Equal ones keep the order they were given in. */
-  readonly order: readonly string[];
-  /** Why a daemon cannot run as the graph stands, because of itself or of what it depends on; undefined if it can. */
-  faultOf(name: string): GraphFault | undefined;
-  dependentsOf(name: string): readonly string[];
-  /** Everything that these need, themselves included, in start order. */
-  closureOf(names: readonly string[]): readonly string[];
-}
+export type DependencyGraph = ReturnType<typeof dependencyGraph>;
 
 const arrows = (path: readonly string[]) => path.join(" -> ");
 
 /** Looks at all daemons at once. It never throws: what is broken is named, and the rest can run. */
-export function dependencyGraph(nodes: readonly Node[]): DependencyGraph {
+export function dependencyGraph(nodes: readonly Node[]) {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const faults: GraphFault[] = [];
   const verdicts = new Map<string, GraphFault | undefined>();
@@ -73,10 +64,13 @@ export function dependencyGraph(nodes: readonly Node[]): DependencyGraph {
 
   return {
     faults,
+    /** Dependencies before dependents; broken daemons are left out. Equal ones keep the order they were given in. */
     order,
-    faultOf: (name) => verdicts.get(name),
-    dependentsOf: (name) => dependents.get(name) ?? [],
-    closureOf(names) {
+    /** Why a daemon cannot run as the graph stands, because of itself or of what it depends on; undefined if it can. */
+    faultOf: (name: string): GraphFault | undefined => verdicts.get(name),
+    dependentsOf: (name: string): readonly string[] => dependents.get(name) ?? [],
+    /** Everything that these need, themselves included, in start order. */
+    closureOf(names: readonly string[]): readonly string[] {
       const needed = new Set<string>();
       const add = (name: string) => {
         if (needed.has(name)) return;

@@ -1,16 +1,13 @@
 import type { Clock, Timer } from "../../kernel/index.ts";
 
 /** Timers that end together: whoever owns the set cannot leave one behind. */
-export interface TimerSet {
-  /** A held timer keeps the process alive: somebody waits for what it brings. */
-  after(delayMs: number, run: () => void, hold?: "hold"): Timer;
-  clear(): void;
-}
+export type TimerSet = ReturnType<typeof createTimerSet>;
 
-export function createTimerSet(clock: Clock): TimerSet {
+export function createTimerSet(clock: Clock) {
   const live = new Set<Timer>();
   return {
-    after(delayMs, run, hold) {
+    /** A held timer keeps the process alive: somebody waits for what it brings. */
+    after(delayMs: number, run: () => void, hold?: "hold"): Timer {
       const timer = clock.after(
         delayMs,
         () => {

@@ -6,20 +6,13 @@ import type { ActionRow, DaemonRecord, SupervisorEvent } from "./supervision-sto
  * Writes down what the supervisor does, in order, one commit at a time. Supervision never waits for the disk: what cannot
  * be written now is kept and tried again.
  */
-export interface WriteQueue {
-  record(name: string, record: DaemonRecord): void;
-  action(row: ActionRow): void;
-  event(event: SupervisorEvent): void;
-  /** Resolves when all is written, or with false after so long. */
-  drain(timeoutMs: number): Promise<boolean>;
-  stop(): void;
-}
+export type WriteQueue = ReturnType<typeof createWriteQueue>;
 
 const RETRY_MS = 1_000;
 /** What waits for a disk that stays away is bounded; the oldest words go first, the records never. */
 const MAX_WAITING = 10_000;
 
-export function createWriteQueue({ store, clock, log }: Pick<Surroundings, "store" | "clock" | "log">): WriteQueue {
+export function createWriteQueue({ store, clock, log }: Pick<Surroundings, "store" | "clock" | "log">) {
   let records = new Map<string, DaemonRecord>();
   let actions: ActionRow[] = [];
   let events: SupervisorEvent[] = [];
@@ -59,20 +52,21 @@ export function createWriteQueue({ store, clock, log }: Pick<Surroundings, "stor
   };
 
   return {
-    record(name, record) {
+    record(name: string, record: DaemonRecord) {
       records.set(name, record);
       void pump();
     },
-    action(row) {
+    action(row: ActionRow) {
       actions.push(row);
       void pump();
     },
-    event(event) {
+    event(event: SupervisorEvent) {
       events.push(event);
       void pump();
     },
-    drain: (timeoutMs) =>
-      new Promise((resolve) => {
+    /** Resolves when all is written, or with false after so long. */
+    drain: (timeoutMs: number) =>
+      new Promise<boolean>((resolve) => {
         if (isEmpty() && !writing) return resolve(true);
         const timer = clock.after(timeoutMs, () => resolve(false), "hold");
         idle.push(() => {

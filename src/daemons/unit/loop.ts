@@ -10,17 +10,8 @@ interface UnitLoopOptions {
   readonly tick: () => Promise<void>;
 }
 
-interface UnitLoop {
-  /** Begins at once with the first tick. */
-  start(): void;
-  /** The next tick comes now, or right after the one that runs. */
-  wake(): void;
-  /** No tick begins after this; resolves when the one that runs is over. Twice is once. */
-  stop(): Promise<void>;
-}
-
 /** Tick, pause, tick: the pause begins when the tick has ended. */
-export function createUnitLoop(options: UnitLoopOptions): UnitLoop {
+export function createUnitLoop(options: UnitLoopOptions) {
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let isWoken = false;
@@ -36,11 +27,13 @@ export function createUnitLoop(options: UnitLoopOptions): UnitLoop {
     });
   };
   return {
+    /** Begins at once with the first tick. */
     start() {
       if (state !== "new") return;
       state = "started";
       schedule(0);
     },
+    /** The next tick comes now, or right after the one that runs. */
     wake() {
       if (state !== "started") return;
       isWoken = true;
@@ -48,6 +41,7 @@ export function createUnitLoop(options: UnitLoopOptions): UnitLoop {
       timer.cancel();
       schedule(0);
     },
+    /** No tick begins after this; resolves when the one that runs is over. Twice is once. */
     async stop() {
       state = "stopped";
       timer?.cancel();

@@ -2,10 +2,7 @@ import { createAskedThread, moduleBeside, OperatingError } from "../../kernel/in
 import { type RatingAnswer, type RatingRequest, rateLadder } from "./rate-ladder.ts";
 
 /** Where ratings are computed. */
-export interface RatingEngine {
-  rate(request: RatingRequest): Promise<RatingAnswer>;
-  close(): Promise<void>;
-}
+export type RatingEngine = ReturnType<typeof createRatingEngine>;
 
 /**
  * Ladders of so many pairs are rated at once: that takes a few milliseconds. Larger ones (20 ms at 100 players, 130 ms at
@@ -16,11 +13,12 @@ const SMALL_PAIRS = 40;
 const broken = (message: string) =>
   OperatingError.internal("RATING_FAILED", `the ratings could not be computed: ${message}`, { retryable: true });
 
-export function createRatingEngine(smallPairs = SMALL_PAIRS): RatingEngine {
+export function createRatingEngine(smallPairs = SMALL_PAIRS) {
   const file = moduleBeside(import.meta.url, "./ratings.thread");
   const thread = createAskedThread<RatingRequest, RatingAnswer>(file, broken);
   return {
-    rate: async (request) => (request.tallies.length <= smallPairs ? rateLadder(request) : thread.ask(request)),
+    rate: async (request: RatingRequest): Promise<RatingAnswer> =>
+      request.tallies.length <= smallPairs ? rateLadder(request) : thread.ask(request),
     close: thread.close,
   };
 }

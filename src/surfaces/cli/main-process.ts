@@ -21,16 +21,7 @@ export interface MainProcess extends Answering {
 }
 
 /** How commands reach the main process for all that is no journal. */
-export interface MainProcesses {
-  /** The data folder, once the command line is read. */
-  readonly dataDir: string;
-  /** The one that runs; undefined where nothing does. */
-  find(): Promise<MainProcess | undefined>;
-  /** For looking alone: the one that runs, else what it left in its folder. */
-  look(): Promise<Answering>;
-  /** The one that runs, else an error that says what to do. */
-  need(): Promise<MainProcess>;
-}
+export type MainProcesses = ReturnType<typeof createMainProcesses>;
 
 /** A healthy process answers in milliseconds; one that hangs shall not hang its commands. */
 const PROBE_TIMEOUT_MS = 5_000;
@@ -70,14 +61,17 @@ async function connect(dataDir: string, endpoint: EndpointFile): Promise<MainPro
 export const createMainProcesses = (
   dataDir: () => string,
   openFolder: () => Promise<Answering | undefined> = async () => undefined,
-): MainProcesses => ({
-  get dataDir() {
+) => ({
+  /** The data folder, once the command line is read. */
+  get dataDir(): string {
     return dataDir();
   },
-  async look() {
+  /** For looking alone: the one that runs, else what it left in its folder. */
+  async look(): Promise<Answering> {
     return (await this.find()) ?? (await openFolder()) ?? (await this.need());
   },
-  async find() {
+  /** The one that runs; undefined where nothing does. */
+  async find(): Promise<MainProcess | undefined> {
     const { findEndpoint } = await import("../client/endpoint.ts");
     const endpoint = findEndpoint(dataDir());
     if (endpoint === undefined) return undefined;
@@ -89,7 +83,8 @@ export const createMainProcesses = (
       return undefined;
     }
   },
-  async need() {
+  /** The one that runs, else an error that says what to do. */
+  async need(): Promise<MainProcess> {
     const { requireEndpoint } = await import("../client/endpoint.ts");
     return connect(dataDir(), requireEndpoint(dataDir()));
   },

@@ -7,18 +7,13 @@ import { http } from "./node-http.ts";
 export type Endpoint = { readonly socketPath: string } | { readonly port: number; readonly token: string };
 
 /** HTTP to the main process over connections that are kept. */
-export interface Channel {
-  send<T>(method: string, path: string, body?: unknown, options?: { timeoutMs?: number }): Promise<T>;
-  /** The lines of an endless answer; ends when the connection does. */
-  lines(path: string, signal: AbortSignal): AsyncGenerator<string>;
-  close(): void;
-}
+export type Channel = ReturnType<typeof openChannel>;
 
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 const away = (cause: unknown) => unreachable(cause, "Is it running? 'ringrift up' starts it.");
 
-export function openChannel(endpoint: Endpoint): Channel {
+export function openChannel(endpoint: Endpoint) {
   const settings = { keepAlive: true, maxSockets: 16, noDelay: true } as ConstructorParameters<typeof Agent>[0];
   const agent = new http.Agent(settings);
   const start = (method: string, path: string, body: string | undefined): ClientRequest =>
@@ -56,7 +51,8 @@ export function openChannel(endpoint: Endpoint): Channel {
       if (status >= 400) throw refusalIn(content, status);
       return JSON.parse(content) as T;
     },
-    async *lines(path, signal) {
+    /** The lines of an endless answer; ends when the connection does. */
+    async *lines(path: string, signal: AbortSignal): AsyncGenerator<string> {
       const outgoing = start("GET", path, undefined);
       const abort = () => outgoing.destroy();
       signal.addEventListener("abort", abort, { once: true });

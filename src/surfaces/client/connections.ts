@@ -53,12 +53,9 @@ export interface Raw {
   readonly write: (outgoing: ClientRequest) => void;
 }
 
-export interface Connections {
-  ask(raw: Raw, options: SendOptions): Promise<IncomingMessage>;
-  close(): void;
-}
+export type Connections = ReturnType<typeof openConnections>;
 
-export function openConnections(target: LinkTarget, clock: Clock): Connections {
+export function openConnections(target: LinkTarget, clock: Clock) {
   const isTls = "url" in target && target.url.protocol === "https:";
   const keep = { keepAlive: true, noDelay: true } as ConstructorParameters<typeof HttpAgent>[0];
   const wanted = "url" in target && target.trust.fingerprint ? normal(target.trust.fingerprint) : undefined;

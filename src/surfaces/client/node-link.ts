@@ -19,17 +19,7 @@ export interface Body {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface NodeLink {
-  /** Whether the main process runs on this machine and shares its folder. */
-  readonly isLocal: boolean;
-  send<T>(method: string, path: string, body?: unknown, options?: SendOptions): Promise<T>;
-  /** Headers of the answer; undefined if there is no such thing. */
-  head(path: string, options?: SendOptions): Promise<Readonly<Record<string, string>> | undefined>;
-  put(path: string, body: Body, options?: SendOptions): Promise<void>;
-  /** The answer as a stream. */
-  get(path: string, options?: SendOptions): Promise<Readable>;
-  close(): void;
-}
+export type NodeLink = ReturnType<typeof openLink>;
 
 export interface LinkOptions {
   readonly target: LinkTarget;
@@ -42,7 +32,7 @@ export interface LinkOptions {
 
 const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
 
-export function openLink({ target, clock, identity, token }: LinkOptions): NodeLink {
+export function openLink({ target, clock, identity, token }: LinkOptions) {
   let counter = 0;
   let boot = "";
   /** How far the clock of the main process is ahead of ours, as far as it matters to it. */
@@ -89,6 +79,7 @@ export function openLink({ target, clock, identity, token }: LinkOptions): NodeL
     call({ method, path, bodyHash: hashOfBody(""), headers: {}, write: (outgoing) => void outgoing.end() }, options);
 
   return {
+    /** Whether the main process runs on this machine and shares its folder. */
     isLocal: "socketPath" in target,
     async send<T>(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<T> {
       const text = body === undefined ? undefined : JSON.stringify(body);
@@ -109,12 +100,13 @@ export function openLink({ target, clock, identity, token }: LinkOptions): NodeL
         throw noAnswer(cause);
       }
     },
-    async head(path, options) {
+    /** Headers of the answer; undefined if there is no such thing. */
+    async head(path: string, options?: SendOptions): Promise<Readonly<Record<string, string>> | undefined> {
       const answer = await without("HEAD", path, options);
       answer.resume();
       return answer.statusCode === 404 ? undefined : (answer.headers as Record<string, string>);
     },
-    async put(path, { open, bytes, sha256, headers = {} }, options = {}) {
+    async put(path: string, { open, bytes, sha256, headers = {} }: Body, options: SendOptions = {}) {
       const answer = await call(
         {
           method: "PUT",
@@ -138,7 +130,8 @@ export function openLink({ target, clock, identity, token }: LinkOptions): NodeL
         throw noAnswer(cause);
       });
     },
-    get: (path, options) => without("GET", path, options),
+    /** The answer as a stream. */
+    get: (path: string, options?: SendOptions): Promise<Readable> => without("GET", path, options),
     close: () => connections.close(),
   };
 }

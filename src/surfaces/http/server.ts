@@ -15,27 +15,12 @@ export interface DoorReport {
 }
 
 /** The doors of a process, opened and kept: a Unix socket that only its owner can open, and a port. */
-export interface Surface {
-  readonly socketPath: string;
-  readonly port: number;
-  readonly host: string;
-  readonly secure: boolean;
-  /** SHA-256 of the certificate in use; null over plain HTTP. */
-  readonly fingerprint: string | null;
-  open(): Promise<void>;
-  /** Asks each door over itself whether it is ours and answers; takes up certificates that changed. */
-  check(): Promise<readonly DoorReport[]>;
-  /** Opens a door anew where it was; connections that were made through it live on. */
-  reopen(door: string): Promise<void>;
-  /** Whether the certificate speaks for this name. */
-  speaksFor(name: string): boolean;
-  close(): Promise<void>;
-}
+export type Surface = ReturnType<typeof createSurface>;
 
 const CLOSE_GRACE_MS = 1_000;
 
 /** The data folder's guard makes an old socket file ours to remove. */
-export function createSurface(options: SurfaceOptions): Surface {
+export function createSurface(options: SurfaceOptions) {
   const { socketPath, host, tls, clock, log } = options;
   const state: DoorState = {
     port: options.port,
@@ -99,10 +84,11 @@ export function createSurface(options: SurfaceOptions): Surface {
     socketPath,
     host,
     secure: tls !== undefined,
-    get port() {
+    get port(): number {
       return state.port;
     },
-    get fingerprint() {
+    /** SHA-256 of the certificate in use; null over plain HTTP. */
+    get fingerprint(): string | null {
       return state.identity?.fingerprint ?? null;
     },
     async open() {
@@ -113,7 +99,8 @@ export function createSurface(options: SurfaceOptions): Surface {
         throw thrown;
       }
     },
-    async check() {
+    /** Asks each door over itself whether it is ours and answers; takes up certificates that changed. */
+    async check(): Promise<readonly DoorReport[]> {
       refreshIdentity();
       const troubles = await Promise.all(plans.map((plan) => askDoor(plan, options, state)));
       return plans.map((plan, i) => {
@@ -127,7 +114,8 @@ export function createSurface(options: SurfaceOptions): Surface {
         };
       });
     },
-    async reopen(name) {
+    /** Opens a door anew where it was; connections that were made through it live on. */
+    async reopen(name: string) {
       if (closing !== undefined) return;
       const plan = planOf(name);
       const old = doors.get(name);
@@ -137,7 +125,8 @@ export function createSurface(options: SurfaceOptions): Surface {
       await openDoor(plan);
       log.warn("a door of the API was opened anew", { door: name, address: plan.address() });
     },
-    speaksFor: (name) => state.identity?.speaksFor(name) ?? false,
+    /** Whether the certificate speaks for this name. */
+    speaksFor: (name: string) => state.identity?.speaksFor(name) ?? false,
     close() {
       closing ??= (async () => {
         const inode = inodeOf(socketPath);

@@ -31,28 +31,14 @@ const goodbye = (type: string | undefined, reason: OperatingError): string => {
 };
 
 /** The endless answers that are under way. They end with their reader, with its token, or with the process. */
-export interface Streams {
-  /** Throws when one more would be too many. Asked before anything is made ready for it. */
-  assertRoom(caller: Caller): void;
-  open(
-    caller: Caller,
-    share: Share,
-    gone: AbortSignal,
-    outgoing: Pick<ServerResponse, "closed" | "once" | "on" | "destroy" | "writableLength">,
-    headers: Readonly<Record<string, string>>,
-    run: (out: Out) => Promise<void>,
-  ): Response;
-  endToken(id: string): void;
-  endAll(): void;
-  readonly size: number;
-}
+export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(
   clock: Clock,
   metrics: Pick<Metrics, "streams">,
   onFailure: (thrown: unknown) => void,
   onCut: (caller: Caller, reason: OperatingError) => void,
-): Streams {
+) {
   const all = new Set<Open>();
   const assertRoom = (caller: Caller) => {
     const same = [...all].filter((one) => callerKey(one.caller) === callerKey(caller)).length;
@@ -63,11 +49,19 @@ export function createStreams(
       });
   };
   return {
-    get size() {
+    get size(): number {
       return all.size;
     },
+    /** Throws when one more would be too many. Asked before anything is made ready for it. */
     assertRoom,
-    open(caller, share, gone, outgoing, headers, run) {
+    open(
+      caller: Caller,
+      share: Share,
+      gone: AbortSignal,
+      outgoing: Pick<ServerResponse, "closed" | "once" | "on" | "destroy" | "writableLength">,
+      headers: Readonly<Record<string, string>>,
+      run: (out: Out) => Promise<void>,
+    ): Response {
       assertRoom(caller);
       const end = new AbortController();
       const one: Open = { caller, end };
@@ -135,7 +129,7 @@ export function createStreams(
       void finish();
       return new Response(readable, { headers });
     },
-    endToken(id) {
+    endToken(id: string) {
       for (const { caller, end } of all) if (caller.tokenId === id) end.abort();
     },
     endAll() {

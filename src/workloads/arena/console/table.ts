@@ -4,32 +4,9 @@ import type { Player } from "../baselines/player.ts";
 import { type Game, isOver, OUTCOME, TURN } from "../games/game.ts";
 import { mixSeed } from "../numerics/samplers.ts";
 
-export interface Table {
-  readonly title: string;
-  readonly rules: string;
-  /** The seat of the person, from 0; the others are played for her. */
-  readonly seat: number;
-  readonly players: number;
-  /** Whose turn it is, from 0. */
-  turn(): number;
-  isOver(): boolean;
-  /** The winner's seat, or undefined for a draw or a game that still runs. */
-  winner(): number | undefined;
-  /** The board in text. */
-  draw(): string;
-  /** The moves that are legal now, in the notation of the game. */
-  legalMoves(): string[];
-  /** The moves so far, in the notation of the game. */
-  moves(): string[];
-  /** Plays the person's move and says whether it was one; anything else changes nothing. */
-  play(text: string): boolean;
-  /** Lets the opponent at turn choose and play; answers its move. */
-  reply(): string;
-  /** Takes back to the person's last own turn; says whether there was one. */
-  undo(): boolean;
-}
+export type Table = ReturnType<typeof openTable>;
 
-export function openTable(game: Game, seat: number, opponents: readonly Player[], seed: number): Table {
+export function openTable(game: Game, seat: number, opponents: readonly Player[], seed: number) {
   assert(opponents.length === game.players - 1 && seat >= 0 && seat < game.players, "one opponent for each other seat");
   const state = game.newState();
   const legal = new Int32Array(game.moves);
@@ -55,20 +32,29 @@ export function openTable(game: Game, seat: number, opponents: readonly Player[]
   return {
     title: game.title,
     rules: game.rules,
+    /** The seat of the person, from 0; the others are played for her. */
     seat,
     players: game.players,
+    /** Whose turn it is, from 0. */
     turn: () => state[TURN]!,
     isOver: () => isOver(state),
-    winner: () => (isOver(state) && state[OUTCOME]! < game.players ? state[OUTCOME]! : undefined),
+    /** The winner's seat, or undefined for a draw or a game that still runs. */
+    winner: (): number | undefined => (isOver(state) && state[OUTCOME]! < game.players ? state[OUTCOME]! : undefined),
+    /** The board in text. */
     draw: () => game.draw(state),
-    legalMoves: () => Array.from(legal.subarray(0, game.legalMoves(state, legal)), (move) => game.formatMove(move)),
-    moves: () => played.map((move) => game.formatMove(move)),
-    play(text) {
+    /** The moves that are legal now, in the notation of the game. */
+    legalMoves: (): string[] =>
+      Array.from(legal.subarray(0, game.legalMoves(state, legal)), (move) => game.formatMove(move)),
+    /** The moves so far, in the notation of the game. */
+    moves: (): string[] => played.map((move) => game.formatMove(move)),
+    /** Plays the person's move and says whether it was one; anything else changes nothing. */
+    play(text: string) {
       const move = game.parseMove(text);
       if (state[TURN]! !== seat || !game.isLegal(state, move)) return false;
       apply(move);
       return true;
     },
+    /** Lets the opponent at turn choose and play; answers its move. */
     reply() {
       assert(!isOver(state) && state[TURN]! !== seat, "an opponent is at turn");
       const move = opponentAt(state[TURN]!).choose(state);
@@ -76,6 +62,7 @@ export function openTable(game: Game, seat: number, opponents: readonly Player[]
       apply(move);
       return game.formatMove(move);
     },
+    /** Takes back to the person's last own turn; says whether there was one. */
     undo() {
       const probe = game.newState();
       let back = -1;

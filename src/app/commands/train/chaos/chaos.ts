@@ -19,16 +19,7 @@ export interface Incident {
   readonly state: "open" | "caught" | "not caught";
 }
 
-export interface Chaos {
-  arrived(world: Omit<ChaosWorld, "random" | "clock" | "log">): void;
-  /** Once a second: does what is due, looks at what was done, and gives the lines that are new. */
-  look(remainingMs: number | null): string[];
-  /** The newest lines, oldest first. */
-  last(most: number): string[];
-  incidents(): readonly Incident[];
-  /** Takes back what is still there of it. */
-  end(): Promise<void>;
-}
+export type Chaos = ReturnType<typeof createChaos>;
 
 interface Open {
   readonly number: number;
@@ -59,7 +50,7 @@ function beginAct(kind: ActKind, world: ChaosWorld, number: number): Act | undef
   return undefined;
 }
 
-export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions): Chaos {
+export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions) {
   const random = chaosRandom(seed);
   const schedule = chaosSchedule(random);
   const incidents = new Map<number, Incident>();
@@ -126,11 +117,12 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
     );
 
   return {
-    arrived(given) {
+    arrived(given: Omit<ChaosWorld, "random" | "clock" | "log">) {
       world = { ...given, random, clock, log };
       beganMs = clock.monotonic();
     },
-    look(remainsMs) {
+    /** Once a second: does what is due, looks at what was done, and gives the lines that are new. */
+    look(remainsMs: number | null): string[] {
       for (const one of [...open]) lookAt(one);
       for (const one of leftOver.filter(({ act }) => act.isOver?.() ?? true)) {
         leftOver.splice(leftOver.indexOf(one), 1);
@@ -150,8 +142,10 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
       fresh = [];
       return lines;
     },
-    last: (most) => said.slice(-most),
-    incidents: () => [...incidents.values()],
+    /** The newest lines, oldest first. */
+    last: (most: number): string[] => said.slice(-most),
+    incidents: (): readonly Incident[] => [...incidents.values()],
+    /** Takes back what is still there of it. */
     async end() {
       isOver = true;
       await starting;
