@@ -53,6 +53,13 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
   /** The root whose priors are mixed with noise already: running it again must not mix them twice. */
   let noisyRoot = -1;
 
+  const reset = (): void => {
+    tree.nodes = 0;
+    tree.edges = 0;
+    root = -1;
+    noisyRoot = -1;
+  };
+
   /** Adds the state in `work` as a node and leaves its value in `leafValues`. */
   const expand = (): number => {
     if (tree.nodes === tree.firstEdge.length || tree.edges + game.moves > tree.move.length)
@@ -144,19 +151,12 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
     values,
 
     /** Forgets the tree; call it before each game. */
-    reset(): void {
-      tree.nodes = 0;
-      tree.edges = 0;
-      root = -1;
-      noisyRoot = -1;
-    },
+    reset,
 
     /** Searches from a state. Randomness turns on the root noise. */
     run(state: State, random?: Random): void {
       if (root < 0) {
-        tree.nodes = 0;
-        tree.edges = 0;
-        noisyRoot = -1;
+        reset();
         work.set(state);
         root = expand();
       }
