@@ -140,7 +140,7 @@ export function wireUnits<R extends Rows>(
     units: () => units.status(),
     readiness: () => units.readiness(),
     openAlerts: () => cluster.alerts.counts(),
-    loop: services.snapshot,
+    pipeline: services.snapshot,
     work: { ...work, nodes: cluster.nodes, artifacts: files, store },
     phase,
     clock,

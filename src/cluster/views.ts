@@ -67,10 +67,10 @@ export function systemHealth(store: Pick<Store, "read">, now: number): SystemHea
     ...component,
     last_error_at: at === null ? null : Math.round(at * 1_000),
   }));
-  const told = { status, score, accepts_new_work: true, reasons, parts, components, recoveries, since } as const;
-  if (ageMs <= VERDICT_GOOD_FOR_MS) return told;
+  const shown = { status, score, accepts_new_work: true, reasons, parts, components, recoveries, since } as const;
+  if (ageMs <= VERDICT_GOOD_FOR_MS) return shown;
   const reason = `health was last judged ${Math.round(ageMs / 1_000)} s ago: health_manager does not do its work`;
-  return { ...told, status: "unhealthy", score: 0, reasons: [reason, ...reasons] };
+  return { ...shown, status: "unhealthy", score: 0, reasons: [reason, ...reasons] };
 }
 
 /** The health of the system, where there is somebody to judge it. Where nobody is meant to, silence is no bad sign. */

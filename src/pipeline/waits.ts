@@ -85,9 +85,9 @@ const WORDS: Readonly<Record<string, string | ((about: NonNullable<Wait["about"]
 
 /** The wait as people read it. */
 function inWords(wait: UnitWait): UnitWait {
-  const { about = {}, ...told } = wait;
-  const words = WORDS[told.for] ?? told.for;
-  return { ...told, code: told.for, for: typeof words === "string" ? words : words(about, wait) };
+  const { about = {}, ...rest } = wait;
+  const words = WORDS[rest.for] ?? rest.for;
+  return { ...rest, code: rest.for, for: typeof words === "string" ? words : words(about, wait) };
 }
 
 const by = (unit: string, waits: readonly Wait[] = []): UnitWait[] => waits.map((wait) => ({ unit, ...wait }));

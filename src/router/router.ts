@@ -85,9 +85,9 @@ const storedCause = (event: AnyEvent | undefined): Cause | undefined => {
 };
 
 /** What a listener is called: as it was told, or as its function is. One that is written in place has no name. */
-const listenerNameOf = (handler: Handler, told: string | undefined): string | null => {
-  if (told !== undefined && !consumerShape.test(told)) throw badConsumerName(told);
-  const name = told ?? handler.name.replace(/^bound /, "");
+const listenerNameOf = (handler: Handler, given: string | undefined): string | null => {
+  if (given !== undefined && !consumerShape.test(given)) throw badConsumerName(given);
+  const name = given ?? handler.name.replace(/^bound /, "");
   return consumerShape.test(name) ? name : null;
 };
 

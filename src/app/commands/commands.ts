@@ -43,7 +43,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
       const isSet = (key: string) =>
         inspect().settings.some((setting) => setting.key === key && setting.origin.kind !== "default");
       const guestFor = async (found: Settings, isHeadless: boolean) =>
-        (await import("./loop-guest.ts")).loopGuest(found, shell, isHeadless);
+        (await import("./pipeline-guest.ts")).pipelineGuest(found, shell, isHeadless);
       (await import("./up.command.ts")).registerUp(command, shell, settings, { isSet, guestFor });
     },
   ],

@@ -83,12 +83,12 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
   const { dataDir } = processes;
   const pid = findPid(dataDir);
   const began = clock.monotonic();
-  const tell = (outcome: Outcome, text: string) => {
+  const report = (outcome: Outcome, text: string) => {
     const waited_seconds = Math.round(clock.monotonic() - began) / 1_000;
     answer(shell, { pid: pid ?? null, ...outcome, waited_seconds }, () => text);
   };
   if (pid === undefined)
-    return tell(
+    return report(
       { stopped: true, asked: null, killed: false },
       `nothing runs on ${printable(dataDir)}: nothing to stop`,
     );
@@ -106,9 +106,9 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
   const how = asked === "api" ? "asked over its API" : "sent SIGTERM";
   const took = () => duration(clock.monotonic() - began);
   if (await waitUntilGone(pid, timeout, shell))
-    return tell({ stopped: true, asked, killed: false }, `process ${pid} has stopped: ${how}, ended after ${took()}`);
+    return report({ stopped: true, asked, killed: false }, `process ${pid} has stopped: ${how}, ended after ${took()}`);
   if (!force || shell.io.signal.aborted) {
-    tell(
+    report(
       { stopped: false, asked, killed: false },
       `process ${pid} was ${how} and still runs after ${took()}\n  'ringrift down --force' kills it when it does not end in time; 'ringrift daemons list' shows what it waits for`,
     );
@@ -116,7 +116,7 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
   }
   signalOurs(pid, dataDir, "SIGKILL", answered);
   const stopped = await waitUntilGone(pid, KILLED_LIMIT_MS, shell);
-  tell(
+  report(
     { stopped, asked, killed: true },
     `process ${pid} was ${how}, did not end in ${duration(timeout)}, and was killed; what was committed is safe`,
   );

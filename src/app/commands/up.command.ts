@@ -70,7 +70,7 @@ async function runUntil(
   const { clock } = shell;
   const { port } = main.api;
   const place = { pid: process.pid, port, dataDir: main.settings.dataDir };
-  let toldAt = clock.monotonic();
+  let notifiedAt = clock.monotonic();
   while (!asked.aborted) {
     // Cut short by the signal, the wait ends the loop by itself.
     await sleep(clock, LOOK_EVERY_MS, asked).catch(() => undefined);
@@ -78,8 +78,8 @@ async function runUntil(
     const seen = sample();
     region?.draw(guest.lines?.(main, seen) ?? liveLines(seen, place, shell));
     if (guest.look?.(main, seen) === true) return;
-    if (clock.monotonic() - toldAt < TELL_SYSTEMD_EVERY_MS) continue;
-    toldAt = clock.monotonic();
+    if (clock.monotonic() - notifiedAt < TELL_SYSTEMD_EVERY_MS) continue;
+    notifiedAt = clock.monotonic();
     notifier.status(plainLine(seen));
   }
 }
@@ -121,7 +121,7 @@ async function stop(
   });
   notifier.stopping("stopping");
   const again = io.onForce === undefined ? "" : "  Ctrl-C again forces it";
-  const tell = () => {
+  const report = () => {
     const names = [...(isWorking ? ["local worker"] : []), ...waitedFor(daemons.getStatus())];
     const line = waitingLine(names, clock.monotonic() - began);
     const isNews = names.join() !== said || clock.monotonic() - saidAt >= SAY_WAITING_EVERY_MS;
@@ -135,7 +135,7 @@ async function stop(
   };
   const watching = (async () => {
     while (!ended) {
-      tell();
+      report();
       await sleep(clock, STOP_LOOK_EVERY_MS);
     }
   })();
@@ -217,18 +217,18 @@ export async function runMain(
     answer(shell, { status: "ready", ...about }, () => shorten(ready, shell.width));
     const sample = createSampler(main, clock, loop);
     notifier.ready(plainLine(sample()));
-    const told = new AbortController();
+    const halted = new AbortController();
     let broken: unknown;
     void main.broken.then((error) => {
       broken = error;
-      told.abort();
+      halted.abort();
     });
     void main.stopRequested.then(({ actor }) => {
       if (!shell.json) shell.say(`told to stop by ${printable(actor)}`);
-      told.abort();
+      halted.abort();
     });
     await guest.arrived?.(main, worker);
-    await runUntil(AbortSignal.any([io.signal, told.signal]), main, shell, sample, region, notifier, guest);
+    await runUntil(AbortSignal.any([io.signal, halted.signal]), main, shell, sample, region, notifier, guest);
     region?.clear();
     await guest.leaving?.(main);
     summary = await stop(main, worker, shell, region, notifier);
@@ -251,7 +251,7 @@ export async function runMain(
 }
 
 /** What `ringrift up` asks where it trains configs. */
-export interface LoopPorts {
+export interface PipelinePorts {
   /** Whether somebody set a setting, by its key. */
   isSet(key: string): boolean;
   /** Who shows the loop and leaves its report. */
@@ -263,7 +263,7 @@ export function registerUp(
   command: Command,
   shell: Shell,
   readSettings: (given: SettingOverrides) => Settings,
-  loop: LoopPorts,
+  pipeline: PipelinePorts,
   start: Start = bootstrapCoordination,
 ): void {
   command
@@ -284,9 +284,9 @@ export function registerUp(
       const plain = readSettings({ ...given, localWorkers: options.workers });
       if (plain.loop.configs.length === 0) return runMain(options, plain, shell, start);
       // Whoever names what to train wants it trained: a worker starts beside it unless told otherwise.
-      const workers = options.workers ?? (loop.isSet(LOCAL_WORKERS) ? plain.localWorkers : availableParallelism());
+      const workers = options.workers ?? (pipeline.isSet(LOCAL_WORKERS) ? plain.localWorkers : availableParallelism());
       const settings = readSettings({ ...given, localWorkers: workers });
-      const guest = await loop.guestFor(settings, options.headless === true);
+      const guest = await pipeline.guestFor(settings, options.headless === true);
       await runMain(options, settings, shell, start, guest);
     });
 }

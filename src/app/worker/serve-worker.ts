@@ -55,24 +55,24 @@ export async function serveWorker(
   for (const notice of settings.notices) log.warn(notice);
   beNice(settings.worker.nice, log);
   const world: WorkerWorld = { settings, clock, random, log, env: io.env, version: readVersion() };
-  const told = new AbortController();
+  const stopping = new AbortController();
   let why = "told to stop";
   let orphaned = false;
-  const tell = (reason: string) => {
-    if (!told.signal.aborted) why = reason;
-    told.abort();
+  const askToStop = (reason: string) => {
+    if (!stopping.signal.aborted) why = reason;
+    stopping.abort();
   };
-  io.signal.addEventListener("abort", () => tell("told to stop by a signal"), { once: true });
-  if (io.signal.aborted) tell("told to stop by a signal");
+  io.signal.addEventListener("abort", () => askToStop("told to stop by a signal"), { once: true });
+  if (io.signal.aborted) askToStop("told to stop by a signal");
   const parent = watchParent(options.under, io.stdin, clock, (reason) => {
     orphaned = true;
-    tell(reason);
+    askToStop(reason);
   });
   let running: RunningWorker | undefined;
   let broken: unknown;
   let forced = false;
   try {
-    if (!(await waitForMain(world, told.signal))) return;
+    if (!(await waitForMain(world, stopping.signal))) return;
     running = await runWorker(world);
     const { nodeId, main, kinds, worker } = running;
     const { slots } = settings.worker;
@@ -81,11 +81,11 @@ export async function serveWorker(
     log.info("the worker is ready", { node_id: nodeId, main, slots, kinds });
     void running.broken?.then((error) => {
       broken = error;
-      tell(messageOf(error));
+      askToStop(messageOf(error));
     });
     await new Promise<void>((resolve) => {
-      if (told.signal.aborted) resolve();
-      else told.signal.addEventListener("abort", () => resolve(), { once: true });
+      if (stopping.signal.aborted) resolve();
+      else stopping.signal.addEventListener("abort", () => resolve(), { once: true });
     });
     log.info("the worker stops", { reason: why });
     if (!shell.json) shell.say(`stopping: ${why}`);

@@ -169,8 +169,8 @@ export const raiseAlert = defineOperation<RaiseArgs, void>("alerts.raise", (tx, 
   const same = found !== undefined && (found.status !== "closed" || isSameTrouble(found, at, policy));
   const step = raise(same ? found : null, severity, at, policy);
   const row = same ? found : ({ id, key, acknowledged_by: null, closed_by: null, note: null } as AlertRow);
-  const told = { title, message, event_type, event_id, subject, policy: JSON.stringify(policy) };
-  write(tx, row, step, told, at, to);
+  const news = { title, message, event_type, event_id, subject, policy: JSON.stringify(policy) };
+  write(tx, row, step, news, at, to);
 });
 
 interface EndArgs {

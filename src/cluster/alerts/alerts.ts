@@ -58,7 +58,7 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions) {
         id,
       )
       .reverse();
-  const told = (row: AlertRow): Alert => ({ ...shownOf(row), deliveries: deliveriesOf(row.id) });
+  const withDeliveries = (row: AlertRow): Alert => ({ ...shownOf(row), deliveries: deliveriesOf(row.id) });
   const decide = async (id: string, decision: "acknowledge" | "close", { actor, note }: AlertDecision) => {
     const [row] = await store.commit([
       decideAlert({
@@ -75,7 +75,7 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions) {
       throw OperatingError.conflict("ALERT_CLOSED", `alert '${id}' is closed`, {
         hint: "There is nothing to acknowledge.",
       });
-    return told(row);
+    return withDeliveries(row);
   };
   return {
     /** Newest first. */
@@ -100,7 +100,7 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions) {
     get(id: string): Alert {
       const row = store.read<AlertRow>("SELECT * FROM alerts WHERE id = ?", id)[0];
       if (row === undefined) throw notFound(id);
-      return told(row);
+      return withDeliveries(row);
     },
     /** How many are not closed, or only those that nobody took on, by severity. */
     counts(only?: "open"): Readonly<Record<AlertSeverity, number>> {

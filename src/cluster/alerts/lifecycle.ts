@@ -15,7 +15,7 @@ export interface Step {
 const MAX_REMINDER_MS = 86_400_000;
 
 const silent = (state: AlertState): Step => ({ state, transition: null });
-const tell = (state: AlertState, transition: Transition, at: number): Step => ({
+const notify = (state: AlertState, transition: Transition, at: number): Step => ({
   state: { ...state, alarmed: 1, told_at: at, messages: state.messages + 1 },
   transition,
 });
@@ -36,7 +36,7 @@ const opened = (severity: AlertSeverity, at: number): AlertState => ({
 
 const risen = (state: AlertState, severity: AlertSeverity, at: number): Step =>
   // Whoever acknowledged it did so while it was milder.
-  tell({ ...state, severity, status: "open", severe_since: at, reminders: 0 }, "escalated", at);
+  notify({ ...state, severity, status: "open", severe_since: at, reminders: 0 }, "escalated", at);
 
 /** Whether a closed alert closed so recently that its return is the same trouble. */
 export const isSameTrouble = (state: Pick<AlertState, "closed_at">, at: number, policy: AlertPolicy): boolean =>
@@ -44,14 +44,14 @@ export const isSameTrouble = (state: Pick<AlertState, "closed_at">, at: number, 
 
 /** The alarming thing was seen. `before` is the alert of its key, open or closed a moment ago; null for none. */
 export function raise(before: AlertState | null, severity: AlertSeverity, at: number, policy: AlertPolicy): Step {
-  if (before === null) return tell(opened(severity, at), "opened", at);
+  if (before === null) return notify(opened(severity, at), "opened", at);
   const seen: AlertState = { ...before, count: before.count + 1, last_seen_at: Math.max(before.last_seen_at, at) };
   if (before.status === "closed") {
     const again: AlertState = { ...seen, status: "open", closed_at: null, severity, severe_since: at, reminders: 0 };
     // What comes and goes is told once for each cool-down; the reminder follows if it stays.
     const quiet =
       before.told_at !== null && at - before.told_at < policy.coolDownMs && !isWorse(severity, before.severity);
-    return quiet ? silent(again) : tell(again, "reopened", at);
+    return quiet ? silent(again) : notify(again, "reopened", at);
   }
   const byCount = policy.escalateAtCounts.includes(seen.count) ? stepUp(seen.severity, policy.worst) : seen.severity;
   const now = worse(severity, byCount);
@@ -88,7 +88,7 @@ export function age(state: AlertState, now: number, policy: AlertPolicy): Step {
   )
     return risen(state, worseNow, now);
   if (now < (state.told_at ?? state.severe_since) + reminderWaitMs(state, policy)) return silent(state);
-  return tell({ ...state, reminders: state.reminders + 1 }, "reminded", now);
+  return notify({ ...state, reminders: state.reminders + 1 }, "reminded", now);
 }
 
 export function close(state: AlertState, at: number): Step {
@@ -101,5 +101,5 @@ export function close(state: AlertState, at: number): Step {
 }
 
 export function acknowledge(state: AlertState, at: number): Step {
-  return state.status === "open" ? tell({ ...state, status: "acknowledged" }, "acknowledged", at) : silent(state);
+  return state.status === "open" ? notify({ ...state, status: "acknowledged" }, "acknowledged", at) : silent(state);
 }

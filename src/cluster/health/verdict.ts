@@ -90,9 +90,9 @@ export function nextVerdict(input: VerdictInput): { verdict: StoredVerdict; aler
   const sinceMs = before !== undefined && (before.status === "unhealthy") === isIll ? before.since : now;
   const reasons = reasonsOf(gates, components);
 
-  const told = before?.told_status ?? "healthy";
-  const betterSince = isWorse(told, status) ? (before?.better_since ?? now) : null;
-  const tell = isWorse(status, told) || (betterSince !== null && now - betterSince >= policy.settleMs);
+  const emitted = before?.told_status ?? "healthy";
+  const betterSince = isWorse(emitted, status) ? (before?.better_since ?? now) : null;
+  const emits = isWorse(status, emitted) || (betterSince !== null && now - betterSince >= policy.settleMs);
   const wasEscalated = before?.escalated ?? false;
   const escalate = isIll && !wasEscalated && now - sinceMs >= policy.escalateAfterMs;
   const what = escalate ? "the system has been unhealthy for long" : `the system is ${status}`;
@@ -104,7 +104,7 @@ export function nextVerdict(input: VerdictInput): { verdict: StoredVerdict; aler
     ...(escalate ? { action: "A person has to look: '/health' names what is wrong." } : {}),
   };
   return {
-    alerts: [...(tell || escalate ? [system] : []), ...newsOf(before?.told_components ?? [], components, now)],
+    alerts: [...(emits || escalate ? [system] : []), ...newsOf(before?.told_components ?? [], components, now)],
     verdict: {
       status,
       score,
@@ -116,8 +116,8 @@ export function nextVerdict(input: VerdictInput): { verdict: StoredVerdict; aler
       components: shown(components),
       recoveries: facts.recoveries,
       judged_at: now,
-      told_status: tell ? status : told,
-      better_since: tell ? null : betterSince,
+      told_status: emits ? status : emitted,
+      better_since: emits ? null : betterSince,
       told_components: components.flatMap(({ component, bad }) => (bad === null ? [] : [component])),
       escalated: isIll && (wasEscalated || escalate),
     },

@@ -32,7 +32,7 @@ const SUSPICIOUS: ReadonlySet<string> = new Set([
 interface Episode {
   recent: number[];
   lastAt: number;
-  told: boolean;
+  isEmitted: boolean;
   sources: Set<string>;
 }
 
@@ -57,7 +57,7 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusal
       counts.set(code, (counts.get(code) ?? 0) + 1);
       let episode = episodes.get(code);
       if (episode === undefined || now - episode.lastAt > policy.quietMs) {
-        episode = { recent: [], lastAt: now, told: false, sources: new Set() };
+        episode = { recent: [], lastAt: now, isEmitted: false, sources: new Set() };
         episodes.set(code, episode);
       }
       episode.lastAt = now;
@@ -69,8 +69,8 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusal
       const now = clock.monotonic();
       return [...episodes].flatMap(([code, episode]) => {
         const repeats = episode.recent.length >= policy.max && now - episode.recent[0]! <= policy.withinMs;
-        if (!repeats || episode.told) return [];
-        episode.told = true;
+        if (!repeats || episode.isEmitted) return [];
+        episode.isEmitted = true;
         return [{ code, count: counts.get(code) ?? 0, sources: [...episode.sources] }];
       });
     },

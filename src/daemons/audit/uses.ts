@@ -103,11 +103,11 @@ export function createUses(now: () => number) {
       ...context,
       emit: new Proxy(emit, {
         get: (target, name: string) => {
-          const tell = target[name];
-          if (tell === undefined) return undefined;
-          return (...args: Parameters<typeof tell>) => {
+          const emitOne = target[name];
+          if (emitOne === undefined) return undefined;
+          return (...args: Parameters<typeof emitOne>) => {
             frame.acts = true;
-            return tell(...args);
+            return emitOne(...args);
           };
         },
       }),

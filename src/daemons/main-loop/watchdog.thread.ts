@@ -66,29 +66,31 @@ interface Alarm {
 function raise(clock: Clock, silentMs: number, debugged: boolean): Alarm {
   const { promise: stacked, resolve } = Promise.withResolvers<void>();
   const about = { code: "MAIN_LOOP_BLOCKED", silent_ms: Math.round(silentMs) };
-  let told = false;
-  const tell = (message: string) => {
-    told = true;
+  let isLogged = false;
+  const logAlarm = (message: string) => {
+    isLogged = true;
     say(clock, message, alarm.stack === null ? about : { ...about, stack: alarm.stack });
   };
   let capture: { stop(): void } | undefined;
   const alarm: Alarm = { since: clock.now() - silentMs, stack: null, stacked, end: () => capture?.stop() };
   if (debugged) {
-    tell("the main loop does not answer; a debugger is attached, so its stack is left alone");
+    logAlarm("the main loop does not answer; a debugger is attached, so its stack is left alone");
     resolve();
     return alarm;
   }
-  const patience = clock.after(STACK_WAIT_MS, () => tell("the main loop does not answer; it is inside native code"));
+  const patience = clock.after(STACK_WAIT_MS, () =>
+    logAlarm("the main loop does not answer; it is inside native code"),
+  );
   try {
     capture = captureMainStack((frames) => {
       patience.cancel();
       alarm.stack = frames;
-      tell(told ? "the main loop was blocked here" : "the main loop does not answer");
+      logAlarm(isLogged ? "the main loop was blocked here" : "the main loop does not answer");
       resolve();
     });
   } catch (thrown) {
     patience.cancel();
-    tell(`the main loop does not answer, and its stack cannot be had: ${messageOf(thrown)}`);
+    logAlarm(`the main loop does not answer, and its stack cannot be had: ${messageOf(thrown)}`);
     resolve();
   }
   return alarm;

@@ -84,7 +84,7 @@ export class DaemonManager {
   readonly #daemons = new Map<string, Daemon>();
   readonly #records: ReadonlyMap<string, DaemonRecord>;
   /** Deprecated names that were pointed out. */
-  readonly #told = new Set<string>();
+  readonly #noticed = new Set<string>();
   #graph: DependencyGraph | undefined;
 
   constructor(options: DaemonManagerOptions) {
@@ -316,8 +316,8 @@ export class DaemonManager {
 
   #find(name: string): Daemon {
     const resolved = resolveDaemon(name, this.#specs());
-    if (resolved.notice !== null && !this.#told.has(name)) {
-      this.#told.add(name);
+    if (resolved.notice !== null && !this.#noticed.has(name)) {
+      this.#noticed.add(name);
       this.#options.log.warn(resolved.notice);
     }
     const daemon = this.#daemons.get(resolved.name);

@@ -36,8 +36,8 @@ export function dependencyGraph(nodes: readonly Node[]) {
     const entered = above.indexOf(name);
     if (entered >= 0) {
       const circle = path.slice(entered);
-      const told = faults.find(({ kind, path: known }) => kind === "dependency_cycle" && known.includes(name));
-      return told ?? fault("dependency_cycle", circle, `daemons depend on themselves: ${arrows(circle)}`);
+      const reported = faults.find(({ kind, path: known }) => kind === "dependency_cycle" && known.includes(name));
+      return reported ?? fault("dependency_cycle", circle, `daemons depend on themselves: ${arrows(circle)}`);
     }
     if (verdicts.has(name)) return verdicts.get(name);
     const node = byName.get(name);

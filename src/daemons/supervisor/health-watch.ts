@@ -21,18 +21,18 @@ export function watchHealth(options: HealthWatchOptions): { stop(): void } {
   let asked: Promise<DaemonHealth> | undefined;
   let over = false;
 
-  const tell = (health: DaemonHealth) => {
+  const report = (health: DaemonHealth) => {
     if (over) return;
     timers.clear();
     timers.after(options.everyMs, ask);
     options.onVerdict(health);
   };
   const ask = () => {
-    if (asked !== undefined) return tell(dead("its health check has not ended"));
-    let told = false;
+    if (asked !== undefined) return report(dead("its health check has not ended"));
+    let isReported = false;
     const once = (health: DaemonHealth) => {
-      if (!told) tell(health);
-      told = true;
+      if (!isReported) report(health);
+      isReported = true;
     };
     const question = (async () => options.check())();
     asked = question;

@@ -48,11 +48,11 @@ export const spendRestart = (rules: RestartRules, restarts: readonly number[], n
 export const isCrashLoop = (
   rules: RestartRules,
   restarts: readonly number[],
-  toldAt: number | null,
+  emittedAt: number | null,
   now: number,
 ): boolean =>
   recentRestarts(restarts, rules.crashLoopWindowMs, now).length >= rules.crashLoopRestarts &&
-  (toldAt === null || now - toldAt >= rules.crashLoopWindowMs);
+  (emittedAt === null || now - emittedAt >= rules.crashLoopWindowMs);
 
 /**
  * Many restarts of many daemons have one cause that none of them can mend. Then those that are not critical wait.

@@ -21,7 +21,7 @@ export interface RatingRequest {
   readonly zero: string | null;
   readonly anchors: readonly string[];
   /** Pairs that would tell most, as many as are asked for. */
-  readonly most: number;
+  readonly max: number;
 }
 
 export interface RatingAnswer {
@@ -102,7 +102,7 @@ function teamLadder(tallies: readonly PairTally[], seats: number, zero: string |
   return { ratings, groups, games: sumOf(tallies, (tally) => tally.games) };
 }
 
-export function rateLadder({ players, tallies, zero, anchors, most }: RatingRequest): RatingAnswer {
+export function rateLadder({ players, tallies, zero, anchors, max }: RatingRequest): RatingAnswer {
   const played = tallies.filter(({ games }) => games > 0);
   if (played.length === 0) return { players: [], next: [] };
   const known = new Set(played.flatMap(({ candidate, opponent }) => [candidate, opponent]));
@@ -121,6 +121,6 @@ export function rateLadder({ players, tallies, zero, anchors, most }: RatingRequ
       anchor: anchors.includes(player),
       linked: ladder.groups[group]!.anchored,
     })),
-    next: nextRatingGames(ladder, most).map((game) => game.players),
+    next: nextRatingGames(ladder, max).map((game) => game.players),
   };
 }

@@ -7,7 +7,7 @@ import { gamesByPurpose } from "./ledger.ts";
 import { regressions } from "./regressions.ts";
 
 /** What is known of a rating that was told. */
-export type ToldRating = { readonly model: string; readonly elo: number };
+export type EmittedRating = { readonly model: string; readonly elo: number };
 
 /** Rating games on order, and what was told of the ratings. */
 export type RatingWork = {
@@ -24,8 +24,8 @@ export type RatingWork = {
   readonly failures: { readonly [player: string]: number };
   /** Where the next games tell most, as of the last ratings. */
   readonly wanted: readonly (readonly [string, string])[];
-  readonly told: ToldRating | null;
-  readonly significant: ToldRating | null;
+  readonly told: EmittedRating | null;
+  readonly significant: EmittedRating | null;
   readonly waits: readonly Wait[];
 };
 /** By config_key. Written by `elo_service`. */

@@ -52,11 +52,11 @@ export interface ConfigUnitSpec<N extends string, W extends EventName, E extends
  * that leads back to the games.
  */
 function emitIn<E extends EventName>({ emit, rows }: UnitContext<E>, configKey: string, woken?: string): Emit<E> {
-  const all = Object.entries(emit as unknown as ErasedContext["emit"]).map(([name, tell]) => [
+  const all = Object.entries(emit as unknown as ErasedContext["emit"]).map(([name, emitOne]) => [
     name,
     (payload: Readonly<Record<string, unknown>>, given?: Cause | null) => {
       const own = rows.get(iterations, configKey)?.cause;
-      return tell(payload, given !== undefined || own?.traceId === woken ? given : own);
+      return emitOne(payload, given !== undefined || own?.traceId === woken ? given : own);
     },
   ]);
   return Object.fromEntries(all) as Emit<E>;

@@ -18,11 +18,11 @@ const MAX_ROUNDS = 200;
 const LONGEST_STEP = 4;
 
 const logSumOf = (members: readonly number[], strengths: Float64Array): number => {
-  let most = Number.NEGATIVE_INFINITY;
-  for (const member of members) most = Math.max(most, strengths[member]!);
+  let largest = Number.NEGATIVE_INFINITY;
+  for (const member of members) largest = Math.max(largest, strengths[member]!);
   let sum = 0;
-  for (const member of members) sum += Math.exp(strengths[member]! - most);
-  return most + Math.log(sum);
+  for (const member of members) sum += Math.exp(strengths[member]! - largest);
+  return largest + Math.log(sum);
 };
 
 const logLikelihoodOf = (choices: readonly Choice[], strengths: Float64Array): number => {
@@ -79,7 +79,7 @@ export function fitStrengths(
   for (let round = 0; free > 0 && round < MAX_ROUNDS; round += 1) {
     const { gradient, information } = slopesOf(choices, strengths, rowOf, free);
     const step = solve(factorise(information), gradient);
-    const longest = step.reduce((most, part) => Math.max(most, Math.abs(part)), 0);
+    const longest = step.reduce((largest, part) => Math.max(largest, Math.abs(part)), 0);
     let length = Math.min(1, LONGEST_STEP / longest);
     for (;;) {
       const by = length;

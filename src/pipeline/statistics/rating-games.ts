@@ -14,7 +14,7 @@ export interface RatingGame {
  * Where the next rating games tell most: a game adds the information p * (1 - p), so it is worth most between players
  * whose difference is uncertain but who are near enough to surprise each other.
  */
-export function nextRatingGames(ladder: Ladder, most = 10): RatingGame[] {
+export function nextRatingGames(ladder: Ladder, max = 10): RatingGame[] {
   const elo = new Map(ladder.ratings.map((rating) => [rating.player, rating.elo.estimate]));
   // Sorted, and never longer than asked for: a large ladder has half a million pairs.
   const best: RatingGame[] = [];
@@ -29,10 +29,10 @@ export function nextRatingGames(ladder: Ladder, most = 10): RatingGame[] {
         const information = chance * (1 - chance) * (standardError / ELO_PER_NAT) ** 2;
         const gainPercent = (100 * information) / (1 + information);
         const place = best.findIndex((game) => game.gainPercent < gainPercent);
-        if (place < 0 && best.length >= most) continue;
+        if (place < 0 && best.length >= max) continue;
         const game: RatingGame = { players: [players[i]!, players[j]!], elo: difference, standardError, gainPercent };
         best.splice(place < 0 ? best.length : place, 0, game);
-        if (best.length > most) best.pop();
+        if (best.length > max) best.pop();
       }
     }
   }

@@ -22,16 +22,16 @@ const MAX_ROUNDS = 500;
 
 /** The fit under sum(p * g) = 0, with a first guess of its multiplier; undefined when no distribution obeys it. */
 function fitLinear(frequencies: ArrayLike<number>, g: Float64Array, guess: number): Fit | undefined {
-  let least = Number.POSITIVE_INFINITY;
-  let most = Number.NEGATIVE_INFINITY;
+  let smallest = Number.POSITIVE_INFINITY;
+  let largest = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < g.length; i += 1) {
-    least = Math.min(least, g[i]!);
-    most = Math.max(most, g[i]!);
+    smallest = Math.min(smallest, g[i]!);
+    largest = Math.max(largest, g[i]!);
   }
-  if (!(least < 0 && most > 0)) return undefined;
+  if (!(smallest < 0 && largest > 0)) return undefined;
   // The sum below falls from +infinity to -infinity between the two poles: Newton, with bisection as the net.
-  let low = -1 / most;
-  let high = -1 / least;
+  let low = -1 / largest;
+  let high = -1 / smallest;
   let x = guess > low && guess < high ? guess : 0;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     let value = 0;

@@ -105,13 +105,13 @@ export function createOutbox(options: OutboxOptions) {
     passing.push(event);
     if (passing.length > MAX_PASSING) settlePassing(passing.splice(0, 1), false);
   };
-  const tell = (eventId: string, outcome: Forwarded) => {
+  const settleWaiters = (eventId: string, outcome: Forwarded) => {
     for (const resolve of waiters.get(eventId) ?? []) resolve(outcome);
     waiters.delete(eventId);
   };
   const settlePassing = (events: readonly AnyEvent[], sent: boolean) => {
     if (!sent) lost.passing += events.length;
-    for (const { eventId } of events) tell(eventId, { durability: "none", sent });
+    for (const { eventId } of events) settleWaiters(eventId, { durability: "none", sent });
   };
   const forwardedOf = (eventId: string) =>
     new Promise<Forwarded>((resolve) => {
@@ -216,7 +216,7 @@ export function createOutbox(options: OutboxOptions) {
         ),
       };
       await store.commit([settleEvents(args)]);
-      for (const { eventId, outcome } of verdicts) tell(eventId, outcome);
+      for (const { eventId, outcome } of verdicts) settleWaiters(eventId, outcome);
     },
     settlePassing,
     /** Told when there is something to send. */

@@ -101,8 +101,8 @@ async function look(options: DlqOptions, filter: DeadLetterFilter, shell: Shell)
     );
   }
   const letters = unresolved(summary);
-  const told = { health: healthOf(letters), unresolved: letters, alerts_at: ALERTS, ...summary };
-  return shown(letterGroups, told, () =>
+  const overview = { health: healthOf(letters), unresolved: letters, alerts_at: ALERTS, ...summary };
+  return shown(letterGroups, overview, () =>
     options.watch === true && !shell.io.isTerminal ? [summaryLine(summary, shell)] : summaryLines(summary, shell),
   );
 }

@@ -59,11 +59,11 @@ export async function historyPage(
   const rows: StoredEvent[] = [];
   while (upper > oldest && rows.length < page.limit) {
     const lower = Math.max(oldest, upper - piece);
-    const most = Math.min(page.limit - rows.length, MAX_TAKEN);
+    const max = Math.min(page.limit - rows.length, MAX_TAKEN);
     const sizes = await store.scan<{ seq: number; bytes: number }>(
       `SELECT seq, octet_length(payload) AS bytes FROM events WHERE seq >= ? AND seq < ?${sql}
        ORDER BY seq DESC LIMIT ?`,
-      [lower, upper, ...params, most],
+      [lower, upper, ...params, max],
       signal,
     );
     let from: number | undefined;
@@ -82,7 +82,7 @@ export async function historyPage(
       );
     if (bytes > MAX_PAGE_BYTES) return { rows: rows.reverse(), nextBefore: from ?? upper };
     // All that this piece holds was taken, or as much as one query gives: go on below it.
-    upper = sizes.length === most && from !== undefined ? from : lower;
+    upper = sizes.length === max && from !== undefined ? from : lower;
   }
   return { rows: rows.reverse(), nextBefore: upper > oldest ? upper : null };
 }

@@ -49,17 +49,17 @@ export function createBacklog(limits = backlogLimits) {
   const fullFor = ({ caller }: Reader, bytes: number): string | undefined => {
     if ((callers.get(caller) ?? 0) + bytes > limits.caller) return caller;
     if (all + bytes <= limits.all) return undefined;
-    return [...callers].reduce((most, one) => (one[1] > most[1] ? one : most), [caller, 0] as const)[0];
+    return [...callers].reduce((largest, one) => (one[1] > largest[1] ? one : largest), [caller, 0] as const)[0];
   };
   const makeRoom = (reader: Reader, bytes: number): boolean => {
     for (;;) {
       const caller = fullFor(reader, bytes);
       if (caller === undefined) return true;
-      let most = reader;
-      for (const one of readers) if (one.caller === caller && one.bytes > most.bytes) most = one;
-      if (most === reader) return false;
-      close(most);
-      most.cut();
+      let largest = reader;
+      for (const one of readers) if (one.caller === caller && one.bytes > largest.bytes) largest = one;
+      if (largest === reader) return false;
+      close(largest);
+      largest.cut();
     }
   };
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../kernel/index.ts";
 import type { PipelineSnapshot } from "../../pipeline/index.ts";
 import { consumerStatus, type EventRouter, journalBytes, type Store, unresolvedByType } from "../../router/index.ts";
 import type { Define, Reading } from "./figure.ts";
-import { loopFigures } from "./loop-figures.ts";
+import { pipelineFigures } from "./pipeline-figures.ts";
 import { loopDelay, processFigures } from "./process-figures.ts";
 import { artifactFigures, type WorkSources, workFigures } from "./work-figures.ts";
 
@@ -15,7 +15,7 @@ export interface MetricSources {
   readonly units: () => readonly UnitStatus[];
   /** How many alerts are not closed, by severity. */
   readonly openAlerts?: (() => Readonly<Record<string, number>>) | undefined;
-  readonly loop?: (() => PipelineSnapshot) | undefined;
+  readonly pipeline?: (() => PipelineSnapshot) | undefined;
   readonly work?: WorkSources | undefined;
 }
 
@@ -68,10 +68,10 @@ export function createMetrics(clock: Clock, sources: Sources) {
   eventFigures(gauge, counter, sources);
   daemonFigures(gauge, counter, sources);
   // It is put together from many rows: once for each time that somebody collects.
-  let loop: PipelineSnapshot | undefined;
-  loopFigures(gauge, counter, () => {
-    loop ??= sources()?.loop?.();
-    return loop;
+  let pipeline: PipelineSnapshot | undefined;
+  pipelineFigures(gauge, counter, () => {
+    pipeline ??= sources()?.pipeline?.();
+    return pipeline;
   });
   workFigures(gauge, () => sources()?.work);
   artifactFigures(
@@ -113,7 +113,7 @@ export function createMetrics(clock: Clock, sources: Sources) {
     contentType: registry.contentType,
     /** All figures in the text format of Prometheus. */
     render() {
-      loop = undefined;
+      pipeline = undefined;
       return registry.metrics();
     },
     request: (method: string, route: string, status: number, seconds: number) =>
@@ -124,9 +124,9 @@ export function createMetrics(clock: Clock, sources: Sources) {
     refused: (code: string) => refusals.inc({ code }),
     /** One more endless answer, or one less. */
     streams: (change: 1 | -1) => open.inc(change),
-    /** What a node measured and told. */
     /** How late the event loop was over the last minute, in seconds. */
     loopDelay: () => delay.read(),
+    /** What a node measured and told. */
     sample(nodeId: string, values: Readonly<Record<string, number>>) {
       for (const [name, value] of Object.entries(values)) {
         const known = samples.get(nodeId) ?? {};

@@ -166,15 +166,15 @@ const STATUS_EVERY_MS = 15_000;
 /** Tells a pipe what happens: a line for each change as it comes, and how everything stands from time to time. */
 export function createPipelineTeller() {
   let before: PipelineSnapshot | undefined;
-  let toldAtMs = 0;
+  let shownAtMs = 0;
   const said = new Set<string>();
   return {
     look(snapshot: PipelineSnapshot, figures: PipelineFigures): string[] {
       const changes = changesBetween(before, snapshot).filter(({ once }) => once === undefined || !said.has(once));
       for (const { once } of changes) if (once !== undefined) said.add(once);
       before = snapshot;
-      const isDue = figures.uptimeMs - toldAtMs >= STATUS_EVERY_MS;
-      if (isDue) toldAtMs = figures.uptimeMs;
+      const isDue = figures.uptimeMs - shownAtMs >= STATUS_EVERY_MS;
+      if (isDue) shownAtMs = figures.uptimeMs;
       return [...changes.map(({ text }) => text), ...(isDue ? [pipelineStatusLine(snapshot, figures)] : [])];
     },
   };

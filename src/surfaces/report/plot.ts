@@ -79,7 +79,7 @@ export function figure(
 }
 
 /** At most so many of a long series, its last one among them. */
-export const thinned = <T>(values: readonly T[], most: number): T[] => {
-  if (values.length <= most) return [...values];
-  return Array.from({ length: most }, (_, i) => values[Math.round((i * (values.length - 1)) / (most - 1))]!);
+export const thinned = <T>(values: readonly T[], max: number): T[] => {
+  if (values.length <= max) return [...values];
+  return Array.from({ length: max }, (_, i) => values[Math.round((i * (values.length - 1)) / (max - 1))]!);
 };

@@ -16,23 +16,23 @@ export function scale(from: number, to: number, first: number, last: number): Sc
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /** The round step that gives at most so many of them. */
-function stepFor(span: number, most: number, whole: boolean): number {
+function stepFor(span: number, max: number, whole: boolean): number {
   if (!(span > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(span / most));
+  const power = 10 ** Math.floor(Math.log10(span / max));
   for (const factor of [...STEPS, 20, 50, 100]) {
     const step = factor * power;
-    if (span / step > most || (whole && !Number.isInteger(step))) continue;
+    if (span / step > max || (whole && !Number.isInteger(step))) continue;
     return step;
   }
   return power * 100;
 }
 
 /** Round numbers from `from` to `to`, at most about `most`. */
-export function ticks(from: number, to: number, most: number, whole = false): number[] {
-  const step = stepFor(to - from, Math.max(1, most), whole);
+export function ticks(from: number, to: number, max: number, whole = false): number[] {
+  const step = stepFor(to - from, Math.max(1, max), whole);
   const first = Math.ceil(from / step - 1e-9);
   // Counted, not walked: beside a huge number a small step would lead nowhere.
-  const count = Math.min(Math.floor(to / step + 1e-9) - first, most) + 1;
+  const count = Math.min(Math.floor(to / step + 1e-9) - first, max) + 1;
   return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
@@ -47,13 +47,13 @@ export function paddedRange(values: readonly number[], share: number, least: num
 }
 
 /** A range that begins and ends at round numbers, so that no value lies on the edge of the figure. */
-export function roundRange(values: readonly number[], most: number): readonly [number, number] {
+export function roundRange(values: readonly number[], max: number): readonly [number, number] {
   const finite = values.filter(Number.isFinite);
   if (finite.length === 0) return [0, 1];
   const low = Math.min(...finite);
   const high = Math.max(...finite);
   const span = Math.max(high - low, Math.abs(high) * 1e-9, 1e-9);
-  const step = stepFor(span, most, false);
+  const step = stepFor(span, max, false);
   const from = Math.floor((low - span * 0.02) / step) * step;
   const to = Math.ceil((high + span * 0.02) / step) * step;
   return [from, to];

@@ -202,11 +202,11 @@ async function studyAll(options: SimulateOptions, shell: Shell): Promise<void> {
   const plan = { ...asked, capBlocks: asked.capBlocks ?? capFor(asked.bounds, asked.batchBlocks) };
   const blocks = players === 2 || drawShare > 0 ? drawBlocks(players) : winBlocks(players);
   const differences = listOf(options.elo, numberFor("--elo"));
-  const tell = (...lines: string[]) => {
+  const print = (...lines: string[]) => {
     if (!shell.json) shell.say(...lines);
   };
   const bounds = `${plan.model} Elo [${plan.bounds.join(", ")}]`;
-  tell(
+  print(
     `${players} players, ${bounds}, at most ${plan.capBlocks} ${unitOf(blocks)}, ${runs} gates each`,
     "",
     "     ELO   PROMOTE    REJECT  INCONCLUSIVE   GAMES",
@@ -218,7 +218,7 @@ async function studyAll(options: SimulateOptions, shell: Shell): Promise<void> {
     studies.push(study);
     const { promoteShare, rejectShare, inconclusiveShare, meanGames } = study;
     const shares = `${percent(promoteShare).padStart(10)}${percent(rejectShare).padStart(10)}${percent(inconclusiveShare).padStart(14)}`;
-    tell(`${signed(elo, 0).padStart(8)}${shares}${meanGames.toFixed(0).padStart(8)}`);
+    print(`${signed(elo, 0).padStart(8)}${shares}${meanGames.toFixed(0).padStart(8)}`);
   }
   const complete = studies.length === differences.length;
   answer(shell, toWire({ players, drawShare, seatElo, seed, plan, complete, studies }), () =>

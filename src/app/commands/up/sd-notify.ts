@@ -52,14 +52,14 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const child = { NOTIFY_SOCKET: socket, ...defined({ PATH: env.PATH }) };
   const waiting = new Map<string, string>();
   let sending: Promise<void> | undefined;
-  let toldTrouble = false;
+  let hasWarned = false;
   let feed: Timer | undefined;
 
   const sendOne = (words: readonly string[]) =>
     new Promise<void>((resolve) => {
       execFile(PROGRAM, words, { env: child, timeout: SEND_TIMEOUT_MS }, (error) => {
-        if (error !== null && !toldTrouble) {
-          toldTrouble = true;
+        if (error !== null && !hasWarned) {
+          hasWarned = true;
           log.warn("systemd could not be told", { error: messageOf(error), hint: "Is systemd-notify installed?" });
         }
         resolve();

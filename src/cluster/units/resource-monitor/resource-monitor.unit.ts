@@ -50,7 +50,7 @@ const levels = defineTable<LevelRow & Record<string, string | number>>("resource
 interface Cache {
   readonly levels: Map<Resource, LevelState>;
   points: readonly DiskPoint[];
-  forecastToldAt: number;
+  forecastEmittedAt: number;
   latest: ResourceSample | null;
   fullInMs: number | null;
 }
@@ -116,7 +116,7 @@ export const resourceMonitorDaemon = (
           ]),
         ),
         points: [],
-        forecastToldAt: Number.NEGATIVE_INFINITY,
+        forecastEmittedAt: Number.NEGATIVE_INFINITY,
         latest: null,
         fullInMs: null,
       }),
@@ -164,7 +164,7 @@ export const resourceMonitorDaemon = (
         }
         const points = withPoint(cache.points, { at: now, usedBytes: sample.disk.usedBytes }, forecastDefaults);
         const fullIn = fullInMs(points, sample.disk.freeBytes, forecastDefaults);
-        const warns = fullIn !== null && fullIn < own.forecastWithinMs && now - cache.forecastToldAt >= HOUR_MS;
+        const warns = fullIn !== null && fullIn < own.forecastWithinMs && now - cache.forecastEmittedAt >= HOUR_MS;
         if (warns) log.warn(`the disk of the data folder is full in about ${Math.round(fullIn / HOUR_MS)} hours`);
         emit.METRICS_UPDATED({ node_id: nodeId, metrics: metricsOf(sample, fullIn) });
         if (sample.cpuUsage !== null) {
@@ -191,7 +191,7 @@ export const resourceMonitorDaemon = (
           cache.points = points;
           cache.latest = sample;
           cache.fullInMs = fullIn;
-          if (warns) cache.forecastToldAt = now;
+          if (warns) cache.forecastEmittedAt = now;
         });
       },
     },

@@ -3,7 +3,7 @@ import type { UnitHealth } from "../../health.ts";
 import { type WatchRules, watchRules } from "../../limits.ts";
 import type { DaemonsServices } from "../../services.ts";
 import { defineDaemon, type Wiring } from "../../unit/shape.ts";
-import { type Beat, follow, judgeBeat, type Level, missedMs, type Standing, toldOf } from "./decide.ts";
+import { type Beat, follow, judgeBeat, type Level, missedMs, type Standing, settledAt } from "./decide.ts";
 
 const wiring = {
   name: "daemon_watchdog",
@@ -59,7 +59,7 @@ export const daemonWatchdog = (
       tables: { levels },
       cache: (rows): Watched => ({
         beats: new Map(),
-        standings: new Map(rows.list(levels).map(([name, { level }]) => [name, toldOf(level)])),
+        standings: new Map(rows.list(levels).map(([name, { level }]) => [name, settledAt(level)])),
         lookedAt: undefined,
       }),
     },
@@ -97,14 +97,14 @@ export const daemonWatchdog = (
           // One that is not to run is not judged; when it is back, what was told of it still counts.
           if (beat.isPaused) continue;
           const judgement = judgeBeat(beat, now, settings);
-          const before = cache.standings.get(name) ?? toldOf("healthy");
+          const before = cache.standings.get(name) ?? settledAt("healthy");
           const { next, edge } = follow(before, judgement, now, settings);
           standings.set(name, next);
           if (edge === null) continue;
           if (edge === "healthy") rows.delete(levels, name);
           else rows.put(levels, name, { level: edge });
           const reason = (judgement.reason || "it works again").slice(0, 2_000);
-          log.warn("a unit changed", { watched: name, from: before.told, to: edge, reason });
+          log.warn("a unit changed", { watched: name, from: before.emitted, to: edge, reason });
           const about = { coordinator_name: name, node_id: nodeId };
           if (edge === "healthy") emit.COORDINATOR_HEALTHY({ ...about, uptime_seconds: beat.uptimeSeconds });
           else if (edge === "degraded") emit.COORDINATOR_HEALTH_DEGRADED({ ...about, reason });
@@ -113,7 +113,7 @@ export const daemonWatchdog = (
             daemon_name: name,
             node_id: nodeId,
             daemon_state: STATE_OF[edge],
-            previous_daemon_state: STATE_OF[before.told],
+            previous_daemon_state: STATE_OF[before.emitted],
             reason,
           });
         }
@@ -124,11 +124,11 @@ export const daemonWatchdog = (
       },
     },
     health: ({ cache }): UnitHealth => {
-      const told = (level: Level) =>
-        [...cache.standings].filter(([, standing]) => standing.told === level).map(([name]) => name);
+      const emitted = (level: Level) =>
+        [...cache.standings].filter(([, standing]) => standing.emitted === level).map(([name]) => name);
       const details = {
-        unhealthy: told("unhealthy"),
-        degraded: told("degraded"),
+        unhealthy: emitted("unhealthy"),
+        degraded: emitted("degraded"),
         ...(mainLoop === undefined ? {} : { loop_delay: mainLoop.loopDelay(), loop_blocks: mainLoop.blocks }),
       };
       // It reports on others and is well itself; only where it is blind it is not.

@@ -60,7 +60,7 @@ export function missedMs(lookedAt: number | undefined, now: number, everyMs: num
 
 /** What was told of a unit, and what speaks for telling something else. */
 export interface Standing {
-  readonly told: Level;
+  readonly emitted: Level;
   /** Since when it has been on one side of what was told, without a break; null while it is as told. */
   readonly since: number | null;
   readonly side: "worse" | "better" | null;
@@ -68,7 +68,7 @@ export interface Standing {
   readonly level: Level;
 }
 
-export const toldOf = (told: Level): Standing => ({ told, since: null, side: null, level: told });
+export const settledAt = (emitted: Level): Standing => ({ emitted, since: null, side: null, level: emitted });
 
 const rank = (level: Level) => LEVELS.indexOf(level);
 
@@ -79,17 +79,17 @@ export function follow(
   now: number,
   rules: Pick<WatchRules, "worseAfterMs" | "betterAfterMs">,
 ): { readonly next: Standing; readonly edge: Level | null } {
-  const { told } = before;
-  const difference = rank(judgement.level) - rank(told);
-  if (difference === 0) return { next: toldOf(told), edge: null };
+  const { emitted } = before;
+  const difference = rank(judgement.level) - rank(emitted);
+  if (difference === 0) return { next: settledAt(emitted), edge: null };
   const side = difference > 0 ? "worse" : "better";
   const isSame = before.side === side && before.since !== null;
   const since = isSame ? before.since : now;
   // What flickers between two levels is told as the worse of them when it gets better, and as the lesser when it gets worse.
   const ranks = isSame ? [rank(before.level), rank(judgement.level)] : [rank(judgement.level)];
   const level = LEVELS[side === "worse" ? Math.min(...ranks) : Math.max(...ranks)]!;
-  if (side === "worse" && judgement.isCertain) return { next: toldOf(judgement.level), edge: judgement.level };
+  if (side === "worse" && judgement.isCertain) return { next: settledAt(judgement.level), edge: judgement.level };
   const waitMs = side === "worse" ? rules.worseAfterMs : rules.betterAfterMs;
-  if (now - since! >= waitMs) return { next: toldOf(level), edge: level };
-  return { next: { told, since: since!, side, level }, edge: null };
+  if (now - since! >= waitMs) return { next: settledAt(level), edge: level };
+  return { next: { emitted, since: since!, side, level }, edge: null };
 }

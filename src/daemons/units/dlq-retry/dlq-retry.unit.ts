@@ -42,10 +42,10 @@ export const dlqRetry = (
   const alertIfMany = ({ now, rows, emit, log }: Context) => {
     const pending = deadLetters.getPendingCount();
     const level = alertLevel(pending, settings.alertAt);
-    const told = rows.get(alerts, "pending") ?? { level: 0, at: Number.NEGATIVE_INFINITY };
-    if (level === told.level) return;
-    if (level < told.level) return rows.put(alerts, "pending", { ...told, level });
-    if (now - told.at < settings.alertPauseMs) return;
+    const before = rows.get(alerts, "pending") ?? { level: 0, at: Number.NEGATIVE_INFINITY };
+    if (level === before.level) return;
+    if (level < before.level) return rows.put(alerts, "pending", { ...before, level });
+    if (now - before.at < settings.alertPauseMs) return;
     rows.put(alerts, "pending", { level, at: now });
     log.warn("dead letters wait", { pending, threshold: level });
     for (const { consumer, letters, oldest_at, event_types } of pendingByConsumer(store))

@@ -101,8 +101,8 @@ const roundsGivenUp = (iteration: Iteration, stage: Stage): number => {
 /** Tries again, goes on without the candidate, or waits for a person. */
 function fail(view: PipelineView, iteration: Iteration, failure: StageFailure): Iteration {
   const { stage, attempt } = iteration;
-  const told = { ...failure, iteration: iteration.iteration, stage, attempt, at: view.now };
-  const failed = { ...iteration, failures: [...iteration.failures, told].slice(-MAX_FAILURES) };
+  const noted = { ...failure, iteration: iteration.iteration, stage, attempt, at: view.now };
+  const failed = { ...iteration, failures: [...iteration.failures, noted].slice(-MAX_FAILURES) };
   const ofThisRound = failed.failures.filter((each) => each.iteration === iteration.iteration && each.stage === stage);
   const isHopeless = !failure.retryable || ofThisRound.length >= FALL_BACK.failures;
   const isDispensable = DISPENSABLE.includes(stage) && iteration.iteration > 0;
@@ -135,12 +135,12 @@ function afterDone(view: PipelineView, iteration: Iteration): Iteration {
   const calm = { ...iteration, failures: iteration.failures.filter(({ stage }) => stage !== iteration.stage) };
   const next = iteration.iteration === 0 && iteration.stage === "training" ? "promotion" : stageAfter(iteration.stage);
   if (next !== undefined) return enter(view, calm, next);
-  const most = view.config.plan.most_iterations;
-  if (most !== null && iteration.iteration >= most)
+  const max = view.config.plan.most_iterations;
+  if (max !== null && iteration.iteration >= max)
     return {
       ...calm,
       state: "complete",
-      waits: [{ for: "nothing", actual: iteration.iteration, required: most, since: view.now }],
+      waits: [{ for: "nothing", actual: iteration.iteration, required: max, since: view.now }],
     };
   return open(view, iteration.iteration + 1, calm.failures);
 }
@@ -168,8 +168,8 @@ export function reconcile(view: PipelineView): Step {
       iteration: { ...iteration, state: "running", waits: [], deadline: now + DEADLINE_MS[iteration.stage] },
     };
   if (iteration.state === "complete") {
-    const most = config.plan.most_iterations;
-    return most === null || iteration.iteration < most
+    const max = config.plan.most_iterations;
+    return max === null || iteration.iteration < max
       ? { kind: "entered", iteration: open(view, iteration.iteration + 1, iteration.failures) }
       : { kind: "stay", iteration };
   }

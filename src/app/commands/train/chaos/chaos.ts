@@ -143,7 +143,7 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
       return lines;
     },
     /** The newest lines, oldest first. */
-    last: (most: number): string[] => said.slice(-most),
+    last: (max: number): string[] => said.slice(-max),
     incidents: (): readonly Incident[] => [...incidents.values()],
     /** Takes back what is still there of it. */
     async end() {

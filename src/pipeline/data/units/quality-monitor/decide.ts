@@ -65,7 +65,7 @@ export function gamesByProducer(
   });
 }
 
-const tellFinding = ({ finding: { test, residual, correctedP } }: Accused): string =>
+const findingText = ({ finding: { test, residual, correctedP } }: Accused): string =>
   `its ${test} differs from the others' by ${residual.toFixed(1)} standard deviations (corrected p ${correctedP.toPrecision(2)})`;
 
 /**
@@ -105,7 +105,7 @@ export function judgeBatch(
     const accusation = accused.find(({ producer }) => producer === segment.producer);
     if (accusation === undefined || reproduced(segment).length > 0)
       return { segment, figures, reason: null, because: "" };
-    return { segment, figures, reason: "producer", because: tellFinding(accusation) };
+    return { segment, figures, reason: "producer", because: findingText(accusation) };
   });
   const guilty = new Set(segments.flatMap(({ segment, reason }) => (reason === null ? [] : [segment.producer])));
   return {

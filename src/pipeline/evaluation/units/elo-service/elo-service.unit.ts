@@ -135,7 +135,7 @@ async function rate(services: EvaluationServices, look: Look, given: RatingWork)
   let players = before?.players ?? [];
   if (games !== (before?.games ?? 0)) {
     const zero = zeroOf(anchors, firstChampion(store, configKey));
-    const asked = { players: playersOf(configKey), tallies, zero, anchors, most: MAX_WANTED_PAIRS };
+    const asked = { players: playersOf(configKey), tallies, zero, anchors, max: MAX_WANTED_PAIRS };
     const answer = await engine.rate(asked);
     players = answer.players;
     rows.put(ladders, key, { config_key: configKey, budget, games, zero, players, at: now });

@@ -6,7 +6,7 @@ import { createTrainGuest } from "./train/train-guest.ts";
 import type { MainGuest } from "./up.command.ts";
 
 /** What `ringrift up` shows and leaves behind where it trains configs: the loop, and a report at the end. */
-export function loopGuest(settings: Settings, shell: Shell, isHeadless: boolean): MainGuest {
+export function pipelineGuest(settings: Settings, shell: Shell, isHeadless: boolean): MainGuest {
   const { configFile, worker, loop } = settings;
   const workloads = workloadList(configFile, worker.graceMs / 1_000);
   return createTrainGuest({

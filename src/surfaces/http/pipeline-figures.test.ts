@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { AT, healthy, opened } from "../../../test/fixtures/pipeline-snapshots.ts";
 import type { ConfigSnapshot } from "../../pipeline/index.ts";
 import type { Define, Reading } from "./figure.ts";
-import { loopFigures } from "./loop-figures.ts";
+import { pipelineFigures } from "./pipeline-figures.ts";
 
 /** What would be collected, by name: for each config, and for each value of its other label. */
 function collect(configs: readonly ConfigSnapshot[]): Map<string, Record<string, Reading>> {
   const found = new Map<string, Record<string, Reading>>();
   const define: Define = (name, _help, _labels, read) => found.set(name, read() as Record<string, Reading>);
-  loopFigures(define, define, () => ({ at: AT, configs }));
+  pipelineFigures(define, define, () => ({ at: AT, configs }));
   return found;
 }
 

@@ -19,10 +19,10 @@ const gateOf = ({ gates }: ConfigSnapshot) => gates.at(-1);
 
 const STATES = ["running", "waiting", "paused", "failed", "complete"] as const;
 
-export function loopFigures(gauge: Define, counter: Define, loop: () => PipelineSnapshot | undefined): void {
+export function pipelineFigures(gauge: Define, counter: Define, snapshot: () => PipelineSnapshot | undefined): void {
   const each = (read: (config: ConfigSnapshot) => Reading) => () =>
     Object.fromEntries(
-      (loop()?.configs ?? []).slice(0, MAX_CONFIGS).map((config) => [config.config_key, read(config)]),
+      (snapshot()?.configs ?? []).slice(0, MAX_CONFIGS).map((config) => [config.config_key, read(config)]),
     );
   const ofConfig = (name: string, help: string, read: (config: ConfigSnapshot) => Reading, ...labels: string[]) =>
     gauge(name, help, ["config_key", ...labels], each(read));
