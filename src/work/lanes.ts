@@ -4,24 +4,7 @@ import { type Lane, laneSignature, type Needs } from "./needs.ts";
 import type { LaneRow } from "./tables.ts";
 
 /** All lanes, in memory: few, and looked through at every claim. The rows are the truth; they are written with their jobs. */
-export interface Lanes {
-  readonly size: number;
-  all(): Iterable<Lane>;
-  get(lane: number): Lane;
-  /** The lane of such jobs, made if there is none yet. */
-  find(like: Omit<Lane, "lane">): Lane;
-  rowOf(lane: Lane): LaneRow;
-  /** Looks at the rows anew, after empty lanes were forgotten. */
-  reload(): void;
-  /** Classes of a lane that may have a job to claim: those that were found empty are not looked at until one comes. */
-  levels(lane: Lane): readonly number[];
-  /** A look has found nothing there. */
-  empty(lane: number, level: number): void;
-  /** A job stands there, on disk. */
-  filled(lane: number, level: number): void;
-  /** Jobs may have come without a word. */
-  lookEverywhere(): void;
-}
+export type Lanes = ReturnType<typeof createLanes>;
 
 const ALL_LEVELS = [3, 2, 1, 0] as const;
 
@@ -34,7 +17,7 @@ const laneOf = (row: LaneRow): Lane => ({
   excluded: JSON.parse(row.excluded) as string[],
 });
 
-export function createLanes(store: Pick<Store, "read">, max: number): Lanes {
+export function createLanes(store: Pick<Store, "read">, max: number) {
   const lanes = new Map<number, Lane>();
   const rows = new Map<number, LaneRow>();
   const bySignature = new Map<string, Lane>();
@@ -53,18 +36,19 @@ export function createLanes(store: Pick<Store, "read">, max: number): Lanes {
   };
   reload();
   return {
-    get size() {
+    get size(): number {
       return lanes.size;
     },
-    all: () => lanes.values(),
-    get(lane) {
+    all: (): Iterable<Lane> => lanes.values(),
+    get(lane: number): Lane {
       const known = lanes.get(lane);
       if (known !== undefined) return known;
       const row = store.read<LaneRow>("SELECT * FROM work_lanes WHERE lane = ?", lane)[0]!;
       enter(row, laneOf(row));
       return lanes.get(lane)!;
     },
-    find(like) {
+    /** The lane of such jobs, made if there is none yet. */
+    find(like: Omit<Lane, "lane">): Lane {
       const signature = laneSignature(like);
       const known = bySignature.get(signature);
       if (known !== undefined) return known;
@@ -88,15 +72,21 @@ export function createLanes(store: Pick<Store, "read">, max: number): Lanes {
       );
       return lane;
     },
-    rowOf: ({ lane }) => rows.get(lane)!,
+    rowOf: ({ lane }: Lane): LaneRow => rows.get(lane)!,
+    /** Looks at the rows anew, after empty lanes were forgotten. */
     reload,
-    levels: ({ lane }) => open.get(lane) ?? ALL_LEVELS,
-    empty: (lane, level) =>
+    /**
+     * Classes of a lane that may have a job to claim: those that were found empty are not looked at until one comes.
+     */
+    levels: ({ lane }: Lane): readonly number[] => open.get(lane) ?? ALL_LEVELS,
+    /** A look has found nothing there. */
+    empty: (lane: number, level: number) =>
       void open.set(
         lane,
         (open.get(lane) ?? ALL_LEVELS).filter((other) => other !== level),
       ),
-    filled(lane, level) {
+    /** A job stands there, on disk. */
+    filled(lane: number, level: number) {
       const known = open.get(lane) ?? ALL_LEVELS;
       if (!known.includes(level))
         open.set(
@@ -104,6 +94,7 @@ export function createLanes(store: Pick<Store, "read">, max: number): Lanes {
           [...known, level].sort((a, b) => b - a),
         );
     },
+    /** Jobs may have come without a word. */
     lookEverywhere: () => open.clear(),
   };
 }

@@ -3,15 +3,7 @@ import { type Held, type HeldLeases, isDone } from "./held-leases.ts";
 import type { Refusal, StopReason } from "./ports.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 
-export interface Beats {
-  /** Begins, if it has not. */
-  arm(): void;
-  /** A lease is lost after so long without a beat: they come often enough for it. */
-  keep(leftMs: number): void;
-  /** The queue says that a lease is not ours any more: its job is stopped. */
-  refused(one: Held, why: Refusal): void;
-  stop(): void;
-}
+export type Beats = ReturnType<typeof createBeats>;
 
 /** A lease is beaten so often within the time that the queue waits for it. */
 const BEATS_IN_SILENCE = 4;
@@ -20,7 +12,7 @@ const BEATS_IN_SILENCE = 4;
 export function createBeats(
   { queue, clock, log, timing }: Pick<WorkerOptions, "queue" | "clock" | "log" | "timing">,
   leases: HeldLeases,
-): Beats {
+) {
   let timer: Timer | undefined;
   let stopped = false;
   let beating = false;
@@ -73,10 +65,13 @@ export function createBeats(
   };
 
   return {
+    /** Begins, if it has not. */
     arm,
-    keep(leftMs) {
+    /** A lease is lost after so long without a beat: they come often enough for it. */
+    keep(leftMs: number) {
       if (leftMs > 0) silenceMs = Math.min(silenceMs, leftMs);
     },
+    /** The queue says that a lease is not ours any more: its job is stopped. */
     refused,
     stop() {
       stopped = true;

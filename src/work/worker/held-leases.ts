@@ -17,22 +17,9 @@ export interface Held {
   void: "lease_lost" | "cancelled" | undefined;
 }
 
-export interface HeldLeases {
-  hold(ref: LeaseRef, workType: string, phase: Held["phase"], ticket?: Ticket): Held;
-  letGo(ref: LeaseRef): void;
-  has(one: Held): boolean;
-  all(): Held[];
-  /** Those whose work has not ended. */
-  unfinished(): Held[];
-  /** Writes down that these are held, for the next life. */
-  note(all: readonly Held[], began: boolean): Promise<void>;
-  /** Something has changed: whoever waits for room looks again. */
-  changed(): void;
-  /** Resolves at the next change. */
-  readonly change: Promise<void>;
-}
+export type HeldLeases = ReturnType<typeof createHeldLeases>;
 
-export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log): HeldLeases {
+export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log) {
   const held = new Map<string, Held>();
   let wake = Promise.withResolvers<void>();
   const changed = () => {
@@ -40,29 +27,33 @@ export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log):
     wake = Promise.withResolvers<void>();
   };
   return {
-    hold(ref, workType, phase, ticket) {
+    hold(ref: LeaseRef, workType: string, phase: Held["phase"], ticket?: Ticket): Held {
       const one = { ref, workType, ending: new AbortController(), ticket, phase, progress: {}, void: undefined };
       held.set(entryId(ref), one);
       return one;
     },
-    letGo(ref) {
+    letGo(ref: LeaseRef) {
       held.get(entryId(ref))?.ticket?.release();
       held.delete(entryId(ref));
       // A note that stays is only asked about once more at the next start.
       spool.drop(ref).catch((thrown) => log.warn("a note of a lease stays", { error: messageOf(thrown) }));
       changed();
     },
-    has: (one) => held.get(entryId(one.ref)) === one,
-    all: () => [...held.values()],
-    unfinished: () => [...held.values()].filter((one) => !isDone(one)),
-    async note(all, began) {
+    has: (one: Held) => held.get(entryId(one.ref)) === one,
+    all: (): Held[] => [...held.values()],
+    /** Those whose work has not ended. */
+    unfinished: (): Held[] => [...held.values()].filter((one) => !isDone(one)),
+    /** Writes down that these are held, for the next life. */
+    async note(all: readonly Held[], began: boolean) {
       const noted = all.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began }));
       await Promise.all(noted).catch((thrown) =>
         log.warn("leases are held without a note", { error: messageOf(thrown) }),
       );
     },
+    /** Something has changed: whoever waits for room looks again. */
     changed,
-    get change() {
+    /** Resolves at the next change. */
+    get change(): Promise<void> {
       return wake.promise;
     },
   };

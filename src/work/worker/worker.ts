@@ -26,23 +26,13 @@ export interface WorkerStatus {
   readonly counts: Readonly<WorkerCounts>;
 }
 
-export interface Worker {
-  /** Sends what an earlier life left, then claims until it is stopped. */
-  start(): Promise<void>;
-  /** While it drains it finishes what it has and claims nothing. */
-  drain(on: boolean): void;
-  /** No new claims; running jobs have their grace; what does not end is given back unspent. Twice is once. */
-  stop(): Promise<void>;
-  /** Nobody waits any more: what runs is ended now, and given back if the queue answers at once. */
-  force(): void;
-  status(): WorkerStatus;
-}
+export type Worker = ReturnType<typeof createWorker>;
 
 /** A child that was told to go, then made to, has gone by then. */
 const AFTER_GRACE_MS = 7_000;
 const FORCED_RELEASE_MS = 1_000;
 
-export function createWorker(options: WorkerOptions): Worker {
+export function createWorker(options: WorkerOptions) {
   const { executor, admission, spool, clock, log, timing, maxWaiting = 1_000 } = options;
   const counts: WorkerCounts = { claimed: 0, completed: 0, failed: 0, released: 0, lost: 0, cancelled: 0 };
   const stopping = new AbortController();
@@ -129,6 +119,7 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 
   return {
+    /** Sends what an earlier life left, then claims until it is stopped. */
     async start() {
       assert(!started, "a worker is started once");
       started = true;
@@ -136,20 +127,23 @@ export function createWorker(options: WorkerOptions): Worker {
       beats.arm();
       claiming = runClaimLoop(options, { mayClaim, changed: () => leases.change, take: runs.take, signal });
     },
-    drain(on) {
+    /** While it drains it finishes what it has and claims nothing. */
+    drain(on: boolean) {
       draining = on;
       leases.changed();
     },
+    /** No new claims; running jobs have their grace; what does not end is given back unspent. Twice is once. */
     stop() {
       stopped ??= end();
       return stopped;
     },
+    /** Nobody waits any more: what runs is ended now, and given back if the queue answers at once. */
     force() {
       isForced = true;
       executor.kill();
       forced.resolve();
     },
-    status() {
+    status(): WorkerStatus {
       const { slots, offer } = admission.free();
       return {
         state: currentState(),
