@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { runCli } from "../../src/app/cli.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
 import { owned } from "../support/process.ts";
+import { recordedTerminal } from "../support/terminal.ts";
 
 const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
 
@@ -22,21 +22,11 @@ async function world() {
   };
   onTestFinished(stop);
   const runAs = async (columns: number | undefined, args: readonly string[]) => {
-    const said = { out: "", err: "" };
-    const io = {
-      out: (text: string) => {
-        said.out += text;
-      },
-      err: (text: string) => {
-        said.err += text;
-      },
+    const { io, said } = recordedTerminal({
       env: { NO_COLOR: "1" },
-      cwd: "/",
-      stdin: Readable.from([]),
       isTerminal: columns !== undefined,
       columns: columns ?? 100,
-      signal: new AbortController().signal,
-    };
+    });
     const code = await runCli(["--data-dir", dataDir, ...args], io, ports);
     return { code, ...said };
   };

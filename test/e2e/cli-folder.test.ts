@@ -1,6 +1,5 @@
 /** Commands that only look say the same of a folder on which nothing runs any more. */
 import { DatabaseSync } from "node:sqlite";
-import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { runCli } from "../../src/app/commands/run.ts";
@@ -10,6 +9,7 @@ import { fillLargeState } from "../support/large-state.ts";
 import { CONFIG, planned, QUICK } from "../support/loop.ts";
 import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
+import { recordedTerminal } from "../support/terminal.ts";
 
 const clock = systemClock();
 const own = owned();
@@ -17,25 +17,9 @@ const dataDir = own.folder();
 const MODEL = "a".repeat(64);
 
 async function run(...args: readonly string[]) {
-  const said = { out: "", err: "" };
-  const code = await runCli(
-    ["--data-dir", dataDir, ...args],
-    {
-      out: (text) => {
-        said.out += text;
-      },
-      err: (text) => {
-        said.err += text;
-      },
-      env: {},
-      cwd: dataDir,
-      stdin: Readable.from([]),
-      isTerminal: false,
-      columns: 100,
-      signal: new AbortController().signal,
-    },
-    { clock, random: systemRandom(), actor: "tester" },
-  );
+  const { io, said } = recordedTerminal({ cwd: dataDir });
+  const ports = { clock, random: systemRandom(), actor: "tester" };
+  const code = await runCli(["--data-dir", dataDir, ...args], io, ports);
   return { code, ...said };
 }
 

@@ -1,6 +1,5 @@
 /** `ringrift nodes`, `ringrift queue` and `ringrift why` against a main process with a node that joined. */
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { runCli } from "../../src/app/cli.ts";
@@ -10,6 +9,7 @@ import type { Lease } from "../../src/work/index.ts";
 import { CAPABILITIES, joinNode } from "../support/node-client.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
+import { recordedTerminal } from "../support/terminal.ts";
 
 const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
 
@@ -20,21 +20,7 @@ async function world() {
   const main = await bootstrapCoordination({ settings, log: silentLog() });
   onTestFinished(() => main.shutdown());
   const run = async (...args: string[]) => {
-    const said = { out: "", err: "" };
-    const io = {
-      out: (text: string) => {
-        said.out += text;
-      },
-      err: (text: string) => {
-        said.err += text;
-      },
-      env: { NO_COLOR: "1" },
-      cwd: "/",
-      stdin: Readable.from([]),
-      isTerminal: false,
-      columns: 100,
-      signal: new AbortController().signal,
-    };
+    const { io, said } = recordedTerminal({ env: { NO_COLOR: "1" } });
     const code = await runCli(["--data-dir", dataDir, ...args], io, ports);
     return { code, ...said };
   };

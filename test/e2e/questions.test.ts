@@ -3,7 +3,6 @@
  * contain what was planted.
  */
 import { chmodSync } from "node:fs";
-import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runCli } from "../../src/app/cli.ts";
 import { seededRandom, systemClock } from "../../src/kernel/index.ts";
@@ -11,6 +10,7 @@ import { connect } from "../../src/surfaces/index.ts";
 import { CONFIG, planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
 import { PATIENT, patience } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
+import { recordedTerminal } from "../support/terminal.ts";
 
 const own = owned();
 const HELD = "hex7_2p";
@@ -26,25 +26,10 @@ let failedJob = "";
 let aGame = "";
 
 async function run(...args: readonly string[]) {
-  const said = { out: "", err: "" };
-  const code = await runCli(["--data-dir", loop.dataDir, ...args], io(said), ports);
+  const { io, said } = recordedTerminal({ env: { NO_COLOR: "1", ...ENV }, cwd: loop.dataDir });
+  const code = await runCli(["--data-dir", loop.dataDir, ...args], io, ports);
   return { code, ...said };
 }
-
-const io = (said: { out: string; err: string }) => ({
-  out: (text: string) => {
-    said.out += text;
-  },
-  err: (text: string) => {
-    said.err += text;
-  },
-  env: { NO_COLOR: "1", ...ENV },
-  cwd: loop.dataDir,
-  stdin: Readable.from([]),
-  isTerminal: false,
-  columns: 100,
-  signal: new AbortController().signal,
-});
 
 const json = async <T>(...args: readonly string[]) => JSON.parse((await run("--json", ...args)).out) as T;
 

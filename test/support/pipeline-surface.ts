@@ -1,7 +1,6 @@
 /** The control surface on a folder of its own, with a loop behind it and nothing else. Commands find it as they find any. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { memoryStore } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { runCli } from "../../src/app/cli.ts";
 import { serveControl } from "../../src/app/serving.ts";
@@ -14,6 +13,7 @@ import { type ControlPorts, createMetrics, ENDPOINT_FILE } from "../../src/surfa
 import { createArtifactCatalog, createArtifactConsole, createCopies } from "../../src/sync/index.ts";
 import { owned } from "./process.ts";
 import { type Answer, type Asking, ask } from "./surface.ts";
+import { recordedTerminal } from "./terminal.ts";
 
 export interface PipelineSurface {
   readonly token: string;
@@ -92,21 +92,7 @@ export async function runPipelineSurface(
     token: TOKEN,
     ask: (via, path, asking) => ask(via === "socket" ? { socketPath } : { host: "127.0.0.1", port }, path, asking),
     async run(...args) {
-      const said = { out: "", err: "" };
-      const io = {
-        out: (text: string) => {
-          said.out += text;
-        },
-        err: (text: string) => {
-          said.err += text;
-        },
-        env: { NO_COLOR: "1" },
-        cwd: dataDir,
-        stdin: Readable.from([]),
-        isTerminal: false,
-        columns: 100,
-        signal: new AbortController().signal,
-      };
+      const { io, said } = recordedTerminal({ env: { NO_COLOR: "1" }, cwd: dataDir });
       const code = await runCli(["--data-dir", dataDir, ...args], io, { clock, random, actor: "tester" });
       return { code, ...said };
     },

@@ -1,21 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import { recordedTerminal } from "../../../test/support/terminal.ts";
 import { createProgram, systemPorts } from "../cli.ts";
 import { completionScripts } from "./completion/scripts.ts";
 import { completionTree, everyCommand } from "./completion/tree.ts";
 
-const silent = {
-  out: () => {},
-  err: () => {},
-  env: {},
-  cwd: "/",
-  stdin: Readable.from([]),
-  isTerminal: false,
-  columns: 100,
-  signal: new AbortController().signal,
-};
-const tree = completionTree(await createProgram(silent, systemPorts()));
+const tree = completionTree(await createProgram(recordedTerminal().io, systemPorts()));
 
 /** What bash offers for the words of a line, of which the last is still being typed. */
 function offered(...words: readonly string[]): string[] {

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Readable } from "node:stream";
 import { afterAll, describe, expect, it } from "vitest";
+import { recordedTerminal } from "../../../test/support/terminal.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import { readBooks } from "../../sync/books.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
@@ -24,21 +24,7 @@ const folder = () => {
 };
 
 async function run(words: readonly string[], env: Record<string, string> = {}) {
-  const said = { out: "", err: "" };
-  const io = {
-    out: (text: string) => {
-      said.out += text;
-    },
-    err: (text: string) => {
-      said.err += text;
-    },
-    env: { RINGRIFT_PORT: "0", ...env },
-    cwd: root,
-    stdin: Readable.from([]),
-    isTerminal: false,
-    columns: 100,
-    signal: new AbortController().signal,
-  };
+  const { io, said } = recordedTerminal({ env: { RINGRIFT_PORT: "0", ...env }, cwd: root });
   const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
   const code = await runCli(["doctor", ...words], io, ports);
   return { code, ...said };

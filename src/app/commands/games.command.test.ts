@@ -1,8 +1,7 @@
-import { Readable } from "node:stream";
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { recordedTerminal, shellWithout } from "../../../test/support/terminal.ts";
 import { OperatingError } from "../../kernel/index.ts";
-import type { CliIo, Shell } from "../../surfaces/commands/index.ts";
 import { type Games, registerGames } from "./games.command.ts";
 
 /** A whole game of its own, small enough to know by heart: take one or two of five stones. */
@@ -31,32 +30,13 @@ const nim: Games = {
 };
 
 const run = async (args: readonly string[], signal = new AbortController().signal): Promise<string> => {
-  let out = "";
-  const io: CliIo = {
-    out: (text) => {
-      out += text;
-    },
-    err: () => {},
-    env: {},
-    cwd: ".",
-    stdin: Readable.from([]),
-    isTerminal: false,
-    columns: 80,
-    signal,
-  };
+  const { io, said } = recordedTerminal({ columns: 80, signal });
   const program = new Command().exitOverride();
   program.option("--json");
-  const shell = {
-    io,
-    get json() {
-      return program.opts<{ json?: boolean }>().json === true;
-    },
-    say: (...lines: string[]) => io.out(lines.map((line) => `${line}\n`).join("")),
-    print: (value: unknown) => io.out(`${JSON.stringify(value)}\n`),
-  } as unknown as Shell;
+  const shell = shellWithout(program, io);
   registerGames(program.command("games"), shell, nim);
   await program.parseAsync(["node", "ringrift", ...args]);
-  return out;
+  return said.out;
 };
 
 describe("ringrift games", () => {

@@ -1,6 +1,6 @@
-import { Readable } from "node:stream";
 import { Help } from "commander";
 import { describe, expect, it } from "vitest";
+import { recordedTerminal } from "../../../test/support/terminal.ts";
 import { builtinRows } from "../../events/index.ts";
 import { seededRandom, virtualClock } from "../../kernel/index.ts";
 import type { CliIo } from "../../surfaces/commands/index.ts";
@@ -10,22 +10,7 @@ import { runCli } from "./run.ts";
 const ports = { clock: virtualClock(), random: seededRandom(1), actor: "tester" };
 
 async function run(args: readonly string[], given: Partial<CliIo> = {}) {
-  const said = { out: "", err: "" };
-  const io: CliIo = {
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    env: {},
-    cwd: "/nonexistent",
-    stdin: Readable.from([]),
-    isTerminal: false,
-    columns: 100,
-    signal: new AbortController().signal,
-    ...given,
-  };
+  const { io, said } = recordedTerminal({ cwd: "/nonexistent", ...given });
   const code = await runCli(args, io, ports);
   return { code, ...said, lines: said.out.trimEnd().split("\n") };
 }

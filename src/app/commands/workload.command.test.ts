@@ -1,8 +1,7 @@
-import { Readable } from "node:stream";
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../kernel/index.ts";
-import { createPaint, EXIT, type Shell } from "../../surfaces/commands/index.ts";
+import { recordedTerminal, shellWithout } from "../../../test/support/terminal.ts";
+import { EXIT } from "../../surfaces/commands/index.ts";
 import type { WorkloadConsole } from "../../workloads/process/index.ts";
 import { registerWorkload } from "./workload.command.ts";
 
@@ -15,7 +14,6 @@ const RESULTS = [
 ] as const;
 
 async function run(args: readonly string[], ok: boolean) {
-  let out = "";
   const asked: Request[] = [];
   const port: WorkloadConsole = {
     async check(request) {
@@ -36,37 +34,14 @@ async function run(args: readonly string[], ok: boolean) {
     declarationSchema: () => ({ title: "another schema" }),
   };
   const program = new Command().exitOverride().option("--json");
-  const shell = {
-    io: {
-      out: (text: string) => {
-        out += text;
-      },
-      err: () => {},
-      env: {},
-      cwd: ".",
-      stdin: Readable.from([]),
-      isTerminal: false,
-      columns: 80,
-      signal: new AbortController().signal,
-    },
-    clock: systemClock(),
-    get json() {
-      return program.opts<{ json?: boolean }>().json === true;
-    },
-    paint: createPaint(false),
-    say: (...lines: string[]) => {
-      out += lines.map((line) => `${line}\n`).join("");
-    },
-    print: (value: unknown) => {
-      out += `${JSON.stringify(value)}\n`;
-    },
-  } as unknown as Shell;
+  const { io, said } = recordedTerminal({ cwd: ".", columns: 80 });
+  const shell = shellWithout(program, io);
   registerWorkload(program.command("workload"), shell, port);
   const thrown = await program.parseAsync(["node", "ringrift", ...args]).then(
     () => undefined,
     (error: { exitCode?: number; code?: string }) => error,
   );
-  return { out, asked, thrown };
+  return { out: said.out, asked, thrown };
 }
 
 describe("ringrift workload check", () => {

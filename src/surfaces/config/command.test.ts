@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { owned } from "../../../test/support/process.ts";
+import { recordedTerminal } from "../../../test/support/terminal.ts";
 import { bootstrapCoordination } from "../../app/bootstrap.ts";
 import { runCli } from "../../app/commands/run.ts";
 import { readSettings, settingRows } from "../../app/settings.ts";
@@ -16,21 +16,7 @@ const NOTHING_RUNS = "what a start from here would have: nothing runs on this da
 async function config(args: readonly string[], env: Record<string, string> = {}, file?: unknown) {
   const cwd = owned(onTestFinished).folder();
   if (file !== undefined) writeFileSync(join(cwd, "ringrift.config.json"), JSON.stringify(file, null, 2));
-  const said = { out: "", err: "" };
-  const io = {
-    out: (text: string) => {
-      said.out += text;
-    },
-    err: (text: string) => {
-      said.err += text;
-    },
-    env,
-    cwd,
-    stdin: Readable.from([]),
-    isTerminal: false,
-    columns: 100,
-    signal: new AbortController().signal,
-  };
+  const { io, said } = recordedTerminal({ env, cwd });
   const code = await runCli(["config", ...args], io, ports);
   return { code, cwd, ...said, lines: said.out.trimEnd().split("\n") };
 }

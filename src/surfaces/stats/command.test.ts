@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { Command, CommanderError } from "commander";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recordedTerminal, shellWithout } from "../../../test/support/terminal.ts";
 import { type CliIo, EXIT, reportFailure } from "../cli/io.ts";
-import type { Shell } from "../cli/shell.ts";
 import { registerStats } from "./command.ts";
 
 let folder: string;
@@ -21,41 +21,18 @@ interface Outcome {
 }
 
 async function run(args: readonly string[], over: Partial<CliIo> = {}): Promise<Outcome> {
-  let out = "";
-  let err = "";
-  const io: CliIo = {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    env: {},
-    cwd: folder,
-    stdin: Readable.from([]),
-    isTerminal: false,
-    columns: 100,
-    signal: new AbortController().signal,
-    ...over,
-  };
+  const { io, said } = recordedTerminal({ cwd: folder, ...over });
   const program = new Command("ringrift").exitOverride().configureOutput({ writeOut: io.out, writeErr: io.err });
   program.option("--json");
-  const shell = {
-    io,
-    get json() {
-      return program.opts<{ json?: boolean }>().json === true;
-    },
-    say: (...lines: string[]) => io.out(lines.map((line) => `${line}\n`).join("")),
-    print: (value: unknown) => io.out(`${JSON.stringify(value)}\n`),
-  } as unknown as Shell;
+  const shell = shellWithout(program, io);
   registerStats(program.command("stats"), shell);
   try {
     await program.parseAsync(["node", "ringrift", "stats", ...args]);
-    return { out, err, exitCode: EXIT.ok };
+    return { ...said, exitCode: EXIT.ok };
   } catch (thrown) {
-    if (thrown instanceof CommanderError) return { out, err, exitCode: thrown.exitCode };
+    if (thrown instanceof CommanderError) return { ...said, exitCode: thrown.exitCode };
     const exitCode = reportFailure(thrown, io, args.includes("--json"));
-    return { out, err, exitCode };
+    return { ...said, exitCode };
   }
 }
 

@@ -4,7 +4,6 @@
  * that names the stage which brings the part: whoever builds it finds the test red, and turns the refusal into a run.
  */
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCli } from "../../../src/app/cli.ts";
 import { connect } from "../../../src/client.ts";
@@ -17,6 +16,7 @@ import {
   systemClock,
 } from "../../../src/index.ts";
 import { owned } from "../../support/process.ts";
+import { recordedTerminal } from "../../support/terminal.ts";
 
 type Coordination = Awaited<ReturnType<typeof boot>>;
 
@@ -69,21 +69,7 @@ export function walk<const S extends readonly string[]>(document: string, sectio
       client,
       dataDir,
       async ringrift(...args) {
-        const said = { out: "", err: "" };
-        const io = {
-          out: (text: string) => {
-            said.out += text;
-          },
-          err: (text: string) => {
-            said.err += text;
-          },
-          env: { NO_COLOR: "1" },
-          cwd: "/",
-          stdin: Readable.from([]),
-          isTerminal: false,
-          columns: 200,
-          signal: new AbortController().signal,
-        };
+        const { io, said } = recordedTerminal({ env: { NO_COLOR: "1" }, columns: 200 });
         const code = await runCli(["--data-dir", dataDir, ...args], io, ports);
         expect([code, said.err]).toEqual([0, ""]);
         return said.out;

@@ -1,24 +1,15 @@
 /** What people are told to type works when it is typed: every command in every hint is read by the real program. */
 import { globSync, readFileSync } from "node:fs";
-import { Readable } from "node:stream";
 import { type Command, CommanderError } from "commander";
 import { expect, test } from "vitest";
 import { createProgram } from "../../../src/app/cli.ts";
 import { ADVICE_ACTIONS } from "../../../src/daemons/cause.ts";
 import { isOperatingError, seededRandom, systemClock } from "../../../src/kernel/index.ts";
 import { adviceWords } from "../../../src/surfaces/commands/index.ts";
+import { recordedTerminal } from "../../support/terminal.ts";
 
 const ports = { clock: systemClock(), random: seededRandom(1), actor: "reader" };
-const quiet = {
-  out: () => {},
-  err: () => {},
-  env: {},
-  cwd: "/",
-  stdin: Readable.from([]),
-  isTerminal: false,
-  columns: 100,
-  signal: new AbortController().signal,
-};
+const quiet = recordedTerminal().io;
 
 /** The program reads its words and does nothing. */
 const idle = (command: Command): void => {

@@ -5,13 +5,13 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import type { Command, Option } from "commander";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { createProgram, runCli } from "../../../src/app/cli.ts";
 import { seededRandom, systemClock } from "../../../src/kernel/index.ts";
-import { type CliIo, EXIT } from "../../../src/surfaces/commands/index.ts";
+import { EXIT } from "../../../src/surfaces/commands/index.ts";
+import { recordedTerminal } from "../../support/terminal.ts";
 
 const HANG_MS = 20_000;
 const CODES: readonly number[] = Object.values(EXIT);
@@ -44,21 +44,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const ports = () => ({ clock: systemClock(), random: seededRandom(1), actor: "fuzzer" });
 
 function recorder(signal: AbortSignal) {
-  const said = { out: "", err: "" };
-  const io: CliIo = {
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-    env: {},
-    cwd: join(root, "cwd"),
-    stdin: Readable.from([]),
-    isTerminal: false,
-    columns: 100,
-    signal,
-  };
+  const { io, said } = recordedTerminal({ cwd: join(root, "cwd"), signal });
   return { io, said };
 }
 
