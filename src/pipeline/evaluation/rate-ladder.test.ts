@@ -15,7 +15,7 @@ const pair = (candidate: string, opponent: string, wins: number, losses: number,
   losses,
 });
 const request = (tallies: readonly PairTally[], players: 2 | 3 | 4 = 2) =>
-  ({ players, tallies, zero: "mcts", anchors: ["random", "mcts"], most: 5 }) as const;
+  ({ players, tallies, zero: "mcts", anchors: ["random", "mcts"], max: 5 }) as const;
 const eloOf = (answer: ReturnType<typeof rateLadder>, name: string) =>
   answer.players.find(({ player }) => player === name)!;
 
