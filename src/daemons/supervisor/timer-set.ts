@@ -1,8 +1,6 @@
 import type { Clock, Timer } from "../../kernel/index.ts";
 
 /** Timers that end together: whoever owns the set cannot leave one behind. */
-export type TimerSet = ReturnType<typeof createTimerSet>;
-
 export function createTimerSet(clock: Clock) {
   const live = new Set<Timer>();
   return {

@@ -53,8 +53,6 @@ export interface Raw {
   readonly write: (outgoing: ClientRequest) => void;
 }
 
-export type Connections = ReturnType<typeof openConnections>;
-
 export function openConnections(target: LinkTarget, clock: Clock) {
   const isTls = "url" in target && target.url.protocol === "https:";
   const keep = { keepAlive: true, noDelay: true } as ConstructorParameters<typeof HttpAgent>[0];
