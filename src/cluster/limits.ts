@@ -33,6 +33,8 @@ export const healthLimits = {
   recoveryOverdueMs: 3_600_000,
   forgetNodeMs: 86_400_000,
   maxBeats: 10_000,
+  /** Characters of the name of a component. */
+  maxText: 500,
 };
 
 export const alertLimits = {

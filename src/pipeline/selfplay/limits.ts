@@ -12,3 +12,16 @@ export const SCHEDULER_MS = 5_000;
 export const STALE_STEP_MS = 300_000;
 /** From here on data is good; see the bands of its score. */
 export const GOOD_QUALITY = 0.7;
+
+/** Games of all configs together that may be under way at once, without pressure. */
+export const GAMES_AT_ONCE = 2_000;
+/** Of an equal share, what every config that wants games gets whatever else is so. */
+export const MIN_SHARE = 0.5;
+/** Data of this age is as stale as can be, a champion so far below its goal as far, and one that gains so much a day as fast. */
+export const STALE_MS = 4 * 3_600_000;
+export const FAR_ELO = 400;
+export const FAST_ELO_PER_DAY = 50;
+/** A penalty slows a config and never stops it: what stands still cannot show that it is better. */
+export const MIN_RATE = 0.25;
+/** Champions that the velocity of a config is taken from. */
+export const VELOCITY_POINTS = 8;

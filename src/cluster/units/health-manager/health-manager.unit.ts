@@ -58,7 +58,6 @@ interface Cache {
 
 type Context = ContextOf<typeof wiring, Cache>;
 
-const MAX_TEXT = 500;
 const CRITICAL = new Set(criticalDaemons);
 
 /**
@@ -92,7 +91,7 @@ export const healthManagerCoordinator = (
     if (meaning.kind === "beat") context.afterCommit(() => beat(event, context));
     if (meaning.kind === "gone") {
       const payload = event.payload as Readonly<Record<string, unknown>>;
-      const name = `${fill(meaning.component, payload, MAX_TEXT)}@${payload.node_id}`;
+      const name = `${fill(meaning.component, payload, limits.maxText)}@${payload.node_id}`;
       context.afterCommit(() => void context.cache.beats.delete(name));
     }
   };

@@ -3,6 +3,7 @@
  * whoever calls it, however often, the same rows lead to the same step.
  */
 import { backoffMs } from "../../../kernel/index.ts";
+import { BREAKER, DEADLINE_MS, FALL_BACK, MAX_FAILURES, RETRY } from "../../limits.ts";
 import {
   type ConfigRow,
   failuresInARow,
@@ -16,24 +17,6 @@ import {
   stageAfter,
   type Wait,
 } from "../../stage/index.ts";
-
-const MINUTE_MS = 60_000;
-/** Longest time of one attempt of a stage. */
-const DEADLINE_MS: Readonly<Record<Stage, number>> = {
-  selfplay: 60 * MINUTE_MS,
-  data_sync: 30 * MINUTE_MS,
-  npz_export: 30 * MINUTE_MS,
-  training: 180 * MINUTE_MS,
-  evaluation: 180 * MINUTE_MS,
-  promotion: 5 * MINUTE_MS,
-};
-/** Wait before a new attempt; doubles. */
-const RETRY = { firstMs: 1_000, maxMs: MINUTE_MS, jitter: 0 } as const;
-/** Failures of a stage in a row that open its breaker, for `openMs`, twice as long each time. */
-const BREAKER = { threshold: 3, openMs: MINUTE_MS, maxMs: 60 * MINUTE_MS } as const;
-/** Failures in a row after which a round goes on without its candidate, and rounds in a row that may. */
-const FALL_BACK = { failures: 5, rounds: 2 } as const;
-const MAX_FAILURES = 10;
 
 export interface PipelineView {
   readonly now: number;

@@ -1,6 +1,7 @@
 import type { UnitContext } from "../../../daemons/index.ts";
 import { defineTable } from "../../../router/index.ts";
 import type { ArtifactCatalog, BookFault, ConfigBooks } from "../../../sync/index.ts";
+import { BOOKS_AGAIN_MS, BOOKS_JOBS } from "../../limits.ts";
 import type { ConfigPlan } from "../../stage/index.ts";
 
 /** The stable word for books that do not add up. */
@@ -11,15 +12,11 @@ export type BookAlarm = { readonly since: number; readonly said_at: number; read
 /** By config_key. Written by `progress_watchdog`. */
 export const bookAlarms = defineTable<BookAlarm>("pipeline_book_alarms");
 
-/** An alarm that is not repeated would be taken for over. */
-const AGAIN_MS = 3_600_000;
-const MAX_JOBS = 3;
-
 /** What is wrong with the books of a config, for people; null if nothing is. */
 export function booksFault(books: ConfigBooks, faults: readonly BookFault[]): string | null {
   if (books.balanced) return null;
   const { produced, durable, in_flight, rejected, imbalance, config_key } = books;
-  const own = faults.filter((fault) => fault.config_key === config_key).slice(0, MAX_JOBS);
+  const own = faults.filter((fault) => fault.config_key === config_key).slice(0, BOOKS_JOBS);
   const jobs = own.map((fault) => `${fault.work_id} made ${fault.produced} and ${fault.recorded} are in its files`);
   return [
     `the books do not balance: ${produced} games produced, ${durable} durable + ${in_flight} in flight + ${rejected} rejected, off by ${imbalance}`,
@@ -41,7 +38,7 @@ export async function watchBooks(
     const known = rows.get(bookAlarms, config_key);
     const about = { config_key, error_code: BOOKS_UNBALANCED };
     if (message !== null) {
-      if (known?.message === message && now - known.said_at < AGAIN_MS) continue;
+      if (known?.message === message && now - known.said_at < BOOKS_AGAIN_MS) continue;
       rows.put(bookAlarms, config_key, { since: known?.since ?? now, said_at: now, message });
       emit.DATA_QUALITY_ALERT({ ...about, severity: "error", message });
     } else if (known !== undefined) {

@@ -1,6 +1,7 @@
 import { onEach, type Wiring } from "../../../daemons/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import { defineTable } from "../../../router/index.ts";
+import { MAX_STRENGTHS, MIN_ELO_PER_DAY, STRENGTH_MS, WATCH_MS } from "../../limits.ts";
 import {
   type ConfigLook,
   defineConfigUnit,
@@ -25,12 +26,6 @@ const wiring = {
   emits: ["PROGRESS_STALL_DETECTED", "PROGRESS_RECOVERED", "DATA_QUALITY_ALERT"],
 } as const satisfies Wiring;
 
-/** How often it looks by itself. */
-const WATCH_MS = 5_000;
-/** Elo a day under which a config no longer gains, and how long it is looked at before that is said. */
-const MIN_ELO_PER_DAY = 12;
-const STRENGTH_MS = 6 * 3_600_000;
-
 /** A config that stands still, since when, and what was said about it. Times are milliseconds since the epoch. */
 type Stall = {
   readonly stage: Stage;
@@ -44,7 +39,6 @@ const stalls = defineTable<Stall>("pipeline_stalls");
 type Rated = { readonly points: readonly { readonly at: number; readonly elo: number; readonly error: number }[] };
 const strengths = defineTable<Rated>("pipeline_strengths");
 
-const MAX_POINTS = 500;
 const DAY_MS = 86_400_000;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
@@ -89,7 +83,7 @@ export const progressWatchdog = (services: StageServices) =>
         if (elo_low === undefined || elo_high === undefined || elo_high <= elo_low) return;
         const at = Number.isFinite(timestamp) ? timestamp * 1_000 : now;
         const point = { at, elo, error: (elo_high - elo_low) / (2 * 1.96) };
-        const points = [...(rows.get(strengths, config_key)?.points ?? []), point].slice(-MAX_POINTS);
+        const points = [...(rows.get(strengths, config_key)?.points ?? []), point].slice(-MAX_STRENGTHS);
         rows.put(strengths, config_key, { points });
       },
     },

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { COMBINED_SHARDS, MAX_SHARDS, toCombine, windowOf, windowRows } from "./decide.ts";
+import { COMBINED_SHARDS, MAX_SHARDS } from "../../limits.ts";
+import { toCombine, windowOf, windowRows } from "./decide.ts";
 
 const policy = fc
   .record({

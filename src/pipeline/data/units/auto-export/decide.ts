@@ -1,4 +1,5 @@
 import type { ConfigPlan } from "../../../stage/index.ts";
+import { COMBINED_SHARDS, MAX_SHARDS } from "../../limits.ts";
 
 /** Rows that training wants to see when so many have ever been made: a power law of small slope, with a floor and a cap. */
 export const windowRows = (totalRows: number, { base, share, most }: ConfigPlan["window"]): number =>
@@ -19,10 +20,6 @@ export function windowOf<S extends { readonly rows: number }>(
   }
   return shards.slice(first);
 }
-
-/** A window of more files than this is read slowly: its oldest become one. */
-export const MAX_SHARDS = 24;
-export const COMBINED_SHARDS = 12;
 
 /** The shards that are to become one, oldest first; none while there are few. */
 export const toCombine = <S>(window: readonly S[]): readonly S[] =>

@@ -3,9 +3,10 @@ import { type Random, seededRandom } from "../../../../kernel/index.ts";
 import { type Rejection, suspectsIn } from "../../../selfplay/index.ts";
 import type { Segment } from "../../../stage/index.ts";
 import type { Figures } from "../../figures.ts";
+import { ITERATIONS_KEPT } from "../../limits.ts";
 import { afterVerdict, probationOf } from "../../suspects.ts";
 import { type Case, gamesByProducer, judgeBatch } from "./decide.ts";
-import { accusedIn, ITERATIONS_KEPT, type ProducerGames, withBatch } from "./producers.ts";
+import { accusedIn, type ProducerGames, withBatch } from "./producers.ts";
 
 const segmentOf = (part: string, producer: string): Segment => ({
   part,

@@ -9,6 +9,7 @@ import {
   sumsOf,
 } from "../../../statistics/index.ts";
 import { addFigures, type Figures } from "../../figures.ts";
+import { ITERATIONS_KEPT, SUSPECT_ALPHA } from "../../limits.ts";
 
 /** What one producer made in one iteration, of what was accepted. */
 export type ProducerGames = {
@@ -22,12 +23,6 @@ export type ProducerGames = {
 export type ProducerHistory = { readonly games: readonly ProducerGames[] };
 /** By config_key. */
 export const producerHistories = defineTable<ProducerHistory>("pipeline_producers");
-
-/** Iterations that are remembered. */
-export const ITERATIONS_KEPT = 12;
-
-/** Chance to suspect anybody in a batch when all are honest. Their games are then played again by others, which settles it. */
-const SUSPECT_ALPHA = 0.001;
 
 /**
  * Games change as models do, and producers take part in iterations by different amounts: whatever is pooled over iterations

@@ -1,6 +1,7 @@
 import type { UnitContext } from "../../../../daemons/index.ts";
 import { type Quality, qualityFactor } from "../../../selfplay/index.ts";
 import type { ConfigKey } from "../../../stage/index.ts";
+import { STILL_SCORE } from "../../limits.ts";
 import { GOOD_SCORE, isBelow, QUALITY_FLOOR } from "./score.ts";
 
 type QualityEvent =
@@ -12,11 +13,9 @@ type QualityEvent =
   | "QUALITY_CHECK_FAILED"
   | "QUALITY_FEEDBACK_ADJUSTED";
 
-/** A score that moves less than this has no direction. */
-const STILL = 0.02;
 const trendOf = (before: Quality | undefined, { score }: Quality): "improving" | "stable" | "declining" => {
   const change = before === undefined ? 0 : score - before.score;
-  return change > STILL ? "improving" : change < -STILL ? "declining" : "stable";
+  return change > STILL_SCORE ? "improving" : change < -STILL_SCORE ? "declining" : "stable";
 };
 
 /** A new score is told each time; the rest when the band is another one, or nothing was told before. */

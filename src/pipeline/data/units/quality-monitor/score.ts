@@ -1,29 +1,22 @@
 import { sumOf } from "../../../../kernel/index.ts";
 import { QUALITY_BANDS, type QualityBand } from "../../../selfplay/index.ts";
 import { addFigures, type Figures } from "../../figures.ts";
-
-/** From where on a score is in a band. */
-const LEAST: Readonly<Record<QualityBand, number>> = { excellent: 0.9, good: 0.7, degraded: 0.5, poor: 0 };
+import { BAND_SCORES, FREE_ENTROPY, FREE_REDUNDANCY, MAX_REDUNDANCY, SCORE_WEIGHTS } from "../../limits.ts";
 
 export const bandOf = (score: number): QualityBand =>
-  [...QUALITY_BANDS].reverse().find((band) => score >= LEAST[band]) ?? "poor";
+  [...QUALITY_BANDS].reverse().find((band) => score >= BAND_SCORES[band]) ?? "poor";
 
 export const isBelow = (band: QualityBand, other: QualityBand): boolean =>
   QUALITY_BANDS.indexOf(band) < QUALITY_BANDS.indexOf(other);
 
 /** Data below this is not trained on. */
-export const QUALITY_FLOOR = LEAST.degraded;
-export const GOOD_SCORE = LEAST.good;
+export const QUALITY_FLOOR = BAND_SCORES.degraded;
+export const GOOD_SCORE = BAND_SCORES.good;
 
-/** What each part counts. Games that repeat each other teach least, so that counts most. */
-const WEIGHTS = { redundancy: 0.35, length: 0.2, entropy: 0.2, calibration: 0.25 } as const;
-export type Component = keyof typeof WEIGHTS;
+export type Component = keyof typeof SCORE_WEIGHTS;
 
 const share = (value: number): number => Math.min(1, Math.max(0, value));
 
-/** Openings repeat by nature: up to a fifth costs nothing; at 0.7 it is worth nothing. */
-const FREE_REDUNDANCY = 0.2;
-const MAX_REDUNDANCY = 0.7;
 const redundancyScore = ({ positions }: Figures): number | null =>
   positions === null
     ? null
@@ -38,8 +31,6 @@ const lengthScore = ({ plies }: Figures, usualPlies: number | null): number | nu
   return share(1 - (off - Math.log(1.25)) / Math.log(2));
 };
 
-/** Policy targets that name one move teach nothing new: from 0.2 nats on it costs nothing. */
-const FREE_ENTROPY = 0.2;
 const entropyScore = ({ entropy_sum, rows }: Figures): number | null =>
   entropy_sum === null || rows === 0 ? null : share(entropy_sum / rows / FREE_ENTROPY);
 
@@ -76,9 +67,9 @@ export function scoreQuality(
     entropy: entropyScore(figures),
     calibration: calibrationScore(figures),
   };
-  const parts = (Object.keys(WEIGHTS) as Component[]).flatMap((name) => {
+  const parts = (Object.keys(SCORE_WEIGHTS) as Component[]).flatMap((name) => {
     const value = measured[name];
-    return value === null ? [] : [{ value, weight: WEIGHTS[name] }];
+    return value === null ? [] : [{ value, weight: SCORE_WEIGHTS[name] }];
   });
   if (parts.length === 0) return undefined;
   const weights = sumOf(parts, ({ weight }) => weight);

@@ -1,10 +1,10 @@
 import type { RatedChampion } from "../../../models/index.ts";
 import type { ConfigPlan } from "../../../stage/index.ts";
 import { eloVelocity } from "../../../statistics/index.ts";
+import { VELOCITY_POINTS } from "../../limits.ts";
 import type { Goal } from "../../tables.ts";
 
 const DAY = 86_400_000;
-const POINTS = 8;
 /** Half the width of a 95 % interval in standard errors. */
 const REACH = 1.959964;
 
@@ -12,7 +12,7 @@ const REACH = 1.959964;
 export function velocityOf(history: readonly RatedChampion[]): Goal["velocity"] {
   const points = history
     .filter(({ low, high }) => high > low)
-    .slice(-POINTS)
+    .slice(-VELOCITY_POINTS)
     .map(({ at, elo, low, high }) => ({ at: at / DAY, elo, standardError: (high - low) / 2 / REACH }));
   if (new Set(points.map(({ at }) => at)).size < 2) return null;
   const { slope } = eloVelocity(points);

@@ -1,7 +1,7 @@
 import { sumOf } from "../../../../kernel/index.ts";
 import { type QueueLevel, rateMultiplierOf, type Urgency } from "../../../../work/index.ts";
 import type { Stage } from "../../../stage/index.ts";
-import { GOOD_QUALITY } from "../../limits.ts";
+import { FAR_ELO, FAST_ELO_PER_DAY, GAMES_AT_ONCE, GOOD_QUALITY, MIN_RATE, MIN_SHARE, STALE_MS } from "../../limits.ts";
 import type { Reason } from "../../tables.ts";
 
 /** What is known of a config when self-play is divided. */
@@ -40,15 +40,6 @@ export interface Allocation {
   readonly reasons: readonly Reason[];
 }
 
-/** Games of all configs together that may be under way at once, without pressure. */
-const GAMES_AT_ONCE = 2_000;
-/** Of an equal share, what every config that wants games gets whatever else is so. */
-const FLOOR = 0.5;
-
-const HOUR = 3_600_000;
-const STALE_MS = 4 * HOUR;
-const FAR_ELO = 400;
-const FAST_ELO_PER_DAY = 50;
 const within = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value));
 
 /** 1 for fresh data, rising to 2 at four hours; a config that has nothing yet counts as stale. */
@@ -76,8 +67,6 @@ const mixFactor = (poorShare: number | null): number => 1 - 0.5 * within(poorSha
 /** A run that found nothing more to learn, or whose loss grew, wants new games before anything else. */
 const trainingFactor = (training: ConfigFacts["training"]): number => (training === null ? 1 : 1.25);
 
-/** A penalty slows a config and never stops it: what stands still cannot show that it is better. */
-const MIN_RATE = 0.25;
 const rateOf = ({ penaltyRate }: ConfigFacts): number => within(penaltyRate, MIN_RATE, 1);
 
 /** Who stands at another stage will want games soon, and gets none of them now. */
@@ -116,10 +105,10 @@ export function allocate(configs: readonly ConfigFacts[], pressure: QueueLevel =
   });
   const sharing = scored.filter(({ score }) => score > 0);
   const total = sumOf(sharing, ({ score }) => score);
-  const min = sharing.length === 0 ? 0 : FLOOR / sharing.length;
+  const min = sharing.length === 0 ? 0 : MIN_SHARE / sharing.length;
   const multiplier = rateMultiplierOf(pressure);
   return scored.map(({ facts, reasons, score }) => {
-    const share = score === 0 ? 0 : min + (1 - FLOOR) * (score / total);
+    const share = score === 0 ? 0 : min + (1 - MIN_SHARE) * (score / total);
     const missing = Math.max(0, facts.wanted - facts.done);
     // Under a stop one game at a time still goes out: what stands still never finds out that it may go on.
     const rate = rateOf(facts);

@@ -1,6 +1,7 @@
 import { type Json, OperatingError, sumOf } from "../../../../kernel/index.ts";
 import type { JobView } from "../../../../work/index.ts";
 import type { ArtifactRef } from "../../../stage/index.ts";
+import { MAX_NUMBERS } from "../../limits.ts";
 
 /** What a completed training job has proven. */
 export interface TrainingEvidence {
@@ -22,9 +23,6 @@ export interface TrainingEvidence {
 
 const failed = (code: string, message: string, hint: string) =>
   OperatingError.invalid(code, message, { retryable: true, hint });
-
-/** Curves that one run may have a point of: what it says beyond them is not kept. */
-const MAX_NUMBERS = 64;
 
 /** Numbers of a job, the whole ones and the others. What is no finite number is kept as null. */
 function numbersOf({ evidence }: JobView): Map<string, number | null> {

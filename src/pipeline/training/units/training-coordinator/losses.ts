@@ -1,13 +1,6 @@
 /** What the losses of a config's runs say, as pure functions over their history. */
 import { sumOf } from "../../../../kernel/index.ts";
-
-/** Earlier runs that are needed before anything is called unusual, and how many are looked at. */
-const LEAST_RUNS = 4;
-const WINDOW = 8;
-/** A loss this many times above or below the median is unusual, however quiet the history was. */
-const LEAST_FACTOR = 1.5;
-/** Deviations of the history that a loss may be off; 1.4826 makes a median deviation a standard one. */
-const DEVIATIONS = 5 * 1.4826;
+import { LEAST_FACTOR, LEAST_RUNS, LOSS_DEVIATIONS, LOSS_WINDOW, NOTICEABLE_LOSS } from "../../limits.ts";
 
 const medianOf = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
@@ -28,12 +21,12 @@ export interface LossAnomaly {
  */
 export function lossAnomaly(loss: number, before: readonly number[]): LossAnomaly | undefined {
   if (!Number.isFinite(loss)) return { anomaly: "not_finite" };
-  const recent = before.slice(-WINDOW);
+  const recent = before.slice(-LOSS_WINDOW);
   if (recent.length < LEAST_RUNS || loss <= 0) return undefined;
   const logs = recent.map((value) => Math.log(value));
   const middle = medianOf(logs);
   const spread = medianOf(logs.map((value) => Math.abs(value - middle)));
-  const band = Math.max(Math.log(LEAST_FACTOR), DEVIATIONS * spread);
+  const band = Math.max(Math.log(LEAST_FACTOR), LOSS_DEVIATIONS * spread);
   const off = Math.log(loss) - middle;
   if (Math.abs(off) <= band) return undefined;
   return { anomaly: off > 0 ? "spike" : "drop", expected: Math.exp(middle), threshold: Math.exp(band) };
@@ -41,12 +34,9 @@ export function lossAnomaly(loss: number, before: readonly number[]): LossAnomal
 
 export type LossTrend = "improving" | "stable" | "declining";
 
-/** A change of the loss over the window that is more than noise: two percent. */
-const NOTICEABLE = 0.02;
-
 /** The direction of the last runs' losses, oldest first: the slope of a line through their logarithms, over the window. */
 export function lossTrend(losses: readonly number[]): { trend: LossTrend; first: number; runs: number } | undefined {
-  const recent = losses.slice(-WINDOW);
+  const recent = losses.slice(-LOSS_WINDOW);
   if (recent.length < LEAST_RUNS) return undefined;
   const middle = (recent.length - 1) / 2;
   const logs = recent.map((value) => Math.log(value));
@@ -58,6 +48,6 @@ export function lossTrend(losses: readonly number[]): { trend: LossTrend; first:
     squares += (at - middle) ** 2;
   }
   const change = (product / squares) * (recent.length - 1);
-  const trend = change < -NOTICEABLE ? "improving" : change > NOTICEABLE ? "declining" : "stable";
+  const trend = change < -NOTICEABLE_LOSS ? "improving" : change > NOTICEABLE_LOSS ? "declining" : "stable";
   return { trend, first: recent[0]!, runs: recent.length };
 }

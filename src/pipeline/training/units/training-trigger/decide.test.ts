@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { GATE_POLICY, type GateFacts, type GateName, judgeGates, waitsOf } from "./decide.ts";
+import { GATE_POLICY } from "../../limits.ts";
+import { type GateFacts, type GateName, judgeGates, waitsOf } from "./decide.ts";
 
 const open: GateFacts = {
   now: 1_000_000,

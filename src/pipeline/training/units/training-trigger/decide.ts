@@ -4,6 +4,7 @@
  * run, so that new games get their chance.
  */
 import type { Wait } from "../../../stage/index.ts";
+import { GATE_POLICY } from "../../limits.ts";
 
 export interface GateFacts {
   readonly now: number;
@@ -28,15 +29,6 @@ export interface GateFacts {
   /** The undertaking that holds the config's lock; null if it is free. */
   readonly running: string | null;
 }
-
-export const GATE_POLICY = {
-  minQuality: 0.5,
-  /** How long a run waits for data to be scored, or scored better, before the round goes on without it. */
-  qualityPatienceMs: 300_000,
-  maxDataAgeMs: 24 * 3_600_000,
-  /** How long old data is waited with for newer; after that old data is better than none. */
-  stalePatienceMs: 600_000,
-} as const;
 
 export type GateName = "rows" | "quality" | "parity" | "data_age" | "evaluation_pressure" | "breaker" | "no_other_run";
 

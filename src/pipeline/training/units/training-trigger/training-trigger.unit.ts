@@ -15,6 +15,7 @@ import {
   trainingWork,
   undertakingOf,
 } from "../../../stage/index.ts";
+import { GATE_POLICY } from "../../limits.ts";
 import {
   EVALUATION_SCOPE,
   evaluationPressures,
@@ -23,7 +24,7 @@ import {
   trainingGates,
   trainingLocks,
 } from "../../tables.ts";
-import { GATE_POLICY, type GateFacts, judgeGates } from "./decide.ts";
+import { type GateFacts, judgeGates } from "./decide.ts";
 
 const wiring = {
   name: "training_trigger",
