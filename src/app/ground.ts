@@ -21,7 +21,7 @@ import {
 import { EventRouter, type Store } from "../router/index.ts";
 import { createMetrics, measuredStore } from "../surfaces/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
-import { guardDataDir } from "./guard.ts";
+import { guardDataDir } from "./folder-lock.ts";
 import { lostJournal } from "./lost-journal.ts";
 import { makePrivateFile } from "./private-file.ts";
 import type { Settings } from "./settings.ts";

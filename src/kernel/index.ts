@@ -9,6 +9,7 @@ export { answerQuestions, createAskedThread, moduleBeside } from "./asked-thread
 export { type Breaker, type BreakerState, createBreaker } from "./breaker.ts";
 export { canonicalJson, type Json } from "./canonical-json.ts";
 export { type Clock, listeningTime, sleep, systemClock, type Timer, type VirtualClock, virtualClock } from "./clock.ts";
+export type { Given } from "./deep-readonly.ts";
 export { defined } from "./defined.ts";
 export {
   DISK_CLOSED,
@@ -31,7 +32,6 @@ export {
   stackOf,
 } from "./errors.ts";
 export { createFileHasher, type FileHash, type FileHasher } from "./file-hasher.ts";
-export type { Given } from "./given.ts";
 export { createIds, type Ids } from "./ids.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
 export { type LogFile, logPathOf, openLogFile, readLogLines } from "./log-files.ts";

@@ -23,7 +23,7 @@ import {
   workerTimingDefaults,
 } from "../../work/worker/index.ts";
 import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
-import { guardDataDir } from "../guard.ts";
+import { guardDataDir } from "../folder-lock.ts";
 import type { Settings } from "../settings.ts";
 import { keepInputs } from "./inputs.ts";
 import { keepBeating } from "./node-beats.ts";

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { guardDataDir } from "./guard.ts";
+import { guardDataDir } from "./folder-lock.ts";
 
 const folder = (): string => {
   const made = mkdtempSync(join(tmpdir(), "ringrift-guard-"));
