@@ -84,13 +84,13 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions) {
   const pending = (filter: DeadLetterFilter | undefined, limit: number) =>
     listDeadLetters(store, { ...filter, status: "pending" }, limit);
   return {
-    getPendingEvents: (limit: number = 100, filter?: DeadLetterFilter): DeadLetter[] => pending(filter, limit),
+    getPendingEvents: (limit = 100, filter?: DeadLetterFilter): DeadLetter[] => pending(filter, limit),
     getPendingCount: () => countDeadLetters(store).pending,
     counts: (): Record<DeadLetterStatus, number> => countDeadLetters(store),
-    list: (filter: DeadLetterFilter, limit: number = 100): Promise<readonly DeadLetter[]> =>
+    list: (filter: DeadLetterFilter, limit = 100): Promise<readonly DeadLetter[]> =>
       scanDeadLetters(store, filter, limit),
     /** Letters with one cause together, most first. */
-    getErrorSummary: (limit: number = 20, filter?: DeadLetterFilter): Promise<readonly DeadLetterGroup[]> =>
+    getErrorSummary: (limit = 20, filter?: DeadLetterFilter): Promise<readonly DeadLetterGroup[]> =>
       scanDeadLetterGroups(store, { ...filter, status: "pending" }, limit),
     /** One letter, by its number or its event's id (then at every consumer that failed on it). */
     async retryEvent(id: number | string, action: DeadLetterAction = {}): Promise<DeadLetter[]> {
