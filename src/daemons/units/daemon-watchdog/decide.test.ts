@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { watchRules } from "../../limits.ts";
-import { type Beat, follow, type Judgement, judgeBeat, type Level, missedMs, toldOf } from "./decide.ts";
+import { type Beat, follow, type Judgement, judgeBeat, type Level, missedMs, settledAt } from "./decide.ts";
 
 const beat = (more: Partial<Beat> = {}): Beat => ({
   at: 0,
@@ -42,7 +42,7 @@ describe("a unit is judged", () => {
 
 /** Follows levels seen at times in seconds; gives what was told, and when. */
 const story = (...seen: readonly (readonly [at: number, level: Level, isCertain?: boolean])[]) => {
-  let standing = toldOf("healthy");
+  let standing = settledAt("healthy");
   const told: string[] = [];
   for (const [at, level, isCertain = false] of seen) {
     const judgement: Judgement = { level, reason: "", isCertain };
