@@ -11,9 +11,10 @@ import type { Outcome } from "./writer.ts";
 
 export interface ThreadedStoreOptions extends ThreadOptions {
   readonly clock: Clock;
-  /** How often a faulty disk is tried again while nobody publishes. */
-  readonly probeEveryMs?: number;
 }
+
+/** How often a faulty disk is tried again while nobody publishes. */
+const PROBE_EVERY_MS = 1_000;
 
 const outcomeOf = (outcome: PortableOutcome): Outcome =>
   outcome.ok ? outcome : { ok: false, error: fromPortable(outcome.error) };
@@ -62,13 +63,12 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
 
   const scans = createReader(path, clock);
   let closing: Promise<void> | undefined;
-  const probeEveryMs = options.probeEveryMs ?? 1_000;
   let probing = false;
   const probe = () => {
     // Nothing brings back a writer that is gone, and a store that is closed needs none.
     if (probing || queue.fault === null || queue.fault.code === "STORE_GONE" || closing !== undefined) return;
     probing = true;
-    clock.after(probeEveryMs, () => {
+    clock.after(PROBE_EVERY_MS, () => {
       // The answer, good or bad, sets the fault; nobody else waits for it.
       const again = () => {
         probing = false;

@@ -15,7 +15,6 @@ export interface NodeGatePorts {
   readonly clock: Clock;
   /** A random id of this run of the main process: what was recorded before a restart is worth nothing after it. */
   readonly boot: string;
-  readonly maxSkewMs?: number;
 }
 
 export type NodeGate = ReturnType<typeof createNodeGate>;
@@ -23,7 +22,7 @@ export type NodeGate = ReturnType<typeof createNodeGate>;
 const MAX_SKEW_MS = 300_000;
 
 /** Who a node is, by its signature: each request counts once, in one run of the coordinator, at about its time. */
-export function createNodeGate({ nodes, clock, boot, maxSkewMs = MAX_SKEW_MS }: NodeGatePorts) {
+export function createNodeGate({ nodes, clock, boot }: NodeGatePorts) {
   return {
     boot,
     /** Reads the header; what can be refused without the body is refused here. */
@@ -44,10 +43,10 @@ export function createNodeGate({ nodes, clock, boot, maxSkewMs = MAX_SKEW_MS }: 
           { status: 401, showsDetails: true, retryable: true, details: { boot } },
         );
       const now = clock.now();
-      if (Math.abs(claim.issuedAt * 1_000 - now) > maxSkewMs)
+      if (Math.abs(claim.issuedAt * 1_000 - now) > MAX_SKEW_MS)
         throw OperatingError.denied(
           "CLOCK_SKEW",
-          `the clock of node ${nodeId} is ${Math.round(claim.issuedAt - now / 1_000)} s off; ${maxSkewMs / 1_000} s are allowed`,
+          `the clock of node ${nodeId} is ${Math.round(claim.issuedAt - now / 1_000)} s off; ${MAX_SKEW_MS / 1_000} s are allowed`,
           {
             status: 401,
             showsDetails: true,

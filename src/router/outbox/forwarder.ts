@@ -19,10 +19,7 @@ export interface ForwarderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How often it looks for what other processes of the node have kept. */
-  readonly lookEveryMs?: number;
   readonly maxEvents?: number;
-  readonly maxBytes?: number;
 }
 
 export interface ForwarderStatus {
@@ -33,12 +30,13 @@ export interface ForwarderStatus {
 
 export type Forwarder = ReturnType<typeof createForwarder>;
 
+/** How often it looks for what other processes of the node have kept. */
 const LOOK_EVERY_MS = 1_000;
 const MAX_EVENTS = 200;
 const MAX_BYTES = 1_000_000;
 
 export function createForwarder(options: ForwarderOptions) {
-  const { outbox, port, clock, random, log, lookEveryMs = LOOK_EVERY_MS, maxBytes = MAX_BYTES } = options;
+  const { outbox, port, clock, random, log } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   /** Cut down to one when a whole request was refused, so that only the bad one is set aside. */
@@ -66,7 +64,7 @@ export function createForwarder(options: ForwarderOptions) {
 
   /** Sends one batch; false if there was none. */
   const round = async (): Promise<boolean> => {
-    const batch = outbox.next(max, maxBytes);
+    const batch = outbox.next(max, MAX_BYTES);
     const unreadable = batch.flatMap(({ seq, event }) => {
       const reason = whyUnreadable(event);
       const outcome = { durability: "refused", code: "EVENT_UNREADABLE", reason: reason ?? "" } as const;
@@ -105,7 +103,7 @@ export function createForwarder(options: ForwarderOptions) {
     for (const resolve of whenEmpty) resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     wake = resolve;
-    const timer = clock.after(lookEveryMs, resolve);
+    const timer = clock.after(LOOK_EVERY_MS, resolve);
     const end = () => resolve();
     signal.addEventListener("abort", end, { once: true });
     await promise;
