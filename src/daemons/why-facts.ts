@@ -13,16 +13,14 @@ export interface WhySources {
   readonly runtime: Pick<UnitRuntime, "status" | "lastBeats">;
   readonly router: Pick<EventRouter, "nodeId" | "consumerLag">;
   readonly store: Pick<Store, "read">;
-  readonly process?: string;
   readonly profile?: WhyFacts["profile"];
 }
 
 /** Takes the facts that `why` judges from a running process. */
-export function whyFacts({ now, registry, manager, runtime, router, store, process, profile }: WhySources): WhyFacts {
+export function whyFacts({ now, registry, manager, runtime, router, store, profile }: WhySources): WhyFacts {
   return {
     now,
     nodeId: router.nodeId,
-    process,
     units: registry.units,
     daemons: manager.getStatus(),
     status: runtime.status(),

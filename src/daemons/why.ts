@@ -56,7 +56,6 @@ export interface Why {
 export interface WhyFacts {
   readonly now: number;
   readonly nodeId: string;
-  readonly process?: string | undefined;
   readonly units: readonly Declaration[];
   readonly daemons: Readonly<Record<string, DaemonInfo>>;
   readonly status: readonly Pick<UnitStatus, "name" | "subscribed" | "status" | "message">[];
@@ -149,7 +148,7 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
   const changedAt = (type: string) => info.conditions.find((condition) => condition.type === type)?.lastTransitionAt;
   const status = facts.status.find((each) => each.name === name);
   const isUp = info.state === "running" || info.state === "degraded";
-  const consumer = consumerOf(unit, facts.nodeId, facts.process);
+  const consumer = consumerOf(unit, facts.nodeId);
   const letters = facts.deadLetters.get(consumer);
   const beatAt = facts.beats.get(name);
   const backoffMs = info.restartAt === null ? 0 : Math.max(0, info.restartAt - now);

@@ -19,8 +19,6 @@ export interface CriticalReport {
 export interface CriticalOptions {
   readonly registry: Registry<Rows>;
   readonly nodeId: string;
-  /** Names this process among those of the node. */
-  readonly process?: string | undefined;
   /** The placements whose units run here. */
   readonly placements: readonly Placement[];
   /** Who listens, by event: the router's `listSubscribers()`. */
@@ -32,14 +30,12 @@ export interface CriticalOptions {
  * here. Part of readiness.
  */
 export function validateCriticalSubscriptions(options: CriticalOptions): CriticalReport {
-  const { registry, nodeId, process, placements, subscribers } = options;
+  const { registry, nodeId, placements, subscribers } = options;
   const here = registry.units.filter(({ placement }) => placements.includes(placement));
   const subscriptions = Object.values(registry.catalog.rows)
     .filter(({ critical }) => critical)
     .map(({ name }): CriticalSubscription => {
-      const expected = here
-        .filter(({ hears }) => hears.includes(name))
-        .map((unit) => consumerOf(unit, nodeId, process));
+      const expected = here.filter(({ hears }) => hears.includes(name)).map((unit) => consumerOf(unit, nodeId));
       const present = new Set([...(subscribers[name] ?? []), ...(subscribers["*"] ?? [])]);
       return { event: name, expected, missing: expected.filter((consumer) => !present.has(consumer)) };
     });

@@ -34,8 +34,6 @@ export interface UnitRuntimeOptions {
   /** The placements whose units run here; all of them unless said. */
   readonly placements?: readonly Placement[];
   readonly heartbeatMs?: number;
-  /** Names this process among those of the node. */
-  readonly process?: string;
 }
 
 export interface Readiness extends CriticalReport {
@@ -84,7 +82,7 @@ export class UnitRuntime {
       (unit) =>
         new LiveUnit({
           unit,
-          identity: consumerOf(unit, router.nodeId, options.process),
+          identity: consumerOf(unit, router.nodeId),
           router,
           clock,
           log,
@@ -136,11 +134,10 @@ export class UnitRuntime {
   }
 
   readiness(): Readiness {
-    const { registry, router, process } = this.#o;
+    const { registry, router } = this.#o;
     const report = validateCriticalSubscriptions({
       registry: { ...registry, units: registry.units.filter(({ name }) => this.#wanted.has(name)) },
       nodeId: router.nodeId,
-      process,
       placements: this.#placements,
       subscribers: router.listSubscribers(),
     });
