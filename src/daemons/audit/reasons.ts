@@ -22,7 +22,6 @@ function reasonsIn({ units, parts, excused }: Registry<Rows>): Readonly<Record<s
         Object.fromEntries(Object.entries(unheard).map(([event, reason]) => [event, inWords(reason)])),
       ),
     ),
-    unbridged: excused.unbridged ?? {},
   };
 }
 

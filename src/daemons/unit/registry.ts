@@ -8,8 +8,6 @@ export interface Excuses {
   readonly deadSubscriptions?: Reasons;
   /** Emitted, but heard by nobody. */
   readonly orphans?: Reasons;
-  /** Of a class that does not reach one of its consumers. */
-  readonly unbridged?: Reasons;
 }
 
 /** Who answers for an event that others hand on: wiring as data, which the audit checks. */
@@ -74,7 +72,6 @@ export interface RegistryOptions<
   readonly excused?: {
     readonly deadSubscriptions?: { readonly [N in D]: string };
     readonly orphans?: { readonly [N in EventName<R>]?: string };
-    readonly unbridged?: { readonly [N in EventName<R>]?: string };
   };
   readonly delegations?: readonly {
     readonly event: EventName<R>;

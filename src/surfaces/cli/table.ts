@@ -4,7 +4,6 @@ import { lengthSeen, printable, shorten } from "./text.ts";
 /** A piece of a table that is more than text; text may be painted, and is measured as it is seen. */
 export interface Cell {
   readonly text: string;
-  readonly paint?: (text: string) => string;
   readonly align?: "right";
 }
 
@@ -34,9 +33,9 @@ export function tableLines(rows: readonly (readonly (Cell | string)[])[], option
       room -= widths[i]! + 2;
       const seen = lengthSeen(text);
       const blanks = " ".repeat(Math.max(0, widths[i]! - seen));
-      const painted = seen === 0 ? "" : (cell.paint?.(text) ?? text);
-      if (cell.align === "right") return blanks + painted;
-      return isLast ? painted : painted + blanks;
+      const shown = seen === 0 ? "" : text;
+      if (cell.align === "right") return blanks + shown;
+      return isLast ? shown : shown + blanks;
     });
     return parts.join("  ").trimEnd();
   });
