@@ -107,7 +107,6 @@ export function registerDoctor(command: Command, shell: Shell, ports: DoctorPort
         exists: existsSync(dataDir),
         running: main?.endpoint,
         clock: shell.clock,
-        env: shell.io.env,
       };
       const findings = settingsFindings(ports.inspect());
       for (const check of checks) findings.push(...(await made(check, patient)));

@@ -74,6 +74,5 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusal
         return [{ code, count: counts.get(code) ?? 0, sources: [...episode.sources] }];
       });
     },
-    counts: (): Readonly<Record<string, number>> => Object.fromEntries(counts),
   };
 }

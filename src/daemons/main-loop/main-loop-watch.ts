@@ -81,8 +81,6 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
   return {
     /** Resolves when the thread has begun to look, or cannot. */
     watching,
-    /** Readable from every thread with `readPulse`. */
-    pulse: pulse.buffer,
     /** Whether the main loop has answered lately; asked from another thread, or after an await. */
     isAnswering: () => readPulse(pulse.buffer).silentMs < blockedAfterMs,
     /** Blocks that are over and were not yet taken note of, oldest first. */

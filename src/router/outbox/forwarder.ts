@@ -22,12 +22,6 @@ export interface ForwarderOptions {
   readonly maxEvents?: number;
 }
 
-export interface ForwarderStatus {
-  /** Tries in a row that got no answer. */
-  readonly failures: number;
-  readonly lastError: string | null;
-}
-
 export type Forwarder = ReturnType<typeof createForwarder>;
 
 /** How often it looks for what other processes of the node have kept. */
@@ -41,8 +35,8 @@ export function createForwarder(options: ForwarderOptions) {
   const { signal } = stopping;
   /** Cut down to one when a whole request was refused, so that only the bad one is set aside. */
   let max = options.maxEvents ?? MAX_EVENTS;
+  /** Tries in a row that got no answer. */
   let failures = 0;
-  let lastError: string | null = null;
   let wake: (() => void) | undefined;
   const whenEmpty = new Set<() => void>();
   const unlisten = outbox.onNews(() => wake?.());
@@ -118,14 +112,13 @@ export function createForwarder(options: ForwarderOptions) {
         const sent = await round();
         if (sent && failures >= 3) log.info("events are forwarded again", { tries: failures });
         if (sent) failures = 0;
-        if (sent) lastError = null;
         else await idle();
       } catch (thrown) {
         if (signal.aborted) return;
         failures += 1;
-        lastError = messageOf(thrown);
+        const error = messageOf(thrown);
         if (failures === 3)
-          log.warn("events are not forwarded; they stay in the outbox", { error: lastError, ...outbox.status() });
+          log.warn("events are not forwarded; they stay in the outbox", { error, ...outbox.status() });
         await sleep(clock, backoffMs(PEER_BACKOFF, failures, random), signal).catch(() => undefined);
       }
     }
@@ -133,7 +126,6 @@ export function createForwarder(options: ForwarderOptions) {
   const running = loop();
 
   return {
-    status: (): ForwarderStatus => ({ failures, lastError }),
     /** Resolves when nothing waits, or after so long. */
     async flush(limitMs: number) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -22,7 +22,6 @@ export interface Patient {
   readonly host: string;
   readonly secure: boolean;
   readonly clock: Clock;
-  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 type Findings = Finding | readonly Finding[];
