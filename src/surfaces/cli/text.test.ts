@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createPaint } from "./paint.ts";
 import { tableLines } from "./table.ts";
 import { duration, moment, payloadLine, plural, printable, shorten, wrap, wrapText } from "./text.ts";
 
@@ -67,17 +68,17 @@ describe("a table", () => {
       for (const line of tableLines(rows, { width })) expect(line.length).toBeLessThanOrEqual(width);
   });
 
-  it("paints after measuring, so that colours do not move columns", () => {
-    const paint = (text: string) => `<${text}>`;
+  it("measures what is seen, so that colours do not move columns", () => {
+    const { cyan } = createPaint(true);
     expect(
       tableLines(
         [
-          [{ text: "a", paint }, "b"],
+          [cyan("a"), "b"],
           ["long", "c"],
         ],
         { width: 80 },
       ),
-    ).toEqual(["<a>     b", "long  c"]);
+    ).toEqual([`${cyan("a")}     b`, "long  c"]);
   });
 
   it("aligns numbers to the right", () => {
