@@ -91,6 +91,7 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
       ...viewOf(entry, config, parents),
       loss: config?.losses.find(({ iteration }) => iteration === entry.iteration) ?? null,
       gate: config?.gates.find(({ candidate, verdict }) => candidate === entry.model && verdict !== null) ?? null,
+      checkpoint: entry.checkpoint,
       files: entry.inputs.map((sha256) => {
         const row = catalog.get(sha256);
         return { sha256, kind: row?.kind ?? "unknown", rows: row?.rows ?? 0 };

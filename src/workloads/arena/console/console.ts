@@ -2,8 +2,8 @@
 import { defined, OperatingError } from "../../../kernel/index.ts";
 import { BASELINES, createBaseline } from "../baselines/catalog.ts";
 import { decodeGames } from "../files/games-file.ts";
-import { decodeModel } from "../files/model-file.ts";
-import { readWithin } from "../files/store.ts";
+import { decodeModel, describedModel } from "../files/model-file.ts";
+import { isArenaFile, readWithin } from "../files/store.ts";
 import { CONFIG_KEYS, createGame, DEFAULT_CONFIG_KEY } from "../games/catalog.ts";
 import type { Game } from "../games/game.ts";
 import { perft } from "../games/perft.ts";
@@ -66,6 +66,16 @@ export function createArenaConsole() {
         network_weights: layout.length,
         drawing: game.draw(state),
       };
+    },
+
+    /** What a reader in any language must know to run a model of ours; nothing is known of another workload's. */
+    async aboutModel(path: string) {
+      if (!(await isArenaFile(path))) return { rules: null, network: null };
+      const { configKey, network } = describedModel(await readWithin(path));
+      if (!CONFIG_KEYS.includes(configKey)) return { rules: null, network };
+      const game = createGame(configKey);
+      const { is_default: _, ...summary } = summaryOf(game);
+      return { rules: { ...summary, text: game.rules }, network };
     },
 
     perft: (configKey: string, depth: number) => perft(createGame(configKey), depth),

@@ -33,7 +33,8 @@ export interface EncodedFile {
   readonly hash: string;
 }
 
-const MAGIC = Buffer.from("RRARENA\n", "latin1");
+/** What every file of the arena starts with. */
+export const MAGIC = Buffer.from("RRARENA\n", "latin1");
 const FORMAT = "ringrift-arena";
 const DIGEST_BYTES = 32;
 const MAX_HEADER_BYTES = 1 << 20;
@@ -133,7 +134,7 @@ const columnSpec = (value: unknown) => {
 /** Reads a file of one kind and one version, or says in a typed error why it cannot. */
 export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (file.length < MAGIC.length || !file.subarray(0, MAGIC.length).equals(MAGIC))
+  if (!file.subarray(0, MAGIC.length).equals(MAGIC))
     throw corrupt("This is no file of the arena: it does not start with its mark.");
   if (file.length < MAGIC.length + 4 + DIGEST_BYTES)
     throw fileFault("ARENA_FILE_TRUNCATED", `The file ends after ${file.length} bytes, inside its frame.`);

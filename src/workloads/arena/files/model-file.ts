@@ -2,7 +2,15 @@ import { canonicalJson, type Json } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
 import { layoutOf, type NetworkShape, shapeOf } from "../net/layout.ts";
 import type { Network } from "../net/network.ts";
-import { decodeFile, type EncodedFile, encodeFile, finiteColumn, hashOf, type NamedColumn } from "./container.ts";
+import {
+  decodeFile,
+  type EncodedFile,
+  encodeFile,
+  finiteColumn,
+  hashOf,
+  type NamedColumn,
+  typeOf,
+} from "./container.ts";
 import { corrupt, fileFault } from "./errors.ts";
 
 const KIND = "model";
@@ -60,4 +68,13 @@ export function decodeModel(bytes: Uint8Array, game: Game): Model {
   const file = decodeFile(bytes, KIND, VERSION);
   const { origin = {}, ...shape } = file.about;
   return { network: networkFrom(shape, file.columns, game), hash: hashOf(bytes), origin };
+}
+
+/** The game and the shape that a model file names itself, whatever this program plays. */
+export function describedModel(bytes: Uint8Array) {
+  const { about, columns } = decodeFile(bytes, KIND, VERSION);
+  const { origin = {}, ...shape } = about;
+  if (typeof shape.config_key !== "string") throw corrupt("The model does not say which game it plays.");
+  const weights = columns.map(({ name, shape: sides, data }) => ({ name, shape: [...sides], type: typeOf(data) }));
+  return { configKey: shape.config_key, network: { shape, columns: weights, origin } };
 }
