@@ -248,4 +248,46 @@ def evaluation(job):
     }
 
 
+def moves_by_name(heaps):
+    """The moves from a position as people type them: `7-3` takes three sticks from a heap of seven."""
+    named = {}
+    for heap, size in enumerate(heaps):
+        for taken in range(1, size + 1):
+            left = (*heaps[:heap], size - taken, *heaps[heap + 1 :])
+            named[f"{size}-{taken}"] = tuple(sorted(left, reverse=True))
+    return named
+
+
+@workload.kind("play", example={"config_key": CONFIG, "parameters": {"moves": [], "reply": True, "opponent": "random"}})
+def play_with_a_person(job):
+    """One question of `ringrift play`: where the game is after these moves and, if asked, what the opponent plays."""
+    job.progress(0, total=1)
+    heaps = openings_of(job.config_key, job.random)[0]
+    moves = job.parameter("moves", [], list)
+    for move in moves:
+        if move not in moves_by_name(heaps):
+            raise BadInput(f"{move!r} is no move from {heaps}")
+        heaps = moves_by_name(heaps)[move]
+    chosen = None
+    if job.parameter("reply", False, bool):
+        player = (
+            Table.read(job.input("model"), job.config_key)
+            if job.has_input("model")
+            else Baseline(job.parameter("opponent", "random", str))
+        )
+        named = moves_by_name(heaps)
+        heaps = player.choose(sorted(set(named.values())), job.random_of(len(moves)))
+        chosen = next(move for move, left in named.items() if left == heaps)
+    plies = len(moves) + (chosen is not None)
+    job.position(
+        title=f"Nim with {sticks_of(job.config_key)} sticks at most",
+        rules="Take sticks from one heap: 7-3 takes three from a heap of seven. Whoever takes the last stick wins.",
+        board="\n".join(f"{size:2}  {'|' * size}" for size in heaps if size) or "(no sticks)",
+        turn=plies % 2,
+        legal_moves=sorted(moves_by_name(heaps)),
+        winner=None if any(heaps) else 1 - plies % 2,
+        move=chosen,
+    )
+
+
 workload.run()

@@ -11,7 +11,7 @@ import { CONFIG_KEYS } from "../workloads/arena/index.ts";
 import { artifactStoreOf } from "./artifact-files.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
-import { workloadList } from "./worker/workload-list.ts";
+import { workloadFor, workloadList } from "./worker/workload-list.ts";
 import { workersFor } from "./workers-for.ts";
 
 /** In the order of their strength: the one in the middle is the zero of the ladder. */
@@ -107,7 +107,8 @@ export function createServices(
       store,
       nodeId,
       engine,
-      anchors: (configKey: string) => (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
+      anchors: (configKey: string) =>
+        workloadFor(workloads, "evaluation", configKey)?.baselines ?? (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
       workersFor: (kind: string) => workersFor(kind, work.queue.workers, cluster.nodes),
       settings: { ...pipelineDefaults, allowPendingGate: settings.loop.allowPendingGate },
     },

@@ -113,8 +113,14 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "models",
-    "the models that the loop has made: list, show",
-    async (command, { shell }) => (await import("../../surfaces/models/command.ts")).registerModels(command, shell),
+    "the models that the loop has made: list, show, export",
+    async (command, { shell }) => {
+      (await import("../../surfaces/models/command.ts")).registerModels(command, shell);
+      // The rules and the network of a model are the arena's to tell; it is loaded when one is exported.
+      const aboutModel = async (path: string) =>
+        (await import("../../workloads/arena/index.ts")).createArenaConsole().aboutModel(path);
+      (await import("./models-export.command.ts")).registerModelsExport(command, shell, { aboutModel });
+    },
   ],
   [
     "artifacts",
@@ -254,16 +260,20 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "play [options] [config_key]",
-    "play a built-in game in the terminal, against the champion of the data folder, a baseline or a model file",
-    async (command, { shell }) => {
+    "play a game in the terminal, built-in or of your workload, against the champion, a baseline or a model file",
+    async (command, { shell, ports, settings }) => {
       const { createArenaConsole } = await import("../../workloads/arena/index.ts");
+      const { workloadList } = await import("../worker/workload-list.ts");
       const { championsOfFolder } = await import("./folder-champion.ts");
-      (await import("./play.command.ts")).registerPlay(
-        command,
-        shell.io,
-        createArenaConsole(),
-        championsOfFolder(shell.main),
-      );
+      const { createTables } = await import("./play/tables.ts");
+      const workloads = () => {
+        const { configFile, worker } = settings({});
+        return workloadList(configFile, worker.graceMs / 1_000);
+      };
+      const { env, signal } = shell.io;
+      const tables = createTables(createArenaConsole(), workloads, { ...ports, env, signal });
+      const champions = championsOfFolder(shell.main);
+      (await import("./play.command.ts")).registerPlay(command, shell.io, tables, champions);
     },
   ],
   [

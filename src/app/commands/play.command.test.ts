@@ -3,13 +3,12 @@ import { PassThrough, Readable } from "node:stream";
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import type { CliIo } from "../../surfaces/commands/index.ts";
-import type { Table } from "../../workloads/arena/index.ts";
-import { type Arena, type ChampionsPort, registerPlay } from "./play.command.ts";
-
-type Request = Parameters<Arena["open"]>[0];
+import type { PlayTable, TableRequest } from "./play/play-table.ts";
+import type { Tables } from "./play/tables.ts";
+import { type ChampionsPort, registerPlay } from "./play.command.ts";
 
 /** Nim with five stones: take one or two, whoever takes the last one wins. The opponent always takes one. */
-const nimTable = (seat: number): Table => {
+const nimTable = (seat: number): PlayTable => {
   const taken: number[] = [];
   const left = () => 5 - taken.reduce((sum, n) => sum + n, 0);
   const turn = () => taken.length % 2;
@@ -49,7 +48,7 @@ const run = async (
   champions?: ChampionsPort,
 ) => {
   let out = "";
-  const requests: Request[] = [];
+  const requests: TableRequest[] = [];
   /** What the files held that the arena was given. */
   const read: string[] = [];
   const io: CliIo = {
@@ -67,9 +66,10 @@ const run = async (
     signal: signal ?? new AbortController().signal,
   };
   const program = new Command().exitOverride();
-  const arena: Arena = {
+  const tables: Tables = {
     baselines: ["random", "mcts-1000"],
     defaultConfigKey: "nim5_2p",
+    usualBaseline: (configKey) => (configKey === "go19_2p" ? undefined : "mcts-1000"),
     open: async (request) => {
       requests.push(request);
       if (request.modelPath !== undefined && existsSync(request.modelPath))
@@ -77,7 +77,7 @@ const run = async (
       return nimTable(request.seat);
     },
   };
-  registerPlay(program.command("play"), io, arena, champions);
+  registerPlay(program.command("play"), io, tables, champions);
   await program.parseAsync(["node", "ringrift", "play", ...args]);
   return {
     out,
@@ -173,6 +173,7 @@ describe("ringrift play", () => {
         code: "CHAMPION_NOT_FOUND",
       });
       await expect(play(["--against", "champion"])).rejects.toMatchObject({ code: "CHAMPION_NOT_FOUND" });
+      await expect(play(["go19_2p"], champions)).rejects.toMatchObject({ code: "OPPONENT_NOT_FOUND" });
     });
   });
 

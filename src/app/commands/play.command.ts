@@ -1,11 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import { type CliIo, shortModel } from "../../surfaces/commands/index.ts";
-import type { ArenaConsole, Table } from "../../workloads/arena/index.ts";
+import type { PlayTable, TableRequest } from "./play/play-table.ts";
+import type { Tables } from "./play/tables.ts";
 
 /** The models that the loop of the data folder has made. */
 export interface ChampionsPort {
@@ -15,11 +16,8 @@ export interface ChampionsPort {
   ): Promise<{ readonly model: string; readonly generation: number; readonly bytes: Uint8Array } | undefined>;
 }
 
-/** What the command asks of the arena. */
-export type Arena = Pick<ArenaConsole, "baselines" | "defaultConfigKey" | "open">;
-
 /** Who plays the person: a baseline, or a model from a file. */
-type Opponent = Pick<Parameters<ArenaConsole["open"]>[0], "baseline" | "modelPath" | "simulations">;
+type Opponent = Pick<TableRequest, "baseline" | "modelPath" | "simulations">;
 
 interface PlayOptions {
   readonly against?: string;
@@ -31,8 +29,10 @@ interface PlayOptions {
 }
 
 const CHAMPION = "champion";
-const USUAL_BASELINE = "mcts-1000";
 const STONES = ["X", "O", "A", "B"];
+const MAX_SEATS = 16;
+/** How a seat is called; games of others may have more of them than there are letters. */
+const stoneOf = (seat: number): string => STONES[seat] ?? `player ${seat + 1}`;
 const HELP = "Type a move, `moves` for the legal ones, `undo` to take back, `quit` to leave.";
 
 const whole = (name: string, text: string, least: number, most: number): number => {
@@ -47,15 +47,15 @@ const whole = (name: string, text: string, least: number, most: number): number 
 
 /** How the conversation is told: in words and boards to a person, in lines of JSON to a program. */
 interface Teller {
-  position(table: Table): void;
-  moved(table: Table, seat: number, move: string): void;
-  refused(table: Table, text: string): void;
+  position(table: PlayTable): void;
+  moved(table: PlayTable, seat: number, move: string): void;
+  refused(table: PlayTable, text: string): void;
   said(text: string): void;
   opponent(name: string, model: string): void;
-  ended(table: Table, finished: boolean): void;
+  ended(table: PlayTable, finished: boolean): void;
 }
 
-const nameOf = (table: Table, seat: number): string => `${STONES[seat]}${seat === table.seat ? " (you)" : ""}`;
+const nameOf = (table: PlayTable, seat: number): string => `${stoneOf(seat)}${seat === table.seat ? " (you)" : ""}`;
 
 const inWords = (io: CliIo): Teller => ({
   position(table) {
@@ -70,7 +70,7 @@ const inWords = (io: CliIo): Teller => ({
     const winner = table.winner();
     if (!finished) io.out("\nGame left.\n");
     else if (winner === undefined) io.out("A draw.\n");
-    else io.out(winner === table.seat ? "You win.\n" : `${STONES[winner]} wins.\n`);
+    else io.out(winner === table.seat ? "You win.\n" : `${stoneOf(winner)} wins.\n`);
   },
 });
 
@@ -98,16 +98,16 @@ const inJson = (io: CliIo): Teller => {
 };
 
 /** Lets the opponents play until the person is at turn, then shows the board. */
-function advance(table: Table, teller: Teller): void {
+async function advance(table: PlayTable, teller: Teller): Promise<void> {
   while (!table.isOver() && table.turn() !== table.seat) {
     const seat = table.turn();
-    teller.moved(table, seat, table.reply());
+    teller.moved(table, seat, await table.reply());
   }
   teller.position(table);
 }
 
 /** One line of the person; answers whether she stays. */
-function hear(table: Table, teller: Teller, line: string): boolean {
+async function hear(table: PlayTable, teller: Teller, line: string): Promise<boolean> {
   const text = line.trim();
   const word = text.toLowerCase();
   if (word === "quit" || word === "exit" || word === "q") return false;
@@ -115,19 +115,17 @@ function hear(table: Table, teller: Teller, line: string): boolean {
   if (word === "help" || word === "?") teller.said(HELP);
   else if (word === "moves") teller.said(`Legal: ${table.legalMoves().join(" ")}`);
   else if (word === "undo") {
-    if (!table.undo()) teller.said("There is nothing to take back.");
-  } else if (!table.play(text)) teller.refused(table, text);
-  advance(table, teller);
+    if (!(await table.undo())) teller.said("There is nothing to take back.");
+  } else if (!(await table.play(text))) teller.refused(table, text);
+  await advance(table, teller);
   return true;
 }
 
-/** The arena reads models from files; this one lasts as long as it takes to read it. */
-async function withModelFile<T>(bytes: Uint8Array, use: (path: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "ringrift-play-"));
+/** A folder that lasts as long as the game: programs read models from files. */
+async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "ringrift-play-"));
   try {
-    const path = join(folder, "model");
-    await writeFile(path, bytes, { mode: 0o600 });
-    return await use(path);
+    return await use(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -138,57 +136,85 @@ async function sitDown(
   { model, against }: PlayOptions,
   configKey: string,
   simulations: number,
-  champions: ChampionsPort | undefined,
-  open: (opponent: Opponent) => Promise<Table>,
-): Promise<{ readonly table: Table; readonly champion?: { readonly name: string; readonly model: string } }> {
+  { champions, tables, folder }: { champions: ChampionsPort | undefined; tables: Tables; folder: string },
+  open: (opponent: Opponent) => Promise<PlayTable>,
+): Promise<{ readonly table: PlayTable; readonly champion?: { readonly name: string; readonly model: string } }> {
   if (model !== undefined) return { table: await open({ modelPath: model, simulations }) };
   if (against !== undefined && against !== CHAMPION) return { table: await open({ baseline: against }) };
   const found = await champions?.champion(configKey);
   if (found !== undefined) {
-    const table = await withModelFile(found.bytes, (modelPath) => open({ modelPath, simulations }));
-    return { table, champion: { name: `champion ${found.generation}`, model: found.model } };
+    const modelPath = join(folder, "model");
+    await writeFile(modelPath, found.bytes, { mode: 0o600 });
+    return {
+      table: await open({ modelPath, simulations }),
+      champion: { name: `champion ${found.generation}`, model: found.model },
+    };
   }
   if (against === CHAMPION)
     throw OperatingError.notFound("CHAMPION_NOT_FOUND", `there is no champion of ${configKey} in this data folder`, {
       hint: "'ringrift up' trains one; --data-dir chooses the folder.",
     });
-  return { table: await open({ baseline: USUAL_BASELINE }) };
+  const baseline = tables.usualBaseline(configKey);
+  if (baseline === undefined)
+    throw OperatingError.notFound(
+      "OPPONENT_NOT_FOUND",
+      `there is no champion of ${configKey} yet, and no baseline by name`,
+      {
+        hint: "Train one, or name the baselines of its workload in ringrift.config.json.",
+      },
+    );
+  return { table: await open({ baseline }) };
 }
 
-export function registerPlay(command: Command, io: CliIo, arena: Arena, champions?: ChampionsPort): void {
+/** One game, from the first move to the last. */
+async function playGame(table: PlayTable, teller: Teller, io: CliIo): Promise<void> {
+  await advance(table, teller);
+  const lines = createInterface({ input: io.stdin, signal: io.signal });
+  for await (const line of lines) {
+    if (table.isOver() || !(await hear(table, teller, line))) break;
+    if (table.isOver()) break;
+  }
+  lines.close();
+  teller.ended(table, table.isOver());
+}
+
+export function registerPlay(command: Command, io: CliIo, tables: Tables, champions?: ChampionsPort): void {
   command
-    .argument("[config_key]", "which game", arena.defaultConfigKey)
+    .argument("[config_key]", "which game", tables.defaultConfigKey)
     .option(
       "--against <opponent>",
-      `${CHAMPION}, or one of ${arena.baselines.join(", ")}; the champion if there is one, else ${USUAL_BASELINE}`,
+      `${CHAMPION}, one of ${tables.baselines.join(", ")}, or a baseline of your workload; the champion if there is one`,
     )
     .option("--model <file>", "play against this model file instead")
     .option("--simulations <n>", "how long a model thinks about a move", "200")
     .option("--seat <n>", "your seat; 1 moves first", "1")
     .option("--seed <n>", "the same seed and moves give the same game", "1")
     .option("--json", "speak in lines of JSON")
-    .action(async (configKey: string, options: PlayOptions) => {
-      const seed = whole("seed", options.seed, 0, 0xffffffff);
-      const seat = whole("seat", options.seat, 1, STONES.length) - 1;
-      const simulations = whole("simulations", options.simulations, 1, 100_000);
-      const open = (opponent: Opponent) => arena.open({ configKey, seat, seed, ...opponent });
-      const { table, champion } = await sitDown(options, configKey, simulations, champions, open).catch(
-        (thrown: unknown) => {
+    .action((configKey: string, options: PlayOptions) =>
+      inFolder(async (folder) => {
+        const seed = whole("seed", options.seed, 0, 0xffffffff);
+        const seat = whole("seat", options.seat, 1, MAX_SEATS) - 1;
+        const simulations = whole("simulations", options.simulations, 1, 100_000);
+        const open = (opponent: Opponent) => tables.open({ configKey, seat, seed, ...opponent }, folder);
+        const { table, champion } = await sitDown(
+          options,
+          configKey,
+          simulations,
+          { champions, tables, folder },
+          open,
+        ).catch((thrown: unknown) => {
           const { code, message } = thrown as NodeJS.ErrnoException;
           if (isOperatingError(thrown) || code === undefined || options.model === undefined) throw thrown;
           throw OperatingError.invalid("INVALID_OPTION", `--model cannot be read: ${message}`, { cause: thrown });
-        },
-      );
-      const teller = options.json ? inJson(io) : inWords(io);
-      if (!options.json) io.out(`${table.title}\n${table.rules}\nYou are ${STONES[seat]}. ${HELP}\n`);
-      if (champion !== undefined) teller.opponent(champion.name, champion.model);
-      advance(table, teller);
-      const lines = createInterface({ input: io.stdin, signal: io.signal });
-      for await (const line of lines) {
-        if (table.isOver() || !hear(table, teller, line)) break;
-        if (table.isOver()) break;
-      }
-      lines.close();
-      teller.ended(table, table.isOver());
-    });
+        });
+        try {
+          const teller = options.json ? inJson(io) : inWords(io);
+          if (!options.json) io.out(`${table.title}\n${table.rules}\nYou are ${stoneOf(seat)}. ${HELP}\n`);
+          if (champion !== undefined) teller.opponent(champion.name, champion.model);
+          await playGame(table, teller, io);
+        } finally {
+          await table.close?.();
+        }
+      }),
+    );
 }

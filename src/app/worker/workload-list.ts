@@ -1,7 +1,7 @@
 /** The programs that do the work on this node: those declared in `ringrift.config.json`, and the built-in games. */
 import { dirname } from "node:path";
 import { z } from "zod";
-import { OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError } from "../../kernel/index.ts";
 import { arenaDeclaration } from "../../workloads/arena/index.ts";
 import { resolvePaths, type WorkloadDeclaration, workloadDeclarationSchema } from "../../workloads/process/index.ts";
 import { sectionOf } from "../settings/config-file.ts";
@@ -10,13 +10,24 @@ export interface NamedWorkload {
   readonly name: string;
   /** The configs that it is for; all unless said. */
   readonly configKeys: readonly string[] | undefined;
+  /** Opponents that it plays by name and that never change, weakest first. */
+  readonly baselines?: readonly string[];
   readonly declaration: WorkloadDeclaration;
 }
+
+/** With the champions they are the ladder, which is rated as a whole. */
+const MAX_BASELINES = 16;
+/** A name that cannot be mistaken for a model, which goes by its hash, nor for the champion. */
+const baseline = z
+  .string()
+  .regex(/^[a-z][a-z0-9._-]{0,39}$/, "a name of at most 40 small letters, digits, _ . -, beginning with a letter")
+  .refine((name) => name !== "champion", "another name than 'champion'");
 
 const declared = z.record(
   z.string().regex(/^[\w.-]{1,64}$/, "a name of 1 to 64 letters, digits, _ . -"),
   workloadDeclarationSchema.extend({
     config_keys: z.array(z.string().min(1).max(128)).min(1).max(1_000).optional(),
+    baselines: z.array(baseline).min(1).max(MAX_BASELINES).optional(),
   }),
 );
 
@@ -43,9 +54,10 @@ export function workloadList(file: string | undefined, graceSeconds: number): Na
       `${file}: workloads are declared wrong: ${z.prettifyError(parsed.error)}`,
       { hint: "docs/41-workloads.md shows what can be declared." },
     );
-  const own = Object.entries(parsed.data).map(([name, { config_keys, ...declaration }]) => ({
+  const own = Object.entries(parsed.data).map(([name, { config_keys, baselines, ...declaration }]) => ({
     name,
     configKeys: config_keys,
+    ...defined({ baselines }),
     declaration: resolvePaths(declaration, dirname(file!)),
   }));
   const arena = { name: ARENA, configKeys: undefined, declaration: arenaDeclaration({ limits: { grace_seconds } }) };

@@ -27,6 +27,7 @@ export { createWorkloadHasher } from "./file-hasher.ts";
 export { createGuardian } from "./guardian.ts";
 export type { JobRequest } from "./job-run.ts";
 export type { JobOutcome } from "./outcome.ts";
+export { MAX_POSITION_BYTES, PLAY_KIND, POSITION_KIND, type Position, positionSchema } from "./position.ts";
 export { processTable } from "./process-table.ts";
 export type { ChildEdges } from "./program.ts";
 export { EXIT_BAD_INPUT, type ExampleJob, type JobInput, type PairsMessage } from "./protocol.ts";
