@@ -6,6 +6,7 @@ import type { ScrubPace } from "../sync/index.ts";
 import type { FeatureSwitches } from "./bootstrap-status.ts";
 import type { WantedPlan } from "./pipeline/plans.ts";
 import type { Settings } from "./settings.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
@@ -22,6 +23,8 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly log?: Log;
   /** Where log lines go besides the log file; standard error unless given. */
   readonly logStream?: LogPlaces["stream"];
+  /** Starts what sends spans away, for the program; who embeds this registers an SDK of its own. */
+  readonly telemetry?: (log: Log) => Promise<Telemetry | undefined>;
   /** What shall be learned here. */
   readonly plans?: readonly WantedPlan[];
   /** How often files are looked at in the background; once a day unless said. */

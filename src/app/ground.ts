@@ -92,6 +92,8 @@ export async function openStore<R extends Rows>(
   const uses = createUses(() => clock.now());
   const store = uses.tap(measuredStore(options.wrapStore?.(bare) ?? bare, clock, metrics));
   const broken = watchStore(store, log);
+  const telemetry = await options.telemetry?.(log);
+  if (telemetry !== undefined) undo.defer(() => telemetry.close());
   const router = new EventRouter<typeof builtinRows & R>({
     catalog: createCatalog({ ...builtinRows, ...(options.events ?? ({} as R)) }) as never,
     store,
@@ -100,6 +102,7 @@ export async function openStore<R extends Rows>(
     log,
     nodeId: settings.nodeId,
     settings: settings.router,
+    ...defined({ spanIds: telemetry?.spanIds }),
   });
   const [version, startedAt] = [readVersion(), clock.now()];
   const place = { databasePath, store, uses, metrics, router, version, startedAt, broken };

@@ -25,11 +25,18 @@ const unset = <T extends z.ZodType>(schema: T) => schema.nullish().transform((va
 const viewNames = ["data_bus", "stage_bus", "cross_process"] as const;
 const routing = new RegExp(`^(none|(${viewNames.join("|")})(,(${viewNames.join("|")})){0,2})$`);
 
+const MAX_TRACEPARENT = 500;
 /** Version 00 is exact; later versions may append to it. Ids of all zeros mean "none" and are invalid. */
 const traceparent = (() => {
   const ids = "(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}";
   return new RegExp(`^(?:00-${ids}|(?!00|ff)[0-9a-f]{2}-${ids}(?:-.*)?)$`);
 })();
+
+/** The trace and the span that a `traceparent` of W3C names; undefined for a text that is none. */
+export const parseTraceparent = (text: string | undefined): { traceId: string; spanId: string } | undefined =>
+  text === undefined || text.length > MAX_TRACEPARENT || !traceparent.test(text)
+    ? undefined
+    : { traceId: text.slice(3, 35), spanId: text.slice(36, 52) };
 
 /** The context attributes that we write; others are tolerated and not read. */
 export const attributes = {
@@ -46,7 +53,7 @@ export const attributes = {
       .regex(/^application\/([\w.-]+\+)?json\s*(;.*)?$/i, "must be JSON")
       .max(200),
   ).describe("always application/json"),
-  traceparent: unset(z.string().max(500).regex(traceparent, "must be a W3C traceparent")).describe(
+  traceparent: unset(z.string().max(MAX_TRACEPARENT).regex(traceparent, "must be a W3C traceparent")).describe(
     "W3C trace context: the trace and this event's span in it",
   ),
   correlationid: unset(attribute(200)).describe("shared by all events of one undertaking"),
@@ -96,6 +103,10 @@ export const spanIdOf = (eventId: string): string => {
   return span === "0000000000000000" ? "0000000000000001" : span;
 };
 
+/** An event as what others follow from, in the words of W3C. */
+export const traceparentOf = ({ traceId, eventId }: Pick<AnyRouterEvent, "traceId" | "eventId">): string =>
+  `00-${traceId}-${spanIdOf(eventId)}-01`;
+
 const writeRouting = (views: EventViews): string => {
   const on = [views.dataBus, views.stageBus, views.crossProcess];
   return viewNames.filter((_, i) => on[i]).join(",") || "none";
@@ -117,7 +128,7 @@ export function toCloudEvent(event: AnyRouterEvent): CloudEvent {
     source: `${SOURCE_ROOT}${segment(event.nodeId)}/${segment(event.source)}`,
     time: new Date(Math.round(event.timestamp * 1000)).toISOString(),
     datacontenttype: "application/json",
-    traceparent: `00-${event.traceId}-${spanIdOf(event.eventId)}-01`,
+    traceparent: traceparentOf(event),
     correlationid: event.correlationId,
     ...defined({ causationid: event.parentEventId ?? undefined }),
     ...(event.seq === null ? {} : { sequence: String(event.seq).padStart(16, "0") }),
@@ -135,6 +146,8 @@ export function toCloudEvent(event: AnyRouterEvent): CloudEvent {
 export interface Arrival {
   readonly nowMs: number;
   readonly nodeId: string;
+  /** The trace of the request, for an event that names none. */
+  readonly traceId?: string | undefined;
 }
 
 /**
@@ -159,7 +172,10 @@ export function fromCloudEvent(json: unknown, arrival?: Arrival): AnyRouterEvent
     source,
     origin: from.origin ?? EventSource.CROSS_PROCESS,
     eventId: from.id,
-    traceId: from.traceparent?.slice(3, 35) ?? hash("sha256", `${from.source}\n${from.id}`, "hex").slice(0, 32),
+    traceId:
+      from.traceparent?.slice(3, 35) ??
+      arrival?.traceId ??
+      hash("sha256", `${from.source}\n${from.id}`, "hex").slice(0, 32),
     correlationId: from.correlationid ?? from.id,
     parentEventId: from.causationid ?? null,
     contentHash: from.contenthash ?? contentHash(from.type, payload),

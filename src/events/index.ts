@@ -28,7 +28,14 @@ export {
   type EventName,
   type PayloadFor,
 } from "./catalog.ts";
-export { type CloudEvent, fromCloudEvent, toCloudEvent } from "./cloud-event.ts";
+export {
+  type CloudEvent,
+  fromCloudEvent,
+  parseTraceparent,
+  spanIdOf,
+  toCloudEvent,
+  traceparentOf,
+} from "./cloud-event.ts";
 export {
   type AnyRouterEvent,
   contentHashOfText,

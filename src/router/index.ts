@@ -62,5 +62,6 @@ export {
   type StoreTrouble,
   type Transaction,
 } from "./store.port.ts";
+export type { RemoteSpan, SpanIds } from "./tracing.ts";
 export type { HandlerContext } from "./work.ts";
 export { createWriteSet, defineTable, type StateTable, stateModule, type WriteSet } from "./write-set.ts";

@@ -11,6 +11,7 @@ import {
 } from "../events/index.ts";
 import { type Clock, canonicalJson, type Ids, OperatingError } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
+import type { RemoteSpan } from "./tracing.ts";
 
 /** An event as the parent of others: its id, and what they inherit of it. */
 export type Cause = Pick<AnyEvent, "eventId" | "traceId" | "correlationId">;
@@ -24,6 +25,8 @@ export interface PublishOptions {
   /** The event that this one follows from; its trace and correlation are inherited. Null for one that begins a trace. */
   readonly parent?: Cause | null;
   readonly parentEventId?: string;
+  /** The span of another process that this event follows from, where no event is its parent: it joins that trace. */
+  readonly follows?: RemoteSpan;
   readonly routeToDataBus?: boolean;
   readonly routeToStageBus?: boolean;
   readonly routeToCrossProcess?: boolean;

@@ -40,7 +40,7 @@ import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
 import { Statistics } from "./statistics.ts";
 import type { Store } from "./store.port.ts";
 import { createTail, type Tail } from "./tail.ts";
-import { createTracing, type Tracing } from "./tracing.ts";
+import { createTracing, type RemoteSpan, type SpanIds, type Tracing } from "./tracing.ts";
 import { type TransactWork, transact } from "./transact.ts";
 import type { WorkBody } from "./work.ts";
 
@@ -48,6 +48,8 @@ export interface RouterOptions<R extends Rows> extends Pick<RouterParts, "store"
   readonly catalog: Catalog<R>;
   readonly nodeId: string;
   readonly settings?: Partial<RouterSettings>;
+  /** Where whoever makes the ids of spans is told those of the next one. */
+  readonly spanIds?: SpanIds;
 }
 
 export type Emitters<R extends Rows> = {
@@ -72,6 +74,8 @@ export interface TransactOptions
   readonly validation?: Validation;
   /** The event that caused it, if one did; the parent of what is emitted. */
   readonly parent?: AnyEvent;
+  /** The span of another process that it follows from, where no event caused it. */
+  readonly follows?: RemoteSpan;
 }
 
 /** The consumers of the router's own words about failed handlers are not reported on: that would never end. */
@@ -140,7 +144,7 @@ export class EventRouter<R extends Rows = Rows> {
       onCommitted: (emitted) => void this.#committedAll(emitted),
       publishPassing: (prepared) => void this.#publishPassing(prepared),
     };
-    this.#tracing = createTracing(options.log, this.settings.trace);
+    this.#tracing = createTracing(options.log, this.settings.trace, options.spanIds);
     this.#history = createRing<AnyEvent>(this.settings.historySize, { max: HISTORY_BYTES, of: bytesOf });
     this.#seen = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
     this.#contents = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
@@ -248,8 +252,10 @@ export class EventRouter<R extends Rows = Rows> {
   prepare(eventType: string, payload: unknown, options: PublishOptions = {}, how: Validation = "tolerant"): Prepared {
     const handled = options.parent === undefined ? this.#current.getStore() : undefined;
     const current = options.parent === undefined ? storedCause(handled) : options.parent;
+    const { follows } = options;
     const traceId =
-      options.traceId ?? (current === undefined ? (handled?.traceId ?? this.#tracing.activeTraceId()) : undefined);
+      options.traceId ??
+      (current === undefined ? (follows?.traceId ?? handled?.traceId ?? this.#tracing.activeTraceId()) : undefined);
     const complete =
       current === undefined && traceId === undefined
         ? options
@@ -257,16 +263,16 @@ export class EventRouter<R extends Rows = Rows> {
             ...options,
             ...defined({ parent: current, traceId }),
           };
-    return prepare(this.#context, eventType, payload, complete, how);
+    const prepared = prepare(this.#context, eventType, payload, complete, how);
+    if (follows?.traceId === prepared.event.traceId) this.#tracing.follows(prepared.event, follows);
+    return prepared;
   }
 
   async publishPrepared(prepared: Prepared): Promise<Published> {
     this.#assertRunning();
     if (prepared.event.eventClass !== "durable") return this.#publishPassing(prepared);
-    return this.#tracing.published(prepared.event, async () => {
-      const [published] = await this.#append([prepared]);
-      return published![1];
-    });
+    const [published] = await this.#append([prepared]);
+    return published![1];
   }
 
   /** Several events, all or nothing, with one flush. */
@@ -309,9 +315,9 @@ export class EventRouter<R extends Rows = Rows> {
   /** Work that is no delivery, with a handler's promises: its rows and emissions are one commit, within its time limit. */
   async transact(options: TransactOptions, body: WorkBody): Promise<void> {
     this.#assertRunning();
-    const { source, signal, parent, validation, timeoutMs = this.settings.handlerTimeoutMs } = options;
+    const { source, signal, parent, follows, validation, timeoutMs = this.settings.handlerTimeoutMs } = options;
     const prepareEmission: TransactWork["prepareEmission"] = (type, payload, cause) =>
-      this.prepare(type, payload, { source, ...defined({ parent: cause }) }, validation);
+      this.prepare(type, payload, { source, ...defined({ parent: cause, follows }) }, validation);
     // Its cause is the one it names: a loop that was started by a handler is not that event's doing for ever after.
     await this.#current.run(parent, () => transact(this.#hooks, { source, signal, timeoutMs, prepareEmission }, body));
   }
@@ -541,6 +547,7 @@ export class EventRouter<R extends Rows = Rows> {
     this.statistics.routed(event);
     const reached = whyUnreadable(event) === undefined ? this.#ephemeral.deliver(event, viewBits(event.views)) : 0;
     if (reached === 0 && !this.#consumers.hears(event.eventType)) this.statistics.unheard.add(event.eventType);
+    this.#tracing.committed(event);
     this.#tracing.delivered(event, () => this.listSubscribers()[event.eventType] ?? []);
   }
 

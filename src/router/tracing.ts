@@ -1,14 +1,32 @@
 import {
   context,
   isSpanContextValid,
+  ProxyTracerProvider,
+  ROOT_CONTEXT,
+  type Span,
   SpanKind,
   SpanStatusCode,
   TraceFlags,
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { Log } from "../kernel/index.ts";
+import { spanIdOf } from "../events/index.ts";
+import { createRecent, type Log } from "../kernel/index.ts";
 import type { AnyEvent } from "./event.ts";
+
+/** A span of another process, as its `traceparent` names it. */
+export interface RemoteSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/**
+ * What the next span is to be called. Spans of events have ids that follow from those of the events, so that a span knows its
+ * parent's id over any number of processes and restarts; whoever makes the ids of spans looks here first.
+ */
+export interface SpanIds {
+  next: RemoteSpan | undefined;
+}
 
 /**
  * Spans for publish and handle through the OpenTelemetry API (free while no SDK is registered), and the log lines of
@@ -16,77 +34,68 @@ import type { AnyEvent } from "./event.ts";
  */
 export interface Tracing {
   activeTraceId(): string | undefined;
-  published<T>(event: AnyEvent, run: () => Promise<T>): Promise<T>;
+  /** The event comes from elsewhere: its span hangs under that one. */
+  follows(event: AnyEvent, span: RemoteSpan): void;
+  /** The event is on disk. */
+  committed(event: AnyEvent): void;
   handled<T>(event: AnyEvent, consumer: string, run: () => T): T;
   delivered(event: AnyEvent, subscribers: () => readonly string[]): void;
 }
 
-/** A span id that all processes derive alike from the event's id. */
-const spanIdOf = (eventId: string): string => {
-  const hex = eventId
-    .replace(/[^0-9a-f]/gi, "")
-    .toLowerCase()
-    .padStart(16, "0")
-    .slice(-16);
-  return /^0+$/.test(hex) ? "0000000000000001" : hex;
+/** Whether spans go anywhere: without an SDK nothing is computed for them. */
+const hasSdk = (): boolean => {
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(TRACER) !== undefined;
 };
 
-const contextOf = (event: AnyEvent) =>
-  trace.setSpanContext(context.active(), {
-    traceId: event.traceId,
-    spanId: spanIdOf(event.parentEventId ?? event.eventId),
-    traceFlags: TraceFlags.SAMPLED,
-    isRemote: true,
-  });
+const TRACER = "ringrift";
+/** Remote parents wait here for the commit of what follows from them. */
+const REMEMBERED = { windowMs: 60_000, max: 10_000 };
 
 const attributesOf = (event: AnyEvent) => ({
   "messaging.system": "ringrift",
   "messaging.destination.name": event.eventType,
   "messaging.message.id": event.eventId,
   "ringrift.source": event.source,
+  ...(event.orderKey === null ? {} : { "ringrift.order_key": event.orderKey }),
 });
 
-export function createTracing(log: Log, enabled: boolean): Tracing {
-  const tracer: Tracer = trace.getTracer("ringrift");
+const failSpan = (span: Span, thrown: unknown): void => {
+  span.setStatus({ code: SpanStatusCode.ERROR, message: String(thrown) });
+  span.end();
+};
+
+export function createTracing(log: Log, enabled: boolean, spanIds?: SpanIds): Tracing {
+  const tracer: Tracer = trace.getTracer(TRACER);
   const loud = enabled || log.level === "debug";
   const say = enabled ? log.info : log.debug;
+  const remote = createRecent<string>(REMEMBERED.windowMs, REMEMBERED.max);
 
-  const inSpan = <T>(
-    name: string,
-    kind: SpanKind,
+  const contextUnder = (traceId: string, spanId: string | undefined) =>
+    spanId === undefined
+      ? ROOT_CONTEXT
+      : trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true });
+
+  /** The span that an event's own hangs under; an SDK of another's that makes ids by itself is at least told the trace. */
+  const parentOf = ({ eventId, parentEventId, timestamp }: AnyEvent): string | undefined =>
+    parentEventId === null
+      ? (remote.get(eventId, timestamp * 1_000) ?? (spanIds === undefined ? spanIdOf(eventId) : undefined))
+      : spanIdOf(parentEventId);
+
+  const start = (
     event: AnyEvent,
-    attributes: Record<string, string>,
-    run: () => T,
-  ): T => {
-    const span = tracer.startSpan(
-      name,
-      { kind, attributes: { ...attributesOf(event), ...attributes } },
-      contextOf(event),
-    );
-    if (!span.isRecording()) return run();
-    const fail = (thrown: unknown) => {
-      span.setStatus({ code: SpanStatusCode.ERROR, message: String(thrown) });
-      span.end();
-    };
+    parent: string | undefined,
+    own: string | undefined,
+    how: { readonly name: string; readonly kind: SpanKind; readonly consumer?: string; readonly startTime?: number },
+  ): Span => {
+    const { name, consumer, ...options } = how;
+    const attributes = { ...attributesOf(event), ...(consumer === undefined ? {} : { "ringrift.consumer": consumer }) };
+    if (spanIds !== undefined && (own !== undefined || parent === undefined))
+      spanIds.next = { traceId: event.traceId, spanId: own ?? "" };
     try {
-      const result = context.with(trace.setSpan(context.active(), span), run);
-      if (!(result instanceof Promise)) {
-        span.end();
-        return result;
-      }
-      return result.then(
-        (value: unknown) => {
-          span.end();
-          return value;
-        },
-        (thrown: unknown) => {
-          fail(thrown);
-          throw thrown;
-        },
-      ) as T;
-    } catch (thrown) {
-      fail(thrown);
-      throw thrown;
+      return tracer.startSpan(name, { ...options, attributes }, contextUnder(event.traceId, parent));
+    } finally {
+      if (spanIds !== undefined) spanIds.next = undefined;
     }
   };
 
@@ -95,9 +104,40 @@ export function createTracing(log: Log, enabled: boolean): Tracing {
       const active = trace.getActiveSpan()?.spanContext();
       return active !== undefined && isSpanContextValid(active) ? active.traceId : undefined;
     },
-    published: (event, run) => inSpan(`publish ${event.eventType}`, SpanKind.PRODUCER, event, {}, run),
-    handled: (event, consumer, run) =>
-      inSpan(`handle ${event.eventType}`, SpanKind.CONSUMER, event, { "ringrift.consumer": consumer }, run),
+    follows: ({ eventId, timestamp }, { spanId }) => void remote.set(eventId, spanId, timestamp * 1_000),
+    committed(event) {
+      if (event.eventClass !== "durable" || !hasSdk()) return;
+      const how = { name: `publish ${event.eventType}`, kind: SpanKind.PRODUCER, startTime: event.timestamp * 1_000 };
+      start(event, parentOf(event), spanIdOf(event.eventId), how).end();
+    },
+    handled(event, consumer, run) {
+      if (!hasSdk()) return run();
+      // What passes by has no span of its own: its handling hangs under what it follows from.
+      const parent = event.eventClass === "durable" ? spanIdOf(event.eventId) : parentOf(event);
+      const how = { name: `handle ${event.eventType}`, kind: SpanKind.CONSUMER, consumer };
+      const span = start(event, parent, undefined, how);
+      if (!span.isRecording()) return run();
+      try {
+        const result = context.with(trace.setSpan(context.active(), span), run);
+        if (!(result instanceof Promise)) {
+          span.end();
+          return result;
+        }
+        return result.then(
+          (value: unknown) => {
+            span.end();
+            return value;
+          },
+          (thrown: unknown) => {
+            failSpan(span, thrown);
+            throw thrown;
+          },
+        ) as typeof result;
+      } catch (thrown) {
+        failSpan(span, thrown);
+        throw thrown;
+      }
+    },
     delivered(event, subscribers) {
       if (!loud) return;
       say(`[EventRouter] Published: ${event.eventType} (source=${event.source})`, { event_id: event.eventId });

@@ -1,4 +1,6 @@
+import { traceparentOf } from "../events/index.ts";
 import { defined, type Json, OperatingError } from "../kernel/index.ts";
+import type { Cause } from "../router/index.ts";
 import type { ClaimRequest } from "./claim-request.ts";
 import { earlierLeases, stuckOn } from "./earlier-leases.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
@@ -18,6 +20,8 @@ export interface Lease extends LeaseRef {
   readonly config_key: string | null;
   readonly urgency: Urgency;
   readonly payload: Readonly<Record<string, Json>>;
+  /** The event that told of its coming, in the words of W3C: spans of the program hang under it. Null where none is known. */
+  readonly traceparent?: string | null | undefined;
   /** What it takes of its node while it runs: the node keeps its own books of what it has left. */
   readonly needs: Needs;
   readonly attempts: number;
@@ -172,13 +176,21 @@ function deal(
   return chosen;
 }
 
-/** What each was given to work on, in one look. */
-function payloadsOf(plan: Plan, seqs: readonly number[]): Map<number, Readonly<Record<string, Json>>> {
-  const rows = plan.read<{ seq: number; payload: string }>(
-    "SELECT i.seq, i.payload FROM json_each(?) chosen JOIN work_inputs i ON i.seq = chosen.value",
+/** What each was given to work on and what it follows from, in one look. */
+function inputsOf(plan: Plan, seqs: readonly number[]) {
+  const rows = plan.read<{ seq: number; payload: string; cause: string | null }>(
+    "SELECT i.seq, i.payload, i.cause FROM json_each(?) chosen JOIN work_inputs i ON i.seq = chosen.value",
     JSON.stringify(seqs),
   );
-  return new Map(rows.map(({ seq, payload }) => [seq, JSON.parse(payload) as Record<string, Json>]));
+  return new Map(
+    rows.map(({ seq, payload, cause }) => [
+      seq,
+      {
+        payload: JSON.parse(payload) as Record<string, Json>,
+        traceparent: cause === null ? null : traceparentOf(JSON.parse(cause) as Cause),
+      },
+    ]),
+  );
 }
 
 const STANDING = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_held
@@ -242,7 +254,7 @@ function lease(parts: QueueState, plan: Plan, request: ClaimRequest, chosen: rea
 
 function leasesOf(plan: Plan, jobs: readonly JobRow[]): Lease[] {
   if (jobs.length === 0) return [];
-  const payloads = payloadsOf(
+  const inputs = inputsOf(
     plan,
     jobs.map(({ seq }) => seq),
   );
@@ -256,7 +268,7 @@ function leasesOf(plan: Plan, jobs: readonly JobRow[]): Lease[] {
       work_type: workType,
       config_key: configKey,
       urgency: urgencyOf(job.urgency),
-      payload: payloads.get(job.seq) ?? {},
+      ...(inputs.get(job.seq) ?? { payload: {} }),
       needs,
       attempts: job.attempts,
       max_attempts: job.max_attempts,

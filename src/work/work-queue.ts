@@ -1,6 +1,6 @@
 import type { EventName } from "../events/index.ts";
 import { type Clock, defined, isOperatingError, type Json, type OperatingError, type Random } from "../kernel/index.ts";
-import type { AnyEvent, EventRouter, Store, WriteSet } from "../router/index.ts";
+import type { AnyEvent, EventRouter, RemoteSpan, Store, WriteSet } from "../router/index.ts";
 import { type AddedJob, addJobs } from "./add.ts";
 import { ClaimLines, claimJobs, type Lease } from "./claim.ts";
 import type { ClaimRequest } from "./claim-request.ts";
@@ -179,8 +179,8 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** All of them or none. */
-  addAll(specs: readonly JobSpecInput<K>[], cause?: AnyEvent): Promise<AddedJob[]> {
-    return this.#change((plan) => addJobs(this.#parts, plan, specs), cause);
+  addAll(specs: readonly JobSpecInput<K>[], cause?: AnyEvent, follows?: RemoteSpan): Promise<AddedJob[]> {
+    return this.#change((plan) => addJobs(this.#parts, plan, specs), cause, follows);
   }
 
   /** Leases on the jobs that are this node's to have now: none, when nothing fits. */
@@ -503,7 +503,7 @@ export class WorkQueue<K extends string = string> {
     return result;
   }
 
-  async #change<T>(decide: (plan: Plan) => T, cause?: AnyEvent): Promise<T> {
+  async #change<T>(decide: (plan: Plan) => T, cause?: AnyEvent, follows?: RemoteSpan): Promise<T> {
     let plan: Plan | undefined;
     let answer: Answer<T> | undefined;
     const withdraw = () => {
@@ -515,7 +515,7 @@ export class WorkQueue<K extends string = string> {
     const how = {
       source: WORK_STORE,
       validation: "strict",
-      ...defined({ parent: cause }),
+      ...defined({ parent: cause, follows }),
     } as const;
     try {
       await this.#router.transact(how, ({ rows, emit }) => {

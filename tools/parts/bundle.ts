@@ -15,7 +15,7 @@ const SRC = join(ROOT, "src");
 const ENTRY = /^(app\/(cli|store-modules|outbox-modules)|index|client|.*\.(thread|worker))\.ts$/;
 
 /** They are loaded by few, or must be the very module that the user's program has. */
-const STAYS_OUTSIDE = [/^node:/, "pino", "@opentelemetry/api"];
+const STAYS_OUTSIDE = [/^node:/, "pino", /^@opentelemetry\//];
 
 /** A module is known by the place that it had alone, so that what it looks for beside itself is found. */
 const ownPlace: Plugin = {

@@ -33,6 +33,7 @@ export const requestOf = (
   seed: payload.seed ?? seedOf(lease.work_id),
   deadline: lease.expires_at / 1_000,
   parameters: payload.parameters,
+  ...defined({ traceparent: lease.traceparent ?? undefined }),
   ...places,
 });
 

@@ -1,6 +1,6 @@
-import { EventSource, fromCloudEvent, upcast } from "../../events/index.ts";
+import { EventSource, fromCloudEvent, parseTraceparent, upcast } from "../../events/index.ts";
 import { defined, OperatingError } from "../../kernel/index.ts";
-import type { Prepared } from "../../router/index.ts";
+import type { Prepared, PublishOptions } from "../../router/index.ts";
 import { whyNodeMayNot } from "../../router/outbox/index.ts";
 import { mayNameNode, ownUnits } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
@@ -13,12 +13,13 @@ type IngestPorts = Pick<ControlPorts, "router" | "clock" | "nodes" | "daemons">;
  * the name of who sent it. A node speaks as itself; whoever works for the cluster is neither the coordinator nor one of its
  * units.
  */
-export function ingestFor(ports: IngestPorts, caller: Caller): (json: unknown) => Prepared {
-  if (caller.scope === "operator") return (json) => read(ports, json);
+export function ingestFor(ports: IngestPorts, caller: Caller, traceparent?: string): (json: unknown) => Prepared {
+  const follows = parseTraceparent(traceparent);
+  if (caller.scope === "operator") return (json) => read(ports, json, follows);
   const { nodeId } = caller;
   const isOurUnit = nodeId === undefined ? ownUnits(ports) : () => false;
   return (json) => {
-    const prepared = read(ports, json);
+    const prepared = read(ports, json, follows);
     const refusal = whyNodeMayNot(prepared, (named) => mayNameNode(caller, named, ports));
     if (refusal !== undefined) throw refusal;
     const { event } = prepared;
@@ -32,8 +33,8 @@ export function ingestFor(ports: IngestPorts, caller: Caller): (json: unknown) =
   };
 }
 
-function read({ router, clock }: IngestPorts, json: unknown): Prepared {
-  const arrived = fromCloudEvent(json, { nowMs: clock.now(), nodeId: router.nodeId });
+function read({ router, clock }: IngestPorts, json: unknown, follows: PublishOptions["follows"]): Prepared {
+  const arrived = fromCloudEvent(json, { nowMs: clock.now(), nodeId: router.nodeId, traceId: follows?.traceId });
   const resolved = router.catalog.names.resolve(arrived.eventType);
   const row = resolved === undefined ? undefined : router.catalog.row(resolved.name);
   const payload =
@@ -45,7 +46,7 @@ function read({ router, clock }: IngestPorts, json: unknown): Prepared {
     eventId: arrived.eventId,
     traceId: arrived.traceId,
     correlationId: arrived.correlationId,
-    ...defined({ parentEventId: arrived.parentEventId ?? undefined }),
+    ...defined({ parentEventId: arrived.parentEventId ?? undefined, follows }),
     timestamp: arrived.timestamp,
     origin: EventSource.CROSS_PROCESS,
     routeToDataBus: arrived.views.dataBus,

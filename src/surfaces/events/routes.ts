@@ -41,8 +41,8 @@ const canonical = (router: EventRouter, name: string | undefined): string | unde
 };
 
 export const eventRoutes: readonly Route[] = [
-  handle(publishEvents, async ({ ports, body, caller }) => {
-    const prepared = eventsOfBody(body, MAX_EVENTS).map(ingestFor(ports, caller));
+  handle(publishEvents, async ({ ports, body, caller, headers }) => {
+    const prepared = eventsOfBody(body, MAX_EVENTS).map(ingestFor(ports, caller, headers.traceparent));
     const published = await ports.router.publishAll(prepared);
     const events = published.map(({ eventId: event_id, eventType: event_type, seq, suppressed }) => ({
       event_id,

@@ -1,3 +1,4 @@
+import { parseTraceparent } from "../../events/index.ts";
 import { defined, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
 import type { Answer, JobView } from "../../work/index.ts";
 import { assertSpeaksFor } from "../http/node-callers.ts";
@@ -118,9 +119,9 @@ const byState = (counts: readonly { state: string; jobs: number }[]) => {
 
 /** What operators see and decide. */
 const operatorRoutes: readonly Route[] = [
-  handle(wire.addWork, async ({ ports, body: { jobs }, caller: { actor } }) => {
+  handle(wire.addWork, async ({ ports, body: { jobs }, caller: { actor }, headers }) => {
     const specs = jobs.map((job) => ({ ...job, requested_by: job.requested_by ?? actor }));
-    return { added: await ports.work.queue.addAll(specs) };
+    return { added: await ports.work.queue.addAll(specs, undefined, parseTraceparent(headers.traceparent)) };
   }),
   handle(wire.listWork, async ({ ports, query, signal }) => {
     const { config_key: configKey, work_type: workType, node_id: nodeId, batch_id: batchId, ...rest } = query;

@@ -46,6 +46,7 @@ const lease = z
     config_key: z.string().nullable(),
     urgency: z.enum(URGENCIES),
     payload: document,
+    traceparent: z.string().nullish().describe("W3C trace context of the job, for its program."),
     // An older main process does not say what a job needs: then it takes its slot and nothing else.
     needs: needs.default({ cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] }),
     attempts: z.int(),

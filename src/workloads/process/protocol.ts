@@ -147,6 +147,13 @@ const job = z.object({
   parameters: anything.describe(
     "what the kind of job needs to know beyond this; agreed between you and who adds the job",
   ),
+  traceparent: z
+    .string()
+    .max(MAX_NAME)
+    .optional()
+    .describe(
+      "W3C trace context: your spans hang under it; also `TRACEPARENT` of a process that was started for this job",
+    ),
   inputs: z.array(input).describe("`{name, path, sha256}`"),
   output_folder: z.string().min(1).describe("absolute; where artifacts are written; empty at the start"),
   scratch_folder: z.string().min(1).describe("absolute; for anything else; removed after the job"),

@@ -65,7 +65,8 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
       edges.log.warn("A folder of a workload cannot be removed.", { folder, error: messageOf(thrown) }),
     );
 
-  const freshChild = async (): Promise<ChildStart> => {
+  /** `traceparent` is that of the job it is started for; later ones tell it their own. */
+  const freshChild = async (traceparent?: string): Promise<ChildStart> => {
     if (child !== undefined && !child.usable) await child.stop();
     child = undefined;
     try {
@@ -75,8 +76,9 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
       const wrong = fault("resource", "no_folder", `the folder of the program cannot be made: ${messageOf(thrown)}`);
       return { ok: false, fault: wrong, stderr_tail: "" };
     }
+    const env = { ...defined({ TRACEPARENT: traceparent }), ...declaration.env };
     const started = await startChild(
-      declaration,
+      { ...declaration, env },
       { folder: childFolder, logFile: join(place.folder, "child.log") },
       edges,
     );
@@ -93,7 +95,7 @@ export function createRunner(declaration: WorkloadDeclaration, place: RunnerPlac
       const outcome = await runOn(child, job, hooks);
       if (!neverTaken(outcome) || (await prepare(job)) !== undefined) return outcome;
     }
-    const started = await freshChild();
+    const started = await freshChild(job.traceparent);
     if (started.ok) return runOn(started.child, job, hooks);
     return notBegun(job, failed(started.fault), started.stderr_tail, started.exit);
   };
