@@ -10,7 +10,7 @@ import {
 } from "../cluster/index.ts";
 import type { AuditReport, Cause, DaemonManager, UnitRuntime } from "../daemons/index.ts";
 import type { builtinRows, Rows } from "../events/index.ts";
-import { messageOf, type OperatingError } from "../kernel/index.ts";
+import { type Log, messageOf, type OperatingError } from "../kernel/index.ts";
 import type { PipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { ENDPOINT_FILE, type EndpointFile, type Phase, type Surface, statusOf } from "../surfaces/index.ts";
@@ -44,6 +44,8 @@ export interface Coordination<R extends Rows> {
   /** What is wrong, each root once, worst first. */
   causes(): readonly Cause[];
   readonly startedAt: number;
+  /** Where it logs: the log file, and what was chosen beside it. */
+  readonly log: Log;
   /** Resolves if the process cannot go on, whatever it tries; whoever runs it should end it, and start it again. */
   readonly broken: Promise<OperatingError>;
   status(): ReturnType<typeof statusOf>;
@@ -155,6 +157,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       loop: parts.causes.snapshot,
       causes: parts.causes.all,
       startedAt: ground.startedAt,
+      log: ground.log,
       broken: ground.broken,
       status: () => statusOf(status),
       bootstrapStatus: parts.bringUp.status,

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { logPathOf } from "../../src/kernel/index.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { PATIENT } from "../support/patience.ts";
 import { owned, type StartOptions } from "../support/process.ts";
@@ -146,4 +147,7 @@ test("the games that were played can be listed, looked at, traced and exported, 
   expect(out).toMatch(/ {2}node cli\.\w+ .*worker/);
   expect(out).toMatch(/transfers +\d+ files? comes? in, of at most \d+ at once/);
   await train.stop();
+  // In a pipe there are sentences; what is for programs is in the log file.
+  expect(train.lines.filter((line) => line.startsWith("{"))).toEqual([]);
+  expect(readFileSync(logPathOf(join(folder, ".ringrift")), "utf8")).toMatch(/"msg":"the local worker starts"/);
 });

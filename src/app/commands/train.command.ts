@@ -15,6 +15,7 @@ import { createChaos } from "./train/chaos/chaos.ts";
 import { allowChaos, forgetChaos } from "./train/chaos/chaos-folder.ts";
 import { startLines } from "./train/start-lines.ts";
 import { createTrainGuest } from "./train/train-guest.ts";
+import { logStreamFor } from "./up/log-stream.ts";
 import { runMain } from "./up.command.ts";
 
 /** Config keys in a list with commas; undefined if it is something else, as a file. */
@@ -97,7 +98,8 @@ export function registerTrain(
       if (options.chaos === true) allowChaos(settings.dataDir, options.yes === true);
       else forgetChaos(settings.dataDir);
       const { clock } = shell;
-      const log = createLog(settings.logLevel);
+      const stream = logStreamFor(shell, undefined, true);
+      const log = createLog(settings.logLevel, defined({ stream }));
       const chaos = options.chaos === true ? createChaos({ seed: plans[0]!.plan.seed, clock, log }) : undefined;
       const guest = createTrainGuest({
         settings,
@@ -111,6 +113,12 @@ export function registerTrain(
       });
       if (!shell.json) shell.say(...startLines(startOf(settings, keys, options), Math.min(shell.width, 120)));
       const scrub = chaos === undefined ? {} : { scrub: CHAOS_SCRUB };
-      await runMain(options, settings, shell, (start) => bootstrapCoordination({ ...start, ...scrub, plans }), guest);
+      await runMain(
+        { ...options, isStory: true },
+        settings,
+        shell,
+        (start) => bootstrapCoordination({ ...start, ...scrub, plans }),
+        guest,
+      );
     });
 }

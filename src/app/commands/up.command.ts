@@ -2,21 +2,16 @@ import { availableParallelism } from "node:os";
 import { type Command, CommanderError } from "commander";
 import { PROFILES } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
-import { type Clock, createLog, defined, type LogPlaces, sleep, systemRandom } from "../../kernel/index.ts";
-import {
-  answer,
-  EXIT,
-  logLine,
-  oneOf,
-  printable,
-  type Shell,
-  shorten,
-  wholeNumber,
-} from "../../surfaces/commands/index.ts";
+import { type Clock, defined, sleep, systemRandom } from "../../kernel/index.ts";
+import { answer, EXIT, oneOf, printable, type Shell, shorten, wholeNumber } from "../../surfaces/commands/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
+import type { BootstrapOptions } from "../bootstrap-options.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
+import { startTelemetry } from "../telemetry/telemetry.ts";
+import { readVersion } from "../version.ts";
 import { type LocalWorker, startLocalWorker } from "../worker/local-worker.ts";
 import { type LiveRegion, liveRegion } from "./up/live-region.ts";
+import { type LogStream, logStreamFor } from "./up/log-stream.ts";
 import { measureLoopDelay } from "./up/loop-delay.ts";
 import { createSampler } from "./up/sampler.ts";
 import { createNotifier, type Notifier } from "./up/sd-notify.ts";
@@ -55,7 +50,6 @@ export interface MainGuest {
   /** After all has ended in order; throws where the exit code shall say that something was not well. */
   left?(): void;
 }
-type LogStream = NonNullable<LogPlaces["stream"]>;
 
 /** Everything that happens while it runs: the live line, and what systemd is told. */
 async function runUntil(
@@ -163,11 +157,13 @@ function judge({ forced, hung }: Summary): void {
   if (hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
 }
 
-export type Start = (options: { settings: Settings; clock: Clock; logStream?: LogStream }) => Promise<Main>;
+export type Start = (
+  options: Pick<BootstrapOptions, "telemetry"> & { settings: Settings; clock: Clock; logStream?: LogStream },
+) => Promise<Main>;
 
 /** Runs the main process, a worker beside it, and whoever comes along, until somebody ends it. */
 export async function runMain(
-  options: Pick<UpOptions, "headless">,
+  options: Pick<UpOptions, "headless"> & { readonly isStory?: boolean },
   settings: Settings,
   shell: Shell,
   start: Start,
@@ -177,19 +173,16 @@ export async function runMain(
   const isLive = io.isTerminal && !shell.json && options.headless !== true;
   const region = isLive ? liveRegion(io) : undefined;
   region?.draw([shell.paint.dim(`starting on ${settings.dataDir} ...`)]);
-  // At a terminal, log lines are readable and scroll by above the live lines.
-  const logStream: LogStream | undefined =
-    region !== undefined && io.errIsTerminal === true
-      ? { write: (json: string) => region.above(logLine(json, shell.paint, shell.width)) }
-      : undefined;
+  const logStream = logStreamFor(shell, region, options.isStory === true);
   let main: Main;
   try {
-    main = await start({ settings, clock, ...defined({ logStream }) });
+    const telemetry: BootstrapOptions["telemetry"] = (to) => startTelemetry(io.env, readVersion(), to);
+    main = await start({ settings, clock, telemetry, ...defined({ logStream }) });
   } finally {
     region?.clear();
   }
   const loop = measureLoopDelay();
-  const log = createLog(settings.logLevel, logStream === undefined ? {} : { stream: logStream });
+  const { log } = main;
   const notifier = createNotifier({
     env: io.env,
     pid: process.pid,

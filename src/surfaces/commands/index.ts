@@ -19,7 +19,7 @@ export type { DaemonBook } from "../daemons/view.ts";
 export type { NodeOutboxes } from "../events/node-outbox.port.ts";
 export type { ConfigReport } from "../http/settings-report.ts";
 export { createJournals } from "../journal/journals.ts";
-export { logLine } from "../logs/log-line.ts";
+export { logLevelOf, logLine } from "../logs/log-line.ts";
 export { shortModel } from "../pipeline/words.ts";
 export type { NodeStatus } from "../status/command.ts";
 export { bytes } from "../status/view.ts";

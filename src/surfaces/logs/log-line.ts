@@ -21,6 +21,9 @@ export function readLogLine(line: string): LogRecord | undefined {
   }
 }
 
+/** How bad a line is, as pino counts; a line that is none of ours is worth reading. */
+export const logLevelOf = (line: string): number => readLogLine(line)?.level ?? Number.POSITIVE_INFINITY;
+
 const two = (value: number) => String(value).padStart(2, "0");
 
 const clockText = (time: string | undefined): string => {
