@@ -339,7 +339,7 @@ class _Endpoint:
     def _announced(self) -> Json:
         try:
             with open(os.path.join(self._data_dir, "endpoint.json"), encoding="utf-8") as file:
-                announced = json.load(file)
+                announced: Json = json.load(file)
         except FileNotFoundError:
             raise self._not_running() from None
         except ValueError as cause:
@@ -548,7 +548,7 @@ class Client:
 
     def _publish(self, wires: Sequence[Json]) -> List[Receipt]:
         body: Any = wires[0] if len(wires) == 1 else list(wires)
-        answer = self._patiently(lambda: self._channel.send("POST", "/v1/events", body))
+        answer = self._patiently(lambda: _document(self._channel.send("POST", "/v1/events", body)))
         return [Receipt(**_known(Receipt, each)) for each in answer["events"]]
 
     def subscribe(
@@ -642,7 +642,7 @@ class Client:
 
     def status(self) -> Json:
         """The state of the main process: subscriptions, counters, consumers and how far behind each is."""
-        return self._channel.send("GET", "/status")
+        return _document(self._channel.send("GET", "/status"))
 
     def request(self, method: str, path: str, body: Optional[Json] = None) -> Any:
         """Any route of the local API."""
@@ -650,7 +650,7 @@ class Client:
 
     def forget(self, consumer: str) -> Json:
         """Says goodbye for good: this consumer is owed nothing any more."""
-        return self._channel.send("DELETE", f"/v1/consumers/{urllib.parse.quote(consumer, safe='')}")
+        return _document(self._channel.send("DELETE", f"/v1/consumers/{urllib.parse.quote(consumer, safe='')}"))
 
     def close(self) -> None:
         """Stops the subscriptions, each after the event it works on, and closes the connections."""
@@ -693,6 +693,12 @@ def _sessions_path(consumer: str) -> str:
     return f"/v1/consumers/{urllib.parse.quote(consumer, safe='')}/sessions"
 
 
+def _document(answer: Any) -> Json:
+    """An answer that is an object, as nearly all are."""
+    document: Json = answer
+    return document
+
+
 def _query(**given: Any) -> str:
     return urllib.parse.urlencode({key: value for key, value in given.items() if value is not None})
 
@@ -704,7 +710,7 @@ def _known(kind: Any, row: Json) -> Json:
 
 
 def _backoff_seconds(tries: int) -> float:
-    longest = min(RECONNECT_MOST_SECONDS, RECONNECT_FIRST_SECONDS * 2 ** min(tries - 1, 20))
+    longest: float = min(RECONNECT_MOST_SECONDS, RECONNECT_FIRST_SECONDS * 2 ** min(tries - 1, 20))
     return longest * random.uniform(0.5, 1.0)
 
 
@@ -746,7 +752,7 @@ class _Answers:
 
     def nack(self, seq: int, error: str) -> str:
         self.drain()
-        return self._send("nack", {"seq": seq, "error": error})["outcome"]
+        return str(self._send("nack", {"seq": seq, "error": error})["outcome"])
 
     def check(self) -> None:
         if self._failed is not None:
@@ -885,11 +891,12 @@ class Subscription:
 
     def _work(self, base: str) -> None:
         """Handles what one session brings, until it ends or we stop."""
-        self._inbox = inbox = queue.SimpleQueue()
+        inbox: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._inbox = inbox
         lines = self._channel.lines(f"{base}/stream?credit={self._credit}", STREAM_TIMEOUT_SECONDS)
         ended = threading.Event()
         threading.Thread(target=_pump, args=(lines, inbox, ended), name="ringrift-stream", daemon=True).start()
-        answers = _Answers(lambda path, body: self._channel.send("POST", f"{base}/{path}", body))
+        answers = _Answers(lambda path, body: _document(self._channel.send("POST", f"{base}/{path}", body)))
         # Keys whose event failed, and which one: the later ones were taken back and come again after it. An earlier one is a
         # dead letter that was sent back, and is ours to answer.
         failed_at: Dict[str, int] = {}
@@ -1005,13 +1012,13 @@ class EventQueue:
             body = {"max": limit, "wait_seconds": wait_seconds}
             timeout = REQUEST_TIMEOUT_SECONDS + wait_seconds
             try:
-                return self._client._channel.send("POST", f"{self._base}/poll", body, timeout)
+                return _document(self._client._channel.send("POST", f"{self._base}/poll", body, timeout))
             except RingRiftError as trouble:
                 if trouble.code not in ("SESSION_NOT_FOUND", "SESSION_CLOSED"):
                     raise
                 # The main process was started anew, or took the session back: what was not acknowledged comes again.
                 self._open()
-                return self._client._channel.send("POST", f"{self._base}/poll", body, timeout)
+                return _document(self._client._channel.send("POST", f"{self._base}/poll", body, timeout))
 
         answer = self._client._patiently(attempt)
         return [Delivery(**_fields_from_wire(one["event"]), attempt=one["attempt"]) for one in answer["deliveries"]]
@@ -1048,7 +1055,8 @@ class EventQueue:
         """It failed: "retrying", "dead" when its tries are spent, or "refused" when it was no longer yours."""
         text = _says(error) if isinstance(error, BaseException) else error[:MOST_ERROR_CHARACTERS]
         try:
-            return self._client.request("POST", f"{self._base}/nack", {"seq": event.seq, "error": text})["outcome"]
+            answer = self._client.request("POST", f"{self._base}/nack", {"seq": event.seq, "error": text})
+            return str(answer["outcome"])
         except RingRiftError as trouble:
             if trouble.code not in ("SESSION_NOT_FOUND", "SESSION_CLOSED"):
                 raise
@@ -1141,7 +1149,8 @@ class DeadLetterQueue:
 
     def counts(self) -> Dict[str, int]:
         """How many letters are pending, retrying, recovered, discarded."""
-        return self._channel.send("GET", "/v1/dead-letters/summary")["counts"]
+        counts: Dict[str, int] = self._channel.send("GET", "/v1/dead-letters/summary")["counts"]
+        return counts
 
     def get_error_summary(self) -> List[DeadLetterGroup]:
         """Pending letters with one cause together, most first."""
@@ -1172,7 +1181,8 @@ class DeadLetterQueue:
 
     def cleanup(self, older_than_hours: float = 24.0) -> int:
         """Forgets what was resolved longer ago than this, and says how many. Unresolved letters stay."""
-        return self._channel.send("POST", "/v1/dead-letters/cleanup", {"older_than_hours": older_than_hours})["deleted"]
+        answer = self._channel.send("POST", "/v1/dead-letters/cleanup", {"older_than_hours": older_than_hours})
+        return int(answer["deleted"])
 
     def _act(self, action: str, filters: Json, max_events: int, dry_run: bool) -> List[DeadLetter]:
         body = dict(filters, max_events=max_events, dry_run=dry_run, actor=self._actor)

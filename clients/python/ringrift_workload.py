@@ -45,7 +45,22 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Union
+from typing import (
+    Any,
+    BinaryIO,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NoReturn,
+    Optional,
+    Sequence,
+    Type,
+    TypeVar,
+    Union,
+    overload,
+)
 
 __all__ = ["BadInput", "Cancelled", "Job", "Workload", "EXIT_BAD_INPUT", "EXIT_PREEMPTED", "PROTOCOL_VERSION"]
 
@@ -58,6 +73,7 @@ _PROGRESS_EVERY_SECONDS = 0.2
 _MOST_TEXT = 4000
 _SHORT_OF = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
+T = TypeVar("T")
 Metrics = Mapping[str, Union[int, float]]
 Handler = Callable[["Job"], Optional[Metrics]]
 
@@ -89,6 +105,8 @@ class Job:
         self.deadline: Optional[float] = message.get("deadline")
         self.parameters: Dict[str, Any] = message["parameters"]
         self.inputs: List[Dict[str, str]] = message["inputs"]
+        #: W3C trace context of the job, for spans of your own; None where it has none.
+        self.traceparent: Optional[str] = message.get("traceparent")
         self.output_folder: str = message["output_folder"]
         self.scratch_folder: str = message["scratch_folder"]
         #: Randomness that follows from the job's seed alone.
@@ -127,6 +145,15 @@ class Job:
     def random_of(self, *numbers: int) -> random.Random:
         """Randomness of one thing among many, such as game 17: the same in whichever job of this seed it is done."""
         return random.Random("/".join(str(number) for number in (self.seed, *numbers)))
+
+    @overload
+    def parameter(self, name: str, default: Optional[T] = None, *, kind: Type[T]) -> T: ...
+
+    @overload
+    def parameter(self, name: str, default: T, kind: Type[T]) -> T: ...
+
+    @overload
+    def parameter(self, name: str, default: Any = None, kind: None = None) -> Any: ...
 
     def parameter(self, name: str, default: Any = None, kind: Optional[type] = None) -> Any:
         """A parameter, of the given type if one is given; ``BadInput`` if it is missing without a default."""
@@ -238,6 +265,36 @@ class Job:
                     "blocks": [dict(block) for block in blocks],
                 }
             )
+
+    def position(
+        self,
+        board: str,
+        turn: int,
+        legal_moves: Sequence[str],
+        *,
+        players: int = 2,
+        winner: Optional[int] = None,
+        move: Optional[str] = None,
+        title: Optional[str] = None,
+        rules: Optional[str] = None,
+    ) -> None:
+        """Answers a job of the kind ``play``: the position after ``moves``, and after ``move`` where one was chosen.
+
+        ``board`` is what a person sees. ``turn`` and ``winner`` are seats, from 0; no legal moves mean that the game is
+        over, and no winner then means a draw. ``move`` is the move that this program chose, if ``reply`` asked for one.
+        """
+        told: Dict[str, Any] = {
+            "title": title,
+            "rules": rules,
+            "board": board,
+            "players": players,
+            "turn": turn,
+            "legal_moves": list(legal_moves),
+            "winner": winner,
+            "move": move,
+        }
+        known = {key: value for key, value in told.items() if value is not None}
+        self.write("position.json", _json(known), kind="position")
 
     def _place(self, path: str) -> str:
         parts = path.split("/")
