@@ -4,10 +4,14 @@ import { createArtifactStore } from "../sync/index.ts";
 import type { Settings } from "./settings.ts";
 
 /** Where artifacts of a data folder lie. What its own worker has made it need not be sent. */
-export const artifactStoreOf = ({ dataDir, artifacts }: Pick<Settings, "dataDir" | "artifacts">, clock: Clock) =>
+export const artifactStoreOf = (
+  { dataDir, artifacts, resources }: Pick<Settings, "dataDir" | "artifacts" | "resources">,
+  clock: Clock,
+) =>
   createArtifactStore({
     folder: join(dataDir, "artifacts"),
     maxBytes: artifacts.maxBytes,
+    leaveFree: 1 - resources.disk.critical,
     adoptFrom: join(dataDir, "worker", "jobs"),
     clock,
   });

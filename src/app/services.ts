@@ -69,6 +69,7 @@ export function createServices(
     settings: settings.work,
     kinds: kindsWith(workloads.flatMap(({ declaration }) => declaration.kinds)),
     barred: (node) => cluster.nodes.barred(node),
+    withSameToken: (node) => cluster.nodes.withSameToken(node),
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
   });
   const sync = createSyncServices({

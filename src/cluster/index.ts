@@ -25,7 +25,7 @@ export { componentWork } from "./health/components.ts";
 export { nodeIdOf } from "./nodes/identity.ts";
 export type { NodeGate } from "./nodes/node-gate.ts";
 export { findNode, healthyNodesOf, NodeHealthState, nodeHealthOf } from "./nodes/node-health.ts";
-export { NodeRegistry, type NodeView } from "./nodes/node-registry.ts";
+export { isGuest, NodeRegistry, type NodeView } from "./nodes/node-registry.ts";
 export type { Refusals } from "./nodes/refusals.ts";
 export { BODY_HASH_HEADER, NODE_HEADER, type NodeClaim, type SignedRequest, signRequest } from "./nodes/signature.ts";
 export { timingOnTheWire } from "./nodes/timing.ts";

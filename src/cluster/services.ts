@@ -73,8 +73,11 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
   const { settings, store, clock, listened, random, log, catalog, version, work } = around;
   const { nodeId, dataDir } = settings;
   const { rulesFile } = settings.alerts;
-  const { timing } = settings.nodes;
-  const nodes = new NodeRegistry({ store, clock, listened, log, timing, localNodeId: nodeId, version });
+  const { timing, maxOfToken } = settings.nodes;
+  const nodes = new NodeRegistry({
+    ...{ store, clock, listened, log, timing, version, maxOfToken },
+    localNodeId: nodeId,
+  });
   const sinks = alertSinks(settings.alerts, clock, log);
   const sampler = systemSampler({ dataDir, clock });
   return {

@@ -56,6 +56,16 @@ export const nodeSettings = {
       about: "Time after a start of the coordinator in which the silence of nodes is no alarm.",
     }),
   },
+  maxOfToken: whole({
+    key: "nodes.max_of_token",
+    variable: "RINGRIFT_NODES_MAX_OF_TOKEN",
+    min: 1,
+    max: 20_000,
+    unit: "nodes",
+    default: 1_000,
+    about:
+      "Nodes that one token may bring, unless it says for how many it is good; one more is refused with TOO_MANY_NODES_OF_TOKEN.",
+  }),
   requiredGpus: whole({
     key: "nodes.required_gpus",
     variable: "RINGRIFT_REQUIRED_GPUS",

@@ -11,12 +11,18 @@ import {
   raiseAlert,
 } from "./alerts/alert-rows.ts";
 import { healthMigrations, noteFailure, noteNode, noteRecovery, noteWell } from "./health/health-rows.ts";
-import { addNode, changeNode, dropNode, nodeMigration, touchNodes } from "./nodes/node-rows.ts";
+import { addNode, changeNode, dropNode, nodeMigration, tokenWorkerMigration, touchNodes } from "./nodes/node-rows.ts";
 
 /** What this room keeps in the store. */
 export const clusterModule = defineStoreModule({
   name: "cluster",
-  migrations: [...alertMigrations, ...healthMigrations, nodeMigration(3), alertCountsMigration(4)],
+  migrations: [
+    ...alertMigrations,
+    ...healthMigrations,
+    nodeMigration(3),
+    alertCountsMigration(4),
+    tokenWorkerMigration(5),
+  ],
   operations: [
     raiseAlert,
     closeAlertOf,

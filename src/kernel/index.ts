@@ -40,6 +40,6 @@ export { createRecent, type Recent } from "./recent.ts";
 export { type BackoffPolicy, backoffMs, PEER_BACKOFF, retry } from "./retry.ts";
 export { createRing, type Ring } from "./ring.ts";
 export { runAll } from "./run-all.ts";
-export { didYouMean, suggest } from "./suggest.ts";
+export { didYouMean, sayWhich, suggest } from "./suggest.ts";
 export { sumOf } from "./sum.ts";
 export { createTimeLimits, type TimeLimits } from "./time-limits.ts";

@@ -41,3 +41,11 @@ export const didYouMean = (wrong: string, known: Iterable<string>): string => {
   const names = suggest(wrong, known);
   return names.length === 0 ? "" : ` Did you mean ${names.join(" or ")}?`;
 };
+
+const MAX_NAMED = 5;
+
+/** What to say where an id means several things: those that it could be. */
+export const sayWhich = (ids: readonly string[]): string => {
+  const more = ids.length - MAX_NAMED;
+  return `Say which: ${ids.slice(0, MAX_NAMED).join(", ")}${more > 0 ? `, or one of ${more} more` : ""}.`;
+};

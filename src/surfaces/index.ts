@@ -37,7 +37,7 @@ export { addressOf, listeningWords } from "./http/address.ts";
 export { answerHere } from "./http/answer-here.ts";
 export { createApi } from "./http/api.ts";
 export type { PublishedReceipt } from "./http/fields.ts";
-export { createLimits } from "./http/limits.ts";
+export { createLimits, limitClasses } from "./http/limits.ts";
 export { createMetrics, measuredStore } from "./http/metrics.ts";
 export { openApiDocument } from "./http/openapi.ts";
 export type { ControlPorts, Phase, Why } from "./http/ports.ts";

@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
-import { rename, rm } from "node:fs/promises";
+import { rename, rm, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   type Clock,
   createFileHasher,
+  DISK_FULL,
   OperatingError,
+  sumOf,
   syncFolder,
   systemClock,
   translateDiskFault,
@@ -23,6 +25,8 @@ const artifactStoreDefaults = {
   /** Files that come in at once, from all and from one sender. */
   maxAtOnce: 64,
   maxOfOne: 16,
+  /** Share of the disk that files from outside leave free, for the journal. */
+  leaveFree: 0,
   /** Files up to this size are hashed before their first byte is given out; larger ones are checked by whoever receives them. */
   checkedBytes: 64 * 1_024 ** 2,
   /** One that was found sound is not hashed again for so long. */
@@ -88,6 +92,9 @@ export interface ArtifactStore {
   close(): Promise<void>;
 }
 
+/** The worker beside us is one sender, whatever it has in hand. */
+const ADOPTED = "adopted";
+
 const unreadable = (message: string, code?: string) =>
   OperatingError.internal("ARTIFACT_UNREADABLE", `a file of the store could not be read: ${message}`, {
     retryable: true,
@@ -100,11 +107,14 @@ const unreadable = (message: string, code?: string) =>
  * it. A file never changes: it comes whole, and it goes whole.
  */
 export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStore {
-  const { folder, maxBytes, maxAtOnce, maxOfOne, checkedBytes, soundForMs } = { ...artifactStoreDefaults, ...options };
+  const { folder, maxBytes, maxAtOnce, maxOfOne, leaveFree, checkedBytes, soundForMs } = {
+    ...artifactStoreDefaults,
+    ...options,
+  };
   const clock = options.clock ?? systemClock();
   const hasher = createFileHasher(unreadable);
   /** What comes in, by the part it gathers in: what is it to be, and who brings it. */
-  const incoming = new Map<string, { readonly sha256: string; readonly from: string }>();
+  const incoming = new Map<string, { readonly sha256: string; readonly from: string; readonly bytes?: number }>();
   const comesIn = (sha256: string) => [...incoming.values()].some((one) => one.sha256 === sha256);
   /** Being taken away: for whoever asks it is not there any more, and for whoever brings it, not yet. */
   const leaving = new Set<string>();
@@ -173,6 +183,8 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
       });
     incoming.set(part, { sha256, from });
     try {
+      if (from !== ADOPTED) await assertRoom(size);
+      incoming.set(part, { sha256, from, bytes: size });
       await run(part);
       return await statOf(sha256, from);
     } catch (thrown) {
@@ -181,6 +193,20 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
     } finally {
       incoming.delete(part);
     }
+  };
+
+  /** What one sender brings must not take the room from the journal, and with it from everybody. */
+  const assertRoom = async (bytes: number): Promise<void> => {
+    if (leaveFree === 0) return;
+    await makeFolder(folder);
+    const { bavail, blocks, bsize } = await statfs(folder);
+    const announced = sumOf(incoming.values(), (one) => one.bytes ?? 0);
+    if (bavail * bsize - announced - bytes < leaveFree * blocks * bsize)
+      throw OperatingError.unavailable(
+        DISK_FULL.code,
+        `the disk has no room for ${bytes} bytes: ${Math.round(leaveFree * 100)} % of it stay free (resources.disk_critical)`,
+        { hint: DISK_FULL.hint, details: { retryAfterSeconds: 10 } },
+      );
   };
 
   return {
@@ -203,8 +229,7 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
           status: 422,
           hint: "Send its bytes instead.",
         });
-      // The worker beside us is one sender, whatever it has in hand.
-      const sender = { sha256, from: "adopted" };
+      const sender = { sha256, from: ADOPTED };
       return takeIn(sender, bytes, async (part) => {
         await adopt({ path: pathOf(sha256), part, from, hasher }, request);
         traffic.came("adopted", bytes);
@@ -212,7 +237,11 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
     },
     read: (sha256, start, end) => (end <= start ? nothing() : traffic.sent(checked.read(sha256, start, end))),
     inspect: checked.inspect,
-    transfers: () => ({ incoming: [...incoming.values()], max_at_once: maxAtOnce, max_of_one: maxOfOne }),
+    transfers: () => ({
+      incoming: [...incoming.values()].map(({ sha256, from }) => ({ sha256, from })),
+      max_at_once: maxAtOnce,
+      max_of_one: maxOfOne,
+    }),
     onDamage: checked.onDamage,
     async take(sha256s, touchedBefore, agree) {
       const held = [...new Set(sha256s)].filter((sha256) => !comesIn(sha256) && !leaving.has(sha256));

@@ -15,14 +15,14 @@ const contentOf = (bytes: number) => {
 };
 
 /** A store on a disk of its own, and a folder on another disk to adopt from: what is adopted has to be copied. */
-function world() {
+function world(leaveFree = 0) {
   const disk = smallDisk(4, onTestFinished);
   if (disk === undefined) return undefined;
   const elsewhere = mkdtempSync(join(tmpdir(), "ringrift-elsewhere-"));
   onTestFinished(() => rmSync(elsewhere, { recursive: true }));
   const folder = join(disk.folder, "artifacts");
   mkdirSync(folder);
-  const store = createArtifactStore({ folder, adoptFrom: elsewhere });
+  const store = createArtifactStore({ folder, adoptFrom: elsewhere, leaveFree });
   onTestFinished(() => store.close());
   return {
     disk,
@@ -103,4 +103,15 @@ test("a disk that has become read-only refuses files with a code, and takes them
   await expect(w.upload(made)).rejects.toMatchObject({ code: "STORE_READ_ONLY", retryable: true });
   w.disk.remount("rw");
   expect(await w.upload(made)).toMatchObject({ size: made.content.length });
+});
+
+test("what comes from outside leaves its share of the disk to the journal, and is refused before a byte of it is written", async () => {
+  const w = world(0.5);
+  if (w === undefined) return;
+  await w.upload(contentOf(1_024 * KILOBYTE));
+  const before = w.filesLeft();
+  await expect(w.upload(contentOf(1_536 * KILOBYTE))).rejects.toMatchObject({ ...full, details: expect.anything() });
+  expect(w.filesLeft()).toEqual(before);
+  // What the worker beside us has made is on a disk of this machine already.
+  expect((await w.adopt(contentOf(1_536 * KILOBYTE))).size).toBe(1_536 * KILOBYTE);
 });

@@ -118,13 +118,17 @@ export class ClaimLines {
 export function claimJobs(parts: QueueState, plan: Plan, request: ClaimRequest, lines: ClaimLines): Lease[] {
   const known = standing(parts, plan, request);
   if (known.length > 0) return known;
-  const verdict = parts.nodePolicy(request.node_id, plan.now);
+  const verdict = parts.nodePolicy(request.node_id, plan.now, parts.given);
   if (!verdict.accepts)
-    throw OperatingError.busy("NODE_HELD_BACK", `node ${request.node_id} gets no work: ${verdict.reason}`, {
-      hint: "Ask again later.",
-      // One that is only slowed gets the next one when it has done the last.
-      ...(verdict.slowed === true ? { details: { retryAfterSeconds: 1 } } : {}),
-    });
+    throw OperatingError.busy(
+      verdict.isFull === true ? "TOO_MANY_JOBS_HELD" : "NODE_HELD_BACK",
+      `node ${request.node_id} gets no work: ${verdict.reason}`,
+      {
+        hint: "Ask again later.",
+        // One that is only slowed gets the next one when it has done the last.
+        ...(verdict.slowed === true ? { details: { retryAfterSeconds: 1 } } : {}),
+      },
+    );
   const max = Math.min(request.most, parts.limits.maxInCall, verdict.room ?? Number.POSITIVE_INFINITY);
   const { exceptConfigs = [], exceptKinds = [] } = verdict;
   const kinds = request.kinds === undefined ? undefined : new Set(request.kinds);

@@ -11,7 +11,7 @@ export const jobSpecSchema = z.strictObject({
   config_key: field.config_key.nullable().default(null),
   urgency: z.enum(URGENCIES).default("normal"),
   payload: details("what the executor is given").default({}),
-  depends_on: z.array(z.string()).default([]),
+  depends_on: z.array(z.string()).max(1_000).default([]),
   needs: needsSchema.prefault({}),
   target_nodes: z.array(field.node_id).min(1).max(100).nullable().default(null),
   excluded_nodes: z.array(field.node_id).max(100).default([]),

@@ -13,10 +13,30 @@ test.each([
   ["a hold without end", { hold: { reason: "offline", until: null } }, {}, "offline"],
   ["a hold that lasts", { hold: { reason: "resting", until: NOW + 1 } }, {}, "resting"],
   ["a shortage", { shortages: [{ reason: "no memory", until: NOW + 1 }] }, {}, "no memory"],
-  ["enough jobs", { heldHere: 4 }, { maxPerNode: 4 }, "4 jobs, 4 are allowed"],
   ["a full cluster", { heldInAll: 9 }, { maxInCluster: 9 }, "in the cluster"],
 ])("a node with %s gets nothing, and learns why", (_what, facts, limits, reason) => {
   expect(judge(facts, limits)).toEqual({ accepts: false, reason: expect.stringContaining(reason) });
+});
+
+test.each([
+  [
+    "it holds as many jobs as it may",
+    { heldHere: 4 },
+    { maxPerNode: 4 },
+    "4 jobs, 4 are allowed (work.max_held_by_node)",
+  ],
+  [
+    "the workers of its token hold as many as they may",
+    { heldHere: 1, heldByToken: 9 },
+    { maxPerToken: 9 },
+    "the workers of its token hold 9 jobs, 9 are allowed (work.max_held_by_token)",
+  ],
+])("a node gets nothing where %s", (_what, facts, limits, reason) => {
+  expect(judge(facts, limits)).toEqual({ accepts: false, isFull: true, reason: expect.stringContaining(reason) });
+});
+
+test("what its token has left is all the room of a worker", () => {
+  expect(judge({ heldHere: 1, heldByToken: 7 }, { maxPerToken: 9 })).toMatchObject({ accepts: true, room: 2 });
 });
 
 test("pressure leaves a node one job at a time, and says what slows it", () => {

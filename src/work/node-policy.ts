@@ -1,6 +1,8 @@
-import { defined } from "../kernel/index.ts";
+import { defined, sumOf } from "../kernel/index.ts";
+import { settingDefaults } from "../kernel/settings/index.ts";
 import { defineTable, type StateTable, type Store } from "../router/index.ts";
 import type { NodePolicy, NodeVerdict } from "./queue-state.ts";
+import { workSettings } from "./settings.ts";
 
 /** Why a node gets less work than it asks for; kept by `job_scheduler`. Times are milliseconds since the epoch. */
 export type NodeHold = {
@@ -27,7 +29,9 @@ const SHORT_OF = ["cpu", "gpu", "memory", "disk", "network"] as const;
 
 /** How much may run at once. */
 export const admissionLimitDefaults = {
-  maxPerNode: 256,
+  maxPerNode: settingDefaults(workSettings).maxHeldByNode,
+  /** Of all workers of one token. */
+  maxPerToken: settingDefaults(workSettings).maxHeldByToken,
   maxInCluster: 20_000,
   /** Of a kind, on one node. */
   maxOfKind: {} as Readonly<Record<string, number>>,
@@ -39,6 +43,8 @@ export interface NodeFacts {
   readonly shortages: readonly (NodeShortage & { readonly resource?: string })[];
   readonly misfits: readonly string[];
   readonly heldHere: number;
+  /** By all workers that came with the same token; undefined for a node with a key. */
+  readonly heldByToken?: number | undefined;
   readonly heldInAll: number;
   readonly heldOfKind: Readonly<Record<string, number>>;
 }
@@ -60,18 +66,24 @@ export function judgeNode(facts: NodeFacts, limits: AdmissionLimits, now: number
     return brake.leaves === 0
       ? no(brake.reason, brake.shortOf)
       : { accepts: false, reason: `held: ${brake.reason}`, slowed: true };
+  const full = (reason: string): NodeVerdict => ({ accepts: false, reason, isFull: true });
   if (facts.heldHere >= limits.maxPerNode)
-    return no(`it holds ${facts.heldHere} jobs, ${limits.maxPerNode} are allowed`);
+    return full(`it holds ${facts.heldHere} jobs, ${limits.maxPerNode} are allowed (work.max_held_by_node)`);
+  const { heldByToken = 0 } = facts;
+  if (heldByToken >= limits.maxPerToken)
+    return full(
+      `the workers of its token hold ${heldByToken} jobs, ${limits.maxPerToken} are allowed (work.max_held_by_token)`,
+    );
   if (facts.heldInAll >= limits.maxInCluster)
     return no(`${facts.heldInAll} jobs are under way in the cluster, ${limits.maxInCluster} are allowed`);
   const max = Math.min(limits.maxPerNode, brake?.leaves ?? limits.maxPerNode);
-  const room = Math.min(max - facts.heldHere, limits.maxInCluster - facts.heldInAll);
-  const full = Object.entries(limits.maxOfKind).filter(([kind, max]) => (facts.heldOfKind[kind] ?? 0) >= max);
+  const room = Math.min(max - facts.heldHere, limits.maxPerToken - heldByToken, limits.maxInCluster - facts.heldInAll);
+  const fullOf = Object.entries(limits.maxOfKind).filter(([kind, max]) => (facts.heldOfKind[kind] ?? 0) >= max);
   return {
     accepts: true,
     room,
     exceptConfigs: facts.misfits,
-    exceptKinds: full.map(([kind]) => kind),
+    exceptKinds: fullOf.map(([kind]) => kind),
     ...defined({ slowed: brake?.reason }),
   };
 }
@@ -93,8 +105,19 @@ const KEPT = `SELECT table_name, key, value FROM state_rows WHERE table_name = '
 const COUNT_EVERY_MS = 1_000;
 const NEAR = 0.9;
 
+const heldBy = (store: Pick<Store, "read">, nodeIds: readonly string[]): number =>
+  store.read<{ jobs: number }>(
+    `SELECT count(*) AS jobs FROM json_each(?) named JOIN work_jobs j INDEXED BY work_held
+     ON j.node_id = named.value AND j.state IN ('claimed', 'running')`,
+    JSON.stringify(nodeIds),
+  )[0]!.jobs;
+
 /** The policy that the units of this room keep in rows, read anew at every claim. */
-export const storedNodePolicy = (store: Pick<Store, "read">, limits = admissionLimitDefaults): NodePolicy => {
+export const storedNodePolicy = (
+  store: Pick<Store, "read">,
+  limits = admissionLimitDefaults,
+  withSameToken: (nodeId: string) => readonly string[] | undefined = () => undefined,
+): NodePolicy => {
   let counted = { at: Number.NEGATIVE_INFINITY, jobs: 0 };
   const heldInAll = (now: number): number => {
     const fresh = now >= counted.at && now - counted.at < COUNT_EVERY_MS;
@@ -105,7 +128,7 @@ export const storedNodePolicy = (store: Pick<Store, "read">, limits = admissionL
     counted = { at: now, jobs: all?.jobs ?? 0 };
     return counted.jobs;
   };
-  return (nodeId, now) => {
+  return (nodeId, now, given = new Map()) => {
     const kept = store.read<{ table_name: string; key: string; value: string }>(KEPT, nodeId);
     const rowsOf = ({ table }: StateTable) => kept.filter(({ table_name }) => table_name === table);
     const of = <T>(table: StateTable): T[] => rowsOf(table).map(({ value }) => JSON.parse(value) as T);
@@ -114,6 +137,7 @@ export const storedNodePolicy = (store: Pick<Store, "read">, limits = admissionL
        WHERE j.state IN ('claimed', 'running') AND j.node_id = ? GROUP BY l.work_type`,
       nodeId,
     );
+    const siblings = withSameToken(nodeId);
     const facts: NodeFacts = {
       hold: of<NodeHold>(nodeHolds)[0],
       shortages: rowsOf(nodeShortages).map(({ key, value }) => ({
@@ -121,7 +145,8 @@ export const storedNodePolicy = (store: Pick<Store, "read">, limits = admissionL
         resource: key.slice(nodeId.length + 1),
       })),
       misfits: of<{ configs: string[] }>(nodeMisfits)[0]?.configs ?? [],
-      heldHere: ofKind.reduce((sum, { n }) => sum + n, 0),
+      heldHere: sumOf(ofKind, ({ n }) => n) + (given.get(nodeId) ?? 0),
+      heldByToken: siblings && heldBy(store, siblings) + sumOf(siblings, (name) => given.get(name) ?? 0),
       heldInAll: heldInAll(now),
       heldOfKind: Object.fromEntries(ofKind.map(({ work_type, n }) => [work_type, n])),
     };

@@ -25,10 +25,13 @@ export type NodeVerdict =
       readonly reason: string;
       /** It gets more as soon as what it holds has ended. */
       readonly slowed?: true;
+      /** It holds as many as it may. */
+      readonly isFull?: true;
       /** The resource that is short, where that is the reason. */
       readonly shortOf?: string;
     };
-export type NodePolicy = (nodeId: string, now: number) => NodeVerdict;
+/** `given`: jobs by node that are handed out, and not on disk yet. */
+export type NodePolicy = (nodeId: string, now: number, given?: ReadonlyMap<string, number>) => NodeVerdict;
 
 /** What all changes of the queue are decided with. */
 export interface QueueState {
@@ -43,6 +46,8 @@ export interface QueueState {
   readonly durations: Durations;
   readonly workers: KnownWorkers;
   readonly random: Random;
+  /** Jobs by node that are handed out, and not on disk yet. */
+  readonly given: Map<string, number>;
   /** What configs are owed. Only fairness hangs on it: it may begin anew with the process. */
   deficits: Deficits;
   /** The number of the next job. */

@@ -2,7 +2,7 @@ import { type Clock, defined, type Random } from "../kernel/index.ts";
 import type { EventRouter, Store } from "../router/index.ts";
 import { type ClaimDesk, createClaimDesk } from "./claim-desk.ts";
 import { kindsWith, type WorkKinds } from "./kinds.ts";
-import { storedNodePolicy } from "./node-policy.ts";
+import { admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
 import type { WorkSettings } from "./settings.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -18,6 +18,8 @@ export interface WorkSurroundings {
   readonly kinds?: WorkKinds;
   /** Why a node gets no work, by what its operators decided; undefined if it may. */
   readonly barred: (nodeId: string) => string | undefined;
+  /** All names under which the workers of a node's token came; undefined for a node with a key. */
+  readonly withSameToken?: (nodeId: string) => readonly string[] | undefined;
   /** Whether a file is in the store, whole: a result counts only with its files. */
   readonly isStored?: (sha256: string) => Promise<boolean>;
 }
@@ -30,8 +32,20 @@ export interface WorkServices {
 }
 
 export function createWorkServices(around: WorkSurroundings): WorkServices {
-  const { router, store, clock, listened, random, settings, kinds = kindsWith([]), barred, isStored } = around;
-  const stored = storedNodePolicy(store);
+  const {
+    router,
+    store,
+    clock,
+    listened,
+    random,
+    settings,
+    kinds = kindsWith([]),
+    barred,
+    isStored,
+    withSameToken,
+  } = around;
+  const { maxHeldByNode: maxPerNode, maxHeldByToken: maxPerToken } = settings;
+  const stored = storedNodePolicy(store, { ...admissionLimitDefaults, maxPerNode, maxPerToken }, withSameToken);
   const queue = new WorkQueue({
     router,
     store,
@@ -39,9 +53,9 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
     listened,
     random,
     kinds,
-    nodePolicy(nodeId, now) {
+    nodePolicy(nodeId, now, given) {
       const reason = barred(nodeId);
-      return reason === undefined ? stored(nodeId, now) : { accepts: false, reason };
+      return reason === undefined ? stored(nodeId, now, given) : { accepts: false, reason };
     },
     lease: {
       silentMs: settings.leaseSilenceMs,

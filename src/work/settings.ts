@@ -29,6 +29,24 @@ export const workSettings = {
     about:
       "A job without progress for so many times as long as nearly all such jobs took is given to another; its holder's result is still taken if it is the first.",
   }),
+  maxHeldByNode: whole({
+    key: "work.max_held_by_node",
+    variable: "RINGRIFT_WORK_MAX_HELD_BY_NODE",
+    min: 1,
+    max: 20_000,
+    unit: "jobs",
+    default: 256,
+    about: "Jobs that one node may hold at once; it gets no more, with the code TOO_MANY_JOBS_HELD.",
+  }),
+  maxHeldByToken: whole({
+    key: "work.max_held_by_token",
+    variable: "RINGRIFT_WORK_MAX_HELD_BY_TOKEN",
+    min: 1,
+    max: 20_000,
+    unit: "jobs",
+    default: 1_000,
+    about: "Jobs that all workers of one token may hold at once, under whatever names they come.",
+  }),
   pressure: {
     soft: whole({
       key: "work.queue_soft_limit",

@@ -76,6 +76,15 @@ export function payloadOf(store: Reader, workId: string): Readonly<Record<string
   return row === undefined ? undefined : (JSON.parse(row.payload) as Record<string, Json>);
 }
 
+const ORDERS = {
+  oldest: "j.seq",
+  newest: "j.seq DESC",
+  /** Of those that are as urgent the one that was added first. */
+  urgent: "j.urgency DESC, j.seq",
+} as const;
+export type JobOrder = keyof typeof ORDERS;
+export const JOB_ORDERS = Object.keys(ORDERS) as [JobOrder, ...JobOrder[]];
+
 export interface JobFilter {
   readonly state?: JobState;
   readonly configKey?: string;
@@ -85,9 +94,10 @@ export interface JobFilter {
   readonly limit?: number;
   /** The work id to go on after. */
   readonly after?: string;
+  /** Those that were added first unless said. */
+  readonly order?: JobOrder;
 }
 
-/** What asks for jobs in the order they were added. */
 function listing(filter: JobFilter): { sql: string; params: SqlValue[] } {
   const { sql, params } = conditions({
     "j.state = ?": filter.state,
@@ -98,10 +108,13 @@ function listing(filter: JobFilter): { sql: string; params: SqlValue[] } {
     "j.seq > ?": filter.after === undefined ? undefined : seqOf(filter.after),
   });
   const limit = Math.min(filter.limit ?? 100, 1_000);
-  return { sql: `${JOINED} WHERE ${sql} ORDER BY j.seq LIMIT ?`, params: [...params, limit] };
+  return {
+    sql: `${JOINED} WHERE ${sql} ORDER BY ${ORDERS[filter.order ?? "oldest"]} LIMIT ?`,
+    params: [...params, limit],
+  };
 }
 
-/** Jobs in the order they were added, for who knows that few are to be gone through: a batch, or what no filter leaves out. */
+/** Jobs, for who knows that few are to be gone through: a batch, or what no filter leaves out. */
 export function listJobs(store: Reader, filter: JobFilter = {}): JobView[] {
   const { sql, params } = listing(filter);
   return store.read<Joined>(sql, ...params).map(viewOf);
@@ -184,6 +197,17 @@ export const heldJobs = (store: Reader, nodeId?: string): HeldJob[] =>
       ...(nodeId === undefined ? [] : [nodeId]),
     )
     .map(({ seq, stop_by, ...row }) => ({ work_id: workIdOf(seq), ...row, stopping: stop_by !== null }));
+
+/** How many jobs each node holds, read on another thread. */
+export const heldCounts = async (store: Pick<Store, "scan">, signal?: AbortSignal): Promise<Map<string, number>> => {
+  const rows = await store.scan<{ node_id: string; jobs: number }>(
+    `SELECT node_id, count(*) AS jobs FROM work_jobs INDEXED BY work_held
+     WHERE state IN ('claimed', 'running') GROUP BY node_id`,
+    [],
+    signal,
+  );
+  return new Map(rows.map(({ node_id, jobs }) => [node_id, jobs]));
+};
 
 /** A job at the front of its line. */
 export interface Front {

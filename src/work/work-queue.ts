@@ -40,6 +40,7 @@ import {
   findJobs,
   fronts,
   type HeldJob,
+  heldCounts,
   heldJobs,
   type JobFilter,
   type JobView,
@@ -166,6 +167,7 @@ export class WorkQueue<K extends string = string> {
       durations,
       workers: this.workers,
       random: options.random,
+      given: new Map(),
       deficits: new Map(),
       nextSeq: (numbers?.newest ?? 0) + 1,
       unfinished: numbers?.unfinished ?? 0,
@@ -199,10 +201,32 @@ export class WorkQueue<K extends string = string> {
       this.#tell();
     }
     const max = requests.reduce((sum, request) => sum + request.most, 0);
-    return this.#change((plan) => {
-      const lines = new ClaimLines(this.#parts, plan, Math.min(max, this.#parts.limits.maxInCall));
-      return each(requests, (request) => claimJobs(this.#parts, plan, request, lines));
-    });
+    const { given } = this.#parts;
+    const count = (nodeId: string, jobs: number) => {
+      const left = (given.get(nodeId) ?? 0) + jobs;
+      if (left > 0) given.set(nodeId, left);
+      else given.delete(nodeId);
+    };
+    let mine: Lease[] = [];
+    const forgetMine = () => {
+      for (const { node_id } of mine) count(node_id, -1);
+      mine = [];
+    };
+    try {
+      return await this.#change((plan) => {
+        // It may be decided anew: what was given before is not.
+        forgetMine();
+        const lines = new ClaimLines(this.#parts, plan, Math.min(max, this.#parts.limits.maxInCall));
+        return each(requests, (request) => {
+          const leases = claimJobs(this.#parts, plan, request, lines);
+          for (const lease of leases) count(lease.node_id, 1);
+          mine.push(...leases);
+          return leases;
+        });
+      });
+    } finally {
+      forgetMine();
+    }
   }
 
   async start(ref: LeaseRef, pid?: number): Promise<{ expires_at: number }> {
@@ -388,6 +412,20 @@ export class WorkQueue<K extends string = string> {
 
   held(nodeId?: string): HeldJob[] {
     return heldJobs(this.#store, nodeId);
+  }
+
+  /** How many jobs each node holds. */
+  heldCounts(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    return heldCounts(this.#store, signal);
+  }
+
+  /** Asks a node to stop and give back what it holds; what may not be stopped it finishes. */
+  async preemptAll(nodeId: string, reason: string): Promise<void> {
+    const held = this.held(nodeId).filter(({ work_type, stopping }) => !stopping && this.isPreemptible(work_type));
+    if (held.length > 0)
+      await this.#change((plan) => {
+        for (const { work_id } of held) preemptJob(this.#parts, plan, work_id, { reason });
+      });
   }
 
   /** The first few of each line that wait and are at least so urgent. */

@@ -80,6 +80,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     listened: () => 0,
     settings: settings.work,
     barred: (node) => book.barred(node),
+    withSameToken: (node) => book.withSameToken(node),
   });
   const catalog = createArtifactCatalog({ store, clock });
   const nodes = () => holdersIn(book, settings.worker.tags);

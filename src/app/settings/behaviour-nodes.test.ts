@@ -109,6 +109,45 @@ async function isTaken(environment: Environment, afterSeconds: number): Promise<
   return (await w.driven(queue.reap())).stuck === 1;
 }
 
+/** How many of five jobs two workers of one token get, each asking for all. */
+async function given(environment: Environment): Promise<number[]> {
+  const w = unitWorld(builtinRows);
+  onTestFinished(() => w.close());
+  const { queue } = createWorkServices({
+    router: w.router as unknown as EventRouter,
+    store: w.store,
+    clock: w.clock,
+    listened: () => w.clock.monotonic(),
+    random: seededRandom(1),
+    settings: readSettings(environment, "/").work,
+    barred: () => undefined,
+    withSameToken: () => ["a", "b"],
+  });
+  await w.driven(queue.addAll(Array.from({ length: 5 }, () => ({ work_type: "selfplay" as const }))));
+  const claims = ["a", "b"].map((node_id) => ({ node_id, most: 5, offer: CAPABILITIES }));
+  return (await w.driven(queue.claimAll(claims))).map((answer) => (answer.ok ? answer.value.length : -1));
+}
+
+/** Whether a token may bring three workers. */
+async function bringsThree(environment: Environment): Promise<boolean> {
+  const w = unitWorld(builtinRows);
+  onTestFinished(() => w.close());
+  const { nodes: book } = createClusterServices({
+    settings: readSettings(environment, "/"),
+    store: w.store,
+    clock: w.clock,
+    listened: () => w.clock.monotonic(),
+    random: seededRandom(1),
+    log: silentLog(),
+    catalog: w.router.catalog as never,
+    version: "0.1.0",
+    work: () => [],
+  });
+  const about = { tokenId: "t", actor: "test", address: "192.0.2.1", capabilities: CAPABILITIES };
+  const enlisted = ["a", "b", "c"].map((node_id) => book.enlist({ node_id, ...about }).then(() => true));
+  return (await w.driven(Promise.all(enlisted.map((each) => each.catch(() => false))))).every(Boolean);
+}
+
 /** What producers are told when so many jobs wait, the oldest for so long: by the units of the program. */
 async function pressed(environment: Environment, jobs: number, waitedSeconds: number): Promise<string> {
   const w = unitWorld(builtinRows);
@@ -225,6 +264,9 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     set: "1",
     with: true,
   },
+  "nodes.max_of_token": { see: bringsThree, without: true, set: "2", with: false },
+  "work.max_held_by_node": { see: given, without: [5, 0], set: "2", with: [2, 2] },
+  "work.max_held_by_token": { see: given, without: [5, 0], set: "3", with: [3, -1] },
   "work.lease_silence": { see: (environment) => comesBack(environment, 50), without: false, set: "40", with: true },
   "work.progress_floor": { see: (environment) => isTaken(environment, 140), without: true, set: "300", with: false },
   "work.progress_factor": { see: (environment) => isTaken(environment, 100), without: false, set: "2", with: true },

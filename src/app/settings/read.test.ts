@@ -165,12 +165,14 @@ describe("precedence", () => {
       localWorkers: 0,
       loop: { configs: [], allowPendingGate: false },
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
-      nodes: { timing: nodeTimingDefaults, requiredGpus: 0 },
+      nodes: { timing: nodeTimingDefaults, maxOfToken: 1_000, requiredGpus: 0 },
       p2p: { swimEnabled: false, raftEnabled: false },
       work: {
         leaseSilenceMs: 60_000,
         progressFloorMs: 60_000,
         progressFactor: 3,
+        maxHeldByNode: 256,
+        maxHeldByToken: 1_000,
         pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 },
       },
       artifacts: {

@@ -1,6 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import { type Clock, didYouMean, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import { type Clock, didYouMean, type Log, messageOf, OperatingError, sayWhich } from "../../kernel/index.ts";
+import { settingDefaults } from "../../kernel/settings/index.ts";
 import type { Store } from "../../router/index.ts";
+import { nodeSettings } from "../settings.ts";
 import { nodeIdOf, nodeKeyOf } from "./identity.ts";
 import {
   addNode,
@@ -12,7 +14,7 @@ import {
   touchNodes,
 } from "./node-rows.ts";
 import { createReplayWindow, type ReplayWindow } from "./replay-window.ts";
-import { type NodeState, nextState } from "./states.ts";
+import { type NodeState, nextGuestState, nextState } from "./states.ts";
 import type { NodeTiming } from "./timing.ts";
 import { assertProtocol, isDeprecated, PROTOCOL } from "./versions.ts";
 
@@ -30,8 +32,21 @@ export interface NodeBeat extends Pick<NodeRow, "node_id" | "incarnation" | "ver
   readonly outbox?: { readonly waiting: number; readonly refused: number } | undefined;
 }
 
+/** A worker that comes with a token instead of a key. */
+export interface TokenWorker {
+  readonly node_id: string;
+  readonly tokenId: string;
+  /** What the token is called. */
+  readonly actor: string;
+  readonly address: string;
+  readonly capabilities: NodeCapabilities;
+}
+
+/** Whose place a name is. */
+type TokenPlace = Pick<NodeRow, "token_id" | "node_id">;
+
 /** What of the row is told in another form, or not at all. */
-type Untold = "public_key" | "protocol" | "cordon_reason" | "cordoned_at" | "cordoned_by" | "forgotten_at";
+type Untold = "public_key" | "token_id" | "protocol" | "cordon_reason" | "cordoned_at" | "cordoned_by" | "forgotten_at";
 
 /** A node for people and clients. */
 export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "draining"> {
@@ -44,6 +59,8 @@ export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "drain
   readonly outbox: NonNullable<NodeBeat["outbox"]> | null;
   /** It is the coordinator's own, and needs no key. */
   readonly local: boolean;
+  /** It came with a token instead of a key. */
+  readonly with_token: boolean;
 }
 
 /** A node as it is stored, and what is known of it in memory only: lost with the process, and soon known again. */
@@ -80,6 +97,8 @@ export interface NodeRegistryOptions {
   /** The coordinator's own node. */
   readonly localNodeId: string;
   readonly version: string;
+  /** Workers that one token may bring under names of their own; the default of the setting unless said. */
+  readonly maxOfToken?: number;
 }
 
 const MAX_NODES = 20_000;
@@ -103,6 +122,8 @@ export class NodeRegistry {
   readonly timing: NodeTiming;
   readonly #ports: NodeRegistryOptions;
   readonly #nodes = new Map<string, Known>();
+  /** The names under which the workers of each token came. */
+  readonly #ofToken = new Map<string, Set<string>>();
   readonly #listened: () => number;
   readonly #startedAt: number;
 
@@ -154,25 +175,79 @@ export class NodeRegistry {
     return nodeIdOf(nodeKeyOf(public_key).raw);
   }
 
-  async join(request: JoinRequest, by: { readonly actor: string; readonly address: string }): Promise<NodeRow> {
+  /** `tokenId` is that of a token whose joins nobody counts but this. */
+  async join(
+    request: JoinRequest,
+    by: { readonly actor: string; readonly address: string; readonly tokenId?: string | null },
+  ): Promise<NodeRow> {
     assertProtocol(request.protocol);
     const { raw } = nodeKeyOf(request.public_key);
     const nodeId = nodeIdOf(raw);
-    if (!this.#nodes.has(nodeId) && this.#nodes.size >= MAX_NODES)
-      throw OperatingError.conflict("TOO_MANY_NODES", `there are ${MAX_NODES} nodes`, {
-        hint: "Forget those that are gone: 'ringrift nodes forget <node>'.",
-      });
+    if (!this.#nodes.has(nodeId)) this.#assertRoom();
     const { label, version, protocol } = request;
-    const { address } = by;
+    const { address, tokenId: token_id = null } = by;
     const capabilities = JSON.stringify(request.capabilities);
-    const node = await this.#put(
+    const node = await this.#putInPlace(
       nodeId,
-      { label, version, protocol, capabilities, address, left_reason: null, forgotten_at: null },
+      { label, version, protocol, capabilities, address, left_reason: null, forgotten_at: null, token_id },
       { public_key: raw.toString("base64"), joined_by: by.actor },
     );
     node.left = false;
     this.#ports.log.info(`${label} joined`, { node_id: nodeId, version, address });
     return node.row;
+  }
+
+  /** A worker with a token is a node from its first claim on: it is listed, and can be cordoned and drained. */
+  async enlist({ node_id: nodeId, tokenId, actor, address, capabilities }: TokenWorker): Promise<void> {
+    const known = this.#nodes.get(nodeId);
+    // With a key, or forgotten a moment ago: it is what it is.
+    if (known !== undefined && (!isGuest(known.row) || known.row.forgotten_at !== null)) return;
+    const has = widest(known && capabilitiesOf(known.row, known), capabilities);
+    const news = { token_id: tokenId, joined_by: actor, capabilities: JSON.stringify(has) };
+    const isNews = Object.entries(news).some(([column, value]) => known?.row[column as keyof typeof news] !== value);
+    if (isNews) await this.#putInPlace(nodeId, news, { address });
+    this.heard(nodeId);
+  }
+
+  /** All names under which the workers of a node's token came; undefined for a node with a key. */
+  withSameToken(nodeId: string): readonly string[] | undefined {
+    const row = this.#nodes.get(nodeId)?.row;
+    if (row === undefined || !isGuest(row)) return undefined;
+    return [...(this.#ofToken.get(row.token_id) ?? [])].filter((name) => this.row(name)?.public_key === null);
+  }
+
+  /** Changes or adds a node of a token, if the token may bring one more. */
+  async #putInPlace(nodeId: string, news: NodeChanges & { token_id: string | null }, once: NodeChanges) {
+    const { token_id: tokenId } = news;
+    const before = this.#nodes.get(nodeId)?.row.token_id;
+    if (tokenId === null || before === tokenId) return this.#put(nodeId, news, once);
+    await this.#takePlace(tokenId, nodeId);
+    try {
+      return await this.#put(nodeId, news, once);
+    } catch (thrown) {
+      this.#leaveToken({ token_id: tokenId, node_id: nodeId });
+      throw thrown;
+    }
+  }
+
+  /** For one more name under a token; where it has too many, the worker goes that left first. */
+  async #takePlace(tokenId: string, nodeId: string): Promise<void> {
+    const max = this.#ports.maxOfToken ?? settingDefaults(nodeSettings).maxOfToken;
+    const names = this.#ofToken.get(tokenId) ?? new Set();
+    if (!this.#nodes.has(nodeId)) this.#assertRoom();
+    const [gone] = [...names]
+      .flatMap((name) => this.#known(name) ?? [])
+      .filter(({ row }) => isGuest(row) && row.state === "left")
+      .sort((a, b) => a.row.state_since - b.row.state_since);
+    if (names.size >= max && gone === undefined)
+      throw OperatingError.busy(
+        "TOO_MANY_NODES_OF_TOKEN",
+        `this token has brought ${names.size} nodes, and ${max} are allowed (nodes.max_of_token)`,
+        { hint: "Give each machine one name and keep to it, or make another token." },
+      );
+    // Taken before anything is awaited: those that come at once count as well.
+    this.#enterToken({ token_id: tokenId, node_id: nodeId, forgotten_at: null });
+    if (names.size > max) await this.#change(gone!, { forgotten_at: this.#ports.clock.now() });
   }
 
   /** A sign of life: a request that was proven to be its own. */
@@ -237,6 +312,14 @@ export class NodeRegistry {
       throw OperatingError.conflict("NODE_IS_LOCAL", "the coordinator cannot forget its own node", {
         hint: "Cordon it, and it gets no work.",
       });
+    if (isGuest(node.row) && node.row.state === "online")
+      throw OperatingError.conflict(
+        "NODE_HAS_TOKEN",
+        `${node.row.label} works with the token '${node.row.joined_by}', and would be back with its next claim`,
+        {
+          hint: `End its token: 'ringrift token revoke ${node.row.token_id}'. Or give it no work: 'ringrift nodes cordon'.`,
+        },
+      );
     return this.#change(node, { forgotten_at: this.#ports.clock.now() });
   }
 
@@ -285,7 +368,8 @@ export class NodeRegistry {
     const listenedMs = now - this.#startedAt;
     return this.#present().flatMap(({ row, heardAt, left }) => {
       const silentMs = heardAt === undefined ? null : Math.max(0, now - heardAt);
-      const to = nextState({ state: row.state, silentMs, listenedMs, left }, this.timing);
+      const signs = { state: row.state, silentMs, listenedMs, left };
+      const to = isGuest(row) ? nextGuestState(signs, this.timing) : nextState(signs, this.timing);
       return to === row.state ? [] : [{ row, to, silentMs: silentMs ?? listenedMs }];
     });
   }
@@ -305,10 +389,14 @@ export class NodeRegistry {
   /** What `membership` has written down. */
   settled(nodeId: string, changes: NodeChanges): void {
     const node = this.#nodes.get(nodeId);
-    if (node !== undefined) node.row = { ...node.row, ...changes };
+    if (node === undefined) return;
+    this.#leaveToken(node.row);
+    node.row = { ...node.row, ...changes };
+    this.#enterToken(node.row);
   }
 
   dropped(nodeId: string): void {
+    this.#leaveToken(this.#nodes.get(nodeId)?.row);
     this.#nodes.delete(nodeId);
   }
 
@@ -331,7 +419,7 @@ export class NodeRegistry {
 
   view(row: NodeRow): NodeView {
     const node = this.#nodes.get(row.node_id);
-    const { public_key, protocol, cordon_reason, cordoned_at, cordoned_by, forgotten_at, ...told } = row;
+    const { public_key, token_id, protocol, cordon_reason, cordoned_at, cordoned_by, forgotten_at, ...told } = row;
     return {
       ...told,
       deprecated: isDeprecated(row.version, this.#ports.version),
@@ -344,6 +432,7 @@ export class NodeRegistry {
       spool: node?.beat?.spool ?? null,
       outbox: node?.beat?.outbox ?? null,
       local: row.node_id === this.#ports.localNodeId,
+      with_token: isGuest(row),
     };
   }
 
@@ -385,7 +474,7 @@ export class NodeRegistry {
       );
     if (others.length > 0)
       throw OperatingError.conflict("NODE_AMBIGUOUS", `${others.length + 1} nodes are called '${name}'`, {
-        hint: `Say which: ${[labelled, ...others].map(({ row }) => row.node_id).join(", ")}.`,
+        hint: sayWhich([labelled, ...others].map(({ row }) => row.node_id)),
       });
     return labelled;
   }
@@ -404,7 +493,28 @@ export class NodeRegistry {
       read: undefined,
     };
     this.#nodes.set(row.node_id, node);
+    this.#enterToken(row);
     return node;
+  }
+
+  #assertRoom(): void {
+    if (this.#nodes.size >= MAX_NODES)
+      throw OperatingError.conflict("TOO_MANY_NODES", `there are ${MAX_NODES} nodes`, {
+        hint: "Forget those that are gone: 'ringrift nodes forget <node>'.",
+      });
+  }
+
+  #enterToken({ token_id: tokenId, node_id, forgotten_at }: TokenPlace & Pick<NodeRow, "forgotten_at">): void {
+    if (tokenId === null || forgotten_at !== null) return;
+    const names = this.#ofToken.get(tokenId) ?? new Set();
+    this.#ofToken.set(tokenId, names.add(node_id));
+  }
+
+  #leaveToken(row: TokenPlace | undefined): void {
+    if (row === undefined || row.token_id === null) return;
+    const names = this.#ofToken.get(row.token_id);
+    names?.delete(row.node_id);
+    if (names?.size === 0) this.#ofToken.delete(row.token_id);
   }
 
   /** Changes a node, or adds it with what is only said once. */
@@ -429,11 +539,28 @@ export class NodeRegistry {
   }
 }
 
+/** It came with a token instead of a key. */
+export const isGuest = (row: NodeRow): row is NodeRow & { readonly token_id: string } =>
+  row.public_key === null && row.token_id !== null;
+
 function capabilitiesOf({ capabilities: text }: NodeRow, node: Known | undefined): NodeCapabilities {
   if (node?.read?.text === text) return node.read.value;
   const value = JSON.parse(text) as NodeCapabilities;
   if (node !== undefined) node.read = { text, value };
   return value;
+}
+
+/** What a worker has, from what it has free: the most that it ever offered. */
+function widest(before: NodeCapabilities | undefined, offer: NodeCapabilities): NodeCapabilities {
+  if (before === undefined) return offer;
+  const most = (of: "cpu" | "gpu" | "memory_gb" | "gpu_memory_gb") => Math.max(before[of], offer[of]);
+  return {
+    ...offer,
+    cpu: most("cpu"),
+    gpu: most("gpu"),
+    memory_gb: most("memory_gb"),
+    gpu_memory_gb: most("gpu_memory_gb"),
+  };
 }
 
 const freshRow = (nodeId: string, now: number): NodeRow => ({
@@ -448,6 +575,7 @@ const freshRow = (nodeId: string, now: number): NodeRow => ({
   state_since: now,
   joined_at: now,
   joined_by: "",
+  token_id: null,
   last_seen_at: null,
   address: null,
   cordon_reason: null,

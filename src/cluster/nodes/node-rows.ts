@@ -28,6 +28,8 @@ export interface NodeRow {
   readonly state_since: number;
   readonly joined_at: number;
   readonly joined_by: string;
+  /** The token that it came with, where that says for how many it is good by itself; null for every other node. */
+  readonly token_id: string | null;
   readonly last_seen_at: number | null;
   readonly address: string | null;
   /** Why it gets no new work; null if it may. */
@@ -70,6 +72,12 @@ export const touchNodes = defineOperation<readonly { nodeId: string; at: number 
 
 export const storedNodes = (store: Pick<Store, "read">): NodeRow[] =>
   store.read<NodeRow>("SELECT * FROM cluster_nodes ORDER BY node_id");
+
+export const tokenWorkerMigration = (id: number): Migration => ({
+  id,
+  name: "token workers",
+  sql: "ALTER TABLE cluster_nodes ADD COLUMN token_id TEXT;",
+});
 
 export const nodeMigration = (id: number): Migration => ({
   id,

@@ -6,7 +6,7 @@ import { nodeIdOf, nodeKeyOf } from "./identity.ts";
 import { createRefusals } from "./refusals.ts";
 import { createReplayWindow, WINDOW } from "./replay-window.ts";
 import { isSignedBy, type NodeClaim, readNodeHeader, signRequest } from "./signature.ts";
-import { NODE_STATES, nextState } from "./states.ts";
+import { NODE_STATES, nextGuestState, nextState } from "./states.ts";
 import { nodeTimingDefaults as timing } from "./timing.ts";
 import { assertProtocol, isDeprecated } from "./versions.ts";
 
@@ -110,6 +110,14 @@ describe("the state of a node", () => {
       "suspect",
       "dead",
     ]);
+  });
+
+  test("of a worker with a token is online while it speaks, and left when it does not: no alarm", () => {
+    const guest = (silentMs: number | null, listenedMs = listened) =>
+      nextGuestState({ state: "online", silentMs, listenedMs }, timing);
+    expect([0, timing.deadMs, timing.deadMs + 1].map((ms) => guest(ms))).toEqual(["online", "online", "left"]);
+    // After a start it has as long to speak.
+    expect([guest(null, timing.deadMs), guest(null, timing.deadMs + 1)]).toEqual(["online", "left"]);
   });
 
   test("is not judged in the time of grace after a start", () => {

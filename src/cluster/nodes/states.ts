@@ -26,6 +26,15 @@ export function nextState({ state, silentMs, listenedMs, left }: Signs, timing: 
   return judge(silent, timing);
 }
 
+/** A worker with a token is there while it asks or beats, and has left when it does neither: nobody waits for it. */
+export function nextGuestState(
+  { state, silentMs, listenedMs }: Omit<Signs, "left">,
+  { deadMs }: NodeTiming,
+): NodeState {
+  if (silentMs !== null) return silentMs <= deadMs ? "online" : "left";
+  return listenedMs <= deadMs ? state : "left";
+}
+
 const judge = (silentMs: number, { suspectMs, deadMs }: NodeTiming): NodeState => {
   if (silentMs > deadMs) return "dead";
   return silentMs > suspectMs ? "suspect" : "online";

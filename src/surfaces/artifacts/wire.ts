@@ -24,6 +24,8 @@ export const putArtifact = defineRoute("putArtifact", "PUT /v1/artifacts/{sha256
   ...whole,
   summary: "Brings a file under its hash, whole or from where it stopped (Content-Range). Twice is once.",
   bytes: true,
+  bound:
+    "16 files at once of one caller, 64 of all; a file: `artifacts.most_bytes`; the disk: `resources.disk_critical` leaves the rest to the journal",
   otherAnswers: { 202: { about: "A part of it is there; go on after what was received.", schema: stat } },
 });
 

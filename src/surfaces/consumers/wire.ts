@@ -51,6 +51,7 @@ export const openSession = defineRoute("openSession", `POST ${base}`, {
     lease_seconds: z.number().min(0.01).max(86_400).optional(),
   }),
   record: "after",
+  bound: "durable consumers of a token or node: `router.max_consumers`",
   about: "It is open.",
   answer: z.object({ session_id: z.string(), consumer: z.string() }),
 });
@@ -65,6 +66,7 @@ export const pollSession = defineRoute("pollSession", `POST ${base}/{session}/po
     wait_seconds: z.number().min(0).max(60).default(0),
   }),
   record: "no",
+  bound: "8 MB with one consumer at once",
   about: "What is leased to you now.",
   answer: z.object({ deliveries: z.array(delivery) }),
 });
@@ -82,7 +84,7 @@ export const ackSession = defineRoute("ackSession", `POST ${base}/{session}/ack`
   }),
   maxBodyBytes: MAX_BODY_BYTES,
   // A number to find, and no event to check.
-  itemCost: 0.1,
+  itemCosts: { seqs: 0.1 },
   record: "after",
   about: "What counted, and what was no longer yours.",
   answer: z.object({ acked: seqs, refused: seqs }),

@@ -6,7 +6,7 @@ import { mayNameNode, ownUnits } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import type { Caller } from "../http/route.ts";
 
-type IngestPorts = Pick<ControlPorts, "router" | "clock" | "nodes" | "daemons">;
+type IngestPorts = Pick<ControlPorts, "router" | "clock" | "nodes" | "tokens" | "daemons">;
 
 /**
  * What arrives on the wire becomes an event of this router: checked tolerantly, marked as having crossed processes, and under

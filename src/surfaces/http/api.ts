@@ -14,7 +14,7 @@ import { type Backlog, createBacklog } from "./backlog.ts";
 import { answerLimits, type Budget, bodyLimits, createBudget } from "./budget.ts";
 import { encoderOf } from "./encode.ts";
 import { answerText } from "./in-slices.ts";
-import { costOfBytes, itemsIn, type Limits } from "./limits.ts";
+import { costOfBytes, costOfItems, type Limits, MAX_UNDER_WAY } from "./limits.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
@@ -125,6 +125,7 @@ export function createApi(options: ApiOptions) {
   const openApi = (): Record<string, unknown> => (document ??= openApiDocument(routes, ports.version));
   const stage: Stage = { ...options, openApi, streams, backlog: createBacklog(), answers: createBudget(answerLimits) };
   const withBody = bodyHolder();
+  const withTurn = turnHolder();
 
   for (const route of routes) {
     const encode = encoderOf(route.answer);
@@ -136,7 +137,7 @@ export function createApi(options: ApiOptions) {
         admit(c, route, caller, options);
         const run = () => perform(c, { route, encode }, caller, asked, stage);
         const respond = route.body === null ? run : () => withBody(c, caller, run);
-        return route.record === "no" ? respond() : recorded(c, asked, respond);
+        return withTurn(c, route, caller, () => (route.record === "no" ? respond() : recorded(c, asked, respond)));
       });
     });
   }
@@ -223,6 +224,25 @@ function bodyHolder() {
   };
 }
 
+/** How many requests of one caller are under way: those that wait for work or events would take every place from the others. */
+function turnHolder() {
+  const underWay = new Map<string, number>();
+  return async (c: Context<Env>, route: Route, caller: Caller, run: () => Promise<Response>): Promise<Response> => {
+    if (c.env.cameBy === "socket" || route.scope === "probe") return run();
+    const key = caller.prove === undefined ? callerKey(caller) : `unproven ${caller.from} ${callerKey(caller)}`;
+    const before = underWay.get(key) ?? 0;
+    if (before >= MAX_UNDER_WAY) throw tooMany(1, `${before} requests of yours are under way: wait for their answers`);
+    underWay.set(key, before + 1);
+    try {
+      return await run();
+    } finally {
+      const left = underWay.get(key)! - 1;
+      if (left > 0) underWay.set(key, left);
+      else underWay.delete(key);
+    }
+  };
+}
+
 /** Whether it asks too often, and whether there is somebody home. */
 function admit(c: Context<Env>, route: Route, caller: Caller, { ports, limits }: ApiOptions): void {
   // A node is held to its limit once it has proven who it is: nobody spends another's.
@@ -259,7 +279,7 @@ function keepToLimit(c: Context<Env>, caller: Caller, route: Route, limits: Limi
 /** What a body turns out to hold is owed. */
 function chargeItems(c: Context<Env>, caller: Caller, route: Route, body: unknown, text: string, limits: Limits): void {
   if (c.env.cameBy === "socket") return;
-  const cost = Math.max(itemsIn(body) * route.itemCost, costOfBytes(Buffer.byteLength(text)));
+  const cost = Math.max(costOfItems(body, route.itemCosts), costOfBytes(Buffer.byteLength(text)));
   const paid = costOfBytes(announced(c));
   if (cost > paid) limits.take(callerKey(caller), route.limit, cost - paid, true);
 }

@@ -32,6 +32,9 @@ export const limitClasses = {
 } as const satisfies Record<string, Allowance>;
 export type LimitClass = Exclude<keyof typeof limitClasses, "login" | "refused">;
 
+/** Requests of one caller that are under way at once, waiting ones included. */
+export const MAX_UNDER_WAY = 512;
+
 const MAX_CALLERS = 10_000;
 const PIECE_BYTES = 4_096;
 
@@ -39,10 +42,10 @@ const PIECE_BYTES = 4_096;
 export const costOfBytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / PIECE_BYTES));
 
 /** What the lists in a body count as: what it asks for, one by one. */
-export const itemsIn = (body: unknown): number => {
+export const costOfItems = (body: unknown, costs: Readonly<Record<string, number>>): number => {
   if (Array.isArray(body)) return body.length;
   if (typeof body !== "object" || body === null) return 1;
-  return sumOf(Object.values(body), (value) => (Array.isArray(value) ? value.length : 0));
+  return sumOf(Object.entries(body), ([name, value]) => (Array.isArray(value) ? value.length * (costs[name] ?? 1) : 0));
 };
 
 interface Bucket {

@@ -5,7 +5,7 @@ import type { Clock, Log } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
 import type { ArtifactConsole, ArtifactStore, NodeDesk, SyncFacade } from "../../sync/index.ts";
-import type { ClaimDesk, WorkQueue } from "../../work/index.ts";
+import type { WorkServices } from "../../work/index.ts";
 import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ConfigReport } from "./settings-report.ts";
@@ -33,12 +33,6 @@ export interface Why {
     readonly in_progress?: boolean | undefined;
     readonly advice?: Cause["advice"] | undefined;
   }[];
-}
-
-/** The queue, and the desk where claims stand in line. */
-export interface WorkPort {
-  readonly queue: WorkQueue;
-  readonly desk: ClaimDesk;
 }
 
 /** The nodes, the gate where they show who they are, and who was turned away there. */
@@ -80,7 +74,7 @@ export interface ControlPorts {
   /** What stands between a subject (a daemon, a unit, a config) and its work; undefined for a subject nobody knows. */
   readonly why: (subject: string) => Why | undefined;
   readonly bootstrapStatus: () => Readonly<Record<string, unknown>>;
-  readonly work: WorkPort;
+  readonly work: WorkServices;
   readonly nodes: NodesPort;
   readonly artifacts: ArtifactStore;
   /** What is known of artifacts, and what people decide about them. */

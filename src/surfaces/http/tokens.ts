@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { type Clock, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import { type Clock, type Log, messageOf, OperatingError, sayWhich } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import { addToken, MAX_SPENT_TOKENS, revokeToken, type TokenRow, takeJoinPlace, touchToken } from "../tables.ts";
 import type { TokenScope } from "./scope.ts";
@@ -33,14 +33,17 @@ export interface Tokens {
   issue(wanted: NewToken, actor: string): Promise<TokenView & { readonly token: string }>;
   /** Takes one of the uses of a token for a node, or refuses; a node that joins again takes none. */
   useToJoin(id: string, nodeId: string): Promise<void>;
-  /** Ends what is open under it, too. */
-  revoke(id: string, actor: string): Promise<TokenView>;
+  /** By its id, the start of it, or a label that only one has. Ends what is open under it, too. */
+  revoke(given: string, actor: string): Promise<TokenView>;
+  /** Whether a token of this id still opens anything. */
+  isActive(id: string): boolean;
   list(): TokenView[];
   /** Tells ids that no longer open anything. Returns how to stop. */
   onRevoked(listen: (id: string) => void): () => void;
 }
 
 const SHAPE = /^rrt_([0-9a-f]{16})_([\w-]{43})$/;
+const SHORT = /^[0-9a-f]{6,16}$/;
 const MAX_ACTIVE = 1_000;
 /** When a token was used last is worth a write no more often than this. */
 const TOUCH_EVERY_MS = 60_000;
@@ -67,6 +70,22 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
     const spent = [...rows.values()].filter((row) => statusOf(row) !== "active");
     const endOf = (row: TokenRow) => row.revoked_at ?? row.expires_at ?? 0;
     for (const { id } of spent.sort((a, b) => endOf(b) - endOf(a)).slice(MAX_SPENT_TOKENS)) rows.delete(id);
+  };
+  /** The token that is meant. */
+  const meant = (given: string): TokenRow => {
+    const known = rows.get(given);
+    if (known !== undefined) return known;
+    const active = [...rows.values()].filter((row) => statusOf(row) === "active");
+    const begun = SHORT.test(given) ? active.filter(({ id }) => id.startsWith(given)) : [];
+    const found = begun.length > 0 ? begun : active.filter(({ label }) => label === given);
+    if (found.length > 1)
+      throw OperatingError.conflict("TOKEN_AMBIGUOUS", `${found.length} tokens are called '${given}'`, {
+        hint: sayWhich(found.map(({ id }) => id)),
+      });
+    if (found[0] !== undefined) return found[0];
+    throw OperatingError.notFound("TOKEN_NOT_FOUND", `there is no token '${given}'`, {
+      hint: "'ringrift token list' lists them.",
+    });
   };
   const touch = (row: TokenRow) => {
     const { id } = row;
@@ -125,9 +144,9 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
           hint: "Make another: 'ringrift token create <label> --join'.",
         });
     },
-    async revoke(id, actor) {
-      const row = rows.get(id);
-      if (row === undefined) throw OperatingError.notFound("TOKEN_NOT_FOUND", `there is no token ${id}`);
+    async revoke(given, actor) {
+      const row = meant(given);
+      const { id } = row;
       if (row.revoked_at !== null) return viewOf(row);
       const at = clock.now();
       await store.commit([revokeToken({ id, at, by: actor })]);
@@ -135,6 +154,10 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
       rows.set(id, revoked);
       for (const listen of listeners) listen(id);
       return viewOf(revoked);
+    },
+    isActive(id) {
+      const row = rows.get(id);
+      return row !== undefined && statusOf(row) === "active";
     },
     list: () => [...rows.values()].sort((a, b) => b.created_at - a.created_at).map(viewOf),
     onRevoked(listen) {

@@ -46,8 +46,10 @@ export interface WireRoute<
   readonly query: Q;
   readonly body: B;
   readonly maxBodyBytes: number;
-  /** What each thing in a body's lists counts as, towards the limit. */
-  readonly itemCost: number;
+  /** What each thing in a list of the body counts as, towards the limit: by the list's name, 1 unless said. */
+  readonly itemCosts: Readonly<Record<string, number>>;
+  /** What else bounds a write, for the reference; empty where rate and body are all. */
+  readonly bound: string;
   /** The usual answer. */
   readonly answer: A;
   /** By status. The first is the usual one. */
@@ -69,7 +71,9 @@ type Method = WireRoute["method"];
 
 interface Spec<P, Q, B, A>
   extends Pick<WireRoute, "tag" | "summary">,
-    Partial<Pick<WireRoute, "scope" | "limit" | "maxBodyBytes" | "itemCost" | "bytes" | "endless" | "record">> {
+    Partial<
+      Pick<WireRoute, "scope" | "limit" | "maxBodyBytes" | "itemCosts" | "bound" | "bytes" | "endless" | "record">
+    > {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
@@ -103,7 +107,8 @@ export function defineRoute<
     query: nothing as unknown as Q,
     body: null as B,
     maxBodyBytes: MAX_BODY_BYTES,
-    itemCost: 1,
+    itemCosts: {},
+    bound: "",
     bytes: false,
     endless: false,
     record: isRead ? "no" : "before",

@@ -1,5 +1,5 @@
-import { isDeprecated, PROTOCOL, timingOnTheWire } from "../../cluster/index.ts";
-import { isOperatingError, type OperatingError } from "../../kernel/index.ts";
+import { isDeprecated, isGuest, PROTOCOL, timingOnTheWire } from "../../cluster/index.ts";
+import { isOperatingError, type OperatingError, sumOf } from "../../kernel/index.ts";
 import type { Prepared } from "../../router/index.ts";
 import { ingestFor } from "../events/ingest.ts";
 import { assertSpeaksFor } from "../http/node-callers.ts";
@@ -9,10 +9,25 @@ import { type Caller, handle, type Route } from "../http/route.ts";
 import * as wire from "./wire.ts";
 
 /** A node with what it holds and has done. */
-const nodeIn = async ({ nodes, work }: ControlPorts, name: string, signal?: AbortSignal) => {
-  const row = nodes.book.find(name);
-  const done = await work.queue.figures(row.node_id, signal);
-  return { ...nodes.book.view(row), jobs: work.queue.held(row.node_id), work: done };
+const nodeIn = async (
+  { nodes: { book }, work: { queue, settings } }: ControlPorts,
+  name: string,
+  signal?: AbortSignal,
+) => {
+  const row = book.find(name);
+  const done = await queue.figures(row.node_id, signal);
+  const jobs = queue.held(row.node_id);
+  const siblings = book.withSameToken(row.node_id);
+  const counts = siblings && (await queue.heldCounts(signal));
+  return {
+    ...book.view(row),
+    jobs,
+    work: done,
+    held: { jobs: jobs.length, max: settings.maxHeldByNode },
+    ...(siblings && {
+      held_by_token: { jobs: sumOf(siblings, (each) => counts!.get(each) ?? 0), max: settings.maxHeldByToken },
+    }),
+  };
 };
 
 interface Decision {
@@ -27,7 +42,11 @@ const withdraw =
   async ({ ports, params: { id }, body, caller: { actor: by } }: Decision) => {
     const reason = body.reason ?? `${drain ? "drain" : "cordon"} asked for by ${by}`;
     const applied = !body.dry_run;
-    if (applied) await ports.nodes.book.cordon(id, { reason, by, drain });
+    if (applied) {
+      const row = await ports.nodes.book.cordon(id, { reason, by, drain });
+      // A node with a key hears of it with its next sign of life; one with a token when it beats for its jobs.
+      if (drain && isGuest(row)) await ports.work.queue.preemptAll(row.node_id, reason);
+    }
     return { ...(await nodeIn(ports, id)), applied };
   };
 
@@ -43,11 +62,12 @@ const takenOrNot = (read: () => Prepared): Prepared | OperatingError => {
 
 /** Nodes say who they are with a signature; to join they need the token of a worker. */
 export const nodeRoutes: readonly Route[] = [
-  handle(wire.joinNode, async ({ ports, body, caller: { actor, from, tokenId } }) => {
+  handle(wire.joinNode, async ({ ports, body, caller: { actor, from, tokenId, onlyJoins } }) => {
     const { book, gate, version } = ports.nodes;
     // The place is taken first: of two that come at once with the last one, one is refused.
     if (tokenId !== null) await ports.tokens.useToJoin(tokenId, book.identify(body));
-    const { node_id, label } = await book.join(body, { actor, address: from });
+    const by = { actor, address: from, tokenId: onlyJoins === true ? null : tokenId };
+    const { node_id, label } = await book.join(body, by);
     return {
       node_id,
       label,
@@ -89,7 +109,11 @@ export const nodeRoutes: readonly Route[] = [
     const { book } = ports.nodes;
     return book.view(await book.leave(node_id, reason));
   }),
-  handle(wire.listNodes, ({ ports }) => ({ nodes: ports.nodes.book.list() })),
+  handle(wire.listNodes, async ({ ports: { nodes, work }, signal }) => {
+    const held = await work.queue.heldCounts(signal);
+    const max = work.settings.maxHeldByNode;
+    return { nodes: nodes.book.list().map((node) => ({ ...node, held: { jobs: held.get(node.node_id) ?? 0, max } })) };
+  }),
   handle(wire.getNode, ({ ports, params: { id }, signal }) => nodeIn(ports, id, signal)),
   handle(wire.cordonNode, withdraw(false)),
   handle(wire.drainNode, withdraw(true)),

@@ -24,16 +24,24 @@ export function withdrawnLine(node: Node, done: string, would: string): string {
 const sizeOf = ({ cpu, gpu, memory_gb }: Node["capabilities"]): string =>
   [`${cpu} cpu`, ...(gpu > 0 ? [`${gpu} gpu`] : []), ...(memory_gb > 0 ? [`${memory_gb} GB`] : [])].join(", ");
 
+const heldOf = (held: Node["held"]): string =>
+  held === undefined ? "" : `${number(held.jobs)} of ${number(held.max)}`;
+
+const heldWords = ({ held, held_by_token }: Node): string => {
+  if (held === undefined) return "";
+  return `${heldOf(held)} jobs${held_by_token === undefined ? "" : `; all workers of its token ${heldOf(held_by_token)}`}`;
+};
+
 export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const rows = nodes.map((node) => [
     paint.bold(printable(node.label)),
-    paint.dim(node.node_id),
+    paint.dim(node.with_token ? `token ${printable(node.joined_by)}` : node.node_id),
     stateColor(paint, node.state)(node.state),
     node.local ? "this process" : node.last_seen_at === null ? "never" : ago(node.last_seen_at, now),
     paint.yellow(node.cordoned === null ? "" : `${schedulingOf(node)}: ${printable(node.cordoned.reason)}`),
-    right(node.load === null ? "" : number(node.load.running)),
+    right(heldOf(node.held)),
     node.deprecated ? paint.yellow(printable(node.version)) : printable(node.version),
     sizeOf(node.capabilities),
   ]);
@@ -94,6 +102,7 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
     ["left", node.left_reason],
     ["has", `${sizeOf(has)}${has.tags.length === 0 ? "" : `, tags ${has.tags.join(", ")}`}`],
     ["free", node.load && `${sizeOf(node.load.free)}, ${plural(node.load.running, "job")} running`],
+    ["holds", heldWords(node)],
     ["kinds", has.kinds?.join(", ")],
     ["spool", node.spool && plural(node.spool.waiting, "result that waits", "results that wait")],
     ["outbox", outboxOf(node)],

@@ -28,6 +28,8 @@ const outbox = z.strictObject({ waiting: z.int().min(0), refused: z.int().min(0)
 /** The same as it is told: the coordinator's own node has nothing until it was looked at. */
 const told = z.looseObject({ ...capabilities.shape, cpu: z.number().default(0) });
 
+const held = z.object({ jobs: z.int(), max: z.int() });
+
 /** What a node with what it holds and has done adds to what the list tells. */
 const doings = {
   jobs: z
@@ -75,6 +77,10 @@ const node = z
     spool: spool.nullable(),
     outbox: outbox.nullable(),
     local: z.boolean(),
+    // An older main process says neither.
+    with_token: z.boolean().default(false).describe("It came with a token instead of a key."),
+    held: held.optional().describe("Jobs in its hands, and how many it may have."),
+    held_by_token: held.optional().describe("The same of all workers that came with its token."),
     applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
     ...doings,
   })
@@ -85,6 +91,7 @@ const ofNodes = { tag, scope: "worker" } as const;
 export const joinNode = defineRoute("joinNode", "POST /v1/nodes/join", {
   ...ofNodes,
   summary: "Makes a machine a node, known by its key.",
+  bound: "the uses of a join token; nodes of any other token: `nodes.max_of_token`; 20,000 in all",
   body: z.strictObject({
     public_key: z.string().min(1).max(100).describe("The raw 32 bytes of an Ed25519 key, in base64."),
     label: name,
@@ -154,7 +161,6 @@ export const leaveNode = defineRoute("leaveNode", "POST /v1/nodes/leave", {
   ...ofNodes,
   ...one,
   summary: "A node says goodbye: its silence from here on is no alarm.",
-  limit: "beat",
   body: z.strictObject({ node_id: nodeId, reason: note.min(1) }),
 });
 

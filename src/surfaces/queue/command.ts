@@ -3,6 +3,7 @@ import { type Json, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { JobSpecInput } from "../../work/index.ts";
 import { JOB_STATES } from "../../work/states.ts";
 import { URGENCIES, type Urgency } from "../../work/urgency.ts";
+import { JOB_ORDERS, type JobOrder } from "../../work/views.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { decimal, lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";
@@ -15,7 +16,14 @@ interface ListOptions {
   readonly kind?: string;
   readonly node?: string;
   readonly limit: number;
+  readonly order: JobOrder;
 }
+
+const ORDER_WORDS: Readonly<Record<JobOrder, string>> = {
+  newest: "newest first",
+  oldest: "oldest first",
+  urgent: "most urgent first",
+};
 
 interface AddOptions {
   readonly configKey?: NonNullable<JobSpecInput["config_key"]>;
@@ -30,10 +38,14 @@ interface AddOptions {
 }
 
 // Named one by one: what holds for all commands is among the options as well, and is no part of the question.
-const list = ({ configKey: config_key, kind: work_type, node: node_id, state, limit }: ListOptions, shell: Shell) =>
-  showAnswer(shell, listWork, { query: { state, limit, config_key, work_type, node_id } }, ({ jobs }) =>
-    jobs.length === 0 ? "no job fits" : jobLines(jobs, shell),
-  );
+const list = (options: ListOptions, shell: Shell) => {
+  const { configKey: config_key, kind: work_type, node: node_id, state, limit, order } = options;
+  return showAnswer(shell, listWork, { query: { state, limit, order, config_key, work_type, node_id } }, ({ jobs }) => {
+    if (jobs.length === 0) return "no job fits";
+    const more = jobs.length < limit ? "" : `; no more than ${limit} are listed (--limit)`;
+    return [...jobLines(jobs, shell), "", shell.paint.dim(`${ORDER_WORDS[order]} (--order)${more}`)];
+  });
+};
 
 const payloadOf = (text: string): Record<string, Json> => {
   try {
@@ -77,11 +89,12 @@ export function registerQueue(queue: Command, shell: Shell): void {
   const which = ["<job>", "its id, as in w17"] as const;
   queue
     .command("list", { isDefault: true })
-    .description("list jobs in the order they were added; this is what 'ringrift queue' does")
+    .description("list jobs, the newest first; this is what 'ringrift queue' does")
     .option("--state <state>", `only those that are ${JOB_STATES.join(", ")}`, oneOf("--state", JOB_STATES))
     .option("--config-key <config>", "only those of a config")
     .option("--kind <kind>", "only those of a kind")
-    .option("--node <node>", "only those that a node holds or has done, by its id")
+    .option("--node <node>", "only those that a node holds or has done")
+    .option("--order <order>", `which come first: ${JOB_ORDERS.join(", ")}`, oneOf("--order", JOB_ORDERS), "newest")
     .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
     .action((options: ListOptions) => list(options, shell));
   queue
@@ -100,7 +113,7 @@ export function registerQueue(queue: Command, shell: Shell): void {
     .option("--cpu <n>", "processors that each needs", decimal("--cpu", 0, 4_096))
     .option("--gpu <n>", "accelerators that each needs", decimal("--gpu", 0, 64))
     .option("--memory <gb>", "memory that each needs, in GB", decimal("--memory", 0, 65_536))
-    .option("--node <node>", "the only node that may do it, by its id")
+    .option("--node <node>", "the only node that may do it")
     .option("--timeout <time>", "longest time of one attempt, as in 30min", lengthOfTime("--timeout"))
     .action((kind: string, options: AddOptions) => add(kind, options, shell));
   const orders = [

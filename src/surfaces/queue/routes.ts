@@ -1,7 +1,7 @@
 import { parseTraceparent } from "../../events/index.ts";
 import { defined, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
 import type { Answer, JobView } from "../../work/index.ts";
-import { assertSpeaksFor } from "../http/node-callers.ts";
+import { assertSpeaksFor, enlist } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { refusalOf } from "../http/problem.ts";
 import { handle, type Route } from "../http/route.ts";
@@ -52,14 +52,16 @@ const workerRoutes: readonly Route[] = [
   handle(wire.claimWork, async (call) => {
     const { ports, body, caller } = call;
     assertSpeaksFor(caller, [body.node_id], ports);
+    await enlist(caller, body, ports);
     const { wait_seconds, ...request } = body;
     // Listening for a caller that hangs up has its price, and pays only while somebody waits.
     const signal = wait_seconds > 0 ? call.signal : STAYS;
     const answer = await settled(ports.work.desk.claim(request, wait_seconds * 1_000, signal));
     if (answer.ok) return { leases: answer.value, server_time: ports.clock.now() };
-    if (answer.error.code !== "NODE_HELD_BACK") throw answer.error;
+    const { code } = answer.error;
+    if (code !== "NODE_HELD_BACK" && code !== "TOO_MANY_JOBS_HELD") throw answer.error;
     const { retryAfterSeconds = HELD_BACK_SECONDS } = answer.error.details as { retryAfterSeconds?: number };
-    return { leases: [], retry_after_seconds: retryAfterSeconds, reason: answer.error.message };
+    return { leases: [], retry_after_seconds: retryAfterSeconds, reason: answer.error.message, code };
   }),
   handle(wire.startWork, ({ ports, body: { leases }, caller }) => {
     assertSpeaksFor(caller, nodesOf(leases), ports);
@@ -67,7 +69,9 @@ const workerRoutes: readonly Route[] = [
     return inOrder(Promise.all(leases.map(({ ref, pid }) => settled(queue.start(ref, pid)))));
   }),
   handle(wire.beatWork, ({ ports, body: { beats }, caller }) => {
-    assertSpeaksFor(caller, nodesOf(beats), ports);
+    const nodes = nodesOf(beats);
+    assertSpeaksFor(caller, nodes, ports);
+    for (const nodeId of nodes) ports.nodes.book.heard(nodeId);
     return inOrder(inPieces(ports, beats, (some) => ports.work.queue.heartbeatAll(some)));
   }),
   handle(wire.completeWork, ({ ports, body: { completions }, caller }) => {
@@ -86,10 +90,11 @@ const workerRoutes: readonly Route[] = [
   }),
 ];
 
-/** A job with the name of its node beside the id. */
+/** A job with the names of its nodes beside the ids. */
 const named = ({ nodes: { book } }: ControlPorts, job: JobView) => ({
   ...job,
   node: job.node_id === null ? null : book.nameOf(job.node_id),
+  lapses: job.lapses.map((lapse) => ({ ...lapse, node: book.nameOf(lapse.node_id) })),
 });
 
 const jobIn = (ports: ControlPorts, id: string) => {
@@ -104,10 +109,14 @@ const decided = (ports: ControlPorts, id: string, dryRun: boolean, would_be: Job
   ...(dryRun ? { would_be } : {}),
 });
 
-/** The id of the node that a filter means; what nobody knows is looked for as it is. */
-const nodeIdIn = ({ nodes: { book } }: ControlPorts, name: string | undefined): string | undefined => {
-  const known = book.list().filter(({ label }) => label === name);
-  return known.length === 1 ? known[0]!.node_id : name;
+/** The id of the node that somebody means: what nobody knows is taken as it is, since it may come. */
+const nodeIdIn = ({ nodes: { book } }: ControlPorts, name: string): string => {
+  try {
+    return book.find(name).node_id;
+  } catch (thrown) {
+    if (isOperatingError(thrown, "NODE_NOT_FOUND")) return name;
+    throw thrown;
+  }
 };
 
 /** How many jobs there are, by state. */
@@ -120,12 +129,17 @@ const byState = (counts: readonly { state: string; jobs: number }[]) => {
 /** What operators see and decide. */
 const operatorRoutes: readonly Route[] = [
   handle(wire.addWork, async ({ ports, body: { jobs }, caller: { actor }, headers }) => {
-    const specs = jobs.map((job) => ({ ...job, requested_by: job.requested_by ?? actor }));
+    const specs = jobs.map((job) => ({
+      ...job,
+      requested_by: job.requested_by ?? actor,
+      ...defined({ target_nodes: job.target_nodes?.map((name) => nodeIdIn(ports, name)) }),
+      ...defined({ excluded_nodes: job.excluded_nodes?.map((name) => nodeIdIn(ports, name)) }),
+    }));
     return { added: await ports.work.queue.addAll(specs, undefined, parseTraceparent(headers.traceparent)) };
   }),
   handle(wire.listWork, async ({ ports, query, signal }) => {
     const { config_key: configKey, work_type: workType, node_id: nodeId, batch_id: batchId, ...rest } = query;
-    const asked = defined({ ...rest, configKey, workType, nodeId: nodeIdIn(ports, nodeId), batchId });
+    const asked = defined({ ...rest, configKey, workType, nodeId: nodeId && nodeIdIn(ports, nodeId), batchId });
     const jobs = await ports.work.queue.find(asked, signal);
     return { jobs: jobs.map((job) => named(ports, job)) };
   }),

@@ -80,7 +80,7 @@ export function jobDetails(job: Job, shell: Shell): string[] {
     ["dedup key", job.dedup_key],
     ["counts", countWords(evidence?.counts)],
     ["outputs", evidence?.outputs && plural(evidence.outputs.length, "file")],
-    ["taken from", job.lapses?.map(({ node_id, why }) => `${node_id} (${LAPSES[why] ?? why})`).join(", ")],
+    ["taken from", job.lapses?.map(({ node_id, node = node_id, why }) => `${node} (${LAPSES[why] ?? why})`).join(", ")],
     ["error", failure?.error],
     ["code", failure?.error_code],
   ] as const;

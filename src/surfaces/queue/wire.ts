@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   evidenceSchema,
   failureSchema,
+  JOB_ORDERS,
   JOB_STATES,
   jobSpecSchema,
   METRIC_LIMITS,
@@ -60,6 +61,7 @@ export const claimWork = defineRoute("claimWork", "POST /v1/work/claim", {
   ...daily,
   summary: "Leases on jobs that this node may have now; with wait_seconds it stays open until there are some.",
   limit: "claim",
+  bound: "jobs held: `work.max_held_by_node`, `work.max_held_by_token`; names of a token: `nodes.max_of_token`",
   body: z.strictObject({
     node_id: nodeId,
     most: z.int().min(1).max(MAX_IN_REQUEST).default(1),
@@ -80,6 +82,7 @@ export const claimWork = defineRoute("claimWork", "POST /v1/work/claim", {
     server_time: time.optional().describe("By the clock that the times of the leases were read from."),
     retry_after_seconds: z.number().optional(),
     reason: z.string().optional(),
+    code: z.string().optional().describe("NODE_HELD_BACK, or TOO_MANY_JOBS_HELD for one that has as many as it may."),
   }),
 });
 
@@ -187,7 +190,7 @@ const job = z
       .nullable()
       .describe("Of one that failed, was cancelled, or waits for another try."),
     lapses: z
-      .array(z.object({ node_id: z.string(), why: z.string(), lapsed_at: time }))
+      .array(z.object({ node_id: z.string(), node: z.string().optional(), why: z.string(), lapsed_at: time }))
       .optional()
       .describe("From whom it was taken without a word; the first result counts."),
     would_be: z
@@ -201,6 +204,7 @@ export const addWork = defineRoute("addWork", "POST /v1/work/jobs", {
   tag,
   summary: "Adds jobs, all of them or none.",
   limit: "traffic",
+  bound: "250,000 jobs that are not finished",
   body: z.strictObject({ jobs: each(jobSpecSchema) }),
   maxBodyBytes: MAX_BODY_BYTES,
   about: "The id of each; a duplicate is the job that had its dedup key first.",
@@ -210,7 +214,7 @@ export const addWork = defineRoute("addWork", "POST /v1/work/jobs", {
 
 export const listWork = defineRoute("listWork", "GET /v1/work/jobs", {
   tag,
-  summary: "Jobs, in the order they were added.",
+  summary: "Jobs: those that were added first, or last, or the most urgent ones.",
   query: z.strictObject({
     state: z.enum(JOB_STATES).optional(),
     config_key: name.optional(),
@@ -218,6 +222,7 @@ export const listWork = defineRoute("listWork", "GET /v1/work/jobs", {
     node_id: name.optional(),
     batch_id: name.optional(),
     after: name.optional().describe("Only jobs that were added after this one."),
+    order: z.enum(JOB_ORDERS).default("oldest").describe("Which come first."),
     limit: whole(1, 1_000).default(100),
   }),
   about: "Those that fit.",

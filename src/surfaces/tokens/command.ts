@@ -120,6 +120,6 @@ Examples:
   token
     .command("revoke")
     .description("take one back at once; what is open under it ends")
-    .argument("<id>", "its id, as 'ringrift token list' shows it")
+    .argument("<token>", "its id, or its label if only one has it")
     .action((id: string) => revoke(id, shell));
 }

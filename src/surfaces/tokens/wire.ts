@@ -47,6 +47,7 @@ export const listTokens = defineRoute("listTokens", "GET /v1/tokens", {
 export const createToken = defineRoute("createToken", "POST /v1/tokens", {
   tag,
   summary: "Makes a token.",
+  bound: "1,000 that open something",
   body: z.strictObject({
     label,
     scope: z.enum(TOKEN_SCOPES),

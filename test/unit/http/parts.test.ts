@@ -91,6 +91,16 @@ describe("tokens", () => {
     expect(tokens.verify(lasting.token)).toBeUndefined();
     expect(tokens.list().map(({ status }) => status)).toEqual(["expired", "revoked"]);
     await expect(tokens.revoke("nobody", "me")).rejects.toMatchObject({ code: "TOKEN_NOT_FOUND" });
+    const twins = [
+      await tokens.issue({ label: "twin", scope: "read" }, "me"),
+      await tokens.issue({ label: "twin", scope: "read" }, "me"),
+    ];
+    await expect(tokens.revoke("twin", "me")).rejects.toMatchObject({
+      code: "TOKEN_AMBIGUOUS",
+      hint: expect.stringContaining(twins[0]!.id),
+    });
+    expect(await tokens.revoke(twins[0]!.id.slice(0, 8), "me")).toMatchObject({ id: twins[0]!.id, status: "revoked" });
+    expect(await tokens.revoke("twin", "me")).toMatchObject({ id: twins[1]!.id });
     const kept = JSON.stringify(store.read("SELECT * FROM api_tokens"));
     for (const { token } of [brief, lasting]) expect(kept).not.toContain(token.slice(-43));
   });

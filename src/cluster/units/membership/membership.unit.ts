@@ -2,7 +2,7 @@ import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/inde
 import type { PayloadFor } from "../../../events/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import { CLUSTER_ID, membershipLimits } from "../../limits.ts";
-import type { NodeEdge } from "../../nodes/node-registry.ts";
+import { isGuest, type NodeEdge } from "../../nodes/node-registry.ts";
 import { changeNode, dropNode, type NodeCapabilities, type NodeRow } from "../../nodes/node-rows.ts";
 import type { ClusterServices } from "../../services.ts";
 
@@ -60,7 +60,8 @@ export const membershipDaemon = (
     const { rows, now, emit, afterCommit } = context;
     const edges = nodes.edges();
     for (const edge of edges) {
-      emitEdge(edge, context);
+      // Workers with a token come and go as they like: there is nothing to tell.
+      if (!isGuest(edge.row)) emitEdge(edge, context);
       const changes = { state: edge.to, state_since: now };
       rows.apply(changeNode({ nodeId: edge.row.node_id, changes }));
       afterCommit(() => nodes.settled(edge.row.node_id, changes));
