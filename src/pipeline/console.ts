@@ -152,9 +152,9 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
       return entry === undefined ? undefined : detailsOf(entry, configOf(entry, snapshot()), byCheckpoint(entries));
     },
     books: () => snapshot().configs.map(({ books }) => books),
-    lineage: (id: string) => lineageOf(catalog, id),
+    lineage: (id: string) => lineageOf({ catalog, queue: parts.queue }, id),
     segments: (filter: Parameters<ArtifactCatalog["games"]>[0]) => catalog.games(filter),
-    segmentsBeginning: (hex: string) => catalog.gamesBeginning(hex),
+    segmentsBeginning: (hex: string) => catalog.beginning(hex, "games"),
     pause: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, true),
     retry,
     resume: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, false),

@@ -1,4 +1,6 @@
+import { OperatingError, sayWhich } from "../kernel/index.ts";
 import type { ArtifactCatalog, ArtifactRow } from "../sync/index.ts";
+import type { WorkQueue } from "../work/index.ts";
 
 const MAX_RELATIVES = 200;
 
@@ -45,13 +47,25 @@ function fileLineage(catalog: ArtifactCatalog, asked: string, sha256: string) {
 }
 
 /** Where a game, a model, a file or a job comes from and what came of it: a graph, as a file may have several parents. */
-export function lineageOf(catalog: ArtifactCatalog, id: string) {
-  if (/^[0-9a-f]{64}$/.test(id)) return fileLineage(catalog, id, id);
-  const [, file] = /^([0-9a-f]{6,64})#\d+$/.exec(id) ?? [];
+export function lineageOf(
+  { catalog, queue }: { catalog: ArtifactCatalog; queue: Pick<WorkQueue, "show"> },
+  id: string,
+) {
+  const [, file, game] = /^([0-9a-f]{6,64})(#\d+)?$/.exec(id) ?? [];
   if (file !== undefined) {
-    const found = catalog.gamesBeginning(file);
-    return found.length === 1 ? fileLineage(catalog, found[0]!.sha256, found[0]!.sha256) : undefined;
+    const found = catalog.beginning(file, game === undefined ? undefined : "games").map(({ sha256 }) => sha256);
+    if (found.length > 1)
+      throw OperatingError.conflict("LINEAGE_AMBIGUOUS", `several files begin with '${file}'`, {
+        hint: sayWhich(found),
+      });
+    // Of one that was forgotten its descendants may still speak.
+    const sha256 = found[0] ?? file;
+    return fileLineage(catalog, sha256, sha256);
   }
   const [made] = catalog.list({ work_id: id, limit: 1 });
-  return made === undefined ? undefined : fileLineage(catalog, id, made.sha256);
+  if (made !== undefined) return fileLineage(catalog, id, made.sha256);
+  const job = queue.show(id);
+  if (job === undefined) return undefined;
+  const about = `${job.work_type}${job.config_key === null ? "" : ` of ${job.config_key}`}, ${job.state}: it made no file`;
+  return { asked: id, nodes: [{ id, kind: "job", about, at: job.queued_at }], edges: [] };
 }

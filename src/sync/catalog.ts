@@ -49,8 +49,8 @@ export interface ArtifactCatalog {
   list(filter?: ArtifactFilter): ArtifactRow[];
   /** Files of played games, newest first. */
   games(filter: { readonly configKey?: string; readonly limit: number }): ArtifactRow[];
-  /** Files of played games whose hash begins so; two are enough to know that it is not one. */
-  gamesBeginning(hex: string): ArtifactRow[];
+  /** Files whose hash begins so; a few are enough to know that it is not one. */
+  beginning(hex: string, kind?: string): ArtifactRow[];
   /** Those whose files are damaged or gone, the newest loss first. */
   quarantined(max?: number): ArtifactRow[];
   parentsOf(sha256: string): string[];
@@ -63,6 +63,8 @@ export interface ArtifactCatalog {
   rebuildOf(sha256: string): Rebuild | undefined;
   run(runId: string): RunRow | undefined;
 }
+
+const MAX_MEANT = 6;
 
 const isThere = ({ state, freed_at }: ArtifactRow): boolean =>
   freed_at === null && (state === "in_flight" || state === "durable" || state === "rejected");
@@ -134,11 +136,13 @@ export function createArtifactCatalog({
         Math.min(limit, MAX_LISTED),
       );
     },
-    gamesBeginning: (hex) =>
+    beginning: (hex, kind) =>
       store.read<ArtifactRow>(
-        "SELECT * FROM sync_artifacts WHERE sha256 >= ? AND sha256 < ? AND kind = 'games' ORDER BY sha256 LIMIT 2",
+        `SELECT * FROM sync_artifacts WHERE sha256 >= ?1 AND sha256 < ?2 AND kind = coalesce(?3, kind)
+         ORDER BY sha256 LIMIT ${MAX_MEANT}`,
         hex,
         `${hex}g`,
+        kind ?? null,
       ),
     // Written out in the words of the partial index: it costs as much as there are damaged files.
     quarantined: (max = MAX_LISTED) =>

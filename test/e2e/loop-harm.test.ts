@@ -72,7 +72,7 @@ test("a producer with poisoned labels is found and its games are rejected; the l
   declarePoison(folder, "labels");
   const url = `http://127.0.0.1:${port}`;
   const liar = own.startCli(["join", url, String(json.token), "--label", "liar", "--slots", "1"], { cwd: folder });
-  const liarId = (await liar.waitForLine(/joined .* as (n[0-9a-f]{16})/)).match[1]!;
+  const liarId = (await liar.waitForLine(/joined .* as .* \((n[0-9a-f]{16})\)/)).match[1]!;
   await liar.waitForLine(/worker ready/);
   await ensurePlans(loop.main.router as never, planned(QUICK));
 

@@ -8,6 +8,7 @@ import { runCli } from "../../src/app/cli.ts";
 import { seededRandom, systemClock } from "../../src/kernel/index.ts";
 import { connect } from "../../src/surfaces/index.ts";
 import { CONFIG, planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
+import { joinNode } from "../support/node-client.ts";
 import { PATIENT, patience } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 import { recordedTerminal } from "../support/terminal.ts";
@@ -63,6 +64,9 @@ beforeAll(async () => {
   }, PATIENT);
   await exporter.stop();
   await client.close();
+  // A machine that has joined, under a name of its own.
+  const token = (await run("token", "create", "box2", "--scope", "worker")).out.trim();
+  await joinNode({ host: "127.0.0.1", port: loop.main.api.port }, token, "box2");
   const { segments } = await json<{ segments: { sha256: string }[] }>("records", "list");
   aGame = `${segments[0]!.sha256.slice(0, 12)}#0`;
 }, patience(300_000));
@@ -120,6 +124,63 @@ const questions: readonly Question[] = [
 test.each(questions)("$question", async ({ command, contains }) => {
   const { out, err } = await run(...command());
   for (const pattern of contains) expect(`${out}${err}`).toMatch(pattern);
+});
+
+/** A list, where ids stand in its lines, and the commands that take one. */
+const LISTS: readonly (readonly [list: readonly string[], id: RegExp, takers: readonly (readonly string[])[]])[] = [
+  [["queue"], /^(w\d+)\b/, [["queue", "show"], ["why"], ["trace"]]],
+  [
+    ["events", "history", "--limit", "30"],
+    /\b([0-9a-f]{8})\b/,
+    [
+      ["events", "show"],
+      ["events", "trace"],
+    ],
+  ],
+  [["alerts", "list", "--all"], /^([\w-]{8})\b/, [["alerts", "show"]]],
+  [["models"], /^([0-9a-f]{10})\b/, [["models", "show"], ["trace"]]],
+  [["records", "list"], /^([0-9a-f]{12})\b/, [["trace"]]],
+  [["nodes"], /^(desk|box2)\b/, [["nodes", "show"], ["why"]]],
+  [["nodes"], /\b(n[0-9a-f]{7,16})\b/, [["nodes", "show"], ["why"]]],
+  [["dlq", "--pending"], /^(\d+)\b/, [["dlq", "show"]]],
+  [["pipeline", CONFIG, "--history"], /\b([0-9a-f]{12})\b/, [["trace"]]],
+  [["daemons", "list"], /^(dlq_retry)\b/, [["daemons", "show"], ["why"]]],
+];
+
+test.each(LISTS)("%j prints ids that every command takes back", async (list, id, takers) => {
+  const { out } = await run(...list);
+  const ids = new Set(
+    out.split("\n").flatMap((line) => {
+      const [, found] = id.exec(line) ?? [];
+      return found === undefined ? [] : [found];
+    }),
+  );
+  expect(ids.size, out).toBeGreaterThan(0);
+  for (const each of [...ids].slice(0, 5))
+    for (const taker of takers) {
+      const answer = await run(...taker, each);
+      // 1 is the answer of `why` about what does not go on.
+      expect([0, ...(taker[0] === "why" ? [1] : [])], `${taker.join(" ")} ${each}: ${answer.err}`).toContain(
+        answer.code,
+      );
+    }
+});
+
+test("the ids in a trace are taken back by a trace", async () => {
+  const { out } = await run("trace", aGame);
+  const ids = [...out.matchAll(/\b([0-9a-f]{10}|w\d+)\b/g)].map(([, id]) => id!);
+  expect(ids.length).toBeGreaterThan(2);
+  for (const id of new Set(ids)) {
+    const { code, err } = await run("trace", id);
+    expect(code, `${id}: ${err}`).toBe(0);
+  }
+});
+
+test("a start that several ids share is an error that names them", async () => {
+  for (const label of ["twin", "twin"]) await run("token", "create", label);
+  const { code, err } = await run("token", "revoke", "twin");
+  expect(code).not.toBe(0);
+  expect(err).toMatch(/2 tokens are called 'twin'[\s\S]*Say which: [0-9a-f]{16}, [0-9a-f]{16}\./);
 });
 
 test("what was asked for and why is in the record of writes", async () => {

@@ -62,7 +62,7 @@ test("joins over TLS with the authority or the fingerprint, and does jobs whose 
 
   const byAuthority = node();
   const first = byAuthority.run("join", url, token, "--ca", certificate.cert, "--label", "one", "--slots", "1");
-  await first.waitForLine(/joined .* as n[0-9a-f]{16} \(one\)/);
+  await first.waitForLine(/joined .* as one \(n[0-9a-f]{16}\)/);
   await first.waitForLine(/worker ready/);
   const { fingerprint256 } = new X509Certificate(readFileSync(certificate.cert));
   const second = node().run("join", url, token, "--fingerprint", fingerprint256, "--label", "two", "--slots", "1");

@@ -50,7 +50,7 @@ export async function runPipelineSurface(
     ports: {
       router: undefined as never,
       daemons: { livenessProbe: () => true } as never,
-      nodes: { refusals: createRefusals(clock) } as never,
+      nodes: { refusals: createRefusals(clock), book: { named: String, nameOf: String } } as never,
       store,
       metrics,
       version: "0.1.0",

@@ -6,7 +6,7 @@ import { causeOfDaemon, causeOfFault, diagnose, type statusOf } from "../../surf
 import type { JobView } from "../../work/index.ts";
 import { configCause } from "./config-cause.ts";
 import type { WorkFacts } from "./facts.ts";
-import { namedConfig } from "./named.ts";
+import { namedCause, namedConfig } from "./named.ts";
 
 type Status = ReturnType<typeof statusOf>;
 type DaemonRow = Status["daemons"][number];
@@ -69,10 +69,10 @@ export function createCauses(sources: CauseSources) {
     const { named } = sources;
     const now = sources.now();
     const [work, unitCause, fault] = [sources.work(), unitCauses(now), causeOfFault(sources.fault(), now)];
-    const withCause = (config: ConfigSnapshot): ConfigSnapshot => ({
-      ...config,
-      cause: configCause({ config, jobs: sources.jobsOf(config.config_key), work, unitCause, fault }),
-    });
+    const withCause = (config: ConfigSnapshot): ConfigSnapshot => {
+      const cause = configCause({ config, jobs: sources.jobsOf(config.config_key), work, unitCause, fault });
+      return { ...config, cause: cause && namedCause(cause, named) };
+    };
     return { ...found, configs: found.configs.map((config) => withCause(namedConfig(config, named))) };
   };
   /** Each root once, worst first. */
@@ -84,7 +84,7 @@ export function createCauses(sources: CauseSources) {
       ...diagnose(status, now, { critical, error, warning }),
       ...judged().configs.flatMap(({ cause }) => (cause == null ? [] : [cause])),
       ...healthCause(sources.health(), status.uptime_seconds),
-    ]).map((cause) => ({ ...cause, what: sources.named(cause.what) }));
+    ]).map((cause) => namedCause(cause, sources.named));
   };
   return {
     /** The pipeline, and for each config why it stands still. */

@@ -84,7 +84,7 @@ function explain(thrown: unknown, url: URL): unknown {
 function tell(made: Joined, url: URL, shell: Shell): void {
   const { node_id, label, protocol, deprecated } = made;
   const joined = { status: "joined", node_id, label, url: url.origin, protocol, deprecated };
-  answer(shell, joined, () => `joined ${url.origin} as ${node_id} (${printable(label)})`);
+  answer(shell, joined, () => `joined ${url.origin} as ${printable(label)} (${node_id})`);
   if (deprecated) shell.note("note: this version is behind that of the main process; it works, but update it soon");
 }
 
@@ -157,7 +157,7 @@ export function registerJoin(
         );
       else if (before.url !== url.origin)
         throw usage(`this folder has joined ${before.url}`, "Give a token to join another main process.");
-      else if (!shell.json) shell.say(`joined ${before.url} already as ${before.node_id} (${printable(before.label)})`);
+      else if (!shell.json) shell.say(`joined ${before.url} already as ${printable(before.label)} (${before.node_id})`);
       if (options.run) await serveWorker(settings, shell, random, {});
     });
 }

@@ -30,6 +30,12 @@ export const nodeOutboxes = (
       ...ports,
       log: silentLog(),
     });
-    return { outbox, url: node.url, worker: workerOn(dataDir), [Symbol.asyncDispose]: () => outbox.store.close() };
+    return {
+      outbox,
+      label: node.label,
+      url: node.url,
+      worker: workerOn(dataDir),
+      [Symbol.asyncDispose]: () => outbox.store.close(),
+    };
   },
 });

@@ -58,10 +58,10 @@ async function show(id: string, games: PlayedGames, shell: Shell): Promise<void>
   const segment = await askEither(shell, (main) => main.call(getRecord, { params: { id: file } }));
   const bytes = await readArtifact(shell.main.dataDir, segment.sha256, `the file of game ${id}`);
   const replayed = games.replay(bytes, game);
-  const { work_id, iteration, producer } = segment;
+  const { work_id, iteration, producer, node = producer } = segment;
   answer(shell, { id: idOf(segment, game), work_id, iteration, producer, ...replayed }, () => [
     `game ${idOf(segment, game)} of ${replayed.config_key}: ${replayed.result}`,
-    `played in iteration ${iteration ?? "?"} by job ${work_id ?? "?"} on ${producer}, seed ${replayed.seed}`,
+    `played in iteration ${iteration ?? "?"} by job ${work_id ?? "?"} on ${node}, seed ${replayed.seed}`,
     "",
     replayed.moves.join(" "),
     "",

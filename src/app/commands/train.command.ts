@@ -67,7 +67,11 @@ export function registerTrain(
       "end when every config has made so many rounds",
       wholeNumber("--iterations", 1, 1_000_000),
     )
-    .option("--workers <n>", "jobs at once; one for each processor unless given", wholeNumber("--workers", 1, 1_024))
+    .option(
+      "--workers <n>",
+      "jobs at once on this machine; one for each processor unless given, 0 leaves the work to machines that join",
+      wholeNumber("--workers", 0, 1_024),
+    )
     .option("--seed <n>", "what the whole run follows from; 1 unless given", wholeNumber("--seed", 0, 0xffff_ffff))
     .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
     .option("--headless", "no live view, not even on a terminal: a line for each thing that happens")

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { ALERT_SEVERITIES, ALERT_STATUSES } from "../../cluster/alerts/alert.ts";
-import { OperatingError } from "../../kernel/index.ts";
+import { OperatingError, sayWhich } from "../../kernel/index.ts";
 import { askEither, defaultList, showAnswer } from "../cli/answers.ts";
 import { type Answering, askMain } from "../cli/main-process.ts";
 import { answer, type Shell } from "../cli/shell.ts";
@@ -32,7 +32,9 @@ async function find(main: Answering, given: string): Promise<{ readonly id: stri
   const { alerts } = await main.call(listAlerts, { query: { limit: 1_000 } });
   const meant = alerts.filter(({ id }) => id.endsWith(given));
   if (meant.length > 1)
-    throw OperatingError.invalid("USAGE", `${meant.length} alerts end in '${given}'`, { hint: "Give more of the id." });
+    throw OperatingError.invalid("USAGE", `${meant.length} alerts end in '${given}'`, {
+      hint: sayWhich(meant.map(({ id }) => id)),
+    });
   return { id: meant[0]?.id ?? given };
 }
 

@@ -14,10 +14,10 @@ const named = ({ nodes: { book } }: ControlPorts, alert: Alert): Alert => ({
 export const alertRoutes: readonly Route[] = [
   handle(listAlerts, ({ ports, query }) => ({ alerts: ports.alerts.list(query).map((alert) => named(ports, alert)) })),
   handle(getAlert, ({ ports, params: { id } }) => named(ports, ports.alerts.get(id))),
-  handle(acknowledgeAlert, ({ ports, params: { id }, body: { note }, caller: { actor } }) =>
-    ports.alerts.acknowledge(id, { actor, note }),
+  handle(acknowledgeAlert, async ({ ports, params: { id }, body: { note }, caller: { actor } }) =>
+    named(ports, await ports.alerts.acknowledge(id, { actor, note })),
   ),
-  handle(closeAlert, ({ ports, params: { id }, body: { note }, caller: { actor } }) =>
-    ports.alerts.close(id, { actor, note }),
+  handle(closeAlert, async ({ ports, params: { id }, body: { note }, caller: { actor } }) =>
+    named(ports, await ports.alerts.close(id, { actor, note })),
   ),
 ];

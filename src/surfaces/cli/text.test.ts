@@ -49,6 +49,19 @@ describe("text of the command line", () => {
     expect(payloadLine(payload, 100)).toBe(`config_key=hex8_2p games=3 note=a\\nb hash=${"f".repeat(23)}…`);
   });
 
+  it("rounds numbers and writes no JSON for a person", () => {
+    const payload = {
+      loss: 0.123456789,
+      at: 1_790_000_123.25,
+      counts: { games: 2, share: 1 / 3 },
+      ids: ["a", "b"],
+      none: null,
+    };
+    expect(payloadLine(payload, Number.POSITIVE_INFINITY)).toBe(
+      "loss=0.1235 at=1790000123 counts=games 2, share 0.3333 ids=a, b none=null",
+    );
+  });
+
   it("wraps between pieces and leaves a piece that is too long alone", () => {
     expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
     expect(wrapText("a incomprehensible b", 5)).toEqual(["a", "incomprehensible", "b"]);

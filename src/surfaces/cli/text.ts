@@ -82,11 +82,23 @@ export const shortId = (eventId: string): string => printable(eventId.slice(-8))
 
 const MAX_VALUE_CHARACTERS = 24;
 
+/** A value for a person: numbers rounded, what is inside another in words. */
+export function valueText(value: unknown): string {
+  if (typeof value === "number" && !Number.isInteger(value))
+    return String(Math.abs(value) >= 1_000 ? Math.round(value) : Number(value.toPrecision(4)));
+  if (Array.isArray(value)) return value.map(valueText).join(", ");
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value)
+      .map(([key, inside]) => `${key} ${valueText(inside)}`)
+      .join(", ");
+  return String(value);
+}
+
 /** A payload on one line, as `key=value` pairs; where lines are short, long values come last and are cut. */
 export function payloadLine(payload: Readonly<Record<string, unknown>>, width: number): string {
   const pairs = Object.entries(payload).map(([key, value]) => ({
     key: printable(key),
-    text: printable(typeof value === "string" ? value : JSON.stringify(value)),
+    text: printable(valueText(value)),
   }));
   if (!Number.isFinite(width)) return pairs.map(({ key, text }) => `${key}=${text}`).join(" ");
   const isLong = ({ text }: { text: string }) => Number(text.length > MAX_VALUE_CHARACTERS);

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { messageOf, OperatingError } from "../../kernel/index.ts";
+import { messageOf, OperatingError, systemCode, translateDiskFault } from "../../kernel/index.ts";
 
 /** What a main process writes into its data folder so that others find it. */
 export const endpointFile = z.object({
@@ -20,12 +20,22 @@ export type EndpointFile = z.output<typeof endpointFile>;
 export const ENDPOINT_FILE = "endpoint.json";
 export const TOKEN_FILE = "token";
 
+/** Undefined where there is none. A folder that may not be looked into is no folder on which nothing runs. */
+function readEndpoint(dataDir: string): string | undefined {
+  try {
+    return readFileSync(join(dataDir, ENDPOINT_FILE), "utf8");
+  } catch (thrown) {
+    if (systemCode(thrown) === "EACCES") throw translateDiskFault(thrown);
+    return undefined;
+  }
+}
+
 /** The running main process of a data folder; undefined when there is none. */
 export function findEndpoint(dataDir: string): EndpointFile | undefined {
-  const path = join(dataDir, ENDPOINT_FILE);
-  if (!existsSync(path)) return undefined;
+  const text = readEndpoint(dataDir);
+  if (text === undefined) return undefined;
   try {
-    const found = endpointFile.parse(JSON.parse(readFileSync(path, "utf8")));
+    const found = endpointFile.parse(JSON.parse(text));
     process.kill(found.pid, 0);
     return found;
   } catch (thrown) {

@@ -1,4 +1,4 @@
-import { isOperatingError, OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, OperatingError, sayWhich } from "../../kernel/index.ts";
 import type { JournalView } from "../cli/journal-view.port.ts";
 
 const LOOKED_AT = 10_000;
@@ -20,7 +20,7 @@ export async function findEventId(view: JournalView, given: string): Promise<str
       .filter((id) => id.endsWith(given.toLowerCase()));
     if (ends.length > 1)
       throw OperatingError.invalid("INVALID_EVENT_ID", `'${given}' is the end of ${ends.length} ids`, {
-        hint: `Say more of it: ${ends.slice(0, 5).join(", ")}`,
+        hint: sayWhich(ends),
       });
     if (ends.length === 1) return ends[0]!;
     throw OperatingError.notFound("EVENT_NOT_FOUND", `no event ${given} in the journal`, {

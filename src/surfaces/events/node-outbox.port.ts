@@ -3,6 +3,8 @@ import type { Outbox } from "../../router/outbox/index.ts";
 /** The outbox of a node that has joined, as a command sees it and lets go of it. */
 export interface OpenNodeOutbox extends AsyncDisposable {
   readonly outbox: Pick<Outbox, "nodeId" | "publish" | "status" | "refused" | "retry" | "discard">;
+  /** What people call the node. */
+  readonly label: string;
   /** The main process that it has joined. */
   readonly url: string;
   /** Whether the worker that sends is there, where the system lets us see it. */

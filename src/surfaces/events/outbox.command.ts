@@ -33,7 +33,7 @@ const report = ({ outbox, url, worker }: OpenNodeOutbox, books: Books, refused: 
   })),
 });
 
-function lines({ outbox, url, worker }: OpenNodeOutbox, books: Books, refused: Refused, shell: Shell): string[] {
+function lines({ outbox, label, url, worker }: OpenNodeOutbox, books: Books, refused: Refused, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
   const since = (ms: number | null, word: string) => (ms === null ? "" : `, ${word} ${ago(ms, now)}`);
@@ -44,7 +44,7 @@ function lines({ outbox, url, worker }: OpenNodeOutbox, books: Books, refused: R
     `${each.code}: ${printable(each.reason)}`,
   ]);
   return [
-    `outbox of ${outbox.nodeId} for ${url}`,
+    `outbox of ${printable(label)} (${outbox.nodeId}) for ${url}`,
     `  ${plural(books.waiting, "event waits", "events wait")}${since(books.oldest_at, "the oldest from")}`,
     `  ${plural(books.forwarded, "event")} forwarded${since(books.forwarded_at, "the last")}`,
     ...(books.discarded === 0 ? [] : [`  ${plural(books.discarded, "event")} discarded`]),

@@ -5,6 +5,7 @@ import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { moment, printable } from "../cli/text.ts";
 import { oneOf, pointInTime, wholeNumber } from "../cli/values.ts";
+import { findEndpoint } from "../client/endpoint.ts";
 import { listWrites } from "../tokens/wire.ts";
 import { logLine, readLogLine } from "./log-line.ts";
 
@@ -61,10 +62,13 @@ async function showLog(options: LogsOptions, shell: Shell): Promise<void> {
   }
   const found = last?.length ?? 1;
   catchUp();
-  if (seen === 0 && options.follow !== true)
+  if (seen === 0 && options.follow !== true) {
+    // It says so where the folder may not be looked into.
+    findEndpoint(dataDir);
     throw OperatingError.notFound("LOG_NOT_FOUND", `there is no log in ${dataDir}`, {
       hint: "'ringrift up' writes one; --data-dir or RINGRIFT_DATA_DIR chooses the folder.",
     });
+  }
   if (found === 0 && options.follow !== true) shell.note("no line fits");
 }
 

@@ -1,4 +1,4 @@
-import { defined, OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError, sayWhich } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
 import { handle, type Route } from "../http/route.ts";
 import { decisionOf, pipelineOf } from "../pipeline/routes.ts";
@@ -16,7 +16,7 @@ function modelIn(pipeline: PipelineConsole, given: string) {
       : pipeline.models({ limit: MAX_LOOKED_AT }).filter(({ model_id }) => model_id.startsWith(given));
   if (meant.length > 1)
     throw OperatingError.conflict("MODEL_AMBIGUOUS", `${meant.length} models begin with '${given}'`, {
-      hint: "Give more of the id.",
+      hint: sayWhich(meant.map(({ model_id }) => model_id)),
     });
   const found = meant[0] && pipeline.model(meant[0].model_id);
   if (found !== undefined) return found;

@@ -74,13 +74,13 @@ function pipelineLines({ configs, at }: Pipeline, shell: Pick<Shell, "paint" | "
 }
 
 const SHA256 = /^[0-9a-f]{64}$/;
-/** Evidence for people: numbers as long as anybody reads them, hashes as long as they are unique. `--json` has all of it. */
+/** Evidence for people: hashes as long as they are unique. `--json` has all of it. */
 const figures = (evidence: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(evidence).map(([name, value]) => {
-      if (typeof value === "number" && !Number.isInteger(value)) return [name, Number(value.toPrecision(4))];
-      return [name, typeof value === "string" && SHA256.test(value) ? value.slice(0, 12) : value];
-    }),
+    Object.entries(evidence).map(([name, value]) => [
+      name,
+      typeof value === "string" && SHA256.test(value) ? value.slice(0, 12) : value,
+    ]),
   );
 
 function historyLines(

@@ -50,7 +50,9 @@ export const pipelineRoutes: readonly Route[] = [
   }),
   handle(wire.getLineage, ({ ports, params: { id } }) => {
     const found = pipelineOf(ports).lineage(id);
-    if (found !== undefined) return found;
+    const { book } = ports.nodes;
+    if (found !== undefined)
+      return { ...found, nodes: found.nodes.map((each) => ({ ...each, about: book.named(each.about) })) };
     throw OperatingError.notFound("LINEAGE_NOT_FOUND", `nobody knows a game, file, model or job '${id}'`, {
       hint: "Models are listed by 'ringrift models', jobs by 'ringrift queue'. For events there is 'ringrift events trace'.",
     });

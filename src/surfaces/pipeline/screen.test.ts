@@ -57,6 +57,8 @@ describe("the live view of the loop", () => {
     expect(draw("justStarted", 100, 24, { held: "held: machine busy (93 %)" }).at(-1)).toContain(
       "2 workers   held: machine busy (93 %)",
     );
+    expect(draw("justStarted", 100, 24, { elsewhere: 3 }).at(-1)).toContain("2 workers here, 3 elsewhere");
+    expect(draw("justStarted", 100, 24, { workers: 0, elsewhere: 1 }).at(-1)).toContain("1 worker elsewhere");
     expect(draw("justStarted", 80, 24, { remainingMs: null, alerts: 1, workers: 1 })).toEqual([
       "othello6_2p  iteration 1  selfplay for 1.0 s                            running",
       "  ● selfplay  ○ sync  ○ export  ○ training  ○ evaluation  ○ promotion",

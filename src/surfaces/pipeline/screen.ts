@@ -12,7 +12,10 @@ import { producerName, standstillWords } from "./words.ts";
 export interface PipelineFigures {
   readonly eventsPerSecond: number;
   readonly alerts: number;
+  /** Jobs at once on this machine. */
   readonly workers: number;
+  /** Workers on other machines that ask for jobs. */
+  readonly elsewhere?: number;
   /** What slows them or stops them; undefined if nothing does. */
   readonly held?: string | undefined;
   readonly uptimeMs: number;
@@ -39,6 +42,13 @@ function sharesOf(wanted: readonly number[], free: number): number[] {
   return shares;
 }
 
+const workerWords = ({ workers, elsewhere = 0 }: PipelineFigures): string => {
+  if (elsewhere === 0) return plural(workers, "worker");
+  return workers === 0
+    ? `${plural(elsewhere, "worker")} elsewhere`
+    : `${plural(workers, "worker")} here, ${elsewhere} elsewhere`;
+};
+
 function footOf(
   { configs, at }: PipelineSnapshot,
   figures: PipelineFigures,
@@ -54,7 +64,7 @@ function footOf(
   const facts = [
     `${number(Math.round(figures.eventsPerSecond))} events/s`,
     alerts === 0 ? paint.dim("no alerts") : paint.red(plural(alerts, "alert")),
-    plural(figures.workers, "worker"),
+    workerWords(figures),
     ...(figures.held === undefined ? [] : [paint.yellow(printable(figures.held))]),
     `up ${duration(figures.uptimeMs)}`,
     ...(remainingMs === null ? [] : [`${duration(Math.max(0, remainingMs))} left`]),

@@ -11,6 +11,7 @@ const segment = z
     games: z.int(),
     iteration: z.int().nullable(),
     producer: z.string(),
+    node: z.string().optional().describe("What people call the producer."),
     work_id: z.string().nullable(),
     state: z.string(),
     created_at: time,

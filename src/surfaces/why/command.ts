@@ -2,13 +2,13 @@ import type { Command } from "commander";
 import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import { askEither } from "../cli/answers.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
-import { duration, printable, shorten, wrapText } from "../cli/text.ts";
+import { duration, printable, shorten, valueText, wrapText } from "../cli/text.ts";
 import { adviceWords } from "./advice.ts";
 import type { Why } from "./wire.ts";
 
 const text = (value: unknown): string => {
   if (value === null || value === undefined) return "";
-  return printable(typeof value === "string" ? value : JSON.stringify(value));
+  return printable(valueText(value));
 };
 
 const todo = ({ advice, hint }: Why["gates"][number]): string => adviceWords(advice ?? null) || (hint ?? "");

@@ -25,3 +25,10 @@ test("and no line is wider than the terminal", () => {
   for (const line of startLines({ ...start, configs: ["othello6_2p", "hex7_2p"] }, 80))
     expect(line.length, line).toBeLessThan(80);
 });
+
+test("without a worker here it says who does the work, and how one comes", () => {
+  const text = startLines({ ...start, workers: 0 }, 200).join("\n");
+  expect(text).toMatch(/^RingRift 1\.2\.3 trains othello6_2p\.$/m);
+  expect(text).toMatch(/no processor of this machine: machines that join do the work \(--workers\)/);
+  expect(text).toMatch(/'ringrift token create <label> --join' prints the line/);
+});

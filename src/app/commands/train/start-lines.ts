@@ -21,14 +21,21 @@ export function startLines(start: RunStart, width: number): string[] {
   const port = start.port === 0 ? "any free port" : `port ${start.port}`;
   const end =
     start.forMs === undefined ? "Ctrl-C ends it; the next start goes on." : `It ends after ${duration(start.forMs)}.`;
+  const work =
+    start.workers === 0
+      ? "no processor of this machine: machines that join do the work"
+      : `${start.workers} of ${plural(start.processors, "processor")}`;
   const sentences = [
-    `It uses ${start.workers} of ${plural(start.processors, "processor")} (--workers), ${port} (--port), and the folder ${printable(start.dataDir)} (--data-dir).`,
+    `It uses ${work} (--workers), ${port} (--port), and the folder ${printable(start.dataDir)} (--data-dir).`,
     start.goesOn ? "The folder was used before: what was begun goes on." : "The folder is new.",
+    ...(start.workers === 0
+      ? ["'ringrift token create <label> --join' prints the line to run on another machine."]
+      : []),
     `Look from another terminal: 'ringrift status', 'ringrift why ${printable(first)}', 'ringrift elo ${printable(first)}'.`,
     `${end}${start.report === undefined ? "" : ` The report: ${printable(start.report)}`}`,
   ];
   return [
-    `RingRift ${start.version} trains ${start.configs.map(printable).join(", ")} on this machine.`,
+    `RingRift ${start.version} trains ${start.configs.map(printable).join(", ")}${start.workers === 0 ? "" : " on this machine"}.`,
     ...sentences.flatMap((sentence) => wrapText(sentence, width - EDGE.length - 1).map((line) => `${EDGE}${line}`)),
     "",
   ];

@@ -66,6 +66,7 @@ export function createTrainGuest(run: TrainRun): MainGuest {
     eventsPerSecond: sample.perSecond,
     alerts: sample.alerts ?? 0,
     workers: settings.localWorkers,
+    elsewhere: main.queue.workers.list().filter(({ node_id }) => node_id !== settings.nodeId).length,
     held: whyHeldBack(main.router.store, settings.nodeId, clock.now()),
     uptimeMs: sample.uptimeMs,
     remainingMs: forMs === undefined ? null : Math.max(0, forMs - (clock.monotonic() - beganMs)),

@@ -79,14 +79,14 @@ export async function poison(world: ChaosWorld, number: number): Promise<Act | u
   let seenAt: number[] | undefined;
   return {
     configKey: null,
-    what: `started a producer with poisoned labels, pid ${worker.pid}, as node ${nodeId.slice(0, 12)}`,
+    what: `started a producer with poisoned labels, pid ${worker.pid}, as the node ${LABEL}`,
     caught(now) {
       const found = foundOut(world, nodeId, configKeys);
       if (found === undefined) return undefined;
       seenAt ??= reached();
       const { configKey, reasons, rejected } = found;
       const after = `${((now - at) / 1_000).toFixed(1)} s`;
-      return `${nodeId.slice(0, 12)} is a suspect of ${configKey} after ${after} (${reasons.join(", ")}); its ${rejected} games are rejected, none was used`;
+      return `${LABEL} is a suspect of ${configKey} after ${after} (${reasons.join(", ")}); its ${rejected} games are rejected, none was used`;
     },
     isOver: () => seenAt !== undefined && reached().some((now, i) => now >= seenAt![i]! + STAYS),
     async end() {
