@@ -8,6 +8,7 @@ import { assert, messageOf } from "../../src/kernel/index.ts";
 import { owned } from "../support/process.ts";
 import { startAttacked } from "./attack/attacked-main.ts";
 import { fromOutside } from "./attack/from-outside.ts";
+import { byGreedyWorkers } from "./attack/greedy-workers.ts";
 import { honestCaller } from "./attack/honest-caller.ts";
 import { ofTimeAndDisk } from "./attack/time-and-disk.ts";
 
@@ -44,7 +45,7 @@ export async function run({ share = 1, only_measure = false }: AttackOptions = {
     const attacked = await startAttacked(own, (end) => undo.push(end));
     const caller = honestCaller(attacked, await attacked.tokenFor("honest"));
     const rows: Row[] = [];
-    for (const attack of [...fromOutside, ...ofTimeAndDisk]) {
+    for (const attack of [...fromOutside, ...byGreedyWorkers, ...ofTimeAndDisk]) {
       const times = Math.max(1, Math.round(attack.times * share));
       let harm: string | null = null;
       const { worstMs, published } = await caller.during(() =>
@@ -58,6 +59,7 @@ export async function run({ share = 1, only_measure = false }: AttackOptions = {
     const stored = storedIds(attacked.dataDir);
     const lost = caller.acked().filter((id) => !stored.has(id)).length;
     console.table(rows);
+    console.log(`acknowledged to the honest caller: ${caller.acked().length}, lost of them: ${lost}`);
     assert(lost === 0, `${lost} acknowledged events are lost`);
     const harmed = rows.filter(({ harm }) => harm !== null);
     const said = harmed.map(({ tried, harm }) => `${tried}: ${harm}`).join("\n");

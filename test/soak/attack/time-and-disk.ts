@@ -8,13 +8,14 @@ import type { Attack } from "./list.ts";
 /** Holds a job while something happens; afterwards its holder must still be believed. */
 async function keepsItsLease(attacked: AttackedMain, happens: () => Promise<void>): Promise<void> {
   const token = await attacked.tokenFor("holder");
+  const node_id = `holder-${randomBytes(4).toString("hex")}`;
   const post = (path: string, body: unknown) => attacked.from(token, path, { method: "POST", body });
   await attacked.own("/v1/work/jobs", {
     method: "POST",
     body: { jobs: [{ work_type: "selfplay", payload: { games: 1 } }] },
   });
   const offer = { cpu: 8, memory_gb: 8 };
-  const { json } = await post("/v1/work/claim", { node_id: "holder", most: 1, offer, start: true });
+  const { json } = await post("/v1/work/claim", { node_id, most: 1, offer, start: true });
   const [lease] = (json.leases ?? []) as { work_id: string; node_id: string; fence: number }[];
   assert(lease !== undefined, "no job was given out");
   const ref = { work_id: lease.work_id, node_id: lease.node_id, fence: lease.fence };
