@@ -246,7 +246,7 @@ describe("lists", () => {
     expect(names(catalog.games({ limit: 2 }))).toEqual([C, B]);
   });
 
-  test("games are found by the beginning of their name, two where it is not one", async () => {
+  test("files are found by the beginning of their name, a few where it is not one", async () => {
     const { catalog, change } = world();
     const contents = Array.from({ length: 40 }, (_, n) => `g${n}`);
     await change((artifacts) =>
@@ -257,12 +257,14 @@ describe("lists", () => {
     );
     const sorted = contents.map(sha256Of).toSorted();
     for (const sha256 of sorted) {
-      expect(names(catalog.gamesBeginning(sha256))).toEqual([sha256]);
+      expect(names(catalog.beginning(sha256, "games"))).toEqual([sha256]);
       const alike = sorted.filter((other) => other.startsWith(sha256[0]!));
-      expect(names(catalog.gamesBeginning(sha256[0]!))).toEqual(alike.slice(0, 2));
+      expect(names(catalog.beginning(sha256[0]!, "games"))).toEqual(alike.slice(0, 6));
     }
-    expect(catalog.gamesBeginning(sha256Of("model"))).toEqual([]);
-    expect(names(catalog.gamesBeginning(""))).toEqual(sorted.slice(0, 2));
+    expect(catalog.beginning(sha256Of("model"), "games")).toEqual([]);
+    expect(names(catalog.beginning("", "games"))).toEqual(sorted.slice(0, 6));
+    // Whatever it is, where nobody says.
+    expect(names(catalog.beginning(sha256Of("model")))).toEqual([sha256Of("model")]);
   });
 
   test("of the damaged begin with the newest loss", async () => {

@@ -1,5 +1,5 @@
 /** What people ask about artifacts, and what they decide about them: by hand, on record, and as a dry run first. */
-import { type Clock, OperatingError } from "../kernel/index.ts";
+import { type Clock, OperatingError, sayWhich } from "../kernel/index.ts";
 import { conditions, type Store } from "../router/index.ts";
 import type { ArtifactRow } from "./artifact.ts";
 import type { ArtifactInspector } from "./artifact-inspector.ts";
@@ -36,14 +36,10 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
 
   /** The artifact that is meant: its hash, or the start of it where only one begins so. */
   const find = (hex: string): ArtifactRow => {
-    const found = store.read<ArtifactRow>(
-      "SELECT * FROM sync_artifacts WHERE sha256 >= ? AND sha256 < ? ORDER BY sha256 LIMIT 2",
-      hex,
-      `${hex}g`,
-    );
+    const found = catalog.beginning(hex);
     if (found.length > 1)
       throw OperatingError.conflict("ARTIFACT_AMBIGUOUS", `several artifacts begin with '${hex}'`, {
-        hint: "Give more of the hash.",
+        hint: sayWhich(found.map(({ sha256 }) => sha256)),
       });
     if (found[0] !== undefined) return found[0];
     throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact '${hex}'`, {

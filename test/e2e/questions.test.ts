@@ -139,6 +139,7 @@ const LISTS: readonly (readonly [list: readonly string[], id: RegExp, takers: re
   ],
   [["alerts", "list", "--all"], /^([\w-]{8})\b/, [["alerts", "show"]]],
   [["models"], /^([0-9a-f]{10})\b/, [["models", "show"], ["trace"]]],
+  [["artifacts"], /^([0-9a-f]{12})\b/, [["artifacts", "show"], ["trace"]]],
   [["records", "list"], /^([0-9a-f]{12})\b/, [["trace"]]],
   [["nodes"], /^(desk|box2)\b/, [["nodes", "show"], ["why"]]],
   [["nodes"], /\b(n[0-9a-f]{7,16})\b/, [["nodes", "show"], ["why"]]],

@@ -39,7 +39,7 @@ const rateOf = ({ limit }: Route): string => {
 
 const bodyOf = ({ body, bytes, maxBodyBytes }: Route): string => {
   if (bytes) return "as it comes";
-  return body === null ? "none" : `${count(maxBodyBytes / 1_024)} KB`;
+  return body === null ? "none" : `${count(Math.round(maxBodyBytes / 1_024))} KB`;
 };
 
 /** The table of routes, printed from the one that is mounted. */

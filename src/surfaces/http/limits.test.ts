@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../kernel/index.ts";
-import { costOfBytes, createLimits, itemsIn, limitClasses } from "./limits.ts";
+import { costOfBytes, costOfItems, createLimits, limitClasses } from "./limits.ts";
 
 function world(factor?: number) {
   const clock = virtualClock();
@@ -33,9 +33,10 @@ test("bytes count as pieces of four kibibytes, those that were begun too, and no
 });
 
 test("a body counts as what is in its lists, and as one where it is no object", () => {
-  expect([[1, 2, 3], { a: [1, 2], b: [3], c: "xyz" }, { a: 1 }, {}, null, "text", 7].map(itemsIn)).toEqual([
-    3, 3, 0, 0, 1, 1, 1,
-  ]);
+  expect(
+    [[1, 2, 3], { a: [1, 2], b: [3], c: "xyz" }, { a: 1 }, {}, null, "text", 7].map((body) => costOfItems(body, {})),
+  ).toEqual([3, 3, 0, 0, 1, 1, 1]);
+  expect(costOfItems({ a: [1, 2], b: [3] }, { a: 0.5 })).toBe(2);
 });
 
 describe("a caller", () => {

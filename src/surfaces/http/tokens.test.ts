@@ -147,7 +147,7 @@ describe("one that is revoked", () => {
     expect(heard).toEqual([]);
     await expect(w.tokens.revoke("nobody's", "bob")).rejects.toMatchObject({
       code: "TOKEN_NOT_FOUND",
-      message: "there is no token nobody's",
+      message: "there is no token 'nobody's'",
     });
   });
 });
