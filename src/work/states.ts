@@ -14,6 +14,10 @@ export const JOB_STATES = [
 ] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
+/** In which order jobs are listed. */
+export const JOB_ORDERS = ["oldest", "newest", "urgent"] as const;
+export type JobOrder = (typeof JOB_ORDERS)[number];
+
 export const isFinished = (state: JobState): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
 /** Somebody has its lease. */

@@ -5,7 +5,7 @@ import { type StoredJob, seqOf, workIdOf } from "./job.ts";
 import type { FailedOutcome } from "./job-events.ts";
 import type { Evidence } from "./kinds.ts";
 import type { Lanes } from "./lanes.ts";
-import type { JobState } from "./states.ts";
+import type { JobOrder, JobState } from "./states.ts";
 import { type Urgency, urgencyOf } from "./urgency.ts";
 
 type Reader = Pick<Store, "read">;
@@ -76,14 +76,12 @@ export function payloadOf(store: Reader, workId: string): Readonly<Record<string
   return row === undefined ? undefined : (JSON.parse(row.payload) as Record<string, Json>);
 }
 
-const ORDERS = {
+const ORDERS: Readonly<Record<JobOrder, string>> = {
   oldest: "j.seq",
   newest: "j.seq DESC",
-  /** Of those that are as urgent the one that was added first. */
+  // Of those that are as urgent the one that was added first.
   urgent: "j.urgency DESC, j.seq",
-} as const;
-export type JobOrder = keyof typeof ORDERS;
-export const JOB_ORDERS = Object.keys(ORDERS) as [JobOrder, ...JobOrder[]];
+};
 
 export interface JobFilter {
   readonly state?: JobState;
