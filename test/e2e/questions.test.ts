@@ -129,14 +129,7 @@ test.each(questions)("$question", async ({ command, contains }) => {
 /** A list, where ids stand in its lines, and the commands that take one. */
 const LISTS: readonly (readonly [list: readonly string[], id: RegExp, takers: readonly (readonly string[])[]])[] = [
   [["queue"], /^(w\d+)\b/, [["queue", "show"], ["why"], ["trace"]]],
-  [
-    ["events", "history", "--limit", "30"],
-    /\b([0-9a-f]{8})\b/,
-    [
-      ["events", "show"],
-      ["events", "trace"],
-    ],
-  ],
+  [["events", "history", "--limit", "30"], /\b([0-9a-f]{8})\b/, [["events", "trace"]]],
   [["alerts", "list", "--all"], /^([\w-]{8})\b/, [["alerts", "show"]]],
   [["models"], /^([0-9a-f]{10})\b/, [["models", "show"], ["trace"]]],
   [["artifacts"], /^([0-9a-f]{12})\b/, [["artifacts", "show"], ["trace"]]],
