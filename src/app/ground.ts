@@ -36,6 +36,8 @@ export interface Ground<R extends Rows = Record<never, never>> {
   readonly log: Log;
   /** Its own log file, unless whoever starts it has a log. */
   readonly logFile: LogFile | undefined;
+  /** Log lines go to a stream that was chosen, not to standard error as JSON. */
+  readonly speaksInSentences: boolean;
   readonly databasePath: string;
   readonly store: Store;
   /** What units are seen to read and to change, for the audit. */
@@ -106,5 +108,6 @@ export async function openStore<R extends Rows>(
   });
   const [version, startedAt] = [readVersion(), clock.now()];
   const place = { databasePath, store, uses, metrics, router, version, startedAt, broken };
-  return { settings, clock, random, log, logFile, ...place };
+  const speaksInSentences = options.logStream !== undefined;
+  return { settings, clock, random, log, logFile, speaksInSentences, ...place };
 }

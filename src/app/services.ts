@@ -40,6 +40,7 @@ export function createServices(
     log,
     ...settings.watchdog,
     ...(logFile === undefined ? {} : { logFile: logPathOf(settings.dataDir) }),
+    isSilent: ground.speaksInSentences,
   });
   undo.defer(() => mainLoop.stop());
   const listening = listeningTime(clock);

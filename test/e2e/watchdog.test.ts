@@ -54,3 +54,14 @@ test.each([
     expect(kept).toEqual(stack);
   },
 );
+
+test("where standard error is for sentences, the alarm is in the log file alone", async () => {
+  const own = owned(onTestFinished);
+  const folder = own.folder();
+  const main = own.startNode(MAIN, [folder, "busy", "silent"]);
+  await main.waitForLine(/^alarm in the journal: true$/);
+  await main.waitForLine(/^ended$/);
+  await main.exited;
+  expect(alarmsIn(main.stderr())).toEqual([]);
+  expect(alarmsIn(readFileSync(join(folder, "alarm.log"), "utf8")).length).toBeGreaterThan(0);
+});

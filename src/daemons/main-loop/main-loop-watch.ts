@@ -12,6 +12,8 @@ export interface MainLoopWatchOptions {
   readonly blockedAfterMs: number;
   /** The log file of the process, where the thread writes its alarm besides standard error. */
   readonly logFile?: string;
+  /** Keeps the alarm out of standard error, where there is a log file for it. */
+  readonly isSilent?: boolean;
 }
 
 /** How late the main loop turned since the watch began, in milliseconds. */
@@ -32,7 +34,7 @@ const MAX_REPORTS = 100;
 /** One sample each: 10 a second show any delay that matters, and cost an idle process next to nothing. */
 const DELAY_RESOLUTION_MS = 100;
 
-export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopWatchOptions) {
+export function watchMainLoop({ clock, log, blockedAfterMs, logFile, isSilent = false }: MainLoopWatchOptions) {
   const everyMs = Math.max(1, Math.floor(blockedAfterMs / LOOKS));
   const pulse = createPulse();
   const delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
@@ -60,6 +62,7 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile }: MainLoopW
       everyMs,
       blockedAfterMs,
       logFile: logFile ?? null,
+      isSilent: isSilent && logFile !== undefined,
     } satisfies WatchdogThreadOptions,
   });
   const { promise: watching, resolve: begun } = Promise.withResolvers<void>();

@@ -12,6 +12,8 @@ export interface WatchdogThreadOptions {
   readonly blockedAfterMs: number;
   /** Where the alarm is appended besides standard error; null for nowhere. */
   readonly logFile: string | null;
+  /** The alarm is for the log file alone: standard error belongs to sentences for people. */
+  readonly isSilent: boolean;
 }
 
 /** One time in which the main loop did not answer. */
@@ -42,8 +44,8 @@ function say(clock: Clock, message: string, fields: Readonly<Record<string, unkn
       // Whoever reads standard error is gone, or the disk is full: the other place may work, and the event comes later.
     }
   };
-  attempt(() => void writeSync(2, line));
-  const { logFile } = options;
+  const { logFile, isSilent } = options;
+  if (!isSilent) attempt(() => void writeSync(2, line));
   if (logFile === null) return;
   attempt(() => {
     const file = openSync(logFile, "a", 0o600);

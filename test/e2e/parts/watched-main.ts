@@ -1,5 +1,5 @@
 /**
- * A main process with a watched main loop, for tests: `node watched-main.ts <folder> <how>`. It publishes before, while and
+ * A main process with a watched main loop, for tests: `node watched-main.ts <folder> <how> [silent]`. It publishes before, while and
  * after something blocks its main loop for three seconds, and says when the alarm is in the journal and all is delivered.
  */
 import { execFileSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { createLog, systemClock, systemRandom } from "../../../src/kernel/index.ts";
 import { EventRouter } from "../../../src/router/index.ts";
 
-const [folder, how] = process.argv.slice(2) as [string, "busy" | "native"];
+const [folder, how, loud] = process.argv.slice(2) as [string, "busy" | "native", "silent" | undefined];
 const BLOCK_MS = 3_000;
 const EACH = 50;
 const say = (line: string) => void writeSync(1, `${line}\n`);
@@ -35,7 +35,8 @@ const router = new EventRouter({
   nodeId,
 });
 const inner = router as unknown as EventRouter;
-const mainLoop = watchMainLoop({ clock, log, blockedAfterMs: 1_000, logFile: join(folder, "alarm.log") });
+const logFile = join(folder, "alarm.log");
+const mainLoop = watchMainLoop({ clock, log, blockedAfterMs: 1_000, logFile, isSilent: loud === "silent" });
 const manager = new DaemonManager({
   clock,
   random: systemRandom(),
