@@ -32,9 +32,9 @@ describe("traces", () => {
     const isKept = (traceId: string) =>
       sampler.shouldSample(ROOT_CONTEXT, traceId, "x", SpanKind.PRODUCER, {}, []).decision ===
       SamplingDecision.RECORD_AND_SAMPLED;
-    // Ids that are spread evenly.
+    // Ids that are spread evenly; one of zeros alone is none.
     const ids = Array.from({ length: 100 }, (_, i) =>
-      Math.floor((i / 100) * 2 ** 32)
+      Math.floor(((i + 0.5) / 100) * 2 ** 32)
         .toString(16)
         .padStart(8, "0")
         .padEnd(32, "0"),
