@@ -83,7 +83,7 @@ test("a traceparent on HTTP is the trace of what is published and of what is que
   onTestFinished(receiver.close);
   const config = join(own.folder(), "ringrift.config.json");
   const program = fileURLToPath(new URL("parts/trace-workload.ts", import.meta.url));
-  const teller = { command: process.execPath, args: [program], kinds: ["selfplay"], config_keys: ["hex8_2p"] };
+  const teller = { command: process.execPath, args: [program], kinds: ["tell"], config_keys: ["hex8_2p"] };
   writeFileSync(config, JSON.stringify({ workloads: { teller } }));
   const dataDir = own.folder();
   const up = own.startCli(["--config", config, "up", "--port", "0", "--workers", "1"], {
@@ -108,7 +108,7 @@ test("a traceparent on HTTP is the trace of what is published and of what is que
   const event = { specversion: "1.0", id: "e-1", type: "NEW_GAMES_AVAILABLE", source: "/test" };
   await post("/v1/events", { ...event, data: { config_key: "hex8_2p", new_games: 3, total_games: 3 } });
   const { added } = (await post("/v1/work/jobs", {
-    jobs: [{ work_type: "selfplay", config_key: "hex8_2p", payload: {} }],
+    jobs: [{ work_type: "tell", config_key: "hex8_2p", payload: {} }],
   })) as { added: { work_id: string }[] };
   // What the program saw is what it counted: 1 for the message, 1 for the environment.
   await vi.waitFor(async () => {

@@ -9,12 +9,13 @@ const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}
 function callsOf(source: string): string[] {
   const calls: string[] = [];
   let isPublic = false;
+  let isClass = false;
   for (const line of source.split("\n")) {
     const [, kind, name] = /^(class|def) (\w+)/.exec(line) ?? [];
-    if (kind !== undefined) isPublic = !name!.startsWith("_");
+    if (kind !== undefined) [isPublic, isClass] = [!name!.startsWith("_"), kind === "class"];
     if (kind === "def" && isPublic && name !== "main") calls.push(name!);
     const [, method] = /^ {4}def ([a-z]\w*)/.exec(line) ?? [];
-    if (method !== undefined && isPublic) calls.push(method);
+    if (method !== undefined && isPublic && isClass) calls.push(method);
   }
   return [...new Set(calls)];
 }
