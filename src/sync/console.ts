@@ -6,7 +6,7 @@ import type { ArtifactInspector } from "./artifact-inspector.ts";
 import type { ArtifactCatalog, ArtifactFilter } from "./catalog.ts";
 import type { Copies, CopiesOf } from "./copies/copies.ts";
 import type { NodeDesk } from "./copies/node-desk.ts";
-import { copyOverview } from "./copies/overview.ts";
+import { copyOverview, gamesAtRisk } from "./copies/overview.ts";
 import type { Inspection } from "./file-check.ts";
 import { MAX_LISTED } from "./limits.ts";
 import { freeArtifacts, pinArtifacts } from "./retention-operations.ts";
@@ -82,6 +82,7 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
         parents: catalog.parentsOf(row.sha256),
       };
     },
+    gamesAtRisk: () => gamesAtRisk(store, copies),
     /** How safe everything is, and what lies on each node. */
     async overview() {
       const [summary, lying] = [

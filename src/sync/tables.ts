@@ -207,6 +207,15 @@ const migrations: readonly Migration[] = [
       CREATE INDEX sync_requests_started ON sync_requests (started_at);
     `,
   },
+  {
+    id: 4,
+    name: "copies in the order of the catalog, with their state",
+    sql: `
+      DROP INDEX sync_holders;
+      CREATE INDEX sync_holders ON sync_held (seq, state, node_id);
+      CREATE INDEX sync_models ON sync_artifacts (seq) WHERE kind = 'model' AND freed_at IS NULL;
+    `,
+  },
 ];
 
 /** What this room keeps in the store. */

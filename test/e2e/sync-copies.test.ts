@@ -87,7 +87,7 @@ async function world(tags = "") {
   };
   const about = async (sha256: string) => (await ask(at, `/v1/artifacts/${sha256}/about`)).json as unknown as Artifact;
   const cli = async (...args: string[]) => {
-    const run = own.startCli(args, { cwd: folder, env: { RINGRIFT_DATA_DIR: dataDir } });
+    const run = own.startCli(args, { cwd: folder, env: environment });
     const { code } = await run.exited;
     return { code, out: run.stdout() };
   };

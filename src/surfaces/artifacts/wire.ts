@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
 import { ARTIFACT_STATES } from "../../sync/states.ts";
-import { whole as count, dryRun, time, word } from "../http/fields.ts";
+import { whole as count, dryRun, name, time } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 
 const TYPE = "application/octet-stream";
@@ -98,7 +98,7 @@ export const listArtifacts = defineRoute("listArtifacts", "GET /v1/artifacts", {
   summary: "Files that jobs made, newest first, with how many copies there are and where.",
   query: z.strictObject({
     config_key: field.config_key.optional(),
-    kind: word.optional(),
+    kind: name.optional(),
     state: z.enum(ARTIFACT_STATES).optional(),
     after: count(1, Number.MAX_SAFE_INTEGER).optional().describe("The `seq` of the last one that was seen."),
     limit: count(1, 1_000).default(50),

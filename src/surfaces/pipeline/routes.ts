@@ -1,4 +1,4 @@
-import { defined, didYouMean, OperatingError, sumOf } from "../../kernel/index.ts";
+import { defined, didYouMean, OperatingError } from "../../kernel/index.ts";
 import type { PipelineConsole, PipelineDecision } from "../../pipeline/index.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { type Call, handle, type Route } from "../http/route.ts";
@@ -43,10 +43,8 @@ export const pipelineRoutes: readonly Route[] = [
   })),
   handle(wire.getLedger, async ({ ports }) => {
     const books = pipelineOf(ports).books();
-    const { lines } = await ports.library.overview();
-    const atRisk = (configKey: string) =>
-      sumOf(lines, ({ config_key, at_risk }) => (config_key === configKey ? at_risk.games : 0));
-    return { books: books.map((book) => ({ ...book, at_risk: atRisk(book.config_key) })) };
+    const atRisk = await ports.library.gamesAtRisk();
+    return { books: books.map((book) => ({ ...book, at_risk: atRisk.get(book.config_key) ?? 0 })) };
   }),
   handle(wire.getLineage, ({ ports, params: { id } }) => {
     const found = pipelineOf(ports).lineage(id);

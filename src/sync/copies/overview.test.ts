@@ -59,6 +59,7 @@ test("what is safe, too few and at risk is counted by kind and config, and what 
       at_risk: sum("risk"),
     },
   ]);
+  expect(await w.console.gamesAtRisk()).toEqual(new Map([["hex8_2p", 10]]));
   expect(nodes.map(({ name, copies, bytes }) => [name, copies, bytes])).toEqual([
     ["n1", 2, 9],
     ["box", 1, 4],

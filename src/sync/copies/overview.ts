@@ -37,15 +37,23 @@ interface Group extends Sum {
   readonly rented: number;
 }
 
-const GROUPS = `SELECT kind, config_key, copies, rented, count(*) AS files, sum(bytes) AS bytes, sum(counted) AS games FROM (
-    SELECT a.kind, a.config_key, a.bytes, a.counted,
-      (SELECT count(*) FROM sync_held h WHERE h.seq = a.seq AND h.state = 'held'
-        AND h.node_id IN (SELECT value FROM json_each(?1))) AS copies,
-      EXISTS (SELECT 1 FROM sync_held h WHERE h.seq = a.seq AND h.state = 'held'
-        AND h.node_id IN (SELECT value FROM json_each(?2))) AS rented
-    FROM sync_artifacts a WHERE a.freed_at IS NULL
-      AND (a.state = 'quarantined' OR (a.state IN ('in_flight', 'durable') AND a.verified_at IS NOT NULL)))
-  GROUP BY kind, config_key, copies, rented ORDER BY kind, config_key LIMIT 10000`;
+const GROUPS = `SELECT a.kind, a.config_key, ifnull(h.copies, 0) AS copies, ifnull(h.rented, 0) AS rented, count(*) AS files,
+    sum(a.bytes) AS bytes, sum(a.counted) AS games
+  FROM sync_artifacts a LEFT JOIN (
+    SELECT seq, sum(node_id IN (SELECT value FROM json_each(?1))) AS copies,
+      max(node_id IN (SELECT value FROM json_each(?2))) AS rented
+    FROM sync_held WHERE state = 'held' GROUP BY seq) h ON h.seq = a.seq
+  WHERE a.freed_at IS NULL AND (a.state = 'quarantined' OR (a.state IN ('in_flight', 'durable') AND a.verified_at IS NOT NULL))
+  GROUP BY 1, 2, 3, 4 ORDER BY a.kind, a.config_key LIMIT 10000`;
+
+/** Games that lie nowhere but on nodes that may go, by config. Where there is no such node nothing is looked through. */
+export async function gamesAtRisk(store: Pick<Store, "scan">, copies: Copies): Promise<ReadonlyMap<string, number>> {
+  if (![...copies.nodes().values()].some((node) => mayGo(node) && node.isThere)) return new Map();
+  const games = new Map<string, number>();
+  for (const { config_key, at_risk } of (await copyOverview(store, copies)).lines)
+    if (config_key !== null) games.set(config_key, (games.get(config_key) ?? 0) + at_risk.games);
+  return games;
+}
 
 /** How safe everything is. It goes through all rows, and so does it on the thread of the readers. */
 export async function copyOverview(store: Pick<Store, "scan">, copies: Copies): Promise<CopyOverview> {

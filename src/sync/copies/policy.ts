@@ -30,12 +30,15 @@ export function factorOf(
   return policy[wanted];
 }
 
-/** The most copies that anything shall have. */
-export const maxFactorOf = (policy: CopyPolicy): number =>
-  Math.max(
-    ...COPY_CLASSES.map((of) => policy[of]),
-    ...policy.exceptions.map((text) => Number(EXCEPTION.exec(text)?.[3] ?? 1)),
-  );
+/** The most copies that anything of a class shall have, in whatever config; or anything at all. */
+export function maxFactorOf(policy: CopyPolicy, of?: CopyClass): number {
+  const classes = of === undefined ? COPY_CLASSES : [of];
+  const exceptions = policy.exceptions.flatMap((text) => {
+    const [, , ofClass, copies] = EXCEPTION.exec(text) ?? [];
+    return classes.some((one) => one === ofClass) ? [Number(copies)] : [];
+  });
+  return Math.max(...classes.map((one) => policy[one]), ...exceptions);
+}
 
 /** The least that any policy asks for: the last copy goes with its artifact, and not before. */
 export const MIN_COPIES = 1;

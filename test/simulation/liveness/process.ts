@@ -6,6 +6,7 @@ import { inThreadStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import type { SqliteWriter } from "../../../src/adapters/sqlite/writer.ts";
 import { createCauses } from "../../../src/app/causes/causes.ts";
 import { workFacts } from "../../../src/app/causes/facts.ts";
+import { holdersIn } from "../../../src/app/holders.ts";
 import { workersFor } from "../../../src/app/workers-for.ts";
 import {
   type ClusterServices,
@@ -29,7 +30,7 @@ import {
 } from "../../../src/pipeline/index.ts";
 import { createWriteSet, EventRouter } from "../../../src/router/index.ts";
 import { statusOf } from "../../../src/surfaces/index.ts";
-import { createSyncServices } from "../../../src/sync/index.ts";
+import { createSyncServices, syncUnits } from "../../../src/sync/index.ts";
 import { createWorkServices, type WorkQueue, workSettings, workUnits } from "../../../src/work/index.ts";
 import { testServices } from "../../unit/pipeline/services.ts";
 import { oneNode } from "../../unit/sync/sync-world.ts";
@@ -178,7 +179,16 @@ export function bootMain(around: Surroundings): MainProcess {
     ...(plant === "done-without-files" ? {} : { isStored: async (sha256: string) => files.has(sha256) }),
   });
   const { queue } = work;
-  const sync = createSyncServices({ router, store, files: files.store, clock: own, log, nodeId: LOCAL, ...oneNode });
+  const sync = createSyncServices({
+    router,
+    store,
+    files: files.store,
+    clock: own,
+    log,
+    nodeId: LOCAL,
+    ...oneNode,
+    nodes: () => holdersIn(nodes, []),
+  });
   const pipeline = testServices({
     clock: own,
     ...sync,
@@ -192,9 +202,12 @@ export function bootMain(around: Surroundings): MainProcess {
       plant === "nodes-as-workers" ? nodes.working() : workersFor(kind, queue.workers, nodes),
     everyMs: MIN_TICK_MS,
   });
-  const units = [...clusterUnits(cluster), ...workUnits(work), ...pipelineUnits(pipeline)].map((unit) =>
-    deaf(unit as Unit, random, () => around.chances().lost),
-  );
+  const units = [
+    ...clusterUnits(cluster),
+    ...workUnits(work),
+    ...syncUnits(sync.units),
+    ...pipelineUnits(pipeline),
+  ].map((unit) => deaf(unit as Unit, random, () => around.chances().lost));
   const registry = { catalog, units, parts: [], ingress: [], excused: {}, delegations: [] };
   const runtime = createUnitRuntime({ registry: registry as never, router, clock: own, log, manager });
   const snapshotOf = { store, queue, catalog: sync.catalog };

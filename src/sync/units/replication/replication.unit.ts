@@ -115,7 +115,7 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
     await setRight(cache.lookedAt === null);
     cache.lookedAt = now;
     const oldBefore = now - limits.youngMs;
-    const shortage = await findShorts(store, copies, { max: limits.maxShorts, oldBefore }, maxFactorOf(policy));
+    const shortage = await findShorts(store, copies, { max: limits.maxShorts, oldBefore }, policy);
     const plan = planRepairs(shortage.shorts, nodes(), limits);
     if (plan.orders.length > 0) {
       rows.apply(placeOrders({ sync_id: REPLICATION, orders: plan.orders, at: now }));
@@ -126,7 +126,8 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
     const { alarm, isDue } = nextAlarm(known, trouble?.level ?? "none", now, limits);
     if (isDue) emitAlarm(context, trouble);
     emitEnded(context);
-    if (JSON.stringify(alarm) !== JSON.stringify(known)) rows.put(told, ONLY, alarm);
+    const isNews = known === undefined ? trouble !== null : JSON.stringify(alarm) !== JSON.stringify(known);
+    if (isNews) rows.put(told, ONLY, alarm);
     Object.assign(cache, { places: copies.counting().length, short: shortage.shorts.length, stuck: plan.stuck });
   };
   /** Events come in crowds; the loop looks soon anyway. */
