@@ -55,8 +55,8 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
 
   return {
     find,
-    /** Newest first. */
-    list({ limit = 50, after, ...filter }: ArtifactFilter): ListedArtifact[] {
+    /** Newest first. It may go through all rows, and so does it on the thread of the readers. */
+    async list({ limit = 50, after, ...filter }: ArtifactFilter): Promise<ListedArtifact[]> {
       const { sql, params } = conditions({
         "config_key = ?": filter.config_key,
         "kind = ?": filter.kind,
@@ -65,13 +65,11 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
         "seq < ?": after,
       });
       const known = copies.nodes();
-      return store
-        .read<ArtifactRow>(
-          `SELECT * FROM sync_artifacts WHERE ${sql} ORDER BY seq DESC LIMIT ?`,
-          ...params,
-          Math.min(limit, MAX_LISTED),
-        )
-        .map((row) => listed(row, known));
+      const rows = await store.scan<ArtifactRow>(
+        `SELECT * FROM sync_artifacts WHERE ${sql} ORDER BY seq DESC LIMIT ?`,
+        [...params, Math.min(limit, MAX_LISTED)],
+      );
+      return rows.map((row) => listed(row, known));
     },
     show(hex: string) {
       const row = find(hex);

@@ -97,7 +97,7 @@ export const artifactRoutes: readonly Route[] = [
       },
     });
   }),
-  handle(wire.listArtifacts, ({ ports, query }) => ({ artifacts: ports.library.list(defined(query)) })),
+  handle(wire.listArtifacts, async ({ ports, query }) => ({ artifacts: await ports.library.list(defined(query)) })),
   handle(wire.showArtifact, ({ ports, params: { id } }) => ports.library.show(id)),
   handle(wire.getCopies, ({ ports }) => ports.library.overview()),
   handle(wire.verifyArtifact, ({ ports, params: { id } }) => ports.library.verify(id)),

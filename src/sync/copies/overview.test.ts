@@ -69,12 +69,12 @@ test("what is safe, too few and at risk is counted by kind and config, and what 
 
 test("an artifact is found by the start of its hash, and listed newest first with who holds it", async () => {
   const w = await world({ first: ["n1"], second: ["n1", "box"] });
-  expect(w.console.list({}).map(({ nodes, copies, safe }) => [nodes, copies, safe])).toEqual([
+  expect((await w.console.list({})).map(({ nodes, copies, safe }) => [nodes, copies, safe])).toEqual([
     [["box", "n1"], 2, true],
     [["n1"], 1, false],
   ]);
-  expect(w.console.list({ limit: 1 })).toHaveLength(1);
-  expect(w.console.list({ kind: "model" })).toEqual([]);
+  expect(await w.console.list({ limit: 1 })).toHaveLength(1);
+  expect(await w.console.list({ kind: "model" })).toEqual([]);
   const first = sha256Of("first");
   expect(w.console.show(first.slice(0, 8))).toMatchObject({ sha256: first, pins: [], holders: [{ name: "n1" }] });
   expect(() => w.console.find("000000")).toThrow("there is no artifact '000000'");
