@@ -28,7 +28,7 @@ test("dedup by content where no row asks for it is found out", async () => {
   expect(await findsIn("dedup-everywhere", 20)).toBeDefined();
 });
 
-test.each(["discard-off-record", "deliveries-for-ever", "letters-without-events"] as const)(
+test.each(["discard-off-record", "deliveries-for-ever", "letters-without-events", "overflow-unread"] as const)(
   "%s is found out",
   async (plant) => {
     expect(await findsIn(plant, 20)).toBeDefined();

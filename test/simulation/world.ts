@@ -23,7 +23,12 @@ import { type DurableHandler, defineTable, EventRouter, pairsOfEvent, type Store
 import { countPairs } from "../../src/router/journal/queries.ts";
 import { enforceRetention } from "../../src/router/journal/retention.ts";
 
-export type Plant = "none" | "ack-before-handler" | "dedup-everywhere" | keyof typeof PLANTED_ROWS;
+export type Plant =
+  | "none"
+  | "ack-before-handler"
+  | "dedup-everywhere"
+  | "overflow-unread"
+  | keyof typeof PLANTED_ROWS;
 
 /** Faults of the code that writes rows, planted as triggers that undo what it does. */
 const PLANTED_ROWS = {
@@ -142,6 +147,8 @@ class Incarnation {
       read: (sql, ...params) => {
         if (this.booted && clock.monotonic() < disk.blindUntil)
           throw OperatingError.unavailable("STORE_IO", "the disk failed to read");
+        // The planted bug: what a commit brought beyond the free places of a consumer is never read on.
+        if (plant === "overflow-unread" && this.booted && sql.startsWith("SELECT * FROM events WHERE seq >")) return [];
         return whole.read(sql, ...params);
       },
     };

@@ -65,7 +65,7 @@ export async function stryker(room: MutatedRoom, run: StrykerRun): Promise<void>
   writeFileSync(config, JSON.stringify(options, undefined, 2));
   const child = spawn(process.execPath, [scriptOf("stryker"), "run", config], {
     cwd: ROOT,
-    env: { ...process.env, MUTANT_TESTS: tests.join(",") },
+    env: { ...process.env, MUTANT_TESTS: JSON.stringify(tests) },
     stdio: ["ignore", process.stderr, process.stderr],
   });
   const [code] = await once(child, "exit");

@@ -23,7 +23,7 @@ class QuickestFirst extends BaseSequencer {
 export default defineConfig({
   plugins: [onOneThread],
   test: {
-    include: (process.env.MUTANT_TESTS ?? "").split(","),
+    include: JSON.parse(process.env.MUTANT_TESTS ?? "[]"),
     setupFiles: ["test/soak/mutants/on-threads.ts"],
     isolate: false,
     sequence: { sequencer: QuickestFirst },
