@@ -1,5 +1,7 @@
 /** To the moment and to the byte: what the store of artifacts takes away, and what it lets in. */
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type SyncWorld, sha256Of, syncWorld } from "../../test/unit/sync/sync-world.ts";
@@ -132,6 +134,30 @@ test("a damaged file lies in quarantine under its name and the time at which it 
   expect(await w.driven(w.files.inspect(sha256))).toMatchObject({ sound: false, damage: "checksum" });
   expect(readdirSync(join(w.folder, "quarantine"))).toEqual([`${sha256}.${w.clock.now()}`]);
   expect(await w.files.stat(sha256)).toEqual({ sha256, size: null, received: 0 });
+});
+
+test("a folder where a file should be is damage, and is set aside", async () => {
+  const w = world();
+  const sha256 = sha256Of("a folder in its place");
+  mkdirSync(w.files.pathOf(sha256), { recursive: true });
+  expect(await w.driven(w.files.inspect(sha256))).toMatchObject({ sound: false, damage: "unreadable" });
+  expect(existsSync(w.files.pathOf(sha256))).toBe(false);
+});
+
+test("what cannot be opened is not called damaged: the look at it is to be tried again, and it stays where it is", async () => {
+  const w = world();
+  const sha256 = await w.put("a socket in its place");
+  rmSync(w.files.pathOf(sha256));
+  const server = createServer().listen(w.files.pathOf(sha256));
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  await expect(w.driven(w.files.inspect(sha256))).rejects.toMatchObject({
+    code: "ARTIFACT_UNREADABLE",
+    message: expect.stringMatching(/^a file of the store could not be read: ./),
+    retryable: true,
+    details: { code: "ENXIO" },
+  });
+  expect(existsSync(w.files.pathOf(sha256))).toBe(true);
 });
 
 test("what is no hash is no artifact", () => {

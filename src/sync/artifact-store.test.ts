@@ -139,7 +139,7 @@ test("a file of this machine is adopted, a large one as it lies, and stays when 
     expect(await store.adopt({ sha256: name, bytes: content.length, file })).toEqual(adopted);
     expect(statSync(store.pathOf(name)).ino === ino).toBe(content === large && existsSync("/proc/self/fdinfo"));
     rmSync(file);
-    expect(readFileSync(store.pathOf(name))).toEqual(content);
+    expect(readFileSync(store.pathOf(name)).equals(content)).toBe(true);
     expect(await store.adopt({ sha256: name, bytes: content.length, file })).toEqual(adopted);
   }
   expect(files()).toHaveLength(2);
@@ -160,7 +160,7 @@ test("what has another name, or is open for writing, is copied: who holds it cha
     else writeFileSync(foreign, "changed");
     if (held === "open") closeSync(writer);
     expect(statSync(file).mode & 0o777).toBe(0o640);
-    expect(readFileSync(store.pathOf(sha256))).toEqual(large);
+    expect(readFileSync(store.pathOf(sha256)).equals(large)).toBe(true);
   }
 });
 
@@ -191,21 +191,36 @@ test("what lies elsewhere, is a link, has another size or another hash is not ad
   const fine = at(jobs, "model", bytes);
   symlinkSync(outside, join(jobs, "link"));
   symlinkSync(elsewhere, join(jobs, "folder"));
-  for (const file of [
-    outside,
-    join(jobs, "..", basename(elsewhere), "model"),
-    join(jobs, "link"),
-    join(jobs, "folder", "model"),
-    join(jobs, "nothing"),
-    jobs,
-  ])
-    await expect(adopt(file), file).rejects.toMatchObject({ code: "ARTIFACT_NOT_ADOPTED", retryable: false });
-  await expect(adopt(fine, 9_999)).rejects.toMatchObject({ code: "ARTIFACT_NOT_ADOPTED" });
+  mkdirSync(join(jobs, "inner"));
+  for (const [file, why] of [
+    [outside, "it lies elsewhere"],
+    [`${jobs}-beside/model`, "it cannot be found (ENOENT)"],
+    [join(jobs, "..", basename(elsewhere), "model"), "it lies elsewhere"],
+    [join(jobs, "link"), "it is no plain file"],
+    [join(jobs, "folder", "model"), "it lies elsewhere"],
+    [join(jobs, "nothing"), "it is not there"],
+    [join(jobs, "inner"), "it is no plain file"],
+    [jobs, "it lies elsewhere"],
+  ] as const)
+    await expect(adopt(file), file).rejects.toMatchObject({
+      code: "ARTIFACT_NOT_ADOPTED",
+      message: `${file} is not adopted: ${why}`,
+      status: 422,
+      retryable: false,
+    });
+  await expect(adopt(fine, 9_999)).rejects.toMatchObject({
+    code: "ARTIFACT_NOT_ADOPTED",
+    message: `${fine} is not adopted: it has 10000 bytes, not 9999`,
+  });
   await expect(adopt(at(jobs, "other", Buffer.alloc(bytes.length, 1)))).rejects.toMatchObject({
     code: "ARTIFACT_HASH",
+    message: `${join(jobs, "other")} is not the artifact ${sha256}`,
+    status: 422,
   });
   await expect(world().store.adopt({ sha256, bytes: bytes.length, file: fine })).rejects.toMatchObject({
     code: "ARTIFACT_NOT_ADOPTED",
+    message: "this store adopts no files",
+    status: 422,
   });
   expect(files()).toEqual([]);
   expect(readFileSync(fine)).toEqual(bytes);

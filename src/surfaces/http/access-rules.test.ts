@@ -82,7 +82,15 @@ describe("the name and the origin of a request", () => {
     for (const host of ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:9"])
       expect(w.check({ host }), host).toMatchObject({ actor: "local:reader", scope: "read" });
     for (const host of ["", "evil.example", "192.0.2.1", "box.example", "localhost.evil.example", "127.0.0.1:1:x"])
-      expect(w.refusal({ host }), host).toMatchObject({ code: "FORBIDDEN" });
+      expect(w.refusal({ host }), host).toMatchObject({
+        code: "FORBIDDEN",
+        message: `this server does not answer to the name '${host}'`,
+      });
+    for (const host of ["127:5.0.0.1", "[[::1]"]) expect(w.refusal({ host }), host).toMatchObject({ code: "FORBIDDEN" });
+    expect(w.refusal({ host: undefined as never })).toMatchObject({ code: "FORBIDDEN" });
+    expect(w.refusal({ host: "x".repeat(101) })).toMatchObject({
+      message: `this server does not answer to the name '${"x".repeat(100)}'`,
+    });
   });
 
   test("from elsewhere are an address, or a name of ours", () => {
@@ -90,7 +98,7 @@ describe("the name and the origin of a request", () => {
     const scope = "probe";
     for (const host of ["localhost", "192.0.2.1:80", "[2001:db8::1]:80", "[2001:db8::1]", "Box.example:443"])
       expect(w.check({ host }, { door: "network", scope }), host).toMatchObject({ actor: "nobody", scope: "probe" });
-    for (const host of ["", "evil.example", "192.0.2", "box.example.evil"])
+    for (const host of ["", "evil.example", "192.0.2", "box.example.evil", "20[01:db8::1", "20]01:db8::1"])
       expect(w.refusal({ host }, { door: "network", scope }), host).toMatchObject({ code: "FORBIDDEN" });
   });
 
@@ -99,7 +107,10 @@ describe("the name and the origin of a request", () => {
     const host = "localhost:80";
     expect(w.check({ host: "localhost:8080", origin: "http://localhost:8080" }).actor).toBe("local:reader");
     for (const origin of ["http://evil.example", "http://localhost:81", "null", "", "http://localhost.evil.example"])
-      expect(w.refusal({ host, origin }), origin).toMatchObject({ code: "FORBIDDEN" });
+      expect(w.refusal({ host, origin }), origin).toMatchObject({
+        code: "FORBIDDEN",
+        message: "requests from other origins are refused",
+      });
   });
 });
 
@@ -165,7 +176,10 @@ describe("who shows a token", () => {
     const { id, token } = await w.tokens.issue({ label: "l", scope: "worker", joinUses: 2 }, "me");
     const join = { scope: "worker", door: "network", method: "POST", id: "joinNode" } as const;
     expect(w.check(bearing(token), join)).toMatchObject({ actor: "l", tokenId: id });
-    expect(w.refusal(bearing(token), { ...join, id: "claimWork" })).toMatchObject({ code: "TOKEN_ONLY_JOINS" });
+    expect(w.refusal(bearing(token), { ...join, id: "claimWork" })).toMatchObject({
+      code: "TOKEN_ONLY_JOINS",
+      message: "this token lets a node join, and opens nothing else",
+    });
     expect(w.refusal(bearing(token), { door: "network" })).toMatchObject({ code: "TOKEN_ONLY_JOINS" });
     const came = await Promise.allSettled(["a", "b", "c"].map((node) => w.tokens.useToJoin(id, node)));
     expect(came.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
@@ -204,6 +218,7 @@ describe("who shows a token", () => {
       expect(w.refusal(bearing("wrong"))).toMatchObject(unauthorized);
     expect(w.refusal(bearing("wrong"))).toMatchObject({
       code: "TOO_MANY_REQUESTS",
+      message: "too many tokens that open nothing came from here",
       status: 429,
       details: { retryAfterSeconds: 5 },
     });
@@ -258,7 +273,10 @@ describe("who says to be a node", () => {
       expect(w.refusal(signed("before"), asWorker)).toMatchObject({ code: "NODE_SESSION_STALE" });
     for (let n = 0; n < burst; n += 1)
       expect(w.refusal({ "x-ringrift-node": "noise" }, asWorker)).toMatchObject({ code: "BAD_SIGNATURE" });
-    expect(w.refusal({ "x-ringrift-node": "noise" }, asWorker)).toMatchObject({ code: "TOO_MANY_REQUESTS" });
+    expect(w.refusal({ "x-ringrift-node": "noise" }, asWorker)).toMatchObject({
+      code: "TOO_MANY_REQUESTS",
+      message: "too many requests that no node has signed came from here",
+    });
     expect(w.refusal({ "x-ringrift-node": "noise" }, { ...asWorker, from: "192.0.2.8" })).toMatchObject({
       code: "BAD_SIGNATURE",
     });

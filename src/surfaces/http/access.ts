@@ -136,7 +136,7 @@ export function createAccess(options: AccessOptions) {
       ...callerAs(`node:${unproven.nodeId}`, "worker", from),
       nodeId: unproven.nodeId,
       prove: (bodySha256) =>
-        asNode(from, () => unproven.prove({ method: request.method ?? "GET", path: request.url ?? "/", bodySha256 })),
+        asNode(from, () => unproven.prove({ method: request.method!, path: request.url!, bodySha256 })),
     };
   };
 

@@ -1,8 +1,12 @@
 /** What is different where Stryker runs our tests. */
 import fc from "fast-check";
+import { inject, vi } from "vitest";
 
 /** It runs them on threads, where nobody may set the umask: there it stays as it is. */
 process.umask = () => 0o022;
 
 /** That a mutant breaks a property is enough, and it has two seconds for it; nobody needs the smallest example. */
 fc.configureGlobal({ endOnFailure: true, interruptAfterTimeLimit: 2_000 });
+
+/** What a mutant holds up for so long does not come. */
+if (inject("mode" as never) === "mutant") vi.setConfig({ testTimeout: 30_000 });
