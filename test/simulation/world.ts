@@ -23,12 +23,7 @@ import { type DurableHandler, defineTable, EventRouter, pairsOfEvent, type Store
 import { countPairs } from "../../src/router/journal/queries.ts";
 import { enforceRetention } from "../../src/router/journal/retention.ts";
 
-export type Plant =
-  | "none"
-  | "ack-before-handler"
-  | "dedup-everywhere"
-  | "overflow-unread"
-  | keyof typeof PLANTED_ROWS;
+export type Plant = "none" | "ack-before-handler" | "dedup-everywhere" | "overflow-unread" | keyof typeof PLANTED_ROWS;
 
 /** Faults of the code that writes rows, planted as triggers that undo what it does. */
 const PLANTED_ROWS = {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../kernel/index.ts";
 import { nodeIdOf, nodeKeyOf } from "./identity.ts";
+import { findNode, healthyNodesOf, nodeHealthOf } from "./node-health.ts";
 import { createRefusals } from "./refusals.ts";
 import { createReplayWindow, WINDOW } from "./replay-window.ts";
 import { isSignedBy, type NodeClaim, readNodeHeader, signRequest } from "./signature.ts";
@@ -180,5 +181,89 @@ describe("refusals", () => {
       pass(600);
     }
     expect(refusals.news()).toEqual([]);
+  });
+});
+
+test("refusals are counted to the moment, by who came from where, and are news again after ten quiet minutes", () => {
+  const clock = virtualClock();
+  const pass = (ms: number) => {
+    clock.after(ms, () => {});
+    clock.step();
+  };
+  const refusals = createRefusals(clock);
+  const note = (from: string, nodeId?: string) => refusals.note({ code: "UNKNOWN_NODE", from, nodeId });
+  for (const n of [1, 2, 3, 4]) note(`192.0.2.${n}`);
+  pass(60_000);
+  expect(refusals.news()).toEqual([]);
+  note("192.0.2.5", "n5");
+  note("192.0.2.6");
+  pass(1);
+  // The five of the last minute are one too few by now: the first of them is too old.
+  expect(refusals.news()).toEqual([]);
+  for (const n of [7, 8, 9]) note(`192.0.2.${n}`);
+  const sources = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "n5 at 192.0.2.5"];
+  expect(refusals.news()).toEqual([{ code: "UNKNOWN_NODE", count: 9, sources }]);
+  pass(600_000);
+  for (let n = 0; n < 5; n += 1) note("192.0.2.1");
+  expect(refusals.news()).toEqual([]);
+  pass(600_001);
+  for (let n = 0; n < 5; n += 1) note("192.0.2.1");
+  expect(refusals.news()).toEqual([{ code: "UNKNOWN_NODE", count: 19, sources: ["192.0.2.1"] }]);
+});
+
+test("who speaks a protocol that is not spoken here is told which are, and who has to be upgraded", () => {
+  const refusalOf = (protocol: number): unknown => {
+    try {
+      return assertProtocol(protocol);
+    } catch (thrown) {
+      return thrown;
+    }
+  };
+  const told = { status: 426, showsDetails: true, details: { current: 1, least: 1 } };
+  expect(refusalOf(0)).toMatchObject({
+    ...told,
+    message: "this coordinator speaks protocol 1 to 1, the node 0",
+    hint: "Install the coordinator's version of ringrift on the node.",
+  });
+  expect(refusalOf(2)).toMatchObject({ ...told, hint: "Upgrade the coordinator first." });
+});
+
+test("a version is older by its first two numbers alone, with or without a v", () => {
+  const older = (node: string, coordinator: string) => isDeprecated(node, coordinator);
+  expect(older("1.9.0", "2.0.0")).toBe(true);
+  expect(older("2.0.0", "1.9.0")).toBe(false);
+  expect(older("v1.2.0", "1.10.0")).toBe(true);
+  expect(older("1.10.9", "v1.10.0")).toBe(false);
+  expect([older("1.2.0", "git"), older("x1.2.0", "2.0.0"), older("1", "2.0")]).toEqual([false, false, false]);
+});
+
+describe("the health of a node", () => {
+  const node = (state: (typeof NODE_STATES)[number], more: object = {}) =>
+    ({ node_id: `n-${state}`, label: `box-${state}`, state, cordoned: null, draining: false, ...more }) as const;
+
+  test("is that of its signs of life, in the words of the Python system", () => {
+    expect(NODE_STATES.map((state) => nodeHealthOf({ state }))).toEqual([
+      "unknown",
+      "healthy",
+      "degraded",
+      "offline",
+      "retired",
+    ]);
+  });
+
+  test("and who gets work are two things: neither a cordoned nor a draining one does", () => {
+    const nodes = NODE_STATES.map((state) => node(state));
+    expect(healthyNodesOf(nodes)).toEqual(["n-online"]);
+    expect(healthyNodesOf([node("online", { cordoned: { by: "ann" } })])).toEqual([]);
+    expect(healthyNodesOf([node("online", { draining: true })])).toEqual([]);
+  });
+
+  test("is asked for by id or label; one that is not there is named, cut short", () => {
+    const nodes = [node("online"), node("dead")];
+    expect(findNode(nodes, "n-dead")).toBe(nodes[1]);
+    expect(findNode(nodes, "box-online")).toBe(nodes[0]);
+    expect(() => findNode(nodes, "x".repeat(101))).toThrow(
+      expect.objectContaining({ code: "NODE_NOT_FOUND", message: `there is no node '${"x".repeat(100)}'` }),
+    );
   });
 });

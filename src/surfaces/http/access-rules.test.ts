@@ -86,7 +86,8 @@ describe("the name and the origin of a request", () => {
         code: "FORBIDDEN",
         message: `this server does not answer to the name '${host}'`,
       });
-    for (const host of ["127:5.0.0.1", "[[::1]"]) expect(w.refusal({ host }), host).toMatchObject({ code: "FORBIDDEN" });
+    for (const host of ["127:5.0.0.1", "[[::1]"])
+      expect(w.refusal({ host }), host).toMatchObject({ code: "FORBIDDEN" });
     expect(w.refusal({ host: undefined as never })).toMatchObject({ code: "FORBIDDEN" });
     expect(w.refusal({ host: "x".repeat(101) })).toMatchObject({
       message: `this server does not answer to the name '${"x".repeat(100)}'`,
