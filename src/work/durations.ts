@@ -67,6 +67,16 @@ export class Durations {
     return ofKind.length >= this.#limits.min ? quantile(ofKind, share) : undefined;
   }
 
+  /** The longest of what jobs of any sort took, as far as enough of them are known; 0 where nothing is. */
+  longest(share: number): number {
+    const key = `*/${share}`;
+    if (!this.#answers.has(key)) {
+      const known = [...this.#took.values()].filter(({ length }) => length >= this.#limits.min);
+      this.#answers.set(key, Math.max(0, ...known.map((took) => quantile(took, share)!)));
+    }
+    return this.#answers.get(key)!;
+  }
+
   /** What has changed since it was last asked for. */
   unsaved(): [string, DurationRow][] {
     const changed = [...this.#unsaved].map((key): [string, DurationRow] => [key, { took: this.#took.get(key)! }]);
@@ -75,8 +85,31 @@ export class Durations {
   }
 }
 
-/** Within how long a job must show that it goes on: some times as long as nearly all such jobs took. */
-export const progressLimitMs = (
-  tookMs: number | undefined,
-  { progressFloorMs, progressFactor }: { readonly progressFloorMs: number; readonly progressFactor: number },
-): number | undefined => (tookMs === undefined ? undefined : Math.max(progressFloorMs, progressFactor * tookMs));
+/** Within how long a job must show that it goes on. */
+export interface ProgressLimit {
+  readonly ms: number;
+  /** Too little is known of such jobs: it may simply be a long one. */
+  readonly isGuess: boolean;
+}
+
+/** Of such jobs so many were done within the time by which others are judged. */
+const NEARLY_ALL = 0.95;
+
+/**
+ * Some times as long as nearly all such jobs took. The first ones of a kind are judged by a time of their own, and never more
+ * strictly than the longest other kind.
+ */
+export function progressLimit(
+  durations: Pick<Durations, "took" | "longest">,
+  sort: Sort,
+  {
+    progressFloorMs,
+    progressFactor,
+    firstProgressMs,
+  }: { readonly progressFloorMs: number; readonly progressFactor: number; readonly firstProgressMs: number },
+): ProgressLimit {
+  const tookMs = durations.took(sort, NEARLY_ALL);
+  if (tookMs !== undefined) return { ms: Math.max(progressFloorMs, progressFactor * tookMs), isGuess: false };
+  const likeOthersMs = progressFactor * durations.longest(NEARLY_ALL);
+  return { ms: Math.max(progressFloorMs, firstProgressMs, likeOthersMs), isGuess: true };
+}

@@ -1,3 +1,4 @@
+import type { ProgressLimit } from "./durations.ts";
 import { stuckOn } from "./earlier-leases.ts";
 import type { JobRow } from "./job.ts";
 
@@ -21,6 +22,14 @@ interface LeaseTime {
 /** What is read of a held job when the process begins. */
 export type HeldLease = Pick<JobRow, "seq" | "fence" | "lane" | "beat_by" | "expires_at" | "stop_by" | "earlier">;
 
+/** For how long a job has not gone on, and how long that may be; no limit where none was given. */
+export interface Idle {
+  readonly ms: number;
+  readonly limitMs: number | undefined;
+  /** Too little is known of such jobs: it keeps its holder unless somebody else could take it. */
+  readonly isGuess: boolean;
+}
+
 export type WhyOver = "expired" | "stopped" | "silent" | "stuck";
 
 /** A job that was taken from so many holders may simply be long: each time it has twice as long. */
@@ -34,18 +43,18 @@ const patienceOf = (job: Pick<JobRow, "earlier">): number => 2 ** stuckOn(job).l
 export class LeaseTimes {
   readonly #listened: () => number;
   readonly #silentMs: number;
-  readonly #progressMs: (lane: number) => number | undefined;
+  readonly #progress: (lane: number) => ProgressLimit | undefined;
   readonly #times = new Map<number, LeaseTime>();
 
-  /** `progressMs`: within how long jobs of a lane must go on; no limit where nothing is known of such jobs. */
+  /** `progress`: within how long jobs of a lane must go on; no limit unless said. */
   constructor(
     listened: () => number,
     silentMs: number,
-    progressMs: (lane: number) => number | undefined = () => undefined,
+    progress: (lane: number) => ProgressLimit | undefined = () => undefined,
   ) {
     this.#listened = listened;
     this.#silentMs = silentMs;
-    this.#progressMs = progressMs;
+    this.#progress = progress;
   }
 
   /** A lease that is on disk and not known here. */
@@ -117,10 +126,10 @@ export class LeaseTimes {
     return this.#listened() - this.#of(job).heardAt;
   }
 
-  /** For how long it has not gone on, and how long that may be; no limit where nothing is known of such jobs. */
-  idle(job: HeldLease): { readonly ms: number; readonly limitMs: number | undefined } {
+  idle(job: HeldLease): Idle {
     const time = this.#of(job);
-    return { ms: this.#listened() - time.progressAt, limitMs: this.#limitOf(time) };
+    const isGuess = this.#progress(time.lane)?.isGuess ?? false;
+    return { ms: this.#listened() - time.progressAt, limitMs: this.#limitOf(time), isGuess };
   }
 
   /** How long the attempt has lasted; undefined where that was not seen from its beginning. */
@@ -149,8 +158,8 @@ export class LeaseTimes {
   }
 
   #limitOf({ lane, patience }: LeaseTime): number | undefined {
-    const usualMs = this.#progressMs(lane);
-    return usualMs === undefined ? undefined : usualMs * patience;
+    const usual = this.#progress(lane);
+    return usual === undefined ? undefined : usual.ms * patience;
   }
 
   #whyOver(time: LeaseTime): WhyOver | undefined {

@@ -149,7 +149,7 @@ describe("progress", () => {
     expect(w.queue.show(work_id)).toMatchObject({ state: "running", node_id: "a" });
   });
 
-  test("is not asked for below the floor, nor of jobs of which nothing is known", async () => {
+  test("is not asked for below the floor", async () => {
     const quick = await world([1_000, 1_000, 1_000]);
     const short = await heldBy(quick, "a");
     asks(quick, "b");
@@ -157,10 +157,6 @@ describe("progress", () => {
     expect(quick.queue.show(short.work_id)).toMatchObject({ state: "running" });
     await beatFor(quick, 20_000, short.lease);
     expect(quick.queue.show(short.work_id)).toMatchObject({ state: "pending" });
-    const unknown = await world([]);
-    const first = await heldBy(unknown, "a");
-    await beatFor(unknown, 50 * MINUTE, first.lease);
-    expect(unknown.queue.show(first.work_id)).toMatchObject({ state: "running" });
   });
 
   test("of a new config is judged by what its kind took elsewhere", async () => {
@@ -194,6 +190,76 @@ describe("progress", () => {
       if (n < 11) expect(await next.reap()).toMatchObject({ stuck: 0 });
     }
     expect(await next.reap()).toMatchObject({ stuck: 1, stuckJobs: [{ work_id, node_id: "a" }] });
+  });
+});
+
+describe("the first jobs of a kind, of which nobody knows how long they take", () => {
+  const FIRST_MS = 10 * MINUTE;
+  /** Beats for so long, while another worker asks for jobs. */
+  const besides = async (w: WorkWorld, ms: number, lease: Parameters<typeof beatFor>[2]) => {
+    for (let passed = 0; passed < ms; passed += 30_000) {
+      asks(w, "b");
+      await beatFor(w, 30_000, lease);
+    }
+  };
+
+  test("are given to another after ten minutes without progress, and the first result counts", async () => {
+    const w = await world([]);
+    const { work_id, lease } = await heldBy(w, "a");
+    await besides(w, FIRST_MS - MINUTE, lease);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "running", node_id: "a" });
+    await besides(w, 2 * MINUTE, lease);
+    expect(w.queue.show(work_id)).toMatchObject({
+      state: "pending",
+      attempts: 0,
+      lapses: [{ node_id: "a", why: "stuck" }],
+    });
+    expect(await w.claimOne("b")).toMatchObject({ work_id, fence: 2 });
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
+    expect(w.queue.show(work_id)).toMatchObject({ state: "completed", node_id: "a" });
+  });
+
+  test("stay with the only worker there is, which is named at every look", async () => {
+    const w = await world([]);
+    const { work_id, lease } = await heldBy(w, "a");
+    await beatFor(w, FIRST_MS - 10_000, lease);
+    expect(await w.queue.reap()).toMatchObject({ stuck: 0, unrelieved: [] });
+    await beatFor(w, 20 * MINUTE, lease);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "running", node_id: "a" });
+    expect(await w.queue.reap()).toMatchObject({
+      stuck: 0,
+      unrelieved: [{ work_id, node_id: "a", work_type: "selfplay" }],
+    });
+    asks(w, "b");
+    expect(await w.queue.reap()).toMatchObject({ stuck: 1, unrelieved: [] });
+  });
+
+  test("stay where they are as long as they go on", async () => {
+    const w = await world([]);
+    const { work_id, lease } = await heldBy(w, "a");
+    for (let n = 1; n <= 50; n += 1) {
+      asks(w, "b");
+      await beatFor(w, MINUTE, lease, () => ({ progress: n / 100 }));
+    }
+    expect(w.queue.show(work_id)).toMatchObject({ state: "running", node_id: "a" });
+  });
+
+  test("are judged no more strictly than the longest other kind", async () => {
+    const slow = 5 * MINUTE;
+    const w = await world([slow, slow, slow]);
+    await w.queue.add({ work_type: "training", config_key: "hex8_2p" });
+    const lease = (await w.claimOne("a"))!;
+    await w.queue.start(lease);
+    const beside = async (minutes: number) => {
+      for (let n = 0; n < 2 * minutes; n += 1) {
+        w.queue.workers.asked({ node_id: "b", most: 1, offer: PLENTY });
+        await beatFor(w, MINUTE / 2, lease);
+      }
+    };
+    await beside(14);
+    expect(w.queue.show(lease.work_id)).toMatchObject({ state: "running" });
+    await beside(2);
+    expect(w.queue.show(lease.work_id)).toMatchObject({ state: "pending" });
   });
 });
 

@@ -1,3 +1,4 @@
+import { stuckOn } from "./earlier-leases.ts";
 import { headOf, judgeRetry } from "./failure.ts";
 import { columnsOf, type JobRow, workIdOf } from "./job.ts";
 import { durationOf, emitFailed, failedOutcome, itemOf, taskOf } from "./job-events.ts";
@@ -6,6 +7,7 @@ import type { WhyOver } from "./lease-times.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
 import { isHeld } from "./states.ts";
+import { isForOthers } from "./untaken.ts";
 
 /** What one pass of the reaper ended. */
 export interface Reaped {
@@ -27,6 +29,15 @@ export interface StuckJob {
   readonly idle_ms: number;
 }
 
+/** What one pass of the reaper found. */
+export interface ReapPass {
+  readonly counts: Reaped;
+  /** Given to another. */
+  readonly stuckJobs: readonly StuckJob[];
+  /** They do not go on, and stay where they are: nobody else could take them. */
+  readonly unrelieved: readonly StuckJob[];
+}
+
 const LAPSED = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_deadlines
   WHERE deadline IS NOT NULL AND state IN ('pending', 'delayed', 'blocked') AND deadline <= ? LIMIT ?`;
 const BROKEN = `SELECT ${columnsOf("b")}, min(j.seq) AS broken, j.state AS broken_state
@@ -35,17 +46,12 @@ const BROKEN = `SELECT ${columnsOf("b")}, min(j.seq) AS broken, j.state AS broke
   WHERE b.state = 'blocked' AND j.state IN ('failed', 'cancelled') GROUP BY b.seq LIMIT ?`;
 
 /** Ends what is overdue, at most so many of each sort. */
-export function reap(
-  parts: QueueState,
-  plan: Plan,
-  max: number,
-): { readonly counts: Reaped; readonly stuck: readonly StuckJob[] } {
+export function reap(parts: QueueState, plan: Plan, max: number): ReapPass {
   const counts = { silent: 0, expired: 0, stopped: 0, stuck: 0, lapsed: 0, dependents: 0 };
-  const stuck: StuckJob[] = [];
-  for (const job of overdueJobs(parts, plan, max)) {
-    const why = parts.times.whyOver(job);
-    if (why === undefined) continue;
-    if (why === "stuck") stuck.push(giveToAnother(parts, plan, job));
+  const stuckJobs: StuckJob[] = [];
+  const { overdue, unrelieved } = overdueJobs(parts, plan, max);
+  for (const { job, why } of overdue) {
+    if (why === "stuck") stuckJobs.push(giveToAnother(parts, plan, job));
     else endOverdue(parts, plan, job, why);
     counts[why] += 1;
   }
@@ -76,20 +82,30 @@ export function reap(
     emitFailed(plan, job, error, "WORK_DEPENDENCY_FAILED");
     counts.dependents += 1;
   }
-  return { counts, stuck };
+  return { counts, stuckJobs, unrelieved };
 }
 
 /** Held jobs whose lease is over. Those that are being changed already are left to the next look. */
-function overdueJobs(parts: QueueState, plan: Plan, max: number): JobRow[] {
-  const found: JobRow[] = [];
+function overdueJobs(parts: QueueState, plan: Plan, max: number) {
+  const overdue: { job: JobRow; why: WhyOver }[] = [];
+  const unrelieved: StuckJob[] = [];
   for (const seq of parts.times.overdue()) {
-    if (found.length >= max) break;
+    if (overdue.length >= max) break;
     const job = plan.job(seq);
-    if (job === undefined || !isHeld(job.state)) parts.times.forget(seq);
-    else if (plan.found(job) !== undefined) found.push(job);
+    if (job === undefined || !isHeld(job.state)) {
+      parts.times.forget(seq);
+      continue;
+    }
+    const why = plan.found(job) === undefined ? undefined : parts.times.whyOver(job);
+    if (why === "stuck" && isTheOnlyOne(parts, plan, job)) unrelieved.push(stuckJob(parts, plan, job));
+    else if (why !== undefined) overdue.push({ job, why });
   }
-  return found;
+  return { overdue, unrelieved };
 }
+
+/** Of a kind that nobody knows the job may simply be long: taken from the only one who does it, it would be begun twice there. */
+const isTheOnlyOne = (parts: QueueState, plan: Plan, job: JobRow): boolean =>
+  parts.times.idle(job).isGuess && !isForOthers(parts, plan.laneOf(job), [...stuckOn(job), job.node_id!], plan.now);
 
 function endOverdue(parts: QueueState, plan: Plan, job: JobRow, why: Exclude<WhyOver, "stuck">): void {
   if (why === "expired") expire(parts, plan, job);
@@ -101,15 +117,19 @@ function endOverdue(parts: QueueState, plan: Plan, job: JobRow, why: Exclude<Why
 
 /** Its holder is heard, and the job does not go on: somebody else has a try, and the first result counts. */
 function giveToAnother(parts: QueueState, plan: Plan, job: JobRow): StuckJob {
-  const { ms } = parts.times.idle(job);
+  const told = stuckJob(parts, plan, job);
+  giveBack(parts, plan, job, "stuck", `no progress for ${Math.round(told.idle_ms / 1_000)} s`);
+  return told;
+}
+
+function stuckJob(parts: QueueState, plan: Plan, job: JobRow): StuckJob {
   const { workType, configKey } = plan.laneOf(job);
-  giveBack(parts, plan, job, "stuck", `no progress for ${Math.round(ms / 1_000)} s`);
   return {
     work_id: workIdOf(job.seq),
     work_type: workType,
     config_key: configKey,
     node_id: job.node_id!,
-    idle_ms: Math.round(ms),
+    idle_ms: Math.round(parts.times.idle(job).ms),
   };
 }
 

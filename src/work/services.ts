@@ -61,6 +61,7 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
       silentMs: settings.leaseSilenceMs,
       progressFloorMs: settings.progressFloorMs,
       progressFactor: settings.progressFactor,
+      firstProgressMs: settings.firstProgressMs,
     },
     ...defined({ isStored }),
   }) as unknown as WorkQueue;

@@ -47,6 +47,15 @@ export const workSettings = {
     default: 1_000,
     about: "Jobs that all workers of one token may hold at once, under whatever names they come.",
   }),
+  firstProgressMs: seconds({
+    key: "work.first_progress",
+    variable: "RINGRIFT_WORK_FIRST_PROGRESS",
+    min: 0.2,
+    max: 30 * 86_400,
+    default: 600,
+    about:
+      "The same for the first jobs of a kind, while nobody knows how long they take: without progress for so long, another worker gets the job as well.",
+  }),
   pressure: {
     soft: whole({
       key: "work.queue_soft_limit",
@@ -99,5 +108,7 @@ export const leasePolicyDefaults = {
   /** A job that does not go on for so long, and for so many times as long as such jobs took, is given to another. */
   progressFloorMs: settingDefaults(workSettings).progressFloorMs,
   progressFactor: settingDefaults(workSettings).progressFactor,
+  /** And one of a kind of which too little is known, when it does not go on for so long. */
+  firstProgressMs: settingDefaults(workSettings).firstProgressMs,
 };
 export type LeasePolicy = typeof leasePolicyDefaults;

@@ -179,6 +179,33 @@ describe("job_reaper", () => {
     expect(told().at(-1)).toEqual(["the worker of bad", "info", "bad"]);
   });
 
+  test("the first job of its kind that stands still where nobody else could take it is an alert at once, and one", async () => {
+    const w = world();
+    await w.runtime([taskCoordinator(), jobReaper(w.services)]);
+    await w.queue.add(selfplay("a"));
+    const [lease] = await w.queue.claim({ node_id: "only", most: 1, offer: PLENTY, start: true });
+    const beatFor = async (minutes: number) => {
+      for (let beats = 0; beats < 2 * minutes; beats += 1) {
+        await w.pass(30_000);
+        await w.queue.heartbeat(lease!, { progress: 0.1 });
+      }
+    };
+    await beatFor(9);
+    expect(w.said("HEALTH_ALERT")).toEqual([]);
+    await beatFor(45);
+    expect(w.said("HEALTH_ALERT").map(({ payload }) => payload)).toMatchObject([
+      {
+        component: "the worker of only",
+        severity: "warning",
+        message: expect.stringContaining(`${lease!.work_id} has made no progress there for 600 s, and no other worker`),
+      },
+    ]);
+    expect(w.queue.show(lease!.work_id)).toMatchObject({ state: "running", node_id: "only" });
+    await w.queue.complete(lease!, EVIDENCE);
+    await w.pass(61 * MINUTE);
+    expect(w.said("HEALTH_ALERT").at(-1)).toMatchObject({ payload: { severity: "info", node_id: "only" } });
+  });
+
   test("a node that is known to be dead loses its jobs at once", async () => {
     const w = world();
     await w.runtime([taskCoordinator(), jobReaper(w.services)]);

@@ -4,7 +4,7 @@ import type { AnyEvent, EventRouter, RemoteSpan, Store, WriteSet } from "../rout
 import { type AddedJob, addJobs } from "./add.ts";
 import { ClaimLines, claimJobs, type Lease } from "./claim.ts";
 import type { ClaimRequest } from "./claim-request.ts";
-import { type DurationRow, Durations, progressLimitMs } from "./durations.ts";
+import { type DurationRow, Durations, progressLimit } from "./durations.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
 import { type JobSpecInput, type LeaseRef, notFound, seqOf, workIdOf } from "./job.ts";
@@ -21,7 +21,7 @@ import {
   releaseJob,
   startJob,
 } from "./lease.ts";
-import { type HeldLease, LeaseTimes } from "./lease-times.ts";
+import { type HeldLease, type Idle, LeaseTimes } from "./lease-times.ts";
 import { type WorkLimits, workLimitDefaults } from "./limits.ts";
 import { whyNotThere } from "./needs.ts";
 import { type NodeFigures, nodeFigures } from "./node-figures.ts";
@@ -29,7 +29,7 @@ import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from ".
 import { type Candidate, type Placement, waitsFor, whyNotOn } from "./placement.ts";
 import { KnownRows, Plan } from "./plan.ts";
 import type { NodePolicy, NodeVerdict, QueueState } from "./queue-state.ts";
-import { type Reaped, reap, type StuckJob } from "./reap.ts";
+import { type Reaped, type ReapPass, reap, type StuckJob } from "./reap.ts";
 import { type LeasePolicy, leasePolicyDefaults } from "./settings.ts";
 import { isHeld, type JobState } from "./states.ts";
 import { forgetLanes, forgetWork, isDue, promoteDue } from "./tables.ts";
@@ -91,8 +91,6 @@ const REAP_AT_ONCE = 500;
 const MAX_KNOWN = 50_000;
 const MAX_IN_BATCH = 10_000;
 const HELD_COLUMNS = "seq, fence, lane, beat_by, expires_at, stop_by, earlier";
-/** Of such jobs so many were done within the time by which others are judged. */
-const NEARLY_ALL = 0.95;
 
 /** Refusals concern one of them alone; anything else is a fault of the whole. */
 const each = <A, T>(all: readonly A[], run: (one: A) => T): Answer<T>[] =>
@@ -154,7 +152,7 @@ export class WorkQueue<K extends string = string> {
     const lease = { ...leasePolicyDefaults, ...options.lease };
     const lanes = createLanes(store, limits.maxLanes);
     const durations = new Durations(store);
-    const progressMs = (lane: number) => progressLimitMs(durations.took(lanes.get(lane), NEARLY_ALL), lease);
+    const limitOf = (lane: number) => progressLimit(durations, lanes.get(lane), lease);
     this.#parts = {
       kinds: options.kinds,
       limits,
@@ -163,7 +161,7 @@ export class WorkQueue<K extends string = string> {
       shares: { ...sharePolicyDefaults, ...options.shares },
       nodePolicy: options.nodePolicy ?? (() => ({ accepts: true })),
       lanes,
-      times: new LeaseTimes(options.listened ?? (() => clock.monotonic()), lease.silentMs, progressMs),
+      times: new LeaseTimes(options.listened ?? (() => clock.monotonic()), lease.silentMs, limitOf),
       durations,
       workers: this.workers,
       random: options.random,
@@ -293,15 +291,16 @@ export class WorkQueue<K extends string = string> {
    * Ends silent leases and attempts that took too long, gives to others what does not go on, lets deadlines lapse, and fails
    * those whose dependency failed.
    */
-  async reap(): Promise<Reaped & { readonly stuckJobs: readonly StuckJob[] }> {
+  async reap(): Promise<Reaped & Pick<ReapPass, "stuckJobs" | "unrelieved">> {
     const counts = { silent: 0, expired: 0, stopped: 0, stuck: 0, lapsed: 0, dependents: 0 };
     const stuckJobs: StuckJob[] = [];
     for (;;) {
       const pass = await this.#change((plan) => reap(this.#parts, plan, REAP_AT_ONCE));
       for (const key of Object.keys(counts) as (keyof Reaped)[]) counts[key] += pass.counts[key];
-      stuckJobs.push(...pass.stuck);
+      stuckJobs.push(...pass.stuckJobs);
       // What failed may have dependents of its own: until nothing more falls.
-      if (Object.values(pass.counts).every((n) => n === 0)) return { ...counts, stuckJobs };
+      if (Object.values(pass.counts).every((n) => n === 0))
+        return { ...counts, stuckJobs, unrelieved: pass.unrelieved };
     }
   }
 
@@ -316,7 +315,7 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** For how long a held job has made no progress, and after how long it is given to another; undefined where nobody holds it. */
-  idle(workId: string): { readonly ms: number; readonly limitMs: number | undefined } | undefined {
+  idle(workId: string): Idle | undefined {
     const [row] = this.#store.read<HeldLease & { state: JobState }>(
       `SELECT ${HELD_COLUMNS}, state FROM work_jobs WHERE seq = ?`,
       seqOf(workId),

@@ -46,6 +46,12 @@ test("parts that nobody can read and everybody checks again are found out", asyn
   expect(await findsIn({ plant: "noise-retried", others: ["noisy"] }, 3)).toContain("nothing came of a_2p");
 });
 
+test("a worker that is heard and keeps its job without getting anywhere is found out", async () => {
+  const scene: Scene = { others: ["stuck"] };
+  expect(await findsIn(scene, 2)).toBeUndefined();
+  expect(await findsIn({ ...scene, plant: "no-progress-deadline" }, 2)).toContain("nothing came of a_2p");
+});
+
 test("a result that counts without its files is found out", async () => {
   expect(await findsIn({ plant: "done-without-files", others: ["undelivering"] }, 4)).toContain("never came");
 });

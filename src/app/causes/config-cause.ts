@@ -33,7 +33,7 @@ const PATIENCE_MS = 60_000;
 
 /** Jobs at work that are asked whether they go on. */
 const MAX_AT_WORK = 100;
-const STILL = new Set(["job_stuck", "job_without_progress"]);
+const STILL = new Set(["job_stuck", "job_unrelieved", "job_without_progress"]);
 
 /** What a person can do about a wait, by the unit that waits. */
 const ADVICE: Readonly<Record<string, CauseAdvice["action"]>> = {

@@ -8,6 +8,8 @@ import type { WorkFacts, WorkNode } from "./facts.ts";
 const MAX_DEPTH = 10;
 /** So long a job may wait that somebody could take. */
 const PATIENCE_MS = 60_000;
+/** So long after its limit at most the reaper has looked at a job that does not go on. */
+const LOOK_MS = 15_000;
 
 const jobStep = ({ work_id, work_type, state }: JobView) => ({
   kind: "job",
@@ -141,15 +143,18 @@ function waitingJobCause(job: JobView, facts: WorkFacts): Cause | undefined {
 /** A job that is in somebody's hands and does not go on, or did not in the hands of another. */
 function stillCause(job: JobView, facts: WorkFacts): Cause | undefined {
   const { work_id, node_id, claimed_at: since } = job;
-  const { ms = 0, limitMs } = facts.idle(work_id) ?? {};
+  const { ms = 0, limitMs, isGuess } = facts.idle(work_id) ?? {};
   const about = { since, advice: { action: "show_job", subject: work_id }, because: [jobStep(job)] } as const;
   if (limitMs !== undefined && ms > limitMs / 2) {
+    const measured = { actual: duration(ms), required: `less than ${duration(limitMs)}` };
+    // The reaper takes it away at its next look, unless nobody else could have it.
+    if (isGuess === true && ms > limitMs + LOOK_MS) {
+      const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}, and no other worker is there to take it`;
+      const advice = { action: "add_worker", subject: job.work_type } as const;
+      return causeOf("warn", "job_unrelieved", work_id, what, { ...about, ...measured, advice });
+    }
     const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}; after ${duration(limitMs)} it is given to another`;
-    return causeOf("note", "job_without_progress", work_id, what, {
-      ...about,
-      actual: duration(ms),
-      required: `less than ${duration(limitMs)}`,
-    });
+    return causeOf("note", "job_without_progress", work_id, what, { ...about, ...measured });
   }
   const before = stuckOn(job);
   if (before.length === 0) return undefined;

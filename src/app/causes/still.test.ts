@@ -44,13 +44,13 @@ const whyConfig = (workId: string) =>
     fault: undefined,
   });
 /** Beats for so long and tells nothing new. */
-const standStill = async (seconds: number) => {
-  const { work_id } = await w.queue.add(JOB);
+const standStill = async (seconds: number, job: Parameters<typeof w.queue.add>[0] = JOB) => {
+  const { work_id } = await w.queue.add(job);
   const [lease] = await w.queue.claim({ node_id: "box2", most: 1, offer: PLENTY, start: true });
   for (let n = 0; n < seconds; n += 10) {
     await w.pass(10_000);
     await w.queue.heartbeat(lease!, { progress: 0.3 });
-    w.queue.workers.asked({ node_id: "good", most: 1, offer: PLENTY });
+    w.queue.workers.asked({ node_id: "good", most: 1, offer: PLENTY, kinds: ["selfplay"] });
     await w.queue.reap();
   }
   return work_id;
@@ -72,6 +72,18 @@ test("why says that a job stood still, where, and who has it now", async () => {
   expect(whyJob(id)).toMatchObject({ cause: { code: "job_stuck", advice: { subject: id } } });
   expect(whyJob(id).verdict).toContain("made no progress on box2, and good has it now; the first result counts");
   expect(whyConfig(id)).toMatchObject({ code: "job_stuck" });
+});
+
+test("why says of the first job of its kind that stands still that nobody else could take it", async () => {
+  const id = await standStill(600, { work_type: "training", config_key: "hex8_2p" });
+  expect(whyJob(id).cause).toMatchObject({ code: "job_without_progress", level: "note" });
+  await w.pass(30_000);
+  expect(whyConfig(id)).toMatchObject({
+    code: "job_unrelieved",
+    level: "warn",
+    advice: { action: "add_worker", subject: "training" },
+  });
+  expect(whyJob(id).verdict).toContain("and no other worker is there to take it");
 });
 
 test("a job that goes on has nothing to explain", async () => {

@@ -77,8 +77,8 @@ async function comesBack(environment: Environment, afterSeconds: number): Promis
   return (await w.driven(queue.reap())).silent === 1;
 }
 
-/** Whether a job is taken from a holder that beats for so long without progress, where such jobs took 40 s. */
-async function isTaken(environment: Environment, afterSeconds: number): Promise<boolean> {
+/** Whether a job is taken from a holder that beats for so long without progress, where so many such jobs took 40 s. */
+async function isTaken(environment: Environment, afterSeconds: number, known = 3): Promise<boolean> {
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
   const { queue } = createWorkServices({
@@ -96,7 +96,7 @@ async function isTaken(environment: Environment, afterSeconds: number): Promise<
     const [lease] = await w.driven(queue.claim({ node_id: "a", most: 1, offer: CAPABILITIES, start: true }));
     return lease!;
   };
-  for (let n = 0; n < 3; n += 1) {
+  for (let n = 0; n < known; n += 1) {
     const lease = await held();
     await w.pass(40_000);
     await w.driven(queue.complete(lease, evidence));
@@ -106,6 +106,7 @@ async function isTaken(environment: Environment, afterSeconds: number): Promise<
     await w.pass(10_000);
     await w.driven(queue.heartbeat(lease, { progress: 0.5 }));
   }
+  queue.workers.asked({ node_id: "b", most: 1, offer: CAPABILITIES });
   return (await w.driven(queue.reap())).stuck === 1;
 }
 
@@ -270,6 +271,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   "work.lease_silence": { see: (environment) => comesBack(environment, 50), without: false, set: "40", with: true },
   "work.progress_floor": { see: (environment) => isTaken(environment, 140), without: true, set: "300", with: false },
   "work.progress_factor": { see: (environment) => isTaken(environment, 100), without: false, set: "2", with: true },
+  "work.first_progress": { see: (environment) => isTaken(environment, 300, 0), without: false, set: "200", with: true },
   "work.queue_soft_limit": { see: (env) => pressed(env, 60, 0), without: "none", set: "60", with: "soft" },
   "work.queue_brake_limit": {
     see: (env) => pressed({ RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "50", ...env }, 60, 0),

@@ -173,6 +173,7 @@ describe("precedence", () => {
         progressFactor: 3,
         maxHeldByNode: 256,
         maxHeldByToken: 1_000,
+        firstProgressMs: 600_000,
         pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 },
       },
       artifacts: {

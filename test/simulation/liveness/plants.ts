@@ -6,6 +6,8 @@ export const PLANTS = [
   "pressure-stops",
   /** Parts that nobody can read are checked again for ever. */
   "noise-retried",
+  /** A holder that is heard keeps its job, whether it gets anywhere or not. */
+  "no-progress-deadline",
   /** A result counts without its files. */
   "done-without-files",
 ] as const;

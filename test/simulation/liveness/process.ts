@@ -90,6 +90,9 @@ const sampler = (machine: Machine): ClusterServices["sampler"] => ({
   close() {},
 });
 
+/** Progress is never asked for. */
+const NEVER_STUCK = { progressFloorMs: Number.MAX_SAFE_INTEGER, firstProgressMs: Number.MAX_SAFE_INTEGER };
+
 /** Looks of a unit come no closer: hours of such a world shall take seconds. */
 const MIN_TICK_MS = 10_000;
 
@@ -174,7 +177,7 @@ export function bootMain(around: Surroundings): MainProcess {
     clock: own,
     listened,
     random,
-    settings: settingDefaults(workSettings),
+    settings: { ...settingDefaults(workSettings), ...(plant === "no-progress-deadline" ? NEVER_STUCK : {}) },
     barred: (node) => nodes.barred(node),
     ...(plant === "done-without-files" ? {} : { isStored: async (sha256: string) => files.has(sha256) }),
   });

@@ -37,8 +37,7 @@ export interface LivenessReport {
   readonly virtualMinutes: number;
 }
 
-/** One that is stuck comes only where a scene asks for it: the first job of a kind has no deadline but its time limit. */
-const OTHERS: readonly Character[] = ["lying", "noisy", "undelivering", "dying"];
+const OTHERS: readonly Character[] = ["lying", "noisy", "stuck", "undelivering", "dying"];
 
 const planOf = (config_key: string) =>
   configPlanSchema.parse({

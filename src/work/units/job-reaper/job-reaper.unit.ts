@@ -39,6 +39,17 @@ export const jobReaper = ({ queue }: Pick<WorkServices, "queue">, limits = jobRe
     emit.HEALTH_ALERT({ component: componentOf(node_id), severity: "warning", message, node_id });
   };
 
+  /** Nobody could take it from there: a person has to know at once. */
+  const noteUnrelieved = ({ node_id, work_id, work_type, idle_ms }: StuckJob, { rows, emit, now }: Context) => {
+    const known = rows.get(stuckNodes, node_id);
+    if (known?.alerted === true && now - known.at.at(-1)! < limits.stuckWithinMs / 2) return;
+    rows.put(stuckNodes, node_id, { at: [now], alerted: true });
+    if (known?.alerted === true) return;
+    const idle = `${work_id} has made no progress there for ${Math.round(idle_ms / 1_000)} s`;
+    const message = `${idle}, and no other worker does ${work_type} jobs. See 'ringrift why ${work_id}'.`;
+    emit.HEALTH_ALERT({ component: componentOf(node_id), severity: "warning", message, node_id });
+  };
+
   /** Long ago is over. */
   const forgive = ({ rows, emit, now }: Context) => {
     for (const [node_id, { at, alerted }] of rows.list(stuckNodes)) {
@@ -64,10 +75,11 @@ export const jobReaper = ({ queue }: Pick<WorkServices, "queue">, limits = jobRe
       everyMs: limits.everyMs,
       async tick(context) {
         const { cache, log, rows } = context;
-        const { stuckJobs, ...reaped } = await queue.reap();
+        const { stuckJobs, unrelieved, ...reaped } = await queue.reap();
         const ended = Object.values(reaped).reduce((sum, n) => sum + n, 0);
         if (ended > 0) log.info("jobs were ended", { ...reaped });
         for (const job of stuckJobs) noteStuck(job, context);
+        for (const job of unrelieved) noteUnrelieved(job, context);
         forgive(context);
         for (const [sort, took] of queue.newDurations()) rows.put(jobDurations, sort, took);
         cache.reaped += ended;
