@@ -31,7 +31,7 @@ export { BODY_HASH_HEADER, NODE_HEADER, type NodeClaim, type SignedRequest, sign
 export { timingOnTheWire } from "./nodes/timing.ts";
 export { isDeprecated, PROTOCOL } from "./nodes/versions.ts";
 export { processTree } from "./resources/process-tree.ts";
-export { systemSampler } from "./resources/system-sampler.ts";
+export { systemSampler, WORKER_PID_FILE } from "./resources/system-sampler.ts";
 export { type ClusterServices, createClusterServices } from "./services.ts";
 export { resourceMonitorDaemon } from "./units/resource-monitor/resource-monitor.unit.ts";
 export { clusterUnits } from "./units.ts";

@@ -195,6 +195,7 @@ export const field = {
   threshold: number("limit it was compared with"),
   usage: share("share of the resource in use"),
   cpu_usage: share("share of the processors in use"),
+  cpu_others: share("share of the processors that other programs take"),
   memory_usage: share("share of the memory in use"),
   gpu_usage: share("share of the accelerators in use"),
   disk_usage: share("share of the disk in use"),

@@ -6,6 +6,8 @@ import { knownWorkerLimits } from "./limits.ts";
 export interface KnownWorker extends Pick<ClaimRequest, "node_id" | "offer" | "kinds"> {
   /** Jobs that it would have taken at once. */
   readonly slots: number;
+  /** The most that it ever asked for at once: as an idle worker does, for all that it has. */
+  readonly all: number;
   /** Milliseconds since the epoch. */
   readonly heard_at: number;
 }
@@ -45,7 +47,10 @@ export function createKnownWorkers(clock: Clock, limits = knownWorkerLimits): Kn
   };
 
   return {
-    asked: ({ node_id, offer, kinds, most }) => note({ node_id, offer, kinds, slots: most, heard_at: clock.now() }),
+    asked({ node_id, offer, kinds, most }) {
+      const all = Math.max(most, workers.get(node_id)?.all ?? 0);
+      note({ node_id, offer, kinds, slots: most, all, heard_at: clock.now() });
+    },
     heard(nodeId) {
       const known = workers.get(nodeId);
       if (known !== undefined) note({ ...known, heard_at: clock.now() });

@@ -62,6 +62,14 @@ export const shortageLimits = {
   memoryMs: 30_000,
 };
 
+export const slotLimits = {
+  /** Slots that were decided on longer ago hold nobody back: the node measures no more. */
+  freshMs: 180_000,
+  /** They are written again after so long at the latest, and before that when the measurement differs by so much. */
+  writeEveryMs: 60_000,
+  writeAt: 0.05,
+};
+
 export const queueMonitorLimits = {
   everyMs: 5_000,
   /** A shortage that nobody has spoken of for so long is over. */

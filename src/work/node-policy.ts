@@ -1,6 +1,7 @@
 import { defined, sumOf } from "../kernel/index.ts";
 import { settingDefaults } from "../kernel/settings/index.ts";
 import { defineTable, type StateTable, type Store } from "../router/index.ts";
+import { slotLimits } from "./limits.ts";
 import type { NodePolicy, NodeVerdict } from "./queue-state.ts";
 import { workSettings } from "./settings.ts";
 
@@ -22,6 +23,27 @@ export const nodeMisfits = defineTable<{ readonly configs: readonly string[]; re
   "work_node_misfits",
 );
 
+/**
+ * How many jobs a node may hold, and what that was decided by. `job_scheduler` writes it; whoever takes the decision over writes
+ * the same rows, and nothing else changes: every claim obeys them.
+ */
+export type NodeSlots = {
+  readonly slots: number;
+  /** Jobs that it would hold by itself. */
+  readonly of: number;
+  /** Shares of its processors: what is aimed at, and what would be wanted with as many jobs as it may hold. */
+  readonly target: number;
+  readonly measured: number;
+  /** When it was measured: what is old decides nothing. */
+  readonly at: number;
+};
+/** By node. */
+export const nodeSlots = defineTable<NodeSlots>("work_node_slots");
+
+/** As people read it. */
+export const slotsWords = ({ slots, of, target, measured }: NodeSlots): string =>
+  `slots ${slots} of ${of}: target ${target.toFixed(2)}, measured ${measured.toFixed(2)}`;
+
 /** What is short on a node, kept by `global_task_coordinator`; by node and resource. */
 export type NodeShortage = { readonly reason: string; readonly until: number; readonly leaves?: number };
 export const nodeShortages = defineTable<NodeShortage>("work_node_shortages");
@@ -41,6 +63,7 @@ export type AdmissionLimits = typeof admissionLimitDefaults;
 export interface NodeFacts {
   readonly hold: NodeHold | undefined;
   readonly shortages: readonly (NodeShortage & { readonly resource?: string })[];
+  readonly slots?: NodeSlots | undefined;
   readonly misfits: readonly string[];
   readonly heldHere: number;
   /** By all workers that came with the same token; undefined for a node with a key. */
@@ -50,18 +73,24 @@ export interface NodeFacts {
 }
 
 /** Of all that holds a node back now, what leaves it least. */
-function tightest(holds: readonly (NodeHold | NodeFacts["shortages"][number])[], now: number) {
-  const live = holds.filter(({ until }) => until === null || until > now);
+function tightest(holds: readonly (NodeHold | NodeFacts["shortages"][number] | undefined)[], now: number) {
+  const live = holds.filter((hold) => hold !== undefined).filter(({ until }) => until === null || until > now);
   const [first] = live.toSorted((a, b) => (a.leaves ?? 0) - (b.leaves ?? 0));
   if (first === undefined) return undefined;
   const shortOf = "resource" in first ? first.resource : undefined;
   return { reason: first.reason, leaves: first.leaves ?? 0, ...defined({ shortOf }) };
 }
 
+/** Fewer slots than the node has hold it back as long as the measurement is fresh; one always stays. */
+const holdOf = (slots: NodeSlots | undefined): NodeHold | undefined =>
+  slots === undefined || slots.slots >= slots.of
+    ? undefined
+    : { reason: slotsWords(slots), until: slots.at + slotLimits.freshMs, leaves: Math.max(1, slots.slots) };
+
 /** The right to take one more job, or why not. Pressure slows a node; only what one job more would make worse stops it. */
 export function judgeNode(facts: NodeFacts, limits: AdmissionLimits, now: number): NodeVerdict {
   const no = (reason: string, shortOf?: string): NodeVerdict => ({ accepts: false, reason, ...defined({ shortOf }) });
-  const brake = tightest([...(facts.hold === undefined ? [] : [facts.hold]), ...facts.shortages], now);
+  const brake = tightest([facts.hold, ...facts.shortages, holdOf(facts.slots)], now);
   if (brake !== undefined && brake.leaves <= facts.heldHere)
     return brake.leaves === 0
       ? no(brake.reason, brake.shortOf)
@@ -95,9 +124,19 @@ export function whyHeldBack(store: Pick<Store, "read">, nodeId: string, now: num
   return verdict.slowed === true ? verdict.reason : `held: ${verdict.reason}`;
 }
 
+/** How many jobs each node may hold, of those that are known; by node. */
+export const allNodeSlots = (store: Pick<Store, "read">, now: number): Map<string, NodeSlots> =>
+  new Map(
+    store
+      .read<{ key: string; value: string }>("SELECT key, value FROM state_rows WHERE table_name = ?", nodeSlots.table)
+      .map(({ key, value }): [string, NodeSlots] => [key, JSON.parse(value) as NodeSlots])
+      .filter(([, { at }]) => at + slotLimits.freshMs > now),
+  );
+
 /** What the units keep about a node, in one look. */
 const KEPT = `SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeHolds.table}' AND key = ?1
   UNION ALL SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeMisfits.table}' AND key = ?1
+  UNION ALL SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeSlots.table}' AND key = ?1
   UNION ALL SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeShortages.table}'
     AND key IN (${SHORT_OF.map((resource) => `?1 || '/${resource}'`).join(", ")})`;
 
@@ -144,6 +183,7 @@ export const storedNodePolicy = (
         ...(JSON.parse(value) as NodeShortage),
         resource: key.slice(nodeId.length + 1),
       })),
+      slots: of<NodeSlots>(nodeSlots)[0],
       misfits: of<{ configs: string[] }>(nodeMisfits)[0]?.configs ?? [],
       heldHere: sumOf(ofKind, ({ n }) => n) + (given.get(nodeId) ?? 0),
       heldByToken: siblings && heldBy(store, siblings) + sumOf(siblings, (name) => given.get(name) ?? 0),

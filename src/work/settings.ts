@@ -1,5 +1,5 @@
 /** What operators may set of the queue. */
-import { decimal, type SettingValues, seconds, settingDefaults, whole } from "../kernel/settings/index.ts";
+import { decimal, percent, type SettingValues, seconds, settingDefaults, whole } from "../kernel/settings/index.ts";
 import { workLimitDefaults } from "./limits.ts";
 
 export const workSettings = {
@@ -55,6 +55,13 @@ export const workSettings = {
     default: 600,
     about:
       "The same for the first jobs of a kind, while nobody knows how long they take: without progress for so long, another worker gets the job as well.",
+  }),
+  targetUsage: percent({
+    key: "work.target_utilization",
+    variable: "RINGRIFT_WORK_TARGET_UTILIZATION",
+    default: 90,
+    about:
+      "Share of a node's processors that jobs and other programs together shall take: where others want more, the node holds fewer jobs, one at least.",
   }),
   pressure: {
     soft: whole({

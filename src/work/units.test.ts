@@ -380,6 +380,48 @@ describe("job_scheduler", () => {
     expect(w.queue.unfinished).toBe(3);
   });
 
+  test("other programs on a node take slots away one by one, never the last, and the claims find fewer", async () => {
+    const w = guarded();
+    const runtime = await start(w);
+    await w.queue.addAll(Array.from({ length: 8 }, () => selfplay("a")));
+    w.queue.workers.asked({ node_id: "a", most: 4, offer: PLENTY });
+    const sample = (cpu_others: number, cpu_usage = 1) =>
+      publish(w, "NODE_CAPACITY_UPDATED", {
+        node_id: "a",
+        cpu_usage,
+        cpu_others,
+        memory_usage: 0.5,
+        disk_usage: 0.5,
+        slots: 4,
+        free_slots: 0,
+      });
+    // Ours alone: full is what it is for.
+    for (let n = 0; n < 10; n += 1) await sample(0.01);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 4, of: 4, target: 0.9 });
+    expect(w.queue.verdictOn("a")).not.toHaveProperty("slowed");
+    for (let n = 0; n < 10; n += 1) await sample(0.5, 0.5);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 2, of: 4 });
+    expect(await w.queue.claim({ node_id: "a", most: 4, offer: PLENTY })).toHaveLength(2);
+    await expect(w.claimOne("a")).rejects.toMatchObject({
+      message: expect.stringContaining("held: slots 2 of 4: target 0.90, measured 1.00"),
+      details: { retryAfterSeconds: 1 },
+    });
+    for (let n = 0; n < 20; n += 1) await sample(0.97);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 1 });
+    // Another process goes on where this one was.
+    await w.driven(runtime.stop());
+    await start(w);
+    await sample(0.97);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 1 });
+    // Nobody measures any more: what was decided holds nobody back for ever.
+    await w.pass(4 * MINUTE);
+    expect(w.queue.verdictOn("a")).toMatchObject({ accepts: true });
+    expect(w.queue.slots().has("a")).toBe(false);
+    w.queue.workers.asked({ node_id: "a", most: 4, offer: PLENTY });
+    for (let n = 0; n < 20; n += 1) await sample(0.01);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 4 });
+  });
+
   test("a batch that nobody can do is told as failed", async () => {
     const w = guarded();
     await start(w);

@@ -25,6 +25,7 @@ import { type HeldLease, type Idle, LeaseTimes } from "./lease-times.ts";
 import { type WorkLimits, workLimitDefaults } from "./limits.ts";
 import { whyNotThere } from "./needs.ts";
 import { type NodeFigures, nodeFigures } from "./node-figures.ts";
+import { allNodeSlots, type NodeSlots } from "./node-policy.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { type Candidate, type Placement, waitsFor, whyNotOn } from "./placement.ts";
 import { KnownRows, Plan } from "./plan.ts";
@@ -478,6 +479,11 @@ export class WorkQueue<K extends string = string> {
   /** Whether a node may have work at all, and why not. */
   verdictOn(nodeId: string): NodeVerdict {
     return this.#parts.nodePolicy(nodeId, this.#clock.now());
+  }
+
+  /** How many jobs each node may hold, where that was decided; by node. */
+  slots(): Map<string, NodeSlots> {
+    return allNodeSlots(this.#store, this.#clock.now());
   }
 
   /** Jobs that wait and that this node could take, at the fronts of their lines. */

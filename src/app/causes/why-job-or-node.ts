@@ -173,7 +173,9 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
     gate(
       "takes_work",
       verdict.accepts,
-      verdict.accepts ? `it holds ${held} jobs` : verdict.reason,
+      verdict.accepts
+        ? `it holds ${held} jobs${verdict.slowed === undefined ? "" : `; ${verdict.slowed}`}`
+        : verdict.reason,
       "nothing holds it back",
       {
         hint: "The hold ends by itself when its reason does; 'ringrift queue stats' and its events tell of it.",

@@ -149,6 +149,38 @@ async function bringsThree(environment: Environment): Promise<boolean> {
   return (await w.driven(Promise.all(enlisted.map((each) => each.catch(() => false))))).every(Boolean);
 }
 
+/** How many of four jobs a node may hold on which other programs take half of the processors: by the units of the program. */
+async function slotsBeside(environment: Environment): Promise<number | undefined> {
+  const w = unitWorld(builtinRows);
+  onTestFinished(() => w.close());
+  const services = createWorkServices({
+    router: w.router as unknown as EventRouter,
+    store: w.store,
+    clock: w.clock,
+    listened: () => w.clock.monotonic(),
+    random: seededRandom(1),
+    settings: readSettings(environment, "/").work,
+    barred: () => undefined,
+  });
+  services.queue.workers.asked({ node_id: "a", most: 4, offer: CAPABILITIES });
+  const { units } = liveRegistry({ ...declaredServices(), work: services });
+  await w.driven(w.runtime(units.filter(({ name }) => name === "job_scheduler")).start());
+  const sample = {
+    node_id: "a",
+    cpu_usage: 0.5,
+    cpu_others: 0.5,
+    memory_usage: 0,
+    disk_usage: 0,
+    slots: 4,
+    free_slots: 0,
+  };
+  for (let n = 0; n < 20; n += 1) {
+    const told = await w.driven(w.router.publish("NODE_CAPACITY_UPDATED", sample, { source: "test" }));
+    await w.driven(w.router.settled(told));
+  }
+  return services.queue.slots().get("a")?.slots;
+}
+
 /** What producers are told when so many jobs wait, the oldest for so long: by the units of the program. */
 async function pressed(environment: Environment, jobs: number, waitedSeconds: number): Promise<string> {
   const w = unitWorld(builtinRows);
@@ -272,6 +304,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   "work.progress_floor": { see: (environment) => isTaken(environment, 140), without: true, set: "300", with: false },
   "work.progress_factor": { see: (environment) => isTaken(environment, 100), without: false, set: "2", with: true },
   "work.first_progress": { see: (environment) => isTaken(environment, 300, 0), without: false, set: "200", with: true },
+  "work.target_utilization": { see: slotsBeside, without: 2, set: "60", with: 1 },
   "work.queue_soft_limit": { see: (env) => pressed(env, 60, 0), without: "none", set: "60", with: "soft" },
   "work.queue_brake_limit": {
     see: (env) => pressed({ RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "50", ...env }, 60, 0),

@@ -174,6 +174,7 @@ describe("precedence", () => {
         maxHeldByNode: 256,
         maxHeldByToken: 1_000,
         firstProgressMs: 600_000,
+        targetUsage: 0.9,
         pressure: { soft: 500, hard: 900, stop: 1_000, targetDelaySeconds: 600 },
       },
       artifacts: {

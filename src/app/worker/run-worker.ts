@@ -1,7 +1,8 @@
 /** A worker put together: the line to its main process, the programs it runs, its folder, and its signs of life. */
-import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { WORKER_PID_FILE } from "../../cluster/index.ts";
 import { type Clock, createFileHasher, createIds, type Log, OperatingError, type Random } from "../../kernel/index.ts";
 import {
   artifactsOver,
@@ -185,6 +186,10 @@ export async function runWorker(world: WorkerWorld) {
     // One worker for each folder, so that one controller knows all that runs here.
     const guard = guardDataDir(folder);
     undo.defer(() => guard.release());
+    // Whoever measures this machine knows by it that we are no stranger.
+    const pidFile = join(settings.dataDir, WORKER_PID_FILE);
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    undo.defer(() => rmSync(pidFile, { force: true }));
     const { link, nodeId, main, incarnation } = lineOf(world);
     undo.defer(() => link.close());
     const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);

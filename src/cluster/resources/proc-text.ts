@@ -33,7 +33,7 @@ export function pressureShare(text: string): number | null {
  * The ticks that a process, all below it, and those of them that have ended took so far. Each text is `/proc/<pid>/stat`; the name
  * in brackets may hold anything, so fields are counted from its end.
  */
-export function treeTicks(stats: readonly string[], root: number): number {
+export function treeTicks(stats: readonly string[], ...roots: readonly number[]): number {
   const processes = stats.flatMap((text) => {
     const fields = text
       .slice(text.lastIndexOf(")") + 2)
@@ -43,10 +43,10 @@ export function treeTicks(stats: readonly string[], root: number): number {
     return Number.isFinite(ticks) && Number.isFinite(parent) ? [{ pid: Number.parseInt(text, 10), parent, ticks }] : [];
   });
   const below = Map.groupBy(processes, ({ parent }) => parent);
-  const tree = processes.filter(({ pid }) => pid === root);
+  const tree = new Set(processes.filter(({ pid }) => roots.includes(pid)));
   // Whoever is found has those below it looked for as well.
-  for (const { pid } of tree) if (tree.length <= processes.length) tree.push(...(below.get(pid) ?? []));
-  return tree.reduce((sum, { ticks }) => sum + ticks, 0);
+  for (const { pid } of tree) for (const child of below.get(pid) ?? []) tree.add(child);
+  return [...tree].reduce((sum, { ticks }) => sum + ticks, 0);
 }
 
 /** The share of the processors that others took between two readings; null where that cannot be told. */

@@ -52,6 +52,22 @@ describe("the sampler of the system", () => {
     expect((await sampler.sample(signal)).cpuOthers).toBeCloseTo(0.3, 9);
   });
 
+  test("a worker that was started beside it by hand is no other", async () => {
+    const stat = (pid: number, ticks: number) => `${pid} (x) S 1 1 1 0 -1 0 0 0 0 0 ${ticks} 0 0 0 20 0 1\n`;
+    const { root, write } = machine({
+      ...plain,
+      "proc/7/stat": stat(7, 0),
+      "proc/9/stat": stat(9, 0),
+      "data/worker/pid": "9\n",
+    });
+    const dataDir = join(root, "data");
+    const sampler = systemSampler({ dataDir, clock: virtualClock(), root, gpuTool: "no-such-tool", pid: 7 });
+    onTestFinished(() => sampler.close());
+    await sampler.sample(signal);
+    write({ "proc/stat": "cpu  190 0 0 910 0 0 0 0\n", "proc/7/stat": stat(7, 10), "proc/9/stat": stat(9, 60) });
+    expect((await sampler.sample(signal)).cpuOthers).toBeCloseTo(0.2, 9);
+  });
+
   test("counts the memory of the machine where nothing else limits it", async () => {
     const { root } = machine({ ...plain, "sys/fs/cgroup/a/b/memory.max": "max\n" });
     const { memory } = await samplerOf(root).sample(signal);

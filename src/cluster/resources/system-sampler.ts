@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { availableParallelism, cpus as cpuTimes, freemem, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock } from "../../kernel/index.ts";
 import {
@@ -44,6 +45,8 @@ const LOOP_RESOLUTION_MS = 100;
 const MAX_GROUPS = 16;
 /** On a machine with more processes than this, those of ours beyond it count as others'. */
 const MAX_PROCESSES = 4_096;
+/** Where the worker of a data folder writes its number. */
+export const WORKER_PID_FILE = join("worker", "pid");
 
 /** One level of a control group that may limit memory. */
 interface MemoryGroup {
@@ -96,11 +99,19 @@ export function systemSampler({ dataDir, clock, root = "", gpuTool, pid }: Syste
     return { memory: all.filter((_, i) => there[i]), quotas: quotas.filter((_, i) => quotaThere[i]) };
   };
 
-  /** What this process and all that it started took of the processors; 0 where nothing tells. */
+  /** A worker that somebody started beside us is ours too: it says in its folder who it is. */
+  const workerPid = async (): Promise<number> =>
+    Number.parseInt(await readFile(join(dataDir, WORKER_PID_FILE), "utf8").catch(() => ""), 10);
+
+  /** What this process, its worker and all that they started took of the processors; 0 where nothing tells. */
   const ownTicks = async (): Promise<number> => {
     const names = await readdir(`${root}/proc`).catch(() => []);
     const pids = names.filter((name) => /^\d+$/.test(name)).slice(0, MAX_PROCESSES);
-    return treeTicks(await Promise.all(pids.map((each) => text(`/proc/${each}/stat`))), pid ?? process.pid);
+    return treeTicks(
+      await Promise.all(pids.map((each) => text(`/proc/${each}/stat`))),
+      pid ?? process.pid,
+      await workerPid(),
+    );
   };
 
   const readMemory = async (found: readonly MemoryGroup[]): Promise<ResourceSample["memory"]> => {

@@ -113,6 +113,7 @@ export const nodes = defineEvents("nodes", {
       ...fields(
         "node_id",
         "cpu_usage",
+        "cpu_others?",
         "memory_usage",
         "disk_usage",
         "gpus?",

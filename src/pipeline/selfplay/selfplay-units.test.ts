@@ -6,7 +6,9 @@ import {
   type PipelineWorldOptions,
   pipelineWorld,
 } from "../../../test/unit/pipeline/pipeline-world.ts";
+import { settingDefaults } from "../../kernel/settings/index.ts";
 import { defineTable } from "../../router/index.ts";
+import { workSettings } from "../../work/index.ts";
 import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.ts";
 import { seedFor, selfplayWork, trainingWork } from "../stage/index.ts";
 import { waitsOf } from "../waits.ts";
@@ -433,7 +435,7 @@ describe("selfplay_scheduler", () => {
       w.units.scheduler(),
       w.units.populator(),
       w.units.orchestrator(),
-      jobScheduler({ queue: w.queue }),
+      jobScheduler({ queue: w.queue, settings: settingDefaults(workSettings) }),
     ]);
     await w.turn("selfplay");
     await w.pass(10_000);

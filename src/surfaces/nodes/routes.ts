@@ -21,6 +21,7 @@ const nodeIn = async (
   const counts = siblings && (await queue.heldCounts(signal));
   return {
     ...book.view(row),
+    slots: queue.slots().get(row.node_id) ?? null,
     jobs,
     work: done,
     held: { jobs: jobs.length, max: settings.maxHeldByNode },
@@ -111,8 +112,15 @@ export const nodeRoutes: readonly Route[] = [
   }),
   handle(wire.listNodes, async ({ ports: { nodes, work }, signal }) => {
     const held = await work.queue.heldCounts(signal);
+    const slots = work.queue.slots();
     const max = work.settings.maxHeldByNode;
-    return { nodes: nodes.book.list().map((node) => ({ ...node, held: { jobs: held.get(node.node_id) ?? 0, max } })) };
+    return {
+      nodes: nodes.book.list().map((node) => ({
+        ...node,
+        held: { jobs: held.get(node.node_id) ?? 0, max },
+        slots: slots.get(node.node_id) ?? null,
+      })),
+    };
   }),
   handle(wire.getNode, ({ ports, params: { id }, signal }) => nodeIn(ports, id, signal)),
   handle(wire.cordonNode, withdraw(false)),

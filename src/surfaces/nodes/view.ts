@@ -1,3 +1,4 @@
+import { slotsWords } from "../../work/index.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
@@ -32,6 +33,13 @@ const heldWords = ({ held, held_by_token }: Node): string => {
   return `${heldOf(held)} jobs${held_by_token === undefined ? "" : `; all workers of its token ${heldOf(held_by_token)}`}`;
 };
 
+/** Why it gets less than it could, in a few words. */
+const heldBackBy = (node: Node): string => {
+  const { cordoned, slots } = node;
+  if (cordoned !== null) return `${schedulingOf(node)}: ${printable(cordoned.reason)}`;
+  return slots == null || slots.slots >= slots.of ? "" : slotsWords(slots);
+};
+
 export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
@@ -40,7 +48,7 @@ export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
     paint.dim(node.with_token ? `token ${printable(node.joined_by)}` : node.node_id),
     stateColor(paint, node.state)(node.state),
     node.local ? "this process" : node.last_seen_at === null ? "never" : ago(node.last_seen_at, now),
-    paint.yellow(node.cordoned === null ? "" : `${schedulingOf(node)}: ${printable(node.cordoned.reason)}`),
+    paint.yellow(heldBackBy(node)),
     right(heldOf(node.held)),
     node.deprecated ? paint.yellow(printable(node.version)) : printable(node.version),
     sizeOf(node.capabilities),
@@ -99,6 +107,7 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
         ? "takes work"
         : `${schedulingOf(node)} by ${node.cordoned.by}, ${at(node.cordoned.at)}: ${node.cordoned.reason}`,
     ],
+    ["slots", node.slots && slotsWords(node.slots).replace(/^slots /, "")],
     ["left", node.left_reason],
     ["has", `${sizeOf(has)}${has.tags.length === 0 ? "" : `, tags ${has.tags.join(", ")}`}`],
     ["free", node.load && `${sizeOf(node.load.free)}, ${plural(node.load.running, "job")} running`],

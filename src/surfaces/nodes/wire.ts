@@ -56,6 +56,11 @@ const doings = {
     .optional(),
 };
 
+/** How many jobs a node may hold, and by what that was decided. */
+export const slots = z
+  .object({ slots: z.int(), of: z.int(), target: z.number(), measured: z.number(), at: time })
+  .meta({ id: "Slots", description: "How many jobs a node may hold of those it has room for, by what it measured." });
+
 const node = z
   .looseObject({
     node_id: z.string(),
@@ -81,6 +86,7 @@ const node = z
     with_token: z.boolean().default(false).describe("It came with a token instead of a key."),
     held: held.optional().describe("Jobs in its hands, and how many it may have."),
     held_by_token: held.optional().describe("The same of all workers that came with its token."),
+    slots: slots.nullable().optional(),
     applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
     ...doings,
   })

@@ -164,6 +164,9 @@ const operatorRoutes: readonly Route[] = [
       oldest_seconds: oldestSeconds,
       claims_waiting: desk.waiting,
       kinds: queue.kinds,
+      slots: [...queue.slots()]
+        .filter(([, { slots, of }]) => slots < of)
+        .map(([node_id, row]) => ({ node_id, ...row })),
       counts,
     };
   }),

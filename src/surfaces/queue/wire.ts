@@ -10,6 +10,7 @@ import {
 } from "../../work/index.ts";
 import { answersTo, document, dryRun, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
+import { slots } from "../nodes/wire.ts";
 
 const tag = "work";
 const MAX_IN_REQUEST = 1_000;
@@ -262,6 +263,10 @@ export const getWorkStats = defineRoute("getWorkStats", "GET /v1/work/stats", {
     oldest_seconds: z.number(),
     claims_waiting: z.int(),
     kinds: z.array(z.string()),
+    slots: z
+      .array(slots.extend({ node_id: z.string() }))
+      .optional()
+      .describe("Nodes that may hold fewer jobs than they have room for."),
     counts: z.array(
       z.object({
         config_key: z.string().nullable(),

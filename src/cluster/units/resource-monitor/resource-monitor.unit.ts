@@ -173,6 +173,7 @@ export const resourceMonitorDaemon = (
           emit.NODE_CAPACITY_UPDATED({
             node_id: nodeId,
             cpu_usage: sample.cpuUsage,
+            ...defined({ cpu_others: sample.cpuOthers === null ? undefined : Math.min(1, sample.cpuOthers) }),
             memory_usage: used.memory,
             disk_usage: used.disk,
             slots,
