@@ -4,7 +4,7 @@ import type { Cause } from "../router/index.ts";
 import type { ClaimRequest } from "./claim-request.ts";
 import { earlierLeases, stuckOn } from "./earlier-leases.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
-import { columnsOf, type JobRow, type LeaseRef, NO_ATTEMPT, taskIdOf, workIdOf } from "./job.ts";
+import { columnsOf, type JobRow, type LeaseRef, NO_ATTEMPT, type SavedCheckpoint, taskIdOf, workIdOf } from "./job.ts";
 import { itemOf, taskOf } from "./job-events.ts";
 import { Line } from "./line.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
@@ -22,6 +22,8 @@ export interface Lease extends LeaseRef {
   readonly payload: Readonly<Record<string, Json>>;
   /** The event that told of its coming, in the words of W3C: spans of the program hang under it. Null where none is known. */
   readonly traceparent?: string | null | undefined;
+  /** What an earlier try saved when it was stopped: this one goes on from it. */
+  readonly resume?: Pick<SavedCheckpoint, "sha256" | "bytes" | "epoch">;
   /** What it takes of its node while it runs: the node keeps its own books of what it has left. */
   readonly needs: Needs;
   readonly attempts: number;
@@ -180,22 +182,29 @@ function deal(
   return chosen;
 }
 
-/** What each was given to work on and what it follows from, in one look. */
+/** What each was given to work on, what it follows from, and what an earlier try saved of it, in one look. */
 function inputsOf(plan: Plan, seqs: readonly number[]) {
-  const rows = plan.read<{ seq: number; payload: string; cause: string | null }>(
-    "SELECT i.seq, i.payload, i.cause FROM json_each(?) chosen JOIN work_inputs i ON i.seq = chosen.value",
+  const rows = plan.read<{ seq: number; payload: string; cause: string | null; saved: string | null }>(
+    `SELECT i.seq, i.payload, i.cause, j.saved FROM json_each(?) chosen
+     JOIN work_inputs i ON i.seq = chosen.value JOIN work_jobs j ON j.seq = i.seq`,
     JSON.stringify(seqs),
   );
   return new Map(
-    rows.map(({ seq, payload, cause }) => [
+    rows.map(({ seq, payload, cause, saved }) => [
       seq,
       {
         payload: JSON.parse(payload) as Record<string, Json>,
         traceparent: cause === null ? null : traceparentOf(JSON.parse(cause) as Cause),
+        ...(saved === null ? {} : { resume: resumeOf(saved) }),
       },
     ]),
   );
 }
+
+const resumeOf = (saved: string): NonNullable<Lease["resume"]> => {
+  const { sha256, bytes, epoch } = JSON.parse(saved) as SavedCheckpoint;
+  return { sha256, bytes, epoch };
+};
 
 const STANDING = `SELECT ${columnsOf("j")} FROM work_jobs j INDEXED BY work_held
   WHERE state IN ('claimed', 'running') AND node_id = ? AND claim_id = ? ORDER BY seq`;

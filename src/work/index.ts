@@ -20,7 +20,7 @@ export { BackpressureLevel, type QueueLevel, rateMultiplierOf } from "./backpres
 export type { Lease } from "./claim.ts";
 export type { ClaimDesk } from "./claim-desk.ts";
 export { failureSchema, type WorkFailure } from "./failure.ts";
-export { type JobSpecInput, jobSpecSchema } from "./job.ts";
+export { type JobSpecInput, jobSpecSchema, savedSchema } from "./job.ts";
 export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./kinds.ts";
 export type { KnownWorkers } from "./known-workers.ts";
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";

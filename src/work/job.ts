@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { details, field } from "../events/index.ts";
 import { OperatingError } from "../kernel/index.ts";
+import { resultLimits } from "./limits.ts";
 import { needsSchema } from "./needs.ts";
 import type { JobState } from "./states.ts";
 import { URGENCIES } from "./urgency.ts";
@@ -102,6 +103,8 @@ export interface StoredJob extends JobRow {
   /** JSON: what the holder of now said last. */
   readonly metrics: string | null;
   readonly outcome: string | null;
+  /** JSON: what a try saved when it was stopped, for the next one. */
+  readonly saved: string | null;
   /** What its holder called the request that got it. */
   readonly claim_id: string | null;
 }
@@ -109,6 +112,22 @@ export interface StoredJob extends JobRow {
 /** Those of a JobRow. */
 export const columnsOf = (table: string): string =>
   ["state", ...NUMBERS, ...OPTIONAL_NUMBERS, ...OPTIONAL_TEXTS].map((column) => `${table}.${column}`).join(", ");
+
+/** A checkpoint that a try saved when it was stopped: the next one goes on from it. */
+export const savedSchema = z.strictObject({
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex"),
+  bytes: z.int().min(1).max(resultLimits.maxFileBytes),
+  /** How far the run was, as its program counts; 0 where it does not say. */
+  epoch: z.int().min(0).max(1_000_000_000).default(0),
+});
+export type SavedInput = z.input<typeof savedSchema>;
+
+/** The same in the books, with whose it is. */
+export interface SavedCheckpoint extends z.output<typeof savedSchema> {
+  readonly node_id: string;
+  readonly fence: number;
+  readonly at: number;
+}
 
 /** Who holds what, since when: what a holder shows with every word. */
 export interface LeaseRef {

@@ -12,7 +12,7 @@ import {
   withWinner,
 } from "./earlier-leases.ts";
 import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
-import { type JobRow, type LeaseRef, notFound, seqOf } from "./job.ts";
+import { type JobRow, type LeaseRef, notFound, type SavedInput, savedSchema, seqOf } from "./job.ts";
 import { durationOf, emitFailed, emitRetry, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { checkEvidence, type EvidenceInput, kindOf } from "./kinds.ts";
 import { resultLimits } from "./limits.ts";
@@ -374,6 +374,7 @@ export function giveBack(
   job: JobRow,
   action: "release" | "evict" | "silent" | "stuck",
   reason: string,
+  saved?: SavedInput,
 ): AfterFailure {
   const free = job.returns < parts.limits.maxReturns;
   const attempts = free ? job.attempts - 1 : job.attempts;
@@ -404,11 +405,21 @@ export function giveBack(
     stop_reason: null,
     stop_by: null,
     ...lapsed,
+    ...(saved === undefined ? {} : { saved: savedBy(plan, job, saved) }),
   });
   return { again: true, retry_at: plan.now };
 }
 
-/** The holder stops and gives the job back; no attempt is spent. */
-export function releaseJob(parts: QueueState, plan: Plan, ref: LeaseRef, reason: string): AfterFailure {
-  return giveBack(parts, plan, heldJob(plan, ref), "release", headOf(reason, parts.limits.maxError));
+const savedBy = (plan: Plan, { node_id, fence }: JobRow, saved: SavedInput): string =>
+  canonicalJson({ ...savedSchema.parse(saved), node_id: node_id!, fence, at: plan.now });
+
+/** The holder stops and gives the job back; no attempt is spent. What it saved comes to the next one. */
+export function releaseJob(
+  parts: QueueState,
+  plan: Plan,
+  ref: LeaseRef,
+  reason: string,
+  saved?: SavedInput,
+): AfterFailure {
+  return giveBack(parts, plan, heldJob(plan, ref), "release", headOf(reason, parts.limits.maxError), saved);
 }

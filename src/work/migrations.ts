@@ -126,4 +126,9 @@ export const workMigrations: readonly Migration[] = [
     name: "leases that lapsed, whose results are taken if they are the first",
     sql: "ALTER TABLE work_jobs ADD COLUMN earlier TEXT;",
   },
+  {
+    id: 8,
+    name: "what a stopped try saved for the next one",
+    sql: "ALTER TABLE work_jobs ADD COLUMN saved TEXT;",
+  },
 ];

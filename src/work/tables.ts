@@ -29,6 +29,7 @@ export const CHANGING = [
   "earlier",
   "claim_id",
   "outcome",
+  "saved",
 ] as const satisfies readonly (keyof StoredJob)[];
 export type JobChanges = { readonly [K in (typeof CHANGING)[number]]?: StoredJob[K] };
 

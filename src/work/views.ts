@@ -1,7 +1,7 @@
 import { type Json, sumOf } from "../kernel/index.ts";
 import { conditions, type SqlValue, type Store } from "../router/index.ts";
 import { type EarlierLease, earlierLeases } from "./earlier-leases.ts";
-import { type StoredJob, seqOf, workIdOf } from "./job.ts";
+import { type SavedCheckpoint, type StoredJob, seqOf, workIdOf } from "./job.ts";
 import type { FailedOutcome } from "./job-events.ts";
 import type { Evidence } from "./kinds.ts";
 import type { Lanes } from "./lanes.ts";
@@ -40,19 +40,21 @@ export interface JobView extends Pick<StoredJob, Told> {
   readonly evidence: Evidence | null;
   /** Of one that failed, was cancelled, or waits for another try. */
   readonly failure: FailedOutcome | null;
+  /** What a try saved when it was stopped, for the next one. */
+  readonly saved: SavedCheckpoint | null;
   /** From whom it was taken without a word, oldest first. */
   readonly lapses: readonly Pick<EarlierLease, "node_id" | "why" | "lapsed_at">[];
 }
 
-type Joined = Pick<StoredJob, Told | "seq" | "urgency" | "metrics" | "outcome" | "earlier"> &
+type Joined = Pick<StoredJob, Told | "seq" | "urgency" | "metrics" | "outcome" | "earlier" | "saved"> &
   Pick<JobView, "work_type" | "config_key" | "retry_at">;
 
 const JOINED = `SELECT j.seq, l.work_type, l.config_key, j.urgency, j.state, j.attempts, j.max_attempts, j.node_id, j.fence,
     j.queued_at, j.not_before AS retry_at, j.deadline, j.claimed_at, j.started_at, j.finished_at, j.progress, j.metrics,
-    j.batch_id, j.dedup_key, j.outcome, j.earlier
+    j.batch_id, j.dedup_key, j.outcome, j.earlier, j.saved
   FROM work_jobs j JOIN work_lanes l ON l.lane = j.lane`;
 
-function viewOf({ seq, urgency, metrics, outcome, earlier, ...row }: Joined): JobView {
+function viewOf({ seq, urgency, metrics, outcome, earlier, saved, ...row }: Joined): JobView {
   const result: unknown = outcome === null ? null : JSON.parse(outcome);
   const done = row.state === "completed";
   return {
@@ -62,6 +64,7 @@ function viewOf({ seq, urgency, metrics, outcome, earlier, ...row }: Joined): Jo
     metrics: metrics === null ? null : (JSON.parse(metrics) as Record<string, number>),
     evidence: done ? (result as Evidence | null) : null,
     failure: done ? null : (result as FailedOutcome | null),
+    saved: saved === null ? null : (JSON.parse(saved) as SavedCheckpoint),
     lapses: earlierLeases({ earlier }).map(({ node_id, why, lapsed_at }) => ({ node_id, why, lapsed_at })),
   };
 }

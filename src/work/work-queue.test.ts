@@ -384,6 +384,20 @@ describe("leases", () => {
     expect(next.show(work_id)).toMatchObject({ state: "delayed" });
   });
 
+  test("what a stopped try saved comes to the next one, if it is in the store", async () => {
+    const stored = new Set(["ab".repeat(32)]);
+    const w = world({ isStored: async (sha256) => stored.has(sha256) });
+    await w.queue.add(selfplay("hex8"));
+    const first = (await w.claimOne("a"))!;
+    await w.queue.release(first, "preempted", { sha256: "cd".repeat(32), bytes: 5, epoch: 1 });
+    const second = (await w.claimOne("b"))!;
+    expect(second).not.toHaveProperty("resume");
+    await w.queue.release(second, "preempted", { sha256: "ab".repeat(32), bytes: 5, epoch: 2 });
+    const saved = { sha256: "ab".repeat(32), bytes: 5, epoch: 2 };
+    expect(w.queue.show(first.work_id)).toMatchObject({ saved: { ...saved, node_id: "b", fence: 2 } });
+    expect(await w.claimOne("a")).toMatchObject({ resume: saved });
+  });
+
   test("shutting down gives jobs back unspent, but not for ever", async () => {
     const w = world({ limits: { maxReturns: 2 } });
     const { work_id } = await w.queue.add(selfplay("hex8", { max_attempts: 2 }));

@@ -7,7 +7,7 @@ import type { ClaimRequest } from "./claim-request.ts";
 import { type DurationRow, Durations, progressLimit } from "./durations.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
-import { type JobSpecInput, type LeaseRef, notFound, seqOf, workIdOf } from "./job.ts";
+import { type JobSpecInput, type LeaseRef, notFound, type SavedInput, seqOf, workIdOf } from "./job.ts";
 import type { EvidenceInput, WorkKinds } from "./kinds.ts";
 import { createKnownWorkers, type KnownWorkers } from "./known-workers.ts";
 import { createLanes } from "./lanes.ts";
@@ -259,9 +259,10 @@ export class WorkQueue<K extends string = string> {
     return this.#ending((plan) => failJob(this.#parts, plan, ref, failure));
   }
 
-  /** Gives a job back unspent: for a worker that shuts down. */
-  release(ref: LeaseRef, reason: string): Promise<AfterFailure> {
-    return this.#ending((plan) => releaseJob(this.#parts, plan, ref, reason));
+  /** Gives a job back unspent: for a worker that shuts down or makes room. What it saved counts if it is in the store. */
+  async release(ref: LeaseRef, reason: string, saved?: SavedInput): Promise<AfterFailure> {
+    const isThere = saved !== undefined && (await (this.#isStored?.(saved.sha256) ?? true));
+    return this.#ending((plan) => releaseJob(this.#parts, plan, ref, reason, isThere ? saved : undefined));
   }
 
   cancel(workId: string, options: OrderOptions): Promise<{ state: JobState }> {

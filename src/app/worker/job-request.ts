@@ -4,8 +4,8 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { defined } from "../../kernel/index.ts";
 import type { EvidenceInput, Lease, WorkFailure } from "../../work/index.ts";
-import type { WorkResult } from "../../work/worker/index.ts";
-import type { JobOutcome, JobRequest } from "../../workloads/process/index.ts";
+import type { SavedFile, WorkResult } from "../../work/worker/index.ts";
+import { type JobOutcome, type JobRequest, RESUME_KIND } from "../../workloads/process/index.ts";
 
 /** What the payload of a job may say. The rest of what a program is told comes from the lease. */
 export const jobPayload = z.object({
@@ -38,6 +38,7 @@ export const requestOf = (
 });
 
 const MAX_STDERR = 8_000;
+const MAX_EPOCH = 1_000_000_000;
 
 /** Numbers of things are counts; other numbers are told beside them. */
 function evidenceOf({ artifacts, metrics }: JobOutcome): EvidenceInput {
@@ -57,6 +58,17 @@ const classOf = (outcome: JobOutcome): WorkFailure["class"] => {
   return given === "bad_input" || given === "resource" ? given : "retryable";
 };
 
+/** What the program saved for the next try when it was told to make room; undefined if nothing. */
+function savedIn({ status, artifacts }: JobOutcome): SavedFile | undefined {
+  const found =
+    status === "preempted" ? artifacts.findLast(({ kind, bytes }) => kind === RESUME_KIND && bytes > 0) : undefined;
+  if (found === undefined) return undefined;
+  const { path: name, file, kind, sha256, bytes, meta } = found;
+  const epoch = meta?.epoch;
+  const isCount = typeof epoch === "number" && Number.isSafeInteger(epoch) && epoch >= 0 && epoch <= MAX_EPOCH;
+  return { name, file, kind, sha256, bytes, epoch: isCount ? epoch : 0 };
+}
+
 export function resultOf(outcome: JobOutcome, folder: string): WorkResult {
   if (outcome.status === "completed")
     return {
@@ -71,7 +83,8 @@ export function resultOf(outcome: JobOutcome, folder: string): WorkResult {
         bytes,
       })),
     };
-  if (outcome.status !== "failed") return { status: "stopped", folder, reason: outcome.reason };
+  if (outcome.status !== "failed")
+    return { status: "stopped", folder, reason: outcome.reason, ...defined({ saved: savedIn(outcome) }) };
   const { stderr_tail } = outcome;
   return {
     status: "failed",

@@ -14,6 +14,7 @@ import {
   createRunner,
   type JobRequest,
   type PairsMessage,
+  RESUME_INPUT,
   type Runner,
 } from "../../workloads/process/index.ts";
 import type { Inputs } from "./inputs.ts";
@@ -96,6 +97,17 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     return slot.runner;
   };
 
+  /** What an earlier try saved spares work; a job that cannot have it begins anew. */
+  const fetchSaved = async ({ work_id, resume }: Lease, signal: AbortSignal, inputs: JobRequest["inputs"]) => {
+    if (resume === undefined || inputs.some(({ name }) => name === RESUME_INPUT)) return;
+    const { sha256 } = resume;
+    try {
+      inputs.push({ name: RESUME_INPUT, sha256, path: await cache.at(sha256, signal) });
+    } catch (thrown) {
+      log.warn("what an earlier try saved cannot be fetched; the job begins anew", { work_id, error: messageOf(thrown) });
+    }
+  };
+
   /** The job with its inputs, which are in use from here on; or why there is none. */
   const fetched = async (
     lease: Lease,
@@ -113,6 +125,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
         const error = `input "${name}" cannot be fetched: ${messageOf(thrown)}`;
         return broken(NO_INPUT, error, missing ? "bad_input" : "retryable");
       }
+    await fetchSaved(lease, signal, inputs);
     const places = { output_folder: join(place, "out"), scratch_folder: join(place, "scratch"), inputs };
     return requestOf(lease, payload.data, places);
   };

@@ -26,5 +26,5 @@ export {
 } from "./ratings.ts";
 export { type ModelEntry, modelEntries, modelEntry } from "./registry.ts";
 export { budgetOf, playersOf, ratingAllowance } from "./search-budget.ts";
-export { checkpointOf, recordRun, runThatMade, trainingRuns } from "./training-runs.ts";
+export { checkpointOf, epochOfCheckpoint, recordRun, runThatMade, trainingRuns } from "./training-runs.ts";
 export { modelCoordinator } from "./units/model-coordinator/model-coordinator.unit.ts";

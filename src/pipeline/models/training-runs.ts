@@ -136,3 +136,15 @@ export const runThatMade = (
       sha256,
     )
     .map(runOf)[0];
+
+/** How many epochs the run had done that left a checkpoint: those it told, one for a run that counts none, 0 for a fresh network. */
+export function epochOfCheckpoint(store: Pick<Store, "read">, configKey: string, checkpoint: string): number {
+  const [run] = store.read<{ fresh: number; losses: string | null }>(
+    "SELECT fresh, losses FROM training_runs WHERE config_key = ? AND checkpoint = ? ORDER BY iteration DESC LIMIT 1",
+    configKey,
+    checkpoint,
+  );
+  if (run === undefined || run.fresh === 1) return 0;
+  const { epochs } = JSON.parse(run.losses ?? "{}") as { epochs?: unknown };
+  return typeof epochs === "number" && Number.isFinite(epochs) ? Math.max(1, Math.round(epochs)) : 1;
+}

@@ -115,6 +115,35 @@ describe("training_coordinator", () => {
     expect(w.said("TRAINING_COMPLETED")).toEqual([]);
   });
 
+  test("a checkpoint is told with its epoch: that of the run which left it, or where a stopped try of this run was", async () => {
+    const w = await open();
+    await w.first();
+    await w.exported(1, 1_000);
+    await w.turn("training", 1);
+    const first = (await w.claim("training"))!;
+    const base = inputOf(first).inputs.at(-1)!.sha256;
+    await w.queue.start(first);
+    await w.pass(1_100);
+    // The first network was not trained.
+    expect(w.said("CHECKPOINT_LOADED").at(-1)?.payload).toMatchObject({ artifact_hash: base, training_epoch: 0 });
+    const half = sha("half of a run");
+    await w.driven(w.queue.release(first, "preempted", { sha256: half, bytes: 9, epoch: 3 }));
+    await w.pass(1_100);
+    expect(w.said("CHECKPOINT_SAVED").at(-1)?.payload).toMatchObject({ artifact_hash: half, training_epoch: 3 });
+    const second = (await w.claim("training"))!;
+    expect(second).toMatchObject({ work_id: first.work_id, resume: { sha256: half, epoch: 3 } });
+    await w.finish(second);
+    await w.pass(1_100);
+    const resumed = { artifact_hash: half, training_epoch: 3, node_id: "worker" };
+    expect(w.said("CHECKPOINT_LOADED").map(({ payload }) => payload)).toMatchObject([{ artifact_hash: base }, resumed]);
+    // The next run goes on from what this one left, after its one epoch.
+    const left = w.row(trainingLines)!.checkpoint;
+    await w.exported(2, 1_000);
+    await w.turn("training", 2);
+    await w.finish((await w.claim("training"))!);
+    expect(w.said("CHECKPOINT_LOADED").at(-1)?.payload).toMatchObject({ artifact_hash: left, training_epoch: 1 });
+  });
+
   test("a run sees the window oldest first, its hold-outs, and goes on where the last one stopped", async () => {
     const w = await open();
     await w.first();
@@ -138,7 +167,9 @@ describe("training_coordinator", () => {
     expect(work.evidence).toMatchObject({ trained: true, steps: 40, loss: 1.7999999999999998, window_files: 2 });
     expect(w.said("TRAINING_STARTED")).toMatchObject([{ payload: { node_id: "worker", samples: 2_000 } }]);
     // The first model began at nothing; this run is the one that goes on from a checkpoint.
-    expect(w.said("CHECKPOINT_LOADED")).toMatchObject([{ payload: { artifact_hash: before, node_id: "worker" } }]);
+    expect(w.said("CHECKPOINT_LOADED")).toMatchObject([
+      { payload: { artifact_hash: before, node_id: "worker", training_epoch: 0 } },
+    ]);
     expect(w.said("TRAINING_COMPLETED")).toMatchObject([
       { payload: { model_id: work.own.model, validation_loss: 1.9 } },
     ]);

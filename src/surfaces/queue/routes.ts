@@ -86,7 +86,7 @@ const workerRoutes: readonly Route[] = [
   handle(wire.releaseWork, ({ ports, body: { releases }, caller }) => {
     assertSpeaksFor(caller, nodesOf(releases), ports);
     const { queue } = ports.work;
-    return inOrder(Promise.all(releases.map(({ ref, reason }) => settled(queue.release(ref, reason)))));
+    return inOrder(Promise.all(releases.map(({ ref, reason, saved }) => settled(queue.release(ref, reason, saved)))));
   }),
 ];
 

@@ -80,6 +80,7 @@ export function jobDetails(job: Job, shell: Shell): string[] {
     ["batch", job.batch_id],
     ["dedup key", job.dedup_key],
     ["counts", countWords(evidence?.counts)],
+    ["saved", job.saved && `a checkpoint of epoch ${job.saved.epoch}, ${at(job.saved.at)}; the next try goes on from it`],
     ["outputs", evidence?.outputs && plural(evidence.outputs.length, "file")],
     ["taken from", job.lapses?.map(({ node_id, node = node_id, why }) => `${node} (${LAPSES[why] ?? why})`).join(", ")],
     ["error", failure?.error],

@@ -6,6 +6,7 @@ import {
   JOB_STATES,
   jobSpecSchema,
   METRIC_LIMITS,
+  savedSchema,
   URGENCIES,
 } from "../../work/index.ts";
 import { answersTo, document, dryRun, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
@@ -49,6 +50,10 @@ const lease = z
     urgency: z.enum(URGENCIES),
     payload: document,
     traceparent: z.string().nullish().describe("W3C trace context of the job, for its program."),
+    resume: z
+      .object({ sha256: z.string(), bytes: z.int(), epoch: z.int() })
+      .optional()
+      .describe("The checkpoint that an earlier try saved when it was stopped: this one goes on from it."),
     // An older main process does not say what a job needs: then it takes its slot and nothing else.
     needs: needs.default({ cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] }),
     attempts: z.int(),
@@ -160,7 +165,17 @@ export const failWork = defineRoute("failWork", "POST /v1/work/fail", {
 export const releaseWork = defineRoute("releaseWork", "POST /v1/work/release", {
   ...daily,
   summary: "Gives jobs back; no attempt is spent.",
-  body: z.strictObject({ releases: each(z.strictObject({ ref, reason: note.min(1) })) }),
+  body: z.strictObject({
+    releases: each(
+      z.strictObject({
+        ref,
+        reason: note.min(1),
+        saved: savedSchema
+          .optional()
+          .describe("A checkpoint in the store from which the next try goes on; left out if it is not there."),
+      }),
+    ),
+  }),
   about: "What became of each.",
   answer: afterFailure,
 });

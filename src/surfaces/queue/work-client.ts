@@ -32,6 +32,8 @@ export function queueOver(link: NodeLink, nodeId: () => string, clock: Pick<Cloc
   let tellsMetrics = true;
   /** Nor does it know of jobs that begin as they are claimed. */
   let begins = true;
+  /** Nor of what a stopped job has saved. */
+  let savesFiles = true;
   return {
     async claim({ claimId, waitSeconds, most, offer, kinds }, signal) {
       const body = { node_id: nodeId(), claim_id: claimId, most, offer, kinds, wait_seconds: waitSeconds };
@@ -76,9 +78,23 @@ export function queueOver(link: NodeLink, nodeId: () => string, clock: Pick<Cloc
       const failures = all.map(({ ref, failure }) => ({ ref, failure }));
       return forEach(all, callTo(link, failWork, { body: { failures } }));
     },
-    release(all) {
-      const releases = all.map(({ ref, reason }) => ({ ref, reason }));
-      return forEach(all, callTo(link, releaseWork, { body: { releases } }));
+    async release(all) {
+      const say = () => {
+        const releases = all.map(({ ref, reason, saved }) => ({
+          ref,
+          reason,
+          ...(savesFiles ? defined({ saved }) : {}),
+        }));
+        return forEach(all, callTo(link, releaseWork, { body: { releases } }));
+      };
+      try {
+        return await say();
+      } catch (thrown) {
+        const saidFiles = savesFiles && all.some(({ saved }) => saved !== undefined);
+        if (!saidFiles || !isOperatingError(thrown, "INVALID_REQUEST")) throw thrown;
+        savesFiles = false;
+        return say();
+      }
     },
   };
 }

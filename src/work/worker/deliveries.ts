@@ -41,6 +41,16 @@ export interface Deliveries {
 const MAX_IN_REQUEST = 200;
 const UPLOADS_AT_ONCE = 2;
 const MAX_BRINGS = 5;
+/** Less than a worker that ends has for its last words. */
+const SAVED_MS = 8_000;
+
+type Release = Extract<SpoolEntry, { readonly say: "release" }>;
+
+const releaseOf = ({ ref, reason, saved }: Release) => ({
+  ref,
+  reason,
+  ...(saved === undefined ? {} : { saved: { sha256: saved.sha256, bytes: saved.bytes, epoch: saved.epoch } }),
+});
 
 const refusalOf = (thrown: unknown): Refusal => ({
   code: isOperatingError(thrown) ? thrown.code : "INTERNAL",
@@ -98,7 +108,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     const [first] = entries;
     if (first?.say === "complete") return queue.complete(entries.flatMap((e) => (e.say === "complete" ? [e] : [])));
     if (first?.say === "fail") return queue.fail(entries.flatMap((e) => (e.say === "fail" ? [e] : [])));
-    return queue.release(entries.flatMap((e) => (e.say === "release" ? [e] : [])));
+    return queue.release(entries.flatMap((e) => (e.say === "release" ? [releaseOf(e)] : [])));
   };
 
   const answersTo = async (entries: readonly SpoolEntry[]): Promise<readonly (Refusal | undefined)[]> => {
@@ -147,8 +157,30 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     failure: { class: "retryable", error: refused.message, error_code: refused.code },
   });
 
+  /** What was saved is worth a try, and no more: a job that waits for its checkpoint for long would better begin anew. */
+  const withSaved = async (entry: Release): Promise<SpoolEntry> => {
+    const { saved, ...bare } = entry;
+    if (saved === undefined) return entry;
+    const late = new AbortController();
+    const timer = clock.after(SAVED_MS, () => late.abort(new Error("it took too long")), "hold");
+    try {
+      await uploads.all([saved], () => artifacts.upload(saved, AbortSignal.any([stopping.signal, late.signal])));
+      return entry;
+    } catch (thrown) {
+      stopping.signal.throwIfAborted();
+      log.warn("what a job saved is lost; the next try begins anew", {
+        work_id: entry.ref.work_id,
+        error: messageOf(thrown),
+      });
+      return bare;
+    } finally {
+      timer.cancel();
+    }
+  };
+
   /** Files first, then the word. A store that has lost one of them since gets it again; one that never takes it ends the tries. */
   const bring = async (entry: SpoolEntry): Promise<Refusal | undefined> => {
+    if (entry.say === "release") return report(await withSaved(entry));
     for (let tries = 1; ; tries += 1) {
       if (entry.say === "complete") await uploads.all(entry.files, uploadOne);
       const refused = await report(entry);

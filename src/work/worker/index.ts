@@ -8,7 +8,7 @@
  * what a killed life held is told at the next start.
  */
 export { type Capacity, createAdmission } from "./admission.ts";
-export type { ArtifactPort, ExecutorPort, MadeFile, QueuePort, WorkResult } from "./ports.ts";
+export type { ArtifactPort, ExecutorPort, MadeFile, QueuePort, SavedFile, WorkResult } from "./ports.ts";
 export { openSpool, type SpoolEntry } from "./spool.ts";
 export { createWorker, type Worker } from "./worker.ts";
 export { type WorkerTiming, workerTimingDefaults } from "./worker-options.ts";

@@ -32,7 +32,8 @@ const BEGAN = Promise.resolve();
 function entryOf({ ref, workType }: Held, result: WorkResult, finishedAt: number): SpoolEntry {
   const common = { ref, work_type: workType, finished_at: finishedAt, ...defined({ folder: result.folder }) };
   if (result.status === "failed") return { ...common, say: "fail", failure: result.failure };
-  if (result.status === "stopped") return { ...common, say: "release", reason: result.reason };
+  if (result.status === "stopped")
+    return { ...common, say: "release", reason: result.reason, ...defined({ saved: result.saved }) };
   const { outputs = [], counts = {}, summary } = result.evidence;
   const evidence = { outputs: [...outputs], counts, ...defined({ summary }) };
   return { ...common, say: "complete", evidence, files: [...result.files] };

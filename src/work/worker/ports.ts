@@ -1,7 +1,7 @@
 /** What a worker needs of the world: a queue to claim from, somebody who does the work, and a place for its files. */
 import type { Lease } from "../claim.ts";
 import type { WorkFailure } from "../failure.ts";
-import type { LeaseRef } from "../job.ts";
+import type { LeaseRef, SavedInput } from "../job.ts";
 import type { EvidenceInput } from "../kinds.ts";
 import type { BeatAnswer, Progress } from "../lease.ts";
 import type { Offer } from "../needs.ts";
@@ -46,7 +46,9 @@ export interface QueuePort {
     all: readonly { readonly ref: LeaseRef; readonly evidence: EvidenceInput }[],
   ): Promise<readonly Reply<unknown>[]>;
   fail(all: readonly { readonly ref: LeaseRef; readonly failure: WorkFailure }[]): Promise<readonly Reply<unknown>[]>;
-  release(all: readonly { readonly ref: LeaseRef; readonly reason: string }[]): Promise<readonly Reply<unknown>[]>;
+  release(
+    all: readonly { readonly ref: LeaseRef; readonly reason: string; readonly saved?: SavedInput | undefined }[],
+  ): Promise<readonly Reply<unknown>[]>;
 }
 
 /** A file that a job has made, checked by whoever ran it. */
@@ -66,8 +68,13 @@ export type WorkResult = {
   | { readonly status: "completed"; readonly evidence: EvidenceInput; readonly files: readonly MadeFile[] }
   | { readonly status: "failed"; readonly failure: WorkFailure }
   /** It stopped because it was told to, or gave the job back by itself. */
-  | { readonly status: "stopped"; readonly reason: string }
+  | { readonly status: "stopped"; readonly reason: string; readonly saved?: SavedFile }
 );
+
+/** A checkpoint that a job saved when it was stopped, and how far it was. */
+export interface SavedFile extends MadeFile {
+  readonly epoch: number;
+}
 
 /** Why a running job is told to stop; the `reason` of the signal that an executor is given. */
 export const STOP_REASONS = ["cancelled", "preempted", "shutdown", "lease_lost"] as const;

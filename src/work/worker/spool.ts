@@ -23,7 +23,12 @@ const common = { ref, work_type: z.string(), finished_at: z.number(), folder: z.
 const entrySchema = z.discriminatedUnion("say", [
   z.object({ ...common, say: z.literal("complete"), evidence: evidenceSchema, files: z.array(file) }),
   z.object({ ...common, say: z.literal("fail"), failure: failureSchema }),
-  z.object({ ...common, say: z.literal("release"), reason: z.string() }),
+  z.object({
+    ...common,
+    say: z.literal("release"),
+    reason: z.string(),
+    saved: file.extend({ epoch: z.int().min(0) }).optional(),
+  }),
 ]);
 /** What the queue is to be told of one lease, last of all. */
 export type SpoolEntry = z.output<typeof entrySchema>;

@@ -6,7 +6,15 @@ import { PATIENT } from "../../../test/support/patience.ts";
 import { type NearQueue, nearQueue, type Weather } from "../../../test/unit/work/near-queue.ts";
 import { OperatingError, seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import type { Lease } from "../index.ts";
-import { createAdmission, createWorker, type ExecutorPort, openSpool, type Worker, type WorkResult } from "./index.ts";
+import {
+  type ArtifactPort,
+  createAdmission,
+  createWorker,
+  type ExecutorPort,
+  openSpool,
+  type Worker,
+  type WorkResult,
+} from "./index.ts";
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -54,14 +62,20 @@ interface Made {
 async function workerOn(
   near: NearQueue,
   executor: ExecutorPort,
-  more: { slots?: number; folder?: string; node?: string; timing?: Partial<typeof TIMING>; artifacts?: never[] } = {},
+  more: {
+    slots?: number;
+    folder?: string;
+    node?: string;
+    timing?: Partial<typeof TIMING>;
+    upload?: ArtifactPort["upload"];
+  } = {},
 ): Promise<Made> {
   const folder = more.folder ?? newFolder();
   const capacity = { cpu: 4, gpu: 0, memory_gb: 8, gpu_memory_gb: 0, tags: [], diskReserveBytes: 0 };
   const worker = createWorker({
     queue: near.port(more.node ?? "a"),
     executor,
-    artifacts: { upload: async () => {} },
+    artifacts: { upload: more.upload ?? (async () => {}) },
     admission: createAdmission({ ...capacity, slots: more.slots ?? 2 }, () => 1e12),
     spool: await openSpool({ folder, onTrouble: () => {} }),
     clock: systemClock(),
@@ -96,6 +110,59 @@ test("every job is done once, and nothing of it stays on the disk", async () => 
   expect(begun).toHaveLength(40);
   expect(new Set(statesOf(near))).toEqual(new Set(["completed"]));
   await soon(() => expect([...readdirSync(join(folder, "results")), ...readdirSync(join(folder, "held"))]).toEqual([]));
+});
+
+test("what a stopped job has saved is in the store before the job is given back, and comes to the next try", async () => {
+  const near = world();
+  await near.queue.addAll(jobs(1));
+  const saved = {
+    name: "half",
+    file: "/nowhere/half",
+    kind: "checkpoint",
+    sha256: "ab".repeat(32),
+    bytes: 7,
+    epoch: 3,
+  };
+  const uploaded: string[] = [];
+  const stops = executorOf(async (lease, signal) => {
+    const result = await untilStopped(lease, signal);
+    return result.status === "stopped" ? { ...result, saved } : result;
+  });
+  const { worker } = await workerOn(near, stops.executor, {
+    upload: async ({ sha256 }) => {
+      expect(statesOf(near)).toEqual(["running"]);
+      uploaded.push(sha256);
+    },
+  });
+  await soon(() => expect(stops.begun).toHaveLength(1));
+  expect(stops.begun[0]).not.toHaveProperty("resume");
+  await worker.stop();
+  expect(uploaded).toEqual([saved.sha256]);
+  expect(near.queue.show("w1")).toMatchObject({ state: "pending", attempts: 0, saved: { epoch: 3, node_id: "a" } });
+  const next = executorOf(async () => done());
+  await workerOn(near, next.executor, { node: "b" });
+  await soon(() => expect(statesOf(near)).toEqual(["completed"]));
+  expect(next.begun[0]).toMatchObject({ resume: { sha256: saved.sha256, bytes: 7, epoch: 3 } });
+});
+
+test("a checkpoint that the store does not take costs the job nothing but its beginning", async () => {
+  const near = world();
+  await near.queue.addAll(jobs(1));
+  const saved = {
+    name: "half",
+    file: "/nowhere/half",
+    kind: "checkpoint",
+    sha256: "ab".repeat(32),
+    bytes: 7,
+    epoch: 3,
+  };
+  const stops = executorOf(async (lease, signal) => ({ ...(await untilStopped(lease, signal)), saved }) as WorkResult);
+  const { worker } = await workerOn(near, stops.executor, {
+    upload: () => Promise.reject(OperatingError.unavailable("STORE_FULL", "there is no room")),
+  });
+  await soon(() => expect(stops.begun).toHaveLength(1));
+  await worker.stop();
+  expect(near.queue.show("w1")).toMatchObject({ state: "pending", attempts: 0, saved: null });
 });
 
 test("a claim whose answer is lost is said again, and gets the same jobs long before their silence would free them", async () => {

@@ -30,6 +30,13 @@ export type { JobOutcome } from "./outcome.ts";
 export { MAX_POSITION_BYTES, PLAY_KIND, POSITION_KIND, type Position, positionSchema } from "./position.ts";
 export { processTable } from "./process-table.ts";
 export type { ChildEdges } from "./program.ts";
-export { EXIT_BAD_INPUT, type ExampleJob, type JobInput, type PairsMessage } from "./protocol.ts";
+export {
+  EXIT_BAD_INPUT,
+  type ExampleJob,
+  type JobInput,
+  type PairsMessage,
+  RESUME_INPUT,
+  RESUME_KIND,
+} from "./protocol.ts";
 export { createRunner, type Runner } from "./runner.ts";
 export { badInput, type JobHandler, type ServedJob, type ServedWorkload, serveProcess } from "./serve.ts";

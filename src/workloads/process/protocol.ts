@@ -15,6 +15,10 @@ export const PROTOCOL_MIN = 1;
 export const EXIT_BAD_INPUT = 64;
 export const EXIT_PREEMPTED = 75;
 
+/** The input that holds what an earlier try of the same job saved when it was stopped, and the kind of file that it has to be. */
+export const RESUME_INPUT = "resume";
+export const RESUME_KIND = "checkpoint";
+
 /** Longest texts that are kept of a message; programs of others are not trusted to be brief. */
 const MAX_NAME = 128;
 const MAX_TEXT = 4_000;
@@ -154,7 +158,9 @@ const job = z.object({
     .describe(
       "W3C trace context: your spans hang under it; also `TRACEPARENT` of a process that was started for this job",
     ),
-  inputs: z.array(input).describe("`{name, path, sha256}`"),
+  inputs: z
+    .array(input)
+    .describe("`{name, path, sha256}`; one named `resume` is the checkpoint that an earlier try of this job saved"),
   output_folder: z.string().min(1).describe("absolute; where artifacts are written; empty at the start"),
   scratch_folder: z.string().min(1).describe("absolute; for anything else; removed after the job"),
 });
@@ -198,7 +204,12 @@ export const MESSAGES = {
     about: "Match results since the last message of this type, for evaluations.",
     schema: pairs,
   },
-  cancel: { from: "worker", about: "End this job: save what is worth it, then say done.", schema: cancel },
+  cancel: {
+    from: "worker",
+    about:
+      "End this job: save what is worth it, then say done. A `checkpoint` that is announced comes back to the next try.",
+    schema: cancel,
+  },
   done: { from: "program", about: "The job has ended. Nothing more may be said about it.", schema: done },
   shutdown: {
     from: "worker",

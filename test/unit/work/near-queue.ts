@@ -66,7 +66,9 @@ export function nearQueue(lease: Partial<LeasePolicy> = {}) {
     fail: (all) =>
       through("fail", () => Promise.all(all.map(({ ref, failure }) => replyOf(() => queue.fail(ref, failure))))),
     release: (all) =>
-      through("release", () => Promise.all(all.map(({ ref, reason }) => replyOf(() => queue.release(ref, reason))))),
+      through("release", () =>
+        Promise.all(all.map(({ ref, reason, saved }) => replyOf(() => queue.release(ref, reason, saved)))),
+      ),
   });
   return {
     queue,

@@ -28,9 +28,9 @@ const OVERTAKING = urgencyLevel("high");
 /** Refusals that a better moment may lift; every other one is the batch's own fault. */
 const mayPass = (thrown: unknown) => isOperatingError(thrown) && thrown.retryable;
 
-type Context = ContextOf<typeof wiring>;
 /** How far the slots of each node have been controlled. After a start it begins with the slots that are written down. */
 type Cache = { readonly slots: Map<string, SlotState> };
+type Context = ContextOf<typeof wiring, Cache>;
 
 const resumed = ({ slots, measured }: NodeSlots, cpus: number): SlotState => ({
   slots,

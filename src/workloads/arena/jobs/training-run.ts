@@ -1,11 +1,12 @@
 /** The batches of one training job: when it measures, when it has seen enough, and what it keeps. */
 import { OperatingError, type Random } from "../../../kernel/index.ts";
 import type { ServedJob } from "../../process/index.ts";
+import type { UnfinishedTraining } from "../files/unfinished-file.ts";
 import type { Game } from "../games/game.ts";
 import { copyNetwork } from "../net/network.ts";
 import { windowRows } from "../net/replay.ts";
 import { copySamples, countRows, emptySamples, type Samples } from "../net/samples.ts";
-import type { Losses, Measure, Trainer } from "../net/trainer.ts";
+import type { Losses, Trainer } from "../net/trainer.ts";
 import type { TrainerState } from "./job-world.ts";
 import type { TrainingParameters } from "./parameters.ts";
 
@@ -46,23 +47,39 @@ const copyOf = ({ network, momentum }: Trainer): TrainerState => ({
 export const lossOf = ({ policy, value }: Losses, given: TrainingParameters): number =>
   policy + given.value_weight * value;
 
+/** How far a run is, without the name of the run. */
+export type RunState = Omit<UnfinishedTraining, "run">;
+
+interface TrainingPlan {
+  readonly given: TrainingParameters;
+  readonly steps: number;
+  readonly random: Random;
+  /** Where an earlier try of this very run stopped. */
+  readonly from: RunState | undefined;
+  /** The run is told to stop: what is worth it is kept. */
+  readonly save: (state: RunState) => Promise<void>;
+}
+
 export async function runTraining(
   job: ServedJob,
   trainer: Trainer,
   window: Samples,
   holdout: Samples,
-  plan: { readonly given: TrainingParameters; readonly steps: number; readonly random: Random },
+  plan: TrainingPlan,
 ) {
-  const { given, steps, random } = plan;
+  const { given, steps, random, from } = plan;
+  const { network } = trainer;
   const checkEvery = given.check_steps ?? Math.max(1, Math.ceil(steps / CHECKS));
   const measures = holdout.count > 0;
   const mayStop = measures && given.patience > 0;
-  let best: { readonly measure: Measure; readonly step: number; readonly kept: TrainerState } | undefined;
-  let newest: Measure | undefined;
-  let policy = 0;
-  let value = 0;
-  let done = 0;
-  let worse = 0;
+  let best = from?.best;
+  let newest = from?.newest;
+  let policy = from?.policy ?? 0;
+  let value = from?.value ?? 0;
+  let done = from?.done ?? 0;
+  let worse = from?.worse ?? 0;
+  // Each row of a batch took two numbers: the run goes on with the very next one.
+  for (let drawn = 0; drawn < 2 * done * given.batch; drawn += 1) random.bits();
 
   const report = (): void => {
     const losses = { policy: (policy * steps) / done, value: (value * steps) / done };
@@ -79,7 +96,11 @@ export async function runTraining(
     if (done % STEPS_A_BREATH === 0) {
       if (!Number.isFinite(policy + value)) throw diverged("losses");
       report();
-      await job.pause();
+      await job.pause().catch(async (thrown: unknown) => {
+        if (done > 0)
+          await plan.save({ network, momentum: trainer.momentum, done, policy, value, worse, newest, best });
+        throw thrown;
+      });
     }
     const losses = trainer.step(window, () => Math.floor(random.next() * window.count), random);
     policy += losses.policy / steps;
@@ -103,11 +124,10 @@ export async function runTraining(
     step: done,
     measure: measures ? trainer.measure(holdout, 0, holdout.count) : undefined,
   };
-  const { network, momentum } = kept;
-  if (!network.weights.every(Number.isFinite)) throw diverged("weights");
+  if (!kept.network.weights.every(Number.isFinite)) throw diverged("weights");
   return {
-    network,
-    momentum,
+    network: kept.network,
+    momentum: kept.momentum,
     /** Means over all batches. */
     policy,
     value,

@@ -1,14 +1,17 @@
-import { seededRandom } from "../../../kernel/index.ts";
-import { badInput, type JobHandler, type ServedJob } from "../../process/index.ts";
+import { hash } from "node:crypto";
+import { canonicalJson, isOperatingError, seededRandom } from "../../../kernel/index.ts";
+import { badInput, type JobHandler, RESUME_INPUT, type ServedJob } from "../../process/index.ts";
 import { encodeCheckpoint } from "../files/checkpoint-file.ts";
 import { encodeModel } from "../files/model-file.ts";
+import { readWithin } from "../files/store.ts";
+import { decodeUnfinished, encodeUnfinished, type UnfinishedTraining } from "../files/unfinished-file.ts";
 import type { Game } from "../games/game.ts";
 import { copyNetwork } from "../net/network.ts";
 import { countRows } from "../net/samples.ts";
 import { createTrainer } from "../net/trainer.ts";
 import { freshNetwork, inputsLike, type JobWorld, readRows, seedOf, type TrainerState } from "./job-world.ts";
 import { parseParameters, type TrainingParameters, trainerOf, trainingParameters } from "./parameters.ts";
-import { lossOf, newestRows, runTraining, windowOf } from "./training-run.ts";
+import { lossOf, newestRows, type RunState, runTraining, windowOf } from "./training-run.ts";
 
 /** Where training begins: at a checkpoint, at a model, or at nothing. Never on a network that others still use. */
 async function startOf(
@@ -24,6 +27,35 @@ async function startOf(
   }
   const model = await world.model(job, "model", game);
   return { network: model === undefined ? freshNetwork(game, given) : copyNetwork(model) };
+}
+
+/** What says which run it is: the same rows from the same start by the same rules. */
+const nameOf = ({ message: { seed, config_key, parameters, inputs } }: ServedJob): string => {
+  const files = inputs.filter(({ name }) => name !== RESUME_INPUT).map(({ name, sha256 }) => [name, sha256]);
+  return hash("sha256", canonicalJson({ seed, config_key, parameters, files }), "hex");
+};
+
+/** Where an earlier try of this very run stopped; undefined where nothing of it is left that can be used. */
+async function unfinishedOf(job: ServedJob, game: Game): Promise<UnfinishedTraining | undefined> {
+  const input = job.message.inputs.find(({ name }) => name === RESUME_INPUT);
+  if (input === undefined) return undefined;
+  try {
+    const found = decodeUnfinished(await readWithin(input.path), game);
+    return found.run === nameOf(job) ? found : undefined;
+  } catch (thrown) {
+    // The run can be made from its beginning.
+    if (!isOperatingError(thrown)) throw thrown;
+    return undefined;
+  }
+}
+
+/** Another may go on with the job: it begins where this one is. */
+const MAY_GO_ON: ReadonlySet<unknown> = new Set(["preempted", "shutdown"]);
+
+async function saveUnfinished(job: ServedJob, state: RunState, epoch: number): Promise<void> {
+  if (!MAY_GO_ON.has(job.signal.reason)) return;
+  const { bytes } = encodeUnfinished({ ...state, run: nameOf(job) });
+  await job.writeArtifact("unfinished.arena", bytes, { kind: "checkpoint", meta: { epoch, step: state.done } });
 }
 
 type About = Readonly<Record<string, string | number>>;
@@ -49,7 +81,8 @@ async function writeFresh(job: ServedJob, game: Game, given: TrainingParameters)
 
 /**
  * Trains on the newest rows of the inputs `samples...`, oldest file first, and measures on those of `holdout...`; artifacts
- * `model` and `checkpoint`. With the checkpoint of the last job as an input it goes on as if it had never stopped.
+ * `model` and `checkpoint`. With the checkpoint of the last job as an input it goes on as if it had never stopped; told to make
+ * room it saves how far it is, and the next try goes on from there to the very same bytes.
  */
 export const trainingJob =
   (world: JobWorld): JobHandler =>
@@ -64,12 +97,15 @@ export const trainingJob =
     const window = windowOf(parts, given, game);
     const holdout = newestRows(await readRows(job, world, game, "holdout"), given.holdout_rows, game);
 
-    const start = await startOf(job, game, world, given);
+    const from = await unfinishedOf(job, game);
+    const start = from ?? (await startOf(job, game, world, given));
     const trainer = createTrainer(start.network, game.symmetries, trainerOf(given), start.momentum);
     const newRows = given.new_rows ?? parts.at(-1)!.count;
     const steps = given.steps ?? Math.max(1, Math.ceil((newRows * given.samples_per_row) / given.batch));
     const random = seededRandom(seedOf(job));
-    const trained = await runTraining(job, trainer, window, holdout, { given, steps, random });
+    const save = (state: RunState) =>
+      saveUnfinished(job, state, Math.floor((state.done * given.batch) / Math.max(1, newRows)));
+    const trained = await runTraining(job, trainer, window, holdout, { given, steps, random, from, save });
 
     const { policy, value, measure } = trained;
     const losses = { loss: lossOf(trained, given), policy_loss: policy, value_loss: value };

@@ -103,6 +103,53 @@ test("losses that are no numbers are a failure and no model", async () => {
   });
 });
 
+/** The run until it is told to end for a reason, after some batches. */
+const interrupted = async (job: ReturnType<typeof training>, reason: string) => {
+  const ending = new AbortController();
+  return arena.child().runJob(arena.bench.job(job), {
+    signal: ending.signal,
+    progress: ({ done }) => {
+      if (done >= 32) ending.abort(reason);
+    },
+  });
+};
+const LONG = { steps: 1_600, rate: 0.02, patience: 1_000, check_steps: 5 };
+
+test("a run that makes room saves how far it is, and the next try goes on from there to the very same bytes", async () => {
+  const job = training(LONG, [train, holdout]);
+  const whole = await arena.done(job);
+  const stopped = await interrupted(job, "preempted");
+  expect(stopped).toMatchObject({ status: "preempted", artifacts: [{ kind: "checkpoint", path: "unfinished.arena" }] });
+  const { step, epoch } = stopped.artifacts[0]!.meta as { step: number; epoch: number };
+  expect(step).toBeGreaterThanOrEqual(32);
+  expect(step).toBeLessThan(1_600);
+  expect(epoch).toBeGreaterThan(0);
+  const told: number[] = [];
+  const next = await arena
+    .child()
+    .runJob(arena.bench.job({ ...job, inputs: [...job.inputs, made(stopped, "checkpoint", "resume")] }), {
+      progress: ({ done }) => void told.push(done),
+    });
+  expect(next, next.stderr_tail).toMatchObject({ status: "completed" });
+  // It was not begun again: what it says first after it has read its rows is how far the other was.
+  expect(told.find((done) => done > 0)).toBeGreaterThanOrEqual(step);
+  expect(next.metrics).toEqual(whole.metrics);
+  for (const kind of ["model", "checkpoint"]) expect(made(next, kind).sha256).toBe(made(whole, kind).sha256);
+});
+
+test("what nobody goes on with is not saved, and what cannot be used costs nothing but the time", async () => {
+  const job = training(LONG, [train, holdout]);
+  expect(await interrupted(job, "cancelled")).toMatchObject({ status: "cancelled", artifacts: [] });
+  const other = await interrupted(training({ ...LONG, rate: 0.03 }, [train, holdout]), "shutdown");
+  const short = training({ steps: 20 }, [train]);
+  const [plain, ofAnother, broken] = [
+    await arena.done(short),
+    await arena.done({ ...short, inputs: [...short.inputs, made(other, "checkpoint", "resume")] }),
+    await arena.done({ ...short, inputs: [...short.inputs, arena.put("resume", Buffer.from("nonsense"))] }),
+  ];
+  for (const each of [ofAnother, broken]) expect(made(each, "model").sha256).toBe(made(plain, "model").sha256);
+});
+
 test("progress tells the losses", async () => {
   const told: (Record<string, number> | undefined)[] = [];
   const ending = new AbortController();

@@ -1,7 +1,7 @@
 /** What a run comes to: how far it is, that it failed, or the model that it brought. */
 import { defined, isOperatingError } from "../../../../kernel/index.ts";
 import type { JobView } from "../../../../work/index.ts";
-import { recordRun, trainingRuns } from "../../../models/index.ts";
+import { epochOfCheckpoint, recordRun, trainingRuns } from "../../../models/index.ts";
 import { done, failed, type StageFailure, type StageServices, type Turn } from "../../../stage/index.ts";
 import { RUNS_COMPARED } from "../../limits.ts";
 import { trainingLines } from "../../tables.ts";
@@ -12,6 +12,16 @@ import { PART, runOf, type Work, withRun } from "./run.ts";
 
 /** It is told that a run runs when somebody has begun it; a fresh model is no run over data. */
 export function emitStart(
+  { store }: Pick<StageServices, "store">,
+  turn: Turn<"TRAINING_STARTED" | "CHECKPOINT_LOADED" | "CHECKPOINT_SAVED">,
+  work: Work,
+  job: JobView,
+): Work {
+  return emitResumed(turn, emitBegun(store, turn, work, job), job);
+}
+
+function emitBegun(
+  store: StageServices["store"],
   { emit, configKey, jobId }: Turn<"TRAINING_STARTED" | "CHECKPOINT_LOADED">,
   work: Work,
   job: JobView,
@@ -28,16 +38,31 @@ export function emitStart(
       artifact_hash: file,
       ...defined({ base_model_id: base_model ?? undefined }),
     });
-  // Each run of a line counts its epochs anew.
   if (base_checkpoint !== null)
     emit.CHECKPOINT_LOADED({
       config_key: configKey,
       job_id: jobId,
-      training_epoch: 0,
+      training_epoch: epochOfCheckpoint(store, configKey, base_checkpoint),
       artifact_hash: base_checkpoint,
       node_id: job.node_id,
     });
   return withRun(work, { told: true });
+}
+
+/** A try that was stopped saved how far it was, and the next one goes on from there: each is told once. */
+function emitResumed(
+  { emit, configKey, jobId }: Turn<"CHECKPOINT_LOADED" | "CHECKPOINT_SAVED">,
+  work: Work,
+  { saved, fence, started_at, node_id }: JobView,
+): Work {
+  if (saved === null) return work;
+  const { told_saved, told_resumed } = runOf(work);
+  const about = { config_key: configKey, job_id: jobId, training_epoch: saved.epoch, artifact_hash: saved.sha256 };
+  if (told_saved !== saved.sha256) emit.CHECKPOINT_SAVED({ ...about, artifact_bytes: saved.bytes });
+  const isResumed = fence > saved.fence && started_at !== null && node_id !== null;
+  if (isResumed && told_resumed !== fence) emit.CHECKPOINT_LOADED({ ...about, node_id });
+  const told = { told_saved: saved.sha256, told_resumed: isResumed ? fence : told_resumed };
+  return told_saved === told.told_saved && told_resumed === told.told_resumed ? work : withRun(work, told);
 }
 
 /** How far the run is, as often as its job says another loss. */

@@ -124,10 +124,10 @@ function follow(services: StageServices, turn: Turn, given: Work): Work {
   const { completed, failed, awaited } = followStageJobs(services.queue, turn, given.jobs);
   const [ended] = completed;
   const [lost] = failed;
-  if (ended !== undefined) return complete(services, turn, emitStart(turn, given, ended.job), ended.job);
+  if (ended !== undefined) return complete(services, turn, emitStart(services, turn, given, ended.job), ended.job);
   if (lost !== undefined) return refuse(turn, given, jobFailure("TRAINING_JOB_FAILED", "job", lost));
   const job = services.queue.show(given.jobs[PART]!)!;
-  const told = emitProgress(turn, emitStart(turn, given, job), job);
+  const told = emitProgress(turn, emitStart(services, turn, given, job), job);
   renew(turn);
   const progress = job.progress ?? 0;
   const isNews = progress - runOf(told).progress >= PROGRESS_STEP;
