@@ -40,6 +40,8 @@ export interface JobView extends Pick<StoredJob, Told> {
   readonly evidence: Evidence | null;
   /** Of one that failed, was cancelled, or waits for another try. */
   readonly failure: FailedOutcome | null;
+  /** Accelerators that are its alone while it runs. */
+  readonly gpus: number;
   /** What a try saved when it was stopped, for the next one. */
   readonly saved: SavedCheckpoint | null;
   /** From whom it was taken without a word, oldest first. */
@@ -47,9 +49,11 @@ export interface JobView extends Pick<StoredJob, Told> {
 }
 
 type Joined = Pick<StoredJob, Told | "seq" | "urgency" | "metrics" | "outcome" | "earlier" | "saved"> &
-  Pick<JobView, "work_type" | "config_key" | "retry_at">;
+  Pick<JobView, "work_type" | "config_key" | "gpus" | "retry_at">;
 
-const JOINED = `SELECT j.seq, l.work_type, l.config_key, j.urgency, j.state, j.attempts, j.max_attempts, j.node_id, j.fence,
+/** Of the lane's needs. */
+const GPUS = "coalesce(json_extract(l.needs, '$.gpu'), 0) AS gpus";
+const JOINED = `SELECT j.seq, l.work_type, l.config_key, ${GPUS}, j.urgency, j.state, j.attempts, j.max_attempts, j.node_id, j.fence,
     j.queued_at, j.not_before AS retry_at, j.deadline, j.claimed_at, j.started_at, j.finished_at, j.progress, j.metrics,
     j.batch_id, j.dedup_key, j.outcome, j.earlier, j.saved
   FROM work_jobs j JOIN work_lanes l ON l.lane = j.lane`;
@@ -183,6 +187,8 @@ export interface HeldJob {
   readonly node_id: string;
   readonly urgency: number;
   readonly claimed_at: number;
+  /** Accelerators that are its alone. */
+  readonly gpus: number;
   /** It was asked to stop. */
   readonly stopping: boolean;
 }
@@ -192,7 +198,7 @@ type HeldRow = Omit<HeldJob, "work_id" | "stopping"> & Pick<StoredJob, "seq" | "
 export const heldJobs = (store: Reader, nodeId?: string): HeldJob[] =>
   store
     .read<HeldRow>(
-      `SELECT j.seq, l.work_type, l.config_key, j.node_id, j.urgency, j.claimed_at, j.stop_by
+      `SELECT j.seq, l.work_type, l.config_key, ${GPUS}, j.node_id, j.urgency, j.claimed_at, j.stop_by
        FROM work_jobs j INDEXED BY work_held JOIN work_lanes l ON l.lane = j.lane
        WHERE j.state IN ('claimed', 'running')${nodeId === undefined ? "" : " AND j.node_id = ?"} ORDER BY j.seq`,
       ...(nodeId === undefined ? [] : [nodeId]),

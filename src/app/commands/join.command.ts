@@ -8,7 +8,7 @@ import { type Joined, joinOver, openLink } from "../../surfaces/index.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { joinedNode, keepJoined, type NodeFile, nodeKeyIn, trustOf } from "../worker/node-identity.ts";
-import { aboutNode } from "../worker/run-worker.ts";
+import { aboutNode, gpusOf } from "../worker/run-worker.ts";
 import { serveWorker } from "../worker/serve-worker.ts";
 
 interface JoinOptions {
@@ -126,7 +126,7 @@ export function registerJoin(
             public_key: key.publicKey,
             label: options.label ?? hostname(),
             version: readVersion(),
-            capabilities: aboutNode(settings.worker),
+            capabilities: aboutNode(settings.worker, await gpusOf(settings.worker, shell.io.env)),
           });
           if (made.node_id !== key.nodeId)
             throw OperatingError.internal(

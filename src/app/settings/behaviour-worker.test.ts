@@ -1,6 +1,6 @@
 /** Each variable of a worker changes what it names: seen at the admission and at the worker that the program builds of it. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -11,7 +11,7 @@ import { createAdmission, createWorker, openSpool, type Worker, type WorkResult 
 import type { ClaimAsk } from "../../work/worker/ports.ts";
 import { beNice } from "../worker/be-nice.ts";
 import { openOutboxBriefly } from "../worker/node-outbox.ts";
-import { capacityOf, timingOf } from "../worker/run-worker.ts";
+import { capacityOf, gpusOf, timingOf } from "../worker/run-worker.ts";
 import { readSettings } from "./read.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -93,7 +93,22 @@ const shown: Record<string, () => void | Promise<void>> = {
   "worker.cpus": () => expect(free({ RINGRIFT_WORKER_CPUS: "2.5" }).offer.cpu).toBe(2.5),
   "worker.memory_gb": () => expect(free({ RINGRIFT_WORKER_MEMORY_GB: "7" }).offer.memory_gb).toBe(7),
   "worker.gpus": () => expect(free({ RINGRIFT_WORKER_GPUS: "2" }).offer.gpu).toBe(2),
-  "worker.gpu_memory_gb": () => expect(free({ RINGRIFT_WORKER_GPU_MEMORY_GB: "24" }).offer.gpu_memory_gb).toBe(24),
+  "worker.gpu_memory_gb": () =>
+    expect(free({ RINGRIFT_WORKER_GPUS: "1", RINGRIFT_WORKER_GPU_MEMORY_GB: "24" }).offer.gpu_memory_gb).toBe(24),
+  "worker.detect_gpus": async () => {
+    const tools = mkdtempSync(join(tmpdir(), "ringrift-settings-"));
+    onTestFinished(() => rmSync(tools, { recursive: true, force: true }));
+    const line = "0, GPU-11111111-2222-3333-4444-555555555555, 24576";
+    writeFileSync(join(tools, "nvidia-smi"), `#!/bin/sh\necho "${line}"\n`, { mode: 0o755 });
+    const path = process.env.PATH;
+    onTestFinished(() => {
+      process.env.PATH = path;
+    });
+    process.env.PATH = `${tools}:${path}`;
+    const offers = async (environment: Environment) => gpusOf(readSettings(environment, "/").worker, {});
+    expect(await offers({})).toMatchObject([{ memoryGb: 25.7 }]);
+    expect(await offers({ RINGRIFT_WORKER_DETECT_GPUS: "no" })).toEqual([]);
+  },
   "worker.tags": () => expect(free({ RINGRIFT_WORKER_TAGS: "fast, a100" }).offer.tags).toEqual(["fast", "a100"]),
   "worker.disk_reserve_gb": () => {
     expect(free({ RINGRIFT_WORKER_DISK_RESERVE_GB: "2.9", RINGRIFT_WORKER_SLOTS: "1" }).slots).toBe(1);

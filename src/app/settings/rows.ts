@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import { PROFILES } from "../../daemons/settings.ts";
 import { LOG_LEVELS } from "../../kernel/index.ts";
-import { choice, decimal, gigabytes, name, path, seconds, tagList, whole } from "../../kernel/settings/index.ts";
+import { choice, decimal, gigabytes, name, path, seconds, tagList, whole, yesNo } from "../../kernel/settings/index.ts";
 
 export const processSettings = {
   configFile: path("file", {
@@ -114,7 +114,13 @@ export const workerSettings = {
     max: 64,
     unit: "accelerators",
     default: 0,
-    about: "Accelerators that a worker offers to jobs.",
+    about: "Accelerators that a worker gives to jobs, each to one at a time; 0: those that `nvidia-smi` finds.",
+  }),
+  detectGpus: yesNo({
+    key: "worker.detect_gpus",
+    variable: "RINGRIFT_WORKER_DETECT_GPUS",
+    default: true,
+    about: "Ask `nvidia-smi` which accelerators the machine has.",
   }),
   gpuMemoryGb: decimal({
     key: "worker.gpu_memory_gb",
@@ -123,7 +129,7 @@ export const workerSettings = {
     max: 4_096,
     unit: "GB",
     default: 0,
-    about: "Memory of each of them.",
+    about: "Memory of each of them; 0: what `nvidia-smi` says.",
   }),
   tags: tagList({
     key: "worker.tags",

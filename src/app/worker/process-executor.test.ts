@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -16,7 +16,7 @@ const newFolder = () => {
   return folder;
 };
 
-function world(configFile?: string) {
+function world(configFile?: string, more: { givesGpus?: boolean; slots?: number } = {}) {
   const folder = newFolder();
   const clock = systemClock();
   const log = silentLog();
@@ -27,6 +27,7 @@ function world(configFile?: string) {
   const executor = createProcessExecutor({
     workloads: workloadList(configFile, 1),
     slots: 1,
+    ...more,
     folder,
     edges: { clock, log, guardian, hasher, env: process.env },
     inputs: keepInputs({
@@ -112,6 +113,61 @@ test("a job that lost its lease goes at once, and takes nobody with it who has i
     const lease = { work_id: `w${next + 1}`, task_id: `w${next + 1}.1`, payload: { parameters: SMALL, seed: next } };
     expect(await run(lease)).toMatchObject({ status: "completed" });
   }
+});
+
+/** A program that says in its file which accelerators it sees, and works until it is ended if it is told to. */
+const SEES = `
+const { createHash } = require("node:crypto");
+const { writeFileSync } = require("node:fs");
+const say = (message) => process.stdout.write(JSON.stringify(message) + "\\n");
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { type, job_id, output_folder, parameters } = JSON.parse(line);
+  if (type === "shutdown") process.exit(0);
+  if (type !== "job") return;
+  say({ type: "progress", job_id, done: 1, metrics: { pid: process.pid } });
+  if (parameters.hang) return;
+  const text = process.pid + " " + (process.env.CUDA_VISIBLE_DEVICES ?? "all");
+  writeFileSync(output_folder + "/seen", text);
+  say({ type: "artifact", job_id, path: "seen", sha256: createHash("sha256").update(text).digest("hex"), bytes: text.length, kind: "seen" });
+  say({ type: "done", job_id, status: "ok" });
+}).on("close", () => process.exit(0));
+say({ type: "hello", protocol: 1, name: "sees", version: "1", kinds: ["selfplay"] });
+`;
+
+test("a program sees the accelerators of its job and no others, and what it had is free when it is gone, however it went", async () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, "sees.cjs"), SEES);
+  const arena = { command: process.execPath, args: [join(folder, "sees.cjs")], kinds: ["selfplay"] };
+  const file = join(folder, "ringrift.config.json");
+  writeFileSync(file, JSON.stringify({ workloads: { arena } }));
+  const { executor } = world(file, { givesGpus: true, slots: 2 });
+  let next = 0;
+  const seen = async (gpus: readonly string[]) => {
+    next += 1;
+    const lease = leaseOf({ work_id: `w${next}`, task_id: `w${next}.1` });
+    const result = await executor.run(lease, { signal: new AbortController().signal, progress: () => {}, gpus });
+    if (result.status !== "completed") throw new Error(JSON.stringify(result));
+    const [pid, ids] = readFileSync(result.files[0]!.file, "utf8").split(" ");
+    return { pid: Number(pid), ids };
+  };
+  const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
+  const [first, second] = await Promise.all([seen(["GPU-a"]), seen(["GPU-b", "GPU-c"])]);
+  expect([first.ids, second.ids]).toEqual(["GPU-a", "GPU-b,GPU-c"]);
+  // What they had loaded is gone with them.
+  expect([isAlive(first.pid), isAlive(second.pid)]).toEqual([false, false]);
+  // Who asks for none sees none, and its process stays for the next one.
+  const [third, fourth] = [await seen([]), await seen([])];
+  expect([third.ids, fourth]).toEqual(["", third]);
+  const killed = await executor.run(
+    leaseOf({ work_id: "w99", task_id: "w99.1", payload: { parameters: { hang: true } } }),
+    {
+      signal: new AbortController().signal,
+      progress: ({ metrics }) => void process.kill(metrics!.pid!, "SIGKILL"),
+      gpus: ["GPU-a"],
+    },
+  );
+  expect(killed).toMatchObject({ status: "failed", failure: { error_code: "killed" } });
+  expect(await seen(["GPU-a"])).toMatchObject({ ids: "GPU-a" });
 });
 
 test("match results travel with the job as a file of it", async () => {

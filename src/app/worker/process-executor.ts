@@ -16,6 +16,7 @@ import {
   type PairsMessage,
   RESUME_INPUT,
   type Runner,
+  type WorkloadDeclaration,
 } from "../../workloads/process/index.ts";
 import type { Inputs } from "./inputs.ts";
 import { jobPayload, requestOf, resultOf } from "./job-request.ts";
@@ -28,12 +29,16 @@ export interface ProcessExecutorOptions {
   readonly folder: string;
   readonly edges: ChildEdges;
   readonly inputs: Inputs;
+  /** Accelerators are given out here: a program sees those of its job and no others. */
+  readonly givesGpus?: boolean;
 }
 
 interface Slot {
   readonly folder: string;
   runner: Runner | undefined;
   workload: NamedWorkload | undefined;
+  /** What the child sees; one that saw accelerators is gone with its job. */
+  gpus: string;
   busy: boolean;
 }
 
@@ -72,12 +77,29 @@ async function withPairs(result: WorkResult, pairs: readonly PairsMessage[], pla
   };
 }
 
+/**
+ * The program as one that sees these accelerators alone, and none where its job asks for none. What it has loaded onto one goes with
+ * its process, so that the next job finds it empty.
+ */
+const withGpus = (declaration: WorkloadDeclaration, gpus: readonly string[]): WorkloadDeclaration => ({
+  ...declaration,
+  // Numbers count as `nvidia-smi` counts.
+  env: { ...declaration.env, CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: gpus.join(",") },
+  one_child_per_job: declaration.one_child_per_job || gpus.length > 0,
+});
+
 export function createProcessExecutor(options: ProcessExecutorOptions): ExecutorPort {
   const { workloads, folder, edges, inputs: cache } = options;
   const { clock, log } = edges;
   const slots = Array.from(
     { length: options.slots },
-    (_, i): Slot => ({ folder: join(folder, "slots", String(i)), runner: undefined, workload: undefined, busy: false }),
+    (_, i): Slot => ({
+      folder: join(folder, "slots", String(i)),
+      runner: undefined,
+      workload: undefined,
+      gpus: "",
+      busy: false,
+    }),
   );
 
   const slotFor = (workload: NamedWorkload): Slot => {
@@ -88,12 +110,15 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     return slot;
   };
 
-  const runnerIn = async (slot: Slot, workload: NamedWorkload): Promise<Runner> => {
-    if (slot.runner !== undefined && slot.workload === workload) return slot.runner;
+  const runnerIn = async (slot: Slot, workload: NamedWorkload, gpus: readonly string[]): Promise<Runner> => {
+    const seen = gpus.join(",");
+    if (slot.runner !== undefined && slot.workload === workload && slot.gpus === seen) return slot.runner;
     await slot.runner?.close();
     await mkdir(slot.folder, { recursive: true, mode: 0o700 });
     slot.workload = workload;
-    slot.runner = createRunner(workload.declaration, { folder: slot.folder, inputFolders: [cache.folder] }, edges);
+    slot.gpus = seen;
+    const declaration = options.givesGpus === true ? withGpus(workload.declaration, gpus) : workload.declaration;
+    slot.runner = createRunner(declaration, { folder: slot.folder, inputFolders: [cache.folder] }, edges);
     return slot.runner;
   };
 
@@ -104,7 +129,10 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     try {
       inputs.push({ name: RESUME_INPUT, sha256, path: await cache.at(sha256, signal) });
     } catch (thrown) {
-      log.warn("what an earlier try saved cannot be fetched; the job begins anew", { work_id, error: messageOf(thrown) });
+      log.warn("what an earlier try saved cannot be fetched; the job begins anew", {
+        work_id,
+        error: messageOf(thrown),
+      });
     }
   };
 
@@ -137,7 +165,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     hooks: Parameters<ExecutorPort["run"]>[1],
     inputs: JobRequest["inputs"],
   ) => {
-    const { signal, progress } = hooks;
+    const { signal, progress, gpus = [] } = hooks;
     const place = join(folder, "jobs", lease.task_id);
     // What an earlier life of the same attempt left is worth nothing.
     await rm(place, { recursive: true, force: true });
@@ -145,7 +173,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     const request = await fetched(lease, place, signal, inputs);
     if ("status" in request) return { ...request, folder: place };
     if (signal.aborted) return { status: "stopped", folder: place, reason: String(signal.reason) } as const;
-    const runner = await runnerIn(slot, workload);
+    const runner = await runnerIn(slot, workload, gpus);
     let ending: Timer | undefined;
     const lost = () => {
       if (signal.reason === "lease_lost") ending = clock.after(LOST_MS, () => endGroup(runner));

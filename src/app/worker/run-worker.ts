@@ -26,6 +26,7 @@ import {
 import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
 import { guardDataDir } from "../folder-lock.ts";
 import type { Settings } from "../settings.ts";
+import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
 import { keepInputs } from "./inputs.ts";
 import { keepBeating } from "./node-beats.ts";
 import { keepCopies } from "./node-copies.ts";
@@ -45,19 +46,21 @@ export interface WorkerWorld {
 
 type WorkerSettings = Settings["worker"];
 
-const offered = ({ cpus, memoryGb, gpus, gpuMemoryGb, tags }: WorkerSettings) => ({
+const offered = ({ cpus, memoryGb, tags }: WorkerSettings, gpus: readonly Gpu[]) => ({
   cpu: cpus,
-  gpu: gpus,
+  gpu: gpus.length,
   memory_gb: memoryGb,
-  gpu_memory_gb: gpuMemoryGb,
+  // A job may get any of them.
+  gpu_memory_gb: gpus.length === 0 ? 0 : Math.min(...gpus.map((gpu) => gpu.memoryGb)),
   tags,
 });
 
-/** What the settings of a worker come to. */
-export const capacityOf = (worker: WorkerSettings): Capacity => ({
-  ...offered(worker),
+/** What the settings of a worker come to, on a machine with these accelerators. */
+export const capacityOf = (worker: WorkerSettings, gpus: readonly Gpu[] = offeredGpus(worker, [], {})): Capacity => ({
+  ...offered(worker, gpus),
   slots: worker.slots,
   diskReserveBytes: worker.diskReserveBytes,
+  gpuIds: gpus.map(({ id }) => id),
 });
 
 export const timingOf = ({ beatMs, claimWaitSeconds, graceMs }: WorkerSettings): WorkerTiming => ({
@@ -68,8 +71,8 @@ export const timingOf = ({ beatMs, claimWaitSeconds, graceMs }: WorkerSettings):
 });
 
 /** What the main process is told of this node when it joins, and with its first sign of life. */
-export const aboutNode = (worker: WorkerSettings): NodeAbout => ({
-  ...offered(worker),
+export const aboutNode = (worker: WorkerSettings, gpus: readonly Gpu[]): NodeAbout => ({
+  ...offered(worker, gpus),
   hostname: hostname(),
   platform: `${process.platform}-${process.arch}`,
 });
@@ -98,15 +101,24 @@ function lineOf({ settings, clock }: WorkerWorld) {
   return { link, nodeId: node.node_id, main: node.url, incarnation };
 }
 
+/** The accelerators of this machine that jobs may have. */
+export const gpusOf = async (worker: WorkerSettings, env: Environment): Promise<Gpu[]> =>
+  offeredGpus(worker, worker.detectGpus ? await findGpus() : [], env);
+
 const freeBytes = (folder: string) => (): number => {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 };
 
 /** What a node of its own has beside its worker: its events, and its signs of life. */
-async function startJoined(world: WorkerWorld, link: NodeLink, nodeId: string, incarnation: number, worker: Worker) {
+async function startJoined(
+  world: WorkerWorld,
+  { link, nodeId, incarnation }: { readonly link: NodeLink; readonly nodeId: string; readonly incarnation: number },
+  worker: Worker,
+  gpus: readonly Gpu[],
+) {
   const events = await startNodeEvents({ ...world, link, nodeId });
-  const about = aboutNode(world.settings.worker);
+  const about = aboutNode(world.settings.worker, gpus);
   const beats = keepBeating({ ...world, link, nodeId, incarnation, worker, outbox: events.waiting, about });
   return {
     broken: beats.broken,
@@ -214,18 +226,21 @@ export async function runWorker(world: WorkerWorld) {
       copies: copies?.watch,
     });
     copies?.start(inputs);
+    const gpus = await gpusOf(settings.worker, env);
+    if (gpus.length > 0) log.info("accelerators are given to jobs", { gpus: gpus.map(({ id }) => id) });
     const executor = createProcessExecutor({
       workloads,
       slots: settings.worker.slots,
       folder,
       edges: { clock, log, guardian, hasher, env },
       inputs,
+      givesGpus: gpus.length > 0,
     });
     const worker = createWorker({
       queue: queueOver(link, () => nodeId, clock),
       executor,
       artifacts: artifactsOver(link),
-      admission: createAdmission(capacityOf(settings.worker), freeBytes(folder)),
+      admission: createAdmission(capacityOf(settings.worker, gpus), freeBytes(folder)),
       spool,
       clock,
       random,
@@ -234,7 +249,8 @@ export async function runWorker(world: WorkerWorld) {
       maxWaiting: settings.worker.maxWaiting,
     });
     // The main process beside us measures this machine itself, and has the journal.
-    const joined = incarnation === undefined ? undefined : await startJoined(world, link, nodeId, incarnation, worker);
+    const joined =
+      incarnation === undefined ? undefined : await startJoined(world, { link, nodeId, incarnation }, worker, gpus);
     undo.defer(() => joined?.close());
     await worker.start();
     return {

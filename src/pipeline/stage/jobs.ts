@@ -24,8 +24,11 @@ export function putJobs(
 ): { readonly jobs: Jobs } | { readonly refused: OperatingError } {
   const names = Object.keys(parts);
   if (names.length === 0) return { jobs: {} };
+  const { gpus }: { readonly gpus: Readonly<Record<string, number>> } = look.plan;
   const specs = names.map((part) => ({
     dedup_key: `${batch}:${part}`,
+    // One that asks for none stands in the line of all others.
+    ...((gpus?.[parts[part]!.work_type] ?? 0) > 0 ? { needs: { gpu: gpus[parts[part]!.work_type]! } } : {}),
     ...parts[part]!,
     config_key: look.configKey,
     batch_id: batch,

@@ -6,6 +6,8 @@ import { LOOP_KINDS } from "./stages.ts";
 const parameters = z.record(z.string().max(100), z.json()).default({});
 const whole = (fallback: number, min = 1, max = 1_000_000_000) => z.int().min(min).max(max).default(fallback);
 
+const gpuCount = z.int().min(0).max(64).default(0);
+
 /**
  * What is wanted of a config. Everything that decides the outcome of a seeded run stands here, so that two runs of one plan
  * go the same way, whoever does the work and when.
@@ -31,6 +33,8 @@ export const configPlanSchema = z.strictObject({
   selfplay: parameters,
   training: parameters,
   evaluation: parameters,
+  /** Accelerators that a job of a kind has for itself; only nodes that have so many take it. */
+  gpus: z.strictObject({ selfplay: gpuCount, training: gpuCount, evaluation: gpuCount }).prefault({}),
   /** The newest rows that training sees: `base` at first, then growing with `share` of all rows ever made, up to `most`. */
   window: z
     .strictObject({

@@ -133,7 +133,9 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
     printable(job.work_type),
     printable(job.config_key ?? ""),
     duration(Math.max(0, now - job.claimed_at)),
-    job.stopping ? "is told to stop" : "",
+    [(job.gpus ?? 0) > 0 ? `has ${plural(job.gpus!, "GPU")}` : "", job.stopping ? "is told to stop" : ""]
+      .filter((text) => text !== "")
+      .join(", "),
   ]);
   return [
     `${paint.bold(printable(node.label))} ${paint.dim(node.node_id)}`,

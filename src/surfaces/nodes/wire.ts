@@ -39,6 +39,7 @@ const doings = {
         work_type: z.string(),
         config_key: z.string().nullable(),
         claimed_at: time,
+        gpus: z.int().optional(),
         stopping: z.boolean(),
       }),
     )

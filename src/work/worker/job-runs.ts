@@ -89,6 +89,7 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
       one.phase = "running";
       return await executor.run(lease, {
         signal: one.ending.signal,
+        gpus: one.ticket?.gpus ?? [],
         progress(how) {
           one.progress = { ...one.progress, ...how };
         },

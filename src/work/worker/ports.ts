@@ -86,7 +86,12 @@ export interface ExecutorPort {
   /** Never rejects for what the work does. */
   run(
     lease: Lease,
-    hooks: { readonly signal: AbortSignal; readonly progress: (how: Progress) => void },
+    hooks: {
+      readonly signal: AbortSignal;
+      readonly progress: (how: Progress) => void;
+      /** Accelerators that are this job's alone while it runs; none unless given. */
+      readonly gpus?: readonly string[];
+    },
   ): Promise<WorkResult>;
   /** Ends all that still runs, now. */
   kill(): void;

@@ -11,6 +11,7 @@ const held = (work_id: string, more: Partial<HeldJob & { preemptible: boolean }>
   node_id: "a",
   urgency: 0,
   claimed_at: NOW - 600_000,
+  gpus: 0,
   stopping: false,
   preemptible: true,
   ...more,
