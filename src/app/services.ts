@@ -111,7 +111,7 @@ export function createServices(
       engine,
       anchors: (configKey: string) =>
         workloadFor(workloads, "evaluation", configKey)?.baselines ?? (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
-      workersFor: (kind: string) => workersFor(kind, work.queue.workers, cluster.nodes),
+      workersFor: (kind: string) => workersFor(kind, work.queue, cluster.nodes),
       settings: { ...pipelineDefaults, allowPendingGate: settings.loop.allowPendingGate },
     },
     daemons: {

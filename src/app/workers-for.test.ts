@@ -4,6 +4,8 @@ import { workWorld } from "../../test/unit/work/work-world.ts";
 import { NodeRegistry } from "../cluster/index.ts";
 import { silentLog } from "../kernel/index.ts";
 import { knownWorkerLimits } from "../work/limits.ts";
+import { jobReaper } from "../work/units/job-reaper/job-reaper.unit.ts";
+import { taskCoordinator } from "../work/units/task-coordinator/task-coordinator.unit.ts";
 import { whyJobOrNode } from "./causes/why-job-or-node.ts";
 import { workersFor } from "./workers-for.ts";
 
@@ -19,7 +21,7 @@ async function coordinatorAndBox() {
   await nodes.ensureLocal(has);
   await nodes.settled("main", { state: "online" });
   const ask = (node_id: string) => queue.claim({ node_id, most: 1, offer: has, kinds: ["selfplay", "check"] });
-  return { w, nodes, ask, takers: (kind: string) => workersFor(kind, queue.workers, nodes) };
+  return { w, nodes, ask, takers: (kind: string) => workersFor(kind, queue, nodes) };
 }
 
 test("a coordinator without a worker is nobody who could check the games of the only node that works", async () => {
@@ -44,6 +46,30 @@ test("a worker whose node is cordoned may not have work", async () => {
   await ask("main");
   await nodes.cordon("main", { reason: "repair", by: "test", drain: false });
   expect(takers("check")).toEqual([]);
+  await w.close();
+});
+
+test("a worker on which jobs stand still is nobody to wait for, where another is there", async () => {
+  const { w, ask, takers } = await coordinatorAndBox();
+  await w.runtime([taskCoordinator(), jobReaper(w.services)]);
+  await w.pass(knownWorkerLimits.settleMs);
+  await w.queue.add({ work_type: "check", timeout_seconds: 3_600, excluded_nodes: ["box"] });
+  const [lease] = await ask("main");
+  for (let n = 0; n < 22; n += 1) {
+    expect(takers("check")).toEqual(n === 0 ? ["main"] : ["box", "main"]);
+    await w.pass(30_000);
+    await w.queue.heartbeat(lease!);
+    await ask("box");
+    if (w.queue.show(lease!.work_id)?.state === "pending") break;
+  }
+  // It was given back although nobody else may have it: whoever asked for it can relax that, and does not count the stuck one.
+  expect(w.queue.show(lease!.work_id)).toMatchObject({ state: "pending", lapses: [{ node_id: "main", why: "stuck" }] });
+  expect(takers("check")).toEqual(["box"]);
+  expect(await ask("main")).toEqual([]);
+  // Nobody did: rather the one than none.
+  await w.pass(3 * MINUTE);
+  expect(await ask("main")).toMatchObject([{ work_id: lease!.work_id, fence: 2 }]);
+  expect(takers("check")).toEqual(["main"]);
   await w.close();
 });
 

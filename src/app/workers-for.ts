@@ -1,15 +1,19 @@
 import type { NodeRegistry } from "../cluster/index.ts";
-import type { KnownWorkers } from "../work/index.ts";
+import type { WorkQueue } from "../work/index.ts";
 
 /**
- * Nodes that have a worker for a kind and may have work. Shortly after a start those that were there before count as well:
- * they ask within seconds.
+ * Nodes that have a worker for a kind and may have work. One on which jobs stood still lately counts only where nobody else is.
+ * Shortly after a start those that were there before count as well: they ask within seconds.
  */
 export const workersFor = (
   kind: string,
-  workers: Pick<KnownWorkers, "takers" | "settled">,
+  queue: Pick<WorkQueue, "workers" | "stuckNodes">,
   nodes: Pick<NodeRegistry, "barred" | "working">,
 ): string[] => {
+  const { workers } = queue;
   const known = workers.takers(kind).filter((nodeId) => nodes.barred(nodeId) === undefined);
-  return workers.settled ? known : [...new Set([...known, ...nodes.working()])];
+  if (!workers.settled) return [...new Set([...known, ...nodes.working()])];
+  const stuck = known.length < 2 ? new Set<string>() : queue.stuckNodes();
+  const sound = known.filter((nodeId) => !stuck.has(nodeId));
+  return sound.length === 0 ? known : sound;
 };

@@ -10,7 +10,7 @@ import { Line } from "./line.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
-import { isForOthers } from "./untaken.ts";
+import { isForOthers, isForOthersOfItsKind } from "./untaken.ts";
 import { agedUrgency, CRITICAL, type Urgency, urgencyOf } from "./urgency.ts";
 
 /** A job in the hands of a node. */
@@ -40,6 +40,9 @@ interface Choice extends Head {
   readonly level: number;
 }
 
+/** Whoever asked for a job that only a stuck node may have has so long to let others have it. */
+const RELAX_MS = 120_000;
+
 type PassesOver = (job: JobRow, lane: Lane) => boolean;
 
 /**
@@ -53,7 +56,11 @@ const passedOverBy =
     const here = earlierLeases(job).filter((each) => each.node_id === node_id);
     if (here.some(({ why, lapsed_at }) => why === "silent" && lapsed_at >= (asked_at ?? Number.POSITIVE_INFINITY)))
       return true;
-    return here.some(({ why }) => why === "stuck") && isForOthers(parts, lane, stuckOn(job), now);
+    const stuck = here.filter(({ why }) => why === "stuck");
+    if (stuck.length === 0) return false;
+    if (isForOthers(parts, lane, stuckOn(job), now)) return true;
+    const isFresh = stuck.some(({ lapsed_at }) => now - lapsed_at < RELAX_MS);
+    return isFresh && isForOthersOfItsKind(parts, lane, stuckOn(job), now);
   };
 
 /** The job of a config that is next: the most urgent, its waiting counted in, and the oldest of those. */

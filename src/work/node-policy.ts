@@ -44,6 +44,9 @@ export const nodeSlots = defineTable<NodeSlots>("work_node_slots");
 export const slotsWords = ({ slots, of, target, measured }: NodeSlots): string =>
   `slots ${slots} of ${of}: target ${target.toFixed(2)}, measured ${measured.toFixed(2)}`;
 
+/** When jobs made no progress on a node, newest last, and whether that was told; by node. Kept by `job_reaper`. */
+export const stuckNodes = defineTable<{ readonly at: readonly number[]; readonly alerted: boolean }>("work_stuck_nodes");
+
 /** What is short on a node, kept by `global_task_coordinator`; by node and resource. */
 export type NodeShortage = { readonly reason: string; readonly until: number; readonly leaves?: number };
 export const nodeShortages = defineTable<NodeShortage>("work_node_shortages");
@@ -131,6 +134,14 @@ export const allNodeSlots = (store: Pick<Store, "read">, now: number): Map<strin
       .read<{ key: string; value: string }>("SELECT key, value FROM state_rows WHERE table_name = ?", nodeSlots.table)
       .map(({ key, value }): [string, NodeSlots] => [key, JSON.parse(value) as NodeSlots])
       .filter(([, { at }]) => at + slotLimits.freshMs > now),
+  );
+
+/** Nodes on which jobs stood still lately. */
+export const nodesStuck = (store: Pick<Store, "read">): Set<string> =>
+  new Set(
+    store
+      .read<{ key: string }>("SELECT key FROM state_rows WHERE table_name = ?", stuckNodes.table)
+      .map(({ key }) => key),
   );
 
 /** What the units keep about a node, in one look. */

@@ -7,7 +7,7 @@ import type { WhyOver } from "./lease-times.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
 import { isHeld } from "./states.ts";
-import { isForOthers } from "./untaken.ts";
+import { isForOthersOfItsKind } from "./untaken.ts";
 
 /** What one pass of the reaper ended. */
 export interface Reaped {
@@ -105,7 +105,8 @@ function overdueJobs(parts: QueueState, plan: Plan, max: number) {
 
 /** Of a kind that nobody knows the job may simply be long: taken from the only one who does it, it would be begun twice there. */
 const isTheOnlyOne = (parts: QueueState, plan: Plan, job: JobRow): boolean =>
-  parts.times.idle(job).isGuess && !isForOthers(parts, plan.laneOf(job), [...stuckOn(job), job.node_id!], plan.now);
+  parts.times.idle(job).isGuess &&
+  !isForOthersOfItsKind(parts, plan.laneOf(job), [...stuckOn(job), job.node_id!], plan.now);
 
 function endOverdue(parts: QueueState, plan: Plan, job: JobRow, why: Exclude<WhyOver, "stuck">): void {
   if (why === "expired") expire(parts, plan, job);

@@ -44,6 +44,14 @@ export const isForOthers = (
         whyNever(lane, { ...worker, verdict: nodePolicy(worker.node_id, now), isIdle: false }) === undefined,
     );
 
+/** Whether somebody is there, other than these, who does such work, whatever this lane says of nodes: whoever asked for it may relax that. */
+export const isForOthersOfItsKind = (
+  parts: Pick<QueueState, "workers" | "nodePolicy">,
+  lane: Lane,
+  except: readonly string[],
+  now: number,
+): boolean => isForOthers(parts, { ...lane, excluded: [] }, except, now);
+
 /** Why nobody takes jobs of a lane; undefined if somebody does. */
 export function whyUntaken(lane: Lane, workers: readonly JudgedWorker[]): string | undefined {
   if (workers.length === 0) return "no worker is there";

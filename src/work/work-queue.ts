@@ -25,7 +25,7 @@ import { type HeldLease, type Idle, LeaseTimes } from "./lease-times.ts";
 import { type WorkLimits, workLimitDefaults } from "./limits.ts";
 import { whyNotThere } from "./needs.ts";
 import { type NodeFigures, nodeFigures } from "./node-figures.ts";
-import { allNodeSlots, type NodeSlots } from "./node-policy.ts";
+import { allNodeSlots, type NodeSlots, nodesStuck } from "./node-policy.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { type Candidate, type Placement, waitsFor, whyNotOn } from "./placement.ts";
 import { KnownRows, Plan } from "./plan.ts";
@@ -480,6 +480,11 @@ export class WorkQueue<K extends string = string> {
   /** Whether a node may have work at all, and why not. */
   verdictOn(nodeId: string): NodeVerdict {
     return this.#parts.nodePolicy(nodeId, this.#clock.now());
+  }
+
+  /** Nodes on which jobs stood still lately: others are asked where somebody has to be. */
+  stuckNodes(): ReadonlySet<string> {
+    return nodesStuck(this.#store);
   }
 
   /** How many jobs each node may hold, where that was decided; by node. */

@@ -1,7 +1,7 @@
 import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
-import { defineTable } from "../../../router/index.ts";
 import { jobDurations } from "../../durations.ts";
 import { jobReaperLimits } from "../../limits.ts";
+import { stuckNodes } from "../../node-policy.ts";
 import type { StuckJob } from "../../reap.ts";
 import type { WorkServices } from "../../services.ts";
 
@@ -14,9 +14,6 @@ const wiring = {
   dependsOn: ["task_coordinator"],
   emits: ["HEALTH_ALERT"],
 } as const satisfies Wiring;
-
-/** When jobs made no progress on a node, newest last; by node. */
-const stuckNodes = defineTable<{ at: readonly number[]; alerted: boolean }>("work_stuck_nodes");
 
 type Context = Pick<ContextOf<typeof wiring>, "rows" | "emit" | "now">;
 const componentOf = (nodeId: string) => `the worker of ${nodeId}`;
