@@ -89,7 +89,11 @@ function runningGate(view: View): GateView[] {
   const work = at.stage === "evaluation" ? workNow(view, evaluationWork) : undefined;
   if (work?.state !== "running") return [];
   const { candidate, opponent, counts, llr } = work.own;
-  const gate = gateFor(plan.gate, gateVerdicts(store, configKey, 50));
+  const gate = gateFor(
+    plan.gate,
+    gateVerdicts(store, configKey, 50),
+    stabilityUpTo(store, configKey, at.iteration - 1)?.weight,
+  );
   const players = Math.max(2, counts.length - 1);
   return [
     {

@@ -91,7 +91,7 @@ function reportOn(config: ConfigSnapshot, jobs: readonly JobView[], now: number)
             gate: "steady gains",
             passed: true,
             actual: `${stability.level}, volatility ${stability.volatility.toFixed(2)} over ${stability.gates} gates`,
-            required: `any; a check of the champion weighs ${stability.weight.toFixed(2)}`,
+            required: `any; the next verdict weighs ${stability.weight.toFixed(2)}`,
             since: null,
             hint: null,
           },

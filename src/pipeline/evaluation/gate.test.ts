@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { gatePlan } from "../../../test/support/gate-plan.ts";
+import { seededRandom } from "../../kernel/index.ts";
 import { configPlanSchema } from "../stage/index.ts";
+import { drawBlocks } from "../statistics/index.ts";
+import { studyGate } from "../statistics/simulated-blocks.ts";
 import {
   addBlocks,
   batchOf,
@@ -52,6 +55,23 @@ describe("the bounds of a gate", () => {
         expect(plan.bounds[1]).toBeLessThanOrEqual(changes.elo1);
       }),
     );
+  });
+});
+
+describe("a gate of a config whose gains jump about", () => {
+  test("may be wrong about a promotion less often, by as much as its verdict weighs less, and has more blocks for it", () => {
+    expect(gateFor(gate, [], 1)).toEqual(gateFor(gate, []));
+    expect(gateFor(gate, [], 0.5)).toMatchObject({ alpha: 0.025, beta: 0.05, bounds: [0, 50], capBlocks: 500 });
+  });
+
+  test("keeps its error rates: it is fixed before the first block", () => {
+    const blocks = drawBlocks(2);
+    const plan = gateFor(gate, [], 0.5);
+    const study = (elo: number, seed: number) =>
+      studyGate({ blocks, elo, drawShare: 0, seatElo: 0 }, plan, 1_000, seededRandom(seed));
+    // 2.5 % and about 94 %, and three standard errors of what 1,000 runs show.
+    expect(study(0, 31).promoted).toBeLessThanOrEqual(25 + 15);
+    expect(study(60, 32).promoted).toBeGreaterThanOrEqual(915);
   });
 });
 

@@ -27,11 +27,15 @@ export type GatePlan = SprtPlan & { readonly capBlocks: number };
  * promotions, within the plan's `least_elo1` and `elo1`. Gates that do not pass say that what is left is smaller than what is
  * asked for: three of them in a row count as a gain of `least_elo1`. A finer difference needs more blocks by the square, so
  * the plan's `most_blocks` is the cap of the widest test and grows as the bounds draw together.
+ *
+ * `weight` is how much a verdict counts where gains jump about (`stabilityOf`): at half the weight a promotion may be wrong half as
+ * often. It is known before the first block is played, so the test keeps its error rates; it pays with more blocks.
  */
 export function gateFor(
   gate: ConfigPlan["gate"],
   /** Newest first. */
   verdicts: readonly Pick<GateVerdict, "verdict" | "normalized_elo">[],
+  weight = 1,
 ): GatePlan {
   const { elo0, elo1, least_elo1, alpha, beta, batch_blocks } = gate;
   const narrowest = Math.min(least_elo1, elo1);
@@ -45,9 +49,12 @@ export function gateFor(
   }
   const mean = gains.length === 0 ? elo1 : sumOf(gains) / gains.length;
   const upper = Math.max(elo0 + 1, Math.round(Math.min(elo1, Math.max(narrowest, mean))));
-  const scale = Math.max(1, ((elo1 - elo0) / (upper - elo0)) ** 2);
+  const weighed = alpha * weight;
+  // As far as the bound for a promotion moves away, so many blocks more it may take to reach it.
+  const further = weight === 1 ? 1 : Math.log((1 - beta) / weighed) / Math.log((1 - beta) / alpha);
+  const scale = Math.max(1, ((elo1 - elo0) / (upper - elo0)) ** 2) * further;
   const capBlocks = Math.max(1, Math.ceil((gate.most_blocks * scale) / batch_blocks)) * batch_blocks;
-  return { model: "normalized", bounds: [elo0, upper], alpha, beta, batchBlocks: batch_blocks, capBlocks };
+  return { model: "normalized", bounds: [elo0, upper], alpha: weighed, beta, batchBlocks: batch_blocks, capBlocks };
 }
 
 /** A part of a batch: which blocks of the match one job plays. */

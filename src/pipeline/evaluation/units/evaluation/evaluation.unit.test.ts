@@ -11,7 +11,8 @@ import type { Lease } from "../../../../work/index.ts";
 import { champions } from "../../../models/champion.ts";
 import { evaluationWork, seedFor, trainingWork } from "../../../stage/index.ts";
 import { gamesByPurpose, openingsOf, pairTallies } from "../../ledger.ts";
-import { gateVerdicts } from "../../verdicts.ts";
+import type { GatePlan } from "../../gate.ts";
+import { type GateVerdict, gateVerdicts, recordVerdict } from "../../verdicts.ts";
 
 const ONLY = ["training_trigger", "training_coordinator", "evaluation_daemon", "auto_promotion"];
 const worlds: LearningWorld[] = [];
@@ -25,6 +26,32 @@ const open = async (gain: number, options: WorldOptions = {}): Promise<LearningW
   await world.first();
   await world.trained(1, gain);
   return world;
+};
+/** A gate of before. */
+const JUMP: GateVerdict = {
+  config_key: "tictac_2p",
+  iteration: 0,
+  attempt: 1,
+  candidate: "c",
+  opponent: "o",
+  budget: "default",
+  verdict: "reject",
+  reason: "LLR -3.",
+  blocks: 20,
+  games: 40,
+  score: 0.5,
+  counts: [1, 2, 3, 4, 10],
+  llr: -3,
+  elo0: 0,
+  elo1: 50,
+  alpha: 0.05,
+  beta: 0.05,
+  redundancy: 0,
+  elo: 0,
+  elo_low: 0,
+  elo_high: 0,
+  normalized_elo: 0,
+  at: 1,
 };
 const jobs = (w: LearningWorld) => w.queue.list({ workType: "evaluation" });
 
@@ -54,6 +81,23 @@ describe("a gate", () => {
         payload: { job_id: "tictac_2p:1:evaluation:1", model_id: candidate, games_planned: 200, opponents: [opponent] },
       },
     ]);
+  });
+
+  test("of a config whose gains jump about is surer before it promotes", async () => {
+    const w = await open(0);
+    const gains = [150, -120, 140, -130, 150];
+    await w.driven(
+      w.store.commit(
+        gains.map((elo, n) =>
+          recordVerdict({ ...JUMP, config_key: w.configKey, attempt: n + 1, elo, elo_low: elo - 10, elo_high: elo + 10 }),
+        ),
+      ),
+    );
+    await w.turn("evaluation", 1);
+    const { gate } = w.row(evaluationWork)!.evidence as unknown as { gate: GatePlan };
+    expect(gate.alpha).toBeLessThan(0.04);
+    expect(gate.alpha).toBeGreaterThanOrEqual(0.025);
+    expect(gate.beta).toBe(0.05);
   });
 
   test("promotes on clear evidence, with numbers that people can read, and takes back what is not needed", async () => {

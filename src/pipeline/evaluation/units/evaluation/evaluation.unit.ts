@@ -23,7 +23,7 @@ import { batchOf, emptyCounts, gateFor } from "../../gate.ts";
 import { VERDICTS_SEEN } from "../../limits.ts";
 import { isLasting } from "../../match-results.ts";
 import type { EvaluationServices } from "../../services.ts";
-import { gateVerdicts } from "../../verdicts.ts";
+import { gateVerdicts, stabilityUpTo } from "../../verdicts.ts";
 import { conclude } from "./conclude.ts";
 import {
   type Batch,
@@ -118,6 +118,7 @@ async function start(services: EvaluationServices, turn: Turn, given: Work): Pro
   const gate = gateFor(
     plan.gate,
     verdicts.filter(({ iteration }) => iteration < at.iteration),
+    stabilityUpTo(services.store, configKey, at.iteration - 1)?.weight,
   );
   const nothing = { gate, budget: budgetOf(plan.evaluation), games: 0, wins: 0, losses: 0, repeated: 0 };
   const ordered = order(services, turn, withMatch(work, nothing), batchesAhead(services, turn, work, []));
