@@ -6,6 +6,7 @@ import { earlierLeases, stuckOn } from "./earlier-leases.ts";
 import { afterServing, forgetIdle, type Head, nextConfig, sharesOf } from "./fair-share.ts";
 import { columnsOf, type JobRow, type LeaseRef, NO_ATTEMPT, type SavedCheckpoint, taskIdOf, workIdOf } from "./job.ts";
 import { itemOf, taskOf } from "./job-events.ts";
+import { leftToFaster, type PassesOver } from "./left-to-faster.ts";
 import { Line } from "./line.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
@@ -43,8 +44,6 @@ interface Choice extends Head {
 /** Whoever asked for a job that only a stuck node may have has so long to let others have it. */
 const RELAX_MS = 120_000;
 
-type PassesOver = (job: JobRow, lane: Lane) => boolean;
-
 /**
  * Jobs that a node had before and shall not have again: one that did not go on there, while somebody else could take it; and
  * one whose lease lapsed in silence while the claim was open, since a node that sleeps hears nothing, and has it back when it
@@ -71,12 +70,14 @@ function bestOf(
   parts: QueueState,
   now: number,
   passesOver: PassesOver,
+  leaves: PassesOver,
 ): Choice | undefined {
   let best: Choice | undefined;
   for (const line of lines) {
     if (!fits(line.lane.needs, offer)) continue;
     const job = line.peek(passesOver);
-    if (job === undefined) continue;
+    // The first has waited longest: who leaves it to others leaves them those behind it too.
+    if (job === undefined || leaves(job, line.lane)) continue;
     const level = agedUrgency(job.urgency, now - job.ready_at, parts.ageing);
     if (best !== undefined && (level < best.level || (level === best.level && job.seq > best.job.seq))) continue;
     best = { config, cost: job.cost, urgent: level >= CRITICAL, line, job, level };
@@ -162,9 +163,10 @@ function deal(
   const chosen: JobRow[] = [];
   let { offer } = request;
   const passesOver = passedOverBy(parts, request, plan.now);
+  const leaves = leftToFaster(parts, plan, request.node_id, plan.now);
   const heads = new Map<string, Choice>();
   const look = (config: string) => {
-    const best = bestOf(config, lines.get(config)!, offer, parts, plan.now, passesOver);
+    const best = bestOf(config, lines.get(config)!, offer, parts, plan.now, passesOver, leaves);
     if (best === undefined) heads.delete(config);
     else heads.set(config, best);
   };

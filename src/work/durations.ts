@@ -6,16 +6,26 @@ export type DurationRow = { readonly took: readonly number[] };
 /** By kind and config; kept by `job_reaper`. */
 export const jobDurations = defineTable<DurationRow>("work_durations");
 
+/** How long jobs took on a node, each as so many times what such jobs usually take; newest last. */
+export type PaceRow = { readonly times: readonly number[] };
+/** By node; kept by `job_reaper`. */
+export const nodePaces = defineTable<PaceRow>("work_node_paces");
+
 export const durationLimits = {
   /** Of each sort the last so many are remembered. */
   keep: 32,
   /** Fewer say too little to judge others by. */
   min: 3,
   maxSorts: 5_000,
+  maxNodes: 20_000,
+  /** Beyond this it was no pace, but an accident. */
+  maxTimes: 32,
 };
 
 type Sort = Pick<Lane, "workType" | "configKey">;
 const sortOf = ({ workType, configKey }: Sort): string => `${workType}/${configKey ?? ""}`;
+
+const MEDIAN = 0.5;
 
 /** The value below which that share of them is: one of them, never a mean. */
 export function quantile(values: readonly number[], share: number): number | undefined {
@@ -30,27 +40,63 @@ export function quantile(values: readonly number[], share: number): number | und
 export class Durations {
   readonly #took = new Map<string, readonly number[]>();
   readonly #unsaved = new Set<string>();
+  readonly #paces = new Map<string, readonly number[]>();
+  readonly #unsavedPaces = new Set<string>();
+  readonly #paceAnswers = new Map<string, number>();
   /** Answers that hold until the next job is done. */
   readonly #answers = new Map<string, number | undefined>();
   readonly #limits: typeof durationLimits;
 
   constructor(store: Pick<Store, "read">, limits = durationLimits) {
     this.#limits = limits;
-    const rows = store.read<{ key: string; value: string }>(
-      "SELECT key, value FROM state_rows WHERE table_name = ? LIMIT ?",
-      jobDurations.table,
-      limits.maxSorts,
-    );
-    for (const { key, value } of rows) this.#took.set(key, (JSON.parse(value) as DurationRow).took);
+    const rows = (table: string, max: number) =>
+      store.read<{ key: string; value: string }>(
+        "SELECT key, value FROM state_rows WHERE table_name = ? LIMIT ?",
+        table,
+        max,
+      );
+    for (const { key, value } of rows(jobDurations.table, limits.maxSorts))
+      this.#took.set(key, (JSON.parse(value) as DurationRow).took);
+    for (const { key, value } of rows(nodePaces.table, limits.maxNodes))
+      this.#paces.set(key, (JSON.parse(value) as PaceRow).times);
   }
 
-  note(sort: Sort, ms: number): void {
+  note(sort: Sort, ms: number, nodeId?: string): void {
     const key = sortOf(sort);
     const before = this.#took.get(key);
+    const usualMs = this.took(sort, MEDIAN);
+    if (nodeId !== undefined && usualMs !== undefined && usualMs > 0) this.#notePace(nodeId, ms / usualMs);
     if (before === undefined && this.#took.size >= this.#limits.maxSorts) return;
     this.#took.set(key, [...(before ?? []), Math.max(0, Math.round(ms))].slice(-this.#limits.keep));
     this.#unsaved.add(key);
     this.#answers.clear();
+  }
+
+  #notePace(nodeId: string, times: number): void {
+    const before = this.#paces.get(nodeId);
+    if (before === undefined && this.#paces.size >= this.#limits.maxNodes) return;
+    const { maxTimes, keep } = this.#limits;
+    const bounded = Math.min(maxTimes, Math.max(1 / maxTimes, times));
+    this.#paces.set(nodeId, [...(before ?? []), Math.round(bounded * 1_000) / 1_000].slice(-keep));
+    this.#unsavedPaces.add(nodeId);
+    this.#paceAnswers.delete(nodeId);
+  }
+
+  /** How many times as long as usual jobs take on a node; undefined while too few are known. */
+  pace(nodeId: string): number | undefined {
+    const known = this.#paceAnswers.get(nodeId);
+    if (known !== undefined) return known;
+    const times = this.#paces.get(nodeId) ?? [];
+    const pace = times.length < this.#limits.min ? undefined : quantile(times, MEDIAN);
+    if (pace !== undefined) this.#paceAnswers.set(nodeId, pace);
+    return pace;
+  }
+
+  /** How long such a job takes on a node; undefined while too little is known of either. */
+  expected(sort: Sort, nodeId: string): number | undefined {
+    const usualMs = this.took(sort, MEDIAN);
+    const pace = this.pace(nodeId);
+    return usualMs === undefined || pace === undefined ? undefined : usualMs * pace;
   }
 
   /** The time within which such a share of them was done; undefined while too few are known. */
@@ -75,6 +121,13 @@ export class Durations {
       this.#answers.set(key, Math.max(0, ...known.map((took) => quantile(took, share)!)));
     }
     return this.#answers.get(key)!;
+  }
+
+  /** Paces that have changed since they were last asked for. */
+  unsavedPaces(): [string, PaceRow][] {
+    const changed = [...this.#unsavedPaces].map((node): [string, PaceRow] => [node, { times: this.#paces.get(node)! }]);
+    this.#unsavedPaces.clear();
+    return changed;
   }
 
   /** What has changed since it was last asked for. */

@@ -25,7 +25,7 @@ export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType 
 export type { KnownWorkers } from "./known-workers.ts";
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
 export { resultLimits } from "./limits.ts";
-export { type NodeSlots, slotsWords, whyHeldBack } from "./node-policy.ts";
+export { slotsWords, whyHeldBack } from "./node-policy.ts";
 export type { Candidate, Placement } from "./placement.ts";
 export { createWorkServices, type WorkServices } from "./services.ts";
 export { workSettings } from "./settings.ts";

@@ -94,6 +94,8 @@ export const preemptionLimits = {
   classes: 2,
   /** It has waited so long before anybody is stopped for it. */
   patienceMs: 30_000,
+  /** A job that is done within so long is waited for. */
+  soonMs: 20_000,
 };
 
 export const jobSchedulerLimits = {

@@ -45,7 +45,9 @@ export const slotsWords = ({ slots, of, target, measured }: NodeSlots): string =
   `slots ${slots} of ${of}: target ${target.toFixed(2)}, measured ${measured.toFixed(2)}`;
 
 /** When jobs made no progress on a node, newest last, and whether that was told; by node. Kept by `job_reaper`. */
-export const stuckNodes = defineTable<{ readonly at: readonly number[]; readonly alerted: boolean }>("work_stuck_nodes");
+export const stuckNodes = defineTable<{ readonly at: readonly number[]; readonly alerted: boolean }>(
+  "work_stuck_nodes",
+);
 
 /** What is short on a node, kept by `global_task_coordinator`; by node and resource. */
 export type NodeShortage = { readonly reason: string; readonly until: number; readonly leaves?: number };

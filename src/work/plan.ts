@@ -78,7 +78,7 @@ export class Plan {
   readonly #newLanes = new Map<number, Lane>();
   readonly #completed: number[] = [];
   readonly #waiting: { lane: number; level: number }[] = [];
-  readonly #took: { lane: Lane; ms: number }[] = [];
+  readonly #took: { lane: Lane; ms: number; nodeId: string | undefined }[] = [];
   #unfinished = 0;
 
   constructor(store: Pick<Store, "read">, lanes: Lanes, known: KnownRows | undefined, now: number) {
@@ -178,10 +178,10 @@ export class Plan {
 
   /** A job was done in so long. */
   measure(job: JobRow, ms: number): void {
-    this.#took.push({ lane: this.laneOf(job), ms });
+    this.#took.push({ lane: this.laneOf(job), ms, nodeId: job.node_id ?? undefined });
   }
 
-  get took(): readonly { readonly lane: Lane; readonly ms: number }[] {
+  get took(): readonly { readonly lane: Lane; readonly ms: number; readonly nodeId: string | undefined }[] {
     return this.#took;
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../test/unit/work/work-world.ts";
 import { createClaimDesk } from "./claim-desk.ts";
-import { quantile } from "./durations.ts";
+import { jobDurations, nodePaces, quantile } from "./durations.ts";
 import type { Progress } from "./lease.ts";
 
 const worlds: WorkWorld[] = [];
@@ -260,6 +260,66 @@ describe("the first jobs of a kind, of which nobody knows how long they take", (
     expect(w.queue.show(lease.work_id)).toMatchObject({ state: "running" });
     await beside(2);
     expect(w.queue.show(lease.work_id)).toMatchObject({ state: "pending" });
+  });
+});
+
+describe("nodes of different speed", () => {
+  /** Each has done some jobs: ten seconds on the fast one, a minute on the slow one. */
+  const fastAndSlow = async () => {
+    const w = await world([]);
+    const once = async (node: string, ms: number) => {
+      await w.queue.add(selfplay());
+      const [lease] = await w.queue.claim({ node_id: node, most: 1, offer: PLENTY, start: true });
+      await w.pass(ms);
+      await w.queue.complete(lease!, EVIDENCE);
+    };
+    for (let n = 0; n < 8; n += 1) await once("fast", 10_000);
+    for (let n = 0; n < 3; n += 1) {
+      w.queue.workers.asked({ node_id: "fast", most: 0, offer: PLENTY, kinds: [] });
+      await once("slow", 60_000);
+    }
+    return w;
+  };
+
+  test("a slow one leaves to a fast one what that would be done with first, and takes its part of more", async () => {
+    const w = await fastAndSlow();
+    const ids = [(await w.queue.add(selfplay())).work_id];
+    asks(w, "fast");
+    expect(w.queue.expectedMs(ids[0]!, "fast")).toBe(10_000);
+    expect(w.queue.expectedMs(ids[0]!, "slow")).toBe(60_000);
+    expect(await w.claimOne("slow")).toBeUndefined();
+    // As many as the fast one does in that time are its; beyond them it helps that both work.
+    for (let n = 0; n < 4; n += 1) ids.push((await w.queue.add(selfplay())).work_id);
+    asks(w, "fast");
+    expect(await w.claimOne("slow")).toMatchObject({ work_id: ids[0] });
+    expect(w.queue.show(ids[0]!)).toMatchObject({ node_id: "slow" });
+  });
+
+  test("nobody waits for a fast one that does not come, or is not there", async () => {
+    const w = await fastAndSlow();
+    const { work_id } = await w.queue.add(selfplay());
+    asks(w, "fast");
+    expect(await w.claimOne("slow")).toBeUndefined();
+    await w.pass(31_000);
+    asks(w, "fast");
+    expect(await w.claimOne("slow")).toMatchObject({ work_id });
+    await w.queue.add(selfplay());
+    await w.pass(2 * MINUTE);
+    expect(await w.claimOne("slow")).toBeDefined();
+  });
+
+  test("what is known of them outlives the process", async () => {
+    const w = await fastAndSlow();
+    const kept = w.queue.newPaces();
+    expect(kept.map(([node]) => node).sort()).toEqual(["fast", "slow"]);
+    await w.driven(
+      w.router.transact({ source: "test" }, ({ rows }) => {
+        for (const [key, row] of kept) rows.put(nodePaces, key, row);
+        for (const [key, row] of w.queue.newDurations()) rows.put(jobDurations, key, row);
+      }),
+    );
+    const { work_id } = await w.queue.add(selfplay());
+    expect(w.open().expectedMs(work_id, "slow")).toBe(60_000);
   });
 });
 

@@ -29,20 +29,22 @@ function whyNever(lane: Lane, { node_id, offer, kinds, verdict, isIdle }: Judged
   return isIdle && !fits(lane.needs, offer) ? `it has too little: ${lacking(lane.needs, offer)}` : undefined;
 }
 
+/** Whether a worker takes jobs of a lane, once it has room. */
+export const takes = (
+  { nodePolicy }: Pick<QueueState, "nodePolicy">,
+  lane: Lane,
+  worker: KnownWorker,
+  now: number,
+): boolean => whyNever(lane, { ...worker, verdict: nodePolicy(worker.node_id, now), isIdle: false }) === undefined;
+
 /** Whether somebody is there, other than these, who takes jobs of a lane. */
 export const isForOthers = (
-  { workers, nodePolicy }: Pick<QueueState, "workers" | "nodePolicy">,
+  parts: Pick<QueueState, "workers" | "nodePolicy">,
   lane: Lane,
   except: readonly string[],
   now: number,
 ): boolean =>
-  workers
-    .list()
-    .some(
-      (worker) =>
-        !except.includes(worker.node_id) &&
-        whyNever(lane, { ...worker, verdict: nodePolicy(worker.node_id, now), isIdle: false }) === undefined,
-    );
+  parts.workers.list().some((worker) => !except.includes(worker.node_id) && takes(parts, lane, worker, now));
 
 /** Whether somebody is there, other than these, who does such work, whatever this lane says of nodes: whoever asked for it may relax that. */
 export const isForOthersOfItsKind = (

@@ -4,7 +4,7 @@ import type { AnyEvent, EventRouter, RemoteSpan, Store, WriteSet } from "../rout
 import { type AddedJob, addJobs } from "./add.ts";
 import { ClaimLines, claimJobs, type Lease } from "./claim.ts";
 import type { ClaimRequest } from "./claim-request.ts";
-import { type DurationRow, Durations, progressLimit } from "./durations.ts";
+import { type DurationRow, Durations, type PaceRow, progressLimit } from "./durations.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type SharePolicy, sharePolicyDefaults } from "./fair-share.ts";
 import { type JobSpecInput, type LeaseRef, notFound, type SavedInput, seqOf, workIdOf } from "./job.ts";
@@ -311,6 +311,23 @@ export class WorkQueue<K extends string = string> {
     return this.#parts.durations.unsaved();
   }
 
+  /** The same of how fast nodes are. */
+  newPaces(): [string, PaceRow][] {
+    return this.#parts.durations.unsavedPaces();
+  }
+
+  /** How long a job would take on a node, or has left there; undefined while too little is known. */
+  expectedMs(workId: string, nodeId: string): number | undefined {
+    const [row] = this.#store.read<{ lane: number; state: JobState; node_id: string | null; began: number | null }>(
+      "SELECT lane, state, node_id, coalesce(started_at, claimed_at) AS began FROM work_jobs WHERE seq = ?",
+      seqOf(workId),
+    );
+    if (row === undefined) return undefined;
+    const wholeMs = this.#parts.durations.expected(this.#parts.lanes.get(row.lane), nodeId);
+    const isHere = isHeld(row.state) && row.node_id === nodeId && row.began !== null;
+    return wholeMs === undefined || !isHere ? wholeMs : Math.max(0, wholeMs - (this.#clock.now() - row.began!));
+  }
+
   /** How long such a share of the jobs of a kind and config took; undefined while too few are known. */
   took(sort: { readonly workType: string; readonly configKey: string | null }, share: number): number | undefined {
     return this.#parts.durations.took(sort, share);
@@ -593,7 +610,7 @@ export class WorkQueue<K extends string = string> {
   #settled(plan: Plan): void {
     const { lanes, times, durations } = this.#parts;
     this.#known.settle(plan);
-    for (const { lane, ms } of plan.took) durations.note(lane, ms);
+    for (const { lane, ms, nodeId } of plan.took) durations.note(lane, ms, nodeId);
     for (const row of plan.rows())
       if (!isHeld(row.state) && !isHeld(this.#known.row(row.seq)?.state ?? "completed")) times.forget(row.seq);
     for (const { lane, level } of plan.waiting) lanes.filled(lane, level);

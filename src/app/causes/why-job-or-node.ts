@@ -1,5 +1,6 @@
 import type { NodeRegistry, NodeView } from "../../cluster/index.ts";
 import { type Cause, causeOf } from "../../daemons/index.ts";
+import { duration } from "../../surfaces/commands/index.ts";
 import type { Why } from "../../surfaces/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { candidateOf, isThere, type WorkFacts, workFacts } from "./facts.ts";
@@ -10,7 +11,16 @@ type Gate = Why["gates"][number];
 export interface QueueAndNodes {
   readonly queue: Pick<
     WorkQueue,
-    "show" | "placement" | "idle" | "whyNotOn" | "verdictOn" | "fittingFor" | "held" | "hasClaimable" | "workers"
+    | "show"
+    | "placement"
+    | "idle"
+    | "whyNotOn"
+    | "verdictOn"
+    | "fittingFor"
+    | "held"
+    | "hasClaimable"
+    | "workers"
+    | "expectedMs"
   >;
   readonly book: Pick<NodeRegistry, "list" | "timing">;
   /** Milliseconds since the epoch. */
@@ -35,6 +45,24 @@ const reasonOn = (workId: string, node: NodeView, queue: QueueAndNodes["queue"])
   if (!isThere(node)) return `it is ${node.state}`;
   return hasWorker(node, queue) ? queue.whyNotOn(workId, candidateOf(node, queue)) : "no worker asks for jobs there";
 };
+
+/** When a job that runs should be done, by what such jobs took there. */
+const leftWords = (leftMs: number | undefined): string => {
+  if (leftMs === undefined) return "";
+  return leftMs === 0 ? ", longer than such jobs take there" : `, done in about ${duration(leftMs)}`;
+};
+
+/** How long it would take on each node that could have it, the fastest first. */
+function expectedWords(workId: string, nodes: readonly NodeView[], queue: QueueAndNodes["queue"]): string {
+  const known = nodes
+    .flatMap(({ node_id, label }) => {
+      const ms = queue.expectedMs(workId, node_id);
+      return ms === undefined ? [] : [{ label, ms }];
+    })
+    .sort((a, b) => a.ms - b.ms)
+    .slice(0, 3);
+  return known.length === 0 ? "" : `: ${known.map(({ label, ms }) => `${duration(ms)} on ${label}`).join(", ")}`;
+}
 
 /** Finished jobs have passed or not; nothing stands between them and anything. */
 const finished = (job: JobView, facts: WorkFacts): Why => {
@@ -67,6 +95,7 @@ function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
     return reason === undefined ? [] : [{ node, reason }];
   });
   const able = nodes.length - refused.length;
+  const fitting = nodes.filter((node) => !refused.some((each) => each.node === node));
   const wanted = Object.entries(needs)
     .filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value !== 0))
     .map(([name, value]) => `${name} ${String(value)}`)
@@ -91,12 +120,22 @@ function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
       { hint: `Wait; its attempts are told in 'ringrift queue show ${job.work_id}'.` },
     ),
     ...(held
-      ? [gate("held", true, `${job.state} on ${nameOf(job.node_id)}`, "a node works on it", { since: job.claimed_at })]
+      ? [
+          gate(
+            "held",
+            true,
+            `${job.state} on ${nameOf(job.node_id)}${leftWords(queue.expectedMs(job.work_id, job.node_id!))}`,
+            "a node works on it",
+            { since: job.claimed_at },
+          ),
+        ]
       : [
           gate(
             "a_node_for_it",
             able > 0,
-            able > 0 ? `${able} of ${nodes.length} nodes could take it` : `none of ${nodes.length} nodes`,
+            able > 0
+              ? `${able} of ${nodes.length} nodes could take it${expectedWords(job.work_id, fitting, queue)}`
+              : `none of ${nodes.length} nodes`,
             wanted === "" ? "a node that takes work" : wanted,
             { hint: "Let one of the nodes below have it, or add one: 'ringrift nodes' says how." },
           ),

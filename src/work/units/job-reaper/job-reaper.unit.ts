@@ -1,5 +1,5 @@
 import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
-import { jobDurations } from "../../durations.ts";
+import { jobDurations, nodePaces } from "../../durations.ts";
 import { jobReaperLimits } from "../../limits.ts";
 import { stuckNodes } from "../../node-policy.ts";
 import type { StuckJob } from "../../reap.ts";
@@ -62,7 +62,7 @@ export const jobReaper = ({ queue }: Pick<WorkServices, "queue">, limits = jobRe
 
   return defineDaemon({
     ...wiring,
-    state: { tables: { jobDurations, stuckNodes }, cache: () => ({ ticks: 0, reaped: 0 }) },
+    state: { tables: { jobDurations, nodePaces, stuckNodes }, cache: () => ({ ticks: 0, reaped: 0 }) },
     on: {
       async P2P_NODE_DEAD({ payload }) {
         await queue.evict(payload.node_id, payload.reason ?? "the node is dead");
@@ -79,6 +79,7 @@ export const jobReaper = ({ queue }: Pick<WorkServices, "queue">, limits = jobRe
         for (const job of unrelieved) noteUnrelieved(job, context);
         forgive(context);
         for (const [sort, took] of queue.newDurations()) rows.put(jobDurations, sort, took);
+        for (const [node, pace] of queue.newPaces()) rows.put(nodePaces, node, pace);
         cache.reaped += ended;
         cache.ticks += 1;
         if (cache.ticks % limits.forgetEvery === 0) await queue.forget();

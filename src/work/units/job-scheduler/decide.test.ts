@@ -48,6 +48,17 @@ test("nobody is stopped for one that has not waited, or that could not run there
   expect(chosen([waiting("w", { node: "b" })], [held("x")], NOW)).toEqual([]);
 });
 
+test("nobody is stopped for one that gets room by itself in a moment, and each such room is for one", () => {
+  const soon = { ...held("soon"), endsInMs: 5_000 };
+  expect(chosen([waiting("w")], [soon, held("x")], NOW)).toEqual([]);
+  expect(chosen([waiting("w"), waiting("v")], [soon, held("x")], NOW)).toEqual(["x for v"]);
+  expect(chosen([waiting("w")], [{ ...soon, endsInMs: policy.soonMs + 1 }], NOW)).toEqual(["soon for w"]);
+  // Room on another node is none.
+  expect(chosen([waiting("w", { node: "b" })], [{ ...soon, node_id: "a" }, held("y", { node_id: "b" })], NOW)).toEqual([
+    "y for w",
+  ]);
+});
+
 test("each drives out one at most, the most urgent first, and those under way count", () => {
   const running = [held("x"), held("y"), held("z", { stopping: true })];
   const urgent = [waiting("high", { urgency: 2 }), waiting("critical"), waiting("critical too", { waitedMs: 50_000 })];

@@ -16,7 +16,11 @@ export const byLoss = (a: HeldJob, b: HeldJob): number => a.urgency - b.urgency 
 /** Who has to make room for whom: each waiting job drives out one at most, and nobody is asked twice. */
 export function choosePreemptions(
   waiting: readonly WaitingJob[],
-  held: readonly (HeldJob & { readonly preemptible: boolean })[],
+  held: readonly (HeldJob & {
+    readonly preemptible: boolean;
+    /** When it is done, as far as such jobs tell; undefined where nothing is known. */
+    readonly endsInMs?: number | undefined;
+  })[],
   now: number,
   policy = preemptionLimits,
 ): { readonly stop: string; readonly for: string }[] {
@@ -25,12 +29,21 @@ export function choosePreemptions(
   const candidates = held
     .filter(({ preemptible, stopping, claimed_at }) => preemptible && !stopping && now - claimed_at >= policy.minRunMs)
     .toSorted(byLoss);
+  // What is done in a moment makes room by itself, sooner than anybody could be stopped.
+  const ending = held.filter(
+    ({ stopping, endsInMs }) => !stopping && endsInMs !== undefined && endsInMs <= policy.soonMs,
+  );
   const chosen: { stop: string; for: string }[] = [];
   const gone = new Set<string>();
   const impatient = waiting
     .filter(({ waitedMs }) => waitedMs >= policy.patienceMs)
     .toSorted((a, b) => b.urgency - a.urgency || b.waitedMs - a.waitedMs);
   for (const job of impatient.slice(underWay)) {
+    const room = ending.findIndex(({ node_id }) => job.fits(node_id));
+    if (room >= 0) {
+      ending.splice(room, 1);
+      continue;
+    }
     const victim = candidates.find(
       (one) => !gone.has(one.work_id) && one.urgency + policy.classes <= job.urgency && job.fits(one.node_id),
     );

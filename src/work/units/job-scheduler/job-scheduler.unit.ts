@@ -158,7 +158,11 @@ export const jobScheduler = (
       async tick({ now, signal }) {
         const waiting = queue.urgent(OVERTAKING, 3);
         if (waiting.length === 0) return;
-        const held = queue.held().map((job) => ({ ...job, preemptible: queue.isPreemptible(job.work_type) }));
+        const held = queue.held().map((job) => ({
+          ...job,
+          preemptible: queue.isPreemptible(job.work_type),
+          endsInMs: queue.expectedMs(job.work_id, job.node_id),
+        }));
         for (const { stop, for: other } of choosePreemptions(waiting, held, now, limits.preemption)) {
           if (signal.aborted) return;
           await ask(stop, `job ${other} is more urgent and waits`, other);

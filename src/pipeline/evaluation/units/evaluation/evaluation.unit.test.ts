@@ -10,8 +10,8 @@ import { OperatingError } from "../../../../kernel/index.ts";
 import type { Lease } from "../../../../work/index.ts";
 import { champions } from "../../../models/champion.ts";
 import { evaluationWork, seedFor, trainingWork } from "../../../stage/index.ts";
-import { gamesByPurpose, openingsOf, pairTallies } from "../../ledger.ts";
 import type { GatePlan } from "../../gate.ts";
+import { gamesByPurpose, openingsOf, pairTallies } from "../../ledger.ts";
 import { type GateVerdict, gateVerdicts, recordVerdict } from "../../verdicts.ts";
 
 const ONLY = ["training_trigger", "training_coordinator", "evaluation_daemon", "auto_promotion"];
@@ -89,7 +89,14 @@ describe("a gate", () => {
     await w.driven(
       w.store.commit(
         gains.map((elo, n) =>
-          recordVerdict({ ...JUMP, config_key: w.configKey, attempt: n + 1, elo, elo_low: elo - 10, elo_high: elo + 10 }),
+          recordVerdict({
+            ...JUMP,
+            config_key: w.configKey,
+            attempt: n + 1,
+            elo,
+            elo_low: elo - 10,
+            elo_high: elo + 10,
+          }),
         ),
       ),
     );
