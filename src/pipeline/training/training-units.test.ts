@@ -115,6 +115,16 @@ describe("training_coordinator", () => {
     expect(w.said("TRAINING_COMPLETED")).toEqual([]);
   });
 
+  test("a run asks for the accelerators of its plan, and goes only where they are", async () => {
+    const w = await open({ plan: { gpus: { training: 2 } } });
+    await w.turn("training", 0);
+    const [job] = w.queue.list({ workType: "training", state: "pending" });
+    expect(job).toMatchObject({ gpus: 2 });
+    const offer = { cpu: 9, gpu: 1, memory_gb: 9, gpu_memory_gb: 0, tags: [] };
+    expect(await w.queue.claim({ node_id: "small", most: 1, offer })).toEqual([]);
+    expect(await w.queue.claim({ node_id: "large", most: 1, offer: { ...offer, gpu: 2 } })).toHaveLength(1);
+  });
+
   test("a checkpoint is told with its epoch: that of the run which left it, or where a stopped try of this run was", async () => {
     const w = await open();
     await w.first();

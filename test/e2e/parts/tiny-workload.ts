@@ -1,7 +1,8 @@
 /**
  * A program of the workload protocol for tests. Its parameters say how it behaves: `ms` works so long (`again_ms` if it is
  * tried again), `until` works until this file is there, `stubborn` does not hear cancel, `spawn` starts a child of its own
- * that outlives the job, `note` is a file to which it adds a line for each job that it begins.
+ * that outlives the job, `note` is a file to which it adds a line for each job that it begins, `gpus` one to which it adds which
+ * accelerators it sees when it begins and when it ends.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync } from "node:fs";
@@ -24,8 +25,14 @@ await serveProcess({
           spawn: starts = false,
           note,
           until: gate,
+          gpus,
         } = job.message.parameters as Record<string, never>;
         if (typeof note === "string") appendFileSync(note, `${job.message.job_id} ${process.pid}\n`);
+        const tell = (what: string) => {
+          if (typeof gpus === "string")
+            appendFileSync(gpus, `${what} ${process.env.CUDA_VISIBLE_DEVICES} ${process.pid}\n`);
+        };
+        tell("begins");
         if (starts) spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" }).unref();
         const ms = job.message.attempt > 1 ? again_ms : firstMs;
         const until = clock.monotonic() + Number(ms);
@@ -39,6 +46,7 @@ await serveProcess({
           const bytes = Buffer.from(`${job.message.job_id} ${job.message.seed}\n`);
           await job.writeArtifact("games.txt", bytes, { kind: "games", rows: 1 });
         }
+        tell("ends");
         return { games: 1 };
       },
     ]),

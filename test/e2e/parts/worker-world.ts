@@ -12,6 +12,7 @@ export interface Job {
   readonly work_type?: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly max_attempts?: number;
+  readonly needs?: { readonly gpu?: number };
 }
 
 /** The settings file of a folder whose only workload is the tiny program. */
