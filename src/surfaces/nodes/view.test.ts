@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costOf } from "./view.ts";
+import { costOf, nodeLines } from "./view.ts";
 import type { Node } from "./wire.ts";
 
 const NOW = 1_790_000_000_000;
@@ -17,4 +17,29 @@ test("what a node costs is the time of its jobs, for games and of what it could 
   );
   // One that joined an hour ago could have given two hours.
   expect(costOf(node(3_600, 0, 1), NOW)).toBe("1.00 processor-hours in the last day; idle 50 % of 2 processors");
+});
+
+test("a list of nodes says which of them hold fewer jobs than they could, and why", () => {
+  const paint = (text: string) => text;
+  const shell = {
+    paint: { bold: paint, dim: paint, yellow: paint, green: paint, red: paint },
+    clock: { now: () => NOW },
+    width: 200,
+  } as never;
+  const box = (slots: number) =>
+    ({
+      label: "box2",
+      node_id: "n1",
+      state: "online",
+      local: false,
+      last_seen_at: NOW,
+      cordoned: null,
+      load: null,
+      version: "1",
+      deprecated: false,
+      capabilities: { cpu: 4, gpu: 0, memory_gb: 8, tags: [] },
+      slots: { slots, of: 4, target: 0.9, measured: 1.12, at: NOW },
+    }) as unknown as Node;
+  expect(nodeLines([box(3)], shell).join("\n")).toContain("slots 3 of 4: target 0.90, measured 1.12");
+  expect(nodeLines([box(4)], shell).join("\n")).not.toContain("slots 4");
 });

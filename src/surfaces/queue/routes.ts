@@ -166,7 +166,7 @@ const operatorRoutes: readonly Route[] = [
       kinds: queue.kinds,
       slots: [...queue.slots()]
         .filter(([, { slots, of }]) => slots < of)
-        .map(([node_id, row]) => ({ node_id, ...row })),
+        .map(([node_id, row]) => ({ node: ports.nodes.book.nameOf(node_id), ...row })),
       counts,
     };
   }),

@@ -119,7 +119,7 @@ export function statsLines(stats: Answer<typeof getWorkStats>, shell: Shell): st
   return [
     `${plural(stats.unfinished, "job")} not finished; the oldest that could run has waited ${duration(stats.oldest_seconds * 1_000)}; ` +
       `${plural(stats.claims_waiting, "claim waits", "claims wait")} for work`,
-    ...(stats.slots ?? []).map((each) => paint.yellow(`${printable(each.node_id)} is held back: ${slotsWords(each)}`)),
+    ...(stats.slots ?? []).map((each) => paint.yellow(`${printable(each.node)} is held back: ${slotsWords(each)}`)),
     ...(seen.length === 0 ? [] : ["", ...tableLines([head, ...rows, total], shell)]),
   ];
 }

@@ -279,7 +279,7 @@ export const getWorkStats = defineRoute("getWorkStats", "GET /v1/work/stats", {
     claims_waiting: z.int(),
     kinds: z.array(z.string()),
     slots: z
-      .array(slots.extend({ node_id: z.string() }))
+      .array(slots.extend({ node: z.string() }))
       .optional()
       .describe("Nodes that may hold fewer jobs than they have room for."),
     counts: z.array(
