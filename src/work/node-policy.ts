@@ -10,6 +10,8 @@ export type NodeHold = {
   readonly reason: string;
   /** Null: until somebody lifts it. */
   readonly until: number | null;
+  /** When a node was lost: one that asks for work after it is there. */
+  readonly at?: number;
   /** Jobs that it may hold all the same; none unless said. */
   readonly leaves?: number;
   /** What it was overloaded with: the hold ends when that does. */

@@ -380,6 +380,19 @@ describe("job_scheduler", () => {
     expect(w.queue.unfinished).toBe(3);
   });
 
+  test("a lost host that asks for work is there, though nobody heard that it came back", async () => {
+    const w = guarded();
+    await start(w);
+    await w.queue.addAll([selfplay("a")]);
+    w.queue.workers.asked({ node_id: "a", most: 1, offer: PLENTY });
+    await publish(w, "HOST_OFFLINE", { node_id: "a", reason: "silent for 90 s" });
+    // What it asked before it was lost proves nothing.
+    await w.pass(11_000);
+    await expect(w.claimOne("a")).rejects.toMatchObject({ message: expect.stringContaining("offline") });
+    await w.pass(11_000);
+    expect(await w.claimOne("a")).toBeDefined();
+  });
+
   test("other programs on a node take slots away one by one, never the last, and the claims find fewer", async () => {
     const w = guarded();
     const runtime = await start(w);

@@ -205,6 +205,12 @@ const job = z
       .object({ error: z.string(), error_code: z.string().nullable(), stderr_tail: z.string().nullable() })
       .nullable()
       .describe("Of one that failed, was cancelled, or waits for another try."),
+    gpus: z.int().optional().describe("Accelerators that are its alone while it runs."),
+    saved: z
+      .looseObject({ sha256: z.string(), bytes: z.int(), epoch: z.int(), at: time })
+      .nullable()
+      .optional()
+      .describe("The checkpoint that a stopped try left for the next one."),
     lapses: z
       .array(z.object({ node_id: z.string(), node: z.string().optional(), why: z.string(), lapsed_at: time }))
       .optional()

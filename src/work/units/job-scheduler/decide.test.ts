@@ -53,6 +53,8 @@ test("nobody is stopped for one that gets room by itself in a moment, and each s
   expect(chosen([waiting("w")], [soon, held("x")], NOW)).toEqual([]);
   expect(chosen([waiting("w"), waiting("v")], [soon, held("x")], NOW)).toEqual(["x for v"]);
   expect(chosen([waiting("w")], [{ ...soon, endsInMs: policy.soonMs + 1 }], NOW)).toEqual(["soon for w"]);
+  // When one that is late ends nobody knows.
+  expect(chosen([waiting("w")], [{ ...soon, endsInMs: 0 }], NOW)).toEqual(["soon for w"]);
   // Room on another node is none.
   expect(chosen([waiting("w", { node: "b" })], [{ ...soon, node_id: "a" }, held("y", { node_id: "b" })], NOW)).toEqual([
     "y for w",

@@ -18,7 +18,7 @@ export function choosePreemptions(
   waiting: readonly WaitingJob[],
   held: readonly (HeldJob & {
     readonly preemptible: boolean;
-    /** When it is done, as far as such jobs tell; undefined where nothing is known. */
+    /** When it is done, as far as such jobs tell; 0 where it is late, undefined where nothing is known. */
     readonly endsInMs?: number | undefined;
   })[],
   now: number,
@@ -26,13 +26,13 @@ export function choosePreemptions(
 ): { readonly stop: string; readonly for: string }[] {
   // Who was asked before makes room for one of those that wait: the most urgent ones need no second.
   const underWay = held.filter(({ stopping }) => stopping).length;
-  const candidates = held
-    .filter(({ preemptible, stopping, claimed_at }) => preemptible && !stopping && now - claimed_at >= policy.minRunMs)
-    .toSorted(byLoss);
   // What is done in a moment makes room by itself, sooner than anybody could be stopped.
-  const ending = held.filter(
-    ({ stopping, endsInMs }) => !stopping && endsInMs !== undefined && endsInMs <= policy.soonMs,
-  );
+  const isEnding = ({ stopping, endsInMs }: (typeof held)[number]) =>
+    !stopping && endsInMs !== undefined && endsInMs > 0 && endsInMs <= policy.soonMs;
+  const ending = held.filter(isEnding);
+  const candidates = held
+    .filter((job) => job.preemptible && !job.stopping && !isEnding(job) && now - job.claimed_at >= policy.minRunMs)
+    .toSorted(byLoss);
   const chosen: { stop: string; for: string }[] = [];
   const gone = new Set<string>();
   const impatient = waiting

@@ -66,6 +66,13 @@ export const jobScheduler = (
     }
   };
 
+  /** Whoever asks for work is there, whether anybody heard that it came back or not. */
+  const liftFromPresent = (rows: Context["rows"]) => {
+    const heardAt = new Map(queue.workers.list().map(({ node_id, heard_at }) => [node_id, heard_at]));
+    for (const [node_id, { until, at }] of rows.list(nodeHolds))
+      if (until === null && at !== undefined && (heardAt.get(node_id) ?? 0) > at) rows.delete(nodeHolds, node_id);
+  };
+
   return defineDaemon({
     ...wiring,
     state: { tables: { nodeHolds, nodeMisfits, nodeSlots, timeouts }, cache: (): Cache => ({ slots: new Map() }) },
@@ -97,8 +104,8 @@ export const jobScheduler = (
           context.emit.BATCH_DISPATCHED({ ...about, jobs: 0, failed_jobs: jobs });
         }
       },
-      async HOST_OFFLINE({ payload: { node_id, reason } }, { rows }) {
-        rows.put(nodeHolds, node_id, { reason: `it is offline: ${reason}`, until: null });
+      async HOST_OFFLINE({ payload: { node_id, reason } }, { rows, now }) {
+        rows.put(nodeHolds, node_id, { reason: `it is offline: ${reason}`, until: null, at: now });
         await queue.evict(node_id, reason);
       },
       ...onEach(
@@ -155,7 +162,8 @@ export const jobScheduler = (
     },
     loop: {
       everyMs: limits.everyMs,
-      async tick({ now, signal }) {
+      async tick({ rows, now, signal }) {
+        liftFromPresent(rows);
         const waiting = queue.urgent(OVERTAKING, 3);
         if (waiting.length === 0) return;
         const held = queue.held().map((job) => ({

@@ -61,8 +61,8 @@ function emitResumed(
   if (told_saved !== saved.sha256) emit.CHECKPOINT_SAVED({ ...about, artifact_bytes: saved.bytes });
   const isResumed = fence > saved.fence && started_at !== null && node_id !== null;
   if (isResumed && told_resumed !== fence) emit.CHECKPOINT_LOADED({ ...about, node_id });
-  const told = { told_saved: saved.sha256, told_resumed: isResumed ? fence : told_resumed };
-  return told_saved === told.told_saved && told_resumed === told.told_resumed ? work : withRun(work, told);
+  const told = { told_saved: saved.sha256, told_resumed: isResumed ? fence : (told_resumed ?? null) };
+  return told_saved === told.told_saved && (told_resumed ?? null) === told.told_resumed ? work : withRun(work, told);
 }
 
 /** How far the run is, as often as its job says another loss. */

@@ -32,8 +32,8 @@ export interface RunEvidence {
   /** The loss that was told last; null before the first. */
   readonly told_loss: number | null;
   /** The checkpoint of a stopped try that was told last, and the lease that went on from one; null before the first. */
-  readonly told_saved?: string | null;
-  readonly told_resumed?: number | null;
+  readonly told_saved?: string | null | undefined;
+  readonly told_resumed?: number | null | undefined;
 }
 export const runOf = (work: Work) => work.evidence as unknown as RunEvidence;
 export const withRun = (work: Work, changes: Partial<RunEvidence>): Work => ({
