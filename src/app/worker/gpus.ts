@@ -42,7 +42,7 @@ const visibleIn = ({ CUDA_VISIBLE_DEVICES: given }: Environment): string[] | und
     .map((id) => id.trim())
     .filter((id) => id !== "");
 
-export interface GpuSettings {
+interface GpuSettings {
   readonly gpus: number;
   readonly gpuMemoryGb: number;
   readonly detectGpus: boolean;

@@ -3,7 +3,7 @@
  * what it decided before.
  */
 
-export const slotPolicyDefaults = {
+const slotPolicyDefaults = {
   /** What each part of the error adds, in slots for each slot that it is off. */
   proportional: 0.3,
   integral: 0.3,
@@ -21,7 +21,7 @@ export const slotPolicyDefaults = {
   /** From here on every processor is in use, and a job may want more than it gets. */
   full: 0.98,
 };
-export type SlotPolicy = typeof slotPolicyDefaults;
+type SlotPolicy = typeof slotPolicyDefaults;
 
 /** What a node tells of itself, and what is known of it here. Shares are 0 to 1. */
 export interface SlotSample {
