@@ -29,6 +29,22 @@ export const workSettings = {
     about:
       "A job without progress for so many times as long as nearly all such jobs took is given to another; its holder's result is still taken if it is the first.",
   }),
+  firstProgressMs: seconds({
+    key: "work.first_progress",
+    variable: "RINGRIFT_WORK_FIRST_PROGRESS",
+    min: 0.2,
+    max: 30 * 86_400,
+    default: 600,
+    about:
+      "The same for the first jobs of a kind, while nobody knows how long they take: without progress for so long, another worker gets the job as well.",
+  }),
+  targetUsage: percent({
+    key: "work.target_utilization",
+    variable: "RINGRIFT_WORK_TARGET_UTILIZATION",
+    default: 90,
+    about:
+      "Share of a node's processors that jobs and other programs together shall take: where others want more, the node holds fewer jobs, one at least.",
+  }),
   maxHeldByNode: whole({
     key: "work.max_held_by_node",
     variable: "RINGRIFT_WORK_MAX_HELD_BY_NODE",
@@ -46,22 +62,6 @@ export const workSettings = {
     unit: "jobs",
     default: 1_000,
     about: "Jobs that all workers of one token may hold at once, under whatever names they come.",
-  }),
-  firstProgressMs: seconds({
-    key: "work.first_progress",
-    variable: "RINGRIFT_WORK_FIRST_PROGRESS",
-    min: 0.2,
-    max: 30 * 86_400,
-    default: 600,
-    about:
-      "The same for the first jobs of a kind, while nobody knows how long they take: without progress for so long, another worker gets the job as well.",
-  }),
-  targetUsage: percent({
-    key: "work.target_utilization",
-    variable: "RINGRIFT_WORK_TARGET_UTILIZATION",
-    default: 90,
-    about:
-      "Share of a node's processors that jobs and other programs together shall take: where others want more, the node holds fewer jobs, one at least.",
   }),
   pressure: {
     soft: whole({
