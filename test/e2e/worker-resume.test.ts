@@ -40,7 +40,7 @@ test("the next try of a stopped training goes on from its checkpoint on another 
   const played = await add("selfplay", { parameters: { ...SMALL, games: 12, simulations: 8 }, seed: 3 });
   const samples = await outputOf(played, "samples");
   const training = {
-    parameters: { ...SMALL, steps: 8_000, batch: 32 },
+    parameters: { ...SMALL, steps: 20_000, batch: 32 },
     seed: 7,
     inputs: [{ name: "samples-0000", sha256: samples }],
   };
