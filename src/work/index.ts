@@ -22,7 +22,6 @@ export type { ClaimDesk } from "./claim-desk.ts";
 export { failureSchema, type WorkFailure } from "./failure.ts";
 export { type JobSpecInput, jobSpecSchema, savedSchema } from "./job.ts";
 export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./kinds.ts";
-export type { KnownWorkers } from "./known-workers.ts";
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
 export { resultLimits } from "./limits.ts";
 export { slotsWords, whyHeldBack } from "./node-policy.ts";

@@ -201,8 +201,7 @@ export function bootMain(around: Surroundings): MainProcess {
     nodeId: LOCAL,
     engine: createRatingEngine(1_000),
     anchors: () => ["random", "mcts"],
-    workersFor: (kind: string) =>
-      plant === "nodes-as-workers" ? nodes.working() : workersFor(kind, queue, nodes),
+    workersFor: (kind: string) => (plant === "nodes-as-workers" ? nodes.working() : workersFor(kind, queue, nodes)),
     everyMs: MIN_TICK_MS,
   });
   const units = [
