@@ -13,10 +13,11 @@ const moveMark = (tx: Transaction, { consumer, lowWater, sweepDone }: Mark): voi
   tx.run("UPDATE consumers SET low_water = ? WHERE consumer = ? AND low_water < ?", lowWater, consumer, lowWater);
   if (sweepDone)
     tx.run(
-      `DELETE FROM deliveries WHERE consumer = :consumer AND seq <= :lowWater AND state = 'done'
-         AND NOT EXISTS (SELECT 1 FROM subscriptions x WHERE x.consumer = :consumer AND deliveries.seq > x.expired_from
+      `DELETE FROM deliveries WHERE consumer = ?1 AND seq <= ?2 AND state = 'done'
+         AND NOT EXISTS (SELECT 1 FROM subscriptions x WHERE x.consumer = ?1 AND deliveries.seq > x.expired_from
                          AND deliveries.seq <= x.end_seq)`,
-      { consumer, lowWater },
+      consumer,
+      lowWater,
     );
 };
 
