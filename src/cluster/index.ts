@@ -22,7 +22,7 @@
 export type { Alert } from "./alerts/alert.ts";
 export { type Alerts, createAlerts } from "./alerts/alerts.ts";
 export { componentWork } from "./health/components.ts";
-export { nodeIdOf } from "./nodes/identity.ts";
+export { nodeIdOf, nodeKeyOf } from "./nodes/identity.ts";
 export type { NodeGate } from "./nodes/node-gate.ts";
 export { findNode, healthyNodesOf, NodeHealthState, nodeHealthOf } from "./nodes/node-health.ts";
 export { isGuest, NodeRegistry, type NodeView } from "./nodes/node-registry.ts";

@@ -8,7 +8,16 @@ export { aborted } from "./aborted.ts";
 export { answerQuestions, createAskedThread, moduleBeside } from "./asked-thread.ts";
 export { type Breaker, type BreakerState, createBreaker } from "./breaker.ts";
 export { canonicalJson, type Json } from "./canonical-json.ts";
-export { type Clock, listeningTime, sleep, systemClock, type Timer, type VirtualClock, virtualClock } from "./clock.ts";
+export {
+  type Clock,
+  type Listening,
+  listeningTime,
+  sleep,
+  systemClock,
+  type Timer,
+  type VirtualClock,
+  virtualClock,
+} from "./clock.ts";
 export type { Given } from "./deep-readonly.ts";
 export { defined } from "./defined.ts";
 export {

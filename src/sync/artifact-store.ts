@@ -15,9 +15,11 @@ import { settingDefaults } from "../kernel/settings/index.ts";
 import { type AdoptRequest, adopt } from "./adopt.ts";
 import { factsOf, isSha256, makeFolder, notAnArtifact } from "./disk.ts";
 import { createFileCheck, type Inspection, type InspectOptions } from "./file-check.ts";
+import { createReservations, type Reservation } from "./reservations.ts";
 import { artifactSettings } from "./settings.ts";
 import { type StoredFile, storedFiles } from "./stored-files.ts";
 import { type ArtifactTraffic, createTraffic } from "./traffic.ts";
+import type { Wanted } from "./transport.port.ts";
 import { receive, type WriteRequest } from "./upload.ts";
 
 const artifactStoreDefaults = {
@@ -60,6 +62,11 @@ export interface ArtifactStore {
   write(request: WriteRequest): Promise<ArtifactStat>;
   /** Takes a file of this machine as it is: its bytes are looked at, and not moved. */
   adopt(request: AdoptRequest): Promise<ArtifactStat>;
+  /**
+   * For whoever puts files into their places itself, on a thread: until it lets go they count as coming in, and nobody takes them
+   * away. Those that somebody else has in hand, or that are too large, come back by themselves.
+   */
+  reserve(wanted: readonly Wanted[], from: string): Reservation;
   /** Bytes of a whole artifact, from `start` up to and without `end`; none if they are not what the name says. */
   read(sha256: string, start: number, end: number): AsyncIterable<Uint8Array>;
   pathOf(sha256: string): string;
@@ -115,7 +122,8 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
   const hasher = createFileHasher(unreadable);
   /** What comes in, by the part it gathers in: what is it to be, and who brings it. */
   const incoming = new Map<string, { readonly sha256: string; readonly from: string; readonly bytes?: number }>();
-  const comesIn = (sha256: string) => [...incoming.values()].some((one) => one.sha256 === sha256);
+  const comesIn = (sha256: string) =>
+    reserved.has(sha256) || [...incoming.values()].some((one) => one.sha256 === sha256);
   /** Being taken away: for whoever asks it is not there any more, and for whoever brings it, not yet. */
   const leaving = new Set<string>();
   const pathOf = (sha256: string): string => {
@@ -124,6 +132,11 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
   };
   const traffic = createTraffic(() => incoming.size);
   const partOf = (sha256: string, from: string) => `${pathOf(sha256)}.${hash("sha256", from).slice(0, 16)}.part`;
+  const reserved = createReservations({
+    maxBytes,
+    landingOf: (sha256, from) => ({ path: pathOf(sha256), part: partOf(sha256, from) }),
+    isLeaving: (sha256) => leaving.has(sha256),
+  });
   const files = storedFiles(folder);
 
   const receivedOf = async (sha256: string, from: string | undefined): Promise<number> =>
@@ -235,6 +248,7 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
         traffic.came("adopted", bytes);
       });
     },
+    reserve: reserved.reserve,
     read: (sha256, start, end) => (end <= start ? nothing() : traffic.sent(checked.read(sha256, start, end))),
     inspect: checked.inspect,
     transfers: () => ({
@@ -260,7 +274,7 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
     filesIn: files.filesIn,
     async dropPart({ sha256, name }, touchedBefore) {
       const part = join(dirname(pathOf(sha256)), name);
-      if (incoming.has(part)) return false;
+      if (incoming.has(part) || reserved.isPart(sha256, part)) return false;
       incoming.set(part, { sha256, from: "sweep" });
       try {
         const facts = await factsOf(part);

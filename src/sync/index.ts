@@ -27,6 +27,7 @@ export { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 export { packSeqs } from "./copies/bitset.ts";
 export { createCopies, type HolderFacts } from "./copies/copies.ts";
 export type { NodeDesk } from "./copies/node-desk.ts";
+export { isSha256, makeFolder } from "./disk.ts";
 export { type PrioritySync, SyncFacade, type SyncShown, syncFacadePart } from "./facade/facade.ts";
 export type { SyncPlan } from "./facade/plan.ts";
 export type { SyncBackend, SyncDataType, SyncRequest, SyncResponse } from "./facade/request.ts";
@@ -34,5 +35,29 @@ export type { Distribution, SyncBatch } from "./inspection-runs.ts";
 export { disownFile } from "./retention-operations.ts";
 export { createSyncServices, type ScrubPace, type SyncUnitServices } from "./services.ts";
 export { syncModule } from "./tables.ts";
+export { type Budget, createBudget } from "./transfer/budget.ts";
+export { fetchAll } from "./transfer/fetch.ts";
+export type { Expected } from "./transfer/fetch-pack.ts";
+export { createFlusher } from "./transfer/flush.ts";
+export { MAX_PACK_BYTES, MAX_PACK_FILES, transferDefaults } from "./transfer/limits.ts";
+export { PACK_HEAD_BYTES, packHead, packOf, readPackHead } from "./transfer/pack.ts";
+export { putAll } from "./transfer/put.ts";
+export { prefixDigests } from "./transfer/running-hash.ts";
+export { readSmallFile } from "./transfer/small-file.ts";
+export { checkTicket, listName, type TicketClaim } from "./transfer/ticket.ts";
+export { transferWorld } from "./transfer/transfer-world.ts";
+export { createWays } from "./transfer/ways.ts";
+export type {
+  FetchRequest,
+  Source,
+  TransferPriority,
+  TransferProgress,
+  TransferReport,
+  Transfers,
+  Transport,
+  TransportName,
+  Wanted,
+  WriteOptions,
+} from "./transport.port.ts";
 export { syncUnits } from "./units.ts";
 export { type ArtifactTally, artifactTally } from "./views.ts";

@@ -32,6 +32,7 @@ export function createFiles() {
     emptyQuarantine: async () => 0,
     take: async () => [],
     dropPart: async () => false,
+    reserve: () => ({ expected: [], refused: [], release: () => {} }),
     write: refused,
     adopt: refused,
     close: async () => {},

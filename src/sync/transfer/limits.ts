@@ -1,0 +1,28 @@
+/** Numbers of transfers that no operator changes. */
+
+/** Files up to this size travel in packs, so many and so much of them in one. */
+export const PACKED_BYTES = 1_024 ** 2;
+export const MAX_PACK_FILES = 4_096;
+export const MAX_PACK_BYTES = 64 * 1_024 ** 2;
+
+/** Bytes that gather before they are written; the next ones gather meanwhile. */
+export const WRITE_BYTES = 1_024 ** 2;
+/** A large file goes to the disk while it comes, so that nobody waits for all of it at the end. */
+export const FLUSH_BYTES = 64 * 1_024 ** 2;
+
+/** Large files that come at once. */
+export const FILES_AT_ONCE = 4;
+
+/** Tries in a row of one way that bring not one byte. */
+export const IDLE_TRIES = 2;
+/** Tries of one way for one file, whatever they bring. */
+export const MAX_TRIES = 1_000;
+
+export const transferDefaults = {
+  /** What a damaged transfer loses at most: where two sides differ is known to a chunk. */
+  chunkBytes: 8 * 1_024 ** 2,
+  /** Silence of the other side, in listening time, after which the next way is taken. */
+  stallMs: 20_000,
+  /** Failures in a row that close a way, and for how long. */
+  breaker: { threshold: 3, openMs: 60_000 },
+};

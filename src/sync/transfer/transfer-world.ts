@@ -1,0 +1,111 @@
+import type { Clock, Listening, Random } from "../../kernel/index.ts";
+import type { TransferPriority, TransferTry, Transport } from "../transport.port.ts";
+import type { Budget } from "./budget.ts";
+import type { Flusher } from "./flush.ts";
+import { codeOf, faultOf, type Ways } from "./ways.ts";
+
+/** What all transfers of a node share. */
+export interface SharedWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly listening: Pick<Listening, "listened">;
+  readonly ways: Ways;
+  readonly budget: Budget;
+  readonly flusher: Flusher;
+  readonly stallMs: number;
+  readonly chunkBytes: number;
+}
+
+/** What one transfer works with, and what it notes of each way. */
+export interface TransferWorld extends Omit<SharedWorld, "budget" | "ways"> {
+  readonly signal: AbortSignal;
+  /** Waits until so many bytes may come. */
+  spend(bytes: number): Promise<void>;
+  moved(transport: Transport, bytes: number): void;
+  movedBy(transport: Transport): number;
+  /** Uses a way if it is open, and tells its breaker how it went. False if it is not open. */
+  by(transport: Transport, use: () => Promise<void>): Promise<boolean>;
+  cameBy(transport: Transport, files: number): void;
+  tries(): TransferTry[];
+}
+
+interface Note {
+  readonly transport: Transport;
+  files: number;
+  bytes: number;
+  durationMs: number;
+  error?: { readonly code: string; readonly message: string };
+}
+
+export function transferWorld(
+  shared: SharedWorld,
+  given: {
+    readonly signal: AbortSignal;
+    readonly priority: TransferPriority;
+    /** Of this transfer alone. */
+    readonly own?: Budget | undefined;
+    readonly onMoved?: (transport: Transport, bytes: number) => void;
+  },
+): TransferWorld {
+  const { clock, ways, budget } = shared;
+  const { signal, priority, own, onMoved } = given;
+  const notes = new Map<string, Note>();
+  const noteOf = (transport: Transport): Note => {
+    const key = `${transport.name} ${transport.place}`;
+    const note = notes.get(key) ?? { transport, files: 0, bytes: 0, durationMs: 0 };
+    notes.set(key, note);
+    return note;
+  };
+  return {
+    ...shared,
+    signal,
+    async spend(bytes) {
+      await own?.spend(bytes, priority, signal);
+      await budget.spend(bytes, priority, signal);
+    },
+    moved(transport, bytes) {
+      noteOf(transport).bytes += bytes;
+      onMoved?.(transport, bytes);
+    },
+    movedBy: (transport) => noteOf(transport).bytes,
+    cameBy(transport, files) {
+      noteOf(transport).files += files;
+    },
+    async by(transport, use) {
+      const note = noteOf(transport);
+      const began = clock.monotonic();
+      try {
+        const breaker = await ways.open(transport, signal);
+        if (breaker === undefined) {
+          note.error = { code: "WAY_CLOSED", message: `${transport.name} to ${transport.place} failed lately` };
+          return false;
+        }
+        try {
+          await use();
+          breaker.succeed();
+          return true;
+        } catch (thrown) {
+          if (signal.aborted || faultOf(thrown) === "here") breaker.abandon();
+          // Whoever says that it does not have it is there.
+          else if (faultOf(thrown) === "artifact") breaker.succeed();
+          else breaker.fail();
+          throw thrown;
+        }
+      } catch (thrown) {
+        note.error = codeOf(thrown);
+        throw thrown;
+      } finally {
+        note.durationMs += clock.monotonic() - began;
+      }
+    },
+    tries: () =>
+      [...notes.values()].map(({ transport, files, bytes, durationMs, error }) => ({
+        transport: transport.name,
+        place: transport.place,
+        files,
+        bytes,
+        durationMs,
+        ...(error === undefined ? {} : { error }),
+      })),
+  };
+}
