@@ -1,0 +1,247 @@
+/**
+ * What a node gives to other nodes: bytes of artifacts to who shows a ticket of the coordinator's and proves to be the node it names.
+ * A name is a hash and nothing else, so no path comes from outside. It belongs on a thread: it reads files and sends them.
+ */
+import type { KeyObject } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { type Clock, isOperatingError, messageOf, OperatingError, systemCode } from "../../../kernel/index.ts";
+import {
+  type Budget,
+  checkTicket,
+  isSha256,
+  MAX_PACK_BYTES,
+  MAX_PACK_FILES,
+  PACK_HEAD_BYTES,
+  packOf,
+  prefixDigests,
+  readSmallFile,
+  type TicketClaim,
+  type Wanted,
+} from "../../../sync/index.ts";
+import { createLists, decodeList, MAX_LIST_FILES } from "./lists.ts";
+import { bearerOf, PROOF_HEADER, TICKET_HEADER } from "./proof.ts";
+
+const READ_BYTES = 1_024 ** 2;
+const MIN_CHUNK_BYTES = 1_000;
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
+
+/** Somebody was turned away: why, from where, and as whom it came. */
+export interface ServerRefusal {
+  readonly code: string;
+  readonly message: string;
+  readonly from: string;
+  readonly nodeId?: string;
+}
+
+export interface ArtifactServerOptions {
+  /** Where the artifacts of this node lie: under `<2 hex>/<sha256>`, or all of them side by side. */
+  readonly folder: string;
+  readonly isFlat?: boolean | undefined;
+  readonly nodeId: string;
+  /** The coordinator's public key. */
+  readonly key: KeyObject;
+  readonly clock: Pick<Clock, "now">;
+  /** What may leave this node. */
+  readonly budget: Budget;
+  readonly onRefused: (refusal: ServerRefusal) => void;
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Answers at once, to all and to one node. */
+  readonly maxAtOnce?: number;
+  readonly maxOfOne?: number;
+}
+
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly claim: TicketClaim;
+  readonly signal: AbortSignal;
+}
+
+const invalid = (message: string) => OperatingError.invalid("INVALID_REQUEST", message);
+
+async function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const check = (count: number) => {
+    if (count > maxBytes)
+      throw OperatingError.denied("PAYLOAD_TOO_LARGE", `a list may have ${maxBytes} bytes`, { status: 413 });
+  };
+  check(Number(request.headers["content-length"] ?? 0));
+  // Whoever sends too much is told so, and for that its connection has to stay.
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    bytes += (piece as Buffer).length;
+    check(bytes);
+    pieces.push(piece as Buffer);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** `bytes=100-`: from where on. */
+function startOf(range: string | undefined, size: number): number {
+  if (range === undefined) return 0;
+  const [, first = ""] = /^bytes=(\d{1,15})-$/.exec(range) ?? [];
+  if (first === "") throw invalid("Range: must be 'bytes=<first>-'");
+  if (Number(first) > size)
+    throw OperatingError.denied("RANGE_NOT_SATISFIABLE", `the artifact has ${size} bytes`, { status: 416 });
+  return Number(first);
+}
+
+export function createArtifactServer(options: ArtifactServerOptions): Server {
+  const { folder, isFlat = false, nodeId, key, clock, budget, onRefused, maxAtOnce = 64, maxOfOne = 16 } = options;
+  const lists = createLists();
+  const serving = new Map<string, number>();
+  let answering = 0;
+  const pathOf = ({ sha256 }: Pick<Wanted, "sha256">) =>
+    isFlat ? join(folder, sha256) : join(folder, sha256.slice(0, 2), sha256);
+
+  /** A store that is not there, or empty, is a disk that is not mounted, and says nothing about its files. */
+  const checkStore = async (): Promise<void> => {
+    const names = await readdir(folder).catch(() => []);
+    if (!names.some((name) => (isFlat ? isSha256(name) : /^[0-9a-f]{2}$/.test(name))))
+      throw OperatingError.unavailable(
+        "PLACE_NOT_THERE",
+        `node ${nodeId} has no artifacts at all: its disk is not there`,
+      );
+  };
+  const sizeOf = async (sha256: string): Promise<number> => {
+    try {
+      return (await stat(pathOf({ sha256 }))).size;
+    } catch (thrown) {
+      if (systemCode(thrown) !== "ENOENT") throw thrown;
+      await checkStore();
+      throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `node ${nodeId} has no artifact ${sha256}`);
+    }
+  };
+  async function* paid(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    for await (const chunk of bytes) {
+      await budget.spend(chunk.length, "normal", signal);
+      yield chunk;
+    }
+  }
+  const send = (response: ServerResponse, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) =>
+    pipeline(paid(bytes, signal), response, { signal });
+
+  const routes: Readonly<Record<string, (asked: Asked, name: string, query: URLSearchParams) => Promise<void>>> = {
+    "GET artifacts": async ({ request, response, claim, signal }, sha256) => {
+      lists.check(claim, [sha256]);
+      const size = await sizeOf(sha256);
+      const start = startOf(request.headers.range, size);
+      const headers = { "content-type": "application/octet-stream", "content-length": size - start };
+      if (start === 0) response.writeHead(200, headers);
+      else response.writeHead(206, { ...headers, "content-range": `bytes ${start}-${size - 1}/${size}` });
+      if (start === size) return void response.end();
+      await send(response, createReadStream(pathOf({ sha256 }), { start, highWaterMark: READ_BYTES }), signal);
+    },
+    "GET digests": async ({ response, claim, signal }, sha256, query) => {
+      lists.check(claim, [sha256]);
+      const chunkBytes = Number(query.get("chunk_bytes"));
+      if (!Number.isSafeInteger(chunkBytes) || chunkBytes < MIN_CHUNK_BYTES) throw invalid("chunk_bytes: too small");
+      await sizeOf(sha256);
+      const bytes = createReadStream(pathOf({ sha256 }), { highWaterMark: READ_BYTES, signal });
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ digests: await prefixDigests(bytes, chunkBytes) }));
+    },
+    "PUT lists": async ({ request, response, claim }, list) => {
+      lists.checkList(claim, list);
+      const body = await bodyOf(request, MAX_LIST_FILES * PACK_HEAD_BYTES);
+      lists.keep(claim, decodeList(body, MAX_LIST_FILES));
+      response.writeHead(204).end();
+    },
+    "POST packs": async ({ request, response, claim, signal }, list) => {
+      lists.checkList(claim, list);
+      const wanted = decodeList(await bodyOf(request, MAX_PACK_FILES * PACK_HEAD_BYTES), MAX_PACK_FILES);
+      lists.check(
+        claim,
+        wanted.map(({ sha256 }) => sha256),
+      );
+      if (wanted.reduce((sum, { bytes }) => sum + bytes, 0) > MAX_PACK_BYTES)
+        throw invalid(`a pack may have ${MAX_PACK_BYTES} bytes`);
+      await checkStore();
+      response.writeHead(200, { "content-type": "application/octet-stream" });
+      await send(
+        response,
+        packOf(wanted, (one) => readSmallFile(pathOf(one), one.bytes)),
+        signal,
+      );
+    },
+  };
+
+  const enter = (node: string): void => {
+    const ofOne = serving.get(node) ?? 0;
+    if (answering >= maxAtOnce || ofOne >= maxOfOne)
+      throw OperatingError.busy("SERVING_BUSY", `${answering} answers are under way, ${ofOne} of them yours`);
+    answering += 1;
+    serving.set(node, ofOne + 1);
+  };
+  const leave = (node: string): void => {
+    answering -= 1;
+    const ofOne = (serving.get(node) ?? 1) - 1;
+    if (ofOne === 0) serving.delete(node);
+    else serving.set(node, ofOne);
+  };
+
+  /** Who asks, and what for; each is checked before a file is looked at. */
+  const admit = (request: IncomingMessage): { readonly claim: TicketClaim; readonly bearer: string } => {
+    const [ticket, proof] = [request.headers[TICKET_HEADER], request.headers[PROOF_HEADER]].map((given) =>
+      Array.isArray(given) ? undefined : given,
+    );
+    const claim = checkTicket(ticket, { key, from: nodeId, nowMs: clock.now() });
+    const bearer = bearerOf(proof, ticket ?? "", request.method ?? "", request.url ?? "");
+    if (bearer !== claim.to)
+      throw OperatingError.denied("TICKET_OF_ANOTHER", `the ticket is for node ${claim.to}, this is ${bearer}`, {
+        details: { to: bearer },
+      });
+    return { claim, bearer };
+  };
+
+  const answer = async (request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> => {
+    const { claim, bearer } = admit(request);
+    const url = new URL(request.url ?? "/", "http://node");
+    const [, what = "", name = "", more] = url.pathname.slice(1).split("/");
+    const route = routes[`${request.method} ${what}`];
+    if (!url.pathname.startsWith("/v1/") || route === undefined || more !== undefined || !isSha256(name))
+      throw OperatingError.notFound("NOT_FOUND", "there is nothing here");
+    enter(bearer);
+    try {
+      await route({ request, response, claim, signal }, name, url.searchParams);
+    } finally {
+      leave(bearer);
+    }
+  };
+
+  const listen = (request: IncomingMessage, response: ServerResponse): void => {
+    const gone = new AbortController();
+    const from = request.socket.remoteAddress ?? "unknown";
+    response.once("close", () => gone.abort(new Error("the other side has gone")));
+    answer(request, response, gone.signal).catch((thrown: unknown) => {
+      if (gone.signal.aborted) return;
+      const error = isOperatingError(thrown)
+        ? thrown
+        : OperatingError.internal("SERVING_FAILED", messageOf(thrown), { retryable: true });
+      const { kind, code, message, status, retryable, details } = error;
+      if (kind === "denied" || kind === "invalid")
+        onRefused({
+          code,
+          message,
+          from,
+          ...(typeof details.to === "string" ? { nodeId: details.to } : {}),
+        });
+      // What was begun cannot be taken back, and must not look whole.
+      if (response.headersSent) return void response.destroy();
+      response.writeHead(status, { "content-type": "application/problem+json", connection: "close" });
+      response.end(JSON.stringify({ kind, code, detail: message, retryable }));
+    });
+  };
+
+  const bounds = { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, maxHeaderSize: 16_384 };
+  const server =
+    options.tls === undefined ? createServer(bounds, listen) : createTlsServer({ ...bounds, ...options.tls }, listen);
+  server.maxConnections = 4 * maxAtOnce;
+  return server;
+}

@@ -1,0 +1,167 @@
+/** Requests to a node or the coordinator: proven, bounded, and with errors in the codes of this house. */
+import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
+import { Agent as TlsAgent, request as tlsRequest } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { isOperatingError, kindOfStatus, messageOf, OperatingError } from "../../../kernel/index.ts";
+import type { Wanted } from "../../../sync/index.ts";
+
+/** Connections to one place; what is more waits for one of them. */
+const CONNECTIONS = 8;
+const MAX_TEXT_BYTES = 4 * 1_024 ** 2;
+
+export interface AskerOptions {
+  readonly url: string;
+  /** In words. */
+  readonly place: string;
+  /** SHA-256 of the one certificate that is right, in hex; who signed it does not matter then. */
+  readonly fingerprint?: string | undefined;
+  /** Certificates in PEM that are trusted instead of the system's. */
+  readonly ca?: string | undefined;
+  /** Another way to a connection, such as through a relay. */
+  readonly agent?: Agent | undefined;
+  /** What proves that this request is ours. */
+  readonly prove: (method: string, path: string) => Readonly<Record<string, string>>;
+}
+
+export interface Asked {
+  readonly body?: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Instead of those of `prove`. */
+  readonly proof?: Readonly<Record<string, string>>;
+}
+
+export interface Asker {
+  /** The answer, if it is a good one; a refusal is thrown as the error that it was over there. */
+  ask(method: string, path: string, signal: AbortSignal, asked?: Asked): Promise<IncomingMessage>;
+  /** The bytes of an artifact from `start` on, if the answer is about just those. */
+  bytesOf(answer: IncomingMessage, wanted: Wanted, start: number): AsyncIterable<Uint8Array>;
+  close(): void;
+}
+
+export async function textOf(answer: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const piece of answer.setEncoding("utf8")) {
+    text += piece as string;
+    if (text.length > MAX_TEXT_BYTES) throw OperatingError.internal("UNEXPECTED_ANSWER", "the answer is too large");
+  }
+  return text;
+}
+
+/** What was refused, as the error that it was over there. */
+function refusalIn(text: string, status: number, place: string): OperatingError {
+  let said: { code?: unknown; detail?: unknown; retryable?: unknown; details?: unknown } = {};
+  try {
+    said = (JSON.parse(text) as typeof said | null) ?? {};
+  } catch {
+    // Something in between answered in its own words: the status tells all there is.
+  }
+  const code = typeof said.code === "string" ? said.code.slice(0, 100) : "UNEXPECTED_ANSWER";
+  const detail = typeof said.detail === "string" ? said.detail.slice(0, 500) : `the answer was ${status}`;
+  return new OperatingError(kindOfStatus(status), code, `${place}: ${detail}`, {
+    status,
+    retryable: typeof said.retryable === "boolean" ? said.retryable : status >= 500 || status === 429,
+    details: { ...said, ...(typeof said.details === "object" ? said.details : {}) },
+  });
+}
+
+const checkPinned = (socket: TLSSocket, wanted: string): Error | undefined => {
+  const plain = (fingerprint: string) => fingerprint.replace(/[^0-9a-f]/gi, "").toLowerCase();
+  const found = plain(socket.getPeerCertificate().fingerprint256 ?? "");
+  return found === plain(wanted)
+    ? undefined
+    : OperatingError.denied("WRONG_CERTIFICATE", `another certificate is shown (${found || "none"})`);
+};
+
+export function createAsker({ url, place, fingerprint, ca, agent: given, prove }: AskerOptions): Asker {
+  const base = new URL(url);
+  const isTls = base.protocol === "https:";
+  const keep = { keepAlive: true, maxSockets: CONNECTIONS };
+  // A session that is resumed shows no certificate that could be looked at.
+  const agent = given ?? (isTls ? new TlsAgent({ ...keep, maxCachedSessions: 0 }) : new Agent(keep));
+  const unreachable = (thrown: unknown) =>
+    OperatingError.unavailable("PLACE_UNREACHABLE", `${place} does not answer: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+
+  const start = (method: string, path: string, headers: Record<string, string | number>): ClientRequest => {
+    const host = base.hostname.replace(/^\[|\]$/g, "");
+    const how: RequestOptions = { agent, method, path, host, port: base.port, headers };
+    if (!isTls) return request(how);
+    const trust = fingerprint === undefined ? (ca === undefined ? {} : { ca }) : { rejectUnauthorized: false };
+    const outgoing = tlsRequest({ ...how, ...trust });
+    if (fingerprint !== undefined)
+      outgoing.once("socket", (socket) => {
+        const check = () => {
+          const wrong = checkPinned(socket as TLSSocket, fingerprint);
+          if (wrong !== undefined) outgoing.destroy(wrong);
+        };
+        if (socket.connecting) socket.prependOnceListener("secureConnect", check);
+        else check();
+      });
+    return outgoing;
+  };
+
+  const ask: Asker["ask"] = (method, path, signal, { body, headers = {}, proof } = {}) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const length = body === undefined ? {} : { "content-length": body.length };
+      const outgoing = start(method, path, { ...headers, ...length, ...(proof ?? prove(method, path)) });
+      // Without a reason: its connection may be another's by now, or nobody's, and nobody there would listen to one.
+      const stop = () => outgoing.destroy();
+      signal.addEventListener("abort", stop, { once: true });
+      outgoing.once("close", () => signal.removeEventListener("abort", stop));
+      outgoing.on("error", (thrown) =>
+        reject(signal.aborted ? signal.reason : isOperatingError(thrown) ? thrown : unreachable(thrown)),
+      );
+      outgoing.once("response", (answer) => {
+        // Whoever reads it is told; when nobody does any more, nobody need be.
+        answer.on("error", () => undefined);
+        const { statusCode: status = 500 } = answer;
+        if (status < 300) return resolve(answer);
+        textOf(answer).then((text) => reject(refusalIn(text, status, place)), reject);
+      });
+      outgoing.end(body);
+    });
+
+  /** Why these are not the bytes that were asked for. Nothing is taken that would have to be unpacked: what comes is what is counted. */
+  const wrongIn = (answer: IncomingMessage, { sha256, bytes }: Wanted, from: number): OperatingError | undefined => {
+    const {
+      "content-encoding": encoding = "identity",
+      "content-range": range,
+      "content-length": length,
+    } = answer.headers;
+    const said = { details: { place } };
+    if (encoding !== "identity")
+      return OperatingError.invalid(
+        "UNEXPECTED_ANSWER",
+        `${place} answers in '${encoding.slice(0, 40)}', unasked`,
+        said,
+      );
+    if (from > 0 && !range?.startsWith(`bytes ${from}-`))
+      return OperatingError.invalid("UNEXPECTED_ANSWER", `${place} sends another range than was asked for`, said);
+    if (Number(length) > bytes - from)
+      return OperatingError.invalid("ARTIFACT_SIZE", `${place} has more than the ${bytes} bytes of ${sha256}`, said);
+    return undefined;
+  };
+
+  return {
+    ask,
+    async *bytesOf(answer, wanted, from) {
+      const wrong = wrongIn(answer, wanted, from);
+      if (wrong !== undefined) {
+        answer.destroy();
+        throw wrong;
+      }
+      try {
+        yield* answer as AsyncIterable<Uint8Array>;
+      } catch (thrown) {
+        throw unreachable(thrown);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** The header that asks for all from here on. */
+export const rangeFrom = (start: number): Readonly<Record<string, string>> =>
+  start === 0 ? {} : { range: `bytes=${start}-` };
