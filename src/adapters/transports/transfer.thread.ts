@@ -1,0 +1,173 @@
+/** The thread of transfers: what comes, what goes, and what this node serves to others. No byte of it passes the main loop. */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { parentPort, workerData } from "node:worker_threads";
+import { assert, listeningTime, messageOf, OperatingError, systemClock, systemRandom } from "../../kernel/index.ts";
+import {
+  createBudget,
+  createFlusher,
+  createWays,
+  fetchAll,
+  putAll,
+  type Source,
+  type TransferReport,
+  type Transport,
+  transferDefaults,
+  transferWorld,
+} from "../../sync/index.ts";
+import { createArtifactServer } from "./http/artifact-server.ts";
+import { openTransport } from "./open-transport.ts";
+import { parkAtRelay } from "./relay/relay-client.ts";
+import type { FromThread, ThreadSettings, ToThread, TransferTerms } from "./transfer-thread.ts";
+
+/** How often the main loop is told how far a transfer is. */
+const PROGRESS_MS = 250;
+
+assert(parentPort, "this module runs in a worker thread");
+const port = parentPort;
+const settings = workerData as ThreadSettings;
+const say = (message: FromThread): void => port.postMessage(message);
+
+const clock = systemClock();
+let aheadMs = 0;
+const bearer = { publicKey: settings.publicKey, privateKey: settings.privateKey };
+const limit = settings.maxBytesPerSecond ?? Number.POSITIVE_INFINITY;
+const shared = {
+  clock,
+  random: systemRandom(),
+  listening: listeningTime(clock),
+  ways: createWays(clock),
+  budget: createBudget({ bytesPerSecond: limit, clock }),
+  flusher: createFlusher(),
+  stallMs: settings.stallMs,
+  chunkBytes: transferDefaults.chunkBytes,
+};
+
+/** Proofs come from the main loop, which has the line to the coordinator and counts what it signs. */
+const questions = new Map<number, PromiseWithResolvers<Readonly<Record<string, string>>>>();
+let asked = 0;
+const coordinator =
+  settings.coordinator === undefined
+    ? undefined
+    : {
+        ...settings.coordinator,
+        prove(method: string, path: string, refused?: { code: string; details: Readonly<Record<string, unknown>> }) {
+          asked += 1;
+          const question = Promise.withResolvers<Readonly<Record<string, string>>>();
+          questions.set(asked, question);
+          const told = refused === undefined ? {} : { refused: { code: refused.code, details: refused.details } };
+          say({ type: "prove", question: asked, method, path, ...told });
+          return question.promise;
+        },
+      };
+
+const running = new Map<number, AbortController>();
+
+/** One transfer from beginning to end, with ways of its own to places that all share their breakers. */
+async function run(
+  id: number,
+  { priority, maxBytesPerSecond }: TransferTerms,
+  all: readonly { readonly bytes: number }[],
+  sources: readonly Source[],
+  act: (transports: readonly Transport[], world: ReturnType<typeof transferWorld>) => Promise<TransferReport>,
+): Promise<void> {
+  const ended = new AbortController();
+  running.set(id, ended);
+  const transports: Transport[] = [];
+  const totals = { files: all.length, bytes: all.reduce((sum, { bytes }) => sum + bytes, 0) };
+  let done = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  try {
+    const ownLimit = maxBytesPerSecond ?? undefined;
+    const tightest = Math.min(ownLimit ?? Number.POSITIVE_INFINITY, limit);
+    for (const source of sources)
+      transports.push(
+        openTransport(source, {
+          ...settings,
+          clock,
+          bearer,
+          coordinator,
+          maxBytesPerSecond: Number.isFinite(tightest) ? tightest : undefined,
+        }),
+      );
+    const world = transferWorld(shared, {
+      signal: ended.signal,
+      priority,
+      own: ownLimit === undefined ? undefined : createBudget({ bytesPerSecond: ownLimit, clock }),
+      onMoved({ name, place }, bytes) {
+        done += bytes;
+        if (clock.monotonic() - toldAt < PROGRESS_MS) return;
+        toldAt = clock.monotonic();
+        const filesDone = world.tries().reduce((sum, { files }) => sum + files, 0);
+        say({ type: "progress", id, progress: { ...totals, filesDone, bytesDone: done, transport: name, place } });
+      },
+    });
+    say({ type: "report", id, report: await act(transports, world) });
+  } catch (thrown) {
+    say({ type: "failed", id, message: messageOf(thrown) });
+  } finally {
+    running.delete(id);
+    for (const transport of transports) await transport.close();
+  }
+}
+
+const { serve } = settings;
+const server =
+  serve === undefined
+    ? undefined
+    : createArtifactServer({
+        folder: settings.folder,
+        isFlat: settings.isFlat,
+        nodeId: settings.nodeId,
+        key: serve.coordinatorKey,
+        clock: { now: () => clock.now() + aheadMs },
+        budget: shared.budget,
+        onRefused: (refusal) => say({ type: "refused", refusal }),
+        ...(serve.tls === undefined ? {} : { tls: serve.tls }),
+      });
+const parking =
+  server === undefined || serve?.relayUrl === undefined
+    ? undefined
+    : parkAtRelay({ relayUrl: serve.relayUrl, bearer, server, clock, random: shared.random });
+
+port.on("message", (message: ToThread) => {
+  switch (message.type) {
+    case "fetch":
+      return void run(message.id, message, message.expected, message.sources, (transports, world) =>
+        fetchAll(message.expected, transports, world),
+      );
+    case "put":
+      return void run(message.id, message, message.made, [message.to], ([transport], world) =>
+        putAll(message.made, transport!, world),
+      );
+    case "abort":
+      return running.get(message.id)?.abort(new Error("it is not wanted any more"));
+    case "proof": {
+      const question = questions.get(message.question);
+      questions.delete(message.question);
+      if (message.headers === undefined)
+        return question?.reject(OperatingError.unavailable("PLACE_UNREACHABLE", message.error ?? "no proof"));
+      return question?.resolve(message.headers);
+    }
+    case "clock":
+      aheadMs = message.aheadMs;
+      return;
+    case "close":
+      return void close();
+  }
+});
+
+async function close(): Promise<void> {
+  for (const ended of running.values()) ended.abort(new Error("it ends"));
+  await parking?.close();
+  server?.closeAllConnections();
+  server?.close();
+  shared.listening.stop();
+  port.close();
+}
+
+if (server !== undefined && serve !== undefined) {
+  server.listen(serve.port, serve.host);
+  await once(server, "listening");
+}
+say({ type: "ready", port: (server?.address() as AddressInfo | undefined)?.port ?? null });

@@ -1,0 +1,135 @@
+/** All transfers of a node, seen from its main loop: what is asked of the thread, and what it tells. */
+import { once as happens } from "node:events";
+import { Worker } from "node:worker_threads";
+import { type Log, messageOf, moduleBeside, OperatingError } from "../../kernel/index.ts";
+import type { ArtifactStore, FetchRequest, TransferReport, Transfers } from "../../sync/index.ts";
+import type { CoordinatorLine } from "./coordinator/coordinator-transport.ts";
+import type { ServerRefusal } from "./http/artifact-server.ts";
+import type { FromThread, ThreadSettings, ToThread } from "./transfer-thread.ts";
+
+export interface TransfersOptions extends Omit<ThreadSettings, "coordinator"> {
+  readonly store: Pick<ArtifactStore, "reserve" | "pathOf">;
+  readonly log: Log;
+  readonly coordinator?: CoordinatorLine | undefined;
+  /** Somebody was turned away by what this node serves. */
+  readonly onRefused: (refusal: ServerRefusal) => void;
+}
+
+export interface RunningTransfers extends Transfers {
+  /** Where this node serves others; null if it does not. */
+  readonly port: number | null;
+  /** The coordinator's clock is so far ahead of ours: tickets are judged by it. */
+  setAhead(aheadMs: number): void;
+}
+
+interface Waiting {
+  readonly done: PromiseWithResolvers<TransferReport>;
+  readonly onProgress: FetchRequest["onProgress"];
+}
+
+const ended = (message: string) =>
+  OperatingError.unavailable("TRANSFERS_ENDED", `the thread of transfers has ended: ${message}`, {
+    hint: "What was on its way goes on where it stopped when it is asked for again.",
+  });
+
+/** Starts the thread, and resolves when it serves. */
+export async function startTransfers(options: TransfersOptions): Promise<RunningTransfers> {
+  const { store, log, coordinator, onRefused, ...rest } = options;
+  const { prove, ...line } = coordinator ?? { prove: undefined };
+  const workerData: ThreadSettings = {
+    ...rest,
+    coordinator: coordinator === undefined ? undefined : (line as Omit<CoordinatorLine, "prove">),
+  };
+  const thread = new Worker(moduleBeside(import.meta.url, "./transfer.thread"), { workerData });
+  const waiting = new Map<number, Waiting>();
+  const ready = Promise.withResolvers<number | null>();
+  let ids = 0;
+  let gone: OperatingError | undefined;
+  const say = (message: ToThread): void => thread.postMessage(message);
+
+  const answer = async (message: FromThread & { type: "prove" }): Promise<void> => {
+    const { question, method, path, refused } = message;
+    try {
+      if (prove === undefined) throw new Error("this node has no coordinator");
+      say({ type: "proof", question, headers: await prove(method, path, refused) });
+    } catch (thrown) {
+      say({ type: "proof", question, error: messageOf(thrown) });
+    }
+  };
+  thread.on("message", (message: FromThread) => {
+    if (message.type === "ready") return ready.resolve(message.port);
+    if (message.type === "refused") return onRefused(message.refusal);
+    if (message.type === "prove") return void answer(message);
+    const asked = waiting.get(message.id);
+    if (message.type === "progress") return asked?.onProgress?.(message.progress);
+    waiting.delete(message.id);
+    if (message.type === "report") asked?.done.resolve(message.report);
+    else asked?.done.reject(ended(message.message));
+  });
+  const lost = (message: string): void => {
+    gone ??= ended(message);
+    ready.reject(gone);
+    for (const { done } of waiting.values()) done.reject(gone);
+    waiting.clear();
+  };
+  thread.on("error", (thrown) => {
+    log.error("the thread of transfers failed", { error: messageOf(thrown) });
+    lost(messageOf(thrown));
+  });
+  thread.on("exit", () => lost("it was closed"));
+
+  const send = async (
+    request: Omit<FetchRequest, "sources" | "wanted">,
+    message: (id: number) => ToThread & { type: "fetch" | "put" },
+  ): Promise<TransferReport> => {
+    const { signal, onProgress } = request;
+    signal?.throwIfAborted();
+    if (gone !== undefined) throw gone;
+    ids += 1;
+    const id = ids;
+    const done = Promise.withResolvers<TransferReport>();
+    waiting.set(id, { done, onProgress });
+    say(message(id));
+    const abort = () => say({ type: "abort", id });
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await done.promise;
+    } catch (thrown) {
+      signal?.throwIfAborted();
+      throw thrown;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  };
+  const limitsOf = ({ priority = "normal", maxBytesPerSecond }: Omit<FetchRequest, "sources" | "wanted">) => ({
+    priority,
+    maxBytesPerSecond: maxBytesPerSecond ?? null,
+  });
+
+  const port = await ready.promise;
+  return {
+    port,
+    setAhead: (aheadMs) => say({ type: "clock", aheadMs }),
+    async fetch(request) {
+      const once = new Map(request.wanted.map((one) => [one.sha256, one]));
+      const { expected, refused, release } = store.reserve([...once.values()], "transfers");
+      try {
+        const { sources } = request;
+        const report = await send(request, (id) => ({ type: "fetch", id, expected, sources, ...limitsOf(request) }));
+        return { ...report, failed: [...report.failed, ...refused] };
+      } finally {
+        release();
+      }
+    },
+    put(request) {
+      const made = request.wanted.map((one) => ({ ...one, path: store.pathOf(one.sha256) }));
+      return send(request, (id) => ({ type: "put", id, made, to: request.to, ...limitsOf(request) }));
+    },
+    async close() {
+      if (gone !== undefined) return;
+      const exit = happens(thread, "exit");
+      say({ type: "close" });
+      await exit;
+    },
+  };
+}
