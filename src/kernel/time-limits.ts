@@ -1,13 +1,17 @@
 import type { Clock, Timer } from "./clock.ts";
 
+/** A timer that is later than this says that the process was stopped, the machine slept, or the loop was blocked. */
+const MAX_LATE_MS = 1_000;
+
 interface Entry {
-  readonly at: number;
+  at: number;
   /** Undefined once it has ended: what it would have touched may be forgotten. */
   expire: (() => void) | undefined;
 }
 
 /** Limits of one duration, in the order they began; those before `front` have ended. */
 interface Line {
+  readonly limitMs: number;
   entries: Entry[];
   front: number;
   live: number;
@@ -19,6 +23,7 @@ interface Line {
  * duration is enough, and beginning and ending one costs no timer at all.
  */
 export interface TimeLimits {
+  /** What had no chance to end, because this process stood still, is not late: its limit begins anew when that is over. */
   begin(limitMs: number, expire: () => void): { end(): void };
   /** Limits that run now. */
   readonly size: number;
@@ -51,6 +56,7 @@ export function createTimeLimits(clock: Clock): TimeLimits {
     line.timer = clock.after(Math.max(0, first.at - clock.monotonic()), () => {
       line.timer = undefined;
       const now = clock.monotonic();
+      if (now - first.at > MAX_LATE_MS) for (const entry of line.entries) entry.at = now + line.limitMs;
       for (let next = advance(line); next !== undefined && next.at <= now; next = advance(line)) {
         const { expire } = next;
         end(line, next);
@@ -64,7 +70,7 @@ export function createTimeLimits(clock: Clock): TimeLimits {
     begin(limitMs, expire) {
       let line = lines.get(limitMs);
       if (line === undefined) {
-        line = { entries: [], front: 0, live: 0, timer: undefined };
+        line = { limitMs, entries: [], front: 0, live: 0, timer: undefined };
         lines.set(limitMs, line);
       }
       const of = line;

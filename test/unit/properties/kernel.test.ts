@@ -212,6 +212,22 @@ test("time limits expire exactly those that have not ended, in the order of thei
   );
 });
 
+test("a limit of time does not run while the process stands still", () => {
+  const clock = virtualClock();
+  const timeLimits = createTimeLimits(clock);
+  const expired: string[] = [];
+  const slow = timeLimits.begin(30_000, () => expired.push("slow"));
+  timeLimits.begin(30_000, () => expired.push("endless"));
+  pass(clock, 10_000);
+  clock.standStill(600_000);
+  // What it waited for has come meanwhile, and is read in the next turn.
+  pass(clock, 20_000);
+  slow.end();
+  expect(expired).toEqual([]);
+  pass(clock, 10_001);
+  expect(expired).toEqual(["endless"]);
+});
+
 describe("canonical JSON", () => {
   const shuffled = (value: unknown, random: () => number): unknown => {
     if (Array.isArray(value)) return value.map((inner) => shuffled(inner, random));
