@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { routerOver } from "../../test/support/router.ts";
-import { inThreadStore } from "../adapters/sqlite/in-thread-store.ts";
-import { openWriter } from "../adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../app/store-modules.ts";
 import { builtinRows, defineEvents } from "../events/index.ts";
 import { systemClock } from "../kernel/index.ts";
@@ -16,7 +15,7 @@ const rows = {
 };
 
 test("an event that cannot be read is buried at each consumer, and what follows it goes on", async () => {
-  const writer = openWriter(":memory:", storeModules);
+  const writer = memoryWriter(storeModules);
   const store = inThreadStore(writer, { clock: systemClock() });
   const { router } = routerOver(rows, { maxAttempts: 2 }, store);
   const events = [];

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { EVIDENCE, PLENTY, type WorkWorld, withWork, workWorld } from "../../test/unit/work/work-world.ts";
-import { inThreadStore } from "../adapters/sqlite/in-thread-store.ts";
-import { openWriter } from "../adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../adapters/sqlite/in-thread-store.ts";
 import { defined, listeningTime, virtualClock } from "../kernel/index.ts";
 import { kindsWith } from "./kinds.ts";
 
@@ -1097,7 +1096,7 @@ describe("memory", () => {
 
 describe("a disk that refuses", () => {
   test("nothing has happened, nothing was said, and everything goes on once it works again", async () => {
-    const writer = openWriter(":memory:", withWork);
+    const writer = memoryWriter(withWork);
     const clock = virtualClock();
     const w = workWorld({}, inThreadStore(writer, { clock }));
     await w.queue.addAll([selfplay("a"), selfplay("b")]);

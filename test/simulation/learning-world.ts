@@ -3,8 +3,8 @@
  * die with their jobs, deliveries that are dropped or doubled, and a process that crashes in the moment of a commit and starts
  * again. One seed is one history; what comes out must be the same in all of them.
  */
-import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
-import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../../src/adapters/sqlite/in-thread-store.ts";
+import type { SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
 import { DaemonManager, defineDaemon, type Unit, type UnitContext } from "../../src/daemons/index.ts";
 import { createUnitRuntime } from "../../src/daemons/unit/runtime.ts";
@@ -52,6 +52,7 @@ export interface LearningFaults {
 }
 
 export const CALM: LearningFaults = { drop: 0, double: 0, crash: 0, death: 0 };
+export const ROUGH: LearningFaults = { drop: 0.2, double: 0.2, crash: 0.004, death: 0.05 };
 
 /** A fault that is planted in the world, to prove that the test would see it. */
 export type LearningPlant = "none" | "second-crown";
@@ -204,7 +205,7 @@ export async function simulateLearning(
 ): Promise<LearningReport> {
   const random = seededRandom(seed);
   const clock = virtualClock();
-  const writer = openWriter(":memory:", modules);
+  const writer = memoryWriter(modules);
   const shelf: FileShelf = fileShelf();
   /** Strength follows from content: what a model was trained on, and luck that is in its bytes. */
   const strengths = new Map<string, number>();

@@ -3,8 +3,8 @@
  * commit and starts again, events that are lost or told twice, workers that fail, die or make wrong labels. Whoever says
  * whose turn it is does so by hand here. One seed is one history; what is made must be the same in all of them.
  */
-import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
-import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../../src/adapters/sqlite/in-thread-store.ts";
+import type { SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
 import { DaemonManager, defineDaemon, onEach, type UnitContext } from "../../src/daemons/index.ts";
 import { createUnitRuntime } from "../../src/daemons/unit/runtime.ts";
 import type { Unit } from "../../src/daemons/unit/shape.ts";
@@ -58,6 +58,7 @@ export interface LoopFaults {
   readonly plant?: "no-ticks";
 }
 const NO_FAULTS: LoopFaults = { lost: 0, doubled: 0, crash: 0, failing: 0, poisoned: false };
+export const ALL_AT_ONCE: LoopFaults = { lost: 0.2, doubled: 0.2, crash: 0.005, failing: 0.1, poisoned: true };
 
 export interface LoopReport {
   /** What was made, freed of times, names of nodes and numbers of jobs: it must not depend on luck. */
@@ -266,7 +267,7 @@ export async function simulateLoopData(seed: number, given: Partial<LoopFaults> 
   const whole: LoopFaults = { ...NO_FAULTS, ...given };
   const random = seededRandom(seed);
   const clock = virtualClock();
-  const writer = openWriter(":memory:", withSync);
+  const writer = memoryWriter(withSync);
   const player: Player = createPlayer(whole.poisoned ? { vices: { c: "labels" } } : {});
   const trace: string[] = [];
   const violations: string[] = [];

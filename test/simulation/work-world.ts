@@ -3,8 +3,8 @@
  * that answers late, a network that loses requests and answers, and workers that work, fail, shut down, die, freeze beyond
  * their lease to go on as if nothing had been, and beat for minutes without getting anywhere. One seed is one history.
  */
-import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
-import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../../src/adapters/sqlite/in-thread-store.ts";
+import type { SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
 import { builtinRows, createCatalog } from "../../src/events/index.ts";
 import {
   type Clock,
@@ -101,7 +101,7 @@ function bootCoordinator(
 export async function simulateWork(seed: number, plant: WorkPlant = "none"): Promise<WorkWorldReport> {
   const random = seededRandom(seed);
   const clock = virtualClock();
-  const writer = openWriter(":memory:", withWork);
+  const writer = memoryWriter(withWork);
   const trace: string[] = [];
   const violations: string[] = [];
   const say = (line: string) => void trace.push(`${clock.monotonic()} ${line}`);

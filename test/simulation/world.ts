@@ -5,8 +5,8 @@
  * given up in the end, and a consumer that keeps changing its mind about what it wants. One seed is one history.
  */
 import { z } from "zod";
-import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
-import { openWriter, type SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../../src/adapters/sqlite/in-thread-store.ts";
+import type { SqliteWriter } from "../../src/adapters/sqlite/writer.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents } from "../../src/events/index.ts";
 import {
@@ -164,7 +164,7 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   const random = seededRandom(seed);
   const clock = virtualClock();
   const ids = createIds(clock, random);
-  const writer = openWriter(":memory:", storeModules);
+  const writer = memoryWriter(storeModules);
   if (plant in PLANTED_ROWS) writer.db.exec(PLANTED_ROWS[plant as keyof typeof PLANTED_ROWS]);
   const trace: string[] = [];
   const violations: string[] = [];
@@ -387,8 +387,9 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
   const publishing = publisher();
   void publishing;
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const reader = readerOf(writer);
   const open = () =>
-    countPairs(readerOf(writer)).filter(({ state }) => state === "owed" || state === "parked" || state === "retrying");
+    countPairs(reader).filter(({ state }) => state === "owed" || state === "parked" || state === "retrying");
   let isGivenUp: boolean | undefined;
   const giveUp = async () => {
     isGivenUp = false;
@@ -408,16 +409,24 @@ export async function simulate(options: WorldOptions): Promise<WorldReport> {
       if (isGivenUp === undefined) void giveUp();
     }
   }
-  check(writer, acked, target, violations, open());
+  check(writer, acked, target, violations, open(), reader);
   await checkRetention(writer, clock, violations);
   incarnation!.alive = false;
   writer.close();
   return { trace, violations, crashes, published };
 }
 
-const readerOf = (writer: SqliteWriter) => ({
-  read: <T>(sql: string, ...params: (string | number | null)[]) => writer.db.prepare(sql).all(...params) as T[],
-});
+/** It asks few questions many times: each is prepared once. */
+const readerOf = ({ db }: SqliteWriter) => {
+  const prepared = new Map<string, ReturnType<typeof db.prepare>>();
+  return {
+    read: <T>(sql: string, ...params: (string | number | null)[]): T[] => {
+      const asked = prepared.get(sql) ?? db.prepare(sql);
+      prepared.set(sql, asked);
+      return asked.all(...params) as T[];
+    },
+  };
+};
 
 /** The oracle: the contract, judged from the database alone. */
 function check(
@@ -426,6 +435,7 @@ function check(
   target: number,
   violations: string[],
   open: readonly { consumer: string; state: string; pairs: number }[],
+  reader: ReturnType<typeof readerOf>,
 ): void {
   const all = <T>(sql: string) => writer.db.prepare(sql).all() as T[];
   if (acked.size !== target) violations.push(`${target - acked.size} publishes were never acknowledged`);
@@ -455,7 +465,7 @@ function check(
     parent_event_id: string | null;
   }>("SELECT * FROM events ORDER BY seq");
   for (const event of events)
-    for (const { consumer, state } of pairsOfEvent(readerOf(writer), event.seq)) {
+    for (const { consumer, state } of pairsOfEvent(reader, event.seq)) {
       if (consumer === "outside") continue;
       const found = counted.get(`${consumer}/${event.event_id}`) ?? 0;
       if (found !== (state === "done" ? 1 : 0))

@@ -16,7 +16,7 @@ import {
 } from "../../kernel/index.ts";
 import { defineTable, EventRouter, type Store } from "../../router/index.ts";
 import { countPairs } from "../../router/journal/queries.ts";
-import { inThreadStore } from "./in-thread-store.ts";
+import { inThreadStore, memoryWriter } from "./in-thread-store.ts";
 import { threadedStore } from "./threaded-store.ts";
 import { openWriter } from "./writer.ts";
 
@@ -69,7 +69,7 @@ const countedIn = (store: Store): number =>
 describe("a disk that became read-only", () => {
   test("refuses to publish and says what to do, keeps finished work, and goes on by itself", async () => {
     const clock = virtualClock();
-    const writer = openWriter(":memory:", storeModules);
+    const writer = memoryWriter(storeModules);
     const store = inThreadStore(writer, { clock });
     const router = routerOver(store, clock);
     let openGate = () => {};
@@ -116,7 +116,7 @@ describe("a disk that became read-only", () => {
 
 describe("one refused commit among many", () => {
   test("a broken constraint concerns its own publisher alone and is no fault of the disk", async () => {
-    const writer = openWriter(":memory:", storeModules);
+    const writer = memoryWriter(storeModules);
     onTestFinished(() => writer.close());
     const store = inThreadStore(writer, { clock: systemClock() });
     const router = routerOver(store, systemClock());

@@ -35,6 +35,18 @@ export function ownStore(path: string, modules: readonly StoreModule[], clock: C
   return inThreadStore(writer, { clock, onClosed: writer.close });
 }
 
+/** What the steps of these modules make of an empty database follows from them alone: it is made once, and copied. */
+const made = new WeakMap<readonly StoreModule[], Uint8Array>();
+
 /** A database in memory with real SQL. */
-export const memoryStore = (modules: readonly StoreModule[], clock: Clock): Store =>
-  ownStore(":memory:", modules, clock);
+export function memoryWriter(modules: readonly StoreModule[]): SqliteWriter {
+  const content = made.get(modules);
+  const writer = openWriter(":memory:", modules, content);
+  if (content === undefined) made.set(modules, writer.db.serialize());
+  return writer;
+}
+
+export function memoryStore(modules: readonly StoreModule[], clock: Clock): Store {
+  const writer = memoryWriter(modules);
+  return inThreadStore(writer, { clock, onClosed: writer.close });
+}

@@ -41,9 +41,10 @@ const transactionOver = (db: DatabaseSync): Transaction => {
   };
 };
 
-function openDatabase(path: string): DatabaseSync {
+function openDatabase(path: string, content: Uint8Array | undefined): DatabaseSync {
   try {
     const db = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true });
+    if (content !== undefined) db.deserialize(content);
     // Counts only for a database that has no table yet: freed pages can then be given back bit by bit.
     db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;");
@@ -60,12 +61,10 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
-function migrate(db: DatabaseSync, modules: readonly StoreModule[]): void {
-  db.exec(
-    "CREATE TABLE IF NOT EXISTS migrations (module TEXT NOT NULL, id INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (module, id)) STRICT",
-  );
+/** The steps that this database has not taken yet. */
+function missingSteps(db: DatabaseSync, modules: readonly StoreModule[]) {
   const seen = db.prepare("SELECT max(id) AS id FROM migrations WHERE module = ?");
-  for (const { name, migrations } of modules) {
+  return modules.flatMap(({ name, migrations }) => {
     const reached = Number((seen.get(name) as { id: number | null }).id ?? 0);
     const newest = migrations.at(-1)?.id ?? 0;
     if (reached > newest)
@@ -76,27 +75,38 @@ function migrate(db: DatabaseSync, modules: readonly StoreModule[]): void {
           hint: "Install the newer version again, or use another data folder.",
         },
       );
-    for (const [index, step] of migrations.entries()) {
-      assert(step.id === index + 1, `migrations of ${name} are numbered 1, 2, 3 ...`);
-      if (step.id <= reached) continue;
-      db.exec("BEGIN IMMEDIATE");
-      try {
-        // Another process that opens the file at the same time may have been faster.
-        if (Number((seen.get(name) as { id: number | null }).id ?? 0) < step.id) {
-          db.exec(step.sql);
-          db.prepare("INSERT INTO migrations (module, id, name) VALUES (?, ?, ?)").run(name, step.id, step.name);
-        }
-        db.exec("COMMIT");
-      } catch (thrown) {
-        if (db.isTransaction) db.exec("ROLLBACK");
-        throw translateFault(thrown);
-      }
+    assert(
+      migrations.every(({ id }, index) => id === index + 1),
+      `migrations of ${name} are numbered 1, 2, 3 ...`,
+    );
+    return migrations.slice(reached).map((step) => ({ module: name, step }));
+  });
+}
+
+/** All missing steps in one commit: a database is of one version or the other, and a new one costs one flush. */
+function migrate(db: DatabaseSync, modules: readonly StoreModule[]): void {
+  db.exec(
+    "CREATE TABLE IF NOT EXISTS migrations (module TEXT NOT NULL, id INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (module, id)) STRICT",
+  );
+  if (missingSteps(db, modules).length === 0) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const taken = db.prepare("INSERT INTO migrations (module, id, name) VALUES (?, ?, ?)");
+    // Another process that opens the file at the same time may have been faster.
+    for (const { module, step } of missingSteps(db, modules)) {
+      db.exec(step.sql);
+      taken.run(module, step.id, step.name);
     }
+    db.exec("COMMIT");
+  } catch (thrown) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw thrown;
   }
 }
 
-export function openWriter(path: string, modules: readonly StoreModule[]): SqliteWriter {
-  const db = openDatabase(path);
+/** `content` is what a database in memory begins with, as `serialize` gave it. */
+export function openWriter(path: string, modules: readonly StoreModule[], content?: Uint8Array): SqliteWriter {
+  const db = openDatabase(path, content);
   try {
     migrate(db, modules);
   } catch (thrown) {

@@ -4,7 +4,7 @@
  * history: bad times with a main process that dies at commits, lost events, nodes that come and go, a busy machine, a full disk,
  * and people who pause and cordon; then calm, with the same workers, in which the property must hold.
  */
-import { openWriter } from "../../../src/adapters/sqlite/writer.ts";
+import { memoryWriter } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { nodeIdOf } from "../../../src/cluster/nodes/identity.ts";
 import { pick, seededRandom, virtualClock } from "../../../src/kernel/index.ts";
@@ -65,7 +65,7 @@ export async function simulateLiveness(seed: number, scene: Scene = {}): Promise
   const { plant = "none" } = scene;
   const random = seededRandom(seed);
   const clock = virtualClock();
-  const writer = openWriter(":memory:", storeModules);
+  const writer = memoryWriter(storeModules);
   const planted = PLANTED_ROWS[plant];
   if (planted !== undefined) writer.db.exec(planted);
   const files = createFiles();

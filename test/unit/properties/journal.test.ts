@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { inThreadStore, memoryStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
-import { openWriter } from "../../../src/adapters/sqlite/writer.ts";
+import { inThreadStore, memoryStore, memoryWriter } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents } from "../../../src/events/index.ts";
 import { seededRandom, silentLog, systemClock, virtualClock } from "../../../src/kernel/index.ts";
@@ -20,7 +19,7 @@ const rows = {
 
 /** A router whose time only the test moves. */
 const routerAt = (clock = virtualClock()) => {
-  const writer = openWriter(":memory:", storeModules);
+  const writer = memoryWriter(storeModules);
   const store = inThreadStore(writer, { clock });
   const router = new EventRouter({
     catalog: createCatalog(rows),

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { inThreadStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
-import { openWriter } from "../../../src/adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../../src/app/store-modules.ts";
 import { createCatalog, defineEvents } from "../../../src/events/index.ts";
 import { type Clock, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
@@ -107,7 +106,7 @@ const storedCounts = (store: Store): Record<string, number> => {
 /** The router over a database that outlives it. */
 class World {
   readonly clock = virtualClock();
-  readonly writer = openWriter(":memory:", storeModules);
+  readonly writer = memoryWriter(storeModules);
   readonly model = new Model();
   readonly sessions = new Map<string, Session>();
   router: EventRouter;

@@ -5,8 +5,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { inThreadStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
-import { openWriter } from "../../../src/adapters/sqlite/writer.ts";
+import { inThreadStore, memoryWriter } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import {
   isOperatingError,
@@ -108,7 +107,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 class Run {
   readonly clock = virtualClock();
-  readonly writer = openWriter(":memory:", withWork);
+  readonly writer = memoryWriter(withWork);
   readonly model = new ReferenceModel(LIMITS);
   /** Every lease that was ever handed out, the lost answers included. */
   readonly leases: LeaseWords[] = [];
