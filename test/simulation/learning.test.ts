@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { CALM, type LearningFaults, simulateLearning } from "./learning-world.ts";
+import { CALM, ROUGH, simulateLearning } from "./learning-world.ts";
 
-const ROUGH: LearningFaults = { drop: 0.2, double: 0.2, crash: 0.004, death: 0.05 };
-const SEEDS = Array.from({ length: 12 }, (_, i) => i + 1);
+/** `LEARNING_SEEDS=from-to` replays or widens; a single failing seed is replayed by `LEARNING_SEEDS=17-17`. */
+const [from, to] = (process.env.LEARNING_SEEDS ?? "1-6").split("-").map(Number) as [number, number];
 
 describe("training, evaluation and promotion under faults", () => {
   test("with events dropped and doubled, workers that die and crashes at commits, the same champions come about", async () => {
@@ -20,7 +20,7 @@ describe("training, evaluation and promotion under faults", () => {
     let crashes = 0;
     let dropped = 0;
     let doubled = 0;
-    for (const seed of SEEDS) {
+    for (let seed = from; seed <= to; seed += 1) {
       const rough = await simulateLearning(seed, ROUGH);
       expect(rough.violations, `seed ${seed}`).toEqual([]);
       expect(rough.ended, `seed ${seed}`).toBe(true);
@@ -31,9 +31,10 @@ describe("training, evaluation and promotion under faults", () => {
       doubled += rough.doubled;
     }
     // The faults were there.
-    expect(crashes).toBeGreaterThan(10);
-    expect(dropped).toBeGreaterThan(100);
-    expect(doubled).toBeGreaterThan(100);
+    const worlds = to - from + 1;
+    expect(crashes).toBeGreaterThan(worlds / 2);
+    expect(dropped).toBeGreaterThan(10 * worlds);
+    expect(doubled).toBeGreaterThan(10 * worlds);
   });
 
   test("with every event dropped the ticks alone come to the same", async () => {

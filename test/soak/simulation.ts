@@ -1,36 +1,56 @@
 /**
- * The contract over many thousands of simulated worlds, and the whole loop in hundreds; a failing one is replayed by `SEEDS=n-n` or
- * `LIVENESS_SEEDS=n-n npx vitest run --project simulation`.
+ * The contracts over many thousands of simulated worlds, beyond those of `npm test`; one that fails is replayed by `SEEDS=n-n`,
+ * `WORK_SEEDS=n-n`, `LEARNING_SEEDS=n-n`, `LOOP_SEEDS=n-n` or `LIVENESS_SEEDS=n-n npx vitest run --project simulation`.
  */
+import { isDeepStrictEqual } from "node:util";
+import { CALM, ROUGH, simulateLearning } from "../simulation/learning-world.ts";
 import { simulateLiveness } from "../simulation/liveness/world.ts";
+import { ALL_AT_ONCE, simulateLoopData } from "../simulation/loop-data-world.ts";
+import { simulateWork } from "../simulation/work-world.ts";
 import { simulate } from "../simulation/world.ts";
 
-export const tiny = { from: 501, to: 510, loops: 1 };
+export interface SimulationOptions {
+  readonly from?: number;
+  readonly to?: number;
+  /** Worlds of the queue, of data, of learning, and of the whole loop, from `from` on. */
+  readonly work?: number;
+  readonly data?: number;
+  readonly learning?: number;
+  readonly loops?: number;
+}
+export const tiny: SimulationOptions = { from: 201, to: 210, work: 2, data: 1, learning: 1, loops: 1 };
 
-export async function run({
-  from = 501,
-  to = 22_000,
-  loops = 300,
-}: {
-  from?: number;
-  to?: number;
-  loops?: number;
-} = {}) {
+export async function run(options: SimulationOptions = {}) {
+  const { from = 201, to = 22_000, work = 2_000, data = 200, learning = 200, loops = 300 } = options;
+  const seeds = (count: number) => Array.from({ length: count }, (_, n) => from + n);
   let crashes = 0;
-  for (let seed = from; seed <= to; seed += 1) {
-    const report = await simulate({ seed });
-    crashes += report.crashes;
-    if (report.violations.length > 0) throw new Error(`seed ${seed}: ${report.violations.join("; ")}`);
-  }
-  const loop = { crashes: 0, verdicts: 0, looks: 0 };
   const broken: string[] = [];
-  for (let seed = from; seed < from + loops; seed += 1) {
+  const look = (what: string, seed: number, report: { crashes: number; violations: readonly string[] }) => {
+    crashes += report.crashes;
+    if (report.violations.length > 0) broken.push(`${what} seed ${seed}: ${report.violations.join("; ")}`);
+  };
+  for (const seed of seeds(to - from + 1)) look("delivery", seed, await simulate({ seed }));
+  for (const seed of seeds(work)) look("work", seed, await simulateWork(seed));
+  const { made } = await simulateLoopData(0);
+  for (const seed of seeds(data)) {
+    const rough = await simulateLoopData(seed, ALL_AT_ONCE);
+    look("loop", seed, rough);
+    if (!isDeepStrictEqual(rough.made, made)) broken.push(`loop seed ${seed}: something else came out`);
+  }
+  const calm = await simulateLearning(1, CALM);
+  for (const seed of seeds(learning)) {
+    const rough = await simulateLearning(seed, ROUGH);
+    look("learning", seed, rough);
+    if (!rough.ended || !isDeepStrictEqual(rough.champions, calm.champions))
+      broken.push(`learning seed ${seed}: it came to other champions`);
+  }
+  const loop = { verdicts: 0, looks: 0 };
+  for (const seed of seeds(loops)) {
     const report = await simulateLiveness(seed);
-    loop.crashes += report.crashes;
+    look("liveness", seed, report);
     loop.looks += report.looks.length;
     for (const verdicts of Object.values(report.outcomes)) loop.verdicts += verdicts;
-    if (report.violations.length > 0) broken.push(`liveness seed ${seed}: ${report.violations.join("; ")}`);
   }
   if (broken.length > 0) throw new Error(broken.join("\n"));
-  return { worlds: to - from + 1, crashes, loops, loop, violations: 0 };
+  return { worlds: to - from + 1, work, data, learning, loops, loop, crashes, violations: 0 };
 }
