@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pick, type Random, seededRandom } from "../../src/kernel/index.ts";
+import { until } from "../support/patience.ts";
 import type { Owned, Started } from "../support/process.ts";
 
 /** Whom a round kills: the main process at one of its named points, or one of the three at any moment. */
@@ -82,11 +83,14 @@ const OPEN = `SELECT count(*) AS n FROM events e, consumers c WHERE e.event_type
 async function allEnded(dataDir: string): Promise<void> {
   const db = new DatabaseSync(join(dataDir, "coordination.db"), { readOnly: true, timeout: 5_000 });
   try {
-    for (let left = 1, tries = 0; left > 0; tries += 1) {
-      left = (db.prepare(OPEN).get() as { n: number }).n;
-      if (tries > 600) throw new Error(`${left} deliveries are still open after a minute`);
-      if (left > 0) await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    let left = 0;
+    await until(
+      () => {
+        left = (db.prepare(OPEN).get() as { n: number }).n;
+        return left === 0;
+      },
+      () => `${left} deliveries are still open`,
+    );
   } finally {
     db.close();
   }

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { pick, seededRandom } from "../../src/kernel/index.ts";
 import { type MainProcess, mainProcess, processesWith } from "../e2e/parts/worker-world.ts";
 import { selfSigned } from "../support/certificate.ts";
+import { PATIENT, patience, until } from "../support/patience.ts";
 import { freePort, type Owned, type Started } from "../support/process.ts";
 import { FAULTS, type FaultProxy, faultProxy } from "./parts/fault-proxy.ts";
 
@@ -235,16 +236,18 @@ async function throwAt(
 }
 
 const LOOK_EVERY_MS = 200;
-const MAX_LOOKS = 3_000;
 
 async function allDone(main: MainProcess, jobs: number, say: (line: string) => void): Promise<void> {
-  for (let looks = 0; ; looks += 1) {
-    const states = await main.states().catch(() => ({}) as Record<string, number>);
-    if ((states.completed ?? 0) + (states.failed ?? 0) + (states.cancelled ?? 0) === jobs) return;
+  let states: Record<string, number> = {};
+  let looks = 0;
+  const done = async () => {
+    states = await main.states().catch(() => ({}));
     if (looks % 25 === 0) say(JSON.stringify(states));
-    if (looks > MAX_LOOKS) throw new Error(`jobs are left: ${JSON.stringify(states)}`);
-    await wait(LOOK_EVERY_MS);
-  }
+    looks += 1;
+    return (states.completed ?? 0) + (states.failed ?? 0) + (states.cancelled ?? 0) === jobs;
+  };
+  const patient = { timeout: patience(600_000), interval: LOOK_EVERY_MS };
+  await until(done, () => `jobs are left: ${JSON.stringify(states)}`, patient);
 }
 
 const filesIn = (folder: string): string[] => {
@@ -257,21 +260,22 @@ const filesIn = (folder: string): string[] => {
 const resultsIn = (dataDir: string) => filesIn(join(dataDir, "worker", "spool", "results"));
 const rejectedIn = (dataDir: string): number => filesIn(join(dataDir, "worker", "spool", "rejected")).length;
 
-async function spoolsEmpty(folders: readonly string[]): Promise<void> {
-  for (let looks = 0; folders.some((folder) => resultsIn(folder).length > 0); looks += 1) {
-    if (looks > 300) throw new Error(`results stay in the spool: ${folders.flatMap(resultsIn).join(", ")}`);
-    await wait(LOOK_EVERY_MS);
-  }
-}
+const spoolsEmpty = (folders: readonly string[]): Promise<void> =>
+  until(
+    () => folders.every((folder) => resultsIn(folder).length === 0),
+    () => `results stay in the spool: ${folders.flatMap(resultsIn).join(", ")}`,
+  );
 
 /** Nothing that a worker started runs any more. */
 async function orphans(folders: readonly string[]): Promise<string[]> {
-  for (let looks = 0; ; looks += 1) {
-    const left = folders.flatMap((folder) => processesWith(folder));
-    if (left.length === 0) return [];
-    if (looks > 50) return left.map((pid) => `process ${pid} was left behind`);
-    await wait(LOOK_EVERY_MS);
-  }
+  const left = () => folders.flatMap((folder) => processesWith(folder));
+  const patient = { ...PATIENT, interval: LOOK_EVERY_MS };
+  await until(
+    () => left().length === 0,
+    () => "",
+    patient,
+  ).catch(() => undefined);
+  return left().map((pid) => `process ${pid} was left behind`);
 }
 
 const booksOf = (main: MainProcess) => new DatabaseSync(join(main.dataDir, "coordination.db"), { readOnly: true });

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { PATIENT } from "../support/patience.ts";
 import { freePort, owned, type Started } from "../support/process.ts";
 
 interface Told {
@@ -24,10 +25,6 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
-};
-
 test("books and cursors go on where they stood; no orphan process, port or lock is left", async () => {
   const own = owned(onTestFinished);
   const dataDir = own.folder();
@@ -46,7 +43,7 @@ test("books and cursors go on where they stood; no orphan process, port or lock 
   await first.waitForLine(/"restarts":1,/);
   await first.killNow();
   const before = last(first);
-  await until(() => !isAlive(child));
+  await vi.waitUntil(() => !isAlive(child), PATIENT);
   expect(existsSync(join(dataDir, "ringrift.sock"))).toBe(true);
 
   const second = start();

@@ -1,14 +1,10 @@
 /** kill -9 of a worker, of its guardian, and of both in turn: no process of a program is left, however it hides. */
-import { expect, onTestFinished, test } from "vitest";
-import { patience } from "../support/patience.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { PATIENT, patience } from "../support/patience.ts";
 import { type Owned, owned, type Started } from "../support/process.ts";
 import { alive } from "../unit/workloads/bench.ts";
 
 const WORKER = new URL("./parts/workload-worker.ts", import.meta.url);
-
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
-};
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -39,7 +35,7 @@ test("a worker that is killed takes all of its program with it, and its guardian
   // The program, one in its group, one in a session of its own, one whose parent is gone.
   expect(programs()).toHaveLength(4);
   await worker.killNow();
-  await until(() => programs().length === 0 && !isAlive(guardian.pid));
+  await vi.waitUntil(() => programs().length === 0 && !isAlive(guardian.pid), PATIENT);
 });
 
 test("a guardian that is killed is replaced, and the new one knows the program", async () => {
@@ -50,7 +46,7 @@ test("a guardian that is killed is replaced, and the new one knows the program",
   const second = await guardianOf(worker, first.index);
   expect(programs()).toHaveLength(4);
   await worker.killNow();
-  await until(() => programs().length === 0 && !isAlive(second.pid));
+  await vi.waitUntil(() => programs().length === 0 && !isAlive(second.pid), PATIENT);
 });
 
 test("however early a worker dies, nothing that it started stays", async () => {
@@ -58,7 +54,7 @@ test("however early a worker dies, nothing that it started stays", async () => {
   for (let dieAfterMs = 10; dieAfterMs < 400; dieAfterMs += 45) {
     const { worker, programs } = setUp({ programs: ["deaf-spreads"], die_after_ms: dieAfterMs }, own, dieAfterMs);
     expect(await worker.exited).toMatchObject({ signal: "SIGKILL" });
-    await until(() => programs().length === 0);
+    await vi.waitUntil(() => programs().length === 0, PATIENT);
   }
 });
 
@@ -68,11 +64,11 @@ test("a worker that was stopped longer than a program may be silent reads before
   await worker.waitForLine(/^running/);
   worker.kill("SIGSTOP");
   const stoppedMs = performance.now();
-  await until(() => performance.now() - stoppedMs > 2 * silenceMs);
+  await vi.waitUntil(() => performance.now() - stoppedMs > 2 * silenceMs, PATIENT);
   const before = worker.lines.length;
   worker.kill("SIGCONT");
   // More words than a pipe can hold were said meanwhile and later; none of them was an outcome.
-  await until(() => worker.lines.length > before + 20);
+  await vi.waitUntil(() => worker.lines.length > before + 20, PATIENT);
   expect(worker.lines.filter((line) => line.startsWith("outcome"))).toEqual([]);
 });
 

@@ -4,12 +4,12 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { assert, pick, seededRandom, systemClock } from "../../src/kernel/index.ts";
 import { createArtifactCatalog } from "../../src/sync/index.ts";
 import { processesWith } from "../e2e/parts/worker-world.ts";
 import { CONFIG, LARGER, QUICK } from "../support/loop.ts";
 import { readFolder, trainUnderKills, type Victim } from "../support/loop-kills.ts";
+import { until } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 
 export interface LoopKillOptions {
@@ -21,7 +21,7 @@ export interface LoopKillOptions {
   /** Small rounds, and too short a time to say anything about growth: only that nothing is lost and nothing is left. */
   readonly only_books?: boolean;
 }
-export const tiny: LoopKillOptions = { minutes: 0.2, workers: 1, wait_seconds: 4, only_books: true };
+export const tiny: LoopKillOptions = { minutes: 0.15, workers: 1, wait_seconds: 3, only_books: true };
 
 interface Look {
   readonly at_seconds: number;
@@ -44,6 +44,16 @@ const filesIn = (folder: string): string[] =>
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name))
     : [];
+
+/** Waits for what still ends; those that do not. */
+async function ended(dataDir: string): Promise<number[]> {
+  const left = () => processesWith(dataDir);
+  await until(
+    () => left().length === 0,
+    () => "some run",
+  ).catch(() => undefined);
+  return left();
+}
 
 const middle = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
@@ -87,8 +97,7 @@ export async function run(options: LoopKillOptions = {}) {
     log: (line) => void process.stderr.write(`${Math.round(elapsedMs() / 1_000)} s ${line}\n`),
   });
   // A guardian takes its time to end what its worker left behind.
-  for (let i = 0; i < 100 && processesWith(dataDir).length > 0; i += 1) await wait(100);
-  const left = processesWith(dataDir);
+  const left = await ended(dataDir);
   const { books, iterations, known } = readFolder(dataDir, (store) => ({
     books: createArtifactCatalog({ store: store as never, clock: systemClock() }).books(CONFIG)[0],
     iterations: store.read<{ n: number }>("SELECT max(iteration) AS n FROM pipeline_history")[0]!.n,

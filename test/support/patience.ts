@@ -14,3 +14,16 @@ export const patience = (ms: number): number => Math.round(ms * slowness());
 
 /** For `vi.waitFor` and its like: looked at often, given up late. */
 export const PATIENT = { timeout: patience(60_000), interval: 20 };
+
+/** Waits for a condition also where no test runner is; `what` says what was still wrong when nobody waits any longer. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: () => string,
+  { timeout, interval } = PATIENT,
+): Promise<void> {
+  const begunMs = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - begunMs > timeout) throw new Error(`${what()} after ${Math.round(timeout / 1_000)} s`);
+    await new Promise((resolve) => setTimeout(resolve, interval));
+  }
+}

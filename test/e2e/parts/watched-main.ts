@@ -1,6 +1,6 @@
 /**
  * A main process with a watched main loop, for tests: `node watched-main.ts <folder> <how> [silent]`. It publishes before, while and
- * after something blocks its main loop for three seconds, and says when the alarm is in the journal and all is delivered.
+ * after something blocks its main loop for some seconds, and says when the alarm is in the journal and all is delivered.
  */
 import { execFileSync } from "node:child_process";
 import { writeSync } from "node:fs";
@@ -12,9 +12,11 @@ import { createUnitRuntime, DaemonManager, supervisionStore, watchMainLoop } fro
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { createLog, systemClock, systemRandom } from "../../../src/kernel/index.ts";
 import { EventRouter } from "../../../src/router/index.ts";
+import { patience } from "../../support/patience.ts";
 
 const [folder, how, loud] = process.argv.slice(2) as [string, "busy" | "native", "silent" | undefined];
-const BLOCK_MS = 3_000;
+/** Long enough that whoever watches gets a turn meanwhile. */
+const BLOCK_MS = patience(3_000);
 const EACH = 50;
 const say = (line: string) => void writeSync(1, `${line}\n`);
 
