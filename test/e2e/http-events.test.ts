@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { headSeq } from "../../src/router/index.ts";
 import { type EventReader, readEvents } from "../support/sse.ts";
-import { type RunningSurface, runSurface } from "../support/surface.ts";
+import { connectionsOf, type RunningSurface, runSurface } from "../support/surface.ts";
 
 let surface: RunningSurface;
 beforeAll(async () => {
@@ -163,16 +163,16 @@ describe("GET /events", () => {
   test("a reader that takes nothing is cut off when its token ends", async () => {
     const body = { label: "idler", scope: "read" };
     const { json } = await surface.ask("socket", "/v1/tokens", { method: "POST", body });
-    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
-    await expect.poll(sockets).toBe(0);
     const port = { host: "127.0.0.1", port: surface.coordination.api.port };
+    const theirs = connectionsOf(port.port, onTestFinished);
+    const cut = () => theirs.map(({ destroyed }) => destroyed);
     const idler = await readEvents(port, "/events", { authorization: `Bearer ${json.token}` });
     idler.pause();
     for (let i = 0; i < 40; i += 1) await Promise.all(Array.from({ length: 10 }, (_, n) => publish(n, "n1", long)));
-    expect(sockets()).toBe(2);
+    expect(cut()).toEqual([false]);
     await surface.ask("socket", `/v1/tokens/${json.id}`, { method: "DELETE" });
     // Our end of it stays, since it does not look.
-    await expect.poll(sockets).toBe(1);
+    await expect.poll(cut).toEqual([true]);
     idler.cut();
   });
 });

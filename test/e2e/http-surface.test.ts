@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { type Clock, silentLog, systemClock } from "../../src/kernel/index.ts";
@@ -12,7 +12,7 @@ import { type Family, readExposition } from "../support/exposition.ts";
 import { PATIENT } from "../support/patience.ts";
 import { freePort, owned } from "../support/process.ts";
 import { mountedRoutes, pathOf } from "../support/routes.ts";
-import { ask, type RunningSurface, runSurface } from "../support/surface.ts";
+import { ask, connectionsOf, type RunningSurface, runSurface } from "../support/surface.ts";
 
 const mounted = await mountedRoutes();
 let surface: RunningSurface;
@@ -137,15 +137,13 @@ describe("an answer that nobody takes", () => {
     const { router, api } = patient.coordination;
     const games = { config_key: "hex8_2p", node_id: "n1", new_games: 1, total_games: 1, notes: "x".repeat(100_000) };
     for (let i = 0; i < 80; i += 1) await router.publish("NEW_GAMES_AVAILABLE", games as never, { source: "test" });
-    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
-    const before = sockets();
+    const theirs = connectionsOf(api.port, onTestFinished);
     const reader = connect(api.port, "127.0.0.1");
     await once(reader, "connect");
     reader.pause();
     reader.write("GET /v1/events?limit=1000 HTTP/1.1\r\nhost: localhost\r\n\r\n");
-    await expect.poll(() => sockets() - before).toBe(2);
     // Our own end of it stays, since it does not look.
-    await expect.poll(() => sockets() - before).toBe(1);
+    await expect.poll(() => theirs.map(({ destroyed }) => destroyed)).toEqual([true]);
     reader.destroy();
     await patient.end();
   });

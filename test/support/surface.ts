@@ -1,7 +1,9 @@
 /** The control surface of a coordination that really runs, and a client that shows every byte of an answer. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import type { BootstrapOptions } from "../../src/app/bootstrap-options.ts";
@@ -65,6 +67,18 @@ export async function runSurface(
       await own.end();
     },
   };
+}
+
+/** The ends of connections that a server of this process has on its port, from now on; whoever asks says when to look no more. */
+export function connectionsOf(port: number, atEnd: (end: () => void) => void): readonly Socket[] {
+  const taken: Socket[] = [];
+  const hear = (message: unknown) => {
+    const { socket } = message as { socket: Socket };
+    if (socket.localPort === port) taken.push(socket);
+  };
+  subscribe("net.server.socket", hear);
+  atEnd(() => void unsubscribe("net.server.socket", hear));
+  return taken;
 }
 
 export type Where = ({ readonly socketPath: string } | { readonly host: string; readonly port: number }) & {
