@@ -4,6 +4,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { defined } from "../../src/kernel/index.ts";
+import { patience } from "../../test/support/patience.ts";
 import { killGroup } from "./run-command.ts";
 import { type Goals, goalsIn } from "./suite-goals.ts";
 
@@ -26,6 +27,8 @@ export interface RunOptions {
   readonly tiny: boolean;
   /** When it has not ended by then, it is ended. */
   readonly limitMs?: number;
+  /** One that has answered and holds on to something is ended after this. */
+  readonly leaveMs?: number | undefined;
 }
 
 interface SuiteModule {
@@ -37,9 +40,8 @@ interface SuiteModule {
 type Answer = Pick<Outcome, "result" | "printed" | "error">;
 
 const SELF = fileURLToPath(import.meta.url);
-/** A module that has answered and holds on to something is ended after this. */
-const LEAVE_MS = 10_000;
-const KILL_AFTER_MS = 2_000;
+const LEAVE_MS = patience(10_000);
+const KILL_AFTER_MS = patience(2_000);
 
 const refused = (result: unknown): boolean =>
   typeof result === "object" && result !== null && (result as { ok?: unknown }).ok === false;
@@ -69,7 +71,9 @@ export async function runModule(name: string, file: string, how: RunOptions): Pr
   let answer: Answer | undefined;
   child.on("message", (message) => {
     answer = message as Answer;
-    timers.push(endAfter(LEAVE_MS, "it had its result, and did not end: something that it started is left"));
+    timers.push(
+      endAfter(how.leaveMs ?? LEAVE_MS, "it had its result, and did not end: something that it started is left"),
+    );
   });
   const [code, signal] = await once(child, "exit");
   for (const timer of timers) clearTimeout(timer);

@@ -11,14 +11,15 @@ const SUITE = { name: "soak", folder: "test/soak", reports: ".soak", about: "run
 const module = (name: string, source: string) => writeFileSync(join(root, SUITE.folder, `${name}.ts`), source);
 
 /** The frame as a program over a folder of its own. */
-function suite(...args: string[]) {
+const suite = (...args: string[]) => suiteLike(SUITE, ...args);
+function suiteLike(given: object, ...args: string[]) {
   const program = join(root, "suite.ts");
   const at = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
   writeFileSync(
     program,
     `import { runSuite } from ${at("./suite.ts")};
      import { reportAndExit } from ${at("./root.ts")};
-     await reportAndExit(() => runSuite(${JSON.stringify(SUITE)}, process.argv.slice(2), ${JSON.stringify(root)}));`,
+     await reportAndExit(() => runSuite(${JSON.stringify(given)}, process.argv.slice(2), ${JSON.stringify(root)}));`,
   );
   return own.startNode(program, args, { cwd: root });
 }
@@ -116,7 +117,7 @@ export async function run() {
 
 test("one that has its result and never ends is ended, and has not held", async () => {
   module("stays", `export const run = () => { setInterval(() => {}, 1_000); return { ok: true }; };`);
-  const child = suite("stays");
+  const child = suiteLike({ ...SUITE, leaveMs: 500 }, "stays");
   expect(await child.exited).toEqual({ code: 1, signal: null });
   expect(child.stdout()).toContain("it had its result, and did not end");
 });

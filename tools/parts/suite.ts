@@ -17,13 +17,15 @@ import { didYouMean } from "../../src/kernel/index.ts";
 import { patience } from "../../test/support/patience.ts";
 import { OperatingError, ROOT, readArguments } from "./root.ts";
 import { type Goals, sayGoals, sumOfGoals } from "./suite-goals.ts";
-import { type Outcome, runModule } from "./suite-module.ts";
+import { type Outcome, type RunOptions, runModule } from "./suite-module.ts";
 
 export interface Suite {
   readonly name: string;
   readonly folder: string;
   readonly reports: string;
   readonly about: string;
+  /** How long a module that has its result may take to end. */
+  readonly leaveMs?: number;
 }
 
 interface Entry {
@@ -141,7 +143,7 @@ function save(report: Report, folder: string): string {
 /** One after the other, so that none disturbs another's numbers; at the tiny size as many at once as there are cores. */
 async function runEntries(
   entries: readonly Entry[],
-  { options, tiny }: { readonly options: Record<string, unknown>; readonly tiny: boolean },
+  { options, tiny, leaveMs }: Pick<RunOptions, "options" | "tiny" | "leaveMs">,
   tell: { readonly begun: (entry: Entry) => void; readonly ended: (entry: Entry, outcome: Outcome) => void },
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
@@ -153,7 +155,7 @@ async function runEntries(
       const entry = entries[at]!;
       tell.begun(entry);
       const limit = tiny ? { limitMs: patience(TINY_LIMIT_MS) } : {};
-      outcomes[at] = await runModule(entry.name, entry.file, { options, tiny, ...limit });
+      outcomes[at] = await runModule(entry.name, entry.file, { options, tiny, leaveMs, ...limit });
       tell.ended(entry, outcomes[at]);
     }
   };
@@ -201,7 +203,7 @@ export async function runSuite(suite: Suite, args: readonly string[], root = ROO
   const say = (text: string) => void (values.json ? process.stderr : process.stdout).write(text);
   const outcomes = await runEntries(
     picked,
-    { options: given, tiny },
+    { options: given, tiny, leaveMs: suite.leaveMs },
     {
       begun: (entry) => (tiny ? undefined : say(head(suite, entry))),
       ended: (entry, outcome) => say(`${tiny ? head(suite, entry) : ""}${shown(outcome, tiny)}`),
