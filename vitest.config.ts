@@ -1,4 +1,6 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { COMPILE_CACHE, COMPILED } from "./test/support/compiled.ts";
 import { patience } from "./test/support/patience.ts";
 
 /** A busy machine is slow, not wrong: limits only end what would never end by itself. */
@@ -9,12 +11,33 @@ const limits = (testMs: number) => ({
   expect: { poll: { timeout: patience(60_000), interval: 25 } },
 });
 
+/** Workers, and the threads and programs that tests start, take what was compiled once, in this run or an earlier one. */
+process.env[COMPILE_CACHE] ??= COMPILED;
+
+/**
+ * Node reads our sources as they are, so it runs them as they are too: what a runner rewrites is slower to load, and slower
+ * to run, since each imported name is looked up at every use.
+ */
+const asTheyAre = { experimental: { viteModuleRunner: false, nodeLoader: false } };
+
 /** Nothing of ours keeps state in a module, so files may share what one of them has loaded: half of their time was loading. */
-const shared = { isolate: false };
+const shared = { isolate: false, ...asTheyAre };
+
+/** Small files that run for long: begun last, one of them would keep the others waiting at the end. */
+const LONG = /test\/chaos\/|test\/e2e\/(loop-|killed-|worker)|tools\/(check-|new-unit)/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 /** The tiers of `npm test`; the long and cruel ones live in `npm run soak`. */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -30,10 +53,11 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"],
           exclude: ["test/e2e/package.test.ts"],
+          ...shared,
           ...limits(300_000),
         },
       },
-      { test: { name: "package", include: ["test/e2e/package.test.ts"], ...limits(300_000) } },
+      { test: { name: "package", include: ["test/e2e/package.test.ts"], ...asTheyAre, ...limits(300_000) } },
     ],
   },
 });

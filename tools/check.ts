@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { didYouMean } from "../src/kernel/index.ts";
+import { COMPILE_CACHE, COMPILED, trimCompiled } from "../test/support/compiled.ts";
 import { SLOWNESS } from "../test/support/patience.ts";
 import { OperatingError, ROOT, readArguments, reportAndExit, say, untilInterrupted } from "./parts/root.ts";
 import { runCommand } from "./parts/run-command.ts";
@@ -73,7 +74,7 @@ async function run(step: Step, { strict, slow, signal }: Circumstances): Promise
       file: process.execPath,
       args,
       cwd: ROOT,
-      env: { ...process.env, NO_COLOR: "1", [SLOWNESS]: String(slow) },
+      env: { [COMPILE_CACHE]: COMPILED, ...process.env, NO_COLOR: "1", [SLOWNESS]: String(slow) },
       timeoutMs,
       signal,
       logFile: file,
@@ -117,6 +118,7 @@ async function check(): Promise<number> {
   const picked = pick(only);
   const strict = process.env.CI === "true";
   mkdirSync(LOGS, { recursive: true });
+  trimCompiled();
 
   const signal = untilInterrupted();
   const startMs = performance.now();

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { COMPILE_CACHE } from "../test/support/compiled.ts";
 import { patience } from "../test/support/patience.ts";
 import { owned } from "../test/support/process.ts";
 import { namesOf, type Plan, unitText } from "./new-unit/text.ts";
@@ -29,7 +30,8 @@ function workshop(): string {
 }
 
 const run = (folder: string, script: string, args: readonly string[]) => {
-  const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: "1" };
+  // What is compiled of the copy goes with it.
+  const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: "1", [COMPILE_CACHE]: join(folder, "compiled") };
   for (const name of Object.keys(env)) if (/^(VITEST|NODE_OPTIONS$|FORCE_COLOR$|TEST$)/.test(name)) delete env[name];
   const done = spawnSync(process.execPath, [scriptOf(script), ...args], { cwd: folder, encoding: "utf8", env });
   return { code: done.status, output: `${done.stdout}${done.stderr}` };

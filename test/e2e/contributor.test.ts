@@ -8,6 +8,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { typeErrors } from "../../tools/parts/type-errors.ts";
+import { COMPILE_CACHE } from "../support/compiled.ts";
 import { PATIENT } from "../support/patience.ts";
 import { environment, owned } from "../support/process.ts";
 
@@ -24,6 +25,9 @@ function scratchCopy(folder: string): void {
   }
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
 }
+
+/** What is compiled of the copy goes with it. */
+const compiledIn = (folder: string) => ({ [COMPILE_CACHE]: join(folder, "compiled") });
 
 /** The text of every source, by its path. */
 const sourcesIn = (folder: string): Map<string, string> =>
@@ -57,7 +61,7 @@ function run(folder: string, script: string, ...args: string[]): { code: number 
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, script), ...args], {
     cwd: folder,
     encoding: "utf8",
-    env: environment({}),
+    env: environment(compiledIn(folder)),
   });
   return { code: status, output: `${stdout}${stderr}` };
 }
@@ -176,7 +180,8 @@ const wiring = {`,
   const judged = [...new Set([...changed, "src/app/registry.ts", "src/app/cli.ts"])].map((path) => join(folder, path));
   expect(typeErrors(judged, { root: folder })).toEqual([]);
 
-  const cli = (...args: string[]) => own.startNode(join(folder, "bin", "ringrift.js"), args, { cwd: folder });
+  const cli = (...args: string[]) =>
+    own.startNode(join(folder, "bin", "ringrift.js"), args, { cwd: folder, env: compiledIn(folder) });
   const json = async (...args: string[]) => {
     const child = cli(...args, "--json");
     expect((await child.exited).code, child.stderr()).toBe(0);
@@ -184,7 +189,7 @@ const wiring = {`,
   };
   const main = own.startNode(join(folder, "bin", "ringrift.js"), ["up", "--port", "0"], {
     cwd: folder,
-    env: { RINGRIFT_WORK_MILESTONE_JOBS: "2" },
+    env: { ...compiledIn(folder), RINGRIFT_WORK_MILESTONE_JOBS: "2" },
   });
   await main.waitForLine(/^ready /);
   const failed = { work_type: "selfplay", error: "no GPU", attempts: 1 };

@@ -44,9 +44,11 @@ const vitestArgs = (project: string, workers: number, reportFile: string, files:
   ...files,
 ];
 
-const vitest = (project: string, folders: readonly string[], waiters = 0): Pick<Step, "args" | "judge"> => ({
-  // Left to itself it spares one core for whoever watches. What mostly waits for others can be more.
-  args: (reportFile) => vitestArgs(project, availableParallelism() + waiters, reportFile),
+/** Left to itself vitest spares one core for whoever watches. */
+const CORES = availableParallelism();
+
+const vitest = (project: string, folders: readonly string[], workers = CORES): Pick<Step, "args" | "judge"> => ({
+  args: (reportFile) => vitestArgs(project, workers, reportFile),
   judge: (reportFile, strict, again) => {
     const expected = { root: ROOT, folders, strict };
     const [first, second] = [reportFile, again].map((file) => (file === undefined ? undefined : readReport(file)));
@@ -102,21 +104,32 @@ export const steps: readonly Step[] = [
     group: "static",
   },
   {
+    name: "docs-drift",
+    about: "the printed reference is what the code prints",
+    ...tool("print-docs.ts", "--check"),
+    timeoutMs: 2 * MINUTE_MS,
+    group: "static",
+  },
+  {
     name: "unit",
     about: "the tests beside the code",
     ...vitest("unit", ["src", "tools", "test/support"]),
     timeoutMs: 15 * MINUTE_MS,
+    group: "inside",
   },
   {
     name: "simulation",
     about: "the contracts of delivery, work, supervision and learning over hundreds of seeds",
-    ...vitest("simulation", ["test/simulation"]),
+    // Beside the others, which wait for disks and processes now and then.
+    ...vitest("simulation", ["test/simulation"], Math.ceil(CORES / 2)),
     timeoutMs: 15 * MINUTE_MS,
+    group: "inside",
   },
   {
     name: "e2e",
     about: "real processes, and a short chaos run of kill -9",
-    ...vitest("e2e", ["test/e2e", "test/chaos"], 1),
+    // They mostly wait for others.
+    ...vitest("e2e", ["test/e2e", "test/chaos"], CORES + 1),
     ...twice("e2e"),
     timeoutMs: 20 * MINUTE_MS,
   },
@@ -125,12 +138,7 @@ export const steps: readonly Step[] = [
     about: "every bench and every soak still runs, at its smallest",
     ...tool("tiny.ts"),
     timeoutMs: 10 * MINUTE_MS,
-  },
-  {
-    name: "docs-drift",
-    about: "the printed reference is what the code prints",
-    ...tool("print-docs.ts", "--check"),
-    timeoutMs: 2 * MINUTE_MS,
+    group: "outside",
   },
   {
     name: "docs-commands",
