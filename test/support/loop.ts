@@ -78,7 +78,8 @@ export interface RunningLoop {
   end(): Promise<void>;
 }
 
-const LOOK_EVERY_MS = 50;
+/** A look reads all of the loop: more often it would take its time from those who work. */
+const LOOK_EVERY_MS = 200;
 
 export async function startLoop(own: Owned, options: LoopOptions): Promise<RunningLoop> {
   const { plans, slots = 1, env = {}, configFile, wrapUnit } = options;

@@ -12,8 +12,8 @@ export function slowness(env: NodeJS.ProcessEnv = process.env): number {
 /** A limit of time as it is on a quiet machine, made longer where the run was told that this one is slower. */
 export const patience = (ms: number): number => Math.round(ms * slowness());
 
-/** For `vi.waitFor` and its like: looked at often, given up late. */
-export const PATIENT = { timeout: patience(60_000), interval: 20 };
+/** For `vi.waitFor` and its like: looked at often, but not so often that it takes the time of what it waits for; given up late. */
+export const PATIENT = { timeout: patience(60_000), interval: 50 };
 
 /** Waits for a condition also where no test runner is; `what` says what was still wrong when nobody waits any longer. */
 export async function until(
