@@ -165,14 +165,15 @@ describe("GET /events", () => {
     const { json } = await surface.ask("socket", "/v1/tokens", { method: "POST", body });
     const port = { host: "127.0.0.1", port: surface.coordination.api.port };
     const theirs = connectionsOf(port.port, onTestFinished);
-    const cut = () => theirs.map(({ destroyed }) => destroyed);
+    // The process looks at its own port now and then: connections that come and go.
+    const isCut = () => theirs.length > 0 && theirs.every(({ socket }) => socket.destroyed);
     const idler = await readEvents(port, "/events", { authorization: `Bearer ${json.token}` });
     idler.pause();
     for (let i = 0; i < 40; i += 1) await Promise.all(Array.from({ length: 10 }, (_, n) => publish(n, "n1", long)));
-    expect(cut()).toEqual([false]);
+    expect(isCut()).toBe(false);
     await surface.ask("socket", `/v1/tokens/${json.id}`, { method: "DELETE" });
     // Our end of it stays, since it does not look.
-    await expect.poll(cut).toEqual([true]);
+    await expect.poll(isCut).toBe(true);
     idler.cut();
   });
 });

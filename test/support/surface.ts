@@ -70,11 +70,12 @@ export async function runSurface(
 }
 
 /** The ends of connections that a server of this process has on its port, from now on; whoever asks says when to look no more. */
-export function connectionsOf(port: number, atEnd: (end: () => void) => void): readonly Socket[] {
-  const taken: Socket[] = [];
+export function connectionsOf(port: number, atEnd: (end: () => void) => void) {
+  const taken: { readonly socket: Socket; readonly from: number | undefined }[] = [];
   const hear = (message: unknown) => {
     const { socket } = message as { socket: Socket };
-    if (socket.localPort === port) taken.push(socket);
+    // Where it came from is forgotten with the connection.
+    if (socket.localPort === port) taken.push({ socket, from: socket.remotePort });
   };
   subscribe("net.server.socket", hear);
   atEnd(() => void unsubscribe("net.server.socket", hear));
