@@ -30,9 +30,9 @@ test("a dead export in any room is found, in its index.ts too, and a file that o
   const found = (name: string) => problems.filter((line) => line.includes(name));
   expect(rooms.length).toBeGreaterThan(10);
   for (const room of rooms) {
-    expect(found(`${room}/index.ts`).join()).toContain("plantedInIndex");
+    expect(found(`${room}/index.ts`).join(), room).toContain("plantedInIndex");
     const hasFile = readdirSync(join(root, room)).some((name) => /^(?!index)[\w-]+\.ts$/.test(name));
-    if (hasFile) expect(found(`${room}/`).join()).toContain("plantedInFile");
+    if (hasFile) expect(found(`${room}/`).join(), room).toContain("plantedInFile");
   }
   expect(found("lonely.ts")).not.toEqual([]);
 });

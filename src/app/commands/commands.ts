@@ -117,8 +117,10 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => {
       (await import("../../surfaces/models/command.ts")).registerModels(command, shell);
       // The rules and the network of a model are the arena's to tell; it is loaded when one is exported.
-      const aboutModel = async (path: string) =>
-        (await import("../../workloads/arena/index.ts")).createArenaConsole().aboutModel(path);
+      const aboutModel = async (path: string) => {
+        const { createArenaConsole } = await import("../../workloads/arena/index.ts");
+        return createArenaConsole().aboutModel(path);
+      };
       (await import("./models-export.command.ts")).registerModelsExport(command, shell, { aboutModel });
     },
   ],
