@@ -9,7 +9,16 @@ const world = (options: Parameters<typeof workWorld>[0] = {}) => {
   return w;
 };
 const job = (more: object = {}) => ({ work_type: "selfplay", config_key: "hex8_2p", ...more }) as const;
-const NOTHING = { silent: 0, expired: 0, stopped: 0, stuck: 0, lapsed: 0, dependents: 0, stuckJobs: [] };
+const NOTHING = {
+  silent: 0,
+  expired: 0,
+  stopped: 0,
+  stuck: 0,
+  lapsed: 0,
+  dependents: 0,
+  stuckJobs: [],
+  unrelieved: [],
+};
 
 /** One job in the hands of node a. */
 async function held(
