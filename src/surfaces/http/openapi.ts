@@ -70,6 +70,8 @@ const TAGS: Readonly<Record<string, string>> = {
   work: "The queue: add, claim, renew, finish, cancel and retry jobs.",
   nodes: "The machines of the cluster.",
   artifacts: "Files by their SHA-256.",
+  copies: "What nodes hold of the files, and what they may let go.",
+  sync: "Bring files to nodes, and see why each was chosen.",
   loop: "The training loop: configs, models, ratings, books.",
 };
 

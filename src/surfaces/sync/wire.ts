@@ -94,8 +94,6 @@ export const runSync = defineRoute("runSync", "POST /v1/sync", {
 export const explainSync = defineRoute("explainSync", "POST /v1/sync/explain", {
   tag,
   summary: "What a sync would do and why, without doing it.",
-  scope: "read",
-  record: "no",
   body: request,
   about: "Who would get what, and why others would not.",
   answer: plan,
