@@ -95,6 +95,18 @@ function ofJobs({ jobs, work }: ConfigFacts): Cause | undefined {
   return waiting === undefined || isSome ? undefined : jobCause(waiting, work);
 }
 
+/** What failed before and is under way again: until something comes of it, what failed is what there is to know. */
+function failedBefore({ config, jobs }: ConfigFacts): Cause | undefined {
+  const { config_key: key, stage, attempt } = config;
+  const failure = config.failures.at(-1);
+  if (attempt < 2 || failure?.stage !== stage || jobs.some(({ state }) => state === "completed")) return undefined;
+  const level = jobs.some(({ progress }) => (progress ?? 0) > 0) ? "note" : "warn";
+  const what = `${stage} of ${key} failed and is tried again, attempt ${attempt}: ${failure.message} (${failure.code})`;
+  const advice = { action: "history", subject: key } as const;
+  const about = { actual: failure.message, required: "done", since: failure.at, advice };
+  return causeOf(level, "stage_failing", key, what, about);
+}
+
 function ofWaits({ config, jobs, work: { now } }: ConfigFacts): Cause | undefined {
   const { config_key: key } = config;
   const wait = (config.waits as readonly UnitWait[]).find((each) => !isProgress(each, jobs, now));
@@ -150,6 +162,7 @@ export function configCause(facts: ConfigFacts): Cause | null {
     unit() ??
     stopped(facts) ??
     ofJobs(facts) ??
+    failedBefore(facts) ??
     silent(facts) ??
     ofWaits(facts) ??
     late(facts);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { ConfigSnapshot } from "../../pipeline/index.ts";
 import type { JobView } from "../../work/index.ts";
+import { configCause } from "./config-cause.ts";
 import type { WorkFacts } from "./facts.ts";
 import { jobCause } from "./job-cause.ts";
 
@@ -41,5 +43,48 @@ describe("a job that failed once", () => {
       level: "bad",
       advice: { action: "add_worker", subject: "validation" },
     });
+  });
+});
+
+test("where the only worker has fallen silent, it is named with when it was heard", () => {
+  const silent = {
+    label: "box2",
+    state: "suspect",
+    view: { capabilities: { cpu: 2 }, last_seen_at: NOW - 90_000 },
+  } as unknown as WorkFacts["nodes"][number];
+  const waiting = { ...failedOnce(NOW), state: "pending", failure: null } as JobView;
+  expect(jobCause(waiting, { ...facts, nodes: [silent] })?.what).toBe(
+    "no worker is there: box2 is suspect, heard 1.5 min ago",
+  );
+});
+
+describe("a stage that failed and is tried again", () => {
+  const running = (progress: number | null, state = "running") =>
+    ({ work_id: "w8", work_type: "selfplay", state, progress, lapses: [], failure: null }) as unknown as JobView;
+  const causeWith = (jobs: readonly JobView[], attempt = 2) =>
+    configCause({
+      config: {
+        ...{ config_key: "hex8_2p", state: "running", stage: "selfplay", iteration: 1, attempt, waits: [] },
+        failures: [{ stage: "selfplay", code: "JOBS_FAILED", message: "no game was played", at: NOW - 5_000 }],
+        deadline: NOW + 60_000,
+      } as unknown as ConfigSnapshot,
+      jobs,
+      work: facts,
+      unitCause: () => undefined,
+      fault: undefined,
+    });
+
+  test("is not called at work while nothing has come of it", () => {
+    expect(causeWith([running(null)])).toMatchObject({
+      code: "stage_failing",
+      level: "warn",
+      what: "selfplay of hex8_2p failed and is tried again, attempt 2: no game was played (JOBS_FAILED)",
+    });
+    expect(causeWith([running(0.2)])).toMatchObject({ level: "note" });
+  });
+
+  test("is at work again when something has", () => {
+    expect(causeWith([running(null), running(1, "completed")])).toBeNull();
+    expect(causeWith([running(null)], 1)).toBeNull();
   });
 });

@@ -70,7 +70,10 @@ export function nodeCause(node: WorkNode): Cause | undefined {
 /** Those that did such jobs and are silent, the one heard last first: whoever looks for a worker looks there. */
 const silentOnes = ({ work_type }: JobView, { nodes, now }: WorkFacts): string[] =>
   nodes
-    .filter(({ state, view }) => state !== "online" && view.capabilities.kinds?.includes(work_type) === true)
+    .filter(
+      ({ state, view: { capabilities } }) =>
+        (state === "suspect" || state === "dead") && capabilities.kinds?.includes(work_type) !== false,
+    )
     .flatMap(({ label, state, view: { last_seen_at: at } }) => (at === null ? [] : [{ label, state, at }]))
     .sort((a, b) => b.at - a.at)
     .map(({ label, state, at }) => `${label} is ${state}, heard ${duration(now - at)} ago`);

@@ -42,7 +42,7 @@ const canonical = (router: EventRouter, name: string | undefined): string | unde
 
 export const eventRoutes: readonly Route[] = [
   handle(publishEvents, async ({ ports, body, caller, headers }) => {
-    const prepared = eventsOfBody(body, MAX_EVENTS).map(ingestFor(ports, caller, headers.traceparent));
+    const prepared = await inSlices(eventsOfBody(body, MAX_EVENTS), ingestFor(ports, caller, headers.traceparent));
     const published = await ports.router.publishAll(prepared);
     const events = published.map(({ eventId: event_id, eventType: event_type, seq, suppressed }) => ({
       event_id,

@@ -58,3 +58,19 @@ test("a few heavy things are not written in one go either", async () => {
   clearImmediate(next);
   expect(turns).toBeGreaterThan(50);
 });
+
+test("a few large things are a slice each, and one thing is done at once", async () => {
+  const turnsFor = async (things: number): Promise<number> => {
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    await inSlices(Array.from({ length: things }), (one) => one);
+    clearImmediate(next);
+    return turns;
+  };
+  expect(await turnsFor(15)).toBeGreaterThanOrEqual(14);
+  expect(await turnsFor(1)).toBe(0);
+});

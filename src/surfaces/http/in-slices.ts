@@ -7,12 +7,16 @@ const SLICE_CHARACTERS = 128 * 1_024;
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+/** Few things may be large ones: a list is at least so many slices. */
+const MIN_SLICES = 16;
+
 /** A list made into another, a slice at a time: nobody waits for all of it. */
 export async function inSlices<T, R>(list: readonly T[], map: (one: T) => R): Promise<R[]> {
+  const slice = Math.min(SLICE, Math.max(1, Math.floor(list.length / MIN_SLICES)));
   const made: R[] = [];
   for (const one of list) {
     made.push(map(one));
-    if (made.length % SLICE === 0) await turn();
+    if (made.length % slice === 0 && made.length < list.length) await turn();
   }
   return made;
 }

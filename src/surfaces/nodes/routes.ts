@@ -2,6 +2,7 @@ import { isDeprecated, isGuest, PROTOCOL, timingOnTheWire } from "../../cluster/
 import { isOperatingError, type OperatingError, sumOf } from "../../kernel/index.ts";
 import type { Prepared } from "../../router/index.ts";
 import { ingestFor } from "../events/ingest.ts";
+import { inSlices } from "../http/in-slices.ts";
 import { assertSpeaksFor } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { refusalOf } from "../http/problem.ts";
@@ -94,7 +95,7 @@ export const nodeRoutes: readonly Route[] = [
   handle(wire.publishNodeEvents, async ({ ports, body: { node_id, events }, caller }) => {
     assertSpeaksFor(caller, [node_id], ports);
     const read = ingestFor(ports, { ...caller, scope: "worker", nodeId: node_id });
-    const taken = events.map((json) => takenOrNot(() => read(json)));
+    const taken = await inSlices(events, (json) => takenOrNot(() => read(json)));
     const good = taken.flatMap((each) => (isOperatingError(each) ? [] : [each]));
     const published = (await ports.router.publishAll(good)).values();
     return {

@@ -54,9 +54,27 @@ const stopped = (atMs: number) => ({
   last_transition_at: atMs,
 });
 
+const unheard = (...missing: string[]) => ({
+  ready: false,
+  unsubscribed: [],
+  subscriptions: [{ event: "TRAINING_COMPLETED", missing }],
+});
+
 const said = (rest: Partial<Status>) => diagnose(status(rest), NOW).map(({ level, what }) => `${level}: ${what}`);
 
 describe("the diagnosis", () => {
+  it("names the daemon that was stopped, and not what nobody hears because of it", () => {
+    const daemons = [
+      daemon("selfplay", { wanted: false, state: "stopped", conditions: [stopped(NOW - 1_000)] }),
+      daemon("orchestrator", { waits_for: "selfplay" }),
+    ];
+    const [first, ...others] = said({ daemons, readiness: unheard("orchestrator") });
+    expect(first).toBe("warn: selfplay was stopped");
+    expect(others.join()).not.toMatch(/nobody hears/);
+    // One that should hear and has no excuse is told all the same.
+    expect(said({ daemons, readiness: unheard("orchestrator", "watchdog") })[0]).toMatch(/^bad: nobody hears/);
+  });
+
   it("finds nothing where nothing is wrong", () => {
     expect(diagnose(status(), NOW)).toEqual([]);
     expect(verdictOf([])).toBe("well: nothing needs you");

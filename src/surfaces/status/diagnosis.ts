@@ -3,7 +3,7 @@
  * the causes that `ringrift status`, `health`, `why` and the line of `ringrift up` show.
  */
 
-import { type Cause, causeOf, OPERATOR_HOLD } from "../../daemons/index.ts";
+import { type Cause, causeOf, OPERATOR_HOLD, unitNameOf } from "../../daemons/index.ts";
 import { duration, number, plural, printable } from "../cli/text.ts";
 import type { Daemon } from "../daemons/wire.ts";
 import { ALERTS } from "../dead-letters/view.ts";
@@ -115,8 +115,14 @@ function ofLetters({ pending, retrying }: Status["dead_letters"]): Cause[] {
 function ofReadiness({ readiness, daemons }: StatusFacts): Cause[] {
   if (readiness.ready) return [];
   // Who is stopped or waits hears nothing, and is told as such: its cause must not be lost among them.
-  const idle = new Set(daemons.filter(({ wanted, paused }) => !wanted || paused !== null).map(({ name }) => name));
-  const missing = readiness.subscriptions.filter(({ missing: consumers }) => consumers.length > 0);
+  const idle = new Set(
+    daemons
+      .filter(({ wanted, paused, waits_for }) => !wanted || paused !== null || waits_for != null)
+      .map(({ name }) => name),
+  );
+  const missing = readiness.subscriptions.filter(({ missing: consumers }) =>
+    consumers.some((consumer) => !idle.has(unitNameOf(consumer))),
+  );
   return [
     ...readiness.unsubscribed
       .filter((unit) => !idle.has(unit))

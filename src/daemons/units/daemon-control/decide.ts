@@ -104,7 +104,7 @@ const table: {
           level,
           "resource:disk",
           "producers",
-          `the disk of this node is ${percent(usage)} full, ${free_gb} GB are free (${level} from ${percent(threshold)})`,
+          `the disk of this node is ${percent(usage)} full, ${free_gb.toFixed(1)} GB are free (${level} from ${percent(threshold)})`,
         ),
   // One config's data is poor; the trigger withholds that one and must go on for the others.
   TRAINING_BLOCKED_BY_QUALITY: ({ config_key, quality_score, threshold }) => [
