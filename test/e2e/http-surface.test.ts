@@ -7,12 +7,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { type Clock, silentLog, systemClock } from "../../src/kernel/index.ts";
-import type { Store } from "../../src/router/index.ts";
+import type { Operation, Store } from "../../src/router/index.ts";
+import { createArtifactCatalog } from "../../src/sync/index.ts";
 import { type Family, readExposition } from "../support/exposition.ts";
 import { PATIENT } from "../support/patience.ts";
 import { freePort, owned } from "../support/process.ts";
 import { mountedRoutes, pathOf } from "../support/routes.ts";
 import { ask, connectionsOf, type RunningSurface, runSurface } from "../support/surface.ts";
+import { entryOf } from "../unit/sync/sync-world.ts";
 
 const mounted = await mountedRoutes();
 let surface: RunningSurface;
@@ -40,6 +42,12 @@ describe("every answer", () => {
     const [{ work_id }] = added.json.added as [{ work_id: string }];
     const sha256 = createHash("sha256").update("bytes").digest("hex");
     await surface.ask("socket", `/v1/artifacts/${sha256}`, { method: "PUT", raw: "bytes" });
+    const recorded: Operation[] = [];
+    createArtifactCatalog({ store: router.store, clock: systemClock() })
+      .join({ rows: { apply: (operation) => void recorded.push(operation) } })
+      .record([entryOf("bytes")]);
+    await router.store.commit(recorded);
+    const sync = await surface.ask("socket", "/v1/sync", { method: "POST", body: { data_type: "games" } });
     await router.publish("ERROR", { component: "walker", error: "walking", severity: "warning" });
     await expect.poll(async () => (await surface.ask("socket", "/v1/alerts")).json.alerts).not.toEqual([]);
     const [alert] = (await surface.ask("socket", "/v1/alerts")).json.alerts as [{ id: string }];
@@ -47,14 +55,21 @@ describe("every answer", () => {
       getWork: { id: work_id },
       getNode: { id: router.nodeId },
       getArtifact: { sha256 },
+      showArtifact: { id: sha256 },
+      showSync: { id: sync.json.sync_id },
       getAlert: { id: alert.id },
       getEventUse: { name: "HOST_OFFLINE" },
     };
+    const queries: Readonly<Record<string, string>> = { listCopies: `?node_id=${router.nodeId}` };
     // The answers of the loop are held to the table beside its routes, where there is a loop to ask.
     const readable = mounted.filter(({ method, endless, tag }) => method === "GET" && !endless && tag !== "loop");
     expect(readable.map(({ id }) => id)).toEqual(expect.arrayContaining(Object.keys(ids)));
     for (const route of readable) {
-      const { status, json, text, type } = await surface.ask("socket", pathOf(route, { ...values, ...ids[route.id] }));
+      const query = queries[route.id] ?? "";
+      const { status, json, text, type } = await surface.ask(
+        "socket",
+        `${pathOf(route, { ...values, ...ids[route.id] })}${query}`,
+      );
       const answer = route.answers[status];
       expect(answer, `${route.id} ${status} ${text.slice(0, 200)}`).toBeDefined();
       expect(type).toContain(answer!.type);

@@ -14,6 +14,7 @@ import {
   type Runner,
 } from "../../src/workloads/process/index.ts";
 import { owned } from "../support/process.ts";
+import { mypyEnvironment, numpyEnvironment } from "../support/python-packages.ts";
 import { openBench, PATIENT, type WorkloadBench } from "../unit/workloads/bench.ts";
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -27,12 +28,8 @@ const hasPython = spawnSync("python3", ["--version"]).status === 0;
 if (!hasPython) process.stderr.write("SKIPPED: python3 is missing, the Python workloads are not run\n");
 
 const NUMPY = path("./parts/numpy_trainer.py");
-const hasNumpy = hasPython && spawnSync("python3", ["-c", "import numpy"]).status === 0;
-if (!hasNumpy)
-  process.stderr.write("SKIPPED: numpy is missing (apt install python3-numpy), nothing is trained with it\n");
-const hasMypy = spawnSync("mypy", ["--version"]).status === 0;
-if (!hasMypy)
-  process.stderr.write("SKIPPED: mypy is missing (apt install mypy), the types of the helpers are not checked\n");
+const numpy = numpyEnvironment();
+const mypy = mypyEnvironment();
 
 let bench: WorkloadBench;
 beforeAll(() => {
@@ -40,11 +37,11 @@ beforeAll(() => {
 });
 afterAll(() => bench.close());
 
-const python = (file: string, name: string): Runner => {
+const python = (file: string, name: string, packages: Readonly<Record<string, string>> = {}): Runner => {
   const declaration = parseDeclaration({
     command: "python3",
     args: [file],
-    env: { PYTHONPATH: CLIENTS },
+    env: { ...packages, PYTHONPATH: [CLIENTS, packages.PYTHONPATH].filter((each) => each !== undefined).join(":") },
     kinds: file === NIM ? ["selfplay", "training", "evaluation"] : [file === SELFPLAY ? "selfplay" : "training"],
     limits: PATIENT,
   });
@@ -267,7 +264,7 @@ describe.skipIf(!hasPython)("the helper", () => {
   });
 });
 
-test.skipIf(!hasNumpy)(
+test.skipIf(numpy === undefined)(
   "a program on NumPy reads rows of the built-in games, and its numbers and its model arrive",
   async () => {
     const arena = createRunner(
@@ -279,7 +276,7 @@ test.skipIf(!hasNumpy)(
     const parameters = { games: 20, simulations: 4, wide: 8, narrow: 8, format: "npz" };
     const played = await arena.runJob(bench.job({ config_key: "connect4_7x6_2p", parameters }));
     const { file, sha256, rows } = played.artifacts.find(({ kind }) => kind === "samples")!;
-    const trainer = python(NUMPY, "numpy");
+    const trainer = python(NUMPY, "numpy", numpy);
     const losses: number[] = [];
     for (const steps of [1, 200]) {
       const inputs = [{ name: "samples", path: file, sha256 }];
@@ -289,22 +286,20 @@ test.skipIf(!hasNumpy)(
       losses.push(trained.metrics.loss!);
       const [model] = trained.artifacts;
       expect(model).toMatchObject({ kind: "model", rows });
-      const read = spawnSync("python3", [
-        "-c",
-        "import sys, numpy; print(numpy.load(sys.argv[1])['weights'].shape)",
-        model!.file,
-      ]);
+      const shape = "import sys, numpy; print(numpy.load(sys.argv[1])['weights'].shape)";
+      const read = spawnSync("python3", ["-c", shape, model!.file], { env: { ...process.env, ...numpy } });
       expect(read.stdout.toString().trim()).toBe("(42,)");
     }
     expect(losses[1]).toBeLessThan(losses[0]!);
   },
 );
 
-test.skipIf(!hasMypy)("both helpers are typed throughout, as mypy sees it, for Python 3.9", () => {
+test.skipIf(mypy === undefined)("both helpers are typed throughout, as mypy sees it, for Python 3.9", () => {
   const own = owned(onTestFinished);
   const files = ["ringrift.py", "ringrift_workload.py"].map((name) => join(CLIENTS, name));
   const options = ["--strict", "--python-version", "3.9", "--cache-dir", own.folder()];
-  const { status, stdout } = spawnSync("mypy", [...options, ...files], { encoding: "utf8" });
+  const env = { ...process.env, ...mypy };
+  const { status, stdout } = spawnSync("python3", ["-m", "mypy", ...options, ...files], { encoding: "utf8", env });
   expect(stdout).toMatch(/^Success: no issues found in 2 source files/);
   expect(status).toBe(0);
 });
