@@ -37,6 +37,18 @@ const detailsOf = (runtime: Awaited<ReturnType<WorkWorld["runtime"]>>, name: str
 const MINUTE = 60_000;
 
 describe("work_queue_monitor", () => {
+  test("counts no time in which nobody was there: jobs of yesterday are no pressure after a start", async () => {
+    const w = world();
+    await w.queue.add(selfplay("a"));
+    await w.pass(3_600_000);
+    const queue = w.open() as unknown as typeof w.services.queue;
+    await w.runtime([workQueueMonitor({ ...w.services, queue })]);
+    await w.pass(60_000);
+    expect(w.said("BACKPRESSURE_ACTIVATED")).toEqual([]);
+    await w.pass(3_600_000);
+    expect(w.said("BACKPRESSURE_ACTIVATED")).not.toEqual([]);
+  });
+
   test("raises pressure when much waits, and lifts it step by step when it has gone", async () => {
     const w = world();
     await w.runtime([workQueueMonitor(w.services)]);

@@ -139,9 +139,11 @@ export interface QueueLoad {
   readonly held: number;
   /** How long the oldest claimable job has waited. */
   readonly oldestSeconds: number;
+  /** How much of that somebody was there to give it out. */
+  readonly waitedSeconds: number;
 }
 
-export function queueLoad(store: Reader, lanes: Lanes, now: number): QueueLoad {
+export function queueLoad(store: Reader, lanes: Lanes, now: number, listenedMs: number): QueueLoad {
   const counts = store.read<{ state: JobState; jobs: number }>("SELECT state, jobs FROM work_counts");
   const count = (...states: readonly JobState[]) =>
     sumOf(counts, ({ state, jobs }) => (states.includes(state) ? jobs : 0));
@@ -153,6 +155,7 @@ export function queueLoad(store: Reader, lanes: Lanes, now: number): QueueLoad {
     blocked: count("blocked"),
     held: count("claimed", "running"),
     oldestSeconds: (now - oldest) / 1_000,
+    waitedSeconds: Math.min(now - oldest, listenedMs) / 1_000,
   };
 }
 

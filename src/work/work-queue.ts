@@ -129,6 +129,8 @@ export class WorkQueue<K extends string = string> {
   readonly #router: Pick<EventRouter, "transact">;
   readonly #store: Store;
   readonly #clock: Clock;
+  /** Since it was opened. */
+  readonly #listenedMs: () => number;
   readonly #parts: QueueState;
   readonly #known: KnownRows;
   readonly #isStored: ((sha256: string) => Promise<boolean>) | undefined;
@@ -154,6 +156,9 @@ export class WorkQueue<K extends string = string> {
     const lanes = createLanes(store, limits.maxLanes);
     const durations = new Durations(store);
     const limitOf = (lane: number) => progressLimit(durations, lanes.get(lane), lease);
+    const listened = options.listened ?? (() => clock.monotonic());
+    const openedAt = listened();
+    this.#listenedMs = () => listened() - openedAt;
     this.#parts = {
       kinds: options.kinds,
       limits,
@@ -162,7 +167,7 @@ export class WorkQueue<K extends string = string> {
       shares: { ...sharePolicyDefaults, ...options.shares },
       nodePolicy: options.nodePolicy ?? (() => ({ accepts: true })),
       lanes,
-      times: new LeaseTimes(options.listened ?? (() => clock.monotonic()), lease.silentMs, limitOf),
+      times: new LeaseTimes(listened, lease.silentMs, limitOf),
       durations,
       workers: this.workers,
       random: options.random,
@@ -534,7 +539,7 @@ export class WorkQueue<K extends string = string> {
   }
 
   load(): QueueLoad {
-    return queueLoad(this.#store, this.#parts.lanes, this.#clock.now());
+    return queueLoad(this.#store, this.#parts.lanes, this.#clock.now(), this.#listenedMs());
   }
 
   /** Milliseconds that the oldest claimable job of each kind has waited, as far as the fronts of the lines tell. */

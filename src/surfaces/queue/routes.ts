@@ -155,7 +155,7 @@ const operatorRoutes: readonly Route[] = [
   }),
   handle(wire.getWorkStats, ({ ports }) => {
     const { queue, desk } = ports.work;
-    const { oldestSeconds, ...load } = queue.load();
+    const { oldestSeconds, waitedSeconds: _, ...load } = queue.load();
     const counts = queue.counts();
     return {
       unfinished: queue.unfinished,

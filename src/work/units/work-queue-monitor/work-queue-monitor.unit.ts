@@ -58,8 +58,8 @@ export const workQueueMonitor = (
   const policy = pressurePolicyOf(settings.pressure);
 
   const watchQueue = ({ rows, emit, now, log }: Context) => {
-    const { pending, oldestSeconds } = queue.load();
-    const measured = { depth: pending, delaySeconds: oldestSeconds };
+    const { pending, waitedSeconds } = queue.load();
+    const measured = { depth: pending, delaySeconds: waitedSeconds };
     const before = rows.get(pressures, QUEUE_SCOPE) ?? CALM;
     const after = nextPressure(now / 1_000, before, measured, policy);
     if (after.level === before.level) return;
@@ -151,7 +151,7 @@ export const workQueueMonitor = (
       return level === "stop"
         ? {
             status: "degraded",
-            message: `${load.pending} jobs wait, the oldest for ${Math.round(load.oldestSeconds)} s`,
+            message: `${load.pending} jobs wait, the oldest for ${Math.round(load.waitedSeconds)} s`,
             details,
           }
         : { status: "running", message: "", details };
