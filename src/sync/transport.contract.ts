@@ -351,7 +351,17 @@ function placeTests(tryIt: TryIt, stallMs: number): void {
     const here = receiver({ stallMs: patience(stallMs) });
     const wanted = await give(content);
     const sound = soundWay(content);
-    const report = await here.fetch([wanted], [bent(alone(transport), deafAfter(2_000)), sound]);
+    let given: AbortSignal | undefined;
+    const seen: Transport = {
+      ...alone(transport),
+      read(one, from) {
+        given = from.signal;
+        return transport.read(one, from);
+      },
+    };
+    const report = await here.fetch([wanted], [bent(seen, deafAfter(2_000)), sound]);
+    // It is told to stop, or it would hold on to its connection or program for as long as it likes.
+    expect(given?.aborted).toBe(true);
     expect(report).toMatchObject({ arrived: [wanted.sha256], failed: [] });
     expect(report.tries).toMatchObject([
       { transport: transport.name, bytes: 2_000, error: { code: "TRANSFER_STALLED" } },

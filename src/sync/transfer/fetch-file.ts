@@ -16,23 +16,29 @@ const wrongBytes = ({ sha256 }: Wanted, place: string) =>
     details: { place },
   });
 
-/** One go: the bytes from where we are, until it ends. */
+/** One go: the bytes from where we are, until it ends. A way that fell silent or lied is let go of, so that nothing of it lingers. */
 async function readOn(transport: Transport, wanted: Wanted, landing: Landing, part: PartFile, world: TransferWorld) {
-  const { signal } = world;
   await part.written();
   if (part.bytes === wanted.bytes) return;
   const watch = watchStall({ ...world, place: transport.place });
+  const given = new AbortController();
+  const signal = AbortSignal.any([world.signal, given.signal]);
   const from = { start: part.bytes, part: landing.part, signal };
-  for await (const chunk of watch.over(transport.read(wanted, from), signal)) {
-    if (part.bytes + chunk.length > wanted.bytes)
-      throw OperatingError.invalid(
-        "ARTIFACT_SIZE",
-        `${transport.place} sends more than the ${wanted.bytes} bytes of ${wanted.sha256}`,
-        { details: { place: transport.place } },
-      );
-    await world.spend(chunk.length);
-    await part.take(chunk);
-    world.moved(transport, chunk.length);
+  try {
+    for await (const chunk of watch.over(transport.read(wanted, from), world.signal)) {
+      if (part.bytes + chunk.length > wanted.bytes)
+        throw OperatingError.invalid(
+          "ARTIFACT_SIZE",
+          `${transport.place} sends more than the ${wanted.bytes} bytes of ${wanted.sha256}`,
+          { details: { place: transport.place } },
+        );
+      await world.spend(chunk.length);
+      await part.take(chunk);
+      world.moved(transport, chunk.length);
+    }
+  } catch (thrown) {
+    given.abort(thrown);
+    throw thrown;
   }
   if (part.bytes < wanted.bytes)
     throw OperatingError.unavailable(

@@ -38,11 +38,12 @@ async function settle(came: readonly Expected[], flusher: Flusher): Promise<void
 
 /** One go. Gives what came; what broke it comes with it, so that nothing that came is lost. */
 async function readOnce(transport: Transport, expected: readonly Expected[], world: TransferWorld) {
-  const { signal } = world;
   const came: Expected[] = [];
   const byHash = new Map(expected.map((one) => [one.sha256, one]));
   const watch = watchStall({ ...world, place: transport.place });
-  const bytes = watch.over(transport.readPack!(expected, signal), signal);
+  const given = new AbortController();
+  const signal = AbortSignal.any([world.signal, given.signal]);
+  const bytes = watch.over(transport.readPack!(expected, signal), world.signal);
   let thrown: unknown;
   try {
     for await (const { sha256, content } of unpack(bytes, expected)) {
@@ -56,6 +57,7 @@ async function readOnce(transport: Transport, expected: readonly Expected[], wor
     }
   } catch (error) {
     thrown = translateDiskFault(error);
+    given.abort(thrown);
   }
   return { came, thrown };
 }
