@@ -25,6 +25,8 @@ export const tiny = { megabytes: 4, rounds: 0 } satisfies Options;
 
 const DISK = "the files of host 1";
 const STALL_MS = 2_000;
+/** Leaves time for something to happen, and much more than what is on the line at once: that would still come after a cut. */
+const BYTES_PER_SECOND = 6_000_000;
 
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const namesIn = (folder: string) =>
@@ -126,7 +128,7 @@ export async function run({ megabytes = 60, rounds = 5 }: Options = {}) {
     /** The file that is on its way when something happens to the line, at a rate that leaves time for it. */
     const scene = async (name: string, harm: (fetching: Started) => Promise<void>): Promise<TransferReport> => {
       const wanted = make();
-      const fetching = fetch(wanted, megabytes * 500_000);
+      const fetching = fetch(wanted, BYTES_PER_SECOND);
       await fetching.waitForLine(/^at /);
       await harm(fetching);
       const first = await reportOf(fetching);
