@@ -159,7 +159,7 @@ test("on a rented machine all is at risk, and a node that stays takes it from th
   const [games] = (await w.bring("games", "games at risk")) as [string];
   expect(await w.about(games)).toMatchObject({ copies: 0, at_risk: true, safe: false });
   const { out } = await w.cli("artifacts", "copies");
-  expect(out).toMatch(/1 file lies on nodes alone that are rented or drained/);
+  expect(out).toMatch(/1 file is only on nodes that are rented or being drained/);
   w.node("steady");
   await soon(async () => expect(await w.about(games)).toMatchObject({ copies: 1, at_risk: false, safe: true }));
   // Nothing runs: the folder still knows.

@@ -37,7 +37,7 @@ export function artifactDetails(one: ArtifactDetails, shell: Shell): string[] {
     ["kind", one.kind],
     ["config", one.config_key],
     ["state", `${one.state}${one.reason === null ? "" : `: ${one.reason}`}`],
-    ["copies", safety(one) + (one.factor > one.required ? `; ${one.factor} are wished for` : "")],
+    ["copies", safety(one) + (one.factor > one.required ? `; the settings ask for ${one.factor}` : "")],
     ["size", bytes(one.bytes)],
     ["games", one.games === 0 ? "" : number(one.games)],
     ["made", `${at(one.created_at)} by ${one.producer}${one.work_id === null ? "" : `, job ${one.work_id}`}`],
@@ -61,11 +61,11 @@ function copiesVerdict({ lines, places }: CopiesReport): string {
   const total = (pick: "short" | "at_risk") => lines.reduce((files, line) => files + line[pick].files, 0);
   const [few, risk] = [total("short"), total("at_risk")];
   if (risk > 0)
-    return `${plural(risk, "file")} ${risk === 1 ? "lies" : "lie"} on nodes alone that are rented or drained`;
-  if (few > 0) return `${plural(few, "file")} ${few === 1 ? "has" : "have"} fewer copies than there must be`;
+    return `${plural(risk, "file")} ${risk === 1 ? "is" : "are"} only on nodes that are rented or being drained`;
+  if (few > 0) return `${plural(few, "file")} ${few === 1 ? "has" : "have"} fewer copies than required`;
   const wished = lines.some(({ factor, required }) => factor > required);
-  const all = "every file has as many copies as there must be";
-  return wished ? `${all}; more are wished for than the ${plural(places, "node")} can hold` : all;
+  const all = "every file has as many copies as required";
+  return wished ? `${all}; the settings ask for more than ${plural(places, "node")} can hold` : all;
 }
 
 export function copiesLines(report: CopiesReport, shell: Shell): string[] {
@@ -80,8 +80,8 @@ export function copiesLines(report: CopiesReport, shell: Shell): string[] {
   ]);
   const nodes = report.nodes.map((node) => [
     printable(node.name),
-    node.there ? (node.confirmed ? "" : paint.yellow("has not said yet what it holds")) : paint.red("away"),
-    paint.yellow(node.rented ? "rented: counts nothing" : node.leaving ? "drained: counts nothing" : ""),
+    node.there ? (node.confirmed ? "" : paint.yellow("has not confirmed its copies yet")) : paint.red("offline"),
+    paint.yellow(node.rented ? "rented: does not count" : node.leaving ? "drained: does not count" : ""),
     right(number(node.copies)),
     right(bytes(node.bytes)),
     right(node.free_bytes === null ? "" : bytes(node.free_bytes)),

@@ -68,7 +68,7 @@ describe("what has too few copies", () => {
     expect(plan([short(["rented"])], node("rented", { isRented: true }))[0]).toEqual(["send rented: repair"]);
     expect(plan([short(["dead"])], node("dead", { isThere: false }))).toEqual([
       [],
-      { "no node that is there holds it": 1 },
+      { "no node that is online holds it": 1 },
     ]);
   });
 

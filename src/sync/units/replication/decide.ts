@@ -65,7 +65,7 @@ export function planRepairs(
     const order = { seq, bytes, max_rate: null, urgency: 2 };
     if (!held.some(({ isHome }) => isHome)) {
       const [from] = held.filter(({ isThere, isConfirmed }) => isThere && isConfirmed).sort(byTrust);
-      if (from === undefined) giveUp("no node that is there holds it");
+      if (from === undefined) giveUp("no node that is online holds it");
       else if (ordered.length === 0) orders.push({ ...order, node_id: from.node_id, action: "send", reason: REPAIR });
       continue;
     }
@@ -111,9 +111,10 @@ export function troubleOf(found: {
   readonly short: Sums;
 }): CopyTrouble | null {
   const { nowhere, at_risk, short } = found;
-  if (nowhere.files > 0) return { level: "critical", what: "lie on no node that is there", ...nowhere };
-  if (at_risk.files > 0) return { level: "error", what: "lie on nodes alone that are rented or drained", ...at_risk };
-  if (short.files > 0) return { level: "warning", what: "have had too few copies for a while", ...short };
+  if (nowhere.files > 0) return { level: "critical", what: "no copy on a node that is online", ...nowhere };
+  if (at_risk.files > 0)
+    return { level: "error", what: "copies only on nodes that are rented or being drained", ...at_risk };
+  if (short.files > 0) return { level: "warning", what: "too few copies for 15 minutes", ...short };
   return null;
 }
 

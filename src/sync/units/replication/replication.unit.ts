@@ -103,8 +103,8 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
     const { level: severity, files, games, what } = trouble ?? { level: "info", files: 0, games: 0, what: "" };
     const message =
       trouble === null
-        ? "every file has as many copies as there must be"
-        : `${files} files with ${games} games ${what}; 'ringrift artifacts copies' shows them`;
+        ? "every file has as many copies as required"
+        : `${what}: files ${files}, games ${games}; 'ringrift artifacts copies' shows them`;
     const node_id = nodeId as NodeId;
     emit.REPLICATION_ALERT({ node_id, severity, message, artifacts: files, ...(games > 0 ? { games } : {}) });
   };
