@@ -86,6 +86,7 @@ export function createServices(
     nodes: () => holdersIn(cluster.nodes, settings.worker.tags),
     ids: createIds(clock, random),
     findNode: (name) => cluster.nodes.find(name).node_id,
+    disk: { measured: cluster.disk.measured, tidyLogs: () => logFile?.tidy() ?? false },
   });
   const engine = createRatingEngine();
   undo.defer(() => engine.close());
@@ -102,6 +103,7 @@ export function createServices(
     facade: sync.facade,
     library: sync.console,
     copies: sync.desk,
+    disk: sync.disk,
     pipeline: {
       ...sync,
       queue: work.queue,

@@ -98,6 +98,7 @@ export function wireUnits<R extends Rows>(
       artifacts: files,
       library: services.library,
       copies: services.copies,
+      disk: services.disk,
       sync: services.facade,
       pipeline: {
         ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
@@ -141,7 +142,7 @@ export function wireUnits<R extends Rows>(
     readiness: () => units.readiness(),
     openAlerts: () => cluster.alerts.counts(),
     pipeline: services.snapshot,
-    work: { ...work, nodes: cluster.nodes, artifacts: files, store },
+    work: { ...work, nodes: cluster.nodes, artifacts: files, store, disk: services.disk },
     phase,
     clock,
     startedAt,

@@ -30,6 +30,7 @@ export type { Refusals } from "./nodes/refusals.ts";
 export { BODY_HASH_HEADER, NODE_HEADER, type NodeClaim, type SignedRequest, signRequest } from "./nodes/signature.ts";
 export { timingOnTheWire } from "./nodes/timing.ts";
 export { isDeprecated, PROTOCOL } from "./nodes/versions.ts";
+export { createDiskGauge } from "./resources/disk-gauge.ts";
 export { processTree } from "./resources/process-tree.ts";
 export { systemSampler, WORKER_PID_FILE } from "./resources/system-sampler.ts";
 export { type ClusterServices, createClusterServices } from "./services.ts";

@@ -11,6 +11,7 @@ import { createNodeGate, type NodeGate } from "./nodes/node-gate.ts";
 import { NodeRegistry } from "./nodes/node-registry.ts";
 import { ownCapabilities } from "./nodes/own-capabilities.ts";
 import { createRefusals, type Refusals } from "./nodes/refusals.ts";
+import { createDiskGauge, type DiskGauge } from "./resources/disk-gauge.ts";
 import type { ResourceSampler } from "./resources/sample.ts";
 import { systemSampler } from "./resources/system-sampler.ts";
 import type { AlertSettings, ClusterSettings } from "./settings.ts";
@@ -42,6 +43,8 @@ export interface ClusterServices {
   readonly gate: NodeGate;
   readonly refusals: Refusals;
   readonly sampler: ResourceSampler;
+  /** What was measured of the disk. */
+  readonly disk: DiskGauge;
   readonly sinks: readonly AlertSink[];
   /** Rules of the user: which events must not stay away. */
   readonly absence: readonly AbsenceRule[];
@@ -91,6 +94,7 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     gate: createNodeGate({ nodes: nodes, clock, boot: randomBytes(12).toString("hex") }),
     refusals: createRefusals(clock),
     sampler,
+    disk: createDiskGauge(),
     sinks,
     absence: rulesFile === undefined ? [] : readAlertRules(rulesFile, catalog),
     alerts: createAlerts({ store, clock, recipients: recipientsOf(sinks) }),

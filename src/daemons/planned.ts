@@ -10,7 +10,6 @@ export const PLANNED_UNITS = {
     "orphan_detection_daemon",
     "training_activity",
     "cache_orchestrator",
-    "disk_space_manager",
     "backup_daemon",
     "data_consolidation",
   ],

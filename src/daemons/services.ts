@@ -25,7 +25,7 @@ export interface DaemonsServices {
   /** The database file behind the store; without it nobody checks it. */
   readonly database?: DatabaseCare;
   /** The log file of this process; without it there is none to rotate. */
-  readonly logFile?: Pick<LogFile, "tidy" | "lost"> | undefined;
+  readonly logFile?: Pick<LogFile, "lost"> | undefined;
   /** What the rooms above have to be tidied. */
   readonly chores?: readonly Chore[];
   readonly maintenance?: Partial<MaintenanceLimits>;

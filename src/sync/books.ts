@@ -1,6 +1,9 @@
 import type { Store } from "../router/index.ts";
 import { ACCOUNTS, type Account, addGames, boundedGames } from "./accounts.ts";
 
+/** What the alarm is called when they do not balance; whoever frees files waits for its end. */
+export const BOOKS_UNBALANCED = "BOOKS_UNBALANCED";
+
 /** Games of one producer on one account. */
 export interface BookLine {
   readonly config_key: string;

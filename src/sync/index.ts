@@ -21,19 +21,21 @@
 export type { ArtifactEntryInput, ArtifactRow } from "./artifact.ts";
 export { artifactStorePart } from "./artifact-inspector.ts";
 export { type ArtifactStat, type ArtifactStore, createArtifactStore } from "./artifact-store.ts";
-export type { BookFault, ConfigBooks } from "./books.ts";
+export { BOOKS_UNBALANCED, type BookFault, type ConfigBooks } from "./books.ts";
 export { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 export { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 export { packSeqs } from "./copies/bitset.ts";
 export { createCopies, type HolderFacts } from "./copies/copies.ts";
 export type { NodeDesk } from "./copies/node-desk.ts";
 export { isSha256, makeFolder } from "./disk.ts";
+export type { DiskSpace, DiskView } from "./disk-space.ts";
 export { type PrioritySync, SyncFacade, type SyncShown, syncFacadePart } from "./facade/facade.ts";
 export type { SyncPlan } from "./facade/plan.ts";
 export type { SyncBackend, SyncDataType, SyncRequest, SyncResponse } from "./facade/request.ts";
 export type { Distribution, SyncBatch } from "./inspection-runs.ts";
 export { disownFile } from "./retention-operations.ts";
 export { createSyncServices, type ScrubPace, type SyncUnitServices } from "./services.ts";
+export { sweepPolicy } from "./sweep.ts";
 export { syncModule } from "./tables.ts";
 export { type Budget, createBudget } from "./transfer/budget.ts";
 export { fetchAll } from "./transfer/fetch.ts";
@@ -59,5 +61,6 @@ export type {
   Wanted,
   WriteOptions,
 } from "./transport.port.ts";
+export { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 export { syncUnits } from "./units.ts";
 export { type ArtifactTally, artifactTally } from "./views.ts";

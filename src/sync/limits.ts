@@ -20,8 +20,7 @@ export const MAX_REASON_LENGTH = 200;
 export const INSPECTED_AT_ONCE = 4;
 export const NOTED_AT_ONCE = 200;
 
-export const SWEEP_EVERY_MS = 60_000;
-/** Calls of one chore: it must take away at least as much as a busy loop makes in the time between. */
+/** Calls of one clean-up: it must take away at least as much as a busy loop makes in the time between. */
 export const SWEEPS_IN_A_ROW = 25;
 export const SCRUB_EVERY_MS = HOUR;
 
@@ -39,6 +38,20 @@ export const sweepDefaults = {
   max: 200,
   /** Folders, of 256, that one call looks through for files that nobody recorded. */
   folders: 16,
+};
+
+/** How files are freed, the sooner the fuller the disk. */
+export const diskSpaceLimits = {
+  lookMs: 5_000,
+  everyMs: { none: 60_000, high: 20_000, critical: 5_000 },
+  stays: {
+    high: { graceMs: 120_000, strayGraceMs: 6 * HOUR, quarantineMs: DAY },
+    critical: { graceMs: 60_000, strayGraceMs: HOUR, quarantineMs: HOUR },
+  },
+  soonMs: 2 * HOUR,
+  holdMs: DAY,
+  /** Names of files in one event. */
+  maxTold: 1_000,
 };
 
 /** How long the copy that another goes against stays where it is. */

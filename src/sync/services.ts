@@ -8,11 +8,13 @@ import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 import { type Copies, type CopiesPorts, createCopies } from "./copies/copies.ts";
 import { createNodeDesk, type NodeDesk } from "./copies/node-desk.ts";
 import type { CopyPolicy } from "./copies/policy.ts";
+import { type Cleaning, type DiskSpace, type DiskView, lastCleanup } from "./disk-space.ts";
 import { SyncFacade } from "./facade/facade.ts";
 import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
-import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEP_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
-import { createSweeper, type SweepPolicy } from "./sweep.ts";
+import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
+import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
+import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 
 /** How the background looks at files: how often, how many at once, and how long one that was sound is left alone. */
 export interface ScrubPace {
@@ -34,6 +36,8 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   readonly scrub?: ScrubPace | undefined;
   /** How long what nobody holds stays. */
   readonly policy?: Partial<SweepPolicy>;
+  /** What was measured of the disk here, and the log that grows on it. */
+  readonly disk?: Pick<DiskSpace, "measured" | "tidyLogs">;
 }
 
 /** All that this room keeps while a process runs. What is asked for here is done behind the asker's back, and emitted. */
@@ -51,6 +55,8 @@ export interface SyncServices {
   readonly desk: NodeDesk;
   /** Where one asks that files be brought to nodes. */
   readonly facade: SyncFacade;
+  /** How full the disk here is, and what was freed. */
+  disk(): DiskView;
   /** Looks at the bytes of files again. */
   verify(sha256s: readonly string[]): void;
   /** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
@@ -61,9 +67,8 @@ export interface SyncServices {
 }
 
 /** What the units of this room work with. */
-export interface SyncUnitServices {
+export interface SyncUnitServices extends DiskSpaceServices {
   readonly store: Store;
-  readonly nodeId: string;
   readonly copies: Copies;
   readonly desk: NodeDesk;
   readonly policy: CopyPolicy;
@@ -91,6 +96,19 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
   const spread = once(log, "handing out a model");
   const look = once(log, "looking at files again");
   const verify = (sha256s: readonly string[]) => look(sha256s.join(), () => inspector.verify(sha256s));
+  /** Everything that one clean-up may take away, call by call, so that nobody waits long for the writer. */
+  const clean = async (how: Cleaning, signal: AbortSignal) => {
+    const done = { sha256s: [] as string[], bytes: 0, fromQuarantine: 0 };
+    for (let calls = 0, more = true; more && calls < SWEEPS_IN_A_ROW && !signal.aborted; calls += 1) {
+      const report = await sweeper.sweep({ ...how, signal });
+      done.sha256s.push(...report.files.map(({ sha256 }) => sha256));
+      done.bytes += report.bytes;
+      done.fromQuarantine += report.fromQuarantine;
+      more = report.more;
+    }
+    return done;
+  };
+  const { measured = () => undefined, tidyLogs = () => false } = surroundings.disk ?? {};
   const desk = createNodeDesk({ ...surroundings, copies, get: catalog.get, verify });
   return {
     catalog,
@@ -105,7 +123,16 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       nodes: () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk }),
       nameOf: (nodeId) => copies.nodes().get(nodeId)?.name ?? nodeId,
     }),
-    units: { store: surroundings.store, nodeId: surroundings.nodeId, copies, desk, policy: surroundings.copies },
+    units: {
+      store: surroundings.store,
+      nodeId: surroundings.nodeId,
+      copies,
+      desk,
+      policy: surroundings.copies,
+      space: { measured, clean, tidyLogs },
+      graces: sweepPolicy(surroundings.policy),
+    },
+    disk: () => ({ measured: measured(), last: lastCleanup(surroundings.store, surroundings.nodeId) }),
     verify,
     async readArtifact(sha256) {
       const { size } = await files.stat(sha256);
@@ -121,22 +148,6 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       return Buffer.concat(chunks);
     },
     chores: [
-      {
-        name: "artifacts",
-        everyMs: SWEEP_EVERY_MS,
-        async run(signal) {
-          const done = { files: 0, bytes: 0, from_quarantine: 0, forgotten: 0 };
-          for (let calls = 0, more = true; more && calls < SWEEPS_IN_A_ROW; calls += 1) {
-            const report = await sweeper.sweep({ signal });
-            done.files += report.files.length;
-            done.bytes += report.bytes;
-            done.from_quarantine += report.fromQuarantine;
-            done.forgotten += report.forgotten;
-            more = report.more;
-          }
-          return done.files + done.from_quarantine + done.forgotten === 0 ? undefined : done;
-        },
-      },
       {
         name: "artifact scrub",
         everyMs: scrub?.everyMs ?? SCRUB_EVERY_MS,

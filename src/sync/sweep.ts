@@ -4,6 +4,7 @@ import type { Store } from "../router/index.ts";
 import type { ArtifactRow } from "./artifact.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import { noteGone } from "./copies/copy-operations.ts";
+import type { Cleaning } from "./disk-space.ts";
 import { sweepDefaults } from "./limits.ts";
 import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved } from "./retention-operations.ts";
 import { artifactSettings } from "./settings.ts";
@@ -13,6 +14,8 @@ const { graceMs: usualGrace, strayGraceMs: usualStrayGrace } = settingDefaults(a
 const policyDefaults = { ...sweepDefaults, graceMs: usualGrace, strayGraceMs: usualStrayGrace };
 
 export type SweepPolicy = typeof policyDefaults;
+/** What is not said is as usual. */
+export const sweepPolicy = (given: Partial<SweepPolicy> = {}): SweepPolicy => ({ ...policyDefaults, ...given });
 
 const HOUR = 3_600_000;
 
@@ -32,6 +35,9 @@ export interface SweepReport {
   readonly more: boolean;
 }
 
+/** How one call is meant; what it does not say is as usual. */
+type SweepCall = Partial<Cleaning> & { readonly dryRun?: boolean; readonly signal?: AbortSignal };
+
 type Candidate = Pick<
   ArtifactRow,
   "sha256" | "kind" | "config_key" | "bytes" | "state" | "reason" | "idle_since" | "freed_at"
@@ -40,8 +46,9 @@ const COLUMNS = "sha256, kind, config_key, bytes, state, reason, idle_since, fre
 
 /** Written out in the words of the partial index, or the planner would not see that it holds the answer. */
 const IDLE = `SELECT ${COLUMNS} FROM sync_artifacts a
-  WHERE freed_at IS NULL AND state IN ('durable', 'rejected') AND idle_since < ?
-    AND NOT EXISTS (SELECT 1 FROM sync_pins p WHERE p.sha256 = a.sha256) ORDER BY idle_since LIMIT ?`;
+  WHERE freed_at IS NULL AND state IN ('durable', 'rejected') AND idle_since < ?1
+    AND (config_key IS NULL OR config_key NOT IN (SELECT value FROM json_each(?3)))
+    AND NOT EXISTS (SELECT 1 FROM sync_pins p WHERE p.sha256 = a.sha256) ORDER BY idle_since LIMIT ?2`;
 const LEFT = `SELECT ${COLUMNS} FROM sync_artifacts
   WHERE freed_at IS NOT NULL AND removed_at IS NULL ORDER BY freed_at LIMIT ?`;
 
@@ -78,10 +85,8 @@ export function createSweeper(ports: {
   readonly policy?: Partial<SweepPolicy>;
 }) {
   const { store, files, clock, nodeId } = ports;
-  const { graceMs, strayGraceMs, quarantineMs, keepRowsMs, maxRows, max, folders } = {
-    ...policyDefaults,
-    ...ports.policy,
-  };
+  const usual = sweepPolicy(ports.policy);
+  const { keepRowsMs, maxRows, max, folders } = usual;
   /** Where the search for strays goes on. */
   let place = 0;
 
@@ -128,8 +133,12 @@ export function createSweeper(ports: {
   };
 
   /** Files that no row knows: uploads of jobs that came to nothing. */
-  const strays = async (now: number, dryRun: boolean, signal: AbortSignal | undefined): Promise<Sweeping[]> => {
-    const before = now - strayGraceMs;
+  const strays = async (
+    now: number,
+    before: number,
+    dryRun: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Sweeping[]> => {
     const found: Sweeping[] = [];
     for (let i = 0; i < Math.min(folders, PREFIXES.length) && found.length < max; i += 1) {
       signal?.throwIfAborted();
@@ -148,15 +157,16 @@ export function createSweeper(ports: {
 
   return {
     /** Frees what nothing holds, as much as one call may. A dry run only says what would go. */
-    async sweep({ dryRun = false, signal }: { dryRun?: boolean; signal?: AbortSignal } = {}): Promise<SweepReport> {
+    async sweep({ dryRun = false, signal, ...how }: SweepCall = {}): Promise<SweepReport> {
       const now = clock.now();
+      const { graceMs, strayGraceMs, quarantineMs, exceptConfigs = [] } = { ...usual, ...how };
       const idleBefore = now - graceMs;
       const left = store.read<Candidate>(LEFT, max);
-      const idle = store.read<Candidate>(IDLE, idleBefore, max);
+      const idle = store.read<Candidate>(IDLE, idleBefore, max, JSON.stringify(exceptConfigs));
       const goneLeft = dryRun ? left : await remove(left, idleBefore, async (all) => all.filter(isLeft));
       signal?.throwIfAborted();
       const goneIdle = dryRun ? idle : await free(idle, idleBefore);
-      const goneStrays = await strays(now, dryRun, signal);
+      const goneStrays = await strays(now, now - strayGraceMs, dryRun, signal);
       const all = [...[...goneLeft, ...goneIdle].map((row) => sweepingOf(row, now)), ...goneStrays];
       const fromQuarantine = dryRun ? 0 : await files.emptyQuarantine(now - quarantineMs, max);
       const forgotten = dryRun

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { unitWorld } from "../../../test/fixtures/unit-world.ts";
-import { createClusterServices, resourceMonitorDaemon } from "../../cluster/index.ts";
+import { createClusterServices, createDiskGauge, resourceMonitorDaemon } from "../../cluster/index.ts";
 import { alertSinks } from "../../cluster/services.ts";
 import { builtinRows } from "../../events/index.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
@@ -43,7 +43,12 @@ const levelAt = (resource: "cpu" | "memory" | "disk", share: number) => async (e
     gpus: [],
   });
   const { resources } = readSettings(environment, "/");
-  const unit = resourceMonitorDaemon({ nodeId: "n1", sampler: { sample, close() {} }, settings: { resources } });
+  const unit = resourceMonitorDaemon({
+    disk: createDiskGauge(),
+    nodeId: "n1",
+    sampler: { sample, close() {} },
+    settings: { resources },
+  });
   await w.driven(w.runtime([unit]).start());
   await w.pass(180_000);
   const [told] = w.router.history({ eventType: "RESOURCE_CONSTRAINT" });

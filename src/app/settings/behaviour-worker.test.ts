@@ -119,6 +119,11 @@ const shown: Record<string, () => void | Promise<void>> = {
     const idleMs = (env: Record<string, string>) => readSettings(env, "/").worker.inputsIdleMs;
     expect([idleMs({}), idleMs({ RINGRIFT_WORKER_INPUTS_IDLE: "90" })]).toEqual([600_000, 90_000]);
   },
+  // What goes beyond it is seen in worker/evict.test.ts and worker/inputs.test.ts.
+  "worker.cache_gb": () => {
+    const bytes = (env: Record<string, string>) => readSettings(env, "/").worker.cacheBytes;
+    expect([bytes({}), bytes({ RINGRIFT_WORKER_CACHE_GB: "0.5" })]).toEqual([4e9, 5e8]);
+  },
   "worker.nice": () => {
     const child = spawn("sleep", ["60"], { stdio: "ignore" });
     onTestFinished(() => void child.kill());

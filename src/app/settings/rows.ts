@@ -155,6 +155,15 @@ export const workerSettings = {
     about:
       "How long a file that jobs were given, or made, stays on a worker after its last use; a later job fetches it again.",
   }),
+  cacheBytes: gigabytes({
+    key: "worker.cache_gb",
+    variable: "RINGRIFT_WORKER_CACHE_GB",
+    min: 0.1,
+    max: 1_000_000,
+    default: 4,
+    about:
+      "Room for files that jobs were given, or made. Beyond it files of one job go first, then older models; champions go last, and copies that the cluster needs stay.",
+  }),
   nice: whole({
     key: "worker.nice",
     variable: "RINGRIFT_WORKER_NICE",

@@ -7,6 +7,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Clock, OperatingError } from "../../kernel/index.ts";
 import { fetchArtifact, type NodeLink } from "../../surfaces/index.ts";
+import { type CacheWishes, NO_WISHES, whatGoes } from "./evict.ts";
 
 export interface InputsOptions {
   readonly folder: string;
@@ -15,6 +16,8 @@ export interface InputsOptions {
   /** What may lie here, and how long without use; what is in use stays beyond both. */
   readonly maxBytes?: number;
   readonly idleMs: number;
+  /** What the main process has told of models; nothing unless said. */
+  readonly wishes?: () => CacheWishes;
   /** On a node that has joined: what lies here are copies of the cluster's files, which go only when they may. */
   readonly copies?: CopyWatch | undefined;
 }
@@ -23,6 +26,11 @@ interface FetchOptions {
   /** Bytes a second. */
   readonly maxRate?: number | undefined;
   readonly onBytes?: ((bytes: number) => void) | undefined;
+}
+
+export interface Freed {
+  readonly sha256s: string[];
+  bytes: number;
 }
 
 export interface CopyWatch {
@@ -42,13 +50,16 @@ const TIDY_MS = 60_000;
 
 const isArtifact = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
-export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES, copies }: InputsOptions) {
+export function keepInputs(options: InputsOptions) {
+  const { folder, line, clock, idleMs, maxBytes = MAX_BYTES, copies, wishes = () => NO_WISHES } = options;
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
   /** When a file was used last by this process, in milliseconds since the epoch; before that its own time counts. */
   const lastUsed = new Map<string, number>();
   let tidiedMs = Number.NEGATIVE_INFINITY;
+  /** What went since somebody asked, for want of room or use. */
+  let freed: Freed = { sha256s: [], bytes: 0 };
 
   const fetchOne = async (
     sha256: string,
@@ -93,27 +104,36 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES, 
     await gone;
   };
 
-  /** What nobody has used for long goes, and of the rest the longest unused, as far as room is needed. */
-  const tidy = async (): Promise<void> => {
-    if (clock.monotonic() - tidiedMs < TIDY_MS) return;
-    tidiedMs = clock.monotonic();
+  const isBusy = (name: string): boolean => inUse.has(name) || fetching.has(name.replace(/\.part$/, ""));
+
+  /** On a node of its own what goes is asked for first: it may be a copy that the cluster needs. */
+  const evict = async (bound: number, idleForMs: number): Promise<void> => {
     const files = await Promise.all(
       (await readdir(folder)).map(async (name) => {
         const about = await stat(join(folder, name)).catch(() => undefined);
-        return { name, bytes: about?.size ?? 0, usedMs: lastUsed.get(name) ?? about?.mtimeMs ?? 0 };
+        const usedMs = lastUsed.get(name) ?? about?.mtimeMs ?? 0;
+        return { name, bytes: about?.size ?? 0, usedMs, isBusy: isBusy(name) };
       }),
     );
-    let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    const idleBefore = clock.now() - idleMs;
     const unneeded: string[] = [];
-    for (const file of files.sort((a, b) => a.usedMs - b.usedMs)) {
-      if (bytes <= maxBytes && file.usedMs >= idleBefore) break;
-      if (inUse.has(file.name) || fetching.has(file.name.replace(/\.part$/, ""))) continue;
-      if (copies !== undefined && isArtifact(file.name)) unneeded.push(file.name);
-      else await remove(file.name);
-      bytes -= file.bytes;
-    }
+    for (const { name } of whatGoes(files, wishes(), { maxBytes: bound, idleBefore: clock.now() - idleForMs }))
+      if (copies !== undefined && isArtifact(name)) unneeded.push(name);
+      else if (!isBusy(name)) await free(name);
     if (unneeded.length > 0) copies?.unneeded(unneeded);
+  };
+
+  /** Removes a file for want of room or use, and counts it. */
+  const free = async (name: string): Promise<void> => {
+    const about = await stat(join(folder, name)).catch(() => undefined);
+    await remove(name);
+    if (isArtifact(name)) freed.sha256s.push(name);
+    freed.bytes += about?.size ?? 0;
+  };
+
+  const tidy = async (): Promise<void> => {
+    if (clock.monotonic() - tidiedMs < TIDY_MS) return;
+    tidiedMs = clock.monotonic();
+    await evict(maxBytes, idleMs);
   };
 
   const done = (sha256: string): void => {
@@ -173,9 +193,17 @@ export function keepInputs({ folder, line, clock, idleMs, maxBytes = MAX_BYTES, 
     },
     /** Removes a file that nobody uses; false if somebody does. */
     async drop(sha256: string): Promise<boolean> {
-      if (inUse.has(sha256) || fetching.has(sha256)) return false;
-      await remove(sha256);
+      if (isBusy(sha256)) return false;
+      await free(sha256);
       return true;
+    },
+    /** Keeps a share of the quota, at least what runs; what goes on a node of its own goes when it may. */
+    makeRoom: (share: number): Promise<void> => evict(maxBytes * share, idleMs),
+    /** What went since the last time that this was asked. */
+    takeFreed(): Freed {
+      const taken = freed;
+      freed = { sha256s: [], bytes: 0 };
+      return taken;
     },
   };
 }

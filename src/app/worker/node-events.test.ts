@@ -16,7 +16,16 @@ test("a joined node runs the profile training_node, whole and under a supervisor
   const link = openLink({ target: { url: new URL("http://127.0.0.1:9"), trust: {} }, clock, token: "none" });
   onTestFinished(() => link.close());
   const settings = readSettings({}, dataDir, { dataDir });
-  const node = await startNodeEvents({ settings, clock, random: systemRandom(), log: silentLog(), link, nodeId: "n7" });
+  const space = { clean: async () => ({ sha256s: [], bytes: 0, fromQuarantine: 0 }), tidyLogs: () => false };
+  const node = await startNodeEvents({
+    settings,
+    clock,
+    random: systemRandom(),
+    log: silentLog(),
+    link,
+    nodeId: "n7",
+    space,
+  });
   onTestFinished(() => node.close());
   const profile = declaredRegistry().units.filter(({ profiles }) => profiles.includes("training_node"));
   const running = Object.values(node.daemons.getStatus()).filter(({ state }) => state === "running");

@@ -1,9 +1,10 @@
 /** What a joined node says by itself: its outbox, the units of the profile `training_node`, and who sends it all on. */
-import { resourceMonitorDaemon, systemSampler } from "../../cluster/index.ts";
+import { createDiskGauge, resourceMonitorDaemon, systemSampler } from "../../cluster/index.ts";
 import { DaemonManager, type Unit } from "../../daemons/index.ts";
 import { aborted, type Clock, type Log, type Random } from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
 import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
+import { type DiskSpace, diskSpaceManager, sweepPolicy } from "../../sync/index.ts";
 import type { Settings } from "../settings.ts";
 import { openSendingOutbox } from "./node-outbox.ts";
 import { runNodeUnit } from "./node-unit.ts";
@@ -15,6 +16,8 @@ export interface NodeEventsOptions {
   readonly log: Log;
   readonly link: NodeLink;
   readonly nodeId: string;
+  /** What frees the files of this node. */
+  readonly space: Pick<DiskSpace, "clean" | "tidyLogs">;
 }
 
 /** What does not get away in this time is sent after the next start. */
@@ -33,7 +36,16 @@ export async function startNodeEvents(options: NodeEventsOptions) {
     undo.defer(() => sampler.close());
     const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, config: settings.daemons });
     undo.defer(async () => void (await daemons.shutdown()));
-    for (const unit of [resourceMonitorDaemon({ nodeId, sampler, settings })] as readonly Unit[])
+    const disk = createDiskGauge();
+    const units: readonly Unit[] = [
+      resourceMonitorDaemon({ nodeId, sampler, settings, disk }),
+      diskSpaceManager({
+        nodeId,
+        space: { ...options.space, measured: disk.measured },
+        graces: sweepPolicy(settings.artifacts),
+      }),
+    ];
+    for (const unit of units)
       daemons.registerFactory({
         daemonType: unit.name,
         daemonTypes: unit.daemonTypes,

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { NODE, outboxFile } from "../../../test/support/outbox.ts";
 import { routerOver } from "../../../test/support/router.ts";
 import { breathe } from "../../../test/support/virtual-time.ts";
-import { resourceMonitorDaemon } from "../../cluster/index.ts";
+import { createDiskGauge, resourceMonitorDaemon } from "../../cluster/index.ts";
 import type { ResourceSample } from "../../cluster/resources/sample.ts";
 import { builtinRows } from "../../events/index.ts";
 import { silentLog, type VirtualClock, virtualClock } from "../../kernel/index.ts";
@@ -27,6 +27,7 @@ const sampleOf = (usedBytes: number): ResourceSample => ({
 const monitorOf = (used: readonly number[]) => {
   let samples = 0;
   const unit = resourceMonitorDaemon({
+    disk: createDiskGauge(),
     nodeId: NODE,
     sampler: {
       async sample() {

@@ -21,10 +21,10 @@ export interface NodeUnitOptions {
 
 const TIMEOUT_MS = 60_000;
 
-/** Ticks until it is stopped. It hears nothing: what a node is told comes with the answers to its beats. */
+/** Ticks until it is stopped. Here it hears nothing: what a node is told comes with the answers to its beats. */
 export function runNodeUnit({ unit, outbox, clock, log: all }: NodeUnitOptions): { stop(): Promise<void> } {
   const { behaviour, everyMs } = unit;
-  assert(everyMs !== null && unit.hears.length === 0, `${unit.name} has a loop and hears nothing`);
+  assert(everyMs !== null, `${unit.name} has a loop`);
   const log = all.child({ unit: unit.name });
   const source = consumerOf(unit, outbox.nodeId);
   const cache = behaviour.rebuild(createWriteSet(outbox.store));

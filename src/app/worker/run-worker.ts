@@ -27,7 +27,7 @@ import { createGuardian, createWorkloadHasher, type Environment } from "../../wo
 import { guardDataDir } from "../folder-lock.ts";
 import type { Settings } from "../settings.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
-import { keepInputs } from "./inputs.ts";
+import { type Inputs, keepInputs } from "./inputs.ts";
 import { keepBeating } from "./node-beats.ts";
 import { keepCopies } from "./node-copies.ts";
 import { startNodeEvents } from "./node-events.ts";
@@ -42,6 +42,8 @@ export interface WorkerWorld {
   readonly log: Log;
   readonly env: Environment;
   readonly version: string;
+  /** Begins a new log file if this one is full. */
+  readonly tidyLogs?: () => boolean;
 }
 
 type WorkerSettings = Settings["worker"];
@@ -110,14 +112,27 @@ const freeBytes = (folder: string) => (): number => {
   return bavail * bsize;
 };
 
+/** How much of its quota a node fills while its disk is short. */
+const CACHE_SHARES = { none: 1, high: 0.5, critical: 0 };
+
+/** What frees the files of a node of its own: its cache, and its logs. */
+const spaceOf = ({ tidyLogs = () => false }: WorkerWorld, inputs: Inputs) => ({
+  tidyLogs,
+  async clean({ level }: { readonly level: keyof typeof CACHE_SHARES }) {
+    await inputs.makeRoom(CACHE_SHARES[level]);
+    return { ...inputs.takeFreed(), fromQuarantine: 0 };
+  },
+});
+
 /** What a node of its own has beside its worker: its events, and its signs of life. */
 async function startJoined(
   world: WorkerWorld,
   { link, nodeId, incarnation }: { readonly link: NodeLink; readonly nodeId: string; readonly incarnation: number },
   worker: Worker,
   gpus: readonly Gpu[],
+  inputs: Inputs,
 ) {
-  const events = await startNodeEvents({ ...world, link, nodeId });
+  const events = await startNodeEvents({ ...world, link, nodeId, space: spaceOf(world, inputs) });
   const about = aboutNode(world.settings.worker, gpus);
   const beats = keepBeating({ ...world, link, nodeId, incarnation, worker, outbox: events.waiting, about });
   return {
@@ -223,6 +238,7 @@ export async function runWorker(world: WorkerWorld) {
       line: link,
       clock,
       idleMs: settings.worker.inputsIdleMs,
+      maxBytes: settings.worker.cacheBytes,
       copies: copies?.watch,
     });
     copies?.start(inputs);
@@ -250,7 +266,9 @@ export async function runWorker(world: WorkerWorld) {
     });
     // The main process beside us measures this machine itself, and has the journal.
     const joined =
-      incarnation === undefined ? undefined : await startJoined(world, { link, nodeId, incarnation }, worker, gpus);
+      incarnation === undefined
+        ? undefined
+        : await startJoined(world, { link, nodeId, incarnation }, worker, gpus, inputs);
     undo.defer(() => joined?.close());
     await worker.start();
     return {

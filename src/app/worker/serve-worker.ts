@@ -54,7 +54,7 @@ export async function serveWorker(
   const log = createLog(settings.logLevel, { file, ...defined({ stream }) });
   for (const notice of settings.notices) log.warn(notice);
   beNice(settings.worker.nice, log);
-  const world: WorkerWorld = { settings, clock, random, log, env: io.env, version: readVersion() };
+  const world: WorkerWorld = { settings, clock, random, log, env: io.env, version: readVersion(), tidyLogs: file.tidy };
   const stopping = new AbortController();
   let why = "told to stop";
   let orphaned = false;

@@ -68,7 +68,6 @@ export const resources = defineEvents("resources", {
   DISK_CLEANUP_TRIGGERED: {
     about: "Files were freed on a node; what is gone is listed.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "reason", "duration_seconds?"),
       bytes_freed: count("bytes freed"),

@@ -4,7 +4,7 @@ import type { AuditReport, Cause, DaemonManager, Readiness, UnitStatus } from ".
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
-import type { ArtifactConsole, ArtifactStore, NodeDesk, SyncFacade } from "../../sync/index.ts";
+import type { ArtifactConsole, ArtifactStore, DiskView, NodeDesk, SyncFacade } from "../../sync/index.ts";
 import type { WorkServices } from "../../work/index.ts";
 import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
@@ -81,6 +81,8 @@ export interface ControlPorts {
   readonly library: ArtifactConsole;
   /** Where joined nodes say which copies they hold. */
   readonly copies: NodeDesk;
+  /** How full the disk here is, and what was freed. */
+  readonly disk: () => DiskView;
   /** Where one asks that files be brought to nodes. */
   readonly sync: SyncFacade;
   /** Its routes are there without it too, and say that it is not. */

@@ -2,7 +2,7 @@
 import type { NodeRegistry } from "../../cluster/index.ts";
 import { sumOf } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { type ArtifactStore, type ArtifactTally, artifactTally } from "../../sync/index.ts";
+import { type ArtifactStore, type ArtifactTally, artifactTally, type DiskView } from "../../sync/index.ts";
 import { type ClaimDesk, JOB_STATES, type WorkQueue } from "../../work/index.ts";
 import type { Define } from "./figure.ts";
 
@@ -12,6 +12,7 @@ export interface WorkSources {
   readonly nodes: Pick<NodeRegistry, "counts">;
   readonly artifacts: ArtifactStore;
   readonly store: Store;
+  readonly disk: () => DiskView;
 }
 
 type Sources = () => WorkSources | undefined;
@@ -69,6 +70,14 @@ export function artifactFigures(gauge: Define, counter: Define, work: Sources, n
   };
   gauge("artifacts", "Files that the catalog knows, by kind and state.", ["kind", "state"], () => tally("files"));
   gauge("artifact_bytes", "Their bytes.", ["kind", "state"], () => tally("bytes"));
+  const disk = () => work()?.disk();
+  gauge("disk_free_bytes", "Room on the disk of the data folder.", [], () => disk()?.measured?.freeBytes);
+  gauge("disk_full_seconds", "When it is full at the rate of now; absent where nothing can be said.", [], () => {
+    const fullInMs = disk()?.measured?.fullInMs ?? null;
+    return fullInMs === null ? undefined : fullInMs / 1_000;
+  });
+  counter("freed_files_total", "Files that were freed here.", [], () => disk()?.last?.all_files ?? 0);
+  counter("freed_bytes_total", "Their bytes.", [], () => disk()?.last?.all_bytes ?? 0);
   const traffic = () => work()?.artifacts.traffic;
   gauge("transfers", "Files that come in or go out now.", ["direction"], () => traffic()?.underWay);
   counter("transfer_files_total", "Files that came in, by what became of them.", ["outcome"], () => traffic()?.files);

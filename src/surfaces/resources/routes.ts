@@ -14,8 +14,22 @@ export const resourceRoutes: readonly Route[] = [
   handle(getResources, async ({ ports }) => {
     const [tree, max] = await Promise.all([processTree(process.pid), maxFds()]);
     const { p50, p99, max: longest } = ports.metrics.loopDelay();
+    const { measured, last } = ports.disk();
     return {
       at: ports.clock.now(),
+      disk:
+        measured === undefined
+          ? null
+          : {
+              level: measured.level,
+              usage: measured.usage,
+              free_bytes: measured.freeBytes,
+              full_in_seconds: measured.fullInMs === null ? null : measured.fullInMs / 1_000,
+            },
+      freed:
+        last === undefined
+          ? null
+          : { at: last.at, reason: last.reason, files: last.files, bytes: last.bytes, all_bytes: last.all_bytes },
       processes: tree.map(({ rssBytes, cpuSeconds, ...rest }) => ({
         ...rest,
         rss_bytes: rssBytes,

@@ -13,6 +13,19 @@ const depthOf = (processes: Resources["processes"], pid: number): number => {
     : 1 + depthOf(processes, parent);
 };
 
+function diskLine({ disk }: Resources): string {
+  if (disk === null) return "disk        not measured yet";
+  const level = disk.level === "none" ? "" : ` (${disk.level})`;
+  const full = disk.full_in_seconds === null ? "" : `; at this rate full in ${duration(disk.full_in_seconds * 1_000)}`;
+  return `disk        ${Math.round(disk.usage * 100)} % in use${level}, ${bytes(disk.free_bytes)} free${full}`;
+}
+
+function freedLine({ freed, at }: Resources): string {
+  if (freed === null) return "freed       nothing yet";
+  const last = `${plural(freed.files, "file")} with ${bytes(freed.bytes)} ${duration(Math.max(0, at - freed.at))} ago`;
+  return `freed       ${last} (${printable(freed.reason)}); ${bytes(freed.all_bytes)} in all`;
+}
+
 export function resourceLines(resources: Resources, shell: Shell): string[] {
   const { paint } = shell;
   const { processes, loop_delay: delay, transfers, nodes, max_fds } = resources;
@@ -34,6 +47,8 @@ export function resourceLines(resources: Resources, shell: Shell): string[] {
     paint.dim(`${plural(processes.length, "process", "processes")}, ${bytes(total)} in all${files}`),
     "",
     `main loop   ${duration(delay.p50_seconds * 1_000)} late in the middle, ${duration(delay.p99_seconds * 1_000)} at the 99th percentile, ${duration(delay.max_seconds * 1_000)} at worst, over the last minute`,
+    diskLine(resources),
+    freedLine(resources),
     `transfers   ${plural(transfers.incoming.length, "file comes", "files come")} in, of at most ${transfers.max_at_once} at once and ${transfers.max_of_one} of one sender`,
     ...sectionLines(
       "nodes",

@@ -26,6 +26,19 @@ export const getResources = defineRoute("getResources", "GET /v1/resources", {
     loop_delay: z
       .object({ p50_seconds: z.number(), p99_seconds: z.number(), max_seconds: z.number() })
       .describe("How late the main loop was over the last minute."),
+    disk: z
+      .object({
+        level: z.enum(["none", "high", "critical"]),
+        usage: z.number().describe("Share in use."),
+        free_bytes: z.number(),
+        full_in_seconds: z.number().nullable().describe("At the rate of now; null where nothing can be said."),
+      })
+      .nullable()
+      .describe("The disk of the data folder; null before it was measured."),
+    freed: z
+      .object({ at: time, reason: z.string(), files: z.int(), bytes: z.number(), all_bytes: z.number() })
+      .nullable()
+      .describe("What was freed last, and all bytes since the beginning; null if nothing ever was."),
     transfers: z.object({
       incoming: z.array(z.object({ sha256: z.string(), from: z.string() })),
       max_at_once: z.int(),

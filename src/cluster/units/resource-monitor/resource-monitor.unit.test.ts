@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type UnitWorld, unitWorld } from "../../../../test/fixtures/unit-world.ts";
 import { type BuiltinRows, builtinRows } from "../../../events/index.ts";
 import { settingDefaults } from "../../../kernel/settings/index.ts";
+import { createDiskGauge } from "../../resources/disk-gauge.ts";
 import type { ResourceSample, ResourceSampler } from "../../resources/sample.ts";
 import { resourceSettings } from "../../settings.ts";
 import { resourceMonitorDaemon } from "./resource-monitor.unit.ts";
@@ -64,6 +65,7 @@ const start = async () => {
   const run = async () => {
     const runtime = w.runtime([
       resourceMonitorDaemon({
+        disk: createDiskGauge(),
         nodeId: "n1",
         sampler: samplerOf(machine),
         settings: { resources: settingDefaults(resourceSettings) },

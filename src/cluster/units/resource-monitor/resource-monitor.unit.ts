@@ -94,7 +94,8 @@ export const resourceMonitorDaemon = (
     nodeId,
     sampler,
     settings,
-  }: Pick<ClusterServices, "nodeId" | "sampler"> & { readonly settings: Pick<ClusterSettings, "resources"> },
+    disk: gauge,
+  }: Pick<ClusterServices, "nodeId" | "sampler" | "disk"> & { readonly settings: Pick<ClusterSettings, "resources"> },
   own = resourceMonitorLimits,
 ) => {
   const limits: Readonly<Record<Resource, Limits>> = {
@@ -192,6 +193,8 @@ export const resourceMonitorDaemon = (
           cache.points = points;
           cache.latest = sample;
           cache.fullInMs = fullIn;
+          const { level = "none" } = next.get("disk") ?? {};
+          gauge.set({ level, usage: used.disk, freeBytes: sample.disk.freeBytes, fullInMs: fullIn });
           if (warns) cache.forecastEmittedAt = now;
         });
       },

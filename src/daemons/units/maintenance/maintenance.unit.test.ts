@@ -99,18 +99,6 @@ describe("maintenance", () => {
     expect(did.cuts).toBe(1);
   });
 
-  test("tidies the log files with every tick", async () => {
-    const w = open();
-    let tidied = 0;
-    const tidy = () => {
-      tidied += 1;
-      return false;
-    };
-    await start(w, { logFile: { tidy, lost: 0 } });
-    await w.pass(300_000);
-    expect(tidied).toBeGreaterThanOrEqual(5);
-  });
-
   test("trims what only grows, chunk by chunk, and leaves the newest", async () => {
     const w = open();
     // In memory a read runs on the writer's own connection, which may write.

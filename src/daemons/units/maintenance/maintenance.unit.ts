@@ -32,8 +32,8 @@ type MaintenanceServices = Pick<DaemonsServices, "store" | "database" | "logFile
 class Damage extends Error {}
 
 /**
- * Keeps the house clean: gives free pages back, keeps the write-ahead log and the log files short, trims what only grows,
- * and looks through the database once a day. Journal retention is not its business: that is event_router's.
+ * Keeps the house clean: gives free pages back, keeps the write-ahead log short, trims what only grows, and looks through the
+ * database once a day. Journal retention is event_router's business, and files are disk_space_manager's.
  */
 export const maintenance = ({
   router,
@@ -127,7 +127,6 @@ export const maintenance = ({
       everyMs: settings.everyMs,
       async tick(context) {
         const { rows, now, signal, log } = context;
-        if (logFile?.tidy()) log.info("a new log file was begun");
         for (const chore of all) {
           if (signal.aborted) return;
           if (!due(chore, context)) continue;

@@ -1,11 +1,8 @@
 import type { UnitContext } from "../../../daemons/index.ts";
 import { defineTable } from "../../../router/index.ts";
-import type { ArtifactCatalog, BookFault, ConfigBooks } from "../../../sync/index.ts";
+import { type ArtifactCatalog, BOOKS_UNBALANCED, type BookFault, type ConfigBooks } from "../../../sync/index.ts";
 import { BOOKS_AGAIN_MS, BOOKS_JOBS } from "../../limits.ts";
 import type { ConfigPlan } from "../../stage/index.ts";
-
-/** The stable word for books that do not add up. */
-const BOOKS_UNBALANCED = "BOOKS_UNBALANCED";
 
 /** Books that do not balance, since when, and what was said of them last. Times are milliseconds since the epoch. */
 export type BookAlarm = { readonly since: number; readonly said_at: number; readonly message: string };

@@ -57,7 +57,10 @@ const ENDED = `SELECT o.*, a.sha256, (SELECT count(*) FROM sync_held h WHERE h.s
  * Sees to it that everything has as many verified copies as there must be: counts them by their receipts, has nodes fetch what
  * is missing, has a copy sent back where the store itself lost one, and calls a person when that does not help.
  */
-export const replicationDaemon = (services: SyncUnitServices, limits = replicationLimits) => {
+export const replicationDaemon = (
+  services: Pick<SyncUnitServices, "store" | "copies" | "desk" | "nodeId" | "policy">,
+  limits = replicationLimits,
+) => {
   const { store, copies, desk, nodeId, policy } = services;
 
   const nodes = (): ReadonlyMap<string, RepairNode> =>
@@ -137,7 +140,13 @@ export const replicationDaemon = (services: SyncUnitServices, limits = replicati
   return defineDaemon({
     ...wiring,
     state: { tables: { told }, cache: (): Cache => ({ lookedAt: null, places: 0, short: 0, stuck: {} }) },
-    on: { HOST_ONLINE: wake, HOST_OFFLINE: wake, DATA_SYNC_COMPLETED: wake, MODEL_CORRUPTED: wake },
+    on: {
+      HOST_ONLINE: wake,
+      HOST_OFFLINE: wake,
+      DATA_SYNC_COMPLETED: wake,
+      MODEL_CORRUPTED: wake,
+      DISK_CLEANUP_TRIGGERED: wake,
+    },
     loop: {
       everyMs: limits.everyMs,
       async tick(context) {
