@@ -58,6 +58,8 @@ const causeText = ({ eventId, traceId, correlationId }: Cause): string =>
 const seqIn = ({ work_id }: Emission["payload"]): number | undefined =>
   typeof work_id === "string" ? seqOf(work_id) : undefined;
 
+const CAUSES = `SELECT i.seq, i.cause FROM json_each(?) told JOIN work_inputs i ON i.seq = told.value
+  WHERE i.cause IS NOT NULL`;
 const JOB = `SELECT ${columnsOf("j")} FROM work_jobs j WHERE seq = ?`;
 
 /**
@@ -159,17 +161,23 @@ export class Plan {
    * so that it stays in the trace of whoever wanted it, whichever worker speaks.
    */
   emitAll(emit: (emission: Emission, cause: Cause | undefined) => unknown): void {
-    for (const emission of this.emitted) {
-      const seq = seqIn(emission.payload);
-      const added = seq === undefined ? -1 : this.#added.findIndex(({ row }) => row[0] === seq);
-      const event = emit(emission, seq === undefined || added >= 0 ? undefined : this.#causeOf(seq));
-      if (added >= 0 && isEvent(event)) this.#added[added] = { ...this.#added[added]!, cause: causeText(event) };
-    }
+    const added = new Map(this.#added.map(({ row }, at) => [row[0] as number, at]));
+    const about = this.emitted.map(({ payload }) => seqIn(payload));
+    const causes = this.#causesOf(about.filter((seq) => seq !== undefined && !added.has(seq)));
+    this.emitted.forEach((emission, at) => {
+      const seq = about[at] ?? -1;
+      const event = emit(emission, causes.get(seq));
+      const place = added.get(seq);
+      if (place !== undefined && isEvent(event))
+        this.#added[place] = { ...this.#added[place]!, cause: causeText(event) };
+    });
   }
 
-  #causeOf(seq: number): Cause | undefined {
-    const [row] = this.#store.read<{ cause: string | null }>("SELECT cause FROM work_inputs WHERE seq = ?", seq);
-    return row?.cause == null ? undefined : (JSON.parse(row.cause) as Cause);
+  /** All in one query: a claim or a batch of results is about a hundred jobs. */
+  #causesOf(seqs: readonly unknown[]): ReadonlyMap<number, Cause> {
+    if (seqs.length === 0) return new Map();
+    const rows = this.#store.read<{ seq: number; cause: string }>(CAUSES, JSON.stringify(seqs));
+    return new Map(rows.map(({ seq, cause }) => [seq, JSON.parse(cause) as Cause]));
   }
 
   emit<N extends EventName>(eventType: N, payload: PayloadFor<N>): void {
