@@ -130,9 +130,13 @@ function nameOf(subject: string, { units }: WhyFacts): string | Why {
   } catch (thrown) {
     if (isOperatingError(thrown, "DAEMON_NOT_BUILT")) return notBuilt(subject, thrown.message, thrown.hint ?? null);
     const near = [...units.flatMap((unit) => [unit.name, ...unit.alsoKnownAs]), ...Object.keys(daemonTypes)];
-    throw OperatingError.notFound("UNKNOWN_UNIT", `there is no unit '${subject}'.${didYouMean(subject, near)}`, {
-      hint: "'/v1/units' lists the units of this process.",
-    });
+    throw OperatingError.notFound(
+      "UNKNOWN_UNIT",
+      `there is no config, job, node, daemon or unit '${subject}'.${didYouMean(subject, near)}`,
+      {
+        hint: "'/v1/units' lists the units of this process.",
+      },
+    );
   }
 }
 

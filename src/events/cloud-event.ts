@@ -7,6 +7,7 @@ import { z } from "zod";
 import { defined, OperatingError } from "../kernel/index.ts";
 import { boundedText } from "./bounds.ts";
 import { type AnyRouterEvent, contentHash, EventSource, type EventViews } from "./envelope.ts";
+import { issueText } from "./issue-text.ts";
 
 const SOURCE_ROOT = "/ringrift/";
 const LAST_SECOND = 253_402_300_799.999;
@@ -159,7 +160,10 @@ export function fromCloudEvent(json: unknown, arrival?: Arrival): AnyRouterEvent
   const read = envelope.safeParse(json);
   if (!read.success) {
     const issue = read.error.issues[0];
-    throw invalid(issue?.path.map(String).join(".") || "event", issue?.message ?? "is no CloudEvent");
+    throw invalid(
+      issue?.path.map(String).join(".") || "event",
+      issue === undefined ? "is not a CloudEvent" : issueText(issue.message),
+    );
   }
   const from = read.data;
   const payload = from.data as Readonly<Record<string, unknown>>;

@@ -45,7 +45,9 @@ export type ConfigKey = `${string}_${2 | 3 | 4}p`;
 
 /** Board and number of players, as in "hex8_2p". */
 export const configKey = z
-  .templateLiteral([z.string().regex(/^[a-z0-9][a-z0-9_-]{0,59}$/), "_", z.enum(["2", "3", "4"]), "p"])
+  .templateLiteral([z.string().regex(/^[a-z0-9][a-z0-9_-]{0,59}$/), "_", z.enum(["2", "3", "4"]), "p"], {
+    error: "must be a board and its number of players, for example hex8_2p",
+  })
   .describe("board and number of players, as in hex8_2p");
 
 export const nodeId = id<"NodeId">("node of the cluster");

@@ -47,6 +47,7 @@ export {
 } from "./envelope.ts";
 export * as fields from "./fields.ts";
 export { details, field } from "./fields.ts";
+export { issueText } from "./issue-text.ts";
 export { fieldsOf, type JsonSchema, payloadSchemaOf } from "./json-schema.ts";
 export { liftKeys } from "./legacy-keys.ts";
 export { defineEvents, type EventClass, type EventRow, missingFields, type Rows, type Upcasters } from "./row.ts";

@@ -27,8 +27,8 @@ export function upcast(row: EventRow, payload: Payload, version: number): Upcast
     } catch (cause) {
       throw OperatingError.internal(
         "UPCAST_FAILED",
-        `${row.name}: the payload of version ${from} cannot be brought to ${from + 1}: ${messageOf(cause)}`,
-        { cause, hint: "The stored payload is not what that version promised; see 'ringrift events show'." },
+        `${row.name}: the payload of version ${from} cannot be converted to version ${from + 1}: ${messageOf(cause)}`,
+        { cause, hint: "The stored payload does not match that version; see 'ringrift events show'." },
       );
     }
   }

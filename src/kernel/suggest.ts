@@ -18,6 +18,12 @@ const distance = (a: string, b: string, limit: number): number => {
   return previous[b.length]!;
 };
 
+/** A name that holds what was typed, or the other way round; of short words, one that begins with it. */
+const isPart = (needle: string, other: string): boolean =>
+  needle.length >= 4
+    ? other.includes(needle) || needle.includes(other)
+    : needle.length >= 2 && other.split(/[_.\s-]/).some((word) => word.startsWith(needle));
+
 /** At most three names, nearest first; names that share a long run of words count as near. */
 export function suggest(wrong: string, known: Iterable<string>, max = 3): string[] {
   const needle = wrong.slice(0, 100).toUpperCase();
@@ -28,8 +34,7 @@ export function suggest(wrong: string, known: Iterable<string>, max = 3): string
     if (other === needle) return [name];
     const d = distance(needle, other, limit);
     if (d <= limit) scored.push({ name, score: d });
-    else if (needle.length >= 4 && (other.includes(needle) || needle.includes(other)))
-      scored.push({ name, score: limit + 1 });
+    else if (isPart(needle, other)) scored.push({ name, score: limit + 1 });
   }
   return scored
     .sort((x, y) => x.score - y.score || (x.name < y.name ? -1 : 1))

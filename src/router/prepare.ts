@@ -6,6 +6,7 @@ import {
   contentHashOfText,
   type EventRow,
   EventSource,
+  issueText,
   liftKeys,
   missingFields,
 } from "../events/index.ts";
@@ -61,7 +62,7 @@ export interface PrepareContext {
 const describeIssues = (issues: readonly z.core.$ZodIssue[]): string =>
   issues
     .slice(0, 5)
-    .map(({ path, message }) => `${path.length === 0 ? "payload" : path.join(".")}: ${message}`)
+    .map(({ path, message }) => `${path.length === 0 ? "payload" : path.join(".")}: ${issueText(message)}`)
     .join("; ");
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>

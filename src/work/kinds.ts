@@ -77,7 +77,7 @@ export function kindOf(kinds: WorkKinds, name: string): WorkKind {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (kind === undefined)
     throw OperatingError.invalid("WORK_KIND_UNKNOWN", `no executor is registered for work of the kind '${name}'`, {
-      hint: `Register an executor for it.${didYouMean(name, Object.keys(kinds))}`,
+      hint: `Kinds are ${Object.keys(kinds).join(", ")}; docs/41-workloads.md shows how to add one.${didYouMean(name, Object.keys(kinds))}`,
     });
   return kind;
 }
@@ -123,6 +123,6 @@ const lacking = (what: string) =>
   });
 
 const beyondBelief = (what: string) =>
-  OperatingError.invalid("WORK_EVIDENCE_IMPLAUSIBLE", `the result cannot be believed: ${what}`, {
-    hint: "Count what this job did and no more than its parameters ask for; no number is needed beyond that.",
+  OperatingError.invalid("WORK_EVIDENCE_IMPLAUSIBLE", `the result is not plausible: ${what}`, {
+    hint: "Report only what this job did, and not more than its parameters ask for.",
   });

@@ -24,7 +24,7 @@ const shows: Readonly<Record<string, readonly RegExp[]>> = {
   "03-own-events.ts": [
     /^model-7 won in 41 moves$/m,
     /suppressed by content, still LEAGUE_MATCH_PLAYED$/m,
-    /LEAGUE_MATCH_PLAYED: moves: Invalid input: expected number/,
+    /LEAGUE_MATCH_PLAYED: moves: must be number, not string/,
   ],
   "04-dead-letters.ts": [
     /^dead letter 1: NEW_GAMES_AVAILABLE at exporter 1\.4\.0, 5 tries/m,

@@ -41,8 +41,10 @@ describe("the command line", () => {
   });
 
   it("names the command whose help is the one to read", async () => {
-    expect((await run(["daemons", "pause", "maintenance"])).err).toMatch(/'ringrift daemons pause --help' shows/);
-    expect((await run(["--data-dir"])).err).toMatch(/'ringrift --help' shows/);
+    expect((await run(["daemons", "pause", "maintenance"])).err).toMatch(
+      /Type 'ringrift daemons pause --reason <text> <name>'; 'ringrift daemons pause --help' explains it/,
+    );
+    expect((await run(["--data-dir"])).err).toMatch(/'ringrift --help' lists/);
   });
 
   it("says the same in JSON to a program", async () => {
@@ -86,9 +88,9 @@ describe("the command line", () => {
   it("needs a running process to change something, and says so with exit code 4", async () => {
     const { code, err } = await run(["events", "publish", "TRAINING_COMPLETED", "{}"]);
     expect(code).toBe(4);
-    expect(err).toMatch(/nothing runs on the data folder .*\n.*ringrift up/);
+    expect(err).toMatch(/no main process is running on the data folder .*\n.*ringrift up/);
     expect(await run(["dlq", "--retry"])).toMatchObject({ code: 4 });
-    expect(await run(["dlq"])).toMatchObject({ code: 4, err: expect.stringMatching(/there is no journal in it/) });
+    expect(await run(["dlq"])).toMatchObject({ code: 4, err: expect.stringMatching(/it has no journal/) });
   });
 
   it("refuses what does not go together, with exit code 2", async () => {

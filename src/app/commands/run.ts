@@ -6,21 +6,40 @@ import { createProgram } from "./program.ts";
 
 const HELP = new Set(["commander.helpDisplayed", "commander.version"]);
 
-/** The command that the words lead to, as one types it: its help is the one to read. */
-function commandAt(program: Command, args: readonly string[]): string {
+/** The command that the words lead to: its help is the one to read. */
+function commandAt(program: Command, args: readonly string[]): Command {
   let at = program;
   for (const word of args) at = at.commands.find((command) => command.name() === word) ?? at;
+  return at;
+}
+
+/** A command as one types it. */
+function typed(command: Command): string {
   const names: string[] = [];
-  for (let command: Command | null = at; command !== null; command = command.parent) names.unshift(command.name());
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
   return names.join(" ");
 }
 
+/** What a command takes, and where to read more. */
+function usageOf(command: Command): string {
+  const required = command.options.filter((option) => option.mandatory).map((option) => option.flags);
+  const takes = [
+    ...required,
+    ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)),
+  ];
+  return `Type '${[typed(command), ...takes].join(" ")}'; '${typed(command)} --help' explains it.`;
+}
+
 /** What is wrong with the command line, in our words: the suggestion is the hint. */
-function usageError(error: CommanderError, command: string): OperatingError {
+function usageError(error: CommanderError, command: Command): OperatingError {
   const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = rest.join(" ").replace(/^\(|\)$/g, "");
   return OperatingError.invalid("USAGE", message, {
-    hint: suggestion === "" ? `'${command} --help' shows what there is.` : suggestion,
+    hint:
+      suggestion ||
+      (error.code.startsWith("commander.missing")
+        ? usageOf(command)
+        : `'${typed(command)} --help' lists its arguments and options.`),
   });
 }
 
@@ -49,7 +68,7 @@ function assertKnown(program: Command, args: readonly string[]): void {
           didYouMean(
             word,
             at.commands.map((command) => command.name()),
-          ).trim() || `'${commandAt(program, args)} --help' shows what there is.`,
+          ).trim() || `'${typed(commandAt(program, args))} --help' lists them.`,
       });
     if (next === undefined) return;
     at = next;

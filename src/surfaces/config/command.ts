@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { didYouMean, OperatingError } from "../../kernel/index.ts";
+import { didYouMean, OperatingError, suggest } from "../../kernel/index.ts";
 import { negative, type Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { plural, printable } from "../cli/text.ts";
@@ -22,6 +22,12 @@ const valueText = ({ value, sound }: ConfigRow): string => {
   return value === null ? "(none)" : printable(String(value));
 };
 
+/** Whoever leaves the group out means the last word of a key. */
+function withoutGroup(asked: string, { settings }: ConfigReport): string {
+  const keys = settings.map(({ key }) => key).filter((key) => suggest(asked, [key.split(".").at(-1)!]).length > 0);
+  return keys.length === 0 ? "" : ` Did you mean ${keys.slice(0, 3).join(" or ")}?`;
+}
+
 /** One setting by its key or variable, or all of a group such as `router`. */
 function chosen(report: ConfigReport, asked: string): readonly ConfigRow[] {
   const group = report.settings.filter(({ key }) => key.startsWith(`${asked}.`));
@@ -34,7 +40,7 @@ function chosen(report: ConfigReport, asked: string): readonly ConfigRow[] {
   });
   throw OperatingError.notFound(
     "UNKNOWN_SETTING",
-    `there is no setting '${printable(asked)}'.${didYouMean(asked, new Set(known))}`,
+    `there is no setting '${printable(asked)}'.${didYouMean(asked, new Set(known)) || withoutGroup(asked, report)}`,
     {
       hint: "'ringrift config show' lists them all.",
     },
@@ -52,7 +58,7 @@ function showOne(row: ConfigRow, report: ConfigReport, shell: Shell, origin: boo
   if (!row.sound) {
     const problem = report.problems.find(({ keys }) => keys.includes(row.key));
     throw OperatingError.invalid("INVALID_SETTING", problem?.message ?? `${row.key} is wrong`, {
-      hint: "'ringrift config check' lists all that is wrong.",
+      hint: "'ringrift config check' lists every problem.",
     });
   }
   if (shell.json) {
@@ -108,11 +114,11 @@ export function registerConfig(command: Command, shell: Shell, config: ConfigPor
   command
     .command("show")
     .description(
-      "show the settings of the process that runs, or of one that would start here: flags over environment over file over default",
+      "show the settings of the running process, or of one that would start here: flags override the environment, then the file, then defaults",
     )
     .argument("[key]", "one setting, such as router.handler_timeout, or a group, such as router")
     .option("--origin", "show where each value came from")
-    .option("--here", "what a start from here would have, also while something runs")
+    .option("--here", "show what a process started here would use, even while one is running")
     .addHelpText(
       "after",
       `
@@ -142,6 +148,6 @@ Examples:
 
   command
     .command("check")
-    .description("check flags, environment and file, and list all that is wrong; exit code 1 when something is")
+    .description("check flags, environment and file, and list every problem; exit code 1 if there is one")
     .action(() => check(config.inspect(), shell));
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import { issueText } from "../../events/index.ts";
 import { OperatingError } from "../../kernel/index.ts";
 import type { Door } from "./access.ts";
 
@@ -12,7 +13,7 @@ export const parse = <T extends z.ZodType>(what: T, value: unknown, whole = "bod
   const read = what.safeParse(value);
   if (read.success) return read.data;
   const issue = read.error.issues[0]!;
-  throw OperatingError.invalid("INVALID_REQUEST", `${issue.path.join(".") || whole}: ${issue.message}`);
+  throw OperatingError.invalid("INVALID_REQUEST", `${issue.path.join(".") || whole}: ${issueText(issue.message)}`);
 };
 
 /** Each key of a query with its value, or with all of them where it is said more than once. */
@@ -32,7 +33,7 @@ export async function* bytesOf(request: IncomingMessage): AsyncGenerator<Buffer>
     yield* request as AsyncIterable<Buffer>;
   } catch (cause) {
     if (request.complete) throw cause;
-    throw OperatingError.invalid("REQUEST_CUT", "the connection broke before the whole request had come", {
+    throw OperatingError.invalid("REQUEST_CUT", "the connection was lost before the request was complete", {
       cause,
       status: 400,
       retryable: true,

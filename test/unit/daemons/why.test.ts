@@ -182,7 +182,9 @@ describe("why", () => {
       gates: [{ gate: "registered", passed: false, hint: "It comes with the stage 'sync'." }],
     });
     const asked = (name: string) => () => ask(name);
-    expect(asked("gruond")).toThrow("there is no unit 'gruond'. Did you mean GROUND or ground");
+    expect(asked("gruond")).toThrow(
+      "there is no config, job, node, daemon or unit 'gruond'. Did you mean GROUND or ground",
+    );
     expect(asked("AUTO_SINC")).toThrow(/Did you mean AUTO_SYNC/);
   });
 });
