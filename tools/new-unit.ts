@@ -35,7 +35,7 @@ const USAGE = `usage: npm run new-unit -- <name> [options]
 
 const PLACEMENTS = ["leader", "each-node", "each-process"];
 
-const HINT = "'npm run new-unit -- --help' shows what there is.";
+const HINT = "'npm run new-unit -- --help' lists them.";
 
 const usage = (message: string): OperatingError => OperatingError.invalid("USAGE", message, { hint: HINT });
 

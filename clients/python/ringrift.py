@@ -362,7 +362,7 @@ class _Endpoint:
     def _not_running(self) -> Unavailable:
         return Unavailable(
             "NOT_RUNNING",
-            f"nothing runs on the data folder {self._data_dir}",
+            f"no main process is running on the data folder {self._data_dir}",
             "'ringrift up' starts it; RINGRIFT_DATA_DIR or connect(data_dir) chooses the folder.",
         )
 

@@ -21,7 +21,7 @@ export const nodeSettings = {
       min: 0.1,
       max: 3_600,
       default: 15,
-      about: "Time between two signs of life of a node.",
+      about: "Time between two heartbeats of a node.",
     }),
     suspectMs: seconds({
       key: "nodes.suspect",
@@ -37,7 +37,7 @@ export const nodeSettings = {
       min: 0.3,
       max: 86_400,
       default: 120,
-      about: "Silence after which a node counts as dead, and its jobs come back.",
+      about: "Silence after which a node is dead, and its jobs go back to the queue.",
     }),
     purgeMs: seconds({
       key: "nodes.purge",
@@ -45,7 +45,7 @@ export const nodeSettings = {
       min: 1,
       max: YEAR_SECONDS,
       default: 7 * 86_400,
-      about: "Time after which a node that is dead, left or never came is forgotten.",
+      about: "Time after which a node that is dead, has left or never came is removed.",
     }),
     startupGraceMs: seconds({
       key: "p2p.startup_grace_period",
@@ -53,7 +53,7 @@ export const nodeSettings = {
       min: 0,
       max: 86_400,
       default: 120,
-      about: "Time after a start of the coordinator in which the silence of nodes is no alarm.",
+      about: "Time after a start of the coordinator in which silent nodes raise no alarm.",
     }),
   },
   maxOfToken: whole({
@@ -63,8 +63,7 @@ export const nodeSettings = {
     max: 20_000,
     unit: "nodes",
     default: 1_000,
-    about:
-      "Nodes that one token may bring, unless it says for how many it is good; one more is refused with TOO_MANY_NODES_OF_TOKEN.",
+    about: "Maximum number of nodes of one token, if the token itself has no limit; above it, TOO_MANY_NODES_OF_TOKEN.",
   }),
   requiredGpus: whole({
     key: "nodes.required_gpus",
@@ -73,7 +72,7 @@ export const nodeSettings = {
     max: 1_000_000,
     unit: "accelerators",
     default: 0,
-    about: "Accelerators that the cluster should have; with fewer its capacity is low.",
+    about: "Accelerators that the cluster should have. With fewer, its capacity counts as low.",
   }),
 };
 
@@ -101,13 +100,14 @@ export const resourceSettings = {
       variable: "RINGRIFT_CPU_WARN",
       default: 80,
       about:
-        "Share of the processors that other programs take, while work waits for one, from which a node is busy: it gets one job at a time.",
+        "If other programs use more than this share of the processors while jobs wait, a node is busy: it gets one job at a time.",
     }),
     critical: percent({
       key: "resources.cpu_critical",
       variable: "RINGRIFT_CPU_CRITICAL",
       default: 95,
-      about: "The same from which a node is overloaded: of several jobs that it has, the least makes room.",
+      about:
+        "If they use more than this share, a node is overloaded: if it has several jobs, the least important one is preempted.",
     }),
   },
   memory: {
@@ -115,13 +115,13 @@ export const resourceSettings = {
       key: "resources.memory_warn",
       variable: "RINGRIFT_MEMORY_WARN",
       default: 85,
-      about: "Memory in use from which a node is short of it.",
+      about: "If more memory than this is in use, a node is short of memory.",
     }),
     critical: percent({
       key: "resources.memory_critical",
       variable: "RINGRIFT_MEMORY_CRITICAL",
       default: 95,
-      about: "Memory in use from which nothing new should start on a node.",
+      about: "If more memory than this is in use, nothing new starts on the node.",
     }),
   },
   disk: {
@@ -129,13 +129,13 @@ export const resourceSettings = {
       key: "resources.disk_warn",
       variable: "RINGRIFT_DISK_WARN",
       default: 85,
-      about: "Share of the data folder's disk in use from which it is low.",
+      about: "If more of the data folder's disk than this is in use, disk space is low.",
     }),
     critical: percent({
       key: "resources.disk_critical",
       variable: "RINGRIFT_DISK_CRITICAL",
       default: 95,
-      about: "Share of the data folder's disk in use from which it is nearly full.",
+      about: "If more of the data folder's disk than this is in use, it is nearly full.",
     }),
   },
 };
@@ -145,25 +145,25 @@ export const alertSettings = {
     key: "alerts.webhook_url_file",
     variable: "RINGRIFT_ALERT_WEBHOOK_URL_FILE",
     shown: "none: alerts are logged and kept",
-    about: "File with the address that alerts are posted to as JSON.",
+    about: "File with the URL to which alerts are posted as JSON.",
   }),
   webhookSecret: secretFile({
     key: "alerts.webhook_secret_file",
     variable: "RINGRIFT_ALERT_WEBHOOK_SECRET_FILE",
     shown: "none: nothing is signed",
-    about: "File with the secret that signs what is posted there.",
+    about: "File with the secret that signs these posts.",
   }),
   slackUrl: secretFile({
     key: "alerts.slack_url_file",
     variable: "RINGRIFT_ALERT_SLACK_URL_FILE",
     shown: "none",
-    about: "File with the address of a Slack-compatible hook that alerts are posted to.",
+    about: "File with the URL of a Slack-compatible webhook for alerts.",
   }),
   leastSeverity: choice(ALERT_SEVERITIES, {
     key: "alerts.least_severity",
     variable: "RINGRIFT_ALERT_LEAST_SEVERITY",
     default: "warning",
-    about: "Alerts milder than this are kept and logged, but not posted.",
+    about: "Lowest severity that is posted. Milder alerts are only kept and logged.",
   }),
   messagesPerMinute: whole({
     key: "alerts.messages_per_minute",
@@ -172,14 +172,14 @@ export const alertSettings = {
     max: 600,
     unit: "messages",
     default: 10,
-    about: "Messages that one receiver gets in a minute; the rest comes as a summary.",
+    about: "Messages per minute to one receiver; the rest comes as a summary.",
   }),
   rulesFile: path("file", {
     key: "alerts.rules_file",
     variable: "RINGRIFT_ALERT_RULES_FILE",
     default: undefined,
     shown: "none",
-    about: "File with rules of your own: which events must not stay away.",
+    about: "File with your own rules: which events must come, and how often.",
   }),
 };
 

@@ -82,8 +82,8 @@ export function judgedHealth(
 ): SystemHealth {
   const isMeant = units.outcomes().some(({ name }) => name === "health_manager");
   if (!isMeant && !daemons.isRunning("health_manager"))
-    throw OperatingError.notFound("HEALTH_NOT_FOUND", "nobody judges the health of the system in this process", {
-      hint: "health_manager does, in the profile coordinator; 'ringrift status' says how this process does.",
+    throw OperatingError.notFound("HEALTH_NOT_FOUND", "this process does not check the health of the system", {
+      hint: "health_manager does, in the profile coordinator. 'ringrift status' shows the state of this process.",
     });
   return systemHealth(store, now);
 }

@@ -11,14 +11,13 @@ export const supervisorSettings = {
     key: "daemons.auto_start",
     variable: "RINGRIFT_DAEMON_AUTO_START",
     default: false,
-    about:
-      "Whether a daemon starts as soon as it is registered and its dependencies are ready, without being asked to.",
+    about: "A daemon starts by itself as soon as it is registered and its dependencies are ready.",
   }),
   enableCoordinationWiring: yesNo({
     key: "daemons.events",
     variable: "RINGRIFT_DAEMON_EVENTS",
     default: true,
-    about: "Whether starts, ends and failures of daemons are published as events. Their records are kept either way.",
+    about: "Publish starts, ends and failures of daemons as events. They are recorded in any case.",
   }),
   dependencyWaitTimeoutMs: seconds({
     key: "daemons.dependency_timeout",
@@ -26,7 +25,7 @@ export const supervisorSettings = {
     min: 0,
     max: 3_600,
     default: 30,
-    about: "How long a start that waits for its dependencies waits for them.",
+    about: "How long a starting daemon waits for its dependencies.",
   }),
   dependencyPollIntervalMs: seconds({
     key: "daemons.dependency_poll",
@@ -35,20 +34,20 @@ export const supervisorSettings = {
     max: 3_600,
     default: 0.5,
     about:
-      "Pause between two questions to a starting daemon whether it is ready. One that says so itself is noticed at once.",
+      "Pause between two checks whether a starting daemon is ready. A daemon that reports it itself needs no check.",
   }),
   autoRestartFailed: yesNo({
     key: "daemons.auto_restart",
     variable: "RINGRIFT_DAEMON_AUTO_RESTART",
     default: true,
-    about: "Whether a daemon that failed is started again; otherwise it stays down until it is reset.",
+    about: "Restart a failed daemon. Otherwise it stays stopped until you reset it.",
   }),
   strictRegistryValidation: yesNo({
     key: "daemons.strict_registry",
     variable: "RINGRIFT_DAEMON_STRICT_REGISTRY",
     default: false,
     about:
-      "Whether nothing starts while dependencies are missing or go in a circle; otherwise only the daemons concerned stay down.",
+      "Start nothing while dependencies are missing or circular. Otherwise only the affected daemons stay stopped.",
   }),
   healthCheckIntervalMs: seconds({
     key: "daemons.health_interval",
@@ -64,7 +63,7 @@ export const supervisorSettings = {
     min: 0.1,
     max: 3_600,
     default: 15,
-    about: "The same for daemons that the process cannot do without.",
+    about: "Pause between two health checks of a critical daemon.",
   }),
   startTimeoutMs: seconds({
     key: "daemons.start_timeout",
@@ -72,7 +71,7 @@ export const supervisorSettings = {
     min: 0.1,
     max: 3_600,
     default: 30,
-    about: "A daemon that is not ready by then has failed to start.",
+    about: "Time that a daemon has to become ready. After that, its start has failed.",
   }),
   startupGraceMs: seconds({
     key: "daemons.startup_grace",
@@ -80,7 +79,7 @@ export const supervisorSettings = {
     min: 0,
     max: 3_600,
     default: 30,
-    about: "Time after a start in which failed health checks are shown and not acted upon.",
+    about: "Time after a start in which failed health checks are shown but cause no restart.",
   }),
   maxRestartAttempts: whole({
     key: "daemons.max_restarts",
@@ -89,7 +88,8 @@ export const supervisorSettings = {
     max: 1_000,
     unit: "restarts",
     default: 5,
-    about: "Restarts that a daemon has within the window; one more failure and it stays down until it is reset.",
+    about:
+      "Restarts that a daemon may use within the window. After one more failure it stays stopped until you reset it.",
   }),
   restartWindowMs: seconds({
     key: "daemons.restart_window",
@@ -97,7 +97,7 @@ export const supervisorSettings = {
     min: 1,
     max: 7 * 86_400,
     default: 3_600,
-    about: "The window in which restarts count.",
+    about: "Length of the window in which restarts are counted.",
   }),
   recoveryCooldownMs: seconds({
     key: "daemons.restart_first",
@@ -121,7 +121,7 @@ export const supervisorSettings = {
     min: 0,
     max: 3_600,
     default: 30,
-    about: "Time for all daemons to end in order; then they are forced.",
+    about: "Time for all daemons to stop in order. After that, they are stopped by force.",
   }),
   forceKillTimeoutMs: seconds({
     key: "daemons.force_timeout",
@@ -129,7 +129,7 @@ export const supervisorSettings = {
     min: 0,
     max: 3_600,
     default: 5,
-    about: "Time that a forced daemon has before it is left behind.",
+    about: "Time that a daemon has to stop when forced. After that, the process ends without it.",
   }),
 };
 
@@ -140,7 +140,7 @@ export const loopWatchdogSettings = {
     min: 0.05,
     max: 3_600,
     default: 1,
-    about: "Silence of the main loop after which its watchdog raises the alarm.",
+    about: "How long the main loop may be blocked before the watchdog raises an alarm.",
   }),
 };
 

@@ -13,25 +13,25 @@ export const DISK_FULL: DiskFault = {
   kind: "unavailable",
   code: "STORE_FULL",
   says: "the disk is full",
-  hint: "Free some space on the disk of the data folder; it goes on by itself.",
+  hint: "Free some space on the disk of the data folder; it then continues by itself.",
 };
 export const DISK_READ_ONLY: DiskFault = {
   kind: "unavailable",
   code: "STORE_READ_ONLY",
   says: "the data folder is read-only",
-  hint: "Make the data folder writable; it goes on by itself.",
+  hint: "Make the data folder writable; it then continues by itself.",
 };
 export const DISK_FAILS: DiskFault = {
   kind: "unavailable",
   code: "STORE_IO",
   says: "the disk failed to read or write",
-  hint: "Check the disk (dmesg, smartctl); it goes on by itself.",
+  hint: "Check the disk (dmesg, smartctl); when it works again, everything continues by itself.",
 };
 export const DISK_CLOSED: DiskFault = {
   kind: "unavailable",
   code: "STORE_CANNOT_OPEN",
   says: "the data folder cannot be used",
-  hint: "Check that it is a folder, that it belongs to you, and that you may write in it: 'ringrift doctor' looks.",
+  hint: "Check that it is a folder, that it belongs to you, and that you may write to it. 'ringrift doctor' checks this.",
 };
 
 const BY_SYSTEM_CODE: Readonly<Record<string, DiskFault>> = {

@@ -117,7 +117,7 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
       const at = rows.get(iterations, configKey);
       if (row.paused !== null)
         throw OperatingError.conflict("CONFIG_PAUSED", `'${configKey}' is paused: ${row.paused.reason}`, {
-          hint: `Let it go on first: 'ringrift resume ${configKey}'.`,
+          hint: `Resume it first: 'ringrift resume ${configKey}'.`,
         });
       if (at === undefined || (at.state !== "failed" && at.state !== "waiting"))
         return { config_key: configKey, applied: false, changes: [] };

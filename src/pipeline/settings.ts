@@ -13,6 +13,6 @@ export const pipelineSettings = {
     key: "training.allow_pending_gate",
     variable: "RINGRIFT_ALLOW_PENDING_GATE",
     default: false,
-    about: "Let data whose parity gate is still pending into training.",
+    about: "Use data for training while its parity check is still pending.",
   }),
 };

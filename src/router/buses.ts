@@ -42,7 +42,7 @@ const busOver = (
       throw OperatingError.invalid(
         "INVALID_STAGE",
         `'${eventType}' is the stage of several events: ${[name, ...others].join(", ")}`,
-        { hint: "Publish the one you mean by its own name." },
+        { hint: "Use the name of the event instead." },
       );
     },
     subscribe(name, handler) {

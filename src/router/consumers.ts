@@ -61,7 +61,7 @@ interface Registration
 
 export const consumerShape = /^[A-Za-z0-9_][\w.@:/-]{0,199}$/;
 export const badConsumerName = (name: string): OperatingError =>
-  OperatingError.invalid("INVALID_CONSUMER", `'${name}' is no name for a consumer`, {
+  OperatingError.invalid("INVALID_CONSUMER", `'${name}' is not a valid name for a consumer`, {
     hint: "Letters, digits and _ . @ : / - are allowed, at most 200 characters.",
   });
 const STOP_GRACE_MS = 10_000;
@@ -93,11 +93,11 @@ export class Consumers {
     // Somebody else speaks under this name now; who is told so must not take the name back, or the two would fight.
     if (session !== undefined && session.id !== id && !session.closed)
       throw OperatingError.conflict("SESSION_REPLACED", `another session of '${consumer}' was opened`, {
-        hint: "Give each consumer a name of its own.",
+        hint: "Give each consumer its own name.",
       });
     if (session === undefined || session.id !== id || session.closed)
       throw OperatingError.notFound("SESSION_NOT_FOUND", `session ${id} of '${consumer}' has ended`, {
-        hint: "Open a new one; what was not acked is delivered again.",
+        hint: "Open a new session; deliveries without an ack come again.",
       });
     return session;
   }
@@ -181,7 +181,7 @@ export class Consumers {
   }
 
   async stop(): Promise<void> {
-    const end = OperatingError.conflict("SESSION_CLOSED", "the main process stops", { retryable: true });
+    const end = OperatingError.conflict("SESSION_CLOSED", "the main process is stopping", { retryable: true });
     const stopped = await Promise.allSettled(
       [...this.#all.values()].map(({ runner, session, cursor }) =>
         runAll([() => runner?.stop(STOP_GRACE_MS), () => session?.close(end, false), () => cursor.stop()]),
@@ -210,7 +210,7 @@ export class Consumers {
     const { settings } = this.#o;
     if (this.#all.has(consumer))
       throw OperatingError.invalid("INVALID_CONSUMER", `a consumer named '${consumer}' is connected already`, {
-        hint: "Each consumer has a name of its own.",
+        hint: "Each consumer needs its own name.",
       });
     const handlers = new Map(
       Object.entries(options.handlers).map(([name, handler]) => [this.#o.canonical(name), handler]),

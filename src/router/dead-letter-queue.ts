@@ -102,7 +102,7 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions) {
         });
       const returnable = returnableLetters(store, filter, listening(), 100);
       if (returnable.length === 0)
-        throw OperatingError.conflict("LISTENER_AWAY", `nobody listens as '${found[0]!.consumer}' now`, {
+        throw OperatingError.conflict("LISTENER_AWAY", `there is no listener '${found[0]!.consumer}' now`, {
           hint: "Start the program that listens under this name, or discard the letter.",
         });
       return action.dryRun ? returnable : sendBack({ ...action, filter }, 100);

@@ -122,5 +122,5 @@ test("a listener of the router's own reports that fails is not reported on again
 });
 
 test("a name that no consumer could have is refused", () => {
-  expect(() => fresh().subscribe("SYNC_TRIGGERED", () => {}, { name: "a b" })).toThrow("'a b' is no name");
+  expect(() => fresh().subscribe("SYNC_TRIGGERED", () => {}, { name: "a b" })).toThrow("'a b' is not a valid name");
 });

@@ -356,7 +356,7 @@ export class EventRouter<R extends Rows = Rows> {
           known.map((row) => row.consumer),
         )}`,
         {
-          hint: "Only durable consumers have a place in the journal; 'ringrift events show <name>' tells who hears an event.",
+          hint: "Only durable consumers can be named here; 'ringrift events show <name>' tells who hears an event.",
         },
       );
     const eventTypes = (selection.eventTypes ?? []).map((type) => this.#canonical(type));

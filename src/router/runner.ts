@@ -90,7 +90,7 @@ export class Runner {
         });
       });
     }
-    const reason = new Error("the process stops");
+    const reason = new Error("the process is stopping");
     this.#stop.abort(reason);
     for (const end of this.#ends) end(reason);
   }

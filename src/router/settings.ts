@@ -18,7 +18,7 @@ export const routerSettings = {
     min: 0.001,
     max: 86_400,
     default: 600,
-    about: "Time limit of an event handler; then the try has failed.",
+    about: "Time limit of an event handler. After that, the try has failed.",
   }),
   strictNames: yesNo({
     key: "router.validation_strict",
@@ -39,7 +39,7 @@ export const routerSettings = {
     max: 86_400,
     unit: "seconds",
     default: 60,
-    about: "Window in which a repeated content is suppressed, for events that ask for it; 0 suppresses none.",
+    about: "Time in which repeated content is suppressed, for events that ask for it; 0 switches it off.",
   }),
   maxAttempts: whole({
     key: "router.max_attempts",
@@ -56,7 +56,7 @@ export const routerSettings = {
     min: 0.001,
     max: 3_600,
     default: 1,
-    about: "Longest wait before the second try; it doubles from try to try.",
+    about: "Longest wait before the second try; it doubles with each try.",
   }),
   retryMostMs: seconds({
     key: "router.retry_most",
@@ -90,7 +90,7 @@ export const routerSettings = {
     max: 100_000,
     unit: "events",
     default: 1_000,
-    about: "Events that are kept in memory for `history`.",
+    about: "Number of events kept in memory for `history`.",
   }),
   window: whole({
     key: "router.window",
@@ -99,7 +99,7 @@ export const routerSettings = {
     max: 65_536,
     unit: "deliveries",
     default: 512,
-    about: "Deliveries that may be in memory for one consumer.",
+    about: "Deliveries in memory for one consumer, at most.",
   }),
   concurrency: whole({
     key: "router.concurrency",
@@ -108,7 +108,7 @@ export const routerSettings = {
     max: 1_024,
     unit: "handlers",
     default: 16,
-    about: "Handlers of one consumer that may run at once, on different order keys.",
+    about: "Handlers of one consumer that run at once, on different order keys.",
   }),
   retentionSeconds: decimal({
     key: "router.retention",
@@ -117,7 +117,7 @@ export const routerSettings = {
     max: 10 * YEAR_SECONDS,
     unit: "seconds",
     default: 7 * 86_400,
-    about: "How long the journal keeps events that nobody is owed any more.",
+    about: "How long the journal keeps events that no consumer still needs.",
   }),
   retentionBytes: whole({
     key: "router.retention_bytes",
@@ -126,7 +126,7 @@ export const routerSettings = {
     max: 10_000_000_000_000,
     unit: "bytes",
     default: 1_000_000_000,
-    about: "Size above which the journal lets such events go sooner.",
+    about: "Size above which the journal removes such events earlier.",
   }),
   maxConsumers: whole({
     key: "router.max_consumers",
@@ -135,7 +135,7 @@ export const routerSettings = {
     max: 100_000,
     unit: "consumers",
     default: 50,
-    about: "Durable consumers that one token or node may have; one more is refused with TOO_MANY_CONSUMERS.",
+    about: "Maximum number of durable consumers of one token or node; above it, TOO_MANY_CONSUMERS.",
   }),
   consumerExpirySeconds: decimal({
     key: "router.consumer_expiry",
@@ -144,7 +144,7 @@ export const routerSettings = {
     max: 10 * YEAR_SECONDS,
     unit: "seconds",
     default: 7 * 86_400,
-    about: "A consumer that was away so long expires, loudly.",
+    about: "A consumer that was disconnected this long expires, with an ERROR event.",
   }),
 };
 
@@ -160,7 +160,7 @@ export const outboxSettings = {
     max: 10_000_000,
     unit: "events",
     default: 100_000,
-    about: "Events that a joined node keeps for its main process; one more is refused with OUTBOX_FULL.",
+    about: "Maximum number of events in the outbox of a joined node; above it, OUTBOX_FULL.",
   }),
   maxBytes: megabytes({
     key: "worker.outbox_mb",
@@ -168,7 +168,7 @@ export const outboxSettings = {
     min: 0.01,
     max: 1_000_000,
     default: 256,
-    about: "Room that they may take, with a kilobyte for each beside its payload.",
+    about: "Maximum size of the outbox. Each event counts as its payload plus one kilobyte.",
   }),
 };
 

@@ -108,7 +108,7 @@ export async function adopt(place: AdoptPlace, { sha256, bytes, file }: AdoptReq
     if (found.sha256 !== sha256)
       throw OperatingError.conflict("ARTIFACT_HASH", `${file} is not the artifact ${sha256}`, {
         status: 422,
-        hint: "Nothing of it was kept.",
+        hint: "Nothing was kept.",
       });
     await rename(place.part, place.path);
   } catch (thrown) {

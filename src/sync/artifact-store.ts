@@ -105,7 +105,7 @@ const ADOPTED = "adopted";
 const unreadable = (message: string, code?: string) =>
   OperatingError.internal("ARTIFACT_UNREADABLE", `a file of the store could not be read: ${message}`, {
     retryable: true,
-    hint: "Look at the disk of this machine.",
+    hint: "Check the disk of this machine.",
     details: { code },
   });
 
@@ -190,7 +190,7 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
         },
       );
     if (incoming.has(part) || leaving.has(sha256))
-      throw OperatingError.busy("ARTIFACT_BUSY", `somebody else has the artifact ${sha256} in hand at the moment`, {
+      throw OperatingError.busy("ARTIFACT_BUSY", `the artifact ${sha256} is in use at the moment`, {
         status: 409,
         details: { retryAfterSeconds: 2 },
       });

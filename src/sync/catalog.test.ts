@@ -280,12 +280,12 @@ describe("lists", () => {
   });
 });
 
-test("nothing is rejected without a reason, and of a long one two hundred characters are kept", async () => {
+test("a rejection needs a reason, and of a long one two hundred characters are kept", async () => {
   const { catalog, change } = world();
   await change((artifacts) => artifacts.record([entryOf("a")]));
   await expect(change((artifacts) => artifacts.reject([A], "\t "))).rejects.toMatchObject({
     code: "ARTIFACT_REASON",
-    message: "nothing is rejected without a reason",
+    message: "a rejection needs a reason",
   });
   await expect(change((artifacts) => artifacts.reject(["no hash"], "bad"))).rejects.toMatchObject({
     code: "INVALID_REQUEST",

@@ -98,8 +98,7 @@ export function createArtifactCatalog({
         if (sha256s.length > 0) rows.apply(judgeArtifacts(args));
       },
       reject(sha256s, reason) {
-        if (reason.trim() === "")
-          throw OperatingError.internal("ARTIFACT_REASON", "nothing is rejected without a reason");
+        if (reason.trim() === "") throw OperatingError.internal("ARTIFACT_REASON", "a rejection needs a reason");
         const args = { sha256s: checked(sha256s), action: "reject", at: clock.now() } as const;
         if (sha256s.length > 0) rows.apply(judgeArtifacts({ ...args, reason: reason.slice(0, MAX_REASON_LENGTH) }));
       },

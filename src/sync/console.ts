@@ -24,7 +24,7 @@ export interface ArtifactConsolePorts {
 export type ListedArtifact = ArtifactRow & Omit<CopiesOf, "holders"> & { readonly nodes: readonly string[] };
 
 const byHand = (sha256: string) => `hand:${sha256}`;
-const notHere = () => OperatingError.unavailable("NOTHING_RUNS", "nothing runs here that could do it");
+const notHere = () => OperatingError.unavailable("NOTHING_RUNS", "nothing is running here that could do it");
 
 export function createArtifactConsole(ports: ArtifactConsolePorts) {
   const { store, clock, nodeId, catalog, copies, desk, inspector } = ports;
@@ -119,7 +119,7 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
     async pin(hex: string, isKept: boolean, dryRun: boolean) {
       const { sha256, freed_at } = find(hex);
       if (isKept && freed_at !== null)
-        throw OperatingError.conflict("ARTIFACT_FREED", `${sha256} was given up already`, {
+        throw OperatingError.conflict("ARTIFACT_FREED", `${sha256} was already freed`, {
           hint: "Its job can make it again.",
         });
       const [seen, at] = [isKept ? [sha256] : [], clock.now()];
@@ -131,15 +131,18 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
       const row = find(hex);
       const { sha256, bytes, state, freed_at } = row;
       const pins = catalog.pinsOf(sha256);
-      if (freed_at !== null) throw OperatingError.conflict("ARTIFACT_FREED", `${sha256} was given up already`);
+      if (freed_at !== null) throw OperatingError.conflict("ARTIFACT_FREED", `${sha256} was already freed`);
       if (state !== "durable" && state !== "rejected")
-        throw OperatingError.conflict("ARTIFACT_NEEDED", `${sha256} is ${state}: only what was judged is given up`);
+        throw OperatingError.conflict(
+          "ARTIFACT_NEEDED",
+          `${sha256} is ${state}: only files with a verdict can be freed`,
+        );
       if (pins.length > 0)
         throw OperatingError.conflict(
           "ARTIFACT_NEEDED",
           `${pins.join(", ")} ${pins.length === 1 ? "needs" : "need"} ${sha256}`,
           {
-            hint: "'ringrift artifacts pin --release' lets go of what was pinned by hand; the loop lets go of the rest by itself.",
+            hint: "'ringrift artifacts pin --release' releases a file that was pinned by hand; the loop releases the others by itself.",
           },
         );
       const nodes = copies.of(row).holders.map(({ name }) => name);

@@ -111,7 +111,7 @@ export function createFileCheck(ports: FileCheckPorts) {
         for (const listen of listeners) listen(found);
         throw OperatingError.internal("ARTIFACT_DAMAGED", `the artifact ${sha256} is damaged and is not given out`, {
           retryable: true,
-          hint: "It lies in quarantine; the job that made it can make it again.",
+          hint: "The damaged file is in quarantine. The job that made it can make it again.",
         });
       }
     }

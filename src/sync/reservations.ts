@@ -28,7 +28,7 @@ export function createReservations({ maxBytes, landingOf, isLeaving }: Reservati
         if (bytes > maxBytes)
           refused.push({ sha256, code: "ARTIFACT_TOO_LARGE", message: `an artifact may have ${maxBytes} bytes` });
         else if (parts.has(sha256) || isLeaving(sha256))
-          refused.push({ sha256, code: "ARTIFACT_BUSY", message: "somebody else has it in hand at the moment" });
+          refused.push({ sha256, code: "ARTIFACT_BUSY", message: "it is in use at the moment" });
         else {
           parts.set(sha256, landing.part);
           expected.push({ sha256, bytes, landing });

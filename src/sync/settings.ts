@@ -9,7 +9,7 @@ const copiesOf = (what: string, variable: `RINGRIFT_${string}`, copies: number, 
     max: 20,
     unit: "nodes",
     default: copies,
-    about: `On how many nodes ${about} shall lie, as far as there are nodes; rented ones do not count.`,
+    about: `Required copies of ${about}, each on another node; copies on rented nodes do not count.`,
   });
 
 export const artifactSettings = {
@@ -20,7 +20,7 @@ export const artifactSettings = {
     max: 1_000_000_000_000,
     unit: "bytes",
     default: 16 * 1_024 ** 3,
-    about: "Size of the largest file that nodes may bring.",
+    about: "Maximum size of a file that nodes may upload.",
   }),
   graceMs: seconds({
     key: "artifacts.grace",
@@ -29,7 +29,7 @@ export const artifactSettings = {
     max: 31_536_000,
     default: 600,
     about:
-      "How long a file stays after the last one let go of it: champions, the line of training, the window and the batch hold what they need. 'ringrift doctor' says what the rest takes.",
+      "How long a file stays when nothing needs it any more. Champions, their training history, the window and the current batch keep what they need. 'ringrift doctor' shows how much space the rest takes.",
   }),
   strayGraceMs: seconds({
     key: "artifacts.stray_grace",
@@ -37,8 +37,7 @@ export const artifactSettings = {
     min: 3_600,
     max: 31_536_000,
     default: 86_400,
-    about:
-      "How long a file stays that nobody recorded, such as the results of a match, and a part that nobody went on with.",
+    about: "How long an unrecorded file stays, such as the results of a match or an upload that was never finished.",
   }),
   copies: {
     games: copiesOf("games", "RINGRIFT_COPIES_GAMES", 2, "files of played games"),
@@ -56,7 +55,7 @@ export const artifactSettings = {
       default: "",
       shown: "none",
       about:
-        "Configs whose files shall have another number of copies, as in `hex8_2p:games:3`, divided by commas; the classes are games, models, samples, rebuildable.",
+        "Different numbers of copies for some configs, for example `hex8_2p:games:3`, separated by commas; the classes are games, models, samples, rebuildable.",
     }),
   },
 };

@@ -50,7 +50,7 @@ async function finish(place: UploadPlace, sha256: string, file: FileHandle, whol
     await rm(place.part);
     throw OperatingError.conflict("ARTIFACT_HASH", `these bytes are not the artifact ${sha256}`, {
       status: 422,
-      hint: "Nothing of it was kept; send it anew.",
+      hint: "Nothing was kept. Send it again.",
     });
   }
   await rename(place.part, place.path);
@@ -71,7 +71,7 @@ export async function receive(place: UploadPlace, request: WriteRequest): Promis
     throw OperatingError.conflict("ARTIFACT_OFFSET", `${there} bytes are there, these begin at ${offset}`, {
       showsDetails: true,
       retryable: true,
-      hint: "Go on from what is there.",
+      hint: "Continue from there.",
       details: { received: there },
     });
   const file = await open(place.part, "a", 0o600);

@@ -79,7 +79,7 @@ export function addJobs(
 function addOne(parts: QueueState, plan: Plan, spec: JobSpec, payload: string): string {
   const { limits } = parts;
   if (parts.unfinished + plan.unfinished >= limits.maxUnfinished)
-    throw OperatingError.busy("WORK_QUEUE_FULL", `${limits.maxUnfinished} jobs are not finished; no more are taken`, {
+    throw OperatingError.busy("WORK_QUEUE_FULL", `${limits.maxUnfinished} jobs are unfinished; no more are accepted`, {
       hint: "Wait until workers have caught up, or raise the limit.",
     });
   const dependsOn = dependenciesOf(parts, plan, spec);

@@ -143,7 +143,7 @@ export const taskIdOf = (seq: number, fence: number): string => `w${seq}.${fence
 
 export const notFound = (workId: string) =>
   OperatingError.notFound("JOB_NOT_FOUND", `there is no job '${workId}'`, {
-    hint: "It never was, or it finished long ago and is forgotten.",
+    hint: "It never existed, or it ended long ago and was removed.",
   });
 
 export function seqOf(workId: string): number {

@@ -55,7 +55,7 @@ export function createLanes(store: Pick<Store, "read">, max: number) {
       if (lanes.size >= max)
         throw OperatingError.busy("WORK_LANES_FULL", `there are ${max} combinations of kind, config, needs and nodes`, {
           retryable: false,
-          hint: "Let jobs share their needs, tags and lists of nodes.",
+          hint: "Use the same needs, tags and node lists for more jobs.",
         });
       const lane: Lane = { lane: next, ...like };
       enter(

@@ -63,14 +63,14 @@ function heldJob(plan: Plan, ref: LeaseRef): JobRow {
   if (isHeld(job.state) && isFor(job, ref)) return job;
   if (job.state === "cancelled" && isFor(job, ref))
     throw OperatingError.conflict("JOB_CANCELLED", `job ${ref.work_id} was cancelled`, {
-      hint: "Stop working on it; nobody wants the result.",
+      hint: "Stop working on it; its result is not needed.",
     });
   const first = job.state === "completed" ? `: node ${job.node_id} was the first with its result` : "";
   throw OperatingError.conflict(
     "STALE_LEASE",
     `node ${ref.node_id} does not hold job ${ref.work_id} (fence ${ref.fence})${first}`,
     {
-      hint: "Stop working on it: the lease ended, and the job waits again, is somebody else's, or is finished.",
+      hint: "Stop working on it. The lease has ended: the job waits again, another node has it, or it is finished.",
       details: {
         work_id: ref.work_id,
         state: job.state,
@@ -300,9 +300,13 @@ export type AfterFailure = { readonly again: boolean; readonly retry_at: number 
 export function failJob(parts: QueueState, plan: Plan, ref: LeaseRef, given: WorkFailure): AfterFailure {
   const parsed = failureSchema.safeParse(given);
   if (!parsed.success)
-    throw OperatingError.invalid("WORK_FAILURE_INVALID", `this is no failure: ${z.prettifyError(parsed.error)}`, {
-      hint: `Say its class (${FAILURE_CLASSES.join(", ")}) and its error.`,
-    });
+    throw OperatingError.invalid(
+      "WORK_FAILURE_INVALID",
+      `this is not a failure report: ${z.prettifyError(parsed.error)}`,
+      {
+        hint: `Give its class (${FAILURE_CLASSES.join(", ")}) and its error.`,
+      },
+    );
   const failure = parsed.data;
   const job = heldJob(plan, ref);
   const error = headOf(failure.error, parts.limits.maxError);

@@ -31,7 +31,7 @@ export function cancelJob(parts: QueueState, plan: Plan, workId: string, options
   if (job.state === "cancelled") return { state: "cancelled" };
   if (isFinished(job.state))
     throw OperatingError.conflict("JOB_FINISHED", `job ${workId} is ${job.state} already`, {
-      hint: "There is nothing to take back.",
+      hint: "There is nothing to cancel.",
     });
   const reason = headOf(options.reason, parts.limits.maxError);
   if (job.state === "running") plan.emit("TASK_CANCELLED", { ...taskOf(plan, job), reason, ...by(options) });
@@ -59,11 +59,11 @@ export function preemptJob(
   const job = jobOf(plan, workId);
   if (!isHeld(job.state))
     throw OperatingError.conflict("JOB_NOT_HELD", `job ${workId} is ${job.state}, and nobody holds it`, {
-      hint: "Only what is claimed or running can be asked to stop; cancel it instead.",
+      hint: "Only a claimed or running job can be preempted; cancel it instead.",
     });
   if (!kindOf(parts.kinds, plan.laneOf(job).workType).preemptible)
-    throw OperatingError.conflict("JOB_NOT_PREEMPTIBLE", `job ${workId} may not be stopped for another one`, {
-      hint: "Its kind says so; cancel it if it must end.",
+    throw OperatingError.conflict("JOB_NOT_PREEMPTIBLE", `job ${workId} cannot be preempted`, {
+      hint: "Its kind does not allow it; cancel it if it must end.",
     });
   if (job.stop_by !== null) return { asked: false };
   const why = headOf(reason, parts.limits.maxError);
@@ -99,19 +99,21 @@ export function retryJob(parts: QueueState, plan: Plan, workId: string, options:
   const job = jobOf(plan, workId);
   if (job.state !== "failed" && job.state !== "cancelled")
     throw OperatingError.conflict("JOB_NOT_FAILED", `job ${workId} is ${job.state}`, {
-      hint: "Only what failed or was cancelled is tried again.",
+      hint: "Only a failed or cancelled job can be tried again.",
     });
   if (job.deadline !== null && job.deadline <= plan.now)
-    throw OperatingError.conflict("JOB_TOO_LATE", `the deadline of job ${workId} has passed`, { hint: "Add it anew." });
+    throw OperatingError.conflict("JOB_TOO_LATE", `the deadline of job ${workId} has passed`, {
+      hint: "Add it again.",
+    });
   if (parts.unfinished + plan.unfinished >= parts.limits.maxUnfinished)
     throw OperatingError.busy(
       "WORK_QUEUE_FULL",
-      `${parts.limits.maxUnfinished} jobs are not finished; no more are taken`,
+      `${parts.limits.maxUnfinished} jobs are unfinished; no more are accepted`,
     );
   const other = otherOfItsKey(plan, job);
   if (other !== undefined)
-    throw OperatingError.conflict("WORK_DUPLICATE", `job ${workIdOf(other)} took the place of ${workId}`, {
-      hint: "It has the same dedup key: look at that one.",
+    throw OperatingError.conflict("WORK_DUPLICATE", `job ${workIdOf(other)} replaced ${workId}`, {
+      hint: "It has the same dedup key: use that job.",
     });
   const open = plan.read<{ seq: number; state: JobState }>(
     `SELECT j.seq, j.state FROM work_dependencies d JOIN work_jobs j ON j.seq = d.depends_on

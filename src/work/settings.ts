@@ -9,7 +9,7 @@ export const workSettings = {
     min: 0.2,
     max: 86_400,
     default: 60,
-    about: "Silence after which the holder of a job is taken for gone, and the job is given to another.",
+    about: "Silence after which the holder of a job counts as gone, and the job goes to another node.",
   }),
   progressFloorMs: seconds({
     key: "work.progress_floor",
@@ -17,7 +17,7 @@ export const workSettings = {
     min: 0.2,
     max: 30 * 86_400,
     default: 60,
-    about: "No job is taken from a holder that is heard before it has made no progress for so long.",
+    about: "Shortest time without progress before a job goes to another node while its holder still sends heartbeats.",
   }),
   progressFactor: decimal({
     key: "work.progress_factor",
@@ -27,7 +27,7 @@ export const workSettings = {
     unit: "times",
     default: 3,
     about:
-      "A job without progress for so many times as long as nearly all such jobs took is given to another; its holder's result is still taken if it is the first.",
+      "A job without progress goes to another node after this many times the usual duration of such jobs. The first result counts.",
   }),
   firstProgressMs: seconds({
     key: "work.first_progress",
@@ -36,14 +36,14 @@ export const workSettings = {
     max: 30 * 86_400,
     default: 600,
     about:
-      "The same for the first jobs of a kind, while nobody knows how long they take: without progress for so long, another worker gets the job as well.",
+      "Time without progress after which another worker also gets a job, for the first jobs of a kind, while their usual duration is unknown.",
   }),
   targetUsage: percent({
     key: "work.target_utilization",
     variable: "RINGRIFT_WORK_TARGET_UTILIZATION",
     default: 90,
     about:
-      "Share of a node's processors that jobs and other programs together shall take: where others want more, the node holds fewer jobs, one at least.",
+      "Target share of a node's processors for jobs and other programs together. If other programs need more, the node gets fewer jobs, but at least one.",
   }),
   maxHeldByNode: whole({
     key: "work.max_held_by_node",
@@ -52,7 +52,7 @@ export const workSettings = {
     max: 20_000,
     unit: "jobs",
     default: 256,
-    about: "Jobs that one node may hold at once; it gets no more, with the code TOO_MANY_JOBS_HELD.",
+    about: "Maximum number of jobs that one node holds; above it, TOO_MANY_JOBS_HELD.",
   }),
   maxHeldByToken: whole({
     key: "work.max_held_by_token",
@@ -61,7 +61,7 @@ export const workSettings = {
     max: 20_000,
     unit: "jobs",
     default: 1_000,
-    about: "Jobs that all workers of one token may hold at once, under whatever names they come.",
+    about: "Maximum number of jobs that all workers of one token hold together.",
   }),
   pressure: {
     soft: whole({
@@ -71,7 +71,7 @@ export const workSettings = {
       max: workLimitDefaults.maxUnfinished,
       unit: "jobs",
       default: 500,
-      about: "Jobs that wait when producers are told to make half of what they would.",
+      about: "With this many waiting jobs, producers make half as many new ones.",
     }),
     hard: whole({
       key: "work.queue_brake_limit",
@@ -80,7 +80,7 @@ export const workSettings = {
       max: workLimitDefaults.maxUnfinished,
       unit: "jobs",
       default: 900,
-      about: "Jobs that wait when producers are told to make a tenth.",
+      about: "With this many waiting jobs, producers make a tenth.",
     }),
     stop: whole({
       key: "work.queue_hard_limit",
@@ -89,7 +89,7 @@ export const workSettings = {
       max: workLimitDefaults.maxUnfinished,
       unit: "jobs",
       default: 1_000,
-      about: "Jobs that wait when producers are told to make nothing.",
+      about: "With this many waiting jobs, producers make none.",
     }),
     targetDelaySeconds: decimal({
       key: "work.queue_target_delay",
@@ -99,7 +99,7 @@ export const workSettings = {
       unit: "seconds",
       default: 600,
       about:
-        "How long a job should wait at most: then producers make half; a tenth after three times as long, nothing after six.",
+        "Longest time that a job should wait. After it, producers make half; after three times this time a tenth, after six times nothing.",
     }),
   },
 };

@@ -177,7 +177,7 @@ describe("ringrift alerts, health, why and logs", () => {
       out: expect.stringMatching(/is closed/),
     });
     expect((await json("alerts", "--status", "closed")).alerts).toHaveLength(1);
-    expect(await run("alerts", "--severity", "info")).toMatchObject({ code: 0, out: "no alert fits\n" });
+    expect(await run("alerts", "--severity", "info")).toMatchObject({ code: 0, out: "no alerts\n" });
     expect(await run("alerts", "show", "nope-nope")).toMatchObject({ code: 3 });
     expect(await run("alerts", "lst")).toMatchObject({ code: 2, err: expect.stringMatching(/Did you mean list\?/) });
     const { writes } = await json("logs", "--writes");

@@ -132,7 +132,7 @@ describe("ringrift dlq", () => {
     expect((await run("--retry")).out).toMatch(/1 dead letter sent back/);
     await letters(({ recovered }) => recovered === 3);
     expect([...handled].sort()).toEqual([...keys].sort());
-    expect((await run("--retry")).out).toBe("no pending dead letter fits\n");
+    expect((await run("--retry")).out).toBe("no pending dead letters match\n");
     const actors = main.router.store.read<{ actor: string }>("SELECT DISTINCT actor FROM dead_letter_actions");
     expect(actors).toEqual([{ actor: "tester" }]);
   });

@@ -121,5 +121,8 @@ describe("when nothing runs", () => {
 test("a folder in which nobody has worked is said to be empty", async () => {
   const empty = own.folder();
   const { code, err } = await run("--data-dir", empty, "queue");
-  expect([code, err]).toEqual([4, expect.stringMatching(/nothing runs on the data folder .*'ringrift up' starts it/s)]);
+  expect([code, err]).toEqual([
+    4,
+    expect.stringMatching(/no main process is running on the data folder .*'ringrift up' starts it/s),
+  ]);
 });

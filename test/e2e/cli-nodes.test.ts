@@ -107,11 +107,11 @@ describe("ringrift nodes and queue", () => {
     const { run } = await world();
     for (const [args, text] of [
       [["queue", "add", "knitting"], "no executor is registered"],
-      [["queue", "add", "selfplay", "--payload", "[1]"], "an object in JSON"],
+      [["queue", "add", "selfplay", "--payload", "[1]"], "must be a JSON object"],
       [["queue", "add", "selfplay", "--payload", "{"], "not JSON"],
       [["queue", "list", "--state", "sleeping"], "there is no 'sleeping'"],
       [["queue", "show", "x1"], "there is no job 'x1'"],
-      [["why", "w99"], "there is no unit 'w99'"],
+      [["why", "w99"], "there is no config, job, node, daemon or unit 'w99'"],
     ] as const) {
       const { code, err } = await run(...args);
       expect([code !== 0, err], args.join(" ")).toEqual([true, expect.stringContaining(text)]);

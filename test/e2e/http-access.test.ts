@@ -158,7 +158,7 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
     copyFileSync(next.cert, cert);
     await expect
       .poll(async () => JSON.stringify((await surface.ask("socket", "/v1/units")).json))
-      .toContain("others may read the key");
+      .toContain("other users can read the key");
     expect((await surface.ask("port", "/livez")).status).toBe(200);
   });
 });

@@ -87,7 +87,7 @@ test("what is there is left alone, and what does not exist is said", async () =>
   writeFileSync(join(outside, "taken", "diary.txt"), "mine");
   const refused = await run("models", "export", model, "taken");
   expect(refused.code).toBe(5);
-  expect(refused.err).toMatch(/taken exists, and is left as it is/);
+  expect(refused.err).toMatch(/taken already exists/);
   expect(readdirSync(join(outside, "taken"))).toEqual(["diary.txt"]);
   writeFileSync(join(outside, "file"), "");
   expect((await run("models", "export", model, "file")).code).toBe(5);

@@ -36,7 +36,7 @@ export function sqliteCare(path: string): DatabaseCare {
     if ("error" in answer)
       throw OperatingError.internal("CARE_FAILED", `'${chore}' of the database failed: ${answer.error}`, {
         retryable: true,
-        hint: "It is tried again; if it stays so, look at the disk.",
+        hint: "It will be tried again. If it keeps failing, check the disk.",
       });
     return answer;
   };

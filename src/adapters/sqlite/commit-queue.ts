@@ -58,7 +58,7 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
       if (waiting.length >= MAX_WAITING)
         return Promise.reject(
           OperatingError.busy("STORE_BUSY", `more than ${MAX_WAITING} commits wait for the disk`, {
-            hint: "Publish more slowly, or await each publish.",
+            hint: "Publish more slowly, or await every publish.",
           }),
         );
       return new Promise((resolve, reject) => {

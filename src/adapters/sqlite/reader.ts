@@ -53,7 +53,7 @@ export function createReader(path: string, clock: Clock): { readonly scan: Store
       const key = keyOf(sql, params);
       if (!waiting.has(key) && waiting.size >= MAX_WAITING)
         throw OperatingError.busy("READER_BUSY", `more than ${MAX_WAITING} questions wait for the database`, {
-          hint: "Ask again in a moment, and fewer at a time.",
+          hint: "Try again in a moment, with fewer requests at once.",
         });
       const question = waiting.get(key) ?? { sql, params, askers: new Set() };
       waiting.set(key, question);
@@ -69,7 +69,7 @@ export function createReader(path: string, clock: Clock): { readonly scan: Store
       const timer = clock.after(PATIENCE_MS, () =>
         leave(
           OperatingError.unavailable("READ_TOO_LONG", `the database had no answer within ${PATIENCE_MS / 1_000} s`, {
-            hint: "Ask for less, or ask again when the disk is less busy.",
+            hint: "Ask for less, or try again when the disk is less busy.",
           }),
         ),
       );

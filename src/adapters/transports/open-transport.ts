@@ -38,7 +38,7 @@ export function openTransport(source: Source, surroundings: TransportSurrounding
       return s3Transport(source);
     case "coordinator":
       if (coordinator === undefined)
-        throw OperatingError.invalid("PLACE_INVALID", "this node has no coordinator but itself");
+        throw OperatingError.invalid("PLACE_INVALID", "this node has no coordinator except itself");
       return coordinatorTransport(coordinator);
   }
 }

@@ -29,7 +29,7 @@ interface Waiting {
 
 const ended = (message: string) =>
   OperatingError.unavailable("TRANSFERS_ENDED", `the thread of transfers has ended: ${message}`, {
-    hint: "What was on its way goes on where it stopped when it is asked for again.",
+    hint: "Ask again, and unfinished transfers continue where they stopped.",
   });
 
 /** Starts the thread, and resolves when it serves. */

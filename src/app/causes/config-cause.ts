@@ -56,7 +56,7 @@ const stopped = ({ config }: ConfigFacts): Cause | undefined => {
   const since = wait?.since ?? null;
   const failure = failures.at(-1);
   if (state === "paused")
-    return causeOf("warn", "paused", key, `${key} is paused: ${wait?.actual ?? "somebody said so"}`, {
+    return causeOf("warn", "paused", key, `${key} is paused: ${wait?.actual ?? "somebody paused it"}`, {
       actual: wait?.actual ?? "paused",
       required: "resumed",
       since,
@@ -66,12 +66,12 @@ const stopped = ({ config }: ConfigFacts): Cause | undefined => {
   const about = { actual: failure?.message ?? wait?.actual ?? null, required: "done", since: failure?.at ?? since };
   const advice = { action: "retry_config", subject: key } as const;
   if (state === "failed")
-    return causeOf("bad", "stage_given_up", key, `${config.stage} of ${key} cannot go on by itself: ${said}`, {
+    return causeOf("bad", "stage_given_up", key, `${config.stage} of ${key} needs help: ${said}`, {
       ...about,
       advice,
     });
   if (state === "waiting")
-    return causeOf("warn", "stage_failing", key, `${config.stage} of ${key} fails and is tried again: ${said}`, {
+    return causeOf("warn", "stage_failing", key, `${config.stage} of ${key} fails and will be tried again: ${said}`, {
       ...about,
       advice,
     });
@@ -101,7 +101,7 @@ function failedBefore({ config, jobs }: ConfigFacts): Cause | undefined {
   const failure = config.failures.at(-1);
   if (attempt < 2 || failure?.stage !== stage || jobs.some(({ state }) => state === "completed")) return undefined;
   const level = jobs.some(({ progress }) => (progress ?? 0) > 0) ? "note" : "warn";
-  const what = `${stage} of ${key} failed and is tried again, attempt ${attempt}: ${failure.message} (${failure.code})`;
+  const what = `${stage} of ${key} failed and is being tried again, attempt ${attempt}: ${failure.message} (${failure.code})`;
   const advice = { action: "history", subject: key } as const;
   const about = { actual: failure.message, required: "done", since: failure.at, advice };
   return causeOf(level, "stage_failing", key, what, about);
@@ -124,9 +124,9 @@ function ofWaits({ config, jobs, work: { now } }: ConfigFacts): Cause | undefine
 const silent = ({ config, work: { now } }: ConfigFacts): Cause | undefined => {
   const { config_key: key, stage, last_sign: sign } = config;
   if (sign === undefined || now <= sign.until) return undefined;
-  return causeOf("warn", "stage_silent", key, `${stage} of ${key} has shown nothing since ${sign.event}`, {
-    actual: `${Math.round((now - sign.at) / 1_000)} s without a sign`,
-    required: `one within ${Math.round((sign.until - sign.at) / 1_000)} s`,
+  return causeOf("warn", "stage_silent", key, `${stage} of ${key} has made no progress since ${sign.event}`, {
+    actual: `${Math.round((now - sign.at) / 1_000)} s without progress`,
+    required: `progress within ${Math.round((sign.until - sign.at) / 1_000)} s`,
     since: sign.at,
     advice: { action: "pipeline", subject: key },
   });

@@ -78,7 +78,7 @@ describe("a stage that failed and is tried again", () => {
     expect(causeWith([running(null)])).toMatchObject({
       code: "stage_failing",
       level: "warn",
-      what: "selfplay of hex8_2p failed and is tried again, attempt 2: no game was played (JOBS_FAILED)",
+      what: "selfplay of hex8_2p failed and is being tried again, attempt 2: no game was played (JOBS_FAILED)",
     });
     expect(causeWith([running(0.2)])).toMatchObject({ level: "note" });
   });

@@ -48,7 +48,7 @@ export function nodeCause(node: WorkNode): Cause | undefined {
     );
   if (heldBy === null) return undefined;
   if (node.isSlowed)
-    return causeOf("note", "node_slowed", label, `${label} gets no more for now: ${heldBy}`, {
+    return causeOf("note", "node_slowed", label, `${label} gets no new jobs for now: ${heldBy}`, {
       actual: heldBy,
       because: [nodeStep(node, heldBy)],
     });
@@ -60,7 +60,7 @@ export function nodeCause(node: WorkNode): Cause | undefined {
     `${label} gets no work: ${heldBy}`,
     {
       actual: heldBy,
-      required: "nothing holds it back",
+      required: "no reason to hold it back",
       advice: { action, subject: label },
       because: [nodeStep(node, heldBy)],
     },
@@ -116,7 +116,7 @@ function waitingJobCause(job: JobView, facts: WorkFacts): Cause | undefined {
     const idle = able.filter(({ jobs }) => jobs === 0);
     if (idle.length === 0 || facts.now - since < PATIENCE_MS) return undefined;
     const [{ label }] = idle as [WorkNode];
-    const what = `${job.work_id} has waited ${duration(facts.now - since)}, though ${label} could take it`;
+    const what = `${job.work_id} has waited ${duration(facts.now - since)}, but ${label} could take it`;
     return causeOf("warn", "job_not_taken", label, what, { since, advice: { action: "show_node", subject: label } });
   }
   const held = workers.map(nodeCause).filter((found) => found !== undefined);
@@ -133,7 +133,7 @@ function waitingJobCause(job: JobView, facts: WorkFacts): Cause | undefined {
     "bad",
     "job_for_nobody",
     job.work_id,
-    `nobody who is there may take ${job.work_id} (${listed(reasons)})`,
+    `no connected worker may take ${job.work_id} (${listed(reasons)})`,
     {
       actual: listed(reasons),
       required: "a worker that may take it",
@@ -152,16 +152,16 @@ function stillCause(job: JobView, facts: WorkFacts): Cause | undefined {
     const measured = { actual: duration(ms), required: `less than ${duration(limitMs)}` };
     // The reaper takes it away at its next look, unless nobody else could have it.
     if (isGuess === true && ms > limitMs + LOOK_MS) {
-      const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}, and no other worker is there to take it`;
+      const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}, and there is no other worker to take it`;
       const advice = { action: "add_worker", subject: job.work_type } as const;
       return causeOf("warn", "job_unrelieved", work_id, what, { ...about, ...measured, advice });
     }
-    const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}; after ${duration(limitMs)} it is given to another`;
+    const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}; after ${duration(limitMs)} it goes to another worker`;
     return causeOf("note", "job_without_progress", work_id, what, { ...about, ...measured });
   }
   const before = stuckOn(job);
   if (before.length === 0) return undefined;
-  const what = `${work_id} made no progress on ${listed(before)}, and ${node_id} has it now; the first result counts`;
+  const what = `${work_id} made no progress on ${listed(before)}; ${node_id} has it now, and the first result counts`;
   return causeOf("warn", "job_stuck", work_id, what, { ...about, actual: listed(before), required: "progress" });
 }
 

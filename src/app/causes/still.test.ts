@@ -60,7 +60,7 @@ test("why says of a job without progress for how long, and when it is given to a
   const id = await standStill(50);
   const { cause, verdict } = whyJob(id);
   expect(cause).toMatchObject({ code: "job_without_progress", subject: id, level: "note" });
-  expect(verdict).toContain(`${id} has made no progress on box2 for 40.0 s; after 1 min it is given to another`);
+  expect(verdict).toContain(`${id} has made no progress on box2 for 40.0 s; after 1 min it goes to another worker`);
   expect(whyConfig(id)).toMatchObject({ code: "job_without_progress", affects: ["hex8_2p"] });
 });
 
@@ -70,7 +70,7 @@ test("why says that a job stood still, where, and who has it now", async () => {
   expect(whyJob(id).verdict).toContain(`${id} made no progress on box2, and waits for another worker`);
   await w.queue.claim({ node_id: "good", most: 1, offer: PLENTY, start: true });
   expect(whyJob(id)).toMatchObject({ cause: { code: "job_stuck", advice: { subject: id } } });
-  expect(whyJob(id).verdict).toContain("made no progress on box2, and good has it now; the first result counts");
+  expect(whyJob(id).verdict).toContain("made no progress on box2; good has it now, and the first result counts");
   expect(whyConfig(id)).toMatchObject({ code: "job_stuck" });
 });
 
@@ -83,7 +83,7 @@ test("why says of the first job of its kind that stands still that nobody else c
     level: "warn",
     advice: { action: "add_worker", subject: "training" },
   });
-  expect(whyJob(id).verdict).toContain("and no other worker is there to take it");
+  expect(whyJob(id).verdict).toContain("and there is no other worker to take it");
 });
 
 test("a job that goes on has nothing to explain", async () => {

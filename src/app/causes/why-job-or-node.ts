@@ -215,7 +215,7 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
       verdict.accepts
         ? `it holds ${held} jobs${verdict.slowed === undefined ? "" : `; ${verdict.slowed}`}`
         : verdict.reason,
-      "nothing holds it back",
+      "no reason to hold it back",
       {
         hint: "The hold ends by itself when its reason does; 'ringrift queue stats' and its events tell of it.",
       },

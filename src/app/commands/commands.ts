@@ -38,7 +38,7 @@ const steering = () => import("../../surfaces/pipeline/steer.command.ts");
 export const commandRows: readonly (readonly [usage: string, about: string, fill: Fill])[] = [
   [
     "up [options]",
-    "run the main process in the foreground until SIGTERM or Ctrl-C; a second one forces it to end, with exit code 130",
+    "run the main process until SIGTERM or Ctrl-C; a second Ctrl-C stops it by force, with exit code 130",
     async (command, { shell, settings, inspect }) => {
       const isSet = (key: string) =>
         inspect().settings.some((setting) => setting.key === key && setting.origin.kind !== "default");
@@ -49,30 +49,30 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "train [options] [configs...]",
-    "train models by self-play on this machine, and show how strong they get; what was begun in this data folder goes on",
+    "train models by self-play on this machine, and show how strong they get; run it again to continue in the same data folder",
     async (command, { shell, settings }) =>
       (await import("./train.command.ts")).registerTrain(command, shell, settings),
   ],
   [
     "down [options]",
-    "stop the main process and wait until it is gone; exit code 1 when it still runs, 0 when nothing ran",
+    "stop the main process and wait until it has ended; exit code 1 if it still runs, 0 if nothing was running",
     async (command, { shell }) => (await import("./down.command.ts")).registerDown(command, shell),
   ],
   [
     "worker [options]",
-    "do jobs in the foreground until SIGTERM or Ctrl-C; running jobs then have their grace, and what does not end is given back",
+    "do jobs until SIGTERM or Ctrl-C; running jobs then get some time to end, and unfinished jobs go back to the queue",
     async (command, { shell, ports, settings }) =>
       (await import("./worker.command.ts")).registerWorker(command, shell, ports.random, settings),
   ],
   [
     "join [options] <url> [token]",
-    "make this machine a node of a main process elsewhere, and do jobs for it; it only dials out",
+    "make this machine a node of a main process on another machine, and do jobs for it; it needs no open port",
     async (command, { shell, ports, settings }) =>
       (await import("./join.command.ts")).registerJoin(command, shell, ports.random, settings),
   ],
   [
     "status [options]",
-    "is it well, what is wrong, what to do; exit code 1 when something needs you, 4 when nothing runs",
+    "show whether all is well, what is wrong and what to do; exit code 1 if something needs you, 4 if nothing is running",
     async (command, { shell }) => {
       const { registerStatus } = await import("../../surfaces/status/command.ts");
       registerStatus(command, shell, async () => (await import("./node-status.ts")).nodeStatusOf(shell));
@@ -80,7 +80,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "daemons",
-    "the daemons of the main process: look at them, start, stop, restart, reset, pause and resume them",
+    "list, show, start, stop, restart, reset, pause and resume the daemons of the main process",
     async (command, { shell }) => {
       const { registerDaemons } = await import("../../surfaces/daemons/command.ts");
       registerDaemons(command, shell, async (dataDir) => (await import("./folder-books.ts")).readFolderBooks(dataDir));
@@ -88,32 +88,32 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "health",
-    "how well the system does, part by part, and whether it takes new work; exit code 1 unless it is healthy",
+    "show the health of each part, and whether the system takes new work; exit code 1 if it is not healthy",
     async (command, { shell }) => (await import("../../surfaces/health/command.ts")).registerHealth(command, shell),
   ],
   [
     "alerts",
-    "what needs a person: list, show, acknowledge and close alerts",
+    "list, show, acknowledge and close alerts: problems that need a person",
     async (command, { shell }) => (await import("../../surfaces/alerts/command.ts")).registerAlerts(command, shell),
   ],
   [
     "nodes",
-    "the machines of the cluster: list, show, drain, cordon, forget",
+    "list, show, drain, cordon and forget the machines of the cluster",
     async (command, { shell }) => (await import("../../surfaces/nodes/command.ts")).registerNodes(command, shell),
   ],
   [
     "queue",
-    "the work: list, show, add, cancel and retry jobs, and how much waits",
+    "list, show, add, cancel and retry jobs, and count the waiting ones",
     async (command, { shell }) => (await import("../../surfaces/queue/command.ts")).registerQueue(command, shell),
   ],
   [
     "pipeline [options] [config]",
-    "the loop: where every config stands, or all about one",
+    "show the stage of every config, or the details of one",
     async (command, { shell }) => (await import("../../surfaces/pipeline/command.ts")).registerPipeline(command, shell),
   ],
   [
     "models",
-    "the models that the loop has made: list, show, export",
+    "list, show and export the models that were trained",
     async (command, { shell }) => {
       (await import("../../surfaces/models/command.ts")).registerModels(command, shell);
       // The rules and the network of a model are the arena's to tell; it is loaded when one is exported.
@@ -126,81 +126,81 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "artifacts",
-    "the files that jobs made and where they lie: list, show, copies, verify, pin, free",
+    "list, show, verify, pin and free the files that jobs made, and see where their copies are",
     async (command, { shell }) =>
       (await import("../../surfaces/artifacts/command.ts")).registerArtifacts(command, shell),
   ],
   [
     "sync",
-    "bring games, models and samples to nodes now: run, explain, status, cancel",
+    "bring games, models and samples to nodes now, and follow or cancel that",
     async (command, { shell }) => (await import("../../surfaces/sync/command.ts")).registerSync(command, shell),
   ],
   [
     "elo [options] <config>",
-    "the ladder of a config: champions and named opponents with their intervals, drawn on one scale",
+    "draw the ladder of a config: champions and named opponents, with their intervals",
     async (command, { shell }) => (await import("../../surfaces/pipeline/elo.command.ts")).registerElo(command, shell),
   ],
   [
     "ledger",
-    "the books: games produced = durable + in flight + rejected; exit code 1 when something does not balance",
+    "show the books: games produced = durable + in flight + rejected; exit code 1 if they do not balance",
     async (command, { shell }) =>
       (await import("../../surfaces/pipeline/ledger.command.ts")).registerLedger(command, shell),
   ],
   [
     "promote [options] <model>",
-    "make a model the champion of its config by hand; if it turns out worse it is rolled back",
+    "make a model the champion of its config by hand; if it turns out to be worse, it is rolled back",
     async (command, { shell }) => (await steering()).registerPromote(command, shell),
   ],
   [
     "rollback [options] <config>",
-    "put the last good champion of a config back",
+    "bring back the last good champion of a config",
     async (command, { shell }) => (await steering()).registerRollback(command, shell),
   ],
   [
     "pause [options] <config>",
-    "hold a config: what runs ends, and nothing new begins until 'resume'",
+    "pause a config: running jobs end, and nothing new starts until 'resume'",
     async (command, { shell }) => (await steering()).registerPause(command, shell),
   ],
   [
     "resume [options] <config>",
-    "let a config that was held go on",
+    "continue a config that was paused",
     async (command, { shell }) => (await steering()).registerResume(command, shell),
   ],
   [
     "retry [options] <config>",
-    "try a stage that has failed again at once, when its cause is mended; for jobs: 'queue retry'",
+    "try a failed stage again now, after you have fixed the cause; for jobs use 'queue retry'",
     async (command, { shell }) => (await steering()).registerRetry(command, shell),
   ],
   [
     "trace <id>",
-    "where a game, a file, a model or a job comes from, and what came of it; for events: 'events trace'",
+    "show where a game, a file, a model or a job comes from, and what was made from it; for events use 'events trace'",
     async (command, { shell }) =>
       (await import("../../surfaces/pipeline/trace.command.ts")).registerTrace(command, shell),
   ],
   [
     "why <subject>",
-    "why something runs or does not: each gate with what is and what must be; exit code 1 when one does not open",
+    "explain why something runs or does not: each gate with its actual and required value; exit code 1 if a gate is closed",
     async (command, { shell }) => (await import("../../surfaces/why/command.ts")).registerWhy(command, shell),
   ],
   [
     "resources",
-    "what every process takes of the machine: memory, open files, processor time, delay of the main loop, children, transfers",
+    "show what every process uses: memory, open files, processor time, delay of the main loop, children, transfers",
     async (command, { shell }) =>
       (await import("../../surfaces/resources/command.ts")).registerResources(command, shell),
   ],
   [
     "logs [options]",
-    "the log of the main process, oldest line first; also after it has ended",
+    "show the log of the main process, oldest line first, also after it has ended",
     async (command, { shell }) => (await import("../../surfaces/logs/command.ts")).registerLogs(command, shell),
   ],
   [
     "token",
-    "tokens for the API over the network: make, list and revoke them",
+    "create, list and revoke tokens for the API over the network",
     async (command, { shell }) => (await import("../../surfaces/tokens/command.ts")).registerToken(command, shell),
   ],
   [
     "events",
-    "the events there are, and what happens: list, show, tail, history, publish, outbox, trace",
+    "list, show, publish, follow, trace and replay events",
     async (command, { shell, ports, settings }) => {
       const { nodeOutboxes } = await import("./node-outboxes.ts");
       const { registerEvents } = await import("../../surfaces/events/command.ts");
@@ -214,29 +214,29 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "dlq [options]",
-    "dead letters: deliveries whose tries are spent. Without options: counts, health and causes",
+    "show, retry and discard dead letters: deliveries that have failed too often. Without options: counts, health and causes",
     async (command, { shell }) =>
       (await import("../../surfaces/dead-letters/command.ts")).registerDlq(command, shell, await loadCatalog()),
   ],
   [
     "config",
-    "the settings: what holds, where it came from, what is wrong",
+    "show the settings and where each value comes from, and check them",
     async (command, { shell, inspect }) =>
       (await import("../../surfaces/config/command.ts")).registerConfig(command, shell, { inspect }),
   ],
   [
     "doctor [options]",
-    "look at Node, settings, data folder, disk, journal, port, clock, memory and limits; exit code 1 when something fails",
+    "check Node, settings, data folder, disk, journal, port, clock, memory and limits; exit code 1 if something fails",
     async (command, given) => (await import("./doctor.command.ts")).registerDoctor(command, given.shell, given),
   ],
   [
     "stats",
-    "a calculator: Elo, sequential tests, ladders, and what a gate would do",
+    "calculate Elo, sequential tests and ladders, and simulate gates",
     async (command, { shell }) => (await import("../../surfaces/stats/command.ts")).registerStats(command, shell),
   ],
   [
     "audit [options]",
-    "judge the wiring: units, subscriptions, orphans, dead and unbridged events; exit code 1 when it fails",
+    "check the wiring: units, subscriptions, orphans, dead and unbridged events; exit code 1 if it fails",
     async (command, { shell }) => {
       const { auditDeclarations } = await import("./declarations.ts");
       (await import("../../surfaces/audit/command.ts")).registerAudit(command, shell, async (facts) =>
@@ -246,7 +246,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "games",
-    "the built-in games",
+    "list and show the built-in games",
     async (command, { shell }) => {
       const { createArenaConsole } = await import("../../workloads/arena/index.ts");
       (await import("./games.command.ts")).registerGames(command, shell, createArenaConsole());
@@ -254,7 +254,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "records",
-    "the games that were played: list them, show one with its moves and board, export them",
+    "list and export played games, or show one with its moves and board",
     async (command, { shell }) => {
       const { createArenaConsole } = await import("../../workloads/arena/index.ts");
       (await import("./records.command.ts")).registerRecords(command, shell, createArenaConsole());
@@ -262,7 +262,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "play [options] [config_key]",
-    "play a game in the terminal, built-in or of your workload, against the champion, a baseline or a model file",
+    "play a game in the terminal, built-in or your own, against the champion, a fixed opponent or a model file",
     async (command, { shell, ports, settings }) => {
       const { createArenaConsole } = await import("../../workloads/arena/index.ts");
       const { workloadList } = await import("../worker/workload-list.ts");
@@ -280,7 +280,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "workload",
-    "programs of your own as workloads: try them, read the protocol",
+    "check your own program as a workload, or read the protocol",
     async (command, { shell, ports }) => {
       const { createWorkloadConsole } = await import("../../workloads/process/index.ts");
       const { env, cwd } = shell.io;
@@ -293,7 +293,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "completion <shell>",
-    "print what bash, zsh or fish needs to complete these commands",
+    "print the script with which bash, zsh or fish completes these commands",
     async (command, { shell, whole }) =>
       (await import("./completion.command.ts")).registerCompletion(command, shell, whole),
   ],

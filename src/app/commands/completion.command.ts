@@ -16,7 +16,7 @@ const LINES: Readonly<Record<ShellName, string>> = {
 export function registerCompletion(command: Command, shell: Shell, whole: () => Promise<Command>): void {
   command
     .addArgument(new Argument("<shell>", "the shell that you use").choices(SHELLS))
-    .addHelpText("after", ["", "Once, for all shells to come:", ...SHELLS.map((name) => `  ${LINES[name]}`)].join("\n"))
+    .addHelpText("after", ["", "To set it up once:", ...SHELLS.map((name) => `  ${LINES[name]}`)].join("\n"))
     .action(async (name: ShellName) => {
       const script = completionScripts[name](completionTree(await whole()));
       answer(shell, { shell: name, script }, () => [script.trimEnd()]);

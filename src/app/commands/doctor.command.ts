@@ -39,7 +39,7 @@ const checks: readonly Check[] = [
 const nearest = (path: string): string => (existsSync(path) || dirname(path) === path ? path : nearest(dirname(path)));
 
 function settingsFindings({ problems, notices, settings, file }: ConfigReport): Finding[] {
-  const hint = "'ringrift config check' lists all that is wrong.";
+  const hint = "'ringrift config check' lists every problem.";
   if (problems.length > 0) return problems.map(({ message }) => fail("settings", message, hint));
   if (notices.length > 0) return notices.map((notice) => warn("settings", notice, hint));
   const set = settings.filter(({ origin }) => origin.kind !== "default").length;
@@ -94,8 +94,8 @@ function repair(dataDir: string, isMeant: boolean, shell: Shell): void {
 /** `ringrift doctor`: what could keep it from running well here, and what to do about it. */
 export function registerDoctor(command: Command, shell: Shell, ports: DoctorPorts): void {
   command
-    .option("--repair", "say what of the data folder it would mend, and change nothing")
-    .option("--yes", "with --repair: mend it; no main process may run")
+    .option("--repair", "show what it would repair in the data folder, without changing anything")
+    .option("--yes", "with --repair: repair it; the main process must not be running")
     .action(async (options: { repair?: boolean; yes?: boolean }) => {
       const place = ports.where();
       const { dataDir } = place;

@@ -41,7 +41,7 @@ function findPid(dataDir: string): number | undefined {
 function signalOurs(pid: number, dataDir: string, signal: NodeJS.Signals, answered: boolean): void {
   if (holdsLock(pid, dataDir) !== true && !answered)
     throw OperatingError.denied("NOT_OURS", `it is not certain that process ${pid} is the main process of ${dataDir}`, {
-      hint: `Look at it, and end it with 'kill ${pid}' if it is.`,
+      hint: `Look at that process. If it is the right one, end it with 'kill ${pid}' if it is.`,
     });
   try {
     process.kill(pid, signal);
@@ -126,9 +126,9 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
 /** `ringrift down`: ends the main process of the data folder and comes back when it is gone. */
 export function registerDown(command: Command, shell: Shell): void {
   command
-    .option("--force", "kill it when it has not ended in time")
+    .option("--force", "kill it if it has not ended in time")
     .addOption(
-      new Option("--timeout <time>", "how long to wait for an end in order")
+      new Option("--timeout <time>", "how long to wait for a clean end")
         .argParser(lengthOfTime("--timeout"))
         .default(TIMEOUT_MS, "60s"),
     )

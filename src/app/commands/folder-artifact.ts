@@ -11,12 +11,12 @@ const goneOr = (thrown: unknown, what: string): unknown =>
   systemCode(thrown) !== "ENOENT"
     ? thrown
     : OperatingError.notFound("FILE_GONE", `${what} is not in the data folder any more`, {
-        hint: "It was freed, or set aside: 'ringrift trace' tells what became of it.",
+        hint: "It was freed or set aside: 'ringrift trace' shows what happened.",
       });
 
 const damaged = (what: string) =>
   OperatingError.conflict("MODEL_CORRUPTED", `${what} is damaged`, {
-    hint: "'ringrift why' and 'ringrift alerts' tell what is done about it.",
+    hint: "'ringrift why' and 'ringrift alerts' show what happens with it.",
   });
 
 /** The bytes of a file of the data folder, if they are what its name says. */

@@ -58,7 +58,7 @@ export function registerGames(command: Command, shell: Shell, games: Games): voi
 
   command
     .command("perft")
-    .description("count the ways to play so many plies: the proof of a move generator")
+    .description("count the ways to play this many plies, to test a move generator")
     .argument("<config_key>", "which game, such as othello8_2p")
     .argument("<depth>", "how many plies", depthIn)
     .action(async (configKey: string, depth: number) => {

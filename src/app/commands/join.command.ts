@@ -33,7 +33,10 @@ function addressOf(text: string, allowPlainHttp: boolean): URL {
     url.search !== "" ||
     url.username !== ""
   )
-    throw usage(`'${printable(text)}' is no address of a main process`, "It looks like https://host:8770.");
+    throw usage(
+      `'${printable(text)}' is not the address of a main process`,
+      "An address looks like https://host:8770.",
+    );
   if (url.protocol === "http:" && !LOOPBACK.test(url.hostname) && !allowPlainHttp)
     throw usage(
       "over plain HTTP the token could be read on the way",
@@ -70,7 +73,7 @@ function explain(thrown: unknown, url: URL): unknown {
       `the certificate of ${url.host} is not trusted: ${thrown.message}`,
       {
         cause: thrown,
-        hint: "Give the authority with --ca, or the certificate's SHA-256 with --fingerprint.",
+        hint: "Give the CA file with --ca, or the SHA-256 of the certificate with --fingerprint.",
       },
     );
   if (thrown.code === "UNAUTHORIZED" || thrown.code === "SCOPE_TOO_SMALL" || thrown.code === "FORBIDDEN")
@@ -96,13 +99,13 @@ export function registerJoin(
 ): void {
   command
     .argument("<url>", "address of the main process, such as https://host:8770")
-    .argument("[token]", "token of the scope worker; not needed once this folder has joined")
-    .option("--token-file <file>", "file with the token: the command line can be seen by others on this machine")
-    .option("--label <name>", "what people call this node; the host name unless given")
-    .option("--ca <file>", "certificates in PEM to trust instead of the system's")
-    .option("--fingerprint <sha256>", "SHA-256 of the one certificate to trust, for one that nobody signed")
-    .option("--slots <n>", "jobs at once; RINGRIFT_WORKER_SLOTS unless given", wholeNumber("--slots", 1, 1_024))
-    .option("--no-run", "only join; 'ringrift worker' does the jobs later")
+    .argument("[token]", "a join token, or one with the scope worker; not needed again after this folder has joined")
+    .option("--token-file <file>", "file with the token, because other users of this machine can see the command line")
+    .option("--label <name>", "name of this node; default: the host name")
+    .option("--ca <file>", "PEM file with the certificates to trust, instead of those of the system")
+    .option("--fingerprint <sha256>", "SHA-256 of the only certificate to trust, if it is self-signed")
+    .option("--slots <n>", "jobs at once; default: RINGRIFT_WORKER_SLOTS", wholeNumber("--slots", 1, 1_024))
+    .option("--no-run", "only join; run 'ringrift worker' later to do jobs")
     .action(async (address: string, given: string | undefined, options: JoinOptions) => {
       const settings = readSettings({ worker: { slots: options.slots } });
       const { dataDir } = settings;
@@ -133,7 +136,7 @@ export function registerJoin(
               "UNEXPECTED_ANSWER",
               `the main process calls this node ${printable(made.node_id)}`,
               {
-                hint: "It is none of ours, or of another version.",
+                hint: "It is not a RingRift process, or has another version.",
               },
             );
           const node: NodeFile = {

@@ -8,10 +8,10 @@ export function registerModelsExport(models: Command, shell: Shell, reader: Mode
   models
     .command("export")
     .description(
-      "write a model into a new folder: its file, its checkpoint, a manifest, and its curves also for TensorBoard",
+      "write a model into a new folder: its file, its checkpoint, a manifest, and its curves (also for TensorBoard)",
     )
-    .argument("<model>", "its id, or the first digits of it")
-    .argument("<folder>", "where to; a folder that holds something is refused, with exit code 5")
+    .argument("<model>", "its id, or the first characters of it")
+    .argument("<folder>", "the folder to write to; it must be new or empty, otherwise exit code 5")
     .action(async (id: string, given: string) => {
       const folder = resolve(shell.io.cwd, given);
       const manifest = await exportModel(id, folder, reader, shell);

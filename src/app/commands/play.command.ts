@@ -158,7 +158,7 @@ async function sitDown(
   if (baseline === undefined)
     throw OperatingError.notFound(
       "OPPONENT_NOT_FOUND",
-      `there is no champion of ${configKey} yet, and no baseline by name`,
+      `there is no champion of ${configKey} yet, and no baseline with a name`,
       {
         hint: "Train one, or name the baselines of its workload in ringrift.config.json.",
       },
@@ -186,10 +186,10 @@ export function registerPlay(command: Command, io: CliIo, tables: Tables, champi
       `${CHAMPION}, one of ${tables.baselines.join(", ")}, or a baseline of your workload; the champion if there is one`,
     )
     .option("--model <file>", "play against this model file instead")
-    .option("--simulations <n>", "how long a model thinks about a move", "200")
+    .option("--simulations <n>", "simulations per move of a model", "200")
     .option("--seat <n>", "your seat; 1 moves first", "1")
     .option("--seed <n>", "the same seed and moves give the same game", "1")
-    .option("--json", "speak in lines of JSON")
+    .option("--json", "read and write lines of JSON")
     .action((configKey: string, options: PlayOptions) =>
       inFolder(async (folder) => {
         const seed = whole("seed", options.seed, 0, 0xffffffff);

@@ -97,10 +97,10 @@ export async function createProgram(io: CliIo, ports: CliPorts, words?: readonly
   program
     .description("Coordination for self-play training clusters.")
     .version(readVersion(), "-V, --version", "print the version")
-    .option("--config <file>", "file with settings; RINGRIFT_CONFIG or the nearest ringrift.config.json unless given")
-    .option("--data-dir <folder>", "data folder; RINGRIFT_DATA_DIR or the nearest .ringrift unless given")
-    .option("--json", "print JSON: one object, or one a line where the output goes on")
-    .option("--no-color", "no colours, not even on a terminal")
+    .option("--config <file>", "settings file; default: RINGRIFT_CONFIG, or the nearest ringrift.config.json")
+    .option("--data-dir <folder>", "data folder; default: RINGRIFT_DATA_DIR, or the nearest .ringrift")
+    .option("--json", "print JSON: one object, or one per line for a stream")
+    .option("--no-color", "print no colours")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command");
   const inspect = () => inspectSettings(io.env, io.cwd, flagsOf(program));

@@ -18,7 +18,7 @@ const idOf = ({ sha256 }: Pick<Segment, "sha256">, game: number): string => `${s
 function placeOf(id: string): { readonly file: string; readonly game: number | undefined } {
   const [, file, game] = /^([0-9a-f]{6,64})(?:#(\d{1,7}))?$/.exec(id) ?? [];
   if (file === undefined)
-    throw OperatingError.invalid("INVALID_RECORD", `'${id}' is no id of a game`, {
+    throw OperatingError.invalid("INVALID_RECORD", `'${id}' is not the id of a game`, {
       hint: "It looks like 5b6ec061fbef#17; 'ringrift records list' shows them.",
     });
   return { file, game: game === undefined ? undefined : Number(game) };
@@ -79,7 +79,7 @@ async function newFile(path: string): Promise<FileHandle> {
     return await open(path, "wx", 0o600);
   } catch (thrown) {
     if (systemCode(thrown) === "EEXIST")
-      throw OperatingError.conflict("FILE_EXISTS", `${path} exists, and is left as it is`, {
+      throw OperatingError.conflict("FILE_EXISTS", `${path} already exists`, {
         hint: "Name another file with --to.",
       });
     throw OperatingError.invalid("INVALID_OPTION", `--to cannot be written: ${messageOf(thrown)}`, { cause: thrown });
@@ -112,20 +112,20 @@ async function exportGames(options: ExportOptions, games: PlayedGames, shell: Sh
 export function registerRecords(records: Command, shell: Shell, games: PlayedGames): void {
   records
     .command("list", { isDefault: true })
-    .description("list files of played games, newest first; this is what 'ringrift records' does")
-    .option("--config-key <config>", "only those of a config")
-    .option("--limit <n>", "list at most so many files", wholeNumber("--limit", 1, 1_000), 20)
+    .description("list files of played games, newest first; 'ringrift records' does the same")
+    .option("--config-key <config>", "only of this config")
+    .option("--limit <n>", "list at most this many files", wholeNumber("--limit", 1, 1_000), 20)
     .action((options: ListOptions) => list(options, shell));
   records
     .command("show")
-    .description("one game: who won, its moves, and the board at the end")
-    .argument("<id>", "its id, as in 5b6ec061fbef#17; without a number the first of the file")
+    .description("show one game: who won, its moves, and the final board")
+    .argument("<id>", "its id, for example 5b6ec061fbef#17; without a number the first game of the file")
     .action((id: string) => show(id, games, shell));
   records
     .command("export")
     .description("write games as lines of JSON, newest files first: id, config, seed, winner, moves")
-    .option("--config-key <config>", "only those of a config")
-    .option("--limit <n>", "at most so many games", wholeNumber("--limit", 1, 10_000_000), 1_000)
-    .option("--to <file>", "write them into a file; to standard output unless given")
+    .option("--config-key <config>", "only of this config")
+    .option("--limit <n>", "write at most this many games", wholeNumber("--limit", 1, 10_000_000), 1_000)
+    .option("--to <file>", "write to this file; default: standard output")
     .action((options: ExportOptions) => exportGames(options, games, shell));
 }

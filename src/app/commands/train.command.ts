@@ -60,28 +60,28 @@ export function registerTrain(
   readSettings: (given: SettingOverrides) => Settings,
 ): void {
   command
-    .argument("[configs...]", `what to train, as in ${DEFAULT_CONFIG_KEY}; --config says the same`)
-    .option("--for <time>", "end by itself after so long, as in 5m", lengthOfTime("--for"))
+    .argument("[configs...]", `what to train, for example ${DEFAULT_CONFIG_KEY}; --config does the same`)
+    .option("--for <time>", "stop after this time, for example 5m", lengthOfTime("--for"))
     .option(
       "--iterations <n>",
-      "end when every config has made so many rounds",
+      "stop when every config has done this many rounds",
       wholeNumber("--iterations", 1, 1_000_000),
     )
     .option(
       "--workers <n>",
-      "jobs at once on this machine; one for each processor unless given, 0 leaves the work to machines that join",
+      "jobs at once on this machine; default: one per processor. 0 leaves all work to machines that join",
       wholeNumber("--workers", 0, 1_024),
     )
-    .option("--seed <n>", "what the whole run follows from; 1 unless given", wholeNumber("--seed", 0, 0xffff_ffff))
+    .option("--seed <n>", "seed of the whole run; default: 1", wholeNumber("--seed", 0, 0xffff_ffff))
     .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
-    .option("--headless", "no live view, not even on a terminal: a line for each thing that happens")
-    .option("--report <file>", "where the report goes; report.html in the data folder unless given")
+    .option("--headless", "no live view: print one line for each thing that happens")
+    .option("--report <file>", "file of the report; default: report.html in the data folder")
     .option("--no-report", "no report at the end")
     .option(
       "--chaos",
-      "kill workers, damage files and poison a producer on purpose, and show each being caught; exit code 1 if one is not in time",
+      "kill workers, damage files and poison a producer on purpose, and show how each is caught; exit code 1 if one is not caught in time",
     )
-    .option("--yes", "allow --chaos in a folder whose champion was made without it")
+    .option("--yes", "allow --chaos in a folder whose champion was trained without it")
     .action(async (given: readonly string[], options: TrainOptions) => {
       const { config } = command.optsWithGlobals<{ config?: string }>();
       const named = config === undefined ? undefined : configKeysOf(config);

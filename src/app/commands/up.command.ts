@@ -262,16 +262,16 @@ export function registerUp(
   command
     .option(
       "--profile <name>",
-      `which units run here: ${PROFILES.join(", ")}; RINGRIFT_PROFILE unless given`,
+      `which units run here: ${PROFILES.join(", ")}; default: RINGRIFT_PROFILE`,
       oneOf("--profile", PROFILES),
     )
     .option("--port <n>", "port of the API; 0 picks a free one", wholeNumber("--port", 0, 65_535))
     .option(
       "--workers <n>",
-      "start a worker beside it that does so many jobs at once; RINGRIFT_LOCAL_WORKERS unless given, else one job for each processor where configs are trained (RINGRIFT_LOOP_CONFIGS), and none where not",
+      "also start a worker that does this many jobs at once; default: RINGRIFT_LOCAL_WORKERS. If that is not set: one job per processor if configs are trained (RINGRIFT_LOOP_CONFIGS), otherwise no worker",
       wholeNumber("--workers", 0, 1_024),
     )
-    .option("--headless", "no live status line, not even on a terminal: log lines alone")
+    .option("--headless", "no live status line: print only log lines")
     .action(async (options: UpOptions) => {
       const given = { port: options.port, profile: options.profile };
       const plain = readSettings({ ...given, localWorkers: options.workers });

@@ -18,7 +18,7 @@ export function registerWorker(
   readSettings: (given: SettingOverrides) => Settings,
 ): void {
   command
-    .option("--slots <n>", "jobs at once; RINGRIFT_WORKER_SLOTS unless given", wholeNumber("--slots", 1, 1_024))
+    .option("--slots <n>", "jobs at once; default: RINGRIFT_WORKER_SLOTS", wholeNumber("--slots", 1, 1_024))
     .addOption(
       new Option("--under <pid>", "end with this process, which started it")
         .argParser(wholeNumber("--under", 1, 2 ** 31))

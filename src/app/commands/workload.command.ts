@@ -40,18 +40,18 @@ export function registerWorkload(command: Command, shell: Shell, workloads: Work
 
   command
     .command("check")
-    .description("try a program against all rules of the workload protocol; exit code 1 when it breaks one")
+    .description("test a program against all rules of the workload protocol; exit code 1 if it breaks one")
     .argument("<command...>", "the program and its arguments, after --")
-    .option("--jobs <file>", "JSON list of tiny jobs, instead of the examples that the program tells in its hello")
+    .option("--jobs <file>", "JSON list of tiny jobs, instead of the examples in the program's hello message")
     .option(
       "--env <name>",
-      "an environment variable that the program may see; may be repeated",
+      "an environment variable to pass to the program; repeat it for more",
       (name: string, before: string[]) => [...before, name],
       [],
     )
     .option("--seed <n>", "seed of the jobs", wholeNumber("--seed", 0, Number.MAX_SAFE_INTEGER), 1)
     .option("--hello <seconds>", "how long the program may take to say hello", decimal("--hello", 0.1, 600), 30)
-    .option("--silence <seconds>", "how long a job may say nothing", decimal("--silence", 0.1, 86_400), 60)
+    .option("--silence <seconds>", "how long a job may send no message", decimal("--silence", 0.1, 86_400), 60)
     .option("--grace <seconds>", "how long a cancelled job may take to end", decimal("--grace", 0.1, 3_600), 10)
     .option("--keep", "keep the folder in which the jobs ran")
     .addHelpText("after", EXAMPLES)
@@ -87,7 +87,7 @@ export function registerWorkload(command: Command, shell: Shell, workloads: Work
 
   const documents = [
     ["messages", "the messages of the workload protocol", workloads.messages, workloads.messagesSchema],
-    ["declaration", "what the declaration of a workload may say", workloads.declaration, workloads.declarationSchema],
+    ["declaration", "the fields of a workload declaration", workloads.declaration, workloads.declarationSchema],
   ] as const;
   for (const [name, what, table, schema] of documents)
     command

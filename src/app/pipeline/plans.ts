@@ -40,7 +40,7 @@ function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> 
   const parsed = plansInFile.safeParse(plans);
   if (!parsed.success)
     throw OperatingError.invalid("INVALID_PLAN", `${file}: plans are wrong: ${z.prettifyError(parsed.error)}`, {
-      hint: "docs/51-loop.md shows what a plan can say.",
+      hint: "docs/51-loop.md explains plans.",
     });
   return plans as Readonly<Record<string, Given>>;
 }
@@ -54,7 +54,7 @@ function planFor(configKey: string, given: Given, { workloads, workers }: PlanWo
   const missing = (["selfplay", "training", "evaluation"] as const).filter((kind) => !kinds.includes(kind));
   if (missing.length > 0) {
     const known = [...new Set([...CONFIG_KEYS, ...workloads.flatMap(({ configKeys }) => configKeys ?? [])])];
-    throw OperatingError.conflict("NO_WORKLOAD", `no workload does ${missing.join(", ")} of ${configKey}`, {
+    throw OperatingError.conflict("NO_WORKLOAD", `there is no workload for ${configKey} (${missing.join(", ")})`, {
       hint: `Known configs: ${known.join(", ")}.${didYouMean(configKey, known)}`,
     });
   }
@@ -96,7 +96,7 @@ function mergePlan(known: ConfigPlan, { plan, asked }: WantedPlan): ConfigPlan {
   );
   if (changed.length > 0)
     throw OperatingError.conflict("PLAN_DIFFERS", `${plan.config_key} has begun with another ${changed.join(", ")}`, {
-      hint: "Go on with the plan it has, or begin anew in another --data-dir.",
+      hint: "Continue with the same plan, or start again in another --data-dir.",
     });
   return { ...known, ...(Object.fromEntries(HARMLESS.map((key) => [key, plan[key]])) as Partial<ConfigPlan>) };
 }

@@ -352,10 +352,10 @@ test.each(rows.map(({ key, variable }) => ({ key, variable })))(
 );
 
 test.each([
-  [{ RINGRIFT_NODE_BEAT: "30" }, "two beats before it is suspect"],
+  [{ RINGRIFT_NODE_BEAT: "30" }, "two heartbeats before it is suspect"],
   [{ RINGRIFT_NODE_SUSPECT: "120" }, "suspect before it is dead"],
-  [{ RINGRIFT_NODE_PURGE: "60" }, "forgotten after it is dead"],
-  [{ RINGRIFT_WORK_LEASE_SILENCE: "20" }, "two beats before its job is given away"],
+  [{ RINGRIFT_NODE_PURGE: "60" }, "dead before it is removed"],
+  [{ RINGRIFT_WORK_LEASE_SILENCE: "20" }, "two heartbeats before its job goes to another node"],
 ])("times that contradict each other are refused: %o", (environment, rule) => {
   expect(() => readSettings(environment, "/")).toThrow(rule);
 });

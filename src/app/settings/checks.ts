@@ -14,32 +14,32 @@ export const settingChecks: readonly Check[] = [
   {
     keys: ["nodes.beat", "nodes.suspect"],
     holds: ({ nodes }) => nodes.timing.beatMs * 2 <= nodes.timing.suspectMs,
-    rule: "A node must have the time for two beats before it is suspect, or one lost request is an alarm.",
+    rule: "A node must have time for two heartbeats before it is suspect. Otherwise one lost request raises an alarm.",
   },
   {
     keys: ["nodes.suspect", "nodes.dead"],
     holds: ({ nodes }) => nodes.timing.suspectMs < nodes.timing.deadMs,
-    rule: "A node is suspect before it is dead.",
+    rule: "A node must be suspect before it is dead.",
   },
   {
     keys: ["nodes.dead", "nodes.purge"],
     holds: ({ nodes }) => nodes.timing.deadMs <= nodes.timing.purgeMs,
-    rule: "A node is forgotten after it is dead, not before.",
+    rule: "A node must be dead before it is removed.",
   },
   {
     keys: ["nodes.beat", "work.lease_silence"],
     holds: ({ nodes, work }) => nodes.timing.beatMs * 2 <= work.leaseSilenceMs,
-    rule: "A holder must have the time for two beats before its job is given away.",
+    rule: "A holder must have time for two heartbeats before its job goes to another node.",
   },
   {
     keys: ["work.queue_soft_limit", "work.queue_brake_limit"],
     holds: ({ work }) => work.pressure.soft <= work.pressure.hard,
-    rule: "Producers are asked for half before they are asked for a tenth.",
+    rule: "The limit for half must be below the limit for a tenth.",
   },
   {
     keys: ["work.queue_brake_limit", "work.queue_hard_limit"],
     holds: ({ work }) => work.pressure.hard <= work.pressure.stop,
-    rule: "Producers are asked for a tenth before they are asked for nothing.",
+    rule: "The limit for a tenth must be below the limit for nothing.",
   },
   {
     keys: ["router.retry_first", "router.retry_most"],
@@ -54,7 +54,7 @@ export const settingChecks: readonly Check[] = [
   {
     keys: ["router.dedup_window", "router.retention"],
     holds: ({ router }) => router.dedupWindowSeconds <= router.retentionSeconds,
-    rule: "The journal must keep events for the whole window, or a repeat is answered with an event that is gone.",
+    rule: "The journal must keep events for the whole window. Otherwise the answer to a repeat names an event that is gone.",
   },
   {
     keys: ["daemons.restart_first", "daemons.restart_most"],
@@ -70,22 +70,22 @@ export const settingChecks: readonly Check[] = [
     keys: ["api.host", "api.tls_cert_file", "api.allow_plain_http"],
     holds: ({ api }) =>
       ["127.0.0.1", "localhost", "::1"].includes(api.host) || api.tlsCertFile !== undefined || api.allowPlainHttp,
-    rule: "Beyond loopback the API needs TLS, or tokens could be read on the way, unless plain HTTP is allowed.",
+    rule: "Beyond loopback the API needs TLS, because others could read the tokens. Or allow plain HTTP.",
   },
   {
     keys: ["resources.cpu_warn", "resources.cpu_critical"],
     holds: ({ resources }) => resources.cpu.high <= resources.cpu.critical,
-    rule: "A node cannot be overloaded before it is busy.",
+    rule: "The limit for busy must be below the limit for overloaded.",
   },
   {
     keys: ["resources.memory_warn", "resources.memory_critical"],
     holds: ({ resources }) => resources.memory.high <= resources.memory.critical,
-    rule: "Memory cannot be critical before it is short.",
+    rule: "The warning limit of memory must be below the critical one.",
   },
   {
     keys: ["resources.disk_warn", "resources.disk_critical"],
     holds: ({ resources }) => resources.disk.high <= resources.disk.critical,
-    rule: "A disk cannot be nearly full before it is low.",
+    rule: "The warning limit of the disk must be below the critical one.",
   },
   {
     keys: ["artifacts.copies_exceptions"],

@@ -301,7 +301,7 @@ describe("checks over several settings", () => {
   test("the message says where each of the values came from", () => {
     const { cwd, file } = withFile({ router: { retry_first: 9 } });
     expect(problems({ RINGRIFT_EVENT_RETRY_MOST: "3" }, cwd)[0]).toMatch(
-      `router.retry_first=9 (${file}:3) and router.retry_most=3 (RINGRIFT_EVENT_RETRY_MOST) do not go together.`,
+      `router.retry_first=9 (${file}:3) and router.retry_most=3 (RINGRIFT_EVENT_RETRY_MOST) do not fit together.`,
     );
   });
 

@@ -25,7 +25,7 @@ function requireSound({ problems }: Inspection): void {
     "INVALID_SETTING",
     messages.length === 1 ? messages[0]! : `${messages.length} problems with the settings:\n  ${messages.join("\n  ")}`,
     {
-      hint: "'ringrift config check' lists all that is wrong; docs/reference/settings.md lists all settings.",
+      hint: "'ringrift config check' lists every problem; docs/reference/settings.md lists all settings.",
       details: { problems },
     },
   );

@@ -167,7 +167,7 @@ function crossProblems(settings: ReadonlyMap<string, Resolved>): Problem[] {
     const said = found.map(({ value, origin }, i) => `${keys[i]}=${quote(value)} (${placeOf(origin)})`);
     const culprit = found.map(({ origin }) => origin).find(({ kind }) => kind !== "default");
     const place = placeOf(culprit ?? { kind: "default" });
-    return [{ keys, place, message: `${said.join(" and ")} do not go together. ${rule}` }];
+    return [{ keys, place, message: `${said.join(" and ")} do not fit together. ${rule}` }];
   });
 }
 

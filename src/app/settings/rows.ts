@@ -12,7 +12,7 @@ export const processSettings = {
     default: ({ configFile }) => configFile,
     shown: "the nearest `ringrift.config.json`, here or above",
     notInFile: true,
-    about: "The file with settings.",
+    about: "The settings file.",
   }),
   dataDir: path("folder", {
     key: "data_dir",
@@ -20,7 +20,7 @@ export const processSettings = {
     flag: "--data-dir",
     default: ({ dataDir }) => dataDir,
     shown: "the nearest `.ringrift`, here or above; else here",
-    about: "Data folder: journal, socket, token.",
+    about: "Data folder, with the journal, the socket and the token.",
   }),
   nodeId: name({
     key: "node_id",
@@ -34,13 +34,13 @@ export const processSettings = {
     variable: "RINGRIFT_PROFILE",
     flag: "--profile",
     default: "coordinator",
-    about: "Which units run in this process, by what it is for.",
+    about: "Role of this process. It decides which units run in it.",
   }),
   logLevel: choice(LOG_LEVELS, {
     key: "log.level",
     variable: "RINGRIFT_LOG_LEVEL",
     default: "INFO",
-    about: "What is logged to standard error, from this level up; DEBUG logs every event.",
+    about: "Lowest level that is logged to standard error; DEBUG logs every event.",
   }),
   logFile: {
     maxBytes: whole({
@@ -50,7 +50,7 @@ export const processSettings = {
       max: 10_000_000_000,
       unit: "bytes",
       default: 20_000_000,
-      about: "Size at which `logs/ringrift.log` in the data folder is put aside and a new one is begun.",
+      about: "Maximum size of `logs/ringrift.log` in the data folder; then a new file is started.",
     }),
     files: whole({
       key: "log.files",
@@ -59,7 +59,7 @@ export const processSettings = {
       max: 1_000,
       unit: "files",
       default: 5,
-      about: "Log files that are kept, the one being written among them.",
+      about: "How many log files are kept, including the current one.",
     }),
   },
   localWorkers: whole({
@@ -71,7 +71,7 @@ export const processSettings = {
     unit: "slots",
     default: 0,
     about:
-      "Jobs at once of the worker that `ringrift up` starts beside itself; 0 starts none. Unless set: one for each processor where it trains configs, else none.",
+      "Jobs at once of the worker that `ringrift up` starts; 0 starts none. If not set: one job per processor if configs are trained, otherwise none.",
   }),
 };
 
@@ -85,7 +85,7 @@ export const workerSettings = {
     unit: "slots",
     default: () => availableParallelism(),
     shown: "the number of CPUs",
-    about: "Jobs that a worker runs at once, each with a child of its own.",
+    about: "Jobs that a worker runs at once, each in its own child process.",
   }),
   cpus: decimal({
     key: "worker.cpus",
@@ -114,7 +114,8 @@ export const workerSettings = {
     max: 64,
     unit: "accelerators",
     default: 0,
-    about: "Accelerators that a worker gives to jobs, each to one at a time; 0: those that `nvidia-smi` finds.",
+    about:
+      "Accelerators that a worker offers to jobs, each to one job at a time; 0 means those that `nvidia-smi` finds.",
   }),
   detectGpus: yesNo({
     key: "worker.detect_gpus",
@@ -129,14 +130,14 @@ export const workerSettings = {
     max: 4_096,
     unit: "GB",
     default: 0,
-    about: "Memory of each of them; 0: what `nvidia-smi` says.",
+    about: "Memory of each accelerator; 0 means what `nvidia-smi` says.",
   }),
   tags: tagList({
     key: "worker.tags",
     variable: "RINGRIFT_WORKER_TAGS",
     default: "",
     shown: "none",
-    about: "Tags of this node, for jobs that ask for them.",
+    about: "Tags of this node. Jobs can ask for them.",
   }),
   diskReserveBytes: gigabytes({
     key: "worker.disk_reserve_gb",
@@ -144,7 +145,7 @@ export const workerSettings = {
     min: 0,
     max: 1_000_000,
     default: 2,
-    about: "Free space on the data folder's disk below which a worker begins nothing new.",
+    about: "If the disk of the data folder has less free space than this, the worker starts no new job.",
   }),
   inputsIdleMs: seconds({
     key: "worker.inputs_idle",
@@ -152,8 +153,7 @@ export const workerSettings = {
     min: 60,
     max: 31_536_000,
     default: 600,
-    about:
-      "How long a file that jobs were given, or made, stays on a worker after its last use; a later job fetches it again.",
+    about: "How long a worker keeps an input or output file after its last use. A later job fetches it again.",
   }),
   cacheBytes: gigabytes({
     key: "worker.cache_gb",
@@ -171,7 +171,7 @@ export const workerSettings = {
     max: 19,
     unit: "steps",
     default: 10,
-    about: "How far a worker and its jobs step back behind other programs when processors are short; 0 not at all.",
+    about: "Niceness of a worker and its jobs: higher values give way to other programs; 0 does not.",
   }),
   beatMs: seconds({
     key: "worker.beat_interval",
@@ -179,7 +179,7 @@ export const workerSettings = {
     min: 0.05,
     max: 600,
     default: 10,
-    about: "Longest pause between two signs of life for the jobs that run.",
+    about: "Longest pause between two heartbeats for running jobs.",
   }),
   claimWaitSeconds: decimal({
     key: "worker.claim_wait",
@@ -188,7 +188,7 @@ export const workerSettings = {
     max: 30,
     unit: "seconds",
     default: 20,
-    about: "How long a claim is kept open until there is work.",
+    about: "How long a claim waits for work.",
   }),
   maxWaiting: whole({
     key: "worker.most_waiting",
@@ -197,7 +197,7 @@ export const workerSettings = {
     max: 100_000,
     unit: "results",
     default: 1_000,
-    about: "Results that may wait for the main process; while there are more, a worker claims nothing.",
+    about: "Results that may wait for the main process. While there are more, a worker claims no jobs.",
   }),
   graceMs: seconds({
     key: "jobs.grace_period",
@@ -205,6 +205,6 @@ export const workerSettings = {
     min: 0,
     max: 86_400,
     default: 60,
-    about: "Time that a job has to end by itself when it is told to stop.",
+    about: "Time that a job has to end by itself after it was told to stop.",
   }),
 };

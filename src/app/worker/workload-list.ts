@@ -52,7 +52,7 @@ export function workloadList(file: string | undefined, graceSeconds: number): Na
     throw OperatingError.invalid(
       "INVALID_WORKLOAD",
       `${file}: workloads are declared wrong: ${z.prettifyError(parsed.error)}`,
-      { hint: "docs/41-workloads.md shows what can be declared." },
+      { hint: "docs/41-workloads.md explains declarations." },
     );
   const own = Object.entries(parsed.data).map(([name, { config_keys, baselines, ...declaration }]) => ({
     name,

@@ -47,7 +47,7 @@ const DELIVERIES = `SELECT alert_id, ${DELIVERY} FROM json_each(?) wanted JOIN a
 
 const notFound = (id: string) =>
   OperatingError.notFound("ALERT_NOT_FOUND", `there is no alert '${id.slice(0, 100)}'`, {
-    hint: "Closed alerts are forgotten after 30 days.",
+    hint: "'ringrift alerts list --all' lists them. Closed alerts are removed after 30 days.",
   });
 
 export function createAlerts({ store, clock, recipients = [] }: AlertsOptions) {

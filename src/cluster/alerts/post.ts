@@ -17,7 +17,7 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 405, 406, 409, 411, 413, 414
 const notDelivered = (message: string, retryable: boolean) =>
   OperatingError.unavailable("ALERT_NOT_DELIVERED", message, {
     retryable,
-    hint: "Look at the receiver; what was not delivered is kept and sent again.",
+    hint: "Check the receiver. Messages that were not delivered are kept and sent again.",
   });
 
 /** The code of a failed connection, and nothing of its address. */

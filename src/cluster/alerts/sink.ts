@@ -68,7 +68,7 @@ export function checkedUrl(url: string, sink: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.password !== "")
     throw OperatingError.invalid("INVALID_ALERT_SINK", `the address of the alert sink '${sink}' cannot be used`, {
-      hint: "It begins with http:// or https:// and holds no user name or password.",
+      hint: "It must begin with http:// or https:// and contain no user name or password.",
     });
   return parsed;
 }

@@ -82,7 +82,7 @@ describe("a node at the gate", () => {
     const w = await world();
     expect(w.said({ boot: "b0" })).toMatchObject({
       code: "NODE_SESSION_STALE",
-      message: "the coordinator was started since: sign with its new boot id",
+      message: "the coordinator has restarted: sign with its new boot id",
       status: 401,
       retryable: true,
       showsDetails: true,
@@ -100,7 +100,7 @@ describe("a node at the gate", () => {
       status: 401,
       message: `the clock of node ${w.nodeId} is ${off} s off; 300 s are allowed`,
       showsDetails: true,
-      hint: "Set its clock right (NTP).",
+      hint: "Set the clock of that machine (NTP).",
       details: { server_time: now },
     });
   });
@@ -127,7 +127,7 @@ describe("a node at the gate", () => {
       expect(w.said({ counter })).toMatchObject({
         ...replayed,
         message: `request ${counter} of node ${w.nodeId} was here before`,
-        hint: "Count up with every request.",
+        hint: "Increase the counter with every request.",
       });
   });
 

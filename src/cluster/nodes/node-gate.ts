@@ -37,11 +37,12 @@ export function createNodeGate({ nodes, clock, boot }: NodeGatePorts) {
           hint: "Join again: ringrift join <url> <token>.",
         });
       if (claim.boot !== boot)
-        throw OperatingError.denied(
-          "NODE_SESSION_STALE",
-          "the coordinator was started since: sign with its new boot id",
-          { status: 401, showsDetails: true, retryable: true, details: { boot } },
-        );
+        throw OperatingError.denied("NODE_SESSION_STALE", "the coordinator has restarted: sign with its new boot id", {
+          status: 401,
+          showsDetails: true,
+          retryable: true,
+          details: { boot },
+        });
       const now = clock.now();
       if (Math.abs(claim.issuedAt * 1_000 - now) > MAX_SKEW_MS)
         throw OperatingError.denied(
@@ -50,7 +51,7 @@ export function createNodeGate({ nodes, clock, boot }: NodeGatePorts) {
           {
             status: 401,
             showsDetails: true,
-            hint: "Set its clock right (NTP).",
+            hint: "Set the clock of that machine (NTP).",
             details: { server_time: now / 1_000 },
           },
         );
@@ -68,7 +69,7 @@ export function createNodeGate({ nodes, clock, boot }: NodeGatePorts) {
             throw OperatingError.denied(
               "REPLAYED_REQUEST",
               `request ${claim.counter} of node ${nodeId} was here before`,
-              { status: 401, hint: "Count up with every request." },
+              { status: 401, hint: "Increase the counter with every request." },
             );
           nodes.heard(nodeId);
         },

@@ -243,7 +243,7 @@ export class NodeRegistry {
       throw OperatingError.busy(
         "TOO_MANY_NODES_OF_TOKEN",
         `this token has brought ${names.size} nodes, and ${max} are allowed (nodes.max_of_token)`,
-        { hint: "Give each machine one name and keep to it, or make another token." },
+        { hint: "Let each machine keep its name, or create another token." },
       );
     // Taken before anything is awaited: those that come at once count as well.
     this.#enterToken({ token_id: tokenId, node_id: nodeId, forgotten_at: null });
@@ -282,7 +282,7 @@ export class NodeRegistry {
   assertIncarnation(nodeId: string, incarnation: number): void {
     const known = this.#nodes.get(nodeId)?.incarnation ?? 0;
     if (incarnation < known)
-      throw OperatingError.conflict("STALE_INCARNATION", `node ${nodeId} has been started again since (${known})`, {
+      throw OperatingError.conflict("STALE_INCARNATION", `node ${nodeId} has restarted since (${known})`, {
         hint: "Two processes use one identity: stop the older one.",
       });
   }
@@ -310,14 +310,14 @@ export class NodeRegistry {
     const node = this.#find(nodeId);
     if (node.row.node_id === this.#ports.localNodeId)
       throw OperatingError.conflict("NODE_IS_LOCAL", "the coordinator cannot forget its own node", {
-        hint: "Cordon it, and it gets no work.",
+        hint: "To give it no work, cordon it.",
       });
     if (isGuest(node.row) && node.row.state === "online")
       throw OperatingError.conflict(
         "NODE_HAS_TOKEN",
-        `${node.row.label} works with the token '${node.row.joined_by}', and would be back with its next claim`,
+        `${node.row.label} uses the token '${node.row.joined_by}', so it would come back with its next claim`,
         {
-          hint: `End its token: 'ringrift token revoke ${node.row.token_id}'. Or give it no work: 'ringrift nodes cordon'.`,
+          hint: `Revoke its token: 'ringrift token revoke ${node.row.token_id}'. Or give it no new work: 'ringrift nodes cordon'.`,
         },
       );
     return this.#change(node, { forgotten_at: this.#ports.clock.now() });
@@ -500,7 +500,7 @@ export class NodeRegistry {
   #assertRoom(): void {
     if (this.#nodes.size >= MAX_NODES)
       throw OperatingError.conflict("TOO_MANY_NODES", `there are ${MAX_NODES} nodes`, {
-        hint: "Forget those that are gone: 'ringrift nodes forget <node>'.",
+        hint: "Remove nodes that are gone: 'ringrift nodes forget <node>'.",
       });
   }
 

@@ -110,7 +110,7 @@ export class DaemonManager {
     const known = this.#specs();
     const name = canonicalDaemonName(options.daemonType, known);
     if (!NAME.test(name))
-      throw OperatingError.invalid("INVALID_DAEMON", `'${name}' is no name for a daemon`, {
+      throw OperatingError.invalid("INVALID_DAEMON", `'${name}' is not a valid name for a daemon`, {
         hint: "Letters, digits and _ . - are allowed, at most 100 characters.",
       });
     if (this.#daemons.has(name))
@@ -154,7 +154,7 @@ export class DaemonManager {
     const given = daemon.record.permanentFailure;
     if (given !== null)
       throw OperatingError.conflict("DAEMON_GIVEN_UP", `'${daemon.spec.name}' is permanently failed: ${given.reason}`, {
-        hint: "Mend the cause, then reset it: clearPermanentlyFailed().",
+        hint: "Fix the cause, then reset it: clearPermanentlyFailed().",
       });
     return this.#supervisor.start(daemon, waitForDeps, actor);
   }

@@ -41,7 +41,7 @@ export function resolveDaemon(name: string, daemons: readonly NamedDaemon[]): Re
     throw OperatingError.notFound(
       "UNKNOWN_DAEMON",
       `there is no daemon '${name}'.${didYouMean(name, [...daemons.map((daemon) => daemon.name), ...Object.keys(daemonTypes)])}`,
-      { hint: "getStatus() lists the daemons that are registered." },
+      { hint: "getStatus() lists the registered daemons." },
     );
   const { unit, stage, replacedBy } = daemonTypeRow(constant)!;
   const found = canonicalDaemonName(constant, daemons);
@@ -49,7 +49,7 @@ export function resolveDaemon(name: string, daemons: readonly NamedDaemon[]): Re
     return { name: found, notice: replacedBy === undefined ? null : `'${name}' is deprecated: use '${replacedBy}'` };
   const details = { daemon_type: constant, ...defined({ unit, stage }) };
   throw unit === undefined
-    ? OperatingError.conflict("DAEMON_NOT_BUILT", `no unit here does the work of '${name}'`, { status: 404, details })
+    ? OperatingError.conflict("DAEMON_NOT_BUILT", `no unit here implements '${name}'`, { status: 404, details })
     : OperatingError.conflict(
         "DAEMON_NOT_BUILT",
         `'${name}' is the work of the unit '${unit}', which does not exist here yet`,

@@ -205,7 +205,7 @@ export class UnitRuntime {
 
   async #stop(): Promise<void> {
     const { manager } = this.#o;
-    this.#stopping.abort(OperatingError.internal("RUNTIME_STOPPED", "the units stop"));
+    this.#stopping.abort(OperatingError.internal("RUNTIME_STOPPED", "the units are stopping"));
     this.#heartbeat?.cancel();
     await this.#starting?.catch(() => undefined);
     this.#heartbeat?.cancel();

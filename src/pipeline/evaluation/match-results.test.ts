@@ -66,7 +66,7 @@ describe("search budgets", () => {
 
   test("the players of a config are in its key", () => {
     expect([playersOf("hex8_2p"), playersOf("hex8_3p"), playersOf("a_b_4p")]).toEqual([2, 3, 4]);
-    expect(() => playersOf("hex8_5p")).toThrow(/does not say how many play/);
+    expect(() => playersOf("hex8_5p")).toThrow(/does not say how many players there are/);
   });
 
   test("ratings have their share of all games, their own included", () => {

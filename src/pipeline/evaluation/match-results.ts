@@ -58,7 +58,7 @@ export function parseResults(text: string, expected: ExpectedMatch): LedgerBlock
     try {
       parsed = line.parse(JSON.parse(raw));
     } catch (cause) {
-      throw OperatingError.invalid("MATCH_RESULTS_BROKEN", `line ${at + 1} of the results is no result`, {
+      throw OperatingError.invalid("MATCH_RESULTS_BROKEN", `line ${at + 1} of the results is not a result`, {
         cause,
         retryable: true,
         hint: 'A line looks like {"candidate":"a","opponent":"b","blocks":[{"opening":7,"scores":[1,0]}]}.',

@@ -45,7 +45,7 @@ export function crown(
     throw OperatingError.conflict(
       "CHAMPION_CHANGED",
       `the champion of ${configKey} is ${short(previous)}, not ${short(expected)}, which ${short(model)} was measured against`,
-      { hint: "Measure it against the champion of now." },
+      { hint: "Measure it against the current champion." },
     );
   if (previous === model)
     throw OperatingError.conflict("ALREADY_CHAMPION", `${short(model)} is the champion of ${configKey} already`, {

@@ -20,8 +20,8 @@ export function budgetOf(parameters: { readonly [name: string]: Json }): string 
 export function playersOf(configKey: string): 2 | 3 | 4 {
   const players = Number(/_([234])p$/.exec(configKey)?.[1]);
   if (players === 2 || players === 3 || players === 4) return players;
-  throw OperatingError.invalid("INVALID_CONFIG_KEY", `'${configKey}' does not say how many play`, {
-    hint: "A config is a board and its players, as in hex8_2p.",
+  throw OperatingError.invalid("INVALID_CONFIG_KEY", `'${configKey}' does not say how many players there are`, {
+    hint: "A config is a board and a number of players, for example hex8_2p.",
   });
 }
 

@@ -71,8 +71,8 @@ export async function promoteByHand(ports: ByHandPorts, order: OrderByHand & { r
       hint: "Make it again first: the registry says how.",
     });
   if (withdrawnModels(championHistory(store, configKey)).has(model))
-    throw OperatingError.conflict("MODEL_WITHDRAWN", `${model} was champion once and was withdrawn`, {
-      hint: "Train on from it and let a gate decide.",
+    throw OperatingError.conflict("MODEL_WITHDRAWN", `${model} was once champion and was rolled back`, {
+      hint: "Continue training from it, and let a gate decide.",
     });
   return decideByHand(ports, dryRun, ({ rows }) => {
     const expected = rows.get(champions, configKey)?.model ?? null;

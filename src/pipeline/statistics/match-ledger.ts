@@ -43,7 +43,7 @@ async function* linesOf(
     bytes += chunk.length;
     if (bytes > limits.bytes)
       throw OperatingError.invalid("INVALID_LEDGER", `${name} is larger than ${limits.bytes} bytes.`, {
-        hint: 'Tally equal results into one line with "games" or "wins".',
+        hint: 'Combine equal results into one line with "games" or "wins".',
       });
     let rest = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
     for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {

@@ -129,7 +129,7 @@ function keepToMax(tx: Transaction, consumer: string, { caller, max }: NonNullab
     "TOO_MANY_CONSUMERS",
     `you have ${others.length} durable consumers, and ${max} are allowed (router.max_consumers)`,
     {
-      hint: `Use one of them again, or let an operator remove one: DELETE /v1/consumers/${others[0]!.consumer} is the longest unused.`,
+      hint: `Use one of them again, or ask an operator to remove one: DELETE /v1/consumers/${others[0]!.consumer} has been unused for the longest time.`,
     },
   );
 }

@@ -16,14 +16,14 @@ export function whyNodeMayNot(
   speaksFor: (nodeId: string) => boolean,
 ): OperatingError | undefined {
   if (row?.orderKey != null && COORDINATORS_OWN.has(row.orderKey))
-    return OperatingError.denied("NOT_YOURS_TO_SAY", `only the main process itself says ${event.eventType}`, {
-      hint: "Tell what happened on your node with an event about your node, such as ERROR.",
+    return OperatingError.denied("NOT_YOURS_TO_SAY", `only the main process may publish ${event.eventType}`, {
+      hint: "Use an event about your own node instead, such as ERROR.",
     });
   const { node_id } = event.payload;
   if (typeof node_id !== "string" || speaksFor(node_id)) return undefined;
   return OperatingError.denied(
     "NOT_YOUR_NODE",
     `${event.eventType}: you cannot speak for node '${node_id.slice(0, 100)}'`,
-    { hint: "Name your own node_id, or none." },
+    { hint: "Use your own node_id, or leave it out." },
   );
 }

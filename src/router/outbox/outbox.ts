@@ -55,16 +55,12 @@ export type Outbox = ReturnType<typeof createOutbox>;
 const MAX_PASSING = 256;
 
 const staysHere = (eventType: string) =>
-  OperatingError.internal("EVENT_NOT_FORWARDED", `${eventType} never leaves the process in which it is said`);
+  OperatingError.internal("EVENT_NOT_FORWARDED", `${eventType} never leaves its process`);
 
 const notSent = (eventType: string) =>
-  OperatingError.internal(
-    "EVENT_NOT_KEPT",
-    `${eventType} is a passing event: it is not kept, and nobody here can send it now`,
-    {
-      hint: "Durable events are kept until the main process answers; 'ringrift events show' tells the class of an event.",
-    },
-  );
+  OperatingError.internal("EVENT_NOT_KEPT", `${eventType} is not durable: it is not kept, and it cannot be sent now`, {
+    hint: "Durable events are kept until the main process answers; 'ringrift events show' tells the class of an event.",
+  });
 
 /** Checks and completes what somebody on the node publishes, and refuses what is not this node's to emit. */
 function checkedBy({ catalog, clock, random, log, nodeId, passing }: OutboxOptions) {

@@ -33,7 +33,7 @@ export const keepEvent = defineOperation<KeepArgs, { readonly isNew: boolean }>(
       "OUTBOX_FULL",
       `the outbox of this node is full: ${books.events} of ${maxEvents} events, ${books.bytes} of ${maxBytes} bytes`,
       {
-        hint: "It empties when the main process answers; 'ringrift events outbox' shows what waits and what was refused.",
+        hint: "It empties when the main process answers. 'ringrift events outbox' shows waiting and refused events.",
       },
     );
   tx.run(

@@ -20,7 +20,7 @@ const list = ({ status, severity, all, limit }: ListOptions, shell: Shell) => {
   const wanted = status ?? (all === true ? undefined : "open");
   return showAnswer(shell, listAlerts, { query: { status: wanted, severity, limit } }, ({ alerts }) => {
     const filtered = all === true || status !== undefined || severity !== undefined;
-    if (alerts.length === 0) return filtered ? "no alert fits" : "no open alerts";
+    if (alerts.length === 0) return filtered ? "no alerts" : "no open alerts";
     const hint = "'ringrift alerts show <id>' tells all of one; 'ack' says that you are on it; 'close' ends it.";
     return [...alertLines(alerts, shell), "", ...wrapText(hint, Math.min(shell.width, 120)).map(shell.paint.dim)];
   });
@@ -57,30 +57,38 @@ const decide = (
 
 /** `ringrift alerts`: what the system has to say to a person. */
 export function registerAlerts(alerts: Command, shell: Shell): void {
-  defaultList(alerts, "list the open ones, worst first; this is what 'ringrift alerts' does")
-    .option("--status <status>", `only those that are ${ALERT_STATUSES.join(", ")}`, oneOf("--status", ALERT_STATUSES))
+  defaultList(alerts, "list open alerts, worst first; 'ringrift alerts' does the same")
+    .option(
+      "--status <status>",
+      `only with this status: ${ALERT_STATUSES.join(", ")}`,
+      oneOf("--status", ALERT_STATUSES),
+    )
     .option(
       "--severity <severity>",
-      `only those that are ${ALERT_SEVERITIES.join(", ")}`,
+      `only with this severity: ${ALERT_SEVERITIES.join(", ")}`,
       oneOf("--severity", ALERT_SEVERITIES),
     )
-    .option("--all", "also those that were acknowledged or closed")
-    .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
+    .option("--all", "also list acknowledged and closed alerts")
+    .option("--limit <n>", "list at most this many", wholeNumber("--limit", 1, 1_000), 50)
     .action((options: ListOptions) => list(options, shell));
   alerts
     .command("show")
-    .description("all of one: what happened, how often, who was told")
-    .argument("<id>", "its id, or the end of it")
+    .description("show one alert: what happened, how often, and who was notified")
+    .argument("<id>", "its id, or the last characters of it")
     .action((id: string) => show(id, shell));
   const decisions = [
-    ["ack", acknowledgeAlert, "say that you are on it; it stays until its cause is gone or it is closed"],
-    ["close", closeAlert, "close one; it opens again if its cause comes back"],
+    [
+      "ack",
+      acknowledgeAlert,
+      "say that you are working on it; the alert stays open until its cause is gone or you close it",
+    ],
+    ["close", closeAlert, "close an alert; it opens again if its cause comes back"],
   ] as const;
   for (const [verb, route, about] of decisions)
     alerts
       .command(verb)
       .description(about)
-      .argument("<id>", "its id, or the end of it")
-      .option("--note <text>", "why, or what you are doing; kept on record", sentence("--note"))
+      .argument("<id>", "its id, or the last characters of it")
+      .option("--note <text>", "the reason, or what you are doing; it is recorded", sentence("--note"))
       .action((id: string, { note }: { note?: string }) => decide(route, id, note, shell));
 }

@@ -60,7 +60,7 @@ export function artifactsOver(link: NodeLink, partBytes = PART_BYTES): ArtifactP
       let at = await receivedOf(link, made, signal);
       if (at === bytes && bytes > 0) return;
       if (found?.size !== bytes)
-        throw OperatingError.invalid("ARTIFACT_FILE_LOST", `${file} is not there any more, or has been changed`, {
+        throw OperatingError.invalid("ARTIFACT_FILE_LOST", `${file} does not exist any more, or has changed`, {
           hint: "Somebody removed it from the worker's data folder; the job runs again.",
         });
       do {

@@ -26,32 +26,32 @@ const names = (nodes: readonly string[]): string => (nodes.length === 0 ? "no no
 
 /** `ringrift artifacts`: the files that jobs made, and where each lies. */
 export function registerArtifacts(artifacts: Command, shell: Shell): void {
-  const which = ["<artifact>", "its SHA-256, or the first digits of it"] as const;
-  const dryRun = ["--dry-run", "only say what would change"] as const;
-  defaultList(artifacts, "list them, newest first; this is what 'ringrift artifacts' does")
-    .option("--config-key <config>", "only those of a config")
-    .option("--kind <kind>", "only those of a kind, as in games or model")
-    .option("--state <state>", "only those in a state, as in durable or quarantined")
-    .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
+  const which = ["<artifact>", "its SHA-256, or the first characters of it"] as const;
+  const dryRun = ["--dry-run", "only show what would change"] as const;
+  defaultList(artifacts, "list files, newest first; 'ringrift artifacts' does the same")
+    .option("--config-key <config>", "only of this config")
+    .option("--kind <kind>", "only of this kind, for example games or model")
+    .option("--state <state>", "only in this state, for example durable or quarantined")
+    .option("--limit <n>", "list at most this many", wholeNumber("--limit", 1, 1_000), 50)
     .action(({ configKey: config_key, kind, state, limit }: ListOptions) =>
       showAnswer(shell, listArtifacts, { query: { config_key, kind, state, limit } }, ({ artifacts: found }) =>
-        found.length === 0 ? "no artifact fits" : artifactLines(found, shell),
+        found.length === 0 ? "no artifacts" : artifactLines(found, shell),
       ),
     );
   artifacts
     .command("show")
-    .description("all of one: who made it, who needs it, and who holds it since when")
+    .description("show one file: who made it, who needs it, and which nodes hold it since when")
     .argument(...which)
     .action((id: string) =>
       showAnswer(shell, showArtifact, { params: { id } }, (one) => artifactDetails(one, shell), "artifact"),
     );
   artifacts
     .command("copies")
-    .description("how safe all of them are, and what lies on each node")
+    .description("show how safe all files are, and what each node holds")
     .action(() => showAnswer(shell, getCopies, {}, (report) => copiesLines(report, shell)));
   artifacts
     .command("verify")
-    .description("hash it again, here and on the nodes that hold it; a damaged copy is set aside")
+    .description("hash a file again, here and on the nodes that hold it; a damaged copy is set aside")
     .argument(...which)
     .action((id: string) =>
       showAnswer(shell, verifyArtifact, { params: { id }, body: {} }, ({ here, asked }) => {
@@ -62,9 +62,9 @@ export function registerArtifacts(artifacts: Command, shell: Shell): void {
     );
   artifacts
     .command("pin")
-    .description("keep it until it is let go by hand")
+    .description("keep a file until you release it")
     .argument(...which)
-    .option("--release", "let go of it instead")
+    .option("--release", "release it instead")
     .option(...dryRun)
     .action((id: string, { release, dryRun: dry_run }: Tried) =>
       showAnswer(shell, pinArtifact, { params: { id }, body: { release, dry_run } }, ({ pins, applied }) => {
@@ -74,7 +74,7 @@ export function registerArtifacts(artifacts: Command, shell: Shell): void {
     );
   artifacts
     .command("free")
-    .description("give it up at once with all its copies, if nothing needs it; its games stay in the books")
+    .description("remove a file with all its copies now, if nothing needs it; its games stay in the books")
     .argument(...which)
     .option(...dryRun)
     .action((id: string, { dryRun: dry_run }: Tried) =>

@@ -70,7 +70,7 @@ export const artifactRoutes: readonly Route[] = [
   }),
   handle(adoptArtifact, ({ ports, params: { sha256 }, body, caller }) => {
     if (caller.from !== "socket")
-      throw OperatingError.denied("ARTIFACT_NOT_ADOPTED", "files are adopted from the machine they lie on", {
+      throw OperatingError.denied("ARTIFACT_NOT_ADOPTED", "files can only be adopted on the machine that has them", {
         status: 422,
         hint: "Send its bytes instead.",
       });

@@ -6,7 +6,7 @@ import { negative, type Shell } from "../cli/shell.ts";
 /** `ringrift audit`: exit code 1 when something has to be settled. */
 export function registerAudit(command: Command, shell: Shell, judge: Judge): void {
   command
-    .option("--declared", "judge the declarations alone; look at no running process and no data folder")
+    .option("--declared", "check only the declarations, without a running process or a data folder")
     .action(async ({ declared }: { declared?: boolean }) => {
       using view = declared === true ? undefined : await shell.journals.viewIfAny();
       const report = view === undefined ? await judge(undefined) : await view.audit(judge);

@@ -42,6 +42,6 @@ export const defaultList = (group: Command, description: string): Command =>
       if (wrong === undefined) return;
       const names = group.commands.map((command) => command.name());
       throw OperatingError.invalid("USAGE", `unknown command '${wrong}'`, {
-        hint: didYouMean(wrong, names).trim() || `'ringrift ${group.name()} --help' shows what there is.`,
+        hint: didYouMean(wrong, names).trim() || `'ringrift ${group.name()} --help' lists them.`,
       });
     });

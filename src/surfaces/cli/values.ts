@@ -36,7 +36,7 @@ export const sentence =
     if (text.trim() === "" || text.length > SENTENCE_CHARACTERS)
       throw OperatingError.invalid(
         "INVALID_OPTION",
-        `${option} is a sentence of at most ${SENTENCE_CHARACTERS} characters`,
+        `${option} is a text of at most ${SENTENCE_CHARACTERS} characters`,
       );
     return text;
   };

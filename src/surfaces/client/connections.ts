@@ -40,7 +40,7 @@ const checkPinned = (socket: TLSSocket, wanted: string): Error | undefined => {
   const found = normal(socket.getPeerCertificate().fingerprint256 ?? "");
   if (found === wanted) return undefined;
   return OperatingError.denied("WRONG_CERTIFICATE", `the main process shows another certificate (${found || "none"})`, {
-    hint: "If it has a new one, join again with its --fingerprint; otherwise somebody stands in between.",
+    hint: "If it has a new certificate, join again with its --fingerprint. Otherwise somebody may be intercepting the connection.",
   });
 };
 

@@ -49,8 +49,8 @@ export function findEndpoint(dataDir: string): EndpointFile | undefined {
 export function requireEndpoint(dataDir: string): EndpointFile {
   const found = findEndpoint(dataDir);
   if (found === undefined)
-    throw OperatingError.unavailable("NOT_RUNNING", `nothing runs on the data folder ${dataDir}`, {
-      hint: "'ringrift up' starts it; RINGRIFT_DATA_DIR or --data-dir chooses the folder.",
+    throw OperatingError.unavailable("NOT_RUNNING", `no main process is running on the data folder ${dataDir}`, {
+      hint: "Start it with 'ringrift up', or choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
     });
   return found;
 }

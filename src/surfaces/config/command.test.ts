@@ -146,7 +146,7 @@ describe("ringrift config check", () => {
       `${file}:3: there is no setting "api.prot". Did you mean api.port?`,
       `${file}:5: log.level=7 is not one of DEBUG, INFO, WARN, ERROR, SILENT`,
       'RINGRIFT_PORT="many" is not a whole number from 0 to 65535',
-      expect.stringMatching(/^router\.retry_first=1 \(default\) and router\.retry_most=0\.5 .* do not go together\. /),
+      expect.stringMatching(/^router\.retry_first=1 \(default\) and router\.retry_most=0\.5 .* do not fit together\. /),
       "5 problems",
     ]);
   });

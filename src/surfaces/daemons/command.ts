@@ -10,12 +10,12 @@ import { daemonOrders, getDaemon, listDaemonActions, listDaemons, pauseDaemon } 
 export type ReadBooks = (dataDir: string) => Promise<readonly DaemonBook[] | undefined>;
 
 const ACTIONS = {
-  start: "start one, and wait until it is ready or has failed",
-  stop: "end one and keep it down; those that depend on it pause",
-  restart: "end one and start it again",
-  reset: "forget its restarts and that it was given up; it starts again if it is wanted",
-  pause: "keep one from running, with a reason that shows, until it is resumed",
-  resume: "let a paused one run again",
+  start: "start a daemon, and wait until it is ready or has failed",
+  stop: "stop a daemon and keep it stopped; daemons that depend on it pause",
+  restart: "stop a daemon and start it again",
+  reset: "clear the restarts of a daemon that was given up; it starts again if it is enabled",
+  pause: "pause a daemon, with a reason, until you resume it",
+  resume: "resume a paused daemon",
 } as const;
 
 type Action = keyof typeof ACTIONS;
@@ -90,22 +90,22 @@ const act = (action: Action, name: string, reason: string, shell: Shell) =>
 export function registerDaemons(daemons: Command, shell: Shell, readBooks: ReadBooks): void {
   daemons
     .command("list")
-    .description("list them with state, uptime, restarts and what is wrong; exit code 4 when nothing runs")
+    .description("list all daemons with state, uptime, restarts and problems; exit code 4 if nothing is running")
     .action(() => list(shell, readBooks));
   daemons
     .command("show")
-    .description("all of one: state, conditions, dependencies, and what was done with it")
-    .argument("<name>", "its name, or a daemon type such as EVENT_ROUTER")
+    .description("show one daemon: state, conditions, dependencies, and what was done with it")
+    .argument("<name>", "name of the daemon, or a daemon type such as EVENT_ROUTER")
     .action((name: string) => show(name, shell));
   for (const action of Object.keys(ACTIONS) as Action[]) {
     const command = daemons
       .command(action)
-      .description(`${ACTIONS[action]}; exit code 1 when that did not work`)
-      .argument("<name>", "its name, or a daemon type such as EVENT_ROUTER");
-    if (action === "pause") command.requiredOption("--reason <text>", "why; shown wherever the daemon is shown");
+      .description(`${ACTIONS[action]}; exit code 1 if that fails`)
+      .argument("<name>", "name of the daemon, or a daemon type such as EVENT_ROUTER");
+    if (action === "pause") command.requiredOption("--reason <text>", "the reason; shown wherever the daemon is shown");
     command.action((name: string, { reason }: { reason?: string }) => {
       if (reason !== undefined && (reason.trim() === "" || reason.length > 500))
-        throw OperatingError.invalid("INVALID_OPTION", "--reason is a sentence of at most 500 characters");
+        throw OperatingError.invalid("INVALID_OPTION", "--reason is a text of at most 500 characters");
       return act(action, name, reason ?? "", shell);
     });
   }

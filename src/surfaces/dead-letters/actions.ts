@@ -10,7 +10,7 @@ import { letters as lettersAnswer } from "./wire.ts";
 
 const report = (what: string, letters: readonly DeadLetter[], dryRun: boolean, shell: Shell) => {
   if (shell.json) return shell.print(encoded(lettersAnswer, { action: what, dry_run: dryRun, dead_letters: letters }));
-  if (letters.length === 0) return shell.say("no pending dead letter fits");
+  if (letters.length === 0) return shell.say("no pending dead letters match");
   shell.say(...letterLines(letters, shell));
   const done = what === "retry" ? "sent back to the consumers that failed" : "discarded, on record";
   shell.say(`\n${plural(letters.length, "dead letter")} ${dryRun ? `would be ${done}` : done}`);
@@ -45,10 +45,10 @@ export async function retry(options: DeadLetterSelection & { rate?: number | und
 
 export async function discard(options: DeadLetterSelection & { yes: boolean }, shell: Shell): Promise<void> {
   if (Object.keys(options.filter).length === 0)
-    throw OperatingError.invalid("USAGE", "--discard needs to know which: --id, --fingerprint, --consumer or --type");
+    throw OperatingError.invalid("USAGE", "--discard needs a filter: --id, --fingerprint, --consumer or --type");
   if (!options.yes && !options.dryRun)
-    throw OperatingError.invalid("USAGE", "discarding gives letters up for good", {
-      hint: "Look first with --dry-run, then add --yes.",
+    throw OperatingError.invalid("USAGE", "discarded letters are gone for good", {
+      hint: "Try it with --dry-run first, then add --yes.",
     });
   using journal = await shell.journals.live();
   report("discard", await journal.discardDeadLetters(options), options.dryRun, shell);

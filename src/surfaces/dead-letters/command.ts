@@ -50,12 +50,12 @@ const MAX = 10_000;
 function modeOf(options: DlqOptions): (typeof MODES)[number] | "summary" {
   const given = MODES.filter((mode) => options[mode] === true);
   if (given.length > 1)
-    throw OperatingError.invalid("USAGE", `--${given[0]} and --${given[1]} do not go together`, {
-      hint: "'ringrift dlq --help' shows what each does.",
+    throw OperatingError.invalid("USAGE", `--${given[0]} and --${given[1]} cannot be combined`, {
+      hint: "'ringrift dlq --help' explains both.",
     });
   const mode = given[0] ?? (filterGiven(options) ? "pending" : "summary");
   if (options.watch === true && ["retry", "discard", "purge"].includes(mode))
-    throw OperatingError.invalid("USAGE", `--watch looks again and again; it does not go together with --${mode}`);
+    throw OperatingError.invalid("USAGE", `--watch cannot be combined with --${mode}`);
   return mode;
 }
 
@@ -88,7 +88,7 @@ async function look(options: DlqOptions, filter: DeadLetterFilter, shell: Shell)
   };
   if (mode === "pending" || mode === "failed") {
     const dead_letters = await list(view, filter, mode === "failed", options.limit);
-    const none = filterGiven(options) ? "no pending dead letter fits" : "no pending dead letters";
+    const none = filterGiven(options) ? "no pending dead letters match" : "no pending dead letters";
     return shown(lettersAnswer, { dead_letters }, () =>
       dead_letters.length === 0 ? [none] : letterLines(dead_letters, shell),
     );
@@ -130,24 +130,24 @@ async function show(id: number, shell: Shell): Promise<void> {
 /** `ringrift dlq`: what the runbook's dashboard shows and does, and what one wants next to it. */
 export function registerDlq(dlq: Command, shell: Shell, catalog: Catalog): void {
   dlq
-    .option("--pending", "list the pending ones")
-    .option("--failed", "list those that were sent back and failed again")
-    .option("--group", "list causes: pending letters with one consumer, event and error together")
-    .option("--retry", "send pending ones back, each to the consumer that failed and to nobody else")
-    .option("--discard", "give pending ones up for good; needs a filter and --yes")
-    .option("--purge", "forget those that were resolved long ago; unresolved ones stay")
-    .option("--watch", "look again and again until Ctrl-C")
+    .option("--pending", "list pending letters")
+    .option("--failed", "list letters that were sent back and failed again")
+    .option("--group", "list causes: pending letters with the same consumer, event and error as one line")
+    .option("--retry", "send pending letters back, each only to the consumer that failed")
+    .option("--discard", "discard pending letters for good; needs a filter and --yes")
+    .option("--purge", "remove letters that were resolved long ago; unresolved ones stay")
+    .option("--watch", "repeat until Ctrl-C")
     .option("--consumer <name>", "only of this consumer")
     .option("--type <name>", "only of this event, in any spelling")
     .option("--fingerprint <text>", "only with this cause")
     .option("--id <n>", "only this one", wholeNumber("--id", 1, Number.MAX_SAFE_INTEGER))
-    .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, MAX), 20)
-    .option("--max-events <n>", "change at most so many", wholeNumber("--max-events", 1, MAX), 100)
-    .option("--rate <n>", "with --retry: at most so many a second", decimal("--rate", 0.01, 10_000))
+    .option("--limit <n>", "list at most this many", wholeNumber("--limit", 1, MAX), 20)
+    .option("--max-events <n>", "change at most this many", wholeNumber("--max-events", 1, MAX), 100)
+    .option("--rate <n>", "with --retry: at most this many per second", decimal("--rate", 0.01, 10_000))
     .option("--interval <seconds>", "with --watch", decimal("--interval", 0.1, 86_400), 30)
     .option("--older-than-hours <n>", "with --purge", decimal("--older-than-hours", 0, 1_000_000), 24)
-    .option("--dry-run", "say what would be changed, and change nothing")
-    .option("--yes", "with --discard: yes, for good")
+    .option("--dry-run", "only show what would change")
+    .option("--yes", "with --discard: confirm it")
     .action(async (options: DlqOptions) => {
       const { id, consumer, fingerprint, maxEvents, dryRun = false } = options;
       const eventType = options.type === undefined ? undefined : canonicalName(catalog, options.type, shell.note);
@@ -167,7 +167,7 @@ export function registerDlq(dlq: Command, shell: Shell, catalog: Catalog): void 
     });
   dlq
     .command("show")
-    .description("all about one: payload, error with stack, tries, times, handler version")
+    .description("show one letter: payload, error with stack, tries, times, handler version")
     .argument("<id>", "its number", wholeNumber("the id", 1, Number.MAX_SAFE_INTEGER))
     .action((id: number) => show(id, shell));
 }

@@ -8,7 +8,7 @@ import { didYouMean } from "../../kernel/index.ts";
 export function canonicalName(catalog: Catalog, spelling: string, note: (line: string) => void): string {
   const resolved = catalog.names.resolve(spelling);
   if (resolved === undefined) {
-    note(`warning: '${spelling}' is no built-in event.${didYouMean(spelling, Object.keys(catalog.rows))}`);
+    note(`warning: '${spelling}' is not a built-in event.${didYouMean(spelling, Object.keys(catalog.rows))}`);
     return spelling;
   }
   if (resolved.spelling === "legacy") note(`note: '${spelling}' is an old name of ${resolved.name}`);

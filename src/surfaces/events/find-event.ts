@@ -26,7 +26,7 @@ export async function findEventId(view: JournalView, given: string): Promise<str
     throw OperatingError.notFound("EVENT_NOT_FOUND", `no event ${given} in the journal`, {
       cause: thrown,
       hint:
-        "'ringrift events history' lists what there is. Events that are not durable are not kept, and old ones go " +
+        "'ringrift events history' lists the events. Events that are not durable are not kept, and old ones go " +
         "after 7 days.",
     });
   }

@@ -16,18 +16,18 @@ export function registerEventsHistory(events: Command, shell: Shell, catalog: Ca
   const time = (option: string) => pointInTime(option, () => shell.clock.now());
   events
     .command("history")
-    .description("the newest events of the journal, oldest first; reads the data folder when nothing runs")
+    .description("show the newest events of the journal, oldest first; reads the data folder if nothing is running")
     .option("--type <name>", "only this event, in any spelling")
-    .option("--since <time>", "not before: 10m (ago), 2026-01-31T12:00, or Unix seconds", time("--since"))
+    .option("--since <time>", "only from this time on: 10m (ago), 2026-01-31T12:00, or Unix seconds", time("--since"))
     .option("--until <time>", "before", time("--until"))
     .option("--source <name>", "only from this part of the system")
     .option(
       "--origin <view>",
-      `only by this view: ${Object.values(EventSource).join(", ")}`,
+      `only from this view: ${Object.values(EventSource).join(", ")}`,
       oneOf("--origin", Object.values(EventSource)),
     )
     .option("--order-key <key>", "only with this order key, such as hex8_2p")
-    .option("--limit <n>", "at most so many", wholeNumber("--limit", 1, 10_000), 20)
+    .option("--limit <n>", "show at most this many", wholeNumber("--limit", 1, 10_000), 20)
     .action(async ({ type, ...rest }: HistoryOptions) => {
       const eventType = type === undefined ? undefined : canonicalName(catalog, type, shell.note);
       using view = await shell.journals.view();

@@ -26,7 +26,7 @@ export function ingestFor(ports: IngestPorts, caller: Caller, traceparent?: stri
     // Under the name of one of our own units it would be taken for that unit's words, and never reach it.
     if (isOurUnit(event.source))
       throw OperatingError.denied("NOT_YOURS_TO_SAY", `'${event.source.slice(0, 100)}' is a unit of the main process`, {
-        hint: "Publish under a source of your own.",
+        hint: "Use your own source name.",
       });
     // The node that an event is of is the one that sent it, whatever the event says.
     return nodeId === undefined ? prepared : { ...prepared, event: Object.freeze({ ...event, nodeId }) };

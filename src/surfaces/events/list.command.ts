@@ -33,10 +33,10 @@ export function registerEventsList(events: Command, shell: Shell, catalog: Catal
   const categories = [...new Set(rows.map(({ category }) => category))];
   events
     .command("list")
-    .description("list the events of the catalog; needs no running process")
+    .description("list all events of the catalog; needs no running process")
     .option("--category <name>", `only this category: ${categories.join(", ")}`, oneOf("--category", categories))
     .option("--class <class>", `only this class: ${CLASSES.join(", ")}`, oneOf("--class", CLASSES))
-    .option("--provisional", "only those that no part of the system emits yet")
+    .option("--provisional", "only events that no part of the system emits yet")
     .action((options: ListOptions) => {
       const chosen = rows.filter(
         (row) =>

@@ -64,9 +64,9 @@ function show(node: OpenNodeOutbox, shell: Shell): void {
 export function registerEventsOutbox(events: Command, shell: Shell, outboxes: NodeOutboxes): void {
   events
     .command("outbox")
-    .description("on a node that has joined: the events that wait for the main process, and those that it refused")
-    .option("--retry [id]", "send what was refused once more: all of it, or one event")
-    .option("--discard [id]", "give up what was refused: all of it, or one event")
+    .description("on a joined node: show the events that wait for the main process, and those that it refused")
+    .option("--retry [id]", "send refused events again: all of them, or one")
+    .option("--discard [id]", "discard refused events: all of them, or one")
     .action(async ({ retry, discard }: OutboxOptions) => {
       if (retry !== undefined && discard !== undefined)
         throw OperatingError.invalid("USAGE", "give --retry or --discard, not both");
@@ -76,7 +76,7 @@ export function registerEventsOutbox(events: Command, shell: Shell, outboxes: No
           "NOT_A_NODE",
           `${shell.main.dataDir} is not the folder of a node that has joined`,
           {
-            hint: "Only a machine that joined a main process elsewhere has an outbox: 'ringrift join <url> <token>'.",
+            hint: "Only a machine that has joined another main process has an outbox: 'ringrift join <url> <token>'.",
           },
         );
       if (retry === undefined && discard === undefined) return show(node, shell);

@@ -55,13 +55,11 @@ async function keep(
 export function registerEventsPublish(events: Command, shell: Shell, catalog: Catalog, outboxes: NodeOutboxes): void {
   events
     .command("publish")
-    .description(
-      "publish an event; answers once it is on disk, with the running process or in the outbox of a node that has joined",
-    )
+    .description("publish an event, and wait until it is on disk: in the journal, or in the outbox of a joined node")
     .argument("<name>", "the event in any spelling")
     .argument("[payload...]", "one JSON object, or words like config_key=hex8_2p games=100")
-    .option("--file <path>", "take the payload from this JSON file; - reads standard input")
-    .option("--source <name>", "who says it", "cli")
+    .option("--file <path>", "read the payload from this JSON file; - means standard input")
+    .option("--source <name>", "name of the publisher", "cli")
     .action(async (spelling: string, words: string[], options: PublishOptions) => {
       const name = canonicalName(catalog, spelling, shell.note);
       if (options.file !== undefined && words.length > 0)

@@ -22,13 +22,17 @@ export function registerEventsReplay(events: Command, shell: Shell, catalog: Cat
   const time = (option: string) => pointInTime(option, () => shell.clock.now());
   events
     .command("replay")
-    .description("deliver events that a consumer has behind it once more, oldest first; needs the running process")
-    .argument("<consumer>", "the durable consumer, by its name")
-    .requiredOption("--since <time>", "from here on: 10m (ago), 2026-01-31T12:00, or Unix seconds", time("--since"))
+    .description("deliver past events to a consumer again, oldest first; needs the running process")
+    .argument("<consumer>", "name of the durable consumer")
+    .requiredOption(
+      "--since <time>",
+      "from this time on: 10m (ago), 2026-01-31T12:00, or Unix seconds",
+      time("--since"),
+    )
     .option("--until <time>", "up to here", time("--until"))
-    .option("--type <names...>", "only these events, in any spelling; all that it asks for unless given")
-    .option("--max <n>", "at most so many", wholeNumber("--max", 1, 10_000), 1_000)
-    .option("--reason <text>", "why; kept on record")
+    .option("--type <names...>", "only these events, in any spelling; default: all events of the consumer")
+    .option("--max <n>", "deliver at most this many", wholeNumber("--max", 1, 10_000), 1_000)
+    .option("--reason <text>", "the reason; it is recorded")
     .option("--dry-run", "only show what would be delivered, and to whom")
     .action((consumer: string, options: ReplayOptions) => {
       const { since, until, max, reason, dryRun = false } = options;

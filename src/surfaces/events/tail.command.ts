@@ -32,8 +32,8 @@ export function registerEventsTail(events: Command, shell: Shell, catalog: Catal
     .command("tail")
     .description("show events as they happen, until Ctrl-C; needs the running process")
     .argument("[names...]", "only these events, in any spelling")
-    .option("--since-start", "begin with what the journal holds since the process started")
-    .option("--count <n>", "end after so many events", wholeNumber("--count", 1, 1_000_000_000))
+    .option("--since-start", "begin with the events since the process started")
+    .option("--count <n>", "stop after this many events", wholeNumber("--count", 1, 1_000_000_000))
     .action(async (names: string[], options: TailOptions) => {
       const eventTypes = [...new Set(names.map((name) => canonicalName(catalog, name, shell.note)))];
       using journal = await shell.journals.live();

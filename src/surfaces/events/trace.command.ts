@@ -8,8 +8,8 @@ import { traceLines } from "./trace-view.ts";
 export function registerEventsTrace(events: Command, shell: Shell): void {
   events
     .command("trace")
-    .description("the tree of causes and effects of an event, across processes, with the state of each delivery")
-    .argument("<id>", "the event's id, or the end of it as the lists show it")
+    .description("show the causes and effects of an event as a tree, with the state of each delivery")
+    .argument("<id>", "the event's id, or the last characters of it, as the lists show them")
     .action(async (given: string) => {
       using view = await shell.journals.view();
       const eventId = await findEventId(view, given);

@@ -27,7 +27,7 @@ function healthLines(report: Health, shell: Shell): string[] {
   const now = shell.clock.now();
   const color = { healthy: paint.green, degraded: paint.yellow, unhealthy: paint.red }[report.status];
   const score = (value: number) => String(Math.round(value));
-  const since = report.since === null ? "" : paint.dim(`, since ${duration(Math.max(0, now - report.since))}`);
+  const since = report.since === null ? "" : paint.dim(`, for ${duration(Math.max(0, now - report.since))}`);
   const parts = report.parts.map((part) => [
     `  ${printable(part.name)}`,
     gradeColor(paint, part.score / 100)(bar(part.score / 100)),

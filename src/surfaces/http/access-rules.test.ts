@@ -84,13 +84,13 @@ describe("the name and the origin of a request", () => {
     for (const host of ["", "evil.example", "192.0.2.1", "box.example", "localhost.evil.example", "127.0.0.1:1:x"])
       expect(w.refusal({ host }), host).toMatchObject({
         code: "FORBIDDEN",
-        message: `this server does not answer to the name '${host}'`,
+        message: `this server does not have the name '${host}'`,
       });
     for (const host of ["127:5.0.0.1", "[[::1]"])
       expect(w.refusal({ host }), host).toMatchObject({ code: "FORBIDDEN" });
     expect(w.refusal({ host: undefined as never })).toMatchObject({ code: "FORBIDDEN" });
     expect(w.refusal({ host: "x".repeat(101) })).toMatchObject({
-      message: `this server does not answer to the name '${"x".repeat(100)}'`,
+      message: `this server does not have the name '${"x".repeat(100)}'`,
     });
   });
 
@@ -137,7 +137,7 @@ describe("who shows nothing", () => {
     for (const scope of ["worker", "operator"] as const)
       expect(world().refusal({}, { scope })).toMatchObject({
         ...unauthorized,
-        message: `this needs a token of the scope ${scope}`,
+        message: `this needs a token with the scope ${scope}`,
       });
   });
 
@@ -166,7 +166,7 @@ describe("who shows a token", () => {
         expect(found).toMatchObject(
           includes(held, scope)
             ? { actor: "l", scope: held, tokenId: id, expiresAt: w.clock.now() + 60_000, from: "192.0.2.7" }
-            : { code: "SCOPE_TOO_SMALL", message: `this needs a token of the scope ${scope}, not ${held}` },
+            : { code: "SCOPE_TOO_SMALL", message: `this needs a token with the scope ${scope}, not ${held}` },
         );
       }
     },
@@ -179,7 +179,7 @@ describe("who shows a token", () => {
     expect(w.check(bearing(token), join)).toMatchObject({ actor: "l", tokenId: id });
     expect(w.refusal(bearing(token), { ...join, id: "claimWork" })).toMatchObject({
       code: "TOKEN_ONLY_JOINS",
-      message: "this token lets a node join, and opens nothing else",
+      message: "this token can only be used to join a node",
     });
     expect(w.refusal(bearing(token), { door: "network" })).toMatchObject({ code: "TOKEN_ONLY_JOINS" });
     const came = await Promise.allSettled(["a", "b", "c"].map((node) => w.tokens.useToJoin(id, node)));

@@ -89,8 +89,8 @@ export function createAccess(options: AccessOptions) {
     const ours =
       LOOPBACK.has(host) || (cameBy === "network" && (isIP(bare(host)) !== 0 || options.isOurName(bare(host))));
     if (!ours)
-      throw OperatingError.denied("FORBIDDEN", `this server does not answer to the name '${host.slice(0, 100)}'`, {
-        hint: "Call it by 127.0.0.1 or localhost; from elsewhere by its address or the name in api.server_name.",
+      throw OperatingError.denied("FORBIDDEN", `this server does not have the name '${host.slice(0, 100)}'`, {
+        hint: "Use 127.0.0.1 or localhost; from other machines use its address or the name in api.server_name.",
       });
     const { origin } = request.headers;
     if (origin !== undefined && !isOwnOrigin(origin, header))
@@ -153,13 +153,13 @@ export function createAccess(options: AccessOptions) {
       const caller =
         node(request, from) ?? bearer(request, from) ?? (free ? callerAs("local:reader", "read", from) : nobody);
       if (caller.onlyJoins === true && route?.id !== "joinNode")
-        throw OperatingError.denied("TOKEN_ONLY_JOINS", "this token lets a node join, and opens nothing else");
+        throw OperatingError.denied("TOKEN_ONLY_JOINS", "this token can only be used to join a node");
       if (includes(caller.scope, scope)) return caller;
       if (caller.scope === "probe" || caller.actor === "local:reader")
         throw unauthorized(
-          scope === "read" ? "reading needs a token here" : `this needs a token of the scope ${scope}`,
+          scope === "read" ? "reading needs a token here" : `this needs a token with the scope ${scope}`,
         );
-      throw OperatingError.denied("SCOPE_TOO_SMALL", `this needs a token of the scope ${scope}, not ${caller.scope}`);
+      throw OperatingError.denied("SCOPE_TOO_SMALL", `this needs a token with the scope ${scope}, not ${caller.scope}`);
     },
   };
 }

@@ -197,7 +197,7 @@ export function createApi(options: ApiOptions) {
     return answer(c, asked, async () => {
       access.check(c.env.incoming, c.env.cameBy, undefined);
       throw OperatingError.notFound("ROUTE_NOT_FOUND", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`, {
-        hint: "GET /openapi.json lists what there is.",
+        hint: "GET /openapi.json lists what is available.",
       });
     });
   });
@@ -254,7 +254,7 @@ function admit(c: Context<Env>, route: Route, caller: Caller, { ports, limits }:
       details: { retryAfterSeconds: 1 },
     });
   if (phase === "stopping")
-    throw OperatingError.unavailable("STOPPING", "the process stops", { details: { retryAfterSeconds: 5 } });
+    throw OperatingError.unavailable("STOPPING", "the process is stopping", { details: { retryAfterSeconds: 5 } });
 }
 
 /** What the record of writes keeps of a body: whether it was meant, and why. */
@@ -350,7 +350,7 @@ async function bodyOfKnown(c: Context<Env>, route: Route, caller: Caller, limits
   if (caller.prove === undefined) return read();
   const promised = c.req.header(BODY_HASH_HEADER);
   if (promised === undefined && route.bytes)
-    throw OperatingError.denied("BAD_SIGNATURE", "bytes are taken from a node that says their hash beforehand", {
+    throw OperatingError.denied("BAD_SIGNATURE", "a node must send the hash of its bytes first", {
       status: 401,
       hint: `Sign the SHA-256 of the body and send it as ${BODY_HASH_HEADER}.`,
     });
@@ -372,7 +372,7 @@ function uploadOf(c: Context<Env>): Upload {
   const promised = c.req.header(BODY_HASH_HEADER);
   const announced = c.env.incoming.headers["content-length"];
   if (announced === undefined || !/^\d{1,15}$/.test(announced))
-    throw OperatingError.denied("LENGTH_REQUIRED", "a request with bytes must say how many come (Content-Length)", {
+    throw OperatingError.denied("LENGTH_REQUIRED", "an upload needs the header Content-Length", {
       status: 411,
     });
   return {
@@ -387,7 +387,7 @@ function uploadOf(c: Context<Env>): Upload {
 function bodyOf(c: Context<Env>, text: string): unknown {
   // A form that a foreign page sends without asking first is never JSON. No page reaches the socket.
   if (text !== "" && c.env.cameBy !== "socket" && !isJson(c.req.header("content-type") ?? ""))
-    throw OperatingError.denied("UNSUPPORTED_MEDIA_TYPE", "a body must be JSON and say so", {
+    throw OperatingError.denied("UNSUPPORTED_MEDIA_TYPE", "the body must be JSON, with the right content type", {
       status: 415,
       hint: "Send 'Content-Type: application/json'.",
     });
@@ -398,6 +398,6 @@ const lastEventIdOf = (header: string | undefined): number | undefined => {
   if (header === undefined || header === "") return undefined;
   const place = Number(header);
   if (!/^\d{1,16}$/.test(header) || !Number.isSafeInteger(place))
-    throw OperatingError.invalid("INVALID_REQUEST", "Last-Event-ID: not a place in the journal");
+    throw OperatingError.invalid("INVALID_REQUEST", "Last-Event-ID: not a position in the journal");
   return place;
 };

@@ -133,7 +133,7 @@ const made = (server: Server): Server => {
 export const cannotListen = (cause: unknown, at: string, port: number): OperatingError => {
   const { code } = cause as { code?: string };
   return code === "EADDRINUSE"
-    ? OperatingError.conflict("PORT_IN_USE", `port ${port} is taken by another program`, {
+    ? OperatingError.conflict("PORT_IN_USE", `port ${port} is used by another program`, {
         cause,
         hint: "Set RINGRIFT_PORT to another port (0 picks a free one), or stop the other program.",
       })

@@ -11,8 +11,8 @@ export const PROBLEM_TYPE = "application/problem+json";
 export function problemOf(thrown: unknown, requestId?: string): Problem {
   const error = isOperatingError(thrown)
     ? thrown
-    : OperatingError.internal("INTERNAL", "something is wrong with the program itself", {
-        hint: "The log says what, under the id of this request.",
+    : OperatingError.internal("INTERNAL", "internal error", {
+        hint: "This is a bug. The log has the details, with the id of this request.",
       });
   return {
     type: `urn:ringrift:problem:${error.code.toLowerCase()}`,

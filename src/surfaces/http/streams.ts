@@ -19,10 +19,10 @@ interface Open {
 
 const tooSlow = (why: string) =>
   OperatingError.busy("STREAM_TOO_SLOW", `this stream was ended: ${why}`, {
-    hint: "Read faster, or ask for less; the journal keeps what was not read, and Last-Event-ID reads on from there.",
+    hint: "Read faster, or ask for less. The journal keeps the rest: use Last-Event-ID to continue.",
   });
 const stalled = () =>
-  OperatingError.busy("STREAM_STALLED", `this stream was ended: nothing of it was read for ${STALL_MS / 1_000} s`);
+  OperatingError.busy("STREAM_STALLED", `this stream was ended because nothing was read for ${STALL_MS / 1_000} s`);
 
 /** The last words of a stream, in the words of the others. */
 const goodbye = (type: string | undefined, reason: OperatingError): string => {

@@ -32,9 +32,13 @@ export function readIdentity(files: TlsFiles): Identity {
   try {
     const mode = statSync(files.keyFile).mode & 0o777;
     if ((mode & 0o077) !== 0)
-      throw OperatingError.denied("TLS_KEY_EXPOSED", `others may read the key of the API (mode ${mode.toString(8)})`, {
-        hint: "chmod 600 the file in api.tls_key_file.",
-      });
+      throw OperatingError.denied(
+        "TLS_KEY_EXPOSED",
+        `other users can read the key of the API (mode ${mode.toString(8)})`,
+        {
+          hint: "chmod 600 the file in api.tls_key_file.",
+        },
+      );
     const stamp = stampOf(files);
     const cert = readFileSync(files.certFile, "utf8");
     const key = readFileSync(files.keyFile, "utf8");
@@ -49,7 +53,7 @@ export function readIdentity(files: TlsFiles): Identity {
       `certificate and key of the API cannot be used: ${messageOf(cause)}`,
       {
         cause,
-        hint: "api.tls_cert_file and api.tls_key_file name files in PEM that belong together.",
+        hint: "api.tls_cert_file and api.tls_key_file must be PEM files that belong together.",
       },
     );
   }

@@ -166,7 +166,7 @@ test("a token for one node says so to the second one", async () => {
   await w.tokens.useToJoin(id, "a");
   await expect(w.tokens.useToJoin(id, "b")).rejects.toMatchObject({
     code: "TOKEN_USED_UP",
-    message: "this token let 1 join, as many as it may",
+    message: "this token let 1 join, which is its limit",
   });
 });
 

@@ -112,7 +112,7 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
     async issue({ label, scope, expiresInSeconds, joinUses }, actor) {
       if ([...rows.values()].filter((row) => statusOf(row) === "active").length >= MAX_ACTIVE)
         throw OperatingError.conflict("TOO_MANY_TOKENS", `there are ${MAX_ACTIVE} tokens`, {
-          hint: "Revoke those that nobody needs: GET /v1/tokens says when each was used last.",
+          hint: "Revoke unused tokens: GET /v1/tokens shows when each was last used.",
         });
       const id = randomBytes(8).toString("hex");
       const secret = randomBytes(32).toString("base64url");
@@ -140,7 +140,7 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
       if (max === null) return;
       const [isTaken] = await store.commit([takeJoinPlace({ id, nodeId, at: clock.now(), max })]);
       if (!isTaken)
-        throw OperatingError.denied("TOKEN_USED_UP", `this token let ${max} join, as many as it may`, {
+        throw OperatingError.denied("TOKEN_USED_UP", `this token let ${max} join, which is its limit`, {
           hint: "Make another: 'ringrift token create <label> --join'.",
         });
     },

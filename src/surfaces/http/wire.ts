@@ -160,6 +160,6 @@ export function answerOf<W extends WireRoute>(route: W, raw: unknown): Answer<W>
     "UNEXPECTED_ANSWER",
     `the answer to ${route.id} is not what was expected: ${issue?.path.join(".")}: ${issue?.message}`,
     // What stands in between may answer in its own words for a moment.
-    { retryable: true, hint: "Is this a RingRift main process, and of a near version?" },
+    { retryable: true, hint: "Is this a RingRift main process with a similar version?" },
   );
 }

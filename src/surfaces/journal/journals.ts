@@ -22,8 +22,8 @@ export function createJournals(
       const found = await viewIfAny();
       if (found !== undefined) return found;
       const folder = processes.dataDir;
-      throw OperatingError.unavailable("NOT_RUNNING", `nothing runs on ${folder}, and there is no journal in it`, {
-        hint: "'ringrift up' starts the main process; --data-dir or RINGRIFT_DATA_DIR chooses the folder.",
+      throw OperatingError.unavailable("NOT_RUNNING", `nothing runs on ${folder}, and it has no journal`, {
+        hint: "Start it with 'ringrift up', or choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
       });
     },
   };

@@ -85,7 +85,7 @@ describe("ringrift logs", () => {
     expect(await run("--unit", "dlq_retry", "--level", "error")).toBe(0);
     expect(said.out).toMatch(/^\S+ ERROR c .*\n$/);
     expect(await run("--unit", "nobody")).toBe(0);
-    expect(said).toEqual({ out: "", err: "no line fits\n" });
+    expect(said).toEqual({ out: "", err: "no lines\n" });
   });
 
   it("goes on with what is written, after the last lines of what was there", async () => {

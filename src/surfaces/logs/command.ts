@@ -66,10 +66,10 @@ async function showLog(options: LogsOptions, shell: Shell): Promise<void> {
     // It says so where the folder may not be looked into.
     findEndpoint(dataDir);
     throw OperatingError.notFound("LOG_NOT_FOUND", `there is no log in ${dataDir}`, {
-      hint: "'ringrift up' writes one; --data-dir or RINGRIFT_DATA_DIR chooses the folder.",
+      hint: "'ringrift up' writes one. Choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
     });
   }
-  if (found === 0 && options.follow !== true) shell.note("no line fits");
+  if (found === 0 && options.follow !== true) shell.note("no lines");
 }
 
 /** What was changed through the API, and by whom. */
@@ -98,7 +98,7 @@ const showWrites = ({ lines, since = 0 }: LogsOptions, shell: Shell) =>
 /** `ringrift logs`: the log of the main process, also when it is gone, and the record of changes. */
 export function registerLogs(command: Command, shell: Shell): void {
   command
-    .option("--follow", "go on with what is written from now on, until Ctrl-C")
+    .option("--follow", "also show new lines, until Ctrl-C")
     .option(
       "--level <level>",
       `only from this level up: ${Object.keys(LEVELS).join(", ")}`,
@@ -110,14 +110,14 @@ export function registerLogs(command: Command, shell: Shell): void {
       "only later ones: 10m (ago), 2026-01-31T12:00, or Unix seconds",
       (text) => pointInTime("--since", () => shell.clock.now())(text) * 1_000,
     )
-    .option("--lines <n>", "show the last so many that fit", wholeNumber("--lines", 1, 10_000), 100)
-    .option("--writes", "show what was changed through the API instead: by whom, why, and whether it was a dry run")
+    .option("--lines <n>", "show at most this many lines, the newest ones", wholeNumber("--lines", 1, 10_000), 100)
+    .option("--writes", "show changes through the API instead: who, why, and whether it was a dry run")
     .action((options: LogsOptions) => {
       if (options.writes !== true) return showLog(options, shell);
       const wrong = (["follow", "level", "unit"] as const).find((name) => options[name] !== undefined);
       if (wrong !== undefined)
-        throw OperatingError.invalid("USAGE", `--writes and --${wrong} do not go together`, {
-          hint: "'ringrift events tail' follows what happens.",
+        throw OperatingError.invalid("USAGE", `--writes and --${wrong} cannot be combined`, {
+          hint: "Use 'ringrift events tail' to follow events.",
         });
       return showWrites(options, shell);
     });

@@ -14,20 +14,20 @@ interface ListOptions {
 
 const list = ({ configKey: config_key, stage, limit }: ListOptions, shell: Shell) =>
   showAnswer(shell, listModels, { query: { config_key, stage, limit } }, ({ models }) =>
-    models.length === 0 ? "no model fits" : modelLines(models, shell),
+    models.length === 0 ? "no models" : modelLines(models, shell),
   );
 
 /** `ringrift models`: what the pipeline has made. */
 export function registerModels(models: Command, shell: Shell): void {
-  defaultList(models, "list them, newest first; this is what 'ringrift models' does")
-    .option("--config-key <config>", "only those of a config")
-    .option("--stage <name>", "only those at a stage of the registry, as in production or rolled_back")
-    .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
+  defaultList(models, "list models, newest first; 'ringrift models' does the same")
+    .option("--config-key <config>", "only of this config")
+    .option("--stage <name>", "only at this stage of the registry, for example production or rolled_back")
+    .option("--limit <n>", "list at most this many", wholeNumber("--limit", 1, 1_000), 50)
     .action((options: ListOptions) => list(options, shell));
   models
     .command("show")
-    .description("all of one: losses, gate, what it learned from, and what it was when")
-    .argument("<model>", "its id, or the first digits of it")
+    .description("show one model: losses, gate, what it was trained on, and its history")
+    .argument("<model>", "its id, or the first characters of it")
     .action((id: string) =>
       showAnswer(shell, getModel, { params: { id } }, (model) => modelDetails(model, shell), "model"),
     );

@@ -18,13 +18,13 @@ const list = (shell: Shell) =>
 const VERBS = {
   cordon: {
     route: cordonNode,
-    about: "give it no new work; what it has goes on",
+    about: "give a node no new work; its running jobs continue",
     done: "gets no new work; what it has goes on",
     would: "would get no new work; what it has would go on",
   },
   drain: {
     route: drainNode,
-    about: "give it no new work, and let it give back what it has",
+    about: "give a node no new work, and let it give back its jobs",
     done: "gets no new work and gives back what it has",
     would: "would get no new work and give back what it has",
   },
@@ -37,14 +37,14 @@ interface WithdrawOptions {
 
 /** `ringrift nodes`: the machines of the cluster. */
 export function registerNodes(nodes: Command, shell: Shell): void {
-  const which = ["<node>", "its id, or its label if only one has it"] as const;
+  const which = ["<node>", "its id, or its label if that is unique"] as const;
   nodes
     .command("list", { isDefault: true })
-    .description("list them; this is what 'ringrift nodes' does")
+    .description("list all nodes; 'ringrift nodes' does the same")
     .action(() => list(shell));
   nodes
     .command("show")
-    .description("all of one: what it has, what it holds, what it has done")
+    .description("show one node: its resources, its jobs, and what it has done")
     .argument(...which)
     .action((id: string) => showAnswer(shell, getNode, { params: { id } }, (node) => nodeDetails(node, shell), "node"));
   for (const [verb, { route, about, done, would }] of Object.entries(VERBS)) {
@@ -52,8 +52,8 @@ export function registerNodes(nodes: Command, shell: Shell): void {
       .command(verb)
       .description(about)
       .argument(...which)
-      .option("--reason <text>", "why; kept with the node", sentence("--reason"))
-      .option("--dry-run", "only say what would change")
+      .option("--reason <text>", "the reason; it is kept with the node", sentence("--reason"))
+      .option("--dry-run", "only show what would change")
       .action((id: string, { reason, dryRun }: WithdrawOptions) => {
         const body = { reason, dry_run: dryRun };
         return showAnswer(shell, route, { params: { id }, body }, (node) => withdrawnLine(node, done, would), "node");
@@ -61,7 +61,7 @@ export function registerNodes(nodes: Command, shell: Shell): void {
   }
   nodes
     .command("uncordon")
-    .description("let it have work again")
+    .description("give a node work again")
     .argument(...which)
     .action((id: string) =>
       showAnswer(
@@ -74,7 +74,7 @@ export function registerNodes(nodes: Command, shell: Shell): void {
     );
   nodes
     .command("forget")
-    .description("take it out for good: its key opens nothing any more, and its jobs come back")
+    .description("remove a node for good: its key stops working, and its jobs go back to the queue")
     .argument(...which)
     .action((id: string) =>
       showAnswer(

@@ -14,7 +14,10 @@ function configIn<C extends { readonly config_key: string }>(configs: readonly C
   if (found !== undefined) return found;
   const known = configs.map(({ config_key }) => config_key);
   throw OperatingError.notFound("CONFIG_NOT_FOUND", `no loop runs for '${configKey}'.${didYouMean(configKey, known)}`, {
-    hint: known.length === 0 ? "There is no config yet." : `There are ${known.join(", ")}.`,
+    hint:
+      known.length === 0
+        ? "No config is trained here yet. Start one: 'ringrift train othello6_2p'."
+        : `Configs here: ${known.join(", ")}.`,
   });
 }
 

@@ -130,16 +130,16 @@ const history = (config: ConfigKey, { stage, limit }: PipelineOptions, shell: Sh
 /** `ringrift pipeline`: where every config of the loop stands. */
 export function registerPipeline(command: Command, shell: Shell): void {
   command
-    .argument("[config]", "all about this one, as in othello6_2p")
-    .option("--history", "the stages of the config that have ended, newest first, with their evidence")
-    .option("--stage <stage>", `of the history, only ${STAGES.join(", ")}`, oneOf("--stage", STAGES))
-    .option("--limit <n>", "of the history, at most so many", wholeNumber("--limit", 1, 1_000), 50)
+    .argument("[config]", "show the details of this config, for example othello6_2p")
+    .option("--history", "show the finished stages of the config, newest first, with their evidence")
+    .option("--stage <stage>", `with --history: only this stage: ${STAGES.join(", ")}`, oneOf("--stage", STAGES))
+    .option("--limit <n>", "with --history: list at most this many", wholeNumber("--limit", 1, 1_000), 50)
     .action((configKey: ConfigKey | undefined, options: PipelineOptions) => {
       if (configKey !== undefined)
         return options.history ? history(configKey, options, shell) : detail(configKey, shell);
       if (options.history)
         throw OperatingError.invalid("USAGE", "--history needs a config", {
-          hint: "As in 'ringrift pipeline othello6_2p --history'.",
+          hint: "For example: 'ringrift pipeline othello6_2p --history'.",
         });
       return table(shell);
     });

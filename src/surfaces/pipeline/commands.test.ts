@@ -136,7 +136,7 @@ describe("ringrift models", () => {
   it("knows what it does not know", async () => {
     const { run } = await world();
     expect((await run("models", "show", "0000")).code).toBe(EXIT.notFound);
-    expect((await run("models", "--stage", "nowhere")).out).toBe("no model fits\n");
+    expect((await run("models", "--stage", "nowhere")).out).toBe("no models\n");
     const wrong = await run("models", "shwo");
     expect([wrong.code, wrong.err.includes("Did you mean show?")]).toEqual([EXIT.usage, true]);
   });

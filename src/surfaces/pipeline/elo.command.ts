@@ -30,7 +30,7 @@ const show = async (configKey: string, limit: number, shell: Shell) => {
 /** `ringrift elo`: the ladder of a config. */
 export function registerElo(command: Command, shell: Shell): void {
   command
-    .argument("<config>", "as in othello6_2p")
-    .option("--limit <n>", "at most so many rungs", wholeNumber("--limit", 1, 1_000), 40)
+    .argument("<config>", "the config, for example othello6_2p")
+    .option("--limit <n>", "show at most this many players", wholeNumber("--limit", 1, 1_000), 40)
     .action((configKey: string, { limit }: { limit: number }) => show(configKey, limit, shell));
 }

@@ -8,7 +8,7 @@ export const pipelineOf = ({ pipeline }: ControlPorts): PipelineConsole => {
   if (pipeline !== undefined) return pipeline;
   throw OperatingError.unavailable("LOOP_NOT_HERE", "no loop runs in this process", {
     retryable: false,
-    hint: "It runs in the process that 'ringrift up' starts with a config; see 'ringrift up --help'.",
+    hint: "Start one with 'ringrift train', or with 'ringrift up' and a config.",
   });
 };
 
@@ -18,7 +18,10 @@ function pipelineWith(ports: ControlPorts, configKey: string): PipelineConsole {
   const known = pipeline.snapshot().configs.map(({ config_key }) => config_key);
   if (known.includes(configKey)) return pipeline;
   throw OperatingError.notFound("CONFIG_NOT_FOUND", `no loop runs for '${configKey}'.${didYouMean(configKey, known)}`, {
-    hint: known.length === 0 ? "There is no config yet." : `There are ${known.join(", ")}.`,
+    hint:
+      known.length === 0
+        ? "No config is trained here yet. Start one: 'ringrift train othello6_2p'."
+        : `Configs here: ${known.join(", ")}.`,
   });
 }
 
@@ -51,7 +54,7 @@ export const pipelineRoutes: readonly Route[] = [
     const { book } = ports.nodes;
     if (found !== undefined)
       return { ...found, nodes: found.nodes.map((each) => ({ ...each, about: book.named(each.about) })) };
-    throw OperatingError.notFound("LINEAGE_NOT_FOUND", `nobody knows a game, file, model or job '${id}'`, {
+    throw OperatingError.notFound("LINEAGE_NOT_FOUND", `there is no game, file, model or job '${id}'`, {
       hint: "Models are listed by 'ringrift models', jobs by 'ringrift queue'. For events there is 'ringrift events trace'.",
     });
   }),

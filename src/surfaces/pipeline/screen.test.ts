@@ -91,7 +91,7 @@ describe("the live view of the loop", () => {
     const lines = pipelineLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 120, height: 24 });
     expect(lines.slice(2, 4)).toEqual([
       "  stands still: box2 gets no work: its disk is 97 % in use; for 5.0 s",
-      "  Free space on the disk of box2; it goes on by itself. 'ringrift doctor' looks closer there.",
+      "  Free some space on the disk of box2; it then continues by itself. 'ringrift doctor' there shows more.",
     ]);
     expect(lines.join()).not.toContain("waits for");
   });

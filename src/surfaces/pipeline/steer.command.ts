@@ -34,17 +34,17 @@ const steer = <W extends typeof promoteModel | typeof pausePipeline>(
 
 const withOptions = (command: Command) =>
   command
-    .option("--reason <text>", "why; kept on record", sentence("--reason"))
-    .option("--dry-run", "only say what would change");
+    .option("--reason <text>", "the reason; it is recorded", sentence("--reason"))
+    .option("--dry-run", "only show what would change");
 
 /** What a person may decide about the loop: `ringrift promote`, and of a config `rollback`, `pause`, `resume` and `retry`. */
 export const registerPromote = (command: Command, shell: Shell): void => {
-  command.argument("<model>", "its id, or the first digits of it as 'ringrift models' shows them");
+  command.argument("<model>", "its id, or the first characters of it, as 'ringrift models' shows them");
   withOptions(command).action((id: string, options: SteerOptions) => steer(promoteModel, { id }, options, shell));
 };
 
 const ofConfig = (route: typeof pausePipeline) => (command: Command, shell: Shell) => {
-  command.argument("<config>", "as in othello6_2p");
+  command.argument("<config>", "the config, for example othello6_2p");
   withOptions(command).action((config: ConfigKey, options: SteerOptions) => steer(route, { config }, options, shell));
 };
 

@@ -27,7 +27,7 @@ function readiness(ports: ControlPorts): Check[] {
   const { fault } = ports.store;
   return [
     started(ports),
-    check("not_stopping", ports.phase() !== "stopping", "the process stops"),
+    check("not_stopping", ports.phase() !== "stopping", "the process is stopping"),
     check("units", unsubscribed.length === 0, `not subscribed: ${unsubscribed.join(", ")}`),
     check("critical_subscriptions", missing.length === 0, `missing: ${missing.join(", ")}`),
     check("daemons", ports.daemons.readinessProbe(), `not ready: ${late.join(", ")}`),

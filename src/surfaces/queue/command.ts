@@ -40,7 +40,7 @@ interface AddOptions {
 const list = (options: ListOptions, shell: Shell) => {
   const { configKey: config_key, kind: work_type, node: node_id, state, limit, order } = options;
   return showAnswer(shell, listWork, { query: { state, limit, order, config_key, work_type, node_id } }, ({ jobs }) => {
-    if (jobs.length === 0) return "no job fits";
+    if (jobs.length === 0) return "no jobs";
     const more = jobs.length < limit ? "" : `; no more than ${limit} are listed (--limit)`;
     return [...jobLines(jobs, shell), "", shell.paint.dim(`${ORDER_WORDS[order]} (--order)${more}`)];
   });
@@ -53,7 +53,7 @@ const payloadOf = (text: string): Record<string, Json> => {
   } catch (cause) {
     throw OperatingError.invalid("INVALID_OPTION", `--payload is not JSON: ${messageOf(cause)}`, { cause });
   }
-  throw OperatingError.invalid("INVALID_OPTION", "--payload is an object in JSON, as in '{\"games\": 100}'");
+  throw OperatingError.invalid("INVALID_OPTION", "--payload must be a JSON object, for example '{\"games\": 100}'");
 };
 
 const add = (kind: string, options: AddOptions, shell: Shell) => {
@@ -85,50 +85,50 @@ const order = (route: typeof cancelWork | typeof retryWork, id: string, options:
 
 /** `ringrift queue`: the work that is to be done, is done, or could not be. */
 export function registerQueue(queue: Command, shell: Shell): void {
-  const which = ["<job>", "its id, as in w17"] as const;
+  const which = ["<job>", "its id, for example w17"] as const;
   queue
     .command("list", { isDefault: true })
-    .description("list jobs, the newest first; this is what 'ringrift queue' does")
-    .option("--state <state>", `only those that are ${JOB_STATES.join(", ")}`, oneOf("--state", JOB_STATES))
-    .option("--config-key <config>", "only those of a config")
-    .option("--kind <kind>", "only those of a kind")
-    .option("--node <node>", "only those that a node holds or has done")
-    .option("--order <order>", `which come first: ${JOB_ORDERS.join(", ")}`, oneOf("--order", JOB_ORDERS), "newest")
-    .option("--limit <n>", "list at most so many", wholeNumber("--limit", 1, 1_000), 50)
+    .description("list jobs, newest first; 'ringrift queue' does the same")
+    .option("--state <state>", `only in this state: ${JOB_STATES.join(", ")}`, oneOf("--state", JOB_STATES))
+    .option("--config-key <config>", "only of this config")
+    .option("--kind <kind>", "only of this kind")
+    .option("--node <node>", "only jobs that this node holds or has done")
+    .option("--order <order>", `sort order: ${JOB_ORDERS.join(", ")}`, oneOf("--order", JOB_ORDERS), "newest")
+    .option("--limit <n>", "list at most this many", wholeNumber("--limit", 1, 1_000), 50)
     .action((options: ListOptions) => list(options, shell));
   queue
     .command("show")
-    .description("all of one: where it is, what came of it, and the last of its standard error")
+    .description("show one job: its state, its result, and the end of its standard error")
     .argument(...which)
     .action((id: string) => showAnswer(shell, getWork, { params: { id } }, (job) => jobDetails(job, shell), "job"));
   queue
     .command("add")
-    .description("add jobs of a kind; their ids are printed")
+    .description("add jobs of a kind, and print their ids")
     .argument("<kind>", "selfplay, training, evaluation, or another that is declared")
-    .option("--config-key <config>", "the config they are for")
+    .option("--config-key <config>", "the config that the jobs are for")
     .option("--urgency <urgency>", URGENCIES.join(", "), oneOf("--urgency", URGENCIES))
-    .option("--payload <json>", "what the executor is given, as JSON")
-    .option("--count <n>", "so many of them", wholeNumber("--count", 1, 1_000), 1)
-    .option("--cpu <n>", "processors that each needs", decimal("--cpu", 0, 4_096))
-    .option("--gpu <n>", "accelerators that each needs", decimal("--gpu", 0, 64))
-    .option("--memory <gb>", "memory that each needs, in GB", decimal("--memory", 0, 65_536))
-    .option("--node <node>", "the only node that may do it")
-    .option("--timeout <time>", "longest time of one attempt, as in 30min", lengthOfTime("--timeout"))
+    .option("--payload <json>", "input of the executor, as JSON")
+    .option("--count <n>", "how many jobs to add", wholeNumber("--count", 1, 1_000), 1)
+    .option("--cpu <n>", "processors that each job needs", decimal("--cpu", 0, 4_096))
+    .option("--gpu <n>", "accelerators that each job needs", decimal("--gpu", 0, 64))
+    .option("--memory <gb>", "memory that each job needs, in GB", decimal("--memory", 0, 65_536))
+    .option("--node <node>", "the only node that may do the jobs")
+    .option("--timeout <time>", "longest time of one attempt, for example 30min", lengthOfTime("--timeout"))
     .action((kind: string, options: AddOptions) => add(kind, options, shell));
   const orders = [
-    ["cancel", cancelWork, "take a job back; whoever runs it is told to stop"],
-    ["retry", retryWork, "let a job that failed or was cancelled be tried again, with all its attempts"],
+    ["cancel", cancelWork, "cancel a job; if a node is running it, that node is told to stop"],
+    ["retry", retryWork, "try a failed or cancelled job again, with all its attempts"],
   ] as const;
   for (const [verb, route, description] of orders)
     queue
       .command(verb)
       .description(description)
       .argument(...which)
-      .option("--reason <text>", "why; kept on record", sentence("--reason"))
-      .option("--dry-run", "only say what would change")
+      .option("--reason <text>", "the reason; it is recorded", sentence("--reason"))
+      .option("--dry-run", "only show what would change")
       .action((id: string, options: OrderOptions) => order(route, id, options, shell));
   queue
     .command("stats")
-    .description("how much waits and for how long, by config, kind and state")
+    .description("count jobs and show how long they wait, by config, kind and state")
     .action(() => showAnswer(shell, getWorkStats, {}, (stats) => statsLines(stats, shell)));
 }

@@ -41,23 +41,23 @@ export function resourceLines(resources: Resources, shell: Shell): string[] {
   ]);
   const head = [right("PID"), right("RSS"), right("FDS"), right("CPU"), right("LOOP"), right("CHILDREN"), "PROCESS"];
   const total = processes.reduce((sum, { rss_bytes }) => sum + (rss_bytes ?? 0), 0);
-  const files = max_fds === null ? "" : `; the main process may have ${number(max_fds)} files open`;
+  const files = max_fds === null ? "" : `; the main process may open ${number(max_fds)} files`;
   return [
-    ...(rows.length === 0 ? ["this system does not tell of processes"] : tableLines([head, ...rows], shell)),
+    ...(rows.length === 0 ? ["this system does not list processes"] : tableLines([head, ...rows], shell)),
     paint.dim(`${plural(processes.length, "process", "processes")}, ${bytes(total)} in all${files}`),
     "",
-    `main loop   ${duration(delay.p50_seconds * 1_000)} late in the middle, ${duration(delay.p99_seconds * 1_000)} at the 99th percentile, ${duration(delay.max_seconds * 1_000)} at worst, over the last minute`,
+    `main loop   delay in the last minute: median ${duration(delay.p50_seconds * 1_000)}, 99th percentile ${duration(delay.p99_seconds * 1_000)}, longest ${duration(delay.max_seconds * 1_000)}`,
     diskLine(resources),
     freedLine(resources),
-    `transfers   ${plural(transfers.incoming.length, "file comes", "files come")} in, of at most ${transfers.max_at_once} at once and ${transfers.max_of_one} of one sender`,
+    `transfers   ${plural(transfers.incoming.length, "upload")} (limit ${transfers.max_at_once}, from one sender ${transfers.max_of_one})`,
     ...sectionLines(
       "nodes",
       nodes.map((node) => [
         `  ${printable(node.label)}`,
         node.state,
-        `${orNone(node.running)} running`,
-        `${orNone(node.results_waiting)} results wait`,
-        `${orNone(node.events_waiting)} events wait`,
+        `${orNone(node.running)} jobs running`,
+        `${orNone(node.results_waiting)} results waiting`,
+        `${orNone(node.events_waiting)} events waiting`,
       ]),
       shell,
     ),

@@ -66,7 +66,7 @@ If the games stopped because of their own results (a sequential test), this Elo 
 
 function registerSprt(stats: Command, shell: Shell): void {
   withConfidence(withPlan(withCounts(stats.command("sprt")), 1, "where an undecided test ends as inconclusive"))
-    .description("the promotion gate: promote, reject, or go on?")
+    .description("the promotion gate: promote, reject or continue?")
     .option(
       "--redundancy <share>",
       "share of repeated positions; above 0.5 there is no verdict",
@@ -126,7 +126,7 @@ interface LadderCommandOptions {
 function registerLadder(stats: Command, shell: Shell): void {
   withConfidence(stats.command("ladder"))
     .description("ratings with errors from a file of matches (Bradley-Terry; Plackett-Luce for 3 and 4 players)")
-    .argument("<matches.jsonl>", "one match a line; - reads standard input")
+    .argument("<matches.jsonl>", "one match per line; - means standard input")
     .option("--zero <player>", "the player whose rating is 0")
     .option("--anchor <player=elo>", "a player whose rating is given; may be repeated", anchorIn)
     .option("--next <n>", "how many useful rating games to name", wholeFor("--next"), 3)
@@ -229,7 +229,7 @@ async function studyAll(options: SimulateOptions, shell: Shell): Promise<void> {
 function registerSimulate(stats: Command, shell: Shell): void {
   const cap = "where an undecided test ends; by default 400 blocks at [0, 50] and more for finer bounds";
   withPlayers(withPlan(stats.command("simulate"), 8, cap))
-    .description("what a gate would do: play it many times between players of known strength")
+    .description("simulate a gate many times between players of known strength")
     .option("--elo <list>", "true logistic Elo differences to try", "-50,-20,0,20,50,100")
     .option("--draws <share>", "share of drawn games", numberFor("--draws"), 0)
     .option("--seats <elo>", "how much an opening may favour a seat", decimal("--seats", 0, 10_000), 0)

@@ -137,7 +137,7 @@ async function again(shell: Shell, everySeconds: number, nodeStatus: NodeStatusO
 /** `ringrift status`: one screen that a tired person understands. */
 export function registerStatus(command: Command, shell: Shell, nodeStatus: NodeStatusOf): void {
   command
-    .option("--watch", "look again and again until Ctrl-C")
+    .option("--watch", "repeat until Ctrl-C")
     .option("--interval <seconds>", "with --watch", decimal("--interval", 0.1, 86_400), 2)
     .action(({ watch: on, interval }: { watch?: boolean; interval: number }) =>
       on === true ? again(shell, interval, nodeStatus) : once(shell, nodeStatus),

@@ -22,7 +22,7 @@ export function verdictOf(troubles: readonly Cause[]): string {
   if (isWell(troubles)) return "well: nothing needs you";
   const needs = (n: number, what: string) => `${plural(n, "thing")} ${n === 1 ? "needs" : "need"} ${what}`;
   const parts = [...(now > 0 ? [needs(now, "you now")] : []), ...(look > 0 ? [needs(look, "a look")] : [])];
-  return `${now > 0 ? "in trouble" : "not quite well"}: ${parts.join(", ")}`;
+  return `${now > 0 ? "in trouble" : "needs attention"}: ${parts.join(", ")}`;
 }
 
 const MAX_SHOWN = 12;
@@ -66,13 +66,13 @@ function factsOf(status: Status, alerts: OpenAlerts | undefined, perSecond: numb
   const copies = status.units.find(({ name }) => name === "replication_daemon")?.message ?? "";
   const rate = perSecond === undefined ? "" : `, ${number(Math.round(perSecond))}/s`;
   return [
-    ["daemons", `${daemons.filter(isUp).length} run, ${wanted.length} wanted, ${daemons.length} known`],
+    ["daemons", `${daemons.filter(isUp).length} of ${wanted.length} running`],
     [
       "events",
       `${number(router.total_events)} since the start${rate}; journal at ${number(journal.head)}, ${bytes(journal.bytes)}`,
     ],
     ["consumers", present.length === 0 ? "none" : `${present.length}; ${behind}`],
-    ["dead letters", `${number(letters.pending)} pending, ${number(letters.retrying)} on their way back`],
+    ["dead letters", `${number(letters.pending)} pending, ${number(letters.retrying)} being sent back`],
     ...(copies === "" ? [] : [["copies", printable(copies)]]),
     ...(alerts === undefined
       ? []

@@ -63,41 +63,41 @@ const withOptions = (command: Command): Command =>
   command
     .argument("<what>", SYNC_DATA_TYPES.join(", "))
     .option("--to <nodes...>", "only to these nodes, by id or name")
-    .option("--exclude <nodes...>", "to all but these")
-    .option("--board <name>", "only files of a board, as in hex8")
-    .option("--players <n>", "only files of so many players", wholeNumber("--players", 2, 4))
+    .option("--exclude <nodes...>", "to all nodes except these")
+    .option("--board <name>", "only files of this board, for example hex8")
+    .option("--players <n>", "only files of games with this many players", wholeNumber("--players", 2, 4))
     .addOption(new Option("--priority <how>", "how urgent it is").choices(SYNC_PRIORITIES))
-    .option("--timeout <seconds>", "give up after so long; 300 unless given", decimal("--timeout", 0.1, 86_400))
-    .option("--limit <mb>", "megabytes a second, for each node", decimal("--limit", 0.001, 100_000))
-    .option("--ephemeral", "bring home first what lies on rented nodes");
+    .option("--timeout <seconds>", "give up after this time; default: 300", decimal("--timeout", 0.1, 86_400))
+    .option("--limit <mb>", "megabytes per second, for each node", decimal("--limit", 0.001, 100_000))
+    .option("--ephemeral", "first bring home what is on rented nodes");
 
 /** `ringrift sync`: bring files to nodes now, and see how far it is. */
 export function registerSync(sync: Command, shell: Shell): void {
-  defaultList(sync, "list syncs, newest first; this is what 'ringrift sync' does").action(() =>
+  defaultList(sync, "list syncs, newest first; 'ringrift sync' does the same").action(() =>
     showAnswer(shell, listSyncs, { query: {} }, ({ syncs }) =>
       syncs.length === 0 ? "nobody has asked for a sync yet" : syncLines(syncs, shell),
     ),
   );
   withOptions(sync.command("run"))
-    .description("bring files to nodes now, and wait until they are there; exit code 1 if they are not")
-    .option("--no-wait", "only order it; 'ringrift sync status' shows how far it is")
-    .option("--dry-run", "only say who would get what, and why")
+    .description("bring files to nodes now, and wait until they have arrived; exit code 1 if some have not")
+    .option("--no-wait", "only order the transfers; 'ringrift sync status' shows the progress")
+    .option("--dry-run", "only show who would get what, and why")
     .action((what: Body["data_type"], options: RunOptions) =>
       options.dryRun === true ? explain(shell, bodyOf(what, options)) : run(shell, bodyOf(what, options)),
     );
   withOptions(sync.command("explain"))
-    .description("who would get what, and why others would not, with what is and what must be")
+    .description("show which nodes would get which files, which would not, and why")
     .action((what: Body["data_type"], options: RunOptions) => explain(shell, bodyOf(what, { ...options, wait: true })));
   sync
     .command("status")
-    .description("how far a sync is, and what came of it")
+    .description("show the progress or the result of a sync")
     .argument("<sync>", "its id")
     .action((id: string) =>
       showAnswer(shell, showSync, { params: { id } }, (found) => syncDetails(found, shell), "sync"),
     );
   sync
     .command("cancel")
-    .description("end it: what has arrived stays, the rest is not fetched")
+    .description("cancel a sync: files that have arrived stay, the rest is not fetched")
     .argument("<sync>", "its id")
     .action((id: string) =>
       showAnswer(

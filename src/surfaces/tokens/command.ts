@@ -88,19 +88,24 @@ const revoke = (id: string, shell: Shell) =>
 export function registerToken(token: Command, shell: Shell): void {
   token
     .command("create")
-    .description("make one; its secret is printed this once and kept nowhere")
-    .argument("<label>", "what it is for, such as grafana or box-7")
-    .option("--scope <scope>", `what it may do: ${TOKEN_SCOPES.join(", ")}`, oneOf("--scope", TOKEN_SCOPES), "read")
-    .option("--expires <time>", "how long it lasts, such as 90d; for ever unless given", lengthOfTime("--expires"))
+    .description("create a token; its secret is printed only this once and stored nowhere")
+    .argument("<label>", "what the token is for, for example grafana or box-7")
+    .option(
+      "--scope <scope>",
+      `what the token allows: ${TOKEN_SCOPES.join(", ")}`,
+      oneOf("--scope", TOKEN_SCOPES),
+      "read",
+    )
+    .option("--expires <time>", "how long it is valid, for example 90d; default: for ever", lengthOfTime("--expires"))
     .option(
       "--join",
-      "it lets nodes join and opens nothing else: one node unless --uses says more; the whole line to run there is printed",
+      "a token that only lets nodes join: one node, or as many as --uses says. Prints the whole command to run there",
     )
     .option("--uses <n>", "how many nodes may join with it", wholeNumber("--uses", 1, 10_000))
     .addHelpText(
       "after",
       `
-Scopes: read looks, worker also publishes and consumes, operator does everything.
+Scopes: read can only read, worker can also publish and consume, operator can do everything.
 
 Examples:
   ringrift token create grafana
@@ -110,16 +115,16 @@ Examples:
     )
     .action((label: string, options: CreateOptions) => {
       if (label.trim() === "" || label.length > 100)
-        throw OperatingError.invalid("INVALID_OPTION", "the label is a word or a few, at most 100 characters");
+        throw OperatingError.invalid("INVALID_OPTION", "the label must have 1 to 100 characters");
       return create(label, options, shell);
     });
   token
     .command("list")
-    .description("list them, newest first, without their secrets")
+    .description("list tokens, newest first, without their secrets")
     .action(() => list(shell));
   token
     .command("revoke")
-    .description("take one back at once; what is open under it ends")
-    .argument("<token>", "its id, or its label if only one has it")
+    .description("revoke a token now; its open connections end")
+    .argument("<token>", "its id, or its label if that is unique")
     .action((id: string) => revoke(id, shell));
 }

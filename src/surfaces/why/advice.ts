@@ -5,34 +5,36 @@ import { printable } from "../cli/text.ts";
 const WORDS: Readonly<Record<CauseAdvice["action"], (subject: string) => string>> = {
   up: () => "Start it: 'ringrift up', or 'ringrift train' if you train on this machine.",
   start: (name) => `Start it: 'ringrift daemons start ${name}'.`,
-  reset: (name) => `Mend the cause, then reset it: 'ringrift daemons reset ${name}'.`,
+  reset: (name) => `Fix the cause, then reset it: 'ringrift daemons reset ${name}'.`,
   resume: (name) => `Resume it: 'ringrift daemons resume ${name}'.`,
-  restart: (name) => `Start it anew: 'ringrift daemons restart ${name}'.`,
-  show: (name) => `Look at what was done to it: 'ringrift daemons show ${name}', and at its lines in 'ringrift logs'.`,
+  restart: (name) => `Restart it: 'ringrift daemons restart ${name}'.`,
+  show: (name) =>
+    `See what was done with it: 'ringrift daemons show ${name}'. See its log: 'ringrift logs --unit ${name}'.`,
   list: () => "Its recent errors are in 'ringrift daemons list'.",
-  why: (name) => `Ask for it: 'ringrift why ${name}'.`,
+  why: (name) => `Find out more: 'ringrift why ${name}'.`,
   letters: (consumer) => `See them with 'ringrift dlq --consumer ${consumer}'.`,
-  resume_config: (config) => `Let it go on: 'ringrift resume ${config}'.`,
+  resume_config: (config) => `Continue it: 'ringrift resume ${config}'.`,
   retry_config: (config) =>
-    `See what failed, try by try: 'ringrift pipeline ${config} --history'. When the cause is mended: 'ringrift retry ${config}'.`,
-  pipeline: (config) => `See where it stands: 'ringrift pipeline ${config}'.`,
+    `See what failed, try by try: 'ringrift pipeline ${config} --history'. When you have fixed the cause: 'ringrift retry ${config}'.`,
+  pipeline: (config) => `See its stage: 'ringrift pipeline ${config}'.`,
   history: (config) => `See what failed, try by try: 'ringrift pipeline ${config} --history'.`,
   add_worker: () =>
-    "Start one here with 'ringrift worker', or on another machine: 'ringrift token create <label> --join' here prints the line to run there.",
-  show_node: (node) => `Look at it: 'ringrift nodes show ${node}'. It goes on by itself when its reason is over.`,
-  uncordon: (node) => `Let it have work again: 'ringrift nodes uncordon ${node}'.`,
-  free_disk: (node) => `Free space on the disk of ${node}; it goes on by itself. 'ringrift doctor' looks closer there.`,
+    "Start one here with 'ringrift worker', or join another machine: 'ringrift token create <label> --join' prints the command to run there.",
+  show_node: (node) => `Look at it: 'ringrift nodes show ${node}'. It continues by itself when the reason is gone.`,
+  uncordon: (node) => `Give it work again: 'ringrift nodes uncordon ${node}'.`,
+  free_disk: (node) =>
+    `Free some space on the disk of ${node}; it then continues by itself. 'ringrift doctor' there shows more.`,
   unburden: (node) =>
-    `End what else runs on ${node}, or wait: it goes on by itself. 'ringrift nodes show ${node}' tells more.`,
-  show_job: (job) => `See what its attempts said: 'ringrift queue show ${job}'.`,
-  retry_job: (job) =>
-    `See why with 'ringrift queue show ${job}'; let it be tried again with 'ringrift queue retry ${job}'.`,
+    `Stop other programs on ${node}, or wait: it continues by itself. 'ringrift nodes show ${node}' shows more.`,
+  show_job: (job) => `See what happened in its attempts: 'ringrift queue show ${job}'.`,
+  retry_job: (job) => `See why: 'ringrift queue show ${job}'. Try it again: 'ringrift queue retry ${job}'.`,
   alerts: () => "See them with 'ringrift alerts'.",
-  health: () => "See what it is made of: 'ringrift health'.",
-  audit: () => "See what is wired how: 'ringrift audit'.",
-  doctor: () => "Free space, or make the data folder writable; it goes on by itself. 'ringrift doctor' looks closer.",
-  consumer: () => "Is it connected, and does it keep up? 'ringrift status' shows how far it is behind.",
-  dead_letters: () => "'ringrift dlq' shows causes and what to do.",
+  health: () => "See the parts: 'ringrift health'.",
+  audit: () => "Check the wiring: 'ringrift audit'.",
+  doctor: () =>
+    "Free some space, or make the data folder writable; it then continues by itself. 'ringrift doctor' shows details.",
+  consumer: () => "Is the consumer connected and fast enough? 'ringrift status' shows how far behind it is.",
+  dead_letters: () => "See the causes and what to do: 'ringrift dlq'.",
   ledger: () => "See what was rejected, and why: 'ringrift ledger'.",
 };
 

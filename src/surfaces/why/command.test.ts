@@ -62,7 +62,10 @@ describe("the chain of gates", () => {
   it.each([
     ["start", "Start it: 'ringrift daemons start event_router'."],
     ["list", "Its recent errors are in 'ringrift daemons list'."],
-    ["show", "Look at what was done to it: 'ringrift daemons show event_router', and at its lines in 'ringrift logs'."],
+    [
+      "show",
+      "See what was done with it: 'ringrift daemons show event_router'. See its log: 'ringrift logs --unit event_router'.",
+    ],
     ["something_newer", "POST /v1/something"],
   ])("says in commands what the process advises: %s", (action, words) => {
     const gate = { ...closed, hint: "POST /v1/something", advice: { action, subject: "event_router" } };
@@ -80,7 +83,7 @@ describe("the chain of gates", () => {
       because,
     });
     expect(lines({ ...report([passed("selfplay", "running")], cause.what), cause }, 120).slice(1, 4)).toEqual([
-      "  do       Free space on the disk of box2; it goes on by itself. 'ringrift doctor' looks closer there.",
+      "  do       Free some space on the disk of box2; it then continues by itself. 'ringrift doctor' there shows more.",
       "  path     othello6_2p > selfplay > w17 > box2",
       "  └─ ✓ selfplay  running",
     ]);

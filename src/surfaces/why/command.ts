@@ -81,7 +81,7 @@ export function registerWhy(command: Command, shell: Shell): void {
       const { getWhy } = await import("./wire.ts");
       const raw = await main.raw(getWhy, { params: { subject } }).catch((thrown: unknown) => {
         if (!isOperatingError(thrown, "UNKNOWN_UNIT")) throw thrown;
-        const hint = "'ringrift daemons list' lists the units of this process.";
+        const hint = "See 'ringrift pipeline', 'ringrift queue', 'ringrift nodes' and 'ringrift daemons list'.";
         throw OperatingError.notFound(thrown.code, thrown.message, { hint, cause: thrown });
       });
       answer(shell, raw, () => whyLines(main.read(getWhy, raw), shell));

@@ -6,8 +6,8 @@ export const whyRoutes: readonly Route[] = [
   handle(getWhy, ({ ports, params: { subject } }) => {
     const found = ports.why(subject);
     if (found === undefined)
-      throw OperatingError.notFound("SUBJECT_NOT_FOUND", `nobody knows '${subject}'`, {
-        hint: "A subject is a config, a job, a node, or the name of a daemon or unit.",
+      throw OperatingError.notFound("SUBJECT_NOT_FOUND", `nothing here is called '${subject}'`, {
+        hint: "Give a config, a job, a node, a daemon or a unit.",
       });
     return found;
   }),

@@ -91,5 +91,5 @@ test("what is pinned by hand is not given up; a dry run of either changes nothin
   expect(w.catalog.get(id)?.state).toBe("durable");
   expect(await w.console.free(id, false)).toMatchObject({ applied: true });
   expect(w.catalog.get(id)?.state).toBe("freed");
-  await expect(w.console.free(id, false)).rejects.toThrow("was given up already");
+  await expect(w.console.free(id, false)).rejects.toThrow("was already freed");
 });

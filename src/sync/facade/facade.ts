@@ -115,7 +115,7 @@ export class SyncFacade {
   /** At once, from one node: for data that is about to be lost. Waits until it was shown to have arrived. */
   async triggerPrioritySync({ reason, sourceNode, configKey, dataType }: PrioritySync): Promise<SyncResponse> {
     const { board: boardType, players } = wordOf(configKey);
-    if (boardType === "") throw OperatingError.invalid("USAGE", `'${configKey}' is no config, such as hex8_2p`);
+    if (boardType === "") throw OperatingError.invalid("USAGE", `'${configKey}' is not a config, such as hex8_2p`);
     const source = this.#ports.findNode(sourceNode);
     const request: SyncRequest = {
       dataType,

@@ -12,7 +12,7 @@ const MAX_MENDS = 3;
 
 const wrongBytes = ({ sha256 }: Wanted, place: string) =>
   OperatingError.unavailable("ARTIFACT_HASH", `what came from ${place} is not the artifact ${sha256}`, {
-    hint: "Nothing of it was kept; another way is tried.",
+    hint: "Nothing was kept. Another way will be tried.",
     details: { place },
   });
 
@@ -115,5 +115,5 @@ export async function fetchFile(
 
 const noWay = ({ sha256 }: Wanted) =>
   OperatingError.unavailable("NO_WAY_OPEN", `no way is open by which ${sha256} could come`, {
-    hint: "Every way to it failed lately; they are tried again by themselves.",
+    hint: "All ways to it failed recently. They are tried again automatically.",
   });

@@ -29,8 +29,8 @@ export const readPackHead = (head: Uint8Array): Wanted => {
 export const packEnd = (files: number): Buffer => headOf(END, files);
 
 const malformed = (why: string) =>
-  OperatingError.invalid("PACK_MALFORMED", `a pack is not what was asked for: ${why}`, {
-    hint: "The other side is broken, or not who it should be; nothing of this was kept.",
+  OperatingError.invalid("PACK_MALFORMED", `the pack is not what was requested: ${why}`, {
+    hint: "The other side is broken, or not the right one. Nothing was kept.",
   });
 
 /** Takes so many bytes at a time from a stream. */

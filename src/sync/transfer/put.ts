@@ -22,13 +22,13 @@ export async function putAll(
     try {
       const isOpen = await world.by(transport, async () => {
         if (transport.write === undefined)
-          throw OperatingError.invalid("PLACE_UNWRITABLE", `${transport.place} only gives, and takes nothing`);
+          throw OperatingError.invalid("PLACE_UNWRITABLE", `${transport.place} is read-only`);
         await transport.write(one, { signal, spend });
       });
       if (!isOpen)
         throw OperatingError.unavailable(
           "NO_WAY_OPEN",
-          `${transport.place} failed lately; it is tried again by itself`,
+          `${transport.place} failed recently; it is tried again automatically`,
         );
       world.cameBy(transport, 1);
       arrived.push(one.sha256);

@@ -7,7 +7,7 @@ export interface StallWatch {
 
 const stalled = (place: string, stallMs: number) =>
   OperatingError.unavailable("TRANSFER_STALLED", `not a byte came from ${place} for ${stallMs / 1_000} s`, {
-    hint: "The next way goes on where this one stopped.",
+    hint: "The next way continues where this one stopped.",
   });
 
 /**

@@ -82,7 +82,7 @@ export function checkTicket(text: string | undefined, check: TicketCheck): Ticke
     throw OperatingError.denied("TICKET_OF_ANOTHER", `the ticket is for node ${from}, this is ${us}`, refusal(to, 403));
   const aheadSeconds = Math.round(claim.issuedAt - nowMs / 1_000);
   if (claim.issuedAt * 1_000 > nowMs + maxSkewMs)
-    throw OperatingError.denied("CLOCK_SKEW", `the ticket is of the future: ${aheadSeconds} s ahead`, refusal(to));
+    throw OperatingError.denied("CLOCK_SKEW", `the ticket is from the future: ${aheadSeconds} s ahead`, refusal(to));
   const lateSeconds = Math.round(nowMs / 1_000 - claim.expiresAt);
   if (claim.expiresAt * 1_000 <= nowMs)
     throw OperatingError.denied("TICKET_EXPIRED", `the ticket ended ${lateSeconds} s ago`, refusal(to));

@@ -45,7 +45,7 @@ export interface ConsoleEdges {
 
 async function readJobs(file: string): Promise<ExampleJob[]> {
   const wrong = (reason: string, cause?: unknown) =>
-    OperatingError.invalid("INVALID_JOBS_FILE", `${file} is no list of jobs: ${reason}`, {
+    OperatingError.invalid("INVALID_JOBS_FILE", `${file} is not a list of jobs: ${reason}`, {
       cause,
       hint: 'It holds a JSON list such as [{"kind": "selfplay", "config_key": "hex8_2p", "parameters": {"games": 1}}].',
     });

@@ -52,7 +52,7 @@ export function parseDeclaration(value: unknown): WorkloadDeclaration {
     "INVALID_WORKLOAD",
     `The workload's declaration is wrong: ${z.prettifyError(parsed.error)}`,
     {
-      hint: "docs/41-workloads.md shows what can be declared.",
+      hint: "docs/41-workloads.md explains declarations.",
     },
   );
 }

@@ -5,6 +5,6 @@ export const createWorkloadHasher = (): FileHasher =>
   createFileHasher((message) =>
     OperatingError.internal("WORKLOAD_FILE_UNREADABLE", `A file could not be hashed: ${message}.`, {
       retryable: true,
-      hint: "Look at the disk of this machine.",
+      hint: "Check the disk of this machine.",
     }),
   );

@@ -131,7 +131,7 @@ export function createGuardian({ ids, log }: { readonly ids: Ids; readonly log: 
     /** Resolves once the guardian stands. */
     async watch(onCensus: (census: Census) => void): Promise<Watch> {
       if (closed)
-        throw OperatingError.internal("WORKLOAD_GUARDIAN_CLOSED", "The guardian is closed; no child may start.", {
+        throw OperatingError.internal("WORKLOAD_GUARDIAN_CLOSED", "The guardian is closed; no child can start.", {
           hint: "Start children before the worker closes.",
         });
       await stand();

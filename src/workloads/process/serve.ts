@@ -66,7 +66,7 @@ export interface ServedWorkload {
 export const badInput = (message: string, cause?: unknown): OperatingError =>
   OperatingError.internal("WORKLOAD_BAD_INPUT", message, {
     cause,
-    hint: "Correct the job; trying it again does not help.",
+    hint: "Correct the job; a retry does not help.",
   });
 
 const PROGRESS_EVERY_MS = 200;

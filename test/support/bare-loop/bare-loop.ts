@@ -98,7 +98,7 @@ function trainRound(trainer: Trainer, replay: Replay, config: LoopConfig, newRow
     value += losses.value / steps;
   }
   if (!Number.isFinite(policy + value))
-    throw OperatingError.internal("ARENA_TRAINING_DIVERGED", `The losses of round ${round} are no numbers.`, {
+    throw OperatingError.internal("ARENA_TRAINING_DIVERGED", `The losses of round ${round} are not numbers.`, {
       hint: "Lower the learning rate.",
     });
   return { policy, value };

@@ -47,7 +47,7 @@ describe("a daemon type", () => {
           name,
         ).toBe("DAEMON_NOT_BUILT");
     expect(() => resolveDaemon("CLUSTER_MONITOR", built)).toThrow("unit 'cluster_monitor'");
-    expect(() => resolveDaemon("DATA_PIPELINE", built)).toThrow("no unit here does the work of 'DATA_PIPELINE'");
+    expect(() => resolveDaemon("DATA_PIPELINE", built)).toThrow("no unit here implements 'DATA_PIPELINE'");
   });
 
   test("that is deprecated resolves with a notice of what to write instead, which resolves to the same unit", () => {

@@ -12,7 +12,7 @@ const READ_BYTES = 1_024 ** 2;
 
 const notThere = (path: string, why: string) =>
   OperatingError.unavailable("PLACE_NOT_THERE", `${path} is not the disk that it should be: ${why}`, {
-    hint: "Is it mounted? Nothing is concluded from what is missing there.",
+    hint: "Is the disk mounted? Missing files are ignored until it is.",
   });
 
 /** Makes a folder a place for artifacts. One that another disk is known by is left alone. */
@@ -22,7 +22,7 @@ export async function markDisk(path: string, disk: string): Promise<void> {
   if (said?.trim() === disk) return;
   if (said !== undefined)
     throw OperatingError.conflict("PLACE_TAKEN", `${path} is the disk '${said.trim().slice(0, MAX_MARKER_BYTES)}'`, {
-      hint: "Use another folder, or the name that it has.",
+      hint: "Use another folder, or its own name.",
     });
   await makeFolder(path);
   await writeDurably(marker, `${disk}\n`);

@@ -46,7 +46,7 @@ export function createLists(): Lists {
         throw OperatingError.conflict("LIST_UNKNOWN", "the list that this ticket is for is not known here", {
           status: 428,
           retryable: true,
-          hint: "Bring the list first; a node that was started again has forgotten it.",
+          hint: "Send the list first; a node forgets it when it restarts.",
         });
       const other = sha256s.find((sha256) => !named.has(sha256));
       if (other !== undefined) throw another(claim, other);

@@ -48,7 +48,7 @@ export function rsyncTransport(options: RsyncTransportOptions): Transport {
     const here = join(scratch, `${randomUUID()}.marker`);
     const wrong = (why: string) =>
       OperatingError.unavailable("PLACE_NOT_THERE", `${place} is not the disk that it should be: ${why}`, {
-        hint: "Is it mounted over there? Nothing is concluded from what is missing there.",
+        hint: "Is its disk mounted? Missing files are ignored until it is.",
       });
     try {
       await run(["--max-size=201", `${HOST_ALIAS}:${path}/${DISK_MARKER}`, here], signal);

@@ -15,11 +15,11 @@ function failureOf(place: string, code: number | null, said: string): OperatingE
   const about = `${place}: rsync ended with ${code}: ${said.trim().split("\n").slice(-3).join("; ").slice(0, 500)}`;
   if (/host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED|no .* host key is known/i.test(said))
     return OperatingError.denied("PLACE_UNTRUSTED", `${about}`, {
-      hint: "Its key is not the one that is known. Look who is there before it is entered into the file of known hosts.",
+      hint: "Its key differs from the known one. Check that it is the right machine before you add the key to known_hosts.",
     });
   if (/permission denied \(/i.test(said))
     return OperatingError.denied("PLACE_REFUSED", about, {
-      hint: "Is the public key of this node entered over there?",
+      hint: "Is the public key of this node installed there?",
     });
   if ((code === 23 || code === 3) && /No such file or directory/.test(said))
     return OperatingError.notFound("NOT_FOUND", about);

@@ -58,7 +58,7 @@ function refusalOf(place: string, status: number, xml: string): OperatingError {
   const said = `${place} answers ${status}${code === "" ? "" : ` ${code}`}`;
   if (code === "RequestTimeTooSkewed")
     return OperatingError.denied("CLOCK_SKEW", `${said}: the clock of this machine is off`, {
-      hint: "Set the clock right (NTP).",
+      hint: "Set the clock of this machine (NTP).",
     });
   if (WRONG_HASH.has(code))
     return OperatingError.internal("ARTIFACT_DAMAGED", `${said}: the bytes are not what the name says`);

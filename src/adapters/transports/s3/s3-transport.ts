@@ -36,7 +36,7 @@ export function s3Transport(options: S3TransportOptions): Transport {
         "PLACE_NOT_THERE",
         `${place} has no ${DISK_MARKER}: it is not what it should be`,
         {
-          hint: "Is it the right bucket? Nothing is concluded from what is missing there.",
+          hint: "Is this the right bucket? Missing files are ignored until it is.",
         },
       );
     }
@@ -163,7 +163,7 @@ export async function markBucket(options: S3TransportOptions, signal: AbortSigna
   if (said?.trim() === options.disk) return;
   if (said !== undefined)
     throw OperatingError.conflict("PLACE_TAKEN", `${place} is '${said.slice(0, MAX_MARKER_BYTES).trim()}'`, {
-      hint: "Use another bucket or prefix, or the name that it has.",
+      hint: "Use another bucket or prefix, or its own name.",
     });
   const text = Buffer.from(`${options.disk}\n`);
   const body = { bytes: text.length, sha256: hash("sha256", text, "hex"), open: () => text };

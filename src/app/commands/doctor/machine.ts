@@ -81,15 +81,19 @@ export const checkPort: Check = async ({ host, port, secure, running }) => {
     const words = listeningWords({ host: running.host ?? host, port: running.port, secure: running.secure ?? secure });
     return ok("port", `${words}, by process ${running.pid}`);
   }
-  if (port === 0) return ok("port", `any free one is taken: ${listeningWords({ host, port, secure })}`);
+  if (port === 0) return ok("port", `a free one will be chosen: ${listeningWords({ host, port, secure })}`);
   const error = await listenError(host, port);
   if (error === undefined) return ok("port", `${listeningWords({ host, port, secure })}; it is free`);
   if (error === "EADDRNOTAVAIL")
-    return fail("port", `${host} is no address of this machine`, "Set RINGRIFT_HOST to one of its own, or to 0.0.0.0.");
+    return fail(
+      "port",
+      `${host} is not an address of this machine`,
+      "Set RINGRIFT_HOST to one of its own, or to 0.0.0.0.",
+    );
   if (error === "EADDRINUSE")
     return fail(
       "port",
-      `${port} is taken by another program`,
+      `${port} is used by another program`,
       "Set RINGRIFT_PORT to another (0 picks a free one), or stop it.",
     );
   return fail("port", `${port} cannot be used: ${error}`, "Set RINGRIFT_PORT to another one.");

@@ -23,7 +23,7 @@ export type ModelReader = Pick<ArenaConsole, "aboutModel">;
 const FORMAT_VERSION = 1;
 
 const exists = (folder: string): OperatingError =>
-  OperatingError.conflict("FILE_EXISTS", `${folder} exists, and is left as it is`, {
+  OperatingError.conflict("FILE_EXISTS", `${folder} already exists`, {
     hint: "Name a folder that does not exist yet.",
   });
 

@@ -39,7 +39,7 @@ export interface TableEdges {
 
 const failed = (workload: NamedWorkload, why: string, hint?: string, cause?: unknown): OperatingError =>
   OperatingError.internal("PLAY_FAILED", `the program of workload '${workload.name}' cannot play: ${why}`, {
-    hint: hint ?? "docs/41-workloads.md shows what a job of the kind 'play' is to answer.",
+    hint: hint ?? "docs/41-workloads.md shows the answers of a 'play' job.",
     cause,
   });
 

@@ -36,7 +36,7 @@ describe("the live line", () => {
     const lines = liveLines(sample, place, { paint: plain, width: 120 });
     expect(lines).toEqual([
       "● in trouble  units 63/64  12,346 events/s  lag 120  dead 3  alerts 1  loop 1 ms  up 3.2 min",
-      "  auto_sync is given up: it fails. Mend the cause, then reset it: 'ringrift daemons reset auto_sync'.",
+      "  auto_sync is given up: it fails. Fix the cause, then reset it: 'ringrift daemons reset auto_sync'.",
     ]);
     expect(plainLine({ ...sample, troubles: [], alerts: undefined })).toBe(
       "running, units 63/64, 12,346 events/s, lag 120, dead 3, loop 1 ms",

@@ -17,7 +17,7 @@ const doorOf = (state: { door: HttpDoor; refuses: boolean }) => {
     check: async () => [state.door],
     async reopen() {
       reopenedAt.push(world.clock.monotonic());
-      if (state.refuses) throw new Error("port 8770 is taken by another program");
+      if (state.refuses) throw new Error("port 8770 is used by another program");
       state.door = open;
     },
     sample: (...given) => void samples.push(given),
@@ -57,7 +57,7 @@ test("while a door cannot be opened it is tried later and later, and health says
   expect(taken.reopenedAt.length).toBeLessThan(20);
   expect(Math.max(...waits)).toBeGreaterThan(40_000);
   expect(Math.max(...waits)).toBeLessThan(62_000);
-  expect(health(taken)).toMatchObject({ status: "stopped", message: expect.stringContaining("taken by another") });
+  expect(health(taken)).toMatchObject({ status: "stopped", message: expect.stringContaining("used by another") });
   taken.state.refuses = false;
   await taken.world.pass(62_000);
   expect(health(taken)).toMatchObject({ status: "running", message: "" });

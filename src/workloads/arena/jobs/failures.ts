@@ -3,7 +3,7 @@ import type { JobInput } from "../../process/index.ts";
 
 /** A job whose result would be nothing. It is deterministic: trying it again gives nothing again. */
 export const nothingMade = (message: string): OperatingError =>
-  OperatingError.internal("ARENA_NOTHING_MADE", message, { hint: "Look at what the job was given." });
+  OperatingError.internal("ARENA_NOTHING_MADE", message, { hint: "Check the input of the job." });
 
 /** Says which input it was that could not be read; the code stays that of the fault. */
 export async function naming<T>({ name, sha256 }: JobInput, read: () => Promise<T>): Promise<T> {

@@ -35,7 +35,7 @@ export function windowOf(parts: readonly Samples[], given: TrainingParameters, g
 }
 
 const diverged = (what: string): OperatingError =>
-  OperatingError.internal("ARENA_TRAINING_DIVERGED", `The ${what} are no numbers.`, {
+  OperatingError.internal("ARENA_TRAINING_DIVERGED", `The ${what} are not numbers.`, {
     hint: "Lower the learning rate.",
   });
 

@@ -22,7 +22,7 @@ export async function inputsOf(
         "WORKLOAD_CHECK_INPUT",
         `No artifact of kind "${kind}" was made before it is needed.`,
         {
-          hint: "Order the examples so that what makes an artifact comes before what reads it.",
+          hint: "Sort the examples: the job that makes an artifact must come before the job that reads it.",
         },
       );
     const file = join(folder, `${index}-${basename(source)}`);

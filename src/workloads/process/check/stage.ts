@@ -64,7 +64,7 @@ export function createStage(plan: StagePlan, edges: ChildEdges) {
       const started = await start();
       if (started.ok) return started.child;
       throw OperatingError.internal("WORKLOAD_CHECK_START", `It did not start again: ${started.fault.reason}.`, {
-        hint: "Look at the end of its log.",
+        hint: "See the end of its log.",
       });
     },
     /** Sees whether a child stays after its job. */

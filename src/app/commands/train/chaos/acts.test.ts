@@ -181,7 +181,7 @@ describe("chaos is never enabled by accident", () => {
   test("one whose champion was made without it is refused, unless somebody says yes", async () => {
     const dataDir = newFolder();
     await withChampion(dataDir);
-    expect(() => allowChaos(dataDir, false)).toThrow(/has a champion that was made without --chaos/);
+    expect(() => allowChaos(dataDir, false)).toThrow(/has a champion that was trained without --chaos/);
     allowChaos(dataDir, true);
     expect(() => allowChaos(dataDir, false)).not.toThrow();
     forgetChaos(dataDir);

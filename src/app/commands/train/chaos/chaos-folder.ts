@@ -12,8 +12,8 @@ const hasChampion = (dataDir: string): boolean =>
 /** Refuses a folder whose champion was made without chaos; otherwise marks it. */
 export function allowChaos(dataDir: string, yes: boolean): void {
   if (!yes && !existsSync(markOf(dataDir)) && hasChampion(dataDir))
-    throw OperatingError.invalid("USAGE_CHAOS", `${dataDir} has a champion that was made without --chaos`, {
-      hint: "Choose another --data-dir, or say --yes: files of this one will be damaged on purpose.",
+    throw OperatingError.invalid("USAGE_CHAOS", `${dataDir} has a champion that was trained without --chaos`, {
+      hint: "Choose another --data-dir. Or give --yes: then files in this folder will be damaged on purpose.",
     });
   mkdirSync(join(dataDir, "chaos"), { recursive: true, mode: 0o700 });
   writeFileSync(markOf(dataDir), "Harm was done here on purpose: see 'ringrift train --chaos'.\n", { mode: 0o600 });
