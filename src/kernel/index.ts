@@ -47,7 +47,7 @@ export { type LogFile, logPathOf, openLogFile, readLogLines } from "./log-files.
 export { pick, type Random, seededRandom, systemRandom } from "./random.ts";
 export { createRecent, type Recent } from "./recent.ts";
 export { type BackoffPolicy, backoffMs, PEER_BACKOFF, retry } from "./retry.ts";
-export { createRing, type Ring } from "./ring.ts";
+export { createRing } from "./ring.ts";
 export { runAll } from "./run-all.ts";
 export { didYouMean, sayWhich, suggest } from "./suggest.ts";
 export { sumOf } from "./sum.ts";

@@ -1,42 +1,23 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Catalog, EventName, PayloadFor, RouterEvent, Rows } from "../events/index.ts";
-import {
-  createIds,
-  createRecent,
-  createRing,
-  createTimeLimits,
-  defined,
-  didYouMean,
-  messageOf,
-  OperatingError,
-  type Recent,
-  type Ring,
-  runAll,
-} from "../kernel/index.ts";
-import { appendAll, appendedOf, emissionsOf, isDurable } from "./append-all.ts";
+import { createIds, createTimeLimits, defined, OperatingError, runAll } from "../kernel/index.ts";
 import { crossProcessOf, dataBusOf, type EventBus, stageBusOf } from "./buses.ts";
 import { badConsumerName, type ConsumeOptions, Consumers, consumerShape, type SessionRequest } from "./consumers.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue.ts";
-import type { Failure } from "./delivery-hooks.ts";
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
-import { type AnyEvent, bytesOf, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
-import { fingerprintOf } from "./fingerprint.ts";
-import { buryDelivery } from "./journal/deliveries.ts";
-import { eventsAfter, type HistoryFilter, headSeq, journalHistory, pairsOfEvent } from "./journal/queries.ts";
-import { type Replayable, type ReplaySelection, replayDeliveries, scanReplayable } from "./journal/replay.ts";
-import { laneOf } from "./lanes.ts";
-import { HISTORY_BYTES } from "./limits.ts";
-import type { Appended, CommitHooks, RouterParts } from "./parts.ts";
-import {
-  type Cause,
-  type PrepareContext,
-  type Prepared,
-  type PublishOptions,
-  prepare,
-  type Validation,
-} from "./prepare.ts";
+import { type AnyEvent, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
+import { FailureReports } from "./failure-reports.ts";
+import { eventsAfter, type HistoryFilter, headSeq, journalHistory } from "./journal/queries.ts";
+import type { ReplaySelection } from "./journal/replay.ts";
+import type { CommitHooks, RouterParts } from "./parts.ts";
+import type { Prepared, PublishOptions, Validation } from "./prepare.ts";
+import { Publisher } from "./publisher.ts";
+import { createRecentEvents, type RecentEvents } from "./recent-events.ts";
+import { type Replayed, replayTo } from "./replay.ts";
 import type { Session } from "./session.ts";
 import { defaultRouterSettings, type RouterSettings } from "./settings.ts";
+import { Settlement } from "./settlement.ts";
+import { createSpellings, type Spellings } from "./spellings.ts";
 import { Statistics } from "./statistics.ts";
 import type { Store } from "./store.port.ts";
 import { createTail, type Tail } from "./tail.ts";
@@ -59,15 +40,6 @@ export type Emitters<R extends Rows> = {
   ) => Promise<RouterEvent<N, R> & Pick<Published, "suppressed">>;
 };
 
-/** What is delivered to a consumer once more, or would be. */
-export interface Replayed {
-  readonly events: readonly Replayable[];
-  /** There are more than were asked for. */
-  readonly hasMore: boolean;
-  /** Somebody consumes under the name now; otherwise they wait for it. */
-  readonly isConnected: boolean;
-}
-
 export interface TransactOptions
   extends Pick<TransactWork, "source" | "signal">,
     Partial<Pick<TransactWork, "timeoutMs">> {
@@ -78,25 +50,12 @@ export interface TransactOptions
   readonly follows?: RemoteSpan;
 }
 
-/** The consumers of the router's own words about failed handlers are not reported on: that would never end. */
-const REPORTS = new Set(["HANDLER_FAILED", "HANDLER_TIMEOUT"]);
-
-/** What passes by is not in the journal, and nobody could follow it back: what it causes follows from its own parent. */
-const storedCause = (event: AnyEvent | undefined): Cause | undefined => {
-  if (event === undefined || event.eventClass === "durable") return event;
-  const { parentEventId, traceId, correlationId } = event;
-  return parentEventId === null ? undefined : { eventId: parentEventId, traceId, correlationId };
-};
-
 /** What a listener is called: as it was told, or as its function is. One that is written in place has no name. */
 const listenerNameOf = (handler: Handler, given: string | undefined): string | null => {
   if (given !== undefined && !consumerShape.test(given)) throw badConsumerName(given);
   const name = given ?? handler.name.replace(/^bound /, "");
   return consumerShape.test(name) ? name : null;
 };
-
-/** What events in memory are chosen by, as those of the journal are. */
-const SAME = ["eventType", "origin", "source", "orderKey"] as const;
 
 /**
  * Publishes, journals and delivers. A durable event is on disk when `publish` resolves; handlers see it only after that,
@@ -114,17 +73,13 @@ export class EventRouter<R extends Rows = Rows> {
   readonly settings: RouterSettings;
   readonly nodeId: string;
   readonly store: Store;
-  readonly #context: PrepareContext;
   readonly #current = new AsyncLocalStorage<AnyEvent | undefined>();
+  readonly #spellings: Spellings;
+  readonly #publisher: Publisher;
   readonly #ephemeral: EphemeralSubscribers;
   readonly #consumers: Consumers;
-  readonly #history: Ring<AnyEvent>;
-  /** What passed through lately: event ids, and the id of the first event with some content. */
-  readonly #seen: Recent<true>;
-  readonly #contents: Recent<string>;
-  /** Listeners that failed lately at what only passes by. */
-  readonly #reported: Recent<true>;
-  readonly #waiters = new Map<number, (() => void)[]>();
+  readonly #history: RecentEvents;
+  readonly #settlement: Settlement;
   readonly #tail: Tail;
   readonly #tracing: Tracing;
   /** What all parts share, and what follows a commit: its durable emissions are delivered, and the others go out. */
@@ -141,46 +96,45 @@ export class EventRouter<R extends Rows = Rows> {
       ids: createIds(options.clock, options.random),
       settings: this.settings,
       timeLimits: createTimeLimits(options.clock),
-      onCommitted: (emitted) => void this.#committedAll(emitted),
-      publishPassing: (prepared) => void this.#publishPassing(prepared),
+      onCommitted: (emitted) => void this.#publisher.committed(emitted),
+      publishPassing: (prepared) => void this.#publisher.pass(prepared),
     };
-    this.#tracing = createTracing(options.log, this.settings.trace, options.spanIds);
-    this.#history = createRing<AnyEvent>(this.settings.historySize, { max: HISTORY_BYTES, of: bytesOf });
-    this.#seen = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
-    this.#contents = createRecent(this.settings.dedupWindowSeconds * 1_000, 10_000);
-    this.#reported = createRecent(this.settings.dedupWindowSeconds * 1_000, 1_000);
-    this.#context = {
+    const { log, store } = options;
+    const { strictNames } = this.settings;
+    this.#tracing = createTracing(log, this.settings.trace, options.spanIds);
+    this.#history = createRecentEvents(this.settings.historySize);
+    this.#settlement = new Settlement(store);
+    this.#spellings = createSpellings({ catalog: options.catalog, strictNames, statistics: this.statistics, log });
+    this.#publisher = new Publisher({
       ...this.#hooks,
-      nodeId: options.nodeId,
-      strictNames: this.settings.strictNames,
-      onIncomplete: (type, missing) => {
-        if (this.statistics.incomplete.add(type) === 1)
-          options.log.warn(
-            `'${type}' was published without all of its fields: it wakes units, and tells them nothing`,
-            {
-              event_type: type,
-              missing,
-            },
-          );
-      },
-      onDeprecated: (kind, what, instead) => this.#deprecated(kind, what, instead),
-    };
+      context: { ...this.#hooks, ...this.#spellings, nodeId: options.nodeId, strictNames },
+      current: this.#current,
+      tracing: this.#tracing,
+      statistics: this.statistics,
+      onAppended: (events) => this.#tail.add(events),
+      onPassing: (event) => this.#deliver(event),
+    });
+    const reports = new FailureReports({
+      hooks: this.#hooks,
+      statistics: this.statistics,
+      prepare: (type, payload, how, validation) => this.prepare(type, payload, how, validation),
+    });
     this.#ephemeral = new EphemeralSubscribers({
       ...this.#hooks,
       within: (event, run) => this.#current.run(event, run),
-      onFailure: (failure) => this.#failed(failure),
-      onDeath: (failure) => this.#buryListener(failure),
+      onFailure: (failure) => reports.failed(failure),
+      onDeath: (failure) => reports.buryListener(failure),
     });
     this.#consumers = new Consumers({
       ...this.#hooks,
-      canonical: (spelling) => this.#canonical(spelling),
+      canonical: this.#spellings.canonical,
       head: () => this.#tail.seq,
       prepare: (type, payload, how, validation) => this.prepare(type, payload, how, validation),
       within: (event, consumer, run) => this.#tracing.handled(event, consumer, () => this.#current.run(event, run)),
-      onEnded: (seqs) => this.#ended(seqs),
-      onGivenUp: () => this.#recheckSettled(),
-      onFailure: (failure) => this.#failed(failure),
-      onDeath: (failure) => this.#death(failure),
+      onEnded: (seqs) => this.#settlement.ended(seqs),
+      onGivenUp: () => this.#settlement.recheck(),
+      onFailure: (failure) => reports.failed(failure),
+      onDeath: (failure) => reports.onDeath(failure),
     });
     this.deadLetters = createDeadLetterQueue({
       ...this.#hooks,
@@ -227,7 +181,7 @@ export class EventRouter<R extends Rows = Rows> {
     const prepared = this.prepare(eventType, payload, options);
     return prepared.event.eventClass === "durable" || this.#stopped
       ? this.publishPrepared(prepared)
-      : this.#publishPassing(prepared);
+      : this.#publisher.pass(prepared);
   }
 
   /** For contexts that cannot await: the event at once, and a promise of its commit. */
@@ -250,36 +204,18 @@ export class EventRouter<R extends Rows = Rows> {
 
   /** Checks and completes what a publisher said. The event that is being handled, if any, becomes its parent. */
   prepare(eventType: string, payload: unknown, options: PublishOptions = {}, how: Validation = "tolerant"): Prepared {
-    const handled = options.parent === undefined ? this.#current.getStore() : undefined;
-    const current = options.parent === undefined ? storedCause(handled) : options.parent;
-    const { follows } = options;
-    const traceId =
-      options.traceId ??
-      (current === undefined ? (follows?.traceId ?? handled?.traceId ?? this.#tracing.activeTraceId()) : undefined);
-    const complete =
-      current === undefined && traceId === undefined
-        ? options
-        : {
-            ...options,
-            ...defined({ parent: current, traceId }),
-          };
-    const prepared = prepare(this.#context, eventType, payload, complete, how);
-    if (follows?.traceId === prepared.event.traceId) this.#tracing.follows(prepared.event, follows);
-    return prepared;
+    return this.#publisher.prepare(eventType, payload, options, how);
   }
 
   async publishPrepared(prepared: Prepared): Promise<Published> {
     this.#assertRunning();
-    if (prepared.event.eventClass !== "durable") return this.#publishPassing(prepared);
-    const [published] = await this.#append([prepared]);
-    return published![1];
+    return (await this.#publisher.publishAll([prepared]))[0]!;
   }
 
   /** Several events, all or nothing, with one flush. */
   async publishAll(all: readonly Prepared[]): Promise<Published[]> {
     this.#assertRunning();
-    const published = new Map(await this.#append(all.filter(isDurable)));
-    return all.map((prepared) => published.get(prepared) ?? this.#publishPassing(prepared));
+    return this.#publisher.publishAll(all);
   }
 
   /** Hears an event (any spelling, or `null` for all) while this process lives. Returns how to stop. */
@@ -291,7 +227,7 @@ export class EventRouter<R extends Rows = Rows> {
   subscribe(eventType: string | null, handler: Handler, options?: { name?: string; view?: ViewName }): () => void;
   subscribe(eventType: string | null, handler: unknown, options: { name?: string; view?: ViewName } = {}): () => void {
     const call = handler as Handler;
-    const name = eventType === null ? null : this.#canonical(eventType);
+    const name = eventType === null ? null : this.#spellings.canonical(eventType);
     const view = options.view ?? "router";
     this.#ephemeral.add(name, { handler: call, name: listenerNameOf(call, options.name), view });
     return () => {
@@ -301,7 +237,11 @@ export class EventRouter<R extends Rows = Rows> {
 
   /** Ends one subscription of this router; what the same handler hears through a bus, it still hears. */
   unsubscribe(eventType: string | null, handler: unknown, { view = "router" }: { view?: ViewName } = {}): boolean {
-    return this.#ephemeral.remove(eventType === null ? null : this.#canonical(eventType), handler as Handler, view);
+    return this.#ephemeral.remove(
+      eventType === null ? null : this.#spellings.canonical(eventType),
+      handler as Handler,
+      view,
+    );
   }
 
   /**
@@ -346,29 +286,8 @@ export class EventRouter<R extends Rows = Rows> {
    * stays as it is. A dry run changes nothing.
    */
   async replay(selection: ReplaySelection & { readonly dryRun?: boolean }): Promise<Replayed> {
-    const { consumer, max, dryRun = false } = selection;
-    const known = this.store.read<{ consumer: string }>("SELECT consumer FROM consumers WHERE expired_at IS NULL");
-    if (!known.some((row) => row.consumer === consumer))
-      throw OperatingError.notFound(
-        "CONSUMER_NOT_FOUND",
-        `there is no consumer '${consumer.slice(0, 200)}'.${didYouMean(
-          consumer,
-          known.map((row) => row.consumer),
-        )}`,
-        {
-          hint: "Only durable consumers can be named here; 'ringrift events show <name>' tells who hears an event.",
-        },
-      );
-    const eventTypes = (selection.eventTypes ?? []).map((type) => this.#canonical(type));
-    // Marks that moved without an ack are written down first: what is below them has been had.
-    await this.#consumers.flushMarks();
-    const found = await scanReplayable(this.store, { ...selection, eventTypes });
-    const events = found.slice(0, max);
-    if (!dryRun && events.length > 0) {
-      const [{ lanes }] = await this.store.commit([replayDeliveries({ consumer, seqs: events.map(({ seq }) => seq) })]);
-      this.#consumers.wake(consumer, lanes);
-    }
-    return { events, hasMore: found.length > max, isConnected: this.#consumers.has(consumer) };
+    const eventTypes = (selection.eventTypes ?? []).map((type) => this.#spellings.canonical(type));
+    return replayTo(this.store, this.#consumers, { ...selection, eventTypes });
   }
 
   hasSubscribers(eventType: string): boolean {
@@ -377,7 +296,8 @@ export class EventRouter<R extends Rows = Rows> {
 
   getSubscriptionCount(eventType: string): number {
     return (
-      (this.listSubscribers()[this.#canonical(eventType)] ?? []).length + (this.listSubscribers()["*"] ?? []).length
+      (this.listSubscribers()[this.#spellings.canonical(eventType)] ?? []).length +
+      (this.listSubscribers()["*"] ?? []).length
     );
   }
 
@@ -397,37 +317,15 @@ export class EventRouter<R extends Rows = Rows> {
   /** The last events of this process in memory, newest last; asks the journal when told to. */
   history(filter: HistoryFilter & { fromJournal?: boolean } = {}): AnyEvent[] {
     const { eventType } = filter;
-    const wanted = eventType === undefined ? filter : { ...filter, eventType: this.#canonical(eventType) };
+    const wanted = eventType === undefined ? filter : { ...filter, eventType: this.#spellings.canonical(eventType) };
     if (filter.fromJournal) return journalHistory(this.store, wanted).map((stored) => fromStored(this.catalog, stored));
-    const found: AnyEvent[] = [];
-    this.#history.newestFirst((event) => {
-      if (filter.since !== undefined && event.timestamp < filter.since) return false;
-      const fits =
-        SAME.every((key) => wanted[key] === undefined || event[key] === wanted[key]) &&
-        (filter.until === undefined || event.timestamp < filter.until);
-      if (fits) found.push(event);
-      return found.length < (filter.limit ?? this.settings.historySize);
-    });
-    return found.reverse();
+    return this.#history.find(wanted);
   }
 
   /** Resolves when every consumer that is owed this event is done with it, one way or the other. */
   async settled(event: Pick<AnyEvent, "eventId" | "seq">): Promise<void> {
     await this.#ephemeral.settled(event.eventId);
-    const { seq } = event;
-    if (seq === null) return;
-    for (;;) {
-      const open = pairsOfEvent(this.store, seq).filter(
-        ({ state }) => state === "owed" || state === "parked" || state === "retrying",
-      );
-      if (open.length === 0) return;
-      if (this.#stopped) throw OperatingError.unavailable("ROUTER_STOPPED", "the router has stopped");
-      await new Promise<void>((resolve) => {
-        const list = this.#waiters.get(seq) ?? [];
-        list.push(resolve);
-        this.#waiters.set(seq, list);
-      });
-    }
+    if (event.seq !== null) await this.#settlement.settled(event.seq, () => this.#stopped);
   }
 
   getStats() {
@@ -452,7 +350,7 @@ export class EventRouter<R extends Rows = Rows> {
   async flushMarks(): Promise<void> {
     await this.#consumers.flushMarks();
     // Pairs also end without this process doing it: a consumer expired, or a tool changed the journal.
-    this.#recheckSettled();
+    this.#settlement.recheck();
   }
 
   /** Nothing is on its way to any consumer of this process. */
@@ -472,67 +370,13 @@ export class EventRouter<R extends Rows = Rows> {
           .catch((error: unknown) => this.#hooks.log.warn("marks were not written", { error: String(error) }));
       },
       () => this.#hooks.timeLimits.stop(),
-      () => this.#recheckSettled(),
+      () => this.#settlement.recheck(),
     ]);
   }
 
   #assertRunning(): void {
     if (this.#stopped)
       throw OperatingError.unavailable("ROUTER_STOPPED", "the router has stopped", { retryable: false });
-  }
-
-  async #append(durable: readonly Prepared[]): Promise<[Prepared, Published][]> {
-    const appends = appendAll(durable, this.settings.dedupWindowSeconds);
-    return appends.length === 0 ? [] : this.#committedAll(appendedOf(durable, await this.store.commit(appends)));
-  }
-
-  #canonical(spelling: string): string {
-    if (spelling === "*") return spelling;
-    const resolved = this.catalog.names.resolve(spelling);
-    if (resolved !== undefined) {
-      if (resolved.spelling === "legacy") this.#deprecated("name", spelling, resolved.name);
-      return resolved.name;
-    }
-    if (this.settings.strictNames) throw this.catalog.names.unknown(spelling);
-    this.#deprecated("unknown", spelling, this.catalog.names.suggest(spelling).join(", "));
-    return spelling;
-  }
-
-  #publishPassing(prepared: Prepared): Published {
-    const { event, dedupKey } = prepared;
-    const now = this.#hooks.clock.now();
-    if (this.#seen.get(event.eventId, now) !== undefined) {
-      this.statistics.duplicates += 1;
-      return { ...event, suppressed: "event_id" };
-    }
-    const first = dedupKey === undefined ? undefined : this.#contents.get(dedupKey, now);
-    if (first !== undefined) {
-      this.statistics.contentDuplicates += 1;
-      return { ...event, eventId: first, suppressed: "content" };
-    }
-    this.#seen.set(event.eventId, true, now);
-    if (dedupKey !== undefined) this.#contents.set(dedupKey, event.eventId, now);
-    this.#deliver(event);
-    return { ...event, suppressed: null };
-  }
-
-  #committedAll(emitted: readonly Appended[]): [Prepared, Published][] {
-    const fresh: AnyEvent[] = [];
-    const published = emitted.map(({ prepared, result }): [Prepared, Published] => {
-      if (result.suppressed === null) {
-        const event = Object.freeze({ ...prepared.event, seq: result.seq });
-        fresh.push(event);
-        return [prepared, { ...event, suppressed: null }];
-      }
-      if (result.suppressed === "content") this.statistics.contentDuplicates += 1;
-      else this.statistics.duplicates += 1;
-      return [
-        prepared,
-        { ...prepared.event, eventId: result.event_id, seq: result.seq, suppressed: result.suppressed },
-      ];
-    });
-    if (fresh.length > 0) this.#tail.add(fresh);
-    return published;
   }
 
   /** Committed events, in journal order. */
@@ -549,86 +393,5 @@ export class EventRouter<R extends Rows = Rows> {
     if (reached === 0 && !this.#consumers.hears(event.eventType)) this.statistics.unheard.add(event.eventType);
     this.#tracing.committed(event);
     this.#tracing.delivered(event, () => this.listSubscribers()[event.eventType] ?? []);
-  }
-
-  #ended(seqs: readonly number[]): void {
-    if (this.#waiters.size === 0) return;
-    for (const seq of seqs) {
-      const waiting = this.#waiters.get(seq);
-      this.#waiters.delete(seq);
-      for (const resolve of waiting ?? []) resolve();
-    }
-  }
-
-  /** Whoever waits for an event to be settled looks again. */
-  #recheckSettled(): void {
-    this.#ended([...this.#waiters.keys()]);
-  }
-
-  #deprecated(kind: "name" | "key" | "unknown", what: string, instead: string): void {
-    const times = this.statistics[kind === "unknown" ? "unknown" : "deprecated"].add(what);
-    if (times > 1) return;
-    if (kind === "unknown")
-      this.#hooks.log.warn(`unknown event '${what}'`, instead === "" ? {} : { did_you_mean: instead });
-    else this.#hooks.log.warn(`'${what}' is an old ${kind}; say '${instead}'`, { deprecated: what, instead });
-  }
-
-  #failed({ consumer, event, kind, error, attempts }: Failure): void {
-    this.statistics.failures += 1;
-    if (kind === "timeout") this.statistics.timeouts.add(consumer);
-    const message = error.split("\n", 1)[0]!;
-    this.#hooks.log.warn(`handler ${kind === "timeout" ? "ran into its time limit" : "failed"}`, {
-      consumer,
-      event_type: event.eventType,
-      event_id: event.eventId,
-      attempts,
-      error: message,
-    });
-  }
-
-  /** A listener with a name failed: its letter and the report on it are one commit. What only passes by leaves no letter. */
-  async #buryListener(failure: Failure): Promise<void> {
-    const { store, clock, log } = this.#hooks;
-    const { consumer, event, error, attempts } = failure;
-    const { seq, eventId, eventType } = event;
-    const at = clock.now();
-    if (seq === null) {
-      // Such events may be many, and nobody can be given them again: one report for each window says enough.
-      const about = `${consumer} ${eventType}`;
-      if (this.#reported.get(about, at) !== undefined) return;
-      this.#reported.set(about, true, at);
-    }
-    const { appends, onCommitted } = emissionsOf(this.#hooks, this.#death(failure));
-    const mark = { consumer, lowWater: 0, sweepDone: false };
-    const letter = { mark, lane: laneOf(event), eventId, eventType, attempts, at, error, handlerVersion: "1" };
-    const bury = seq === null ? [] : [buryDelivery({ ...letter, seq, fingerprint: fingerprintOf(error) })];
-    if (bury.length + appends.length === 0) return;
-    try {
-      onCommitted(await store.commit([...bury, ...appends]));
-    } catch (thrown) {
-      log.error("what a listener failed at was not written down", {
-        consumer,
-        event_id: eventId,
-        error: messageOf(thrown),
-      });
-    }
-  }
-
-  /** HANDLER_FAILED or HANDLER_TIMEOUT, except about handlers of those two. */
-  #death({ event, kind, error, consumer, limitMs, attempts }: Failure): Prepared[] {
-    const name = kind === "timeout" ? "HANDLER_TIMEOUT" : "HANDLER_FAILED";
-    if (REPORTS.has(event.eventType) || this.catalog.row(name) === undefined) return [];
-    const about = { consumer, event_type: event.eventType, event_id: event.eventId, attempts };
-    const payload =
-      kind === "timeout"
-        ? { ...about, timeout_seconds: limitMs / 1_000 }
-        : { ...about, error: error.slice(0, 2_000), fingerprint: fingerprintOf(error) };
-    try {
-      return [this.prepare(name, payload, { source: "router", parent: event }, "strict")];
-    } catch (thrown) {
-      // An id or a name that our own rules would not take: the letter is written all the same, and this says why it is alone.
-      this.#hooks.log.error(`${name} could not be said`, { ...about, error: messageOf(thrown) });
-      return [];
-    }
   }
 }

@@ -16,6 +16,7 @@
  * A change is decided on the caller's side and checked by the writer (see `plan.ts`): nobody waits for a lock, and what was
  * decided on rows that have changed meanwhile is decided anew. States and steps are one table, `states.ts`.
  */
+export type { Answer } from "./answers.ts";
 export { BackpressureLevel, type QueueLevel, rateMultiplierOf } from "./backpressure.ts";
 export type { Lease } from "./claim.ts";
 export type { ClaimDesk } from "./claim-desk.ts";
@@ -33,4 +34,4 @@ export { pressures as queuePressures, QUEUE_SCOPE } from "./units/work-queue-mon
 export { workStorePart, workUnits } from "./units.ts";
 export { URGENCIES, type Urgency } from "./urgency.ts";
 export { heldJobs, type JobView, showJob } from "./views.ts";
-export { type Answer, WorkQueue } from "./work-queue.ts";
+export { WorkQueue } from "./work-queue.ts";

@@ -21,6 +21,7 @@ interface LeaseTime {
 
 /** What is read of a held job when the process begins. */
 export type HeldLease = Pick<JobRow, "seq" | "fence" | "lane" | "beat_by" | "expires_at" | "stop_by" | "earlier">;
+export const HELD_COLUMNS = "seq, fence, lane, beat_by, expires_at, stop_by, earlier";
 
 /** For how long a job has not gone on, and how long that may be; no limit where none was given. */
 export interface Idle {

@@ -1,7 +1,10 @@
 import type { Store } from "../router/index.ts";
-import { workIdOf } from "./job.ts";
+import { notFound, seqOf, workIdOf } from "./job.ts";
+import type { Lanes } from "./lanes.ts";
 import { fits, type Lane, type Needs, type Offer, whyNotThere } from "./needs.ts";
-import type { NodeVerdict } from "./queue-state.ts";
+import type { NodeVerdict, QueueState } from "./queue-state.ts";
+
+type Reader = Pick<Store, "read">;
 
 /** A node that might take a job. */
 export interface Candidate {
@@ -42,8 +45,34 @@ export function whyNotOn(lane: Lane, { node_id, offer, kinds }: Candidate, verdi
   return fits(lane.needs, offer) ? undefined : `it has too little free: ${lacking(lane.needs, offer)}`;
 }
 
+/** What a job needs, and where it may run; undefined for one that nobody knows. */
+export function placementOf(store: Reader, lanes: Lanes, workId: string): Placement | undefined {
+  const lane = laneOfJob(store, lanes, workId);
+  if (lane === undefined) return undefined;
+  const { needs, targets, excluded } = lane;
+  return { needs, targets, excluded, waitsFor: waitsFor(store, seqOf(workId)) };
+}
+
+/** Why a node could not take a job now; undefined if it could. */
+export function whyJobNotOn(
+  store: Reader,
+  { lanes, nodePolicy }: QueueState,
+  workId: string,
+  candidate: Candidate,
+  now: number,
+): string | undefined {
+  const lane = laneOfJob(store, lanes, workId);
+  if (lane === undefined) throw notFound(workId);
+  return whyNotOn(lane, candidate, nodePolicy(candidate.node_id, now));
+}
+
+function laneOfJob(store: Reader, lanes: Lanes, workId: string): Lane | undefined {
+  const [row] = store.read<{ lane: number }>("SELECT lane FROM work_jobs WHERE seq = ?", seqOf(workId));
+  return row === undefined ? undefined : lanes.get(row.lane);
+}
+
 /** Jobs that a job waits for and that are not done. */
-export const waitsFor = (store: Pick<Store, "read">, seq: number): { work_id: string; state: string }[] =>
+const waitsFor = (store: Reader, seq: number): { work_id: string; state: string }[] =>
   store
     .read<{ seq: number; state: string }>(
       `SELECT j.seq, j.state FROM work_dependencies d JOIN work_jobs j ON j.seq = d.depends_on

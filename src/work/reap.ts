@@ -45,8 +45,26 @@ const BROKEN = `SELECT ${columnsOf("b")}, min(j.seq) AS broken, j.state AS broke
   JOIN work_dependencies d ON d.seq = b.seq JOIN work_jobs j ON j.seq = d.depends_on
   WHERE b.state = 'blocked' AND j.state IN ('failed', 'cancelled') GROUP BY b.seq LIMIT ?`;
 
+const REAP_AT_ONCE = 500;
+
+/** Ends all that is overdue, a part of it with each change. */
+export async function reapAll(
+  parts: QueueState,
+  change: <T>(decide: (plan: Plan) => T) => Promise<T>,
+): Promise<Reaped & Pick<ReapPass, "stuckJobs" | "unrelieved">> {
+  const counts = { silent: 0, expired: 0, stopped: 0, stuck: 0, lapsed: 0, dependents: 0 };
+  const stuckJobs: StuckJob[] = [];
+  for (;;) {
+    const pass = await change((plan) => reap(parts, plan, REAP_AT_ONCE));
+    for (const key of Object.keys(counts) as (keyof Reaped)[]) counts[key] += pass.counts[key];
+    stuckJobs.push(...pass.stuckJobs);
+    // What failed may have dependents of its own: until nothing more falls.
+    if (Object.values(pass.counts).every((n) => n === 0)) return { ...counts, stuckJobs, unrelieved: pass.unrelieved };
+  }
+}
+
 /** Ends what is overdue, at most so many of each sort. */
-export function reap(parts: QueueState, plan: Plan, max: number): ReapPass {
+function reap(parts: QueueState, plan: Plan, max: number): ReapPass {
   const counts = { silent: 0, expired: 0, stopped: 0, stuck: 0, lapsed: 0, dependents: 0 };
   const stuckJobs: StuckJob[] = [];
   const { overdue, unrelieved } = overdueJobs(parts, plan, max);

@@ -64,6 +64,6 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
       firstProgressMs: settings.firstProgressMs,
     },
     ...defined({ isStored }),
-  }) as unknown as WorkQueue;
+  });
   return { queue, desk: createClaimDesk(queue, clock), settings };
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../test/unit/work/work-world.ts";
 import { defineCoordinator } from "../daemons/index.ts";
+import { Durations } from "./durations.ts";
 import { jobReaperLimits } from "./limits.ts";
 import { storedNodePolicy } from "./node-policy.ts";
 import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";
@@ -186,7 +187,7 @@ describe("job_reaper", () => {
     }
     expect(told()).toEqual([["the worker of bad", "warning", "bad"]]);
     // What such jobs took is kept for the next process.
-    expect(w.open().took({ workType: "selfplay", configKey: "a_2p" }, 1)).toBeDefined();
+    expect(new Durations(w.store).took({ workType: "selfplay", configKey: "a_2p" }, 1)).toBeDefined();
     await w.pass(61 * MINUTE);
     expect(told().at(-1)).toEqual(["the worker of bad", "info", "bad"]);
   });

@@ -1,11 +1,11 @@
 import { definePart } from "../daemons/index.ts";
+import { WORK_STORE } from "./queue-changes.ts";
 import type { WorkServices } from "./services.ts";
 import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";
 import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";
 import { jobScheduler } from "./units/job-scheduler/job-scheduler.unit.ts";
 import { taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
 import { workQueueMonitor } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
-import { WORK_STORE } from "./work-queue.ts";
 
 /** The units of this room, for `app` to put into its registry. */
 export const workUnits = (services: Pick<WorkServices, "queue" | "settings">) =>

@@ -251,7 +251,7 @@ export async function simulateLearning(
       kinds,
       lease: { silentMs: 10_000, graceMs: 2_000 },
       limits: { maxReturns: 100 },
-    }) as unknown as WorkQueue;
+    });
     const drop = () => {
       dropped += 1;
     };

@@ -198,7 +198,7 @@ function boot({ writer, clock, random, faults, crash }: Surroundings): Process {
     random,
     kinds: pipelineKinds,
     lease: { silentMs: 20_000 },
-  }) as unknown as WorkQueue;
+  });
   const shelf = createShelf(store, own);
   const workersFor = () => ["a", "b", "c"];
   const services = testServices({ clock: own, queue, store, catalog: shelf, workersFor }, { maxSelfplayJobs: 5 });

@@ -1,5 +1,5 @@
 import { OperatingError } from "../../kernel/index.ts";
-import type { NodeView } from "./node-registry.ts";
+import type { NodeView } from "./node-view.ts";
 import type { NodeState } from "./states.ts";
 
 /** How a node is, in the words of the Python system's `NodeHealthState`, as far as something here can tell them apart. */

@@ -1,5 +1,6 @@
 import { defineOperation, insertRow, type Migration, type Store } from "../../router/index.ts";
 import type { NodeState } from "./states.ts";
+import { PROTOCOL } from "./versions.ts";
 
 /** What a node has, as it said when it joined or beat. */
 export interface NodeCapabilities {
@@ -43,6 +44,34 @@ export interface NodeRow {
 }
 
 export type NodeChanges = Partial<Omit<NodeRow, "node_id">>;
+
+/** It came with a token instead of a key. */
+export const isGuest = (row: NodeRow): row is NodeRow & { readonly token_id: string } =>
+  row.public_key === null && row.token_id !== null;
+
+/** A node of which nothing is known but its id. */
+export const freshRow = (nodeId: string, now: number): NodeRow => ({
+  node_id: nodeId,
+  public_key: null,
+  label: nodeId,
+  version: "",
+  protocol: PROTOCOL.current,
+  capabilities: "{}",
+  incarnation: 0,
+  state: "joined",
+  state_since: now,
+  joined_at: now,
+  joined_by: "",
+  token_id: null,
+  last_seen_at: null,
+  address: null,
+  cordon_reason: null,
+  cordoned_at: null,
+  cordoned_by: null,
+  draining: 0,
+  left_reason: null,
+  forgotten_at: null,
+});
 
 export const addNode = defineOperation<NodeRow, void>("cluster.add_node", (tx, row) => {
   insertRow(tx, "cluster_nodes", row, "ON CONFLICT (node_id) DO NOTHING");

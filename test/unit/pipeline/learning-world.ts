@@ -185,7 +185,7 @@ export async function learningWorld(options: WorldOptions = {}) {
     clock,
     random: seededRandom(2),
     kinds: learningKinds,
-  }) as unknown as WorkQueue;
+  });
   const driven = driver(clock);
   const shelf = fileShelf();
   const engine = createRatingEngine();

@@ -56,7 +56,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     clock,
     random: seededRandom(2),
     kinds: options.kinds ?? pipelineKinds,
-  }) as unknown as WorkQueue;
+  });
   const shelf = createShelf(store, clock);
   const player = createPlayer(options);
   const nodes = { known: [...(options.nodes ?? ["a", "b"])] };

@@ -50,7 +50,7 @@ export async function rebuildWorld(plan: Partial<ConfigPlanInput> = {}) {
   const base = syncWorld({ policy: { graceMs: GRACE_MS } });
   const { clock, store, catalog, files, router, inspector, driven } = base;
   const log = silentLog();
-  const queue = new WorkQueue({ router, store, clock, random: seededRandom(2), kinds }) as unknown as WorkQueue;
+  const queue = new WorkQueue({ router, store, clock, random: seededRandom(2), kinds });
   const nodes = ["a", "b"];
   const looks: Promise<unknown>[] = [];
   /** Nodes whose files are not what their jobs ask for. */

@@ -10,8 +10,8 @@ import { settingDefaults } from "../../../src/kernel/settings/index.ts";
 import { EventRouter, type Store, type StoreModule } from "../../../src/router/index.ts";
 import { WorkQueue, workSettings } from "../../../src/work/index.ts";
 import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
+import type { WorkQueueOptions } from "../../../src/work/open-queue.ts";
 import { workModule } from "../../../src/work/tables.ts";
-import type { WorkQueueOptions } from "../../../src/work/work-queue.ts";
 import { driver } from "../../support/virtual-time.ts";
 
 export const withWork: readonly StoreModule[] = [
@@ -49,7 +49,7 @@ export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?:
     router,
     queue,
     /** As the units of the room take it. */
-    services: { queue: queue as unknown as WorkQueue, settings: settingDefaults(workSettings) },
+    services: { queue: queue, settings: settingDefaults(workSettings) },
     /** The queue as a process that starts now would find it. */
     open,
     driven,

@@ -2,8 +2,8 @@ import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/inde
 import type { PayloadFor } from "../../../events/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import { CLUSTER_ID, membershipLimits } from "../../limits.ts";
-import { isGuest, type NodeEdge } from "../../nodes/node-registry.ts";
-import { changeNode, dropNode, type NodeCapabilities, type NodeRow } from "../../nodes/node-rows.ts";
+import { changeNode, dropNode, isGuest, type NodeCapabilities, type NodeRow } from "../../nodes/node-rows.ts";
+import type { NodeEdge } from "../../nodes/presence.ts";
 import type { ClusterServices } from "../../services.ts";
 
 const wiring = {

@@ -2,7 +2,7 @@ import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daem
 import { defined } from "../../../kernel/index.ts";
 import { defineTable } from "../../../router/index.ts";
 import { CLUSTER_ID, capacityLimits } from "../../limits.ts";
-import type { NodeView } from "../../nodes/node-registry.ts";
+import type { NodeView } from "../../nodes/node-view.ts";
 import type { ClusterServices } from "../../services.ts";
 import type { ClusterSettings } from "../../settings.ts";
 
