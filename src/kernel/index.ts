@@ -40,7 +40,7 @@ export {
   OperatingError,
   stackOf,
 } from "./errors.ts";
-export { createFileHasher, type FileHash, type FileHasher } from "./file-hasher.ts";
+export { createFileHasher, type FileHash, type FileHasher, SMALL_BYTES } from "./file-hasher.ts";
 export { createIds, type Ids } from "./ids.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
 export { type LogFile, logPathOf, openLogFile, readLogLines } from "./log-files.ts";

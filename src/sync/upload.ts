@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type FileHasher, isOperatingError, OperatingError, syncFolder } from "../kernel/index.ts";
+import { type FileHasher, isOperatingError, OperatingError, SMALL_BYTES, syncFolder } from "../kernel/index.ts";
 import { factsOf, makeFolder } from "./disk.ts";
 
 export interface WriteRequest {
@@ -23,17 +23,18 @@ export interface UploadPlace {
   /** Where the whole shall lie, and where its parts gather. */
   readonly path: string;
   readonly part: string;
-  readonly hasher: Pick<FileHasher, "hash">;
+  readonly hasher: Pick<FileHasher, "hash" | "hashFrom">;
 }
 
 /** The bytes of one request, behind those that are there. Gives the hash of what came. */
-async function append(file: FileHandle, request: WriteRequest): Promise<string> {
-  const body = createHash("sha256");
+async function append(place: UploadPlace, file: FileHandle, request: WriteRequest): Promise<string> {
+  // Hashing takes the processor. What is small costs the main loop less than to ask; the rest is read again on a thread.
+  const body = request.length > SMALL_BYTES ? undefined : createHash("sha256");
   let came = 0;
   for await (const chunk of request.bytes) {
     came += chunk.length;
     if (came > request.length) throw OperatingError.invalid("INVALID_REQUEST", "more bytes came than were announced");
-    body.update(chunk);
+    body?.update(chunk);
     await file.appendFile(chunk);
   }
   if (came !== request.length)
@@ -41,7 +42,7 @@ async function append(file: FileHandle, request: WriteRequest): Promise<string> 
       status: 400,
       retryable: true,
     });
-  return body.digest("hex");
+  return body?.digest("hex") ?? (await place.hasher.hashFrom(place.part, request.offset)).sha256;
 }
 
 async function finish(place: UploadPlace, sha256: string, file: FileHandle, whole: string | undefined): Promise<void> {
@@ -59,7 +60,7 @@ async function finish(place: UploadPlace, sha256: string, file: FileHandle, whol
 
 /**
  * Takes the bytes of one request. They gather in a part; when the last one is there the hash is checked, the file flushed,
- * renamed, and its folder flushed. What comes in one go is hashed as it passes, and only what was put together is read again.
+ * renamed, and its folder flushed. What comes in one go is hashed once, and only what was put together is read as a whole again.
  */
 export async function receive(place: UploadPlace, request: WriteRequest): Promise<void> {
   const { sha256, offset, size, length } = request;
@@ -77,7 +78,7 @@ export async function receive(place: UploadPlace, request: WriteRequest): Promis
   const file = await open(place.part, "a", 0o600);
   try {
     await file.truncate(offset);
-    const body = await append(file, request);
+    const body = await append(place, file, request);
     request.accept(body);
     if (offset + length === size) await finish(place, sha256, file, offset === 0 ? body : undefined);
     else await file.datasync();
