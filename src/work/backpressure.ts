@@ -100,12 +100,22 @@ export function levelFor({ depth, delaySeconds }: Measured, policy: PressurePoli
   return reached.at(-1) ?? "none";
 }
 
-/** Up at once and as far as needed; down a step at a time, when the figures are well below and have had some time. */
-export function nextPressure(now: number, current: Pressure, measured: Measured, policy: PressurePolicy): Pressure {
+/**
+ * Up at once and as far as needed; down a step at a time, when the figures are well below and have had some time. A level that
+ * is left over from an earlier process was measured on what is over: it falls at once to what the figures call for.
+ */
+export function nextPressure(
+  now: number,
+  current: Pressure,
+  measured: Measured,
+  policy: PressurePolicy,
+  isLeftOver = false,
+): Pressure {
   const at = QUEUE_LEVELS.indexOf(current.level);
   const wanted = QUEUE_LEVELS.indexOf(levelFor(measured, policy));
   if (wanted > at) return { level: QUEUE_LEVELS[wanted]!, since: now };
   const kept = QUEUE_LEVELS.indexOf(levelFor(measured, policy, policy.release));
+  if (kept < at && isLeftOver) return { level: QUEUE_LEVELS[kept]!, since: now };
   if (kept < at && now - current.since >= policy.holdSeconds) return { level: QUEUE_LEVELS[at - 1]!, since: now };
   return current;
 }

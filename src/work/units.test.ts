@@ -42,12 +42,27 @@ describe("work_queue_monitor", () => {
     const w = world();
     await w.queue.add(selfplay("a"));
     await w.pass(3_600_000);
-    const queue = w.open() as unknown as typeof w.services.queue;
+    const queue = w.open();
     await w.runtime([workQueueMonitor({ ...w.services, queue })]);
     await w.pass(60_000);
     expect(w.said("BACKPRESSURE_ACTIVATED")).toEqual([]);
     await w.pass(3_600_000);
     expect(w.said("BACKPRESSURE_ACTIVATED")).not.toEqual([]);
+  });
+
+  test("a level of an earlier process falls at once when its cause is over, not step by step", async () => {
+    const w = world();
+    const first = await w.runtime([workQueueMonitor(w.services)]);
+    await w.queue.addAll(Array.from({ length: 950 }, () => selfplay("a")));
+    await w.pass(10_000);
+    await w.driven(first.stop());
+    const leases = await w.queue.claim({ node_id: "a", most: 950, offer: PLENTY });
+    await w.queue.completeAll(leases.map((ref) => ({ ref, evidence: EVIDENCE })));
+    await w.runtime([workQueueMonitor({ ...w.services, queue: w.open() })]);
+    await w.pass(10_000);
+    expect(w.said("BACKPRESSURE_RELEASED").map(({ payload }) => [payload.previous_level, payload.level])).toEqual([
+      ["hard", "none"],
+    ]);
   });
 
   test("raises pressure when much waits, and lifts it step by step when it has gone", async () => {

@@ -62,8 +62,8 @@ export class WorkQueue<K extends string = string> {
   readonly workers: KnownWorkers;
   readonly #store: Store;
   readonly #clock: Clock;
-  /** Since it was opened. */
-  readonly #listenedMs: () => number;
+  readonly #listened: () => number;
+  readonly #openedAt: number;
   readonly #state: QueueState;
   readonly #changes: QueueChanges;
   readonly #isStored: ((sha256: string) => Promise<boolean>) | undefined;
@@ -76,9 +76,8 @@ export class WorkQueue<K extends string = string> {
     this.#state = openQueueState(options);
     this.workers = this.#state.workers;
     this.#changes = new QueueChanges({ router, store, clock, state: this.#state });
-    const listened = options.listened ?? (() => clock.monotonic());
-    const openedAt = listened();
-    this.#listenedMs = () => listened() - openedAt;
+    this.#listened = options.listened ?? (() => clock.monotonic());
+    this.#openedAt = this.#listened();
   }
 
   /** Adds one job, if it is sound and there is room. */
@@ -300,8 +299,13 @@ export class WorkQueue<K extends string = string> {
     return this.#state.kinds[workType]?.preemptible ?? false;
   }
 
+  /** For how long it has been open, in time that this process listened. */
+  get listenedMs(): number {
+    return this.#listened() - this.#openedAt;
+  }
+
   load(): QueueLoad {
-    return queueLoad(this.#store, this.#state.lanes, this.#clock.now(), this.#listenedMs());
+    return queueLoad(this.#store, this.#state.lanes, this.#clock.now(), this.listenedMs);
   }
 
   /** Milliseconds that the oldest claimable job of each kind has waited, as far as the fronts of the lines tell. */

@@ -70,7 +70,7 @@ const errorsPart = (errors: number): HealthPart => ({
   name: "errors",
   weight: 0.2,
   score: bounded(100 * (1 - errors / ERROR_BURST)),
-  message: errors === 0 ? "no errors in five minutes" : `${errors} errors in five minutes`,
+  message: `${errors === 0 ? "no errors" : errors === 1 ? "1 error" : `${errors} errors`} in five minutes`,
 });
 
 const recoveriesPart = ({ succeeded, failed }: HealthFacts["recoveries"]): HealthPart => {

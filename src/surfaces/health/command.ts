@@ -3,7 +3,7 @@ import { askMain } from "../cli/main-process.ts";
 import type { Paint } from "../cli/paint.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
 import { right, sectionLines } from "../cli/table.ts";
-import { ago, duration, printable } from "../cli/text.ts";
+import { ago, duration, plural, printable } from "../cli/text.ts";
 import { troubleLines } from "../status/view.ts";
 import { getHealth, type Health } from "./wire.ts";
 
@@ -39,7 +39,7 @@ function healthLines(report: Health, shell: Shell): string[] {
   const components = ailing.map((each) => [
     `  ${printable(each.component)}`,
     (each.breaker === "closed" ? paint.dim : paint.red)(`breaker ${each.breaker}`),
-    `${each.errors} errors`,
+    plural(each.errors, "error"),
     [printable(each.last_error ?? ""), each.last_error_at === null ? "" : `(${ago(each.last_error_at, now)})`]
       .filter((text) => text !== "")
       .join(" "),

@@ -94,6 +94,11 @@ describe("the chain of gates", () => {
     expect(lines(report([gate], "at work")).at(-1)).toBe("  └─ · selfplay_orchestrator: games  12 of 32");
   });
 
+  it("says what is needed where it cannot be counted", () => {
+    const gate = { ...closed, gate: "training", actual: "1 job waits", required: "a worker", in_progress: true };
+    expect(lines(report([gate], "at work")).at(-1)).toBe("  └─ · training  1 job waits; needed: a worker");
+  });
+
   it.each([60, 80, 120])("keeps within %i columns, whatever it is told", (width) => {
     const long = { ...closed, actual: "word ".repeat(60), hint: "\u001b[2J ".repeat(60), required: { least: 1 } };
     const drawn = lines(report([passed("x", "y".repeat(300)), long], "no"), width);

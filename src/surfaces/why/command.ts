@@ -22,6 +22,12 @@ function labelled(label: string, said: string, width: number): string[] {
   return wrapText(said, width - INDENT - LABEL).map((line, i) => `${(i === 0 ? label : "").padEnd(LABEL)}${line}`);
 }
 
+/** How far it is: `12 of 32`, or what is and what is needed where that is no number. */
+function progressWords({ actual, required }: Why["gates"][number]): string {
+  const between = typeof actual === "number" && typeof required === "number" ? " of " : "; needed: ";
+  return [text(actual), text(required)].filter((each) => each !== "").join(between);
+}
+
 /** The chain of gates, drawn: what passes, and at the first that does not, what is and what must be. */
 export function whyLines(report: Why, shell: Pick<Shell, "paint" | "width" | "clock">): string[] {
   const { paint, clock } = shell;
@@ -39,7 +45,7 @@ export function whyLines(report: Why, shell: Pick<Shell, "paint" | "width" | "cl
       return [`  ${branch} ${paint.green(`✓ ${name}`)}${beside}`];
     }
     if (gate.in_progress === true) {
-      const words = [text(gate.actual), text(gate.required)].filter((each) => each !== "").join(" of ");
+      const words = progressWords(gate);
       return [`  ${branch} ${shorten(`· ${name}  ${words}`, width - INDENT)}`];
     }
     const below = [

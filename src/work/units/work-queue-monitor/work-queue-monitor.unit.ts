@@ -61,7 +61,8 @@ export const workQueueMonitor = (
     const { pending, waitedSeconds } = queue.load();
     const measured = { depth: pending, delaySeconds: waitedSeconds };
     const before = rows.get(pressures, QUEUE_SCOPE) ?? CALM;
-    const after = nextPressure(now / 1_000, before, measured, policy);
+    const isLeftOver = now - before.since * 1_000 > queue.listenedMs;
+    const after = nextPressure(now / 1_000, before, measured, policy, isLeftOver);
     if (after.level === before.level) return;
     rows.put(pressures, QUEUE_SCOPE, { ...after });
     const up = QUEUE_LEVELS.indexOf(after.level) > QUEUE_LEVELS.indexOf(before.level);
