@@ -42,13 +42,15 @@ const TRIM_EVERY = 256;
 
 export const addToken = defineOperation<TokenRow, void>("api.add_token", (tx, row) => {
   insertRow(tx, "api_tokens", row);
-  tx.run(
+  const { changes } = tx.run(
     `DELETE FROM api_tokens WHERE id IN (
        SELECT id FROM api_tokens WHERE revoked_at IS NOT NULL OR expires_at < ?
        ORDER BY coalesce(revoked_at, expires_at) DESC LIMIT -1 OFFSET ?)`,
     row.created_at,
     MAX_SPENT_TOKENS,
   );
+  // Who joined with a token is told with it, and goes with it.
+  if (changes > 0) tx.run("DELETE FROM api_token_nodes WHERE token_id NOT IN (SELECT id FROM api_tokens)");
 });
 
 /** A node joins with a token of so many uses: one place for each node, taken or refused in one step. */

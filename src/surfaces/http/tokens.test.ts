@@ -3,7 +3,7 @@ import { memoryStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../app/store-modules.ts";
 import { type Log, silentLog, virtualClock } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { addToken, type TokenRow, touchToken } from "../tables.ts";
+import { addToken, type TokenRow, takeJoinPlace, touchToken } from "../tables.ts";
 import { createTokens } from "./tokens.ts";
 
 function world(log: Log = silentLog()) {
@@ -201,6 +201,7 @@ describe("a thousand tokens", () => {
         .list()
         .map(({ id }) => id)
         .toSorted();
+    for (const id of ids.slice(0, 2)) await w.store.commit([takeJoinPlace({ id, nodeId: "a", at: 1, max: 1 })]);
     const good = await tokens.issue(wanted, "ann");
     expect(known()).toEqual([...ids, good.id].toSorted());
     await tokens.revoke(good.id, "ann");
@@ -208,5 +209,7 @@ describe("a thousand tokens", () => {
     const { id } = await tokens.issue(wanted, "ann");
     const left = [...ids.slice(1), good.id, id].toSorted();
     expect([known(), known(w.open())]).toEqual([left, left]);
+    // Who joined with one is remembered with it, and no longer.
+    expect(w.store.read("SELECT token_id FROM api_token_nodes")).toEqual([{ token_id: ids[1] }]);
   });
 });

@@ -91,6 +91,15 @@ test("a file gets the copies it must have, which is told as no repair; when thei
   expect(w.told("REPLICATION_ALERT")).toEqual([]);
 });
 
+test("copies that are booked under a name that home had before go, whether or not it ever listed them", async () => {
+  const w = await world();
+  await w.commit(noteCopies({ node_id: "old-home", sha256s: [GAMES], by: "old-home", at: 1, isHome: true }));
+  await w.pass(2 * MINUTE);
+  const holders = w.store.read<{ node_id: string }>("SELECT DISTINCT node_id FROM sync_held ORDER BY node_id");
+  expect(holders.map(({ node_id }) => node_id)).not.toContain("old-home");
+  expect(holders.map(({ node_id }) => node_id)).toContain("n1");
+});
+
 test("what home has lost is sent back by a node that has it", async () => {
   const w = await world();
   await w.pass(MINUTE);

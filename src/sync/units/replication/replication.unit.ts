@@ -53,6 +53,12 @@ const ENDED = `SELECT o.*, a.sha256, (SELECT count(*) FROM sync_held h WHERE h.s
   FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
   WHERE o.told = 0 AND o.reason = 'repair' AND o.state IN ('done', 'failed') ORDER BY o.order_id LIMIT 200`;
 
+/** Who has copies in the books, or had some: also this node under a name of before. One look for each of them. */
+const HOLDERS = `WITH RECURSIVE holders (node_id) AS (
+    SELECT min(node_id) FROM sync_held
+    UNION ALL SELECT (SELECT min(node_id) FROM sync_held WHERE node_id > holders.node_id) FROM holders WHERE node_id IS NOT NULL
+  ) SELECT node_id FROM holders WHERE node_id IS NOT NULL UNION SELECT node_id FROM sync_storage`;
+
 /**
  * Sees to it that everything has as many verified copies as there must be: counts them by their receipts, has nodes fetch what
  * is missing, has a copy sent back where the store itself lost one, and calls a person when that does not help.
@@ -76,7 +82,7 @@ export const replicationDaemon = (
     for (let after: number | null = isFirst ? 0 : null; after !== null; )
       after = (await store.commit([claimOwnCopies({ node_id: nodeId, after, max: limits.page })]))[0].upto;
     const known = copies.nodes();
-    for (const { node_id } of store.read<{ node_id: string }>("SELECT node_id FROM sync_storage"))
+    for (const { node_id } of store.read<{ node_id: string }>(HOLDERS))
       if (!known.has(node_id)) await store.commit([forgetHolder({ node_id, max: limits.page })]);
   };
 
