@@ -14,6 +14,7 @@ import { selfSigned } from "../support/certificate.ts";
 import { PATIENT, patience, until } from "../support/patience.ts";
 import { freePort, type Owned, type Started } from "../support/process.ts";
 import { FAULTS, type FaultProxy, faultProxy } from "./parts/fault-proxy.ts";
+import { JOB_BOOKS, type JobBook, jobFaults } from "./parts/job-books.ts";
 
 const PROGRAM = fileURLToPath(new URL("./parts/plain-workload.mjs", import.meta.url));
 const SILENCE_SECONDS = 3;
@@ -280,51 +281,18 @@ async function orphans(folders: readonly string[]): Promise<string[]> {
 
 const booksOf = (main: MainProcess) => new DatabaseSync(join(main.dataDir, "coordination.db"), { readOnly: true });
 
-interface JobBook {
-  readonly work_id: string;
-  readonly state: string;
-  readonly attempts: number;
-  readonly fence: number;
-  readonly completed: number;
-  readonly claimed: number;
-  /** Retries that were told of the attempts before the one that did it, and of that one itself. */
-  readonly retried: number;
-  readonly given_up: number;
-  /** Its last holder was told to be lost, and brought the result after all. */
-  readonly late: number;
-  readonly outcome: string | null;
-}
-
-const BOOKS = `WITH orphaned AS MATERIALIZED (SELECT order_key, count(*) AS times FROM events
-    WHERE event_type = 'TASK_ORPHANED' GROUP BY order_key),
-  told AS MATERIALIZED (SELECT payload ->> '$.work_id' AS work_id, event_type, payload ->> '$.attempts' AS attempts
-    FROM events WHERE event_type LIKE 'WORK_%')
-  SELECT 'w' || j.seq AS work_id, j.state, j.attempts, j.fence, j.outcome,
-    count(*) FILTER (WHERE t.event_type = 'WORK_COMPLETED') AS completed,
-    count(*) FILTER (WHERE t.event_type = 'WORK_CLAIMED') AS claimed,
-    count(*) FILTER (WHERE t.event_type = 'WORK_RETRY' AND t.attempts < j.attempts) AS retried,
-    count(*) FILTER (WHERE t.event_type = 'WORK_RETRY' AND t.attempts >= j.attempts) AS given_up,
-    CASE j.state WHEN 'completed' THEN coalesce(max(o.times), 0) ELSE 0 END AS late
-  FROM work_jobs j LEFT JOIN told t ON t.work_id = 'w' || j.seq
-    LEFT JOIN orphaned o ON o.order_key = 'w' || j.seq || '.' || j.fence GROUP BY j.seq`;
-
 function readBooks(main: MainProcess, ids: readonly string[]): string[] {
   const db = booksOf(main);
   const faults: string[] = [];
-  const jobs = new Map((db.prepare(BOOKS).all() as unknown as JobBook[]).map((job) => [job.work_id, job]));
+  const jobs = new Map((db.prepare(JOB_BOOKS).all() as unknown as JobBook[]).map((job) => [job.work_id, job]));
   for (const id of ids) {
     const job = jobs.get(id);
     const wrong = (what: string) => faults.push(`${id}: ${what}`);
     if (job === undefined) wrong("is lost");
-    else if (job.state !== "completed") wrong(`is ${job.state}: ${job.outcome}`);
     else {
-      if (job.completed !== 1) wrong(`was completed ${job.completed} times`);
-      if (job.claimed !== job.fence) wrong(`was claimed ${job.claimed} times, its fence is ${job.fence}`);
-      if (job.attempts !== job.retried + 1) wrong(`has ${job.attempts} attempts after ${job.retried} retries`);
-      if (job.given_up > job.late) wrong(`was done by attempt ${job.attempts}, which was told to be tried again`);
-      for (const { sha256, bytes } of (
-        JSON.parse(job.outcome ?? "{}") as { outputs?: { sha256: string; bytes: number }[] }
-      ).outputs ?? []) {
+      for (const fault of jobFaults(job)) wrong(fault);
+      const { outputs = [] } = JSON.parse(job.outcome ?? "{}") as { outputs?: { sha256: string; bytes: number }[] };
+      for (const { sha256, bytes } of outputs) {
         const path = join(main.dataDir, "artifacts", sha256.slice(0, 2), sha256);
         if (statSync(path, { throwIfNoEntry: false })?.size !== bytes) wrong(`its file ${sha256} is not there`);
       }
@@ -339,7 +307,7 @@ function figures(main: MainProcess) {
   const row = db
     .prepare("SELECT sum(fence) - count(*) AS repeated, sum(attempts) - count(*) AS spent FROM work_jobs")
     .get();
-  const late = (db.prepare(BOOKS).all() as unknown as JobBook[]).reduce((sum, job) => sum + job.late, 0);
+  const late = (db.prepare(JOB_BOOKS).all() as unknown as JobBook[]).reduce((sum, job) => sum + job.late, 0);
   db.close();
   const { repeated, spent } = row as { repeated: number; spent: number };
   return { repeatedClaims: repeated, spentAttempts: spent, lateResults: late };
