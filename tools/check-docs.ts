@@ -10,19 +10,9 @@
  *
  * `node tools/check-docs.ts README.md` checks just that page.
  */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import ts from "typescript";
 import { patience } from "../test/support/patience.ts";
 import { freePort } from "../test/support/process.ts";
 import { type Block, blocksOf } from "./docs/blocks.ts";
@@ -30,7 +20,6 @@ import { brokenLinks } from "./docs/links.ts";
 import { programOf, runPage } from "./docs/run-page.ts";
 import { openWorkshop, type Workshop } from "./docs/workshop.ts";
 import { OperatingError, ROOT, reportAndExit, say, untilInterrupted } from "./parts/root.ts";
-import { typeErrors } from "./parts/type-errors.ts";
 
 const LIMITS = { blockMs: patience(60_000), readyMs: patience(30_000), endMs: patience(15_000) };
 
@@ -53,25 +42,16 @@ function pagesOf(args: readonly string[]): string[] {
     .map((file) => join(ROOT, file));
 }
 
-/** Compiles all programs of all pages in one go, and leads each message back to its page. */
-function programErrors(pages: readonly Page[]): string[] {
-  const programs = new Map<string, { page: Page; block: Block }>();
-  for (const page of pages)
-    for (const block of page.blocks)
-      if (block.run && block.language === "ts") programs.set(programOf(page.workshop, block), { page, block });
-  if (programs.size === 0) return [];
-  for (const [file, { block }] of programs) writeFileSync(file, block.code);
-  const changes = {
-    typeRoots: [join(ROOT, "node_modules", "@types")],
-    moduleDetection: ts.ModuleDetectionKind.Force,
-    noUnusedLocals: false,
-    noUnusedParameters: false,
-  };
-  return typeErrors([...programs.keys()], { changes }).map(({ file, line, column, text }) => {
-    const found = programs.get(file);
-    const place = found === undefined ? `${file}:${line}` : `${found.page.name}:${found.block.line + line - 1}`;
-    return `${place}:${column}: ${text}`;
-  });
+/** What is wrong with the programs of all pages; the compiler is loaded where there is one. */
+async function wrongPrograms(pages: readonly Page[]): Promise<string[]> {
+  const programs = pages.flatMap(({ name, blocks, workshop }) =>
+    blocks
+      .filter(({ run, language }) => run && language === "ts")
+      .map((block) => ({ file: programOf(workshop, block), page: name, block })),
+  );
+  if (programs.length === 0) return [];
+  const { programErrors } = await import("./docs/program-errors.ts");
+  return programErrors(programs);
 }
 
 /** Pages know nothing of each other, and mostly wait: as many at once as there are cores, and one more. */
@@ -96,7 +76,7 @@ async function checkDocs(folder: string, signal: AbortSignal): Promise<number> {
     ...blocks.filter(({ problem }) => problem !== undefined).map(({ line, problem }) => `${name}:${line}: ${problem}`),
     ...brokenLinks(file, ROOT),
   ]);
-  problems.push(...programErrors(pages));
+  problems.push(...(await wrongPrograms(pages)));
   for (const problem of problems) say(problem);
   let ran = 0;
   const skipped: string[] = [];

@@ -1,36 +1,17 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
-import { runCli } from "../../src/app/cli.ts";
-import { readSettings } from "../../src/app/settings.ts";
-import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
+import { commandsOn, mainOn } from "../support/commands.ts";
 import { owned } from "../support/process.ts";
-import { recordedTerminal } from "../support/terminal.ts";
-
-const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
 
 /** A main process in this process, and its commands. */
 async function world() {
   const own = owned(onTestFinished);
   const dataDir = join(own.folder(), "data");
-  const settings = readSettings({}, "/", { dataDir, port: 0 });
-  const main = await bootstrapCoordination({ settings, log: silentLog() });
-  let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= main.shutdown();
-    return stopping;
-  };
+  const { main, stop } = await mainOn(dataDir);
   onTestFinished(stop);
-  const runAs = async (columns: number | undefined, args: readonly string[]) => {
-    const { io, said } = recordedTerminal({
-      env: { NO_COLOR: "1" },
-      isTerminal: columns !== undefined,
-      columns: columns ?? 100,
-    });
-    const code = await runCli(["--data-dir", dataDir, ...args], io, ports);
-    return { code, ...said };
-  };
-  const run = (...args: string[]) => runAs(undefined, args);
+  const run = commandsOn(dataDir);
+  const runAs = (columns: number, args: readonly string[]) =>
+    commandsOn(dataDir, { isTerminal: true, columns })(...args);
   const json = async (...args: string[]) => JSON.parse((await run(...args, "--json")).out);
   return { dataDir, main, run, runAs, json, stop };
 }

@@ -2,31 +2,25 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/surfaces/index.ts";
-import { type Owned, owned, type Started } from "../support/process.ts";
+import { begin, commandsOn, mainOn } from "../support/commands.ts";
+import { owned, type Started } from "../support/process.ts";
 
-interface World {
-  readonly own: Owned;
-  readonly dataDir: string;
-  /** Starts `ringrift` on the world's folder. */
-  readonly start: (...args: string[]) => Started;
-  /** Runs it to its end. */
-  readonly run: (...args: string[]) => Promise<{ code: number | null; out: string; err: string }>;
-  readonly up: () => Promise<Started>;
-}
-
-function world(): World {
+function world() {
   const own = owned(onTestFinished);
   const dataDir = join(own.folder(), "data");
-  const start = (...args: string[]) => own.startCli(["--data-dir", dataDir, ...args]);
+  /** Starts `ringrift` on the world's folder, as a process of its own. */
+  const start = (...args: string[]): Started => own.startCli(["--data-dir", dataDir, ...args]);
   return {
     own,
     dataDir,
     start,
-    async run(...args) {
-      const started = start(...args);
-      started.endInput();
-      const { code } = await started.exited;
-      return { code, out: started.stdout(), err: started.stderr() };
+    /** Runs it to its end, in this process. */
+    run: commandsOn(dataDir),
+    /** The main process in this process. */
+    async inside() {
+      const { stop } = await mainOn(dataDir);
+      onTestFinished(stop);
+      return { stop };
     },
     async up() {
       const main = start("up", "--port", "0");
@@ -45,15 +39,15 @@ interface Wire {
 const eventsOf = (text: string) => (JSON.parse(text) as { events: Wire[] }).events;
 
 describe("ringrift up", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("says when it is ready, and ends cleanly on %s", async (signal) => {
+  test("says when it is ready, and ends cleanly on SIGINT", async () => {
     const { start, run } = world();
     const main = start("up", "--port", "0", "--json");
     const ready = JSON.parse((await main.waitForLine(/"ready"/)).text);
     expect(ready).toMatchObject({ status: "ready", pid: main.pid, socket_path: expect.any(String) });
     expect(ready.port).toBeGreaterThan(0);
     // Under npm one Ctrl-C arrives twice.
-    main.kill(signal);
-    main.kill(signal);
+    main.kill("SIGINT");
+    main.kill("SIGINT");
     expect(await main.exited).toEqual({ code: 0, signal: null });
     expect(JSON.parse(main.stdout().trimEnd().split("\n").at(-1)!)).toMatchObject({
       status: "stopped",
@@ -66,11 +60,12 @@ describe("ringrift up", () => {
   });
 
   test("is refused on a folder that is in use", async () => {
-    const { up, run } = world();
-    const main = await up();
-    const second = await run("up", "--port", "0");
-    expect(second).toMatchObject({ code: 5, out: "" });
-    expect(second.err).toMatch(new RegExp(`is in use by process ${main.pid}`));
+    const { inside, start } = world();
+    await inside();
+    const second = start("up", "--port", "0");
+    expect((await second.exited).code).toBe(5);
+    expect(second.stdout()).toBe("");
+    expect(second.stderr()).toMatch(new RegExp(`is in use by process ${process.pid}`));
   });
 
   test("under npm, it ends when its parent has died", async () => {
@@ -93,8 +88,8 @@ describe("ringrift up", () => {
 
 describe("ringrift events, with a running process", () => {
   test("publishes JSON, words, a file and its input, under any spelling", async () => {
-    const { own, up, run, start } = world();
-    await up();
+    const { own, inside, run, start } = world();
+    await inside();
     const json = await run("events", "publish", "selfplay_rate_changed", '{"config_key":"hex8_2p"}', "--json");
     expect(json).toMatchObject({ code: 0, err: "" });
     expect(JSON.parse(json.out)).toEqual({
@@ -134,8 +129,8 @@ describe("ringrift events, with a running process", () => {
   });
 
   test("refuses a bad payload and warns of an unknown name, with what was perhaps meant", async () => {
-    const { up, run } = world();
-    await up();
+    const { inside, run } = world();
+    await inside();
     const bad = await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=no");
     expect(bad).toMatchObject({ code: 2, out: "" });
     expect(bad.err).toMatch(/SELFPLAY_RATE_CHANGED: config_key: .*\n.*ringrift events show SELFPLAY_RATE_CHANGED/);
@@ -173,22 +168,22 @@ describe("ringrift events, with a running process", () => {
   });
 
   test("tails from the start of the process, one line each, and ends after so many", async () => {
-    const { up, run, start } = world();
-    await up();
+    const { dataDir, inside, run } = world();
+    await inside();
     for (const key of ["hex8_2p", "hex9_2p"])
       await run("events", "publish", "SELFPLAY_RATE_CHANGED", `config_key=${key}`);
-    const tail = start("events", "tail", "SELFPLAY_RATE_CHANGED", "--since-start", "--count", "3");
-    await tail.waitForLine(/config_key=hex9_2p$/);
+    const words = ["--data-dir", dataDir, "events", "tail", "SELFPLAY_RATE_CHANGED", "--since-start", "--count", "3"];
+    const tail = begin(words, {});
+    await tail.waitFor(/config_key=hex9_2p$/m);
     await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex10_2p");
-    expect(await tail.exited).toEqual({ code: 0, signal: null });
-    expect(tail.stdout().match(/config_key=\S+/g)).toEqual(
-      ["hex8_2p", "hex9_2p", "hex10_2p"].map((k) => `config_key=${k}`),
-    );
+    const { code, out } = await tail.ended;
+    expect(code).toBe(0);
+    expect(out.match(/config_key=\S+/g)).toEqual(["hex8_2p", "hex9_2p", "hex10_2p"].map((k) => `config_key=${k}`));
   });
 
   test("is quiet when its reader goes away", async () => {
-    const { own, up, run, dataDir } = world();
-    await up();
+    const { own, inside, run, dataDir } = world();
+    await inside();
     const script = join(own.folder(), "head.mjs");
     const program = new URL("../../bin/ringrift.js", import.meta.url).pathname;
     writeFileSync(
@@ -210,8 +205,8 @@ describe("ringrift events, with a running process", () => {
   });
 
   test("traces causes and effects across processes, also when nothing runs any more", async () => {
-    const { up, run, dataDir } = world();
-    const main = await up();
+    const { inside, run, dataDir } = world();
+    const main = await inside();
     const client = connect({ dataDir, source: "trainer" });
     onTestFinished(() => client.close());
     const done = Promise.withResolvers<void>();
@@ -264,8 +259,8 @@ describe("ringrift, when nothing runs", () => {
   });
 
   test("says what to do with a journal of another version, and with a file that is none", async () => {
-    const { up, run, dataDir } = world();
-    await (await up()).stop();
+    const { inside, run, dataDir } = world();
+    await (await inside()).stop();
     const { DatabaseSync } = await import("node:sqlite");
     const db = new DatabaseSync(join(dataDir, "coordination.db"));
     db.exec("INSERT INTO migrations (module, id, name) VALUES ('journal', 999, 'from the future')");

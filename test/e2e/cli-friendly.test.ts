@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { logPathOf } from "../../src/kernel/index.ts";
 import { selfSigned } from "../support/certificate.ts";
+import { commandsIn } from "../support/commands.ts";
 import { PATIENT } from "../support/patience.ts";
 import { owned, type StartOptions } from "../support/process.ts";
 import { mainProcess } from "./parts/worker-world.ts";
@@ -13,12 +14,7 @@ const NODE = "desk";
 function world(env: StartOptions["env"] = {}) {
   const own = owned(onTestFinished);
   const main = mainProcess(own, { RINGRIFT_PORT: "0", RINGRIFT_NODE_ID: NODE, ...env });
-  const run = async (...args: string[]) => {
-    const child = own.startCli(args, { cwd: main.folder });
-    const { code } = await child.exited;
-    return { code, out: child.stdout(), err: child.stderr() };
-  };
-  return { own, main, run };
+  return { own, main, run: commandsIn(main.folder) };
 }
 
 test("a join token comes with the whole line that joins, and the folder it is run in speaks of its node", async () => {
@@ -37,11 +33,11 @@ test("a join token comes with the whole line that joins, and the folder it is ru
   const words = made.out.trim().split(" ").slice(1);
   const joined = own.startCli([...words, "--label", "box-1", "--no-run"], { cwd: folder });
   expect((await joined.exited).code, joined.stderr()).toBe(0);
-  const status = own.startCli(["status"], { cwd: folder });
-  expect((await status.exited).code).toBe(1);
-  expect(status.stdout()).toMatch(/this folder is the node box-1 n[0-9a-f]{16}/);
-  expect(status.stdout()).toMatch(/works for +https:\/\/127\.0\.0\.1:\d+, since .*: it answers/);
-  expect(status.stdout()).toMatch(/worker +does not run[\s\S]*'ringrift worker' lets it work/);
+  const status = await commandsIn(folder)("status");
+  expect(status.code).toBe(1);
+  expect(status.out).toMatch(/this folder is the node box-1 n[0-9a-f]{16}/);
+  expect(status.out).toMatch(/works for +https:\/\/127\.0\.0\.1:\d+, since .*: it answers/);
+  expect(status.out).toMatch(/worker +does not run[\s\S]*'ringrift worker' lets it work/);
 
   const doctor = await run("doctor");
   expect(doctor.out).toMatch(/port +https:\/\/127\.0\.0\.1:\d+, for this machine alone, by process \d+/);
@@ -79,8 +75,7 @@ test.each([
   [["queue", "lits", "--help"], /unknown command 'lits'\n {2}.*list/],
   [["help", "stauts"], /unknown command 'stauts'\n {2}.*status/],
 ])("help on a command that is none is an error with a suggestion: %j", async (args, expected) => {
-  const { run } = world();
-  const { code, out, err } = await run(...args);
+  const { code, out, err } = await commandsIn("/")(...args);
   expect(code).toBe(2);
   expect(out).toBe("");
   expect(err).toMatch(expected);
@@ -110,11 +105,7 @@ test("where configs are trained a worker starts beside the main process unless t
 test("the games that were played can be listed, looked at, traced and exported, and the processes that played them seen", async () => {
   const own = owned(onTestFinished);
   const folder = own.folder();
-  const run = async (...args: string[]) => {
-    const child = own.startCli(args, { cwd: folder });
-    const { code } = await child.exited;
-    return { code, out: child.stdout(), err: child.stderr() };
-  };
+  const run = commandsIn(folder);
   const train = own.startCli(["train", "hex7_2p", "--port", "0", "--workers", "1"], { cwd: folder });
   await train.waitForLine(/^ready/);
   const found = await vi.waitFor(async () => {

@@ -1,29 +1,18 @@
 /** `ringrift nodes`, `ringrift queue` and `ringrift why` against a main process with a node that joined. */
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
-import { runCli } from "../../src/app/cli.ts";
-import { readSettings } from "../../src/app/settings.ts";
-import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
 import type { Lease } from "../../src/work/index.ts";
+import { commandsOn, mainOn } from "../support/commands.ts";
 import { CAPABILITIES, joinNode } from "../support/node-client.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
-import { recordedTerminal } from "../support/terminal.ts";
-
-const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
 
 async function world() {
   const own = owned(onTestFinished);
   const dataDir = join(own.folder(), "data");
-  const settings = readSettings({}, "/", { dataDir, port: 0, nodeId: "home" });
-  const main = await bootstrapCoordination({ settings, log: silentLog() });
-  onTestFinished(() => main.shutdown());
-  const run = async (...args: string[]) => {
-    const { io, said } = recordedTerminal({ env: { NO_COLOR: "1" } });
-    const code = await runCli(["--data-dir", dataDir, ...args], io, ports);
-    return { code, ...said };
-  };
+  const { main, stop } = await mainOn(dataDir, { nodeId: "home" });
+  onTestFinished(stop);
+  const run = commandsOn(dataDir);
   const json = async (...args: string[]) => JSON.parse((await run(...args, "--json")).out);
   const made = await ask({ socketPath: main.api.socketPath }, "/v1/tokens", {
     method: "POST",

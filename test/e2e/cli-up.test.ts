@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createNotifier } from "../../src/app/commands/up/sd-notify.ts";
 import { silentLog, virtualClock } from "../../src/kernel/index.ts";
+import { begin, commandsOn, mainOn } from "../support/commands.ts";
 import { type Owned, owned, type Started, type StartOptions } from "../support/process.ts";
 
 const has = (program: string) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
@@ -13,31 +14,16 @@ if (!has("systemd-analyze")) process.stderr.write("SKIPPED: systemd-analyze is m
 const hasPty = has("python3");
 if (!hasPty) process.stderr.write("SKIPPED: python3 is missing, the terminal is not tested\n");
 
-interface World {
-  readonly own: Owned;
-  readonly dataDir: string;
-  readonly start: (args: readonly string[], options?: StartOptions) => Started;
-  readonly run: (...args: string[]) => Promise<{ code: number | null; out: string; err: string }>;
-  readonly up: (options?: StartOptions) => Promise<Started>;
-}
-
-function world(): World {
+function world() {
   const own = owned(onTestFinished);
   const dataDir = join(own.folder(), "data");
-  const start = (args: readonly string[], options?: StartOptions) =>
-    own.startCli(["--data-dir", dataDir, ...args], options);
   return {
     own,
     dataDir,
-    start,
-    async run(...args) {
-      const started = start(args);
-      started.endInput();
-      const { code } = await started.exited;
-      return { code, out: started.stdout(), err: started.stderr() };
-    },
-    async up(options) {
-      const main = start(["up", "--port", "0"], options);
+    /** Runs a command to its end, in this process. */
+    run: commandsOn(dataDir),
+    async up(options?: StartOptions): Promise<Started> {
+      const main = own.startCli(["--data-dir", dataDir, "up", "--port", "0"], options);
       await main.waitForLine(/^ready pid \d+ port \d+ socket /);
       return main;
     },
@@ -90,6 +76,8 @@ describe("ringrift up", () => {
   test("in a pipe it says when it is ready, what the end waits for, and sums up", async () => {
     const { up } = world();
     const main = await up();
+    // Under npm one signal arrives twice.
+    main.kill("SIGTERM");
     expect(await main.stop()).toEqual({ code: 0, signal: null });
     const [, ...rest] = main.stdout().trimEnd().split("\n");
     expect(rest[0]).toMatch(/^stopping: waits for .*event_router/);
@@ -97,23 +85,20 @@ describe("ringrift up", () => {
     expect(main.stdout()).not.toContain("\u001b");
   });
 
-  test.skipIf(!hasPty).each([80, 120])(
-    "at a terminal of %i columns it draws two lines over themselves",
-    async (columns) => {
-      const { own, dataDir } = world();
-      const program = new URL("../../bin/ringrift.js", import.meta.url).pathname;
-      const args = [String(columns), process.execPath, program, "--data-dir", dataDir, "up", "--port", "0"];
-      const terminal = python(own, TERMINAL, args, { env: { TERM: "xterm", NO_COLOR: "1" } });
-      await terminal.waitForLine(/ready pid/);
-      const { text } = await terminal.waitForLine(/● running {2}units \d+\/\d+ {2}\d+ events\/s {2}lag \d+/);
-      expect(text.slice(text.indexOf("●")).replace(/\\r'$/, "").length).toBeLessThan(columns);
-      await terminal.waitForLine(/Ctrl-C stops/);
-      terminal.write("^C\n");
-      await terminal.waitForLine(/stopped after .* dead letters left/);
-      await terminal.waitForLine(/^exit 0$/);
-      terminal.endInput();
-    },
-  );
+  test.skipIf(!hasPty)("at a terminal it draws two lines over themselves", async () => {
+    const { own, dataDir } = world();
+    const program = new URL("../../bin/ringrift.js", import.meta.url).pathname;
+    const args = ["80", process.execPath, program, "--data-dir", dataDir, "up", "--port", "0"];
+    const terminal = python(own, TERMINAL, args, { env: { TERM: "xterm", NO_COLOR: "1" } });
+    await terminal.waitForLine(/ready pid/);
+    const { text } = await terminal.waitForLine(/● running {2}units \d+\/\d+ {2}\d+ events\/s {2}lag \d+/);
+    expect(text.slice(text.indexOf("●")).replace(/\\r'$/, "").length).toBeLessThan(80);
+    await terminal.waitForLine(/Ctrl-C stops/);
+    terminal.write("^C\n");
+    await terminal.waitForLine(/stopped after .* dead letters left/);
+    await terminal.waitForLine(/^exit 0$/);
+    terminal.endInput();
+  });
 
   test.skipIf(!hasPty)("headless it draws nothing, also at a terminal", async () => {
     const { own, dataDir } = world();
@@ -204,8 +189,8 @@ describe("ringrift down", () => {
     expect(forced.code).toBe(0);
     expect(JSON.parse(forced.out)).toMatchObject({ pid: main.pid, stopped: true, asked: "signal", killed: true });
     expect(await main.exited).toEqual({ code: null, signal: "SIGKILL" });
-    const again = await up();
-    expect(await again.stop()).toEqual({ code: 0, signal: null });
+    const again = await mainOn(dataDir);
+    await again.stop();
   });
 
   test("leaves a stranger alone whose number stands in the folder", async () => {
@@ -229,7 +214,7 @@ describe("ringrift down", () => {
 
 describe("ringrift status", () => {
   test("is one screen and an exit code, with and without a main process", async () => {
-    const { dataDir, up, run, start } = world();
+    const { dataDir, up, run } = world();
     expect(await run("status")).toMatchObject({ code: 4, out: expect.stringMatching(/nothing has run there yet/) });
     const main = await up();
     const well = await run("status");
@@ -243,13 +228,10 @@ describe("ringrift status", () => {
       troubles: [],
       status: { pid: main.pid },
     });
-    const watch = start(["status", "--watch", "--interval", "0.1"]);
+    const watch = begin(["--data-dir", dataDir, "status", "--watch", "--interval", "0.1"], {});
     // A machine that is busy enough is no longer well by then.
-    const line = /^\w.* {2}daemons \d+\/\d+ {2}events \d+/;
-    const first = await watch.waitForLine(line);
-    await watch.waitForLine(line, { after: first.index });
-    watch.kill("SIGINT");
-    expect(await watch.exited).toEqual({ code: 0, signal: null });
+    await watch.waitFor(/(^\w.* {2}daemons \d+\/\d+ {2}events \d+.*\n){2}/m);
+    expect(await watch.stop()).toMatchObject({ code: 0 });
     await main.killNow();
     const left = await run("status", "--json");
     expect(left.code).toBe(4);

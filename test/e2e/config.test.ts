@@ -1,8 +1,9 @@
-/** Settings as a person gives them: a real process, a real file, a real environment. */
+/** Settings as a person gives them: a real file, and a real environment where the process has to be one too. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { settingRows } from "../../src/app/settings.ts";
+import { begin, commandsIn } from "../support/commands.ts";
 import { PATIENT } from "../support/patience.ts";
 import { freePort, owned, type Started } from "../support/process.ts";
 
@@ -15,12 +16,21 @@ function world(settings?: unknown) {
   if (settings !== undefined) writeFileSync(join(cwd, "ringrift.config.json"), JSON.stringify(settings, null, 2));
   const cli = (args: readonly string[], env: Record<string, string> = {}): Started =>
     own.startCli(args, { cwd, env: { ...unset, ...env } });
-  const up = async (env: Record<string, string> = {}, ...args: string[]) => {
-    const main = cli([...args, "up"], env);
+  const placeOf = (port: string | undefined) => ({ port: Number(port), api: `http://127.0.0.1:${port}` });
+  /** A process of its own, where its log is looked at. */
+  const up = async (env: Record<string, string> = {}) => {
+    const main = cli(["up"], env);
     const { match } = await main.waitForLine(/^ready pid \d+ port (\d+)/);
-    return { main, port: Number(match[1]), api: `http://127.0.0.1:${match[1]}` };
+    return { main, ...placeOf(match[1]) };
   };
-  return { own, cwd, cli, up };
+  /** The command in this process, at a terminal in this folder with just this environment. */
+  const inside = async (env: Record<string, string> = {}, ...args: string[]) => {
+    const main = begin([...args, "up"], { cwd, env: { NO_COLOR: "1", RINGRIFT_LOG_LEVEL: "ERROR", ...env } });
+    onTestFinished(async () => void (await main.stop()));
+    const [, port] = await main.waitFor(/^ready pid \d+ port (\d+)/);
+    return { main, ...placeOf(port) };
+  };
+  return { own, cwd, cli, up, inside };
 }
 
 interface Endpoint {
@@ -45,48 +55,48 @@ const publish = (api: string, token: string) =>
 /** What each setting of the process itself changes; those of its parts are shown at the parts. */
 const shown: Record<string, () => Promise<void>> = {
   async config() {
-    const { own, up, cwd } = world({ node_id: "near", "api.port": 0 });
+    const { own, inside, cwd } = world({ node_id: "near", "api.port": 0 });
     const named = join(own.folder(), "elsewhere.json");
     writeFileSync(named, JSON.stringify({ node_id: "named", api: { port: 0 } }));
-    const { main } = await up({ RINGRIFT_CONFIG: named });
+    const { main } = await inside({ RINGRIFT_CONFIG: named });
     expect(endpoint(join(cwd, ".ringrift")).node_id).toBe("named");
     await main.stop();
-    await up({ RINGRIFT_CONFIG: "nowhere" }, "--config", "ringrift.config.json");
+    await inside({ RINGRIFT_CONFIG: "nowhere" }, "--config", "ringrift.config.json");
     expect(endpoint(join(cwd, ".ringrift")).node_id).toBe("near");
   },
 
   async data_dir() {
-    const { up, cwd } = world({ data_dir: "from-file", api: { port: 0 } });
-    const first = await up();
+    const { inside, cwd } = world({ data_dir: "from-file", api: { port: 0 } });
+    const first = await inside();
     expect(endpoint(join(cwd, "from-file")).port).toBe(first.port);
-    const second = await up({ RINGRIFT_DATA_DIR: "from-environment" });
+    const second = await inside({ RINGRIFT_DATA_DIR: "from-environment" });
     expect(endpoint(join(cwd, "from-environment")).port).toBe(second.port);
-    const third = await up({ RINGRIFT_DATA_DIR: "from-environment" }, "--data-dir", "from-flag");
+    const third = await inside({ RINGRIFT_DATA_DIR: "from-environment" }, "--data-dir", "from-flag");
     expect(endpoint(join(cwd, "from-flag")).port).toBe(third.port);
   },
 
   async node_id() {
-    const { up, cwd } = world();
-    await up({ RINGRIFT_NODE_ID: "node-7", RINGRIFT_PORT: "0" });
+    const { inside, cwd } = world();
+    await inside({ RINGRIFT_NODE_ID: "node-7", RINGRIFT_PORT: "0" });
     expect(endpoint(join(cwd, ".ringrift")).node_id).toBe("node-7");
   },
 
   async profile() {
-    const { up, cli } = world({ api: { port: 0 } });
+    const { inside, cwd } = world({ api: { port: 0 } });
     const unitsOf = async (api: string) =>
       ((await (await fetch(`${api}/status`)).json()) as { daemons: { name: string; wanted: boolean }[] }).daemons
         .filter(({ wanted }) => wanted)
         .map(({ name }) => name);
-    const whole = await up();
+    const whole = await inside();
     expect(await unitsOf(whole.api)).toContain("dlq_retry");
     await whole.main.stop();
-    const part = await up({ RINGRIFT_PROFILE: "training_node" });
+    const part = await inside({ RINGRIFT_PROFILE: "training_node" });
     expect(await unitsOf(part.api)).not.toContain("dlq_retry");
     expect(await unitsOf(part.api)).toContain("event_router");
     await part.main.stop();
-    const refused = cli(["up"], { RINGRIFT_PROFILE: "trainingnode" });
-    expect(await refused.exited).toMatchObject({ code: 2 });
-    expect(refused.stderr()).toMatch(/RINGRIFT_PROFILE.*one of coordinator, training_node/);
+    const refused = await commandsIn(cwd, { env: { RINGRIFT_PROFILE: "trainingnode" } })("up");
+    expect(refused.code).toBe(2);
+    expect(refused.err).toMatch(/RINGRIFT_PROFILE.*one of coordinator, training_node/);
   },
 
   async "log.level"() {
@@ -114,8 +124,12 @@ const shown: Record<string, () => Promise<void>> = {
   },
 
   async "loop.configs"() {
-    const { up } = world();
-    const { api } = await up({ RINGRIFT_LOOP_CONFIGS: "hex7_2p,connect4_8x7_3p", RINGRIFT_PORT: "0" });
+    const { inside } = world();
+    const { api } = await inside({
+      RINGRIFT_LOOP_CONFIGS: "hex7_2p,connect4_8x7_3p",
+      RINGRIFT_LOCAL_WORKERS: "0",
+      RINGRIFT_PORT: "0",
+    });
     await vi.waitFor(async () => {
       const { configs } = (await (await fetch(`${api}/v1/loop`)).json()) as { configs: { config_key: string }[] };
       expect(configs.map(({ config_key }) => config_key)).toEqual(["connect4_8x7_3p", "hex7_2p"]);
@@ -123,9 +137,9 @@ const shown: Record<string, () => Promise<void>> = {
   },
 
   async "api.port"() {
-    const { up } = world();
+    const { inside } = world();
     const port = await freePort();
-    expect((await up({ RINGRIFT_PORT: String(port) })).port).toBe(port);
+    expect((await inside({ RINGRIFT_PORT: String(port) })).port).toBe(port);
   },
 
   async "api.token_file"() {
@@ -145,19 +159,14 @@ describe("each setting of the process changes what it names", () => {
 });
 
 describe("ringrift up", () => {
-  test("takes the settings of the router from the file", async () => {
+  test("takes the settings of the router from the file, and says what was set and has no effect yet", async () => {
     const { up, cwd } = world({ api: { port: 0 }, router: { trace: true } });
-    const { main, api } = await up();
+    const { main, api } = await up({ RINGRIFT_SWIM_ENABLED: "1", RINGRIFT_RAFT_ENABLED: "1" });
+    await main.waitForLine(/"level":40.*p2p\.swim_enabled \(RINGRIFT_SWIM_ENABLED\) has no effect yet/);
+    await main.waitForLine(/"level":40.*p2p\.raft_enabled \(RINGRIFT_RAFT_ENABLED\) has no effect yet/);
     const token = readFileSync(join(cwd, ".ringrift", "token"), "utf8").trim();
     expect((await publish(api, token)).status).toBe(200);
     await main.waitForLine(/\[EventRouter\] Published: HOST_OFFLINE/);
-  });
-
-  test("says what was set and has no effect yet", async () => {
-    const { up } = world();
-    const { main } = await up({ RINGRIFT_PORT: "0", RINGRIFT_SWIM_ENABLED: "1", RINGRIFT_RAFT_ENABLED: "1" });
-    await main.waitForLine(/"level":40.*p2p\.swim_enabled \(RINGRIFT_SWIM_ENABLED\) has no effect yet/);
-    await main.waitForLine(/"level":40.*p2p\.raft_enabled \(RINGRIFT_RAFT_ENABLED\) has no effect yet/);
   });
 
   test("does not start with a setting that nobody knows, and leaves nothing behind", async () => {
@@ -169,8 +178,8 @@ describe("ringrift up", () => {
       `${cwd}/ringrift.config.json:3: there is no setting "router.handler_timeot". Did you mean`,
     );
     expect(() => endpoint(join(cwd, ".ringrift"))).toThrow("ENOENT");
-    const check = cli(["config", "check"], { RINGRIFT_PRT: "1" });
-    expect((await check.exited).code).toBe(1);
-    expect(check.stdout()).toContain("2 problems");
+    const check = await commandsIn(cwd, { env: { RINGRIFT_PRT: "1" } })("config", "check");
+    expect(check.code).toBe(1);
+    expect(check.out).toContain("2 problems");
   });
 });
