@@ -2,7 +2,6 @@
 export const PLANNED_UNITS = {
   sync: [
     "auto_sync",
-    "sync_coordinator",
     "sync_router",
     "transfer_verifier",
     "ephemeral_guard",

@@ -100,3 +100,19 @@ export const syncLimits = {
   maxFiles: 10_000,
   lookMs: 200,
 };
+
+/** The books on transfers. */
+export const deliveryLimits = {
+  everyMs: 10_000,
+  /** Events do not make it look more often than this. */
+  wakeMs: 2_000,
+  /** Tries of one delivery that are shown, the newest. */
+  maxTries: 20,
+  /** So many failures in a row, and nothing that arrived between them, are told as critical; again after so long. */
+  criticalFailures: 5,
+  remindMs: HOUR,
+  /** A node that is away for so long is not waited for: others are asked instead. */
+  awayMs: 60_000,
+  /** Orders that are given up in one look. */
+  maxGivenUp: 1_000,
+};

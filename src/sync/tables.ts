@@ -12,6 +12,7 @@ import { beginSync, endSync, forgetSyncs } from "./facade/facade-operations.ts";
 import {
   cancelOrders,
   forgetOrders,
+  giveUpOrders,
   noteOrders,
   noteTold,
   placeOrders,
@@ -216,6 +217,29 @@ const migrations: readonly Migration[] = [
       CREATE INDEX sync_models ON sync_artifacts (seq) WHERE kind = 'model' AND freed_at IS NULL;
     `,
   },
+  {
+    id: 5,
+    name: "what was tried for each order",
+    sql: `
+      -- Way 0 is the try as a whole, if it failed; the others are the ways that were tried one after the other.
+      CREATE TABLE sync_tries (
+        order_id INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        way INTEGER NOT NULL,
+        node_id TEXT NOT NULL,
+        transport TEXT,
+        place TEXT,
+        code TEXT,
+        error TEXT,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (order_id, attempt, way)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sync_tries_failed ON sync_tries (node_id, at) WHERE way = 0;
+      CREATE INDEX sync_tries_of_place ON sync_tries (place, at) WHERE way > 0;
+      CREATE INDEX sync_orders_arrived ON sync_orders (node_id, ended_at) WHERE state = 'done';
+      CREATE INDEX sync_orders_by_file ON sync_orders (seq);
+    `,
+  },
 ];
 
 /** What this room keeps in the store. */
@@ -246,6 +270,7 @@ export const syncModule = defineStoreModule({
     takeOrders,
     noteOrders,
     cancelOrders,
+    giveUpOrders,
     forgetOrders,
     noteTold,
     beginSync,

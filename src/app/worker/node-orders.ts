@@ -1,6 +1,6 @@
 /** Transfers that the main process orders of this node: a few at a time, and how far each is. */
 import { join } from "node:path";
-import { type Log, messageOf } from "../../kernel/index.ts";
+import { isOperatingError, type Log, messageOf } from "../../kernel/index.ts";
 import type { CopiesAnswer, CopiesTold } from "../../surfaces/index.ts";
 import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { Inputs } from "./inputs.ts";
@@ -42,7 +42,8 @@ export function carryOut(ports: {
     } catch (thrown) {
       if (signal.aborted) return;
       log.warn("a transfer failed", { action, sha256, error: messageOf(thrown) });
-      note({ state: "failed", error: messageOf(thrown).slice(0, 2_000) });
+      const code = isOperatingError(thrown) ? thrown.code : "TRANSFER_FAILED";
+      note({ state: "failed", error: messageOf(thrown).slice(0, 2_000), code });
     }
   };
 

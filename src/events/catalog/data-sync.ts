@@ -152,7 +152,6 @@ export const dataSync = defineEvents("data_sync", {
   SYNC_FAILURE_CRITICAL: {
     about: "Transfers of a node failed too often in a row; data is at risk.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("consecutive_failures", "error", "data_type?", "last_success_at?"),
       node_id: field.node_id.describe("node whose transfers fail"),

@@ -1,4 +1,5 @@
 /** What a node says of its copies over the wire. */
+import { isOperatingError } from "../../kernel/index.ts";
 import { packSeqs } from "../../sync/index.ts";
 import { callTo } from "../client/call.ts";
 import type { NodeLink } from "../client/node-link.ts";
@@ -29,8 +30,20 @@ export interface CopiesPort {
 
 export function copiesOver(link: NodeLink, node_id: string, incarnation: number): CopiesPort {
   const options = (signal: AbortSignal) => ({ timeoutMs: TELL_MS, signal });
+  /** A main process of the version before knows nothing of ways, and refuses what it does not know. */
+  let tellsWays = true;
+  const tell: CopiesPort["tell"] = async (told, signal) => {
+    const orders = tellsWays ? told.orders : told.orders?.map(({ code: _, tries: __, ...order }) => order);
+    try {
+      return await callTo(link, tellCopies, { body: { node_id, incarnation, ...told, orders } }, options(signal));
+    } catch (thrown) {
+      if (!tellsWays || told.orders?.length === 0 || !isOperatingError(thrown, "INVALID_REQUEST")) throw thrown;
+      tellsWays = false;
+      return tell(told, signal);
+    }
+  };
   return {
-    tell: (told, signal) => callTo(link, tellCopies, { body: { node_id, incarnation, ...told } }, options(signal)),
+    tell,
     async listed(signal) {
       const all: ListedCopy[] = [];
       for (let after = 0; ; ) {

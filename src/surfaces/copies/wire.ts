@@ -6,6 +6,7 @@ import { type Answer, defineRoute, type Input } from "../http/wire.ts";
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
 const files = (max: number) => z.array(sha256).max(max).default([]);
 const count = z.int().min(0);
+const code = z.string().min(1).max(100);
 const ofNodes = { tag: "copies", scope: "worker", limit: "beat", record: "no" } as const;
 /** Files of one request, so that nobody waits long for the writer. */
 const MAX_TOLD = 500;
@@ -27,6 +28,19 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
           state: z.enum(["running", "sent", "failed"]),
           bytes_done: count,
           error: z.string().max(2_000).nullable(),
+          code: code.optional().describe("What kind of failure it was."),
+          tries: z
+            .array(
+              z.strictObject({
+                transport: code,
+                place: z.string().max(200),
+                code: code.nullable(),
+                error: z.string().max(500).nullable(),
+              }),
+            )
+            .max(20)
+            .optional()
+            .describe("The ways by which it was tried, in their order."),
         }),
       )
       .max(100)

@@ -1,13 +1,14 @@
 import { type Command, Option } from "commander";
 import { sleep } from "../../kernel/index.ts";
 import { SYNC_DATA_TYPES, SYNC_PRIORITIES } from "../../sync/facade/request.ts";
+import { DELIVERY_VIEWS, type DeliveryView } from "../../sync/orders/order.ts";
 import { defaultList, showAnswer } from "../cli/answers.ts";
 import { askMain } from "../cli/main-process.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
 import { decimal, wholeNumber } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
-import { planLines, progressLine, syncDetails, syncLines } from "./view.ts";
-import { cancelSync, explainSync, listSyncs, runSync, showSync } from "./wire.ts";
+import { deliveryLines, planLines, progressLine, syncDetails, syncLines } from "./view.ts";
+import { cancelSync, explainSync, listDeliveries, listSyncs, runSync, showSync } from "./wire.ts";
 
 type Body = Input<typeof runSync>["body"];
 
@@ -94,6 +95,17 @@ export function registerSync(sync: Command, shell: Shell): void {
     .argument("<sync>", "its id")
     .action((id: string) =>
       showAnswer(shell, showSync, { params: { id } }, (found) => syncDetails(found, shell), "sync"),
+    );
+  sync
+    .command("deliveries")
+    .description(
+      "single transfers, newest first: what was tried by which way, when it is tried next, what was given up",
+    )
+    .addOption(new Option("--which <view>", "which of them").choices(DELIVERY_VIEWS).default("failing"))
+    .option("--node <node>", "only those of a node, by id or name")
+    .option("--limit <n>", "so many", wholeNumber("--limit", 1, 1_000), 20)
+    .action(({ which: view, ...query }: { which: DeliveryView; node?: string; limit: number }) =>
+      showAnswer(shell, listDeliveries, { query: { view, ...query } }, (found) => deliveryLines(found, view, shell)),
     );
   sync
     .command("cancel")

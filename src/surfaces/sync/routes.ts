@@ -70,6 +70,32 @@ export const syncRoutes: readonly Route[] = [
       health: { healthy, status, message },
     };
   }),
+  handle(wire.listDeliveries, async ({ ports, query }) => {
+    const { book } = ports.nodes;
+    const { deliveries, hosts } = await ports.sync.deliveries(query);
+    return {
+      deliveries: deliveries.map(({ node_id, created_at, not_before, state, error, tries, ...order }) => ({
+        order_id: order.order_id,
+        sync_id: order.sync_id,
+        node: book.nameOf(node_id),
+        action: order.action,
+        sha256: order.sha256,
+        kind: order.kind,
+        config_key: order.config_key,
+        state,
+        reason: order.reason,
+        attempts: order.attempts,
+        bytes: order.bytes,
+        bytes_done: order.bytes_done,
+        error,
+        ordered_at: created_at,
+        next_at: state === "waiting" ? not_before : null,
+        ended_at: order.ended_at,
+        tries: tries.map(({ place, ...tried }) => ({ ...tried, place: place && book.nameOf(place) })),
+      })),
+      hosts: hosts.map(({ node_id, ...host }) => ({ node: book.nameOf(node_id), ...host })),
+    };
+  }),
   handle(wire.showSync, ({ ports, params: { id } }) => {
     const row = ports.sync.show(id);
     return { ...viewOf(row, ports.clock.now()), response: wire.responseOf(row.response) };

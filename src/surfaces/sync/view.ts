@@ -2,7 +2,7 @@ import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
 import { ago, duration, momentAgo, number, plural, printable } from "../cli/text.ts";
 import { bytes } from "../status/view.ts";
-import type { SyncDetails, SyncPlanView, SyncView } from "./wire.ts";
+import type { DeliveriesView, SyncDetails, SyncPlanView, SyncView } from "./wire.ts";
 
 /** How far it is, how fast, and how long it will take. */
 export function progressLine(sync: SyncView): string {
@@ -44,6 +44,53 @@ export function syncDetails(sync: SyncDetails, shell: Shell): string[] {
     ["errors", response?.errors.join("; ")],
   ] as const;
   return [shell.paint.bold(printable(sync.sync_id)), ...factLines(facts, shell)];
+}
+
+const stateOf = ({ state, next_at, attempts }: Delivery, now: number): string => {
+  if (state === "failed") return `given up after ${plural(attempts, "try", "tries")}`;
+  if (state !== "waiting" || next_at === null || attempts === 0) return state;
+  return next_at <= now ? "tried again now" : `tried again in ${duration(next_at - now)}`;
+};
+type Delivery = DeliveriesView["deliveries"][number];
+
+/** What was tried for one transfer, a line for each way; the try as a whole only where no way was told. */
+function triesOf({ tries }: Delivery): string[] {
+  return tries
+    .filter(
+      ({ attempt, transport }) =>
+        transport !== null || !tries.some((other) => other.attempt === attempt && other.transport !== null),
+    )
+    .map(({ attempt, transport, place, code, error }) => {
+      const way = transport === null ? "" : ` by ${transport} from ${place}`;
+      return `    try ${attempt}${way}: ${code === null ? "arrived" : `${error} (${code})`}`;
+    });
+}
+
+export function deliveryLines({ deliveries, hosts }: DeliveriesView, which: string, shell: Shell): string[] {
+  const { paint, clock } = shell;
+  const now = clock.now();
+  const lines = deliveries.flatMap((delivery) => {
+    const { node, action, kind, sha256, config_key, state, reason, bytes: size } = delivery;
+    const where = action === "fetch" ? `to ${node}` : `home from ${node}`;
+    const what = `${kind} ${sha256.slice(0, 12)}${config_key === null ? "" : ` of ${config_key}`} (${bytes(size)})`;
+    const how = stateOf(delivery, now);
+    const head = `${printable(`${what} ${where} for ${reason}`)}: ${state === "failed" ? paint.red(how) : how}`;
+    return [head, ...triesOf(delivery).map((line) => paint.dim(printable(line)))];
+  });
+  const rows = hosts.map((host) => [
+    `  ${printable(host.node)}`,
+    right(number(host.waiting + host.running)),
+    right(bytes(host.bytes)),
+    host.last_success_at === null ? "never" : ago(host.last_success_at, now),
+    Object.entries(host.reasons)
+      .map(([code, times]) => `${code} ${number(times)}`)
+      .join(", ") || "none",
+  ]);
+  const head = rows.length === 0 ? [] : [["  NODE", right("OPEN"), right("LACKS"), "LAST ARRIVED", "FAILURES SINCE"]];
+  return [
+    ...(lines.length === 0 ? [which === "failing" ? "no transfer fails" : "there is no transfer"] : lines),
+    ...sectionLines("nodes", [...head, ...rows], shell),
+  ];
 }
 
 const figure = (value: number | string | null, isBytes: boolean): string =>

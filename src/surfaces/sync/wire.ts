@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { SYNC_BACKENDS, SYNC_DATA_TYPES, SYNC_PRIORITIES, type SyncResponse } from "../../sync/facade/request.ts";
+import { DELIVERY_VIEWS, ORDER_ACTIONS, ORDER_STATES } from "../../sync/orders/order.ts";
 import { name, note, time, whole } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 
@@ -116,6 +117,62 @@ export const listSyncs = defineRoute("listSyncs", "GET /v1/sync", {
   }),
 });
 
+const delivery = z
+  .object({
+    order_id: z.int(),
+    sync_id: z.string(),
+    node: z.string().describe("Who carries it out."),
+    action: z.enum(ORDER_ACTIONS),
+    sha256: z.string(),
+    kind: z.string(),
+    config_key: z.string().nullable(),
+    state: z.enum(ORDER_STATES),
+    reason: z.string(),
+    attempts: z.int(),
+    bytes: z.int(),
+    bytes_done: z.int(),
+    error: z.string().nullable(),
+    ordered_at: time,
+    next_at: time.nullable().describe("When it is tried next; null if it is under way or over."),
+    ended_at: time.nullable().describe("When it arrived or was given up."),
+    tries: z.array(
+      z.object({
+        attempt: z.int(),
+        transport: z.string().nullable(),
+        place: z.string().nullable(),
+        code: z.string().nullable().describe("What kind of failure it was; null if it brought the file."),
+        error: z.string().nullable(),
+        at: time,
+      }),
+    ),
+  })
+  .meta({ id: "Delivery" });
+
+export const listDeliveries = defineRoute("listDeliveries", "GET /v1/sync/deliveries", {
+  tag,
+  summary: "Single transfers, newest first: what was tried by which way, when the next try is, what was given up.",
+  query: z.strictObject({
+    view: z.enum(DELIVERY_VIEWS).default("failing"),
+    node: name.optional(),
+    limit: whole(1, 1_000).default(20),
+  }),
+  about: "Transfers, and what is known of the hosts that carry them out.",
+  answer: z.object({
+    deliveries: z.array(delivery),
+    hosts: z.array(
+      z.object({
+        node: z.string(),
+        waiting: z.int(),
+        running: z.int(),
+        bytes: z.int().describe("That it still lacks of what it shall have."),
+        failures: z.int().describe("Tries that failed since the last thing arrived."),
+        reasons: z.record(z.string(), z.int()),
+        last_success_at: time.nullable(),
+      }),
+    ),
+  }),
+});
+
 export const showSync = defineRoute("showSync", "GET /v1/sync/{id}", {
   tag,
   summary: "One sync: how far it is, and what came of it.",
@@ -135,6 +192,7 @@ export const cancelSync = defineRoute("cancelSync", "POST /v1/sync/{id}/cancel",
 
 export type SyncPlanView = Answer<typeof explainSync>;
 export type SyncView = Answer<typeof listSyncs>["syncs"][number];
+export type DeliveriesView = Answer<typeof listDeliveries>;
 export type SyncDetails = Answer<typeof showSync>;
 
 /** What a sync came to, as it is kept, in the words of the wire. */

@@ -196,6 +196,8 @@ export const doubtCopies = (tx: Transaction, seq: number): void => {
 
 /** The row of an artifact goes, and what was known of its copies with it. */
 export const forgetCopies = (tx: Transaction, sha256: string): void => {
+  const ofFile = "SELECT seq FROM sync_artifacts WHERE sha256 = ?";
+  tx.run(`DELETE FROM sync_tries WHERE order_id IN (SELECT order_id FROM sync_orders WHERE seq = (${ofFile}))`, sha256);
   for (const table of ["sync_held", "sync_copy_locks", "sync_orders"])
-    tx.run(`DELETE FROM ${table} WHERE seq = (SELECT seq FROM sync_artifacts WHERE sha256 = ?)`, sha256);
+    tx.run(`DELETE FROM ${table} WHERE seq = (${ofFile})`, sha256);
 };

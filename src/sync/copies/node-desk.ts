@@ -92,9 +92,10 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
     if (reports.length === 0 && store.read(WAITING, node_id).length === 0) return [];
     const at = clock.now();
     const { maxAttempts, firstWaitMs, maxOfNode: max, silentMs } = orderLimits;
+    const tries = { maxAttempts, firstWaitMs };
     const [, { taken }] = await store.commit([
-      noteOrders({ node_id, reports, at, maxAttempts, firstWaitMs }),
-      takeOrders({ node_id, max, at, silentBefore: at - silentMs }),
+      noteOrders({ node_id, reports, at, ...tries }),
+      takeOrders({ node_id, max, at, silentBefore: at - silentMs, ...tries }),
     ]);
     const sent = reports.filter(({ state }) => state === "sent");
     const brought = sent.flatMap(({ order_id }) => store.read<{ sha256: string }>(SENT, order_id, node_id));

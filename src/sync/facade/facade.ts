@@ -4,7 +4,9 @@ import { type Clock, type Ids, type Log, messageOf, OperatingError, sleep, sumOf
 import type { EventRouter, Store } from "../../router/index.ts";
 import { type ArtifactRow, dataTypeOf } from "../artifact.ts";
 import { syncLimits } from "../limits.ts";
-import type { OrderRow } from "../orders/order.ts";
+import { type Delivery, deliveriesOf } from "../orders/deliveries.ts";
+import { type HostBooks, hostBooks } from "../orders/hosts.ts";
+import type { DeliveryView, OrderRow } from "../orders/order.ts";
 import { cancelOrders, placeOrders } from "../orders/order-operations.ts";
 import { beginSync, endSync, type SyncRow } from "./facade-operations.ts";
 import { type PlanNode, planSync, type SyncPlan, type WantedFile } from "./plan.ts";
@@ -169,6 +171,15 @@ export class SyncFacade {
     return this.#ports.store
       .read<SyncRow>("SELECT * FROM sync_requests ORDER BY started_at DESC LIMIT ?", limit)
       .map((row) => this.#shown(row));
+  }
+
+  /** The ledger: single transfers with all that was tried for them, and the books on the hosts that carry them out. */
+  async deliveries(ask: { readonly view: DeliveryView; readonly node?: string | undefined; readonly limit: number }) {
+    const { store, findNode } = this.#ports;
+    const nodeId = ask.node === undefined ? undefined : findNode(ask.node);
+    const deliveries: readonly Delivery[] = await deliveriesOf(store, { ...ask, nodeId });
+    const hosts: readonly HostBooks[] = hostBooks(store).filter(({ node_id }) => (nodeId ?? node_id) === node_id);
+    return { deliveries, hosts };
   }
 
   getStats() {

@@ -1,7 +1,8 @@
 /** Transfers that the coordinator orders and nodes carry out: rows, so that a restart of either side costs a try at most. */
 import { OperatingError } from "../../kernel/index.ts";
 import { defineOperation, type Transaction } from "../../router/index.ts";
-import type { NewOrder, OrderRow } from "./order.ts";
+import { nextTryAt, type TryLimits } from "./decide.ts";
+import type { NewOrder, OrderRow, WayTried } from "./order.ts";
 
 /** What is ordered twice for one purpose is one order. */
 export const placeOrders = defineOperation<
@@ -33,16 +34,42 @@ export interface TakenOrder extends Pick<OrderRow, "order_id" | "action" | "byte
   readonly kind: string;
 }
 
-/** Gives a node what it shall do next. What it was given and does not speak of any more is given again. */
+const TRY = `INSERT INTO sync_tries (order_id, attempt, way, node_id, transport, place, code, error, at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+
+/** A try has failed: it is written down, and there is another, later and later, until they are spent. */
+function failTry(tx: Transaction, order: OrderRow, failure: Failure, at: number, limits: TryLimits): OrderRow[] {
+  const { order_id, attempts, node_id } = order;
+  const { code, error } = failure;
+  tx.run(TRY, order_id, attempts, 0, node_id, null, null, code, error, at);
+  const next = nextTryAt(attempts, at, limits);
+  if (next !== null) {
+    const again = "UPDATE sync_orders SET state = 'waiting', error = ?, not_before = ? WHERE order_id = ?";
+    tx.run(again, error, next, order_id);
+    return [];
+  }
+  tx.run("UPDATE sync_orders SET state = 'failed', error = ?, ended_at = ? WHERE order_id = ?", error, at, order_id);
+  return [{ ...order, error, state: "failed" }];
+}
+
+interface Failure {
+  readonly code: string;
+  readonly error: string;
+}
+const SILENT: Failure = { code: "TRANSFER_SILENT", error: "its node spoke of it no more" };
+
+/** Gives a node what it shall do next. What it was given and does not speak of any more was a try, and is given again. */
 export const takeOrders = defineOperation<
-  { node_id: string; max: number; at: number; silentBefore: number },
+  { node_id: string; max: number; at: number; silentBefore: number } & TryLimits,
   { taken: TakenOrder[] }
->("sync.take_orders", (tx, { node_id, max, at, silentBefore }) => {
-  tx.run(
-    "UPDATE sync_orders SET state = 'waiting' WHERE node_id = ? AND state = 'running' AND heard_at < ?",
+>("sync.take_orders", (tx, { node_id, max, at, silentBefore, ...limits }) => {
+  const silent = tx.all<OrderRow>(
+    "SELECT * FROM sync_orders WHERE node_id = ? AND state = 'running' AND heard_at < ?",
     node_id,
     silentBefore,
   );
+  // It has been waited for long enough: the next try begins at once.
+  for (const order of silent) failTry(tx, order, SILENT, at, { ...limits, firstWaitMs: 0 });
   const { running } = tx.get<{ running: number }>(
     "SELECT count(*) AS running FROM sync_orders WHERE node_id = ? AND state = 'running'",
     node_id,
@@ -70,36 +97,32 @@ export interface OrderReport {
   readonly state: "running" | "sent" | "failed";
   readonly bytes_done: number;
   readonly error: string | null;
+  /** What kind of failure it was. */
+  readonly code?: string | undefined;
+  /** The ways by which it was tried, in their order. */
+  readonly tries?: readonly WayTried[] | undefined;
 }
 
 /** What a node says of its orders. One that failed is tried again, later and later, until its tries are spent. */
 export const noteOrders = defineOperation<
-  { node_id: string; reports: readonly OrderReport[]; at: number; maxAttempts: number; firstWaitMs: number },
+  { node_id: string; reports: readonly OrderReport[]; at: number } & TryLimits,
   { failed: OrderRow[] }
->("sync.note_orders", (tx, { node_id, reports, at, maxAttempts, firstWaitMs }) => ({
-  failed: reports.flatMap(({ order_id, state, bytes_done, error }) => {
-    const order = tx.get<OrderRow>(
-      "SELECT * FROM sync_orders WHERE order_id = ? AND node_id = ? AND state = 'running'",
-      order_id,
-      node_id,
-    );
+>("sync.note_orders", (tx, { node_id, reports, at, ...limits }) => ({
+  failed: reports.flatMap(({ order_id, state, bytes_done, error, code, tries = [] }) => {
+    const order = tx.get<OrderRow>("SELECT * FROM sync_orders WHERE order_id = ? AND node_id = ?", order_id, node_id);
     if (order === undefined) return [];
-    const done = Math.min(bytes_done, order.bytes);
+    for (const [i, way] of tries.entries())
+      tx.run(TRY, order_id, order.attempts, i + 1, node_id, way.transport, way.place, way.code, way.error, at);
+    if (order.state !== "running") return [];
     tx.run(
       "UPDATE sync_orders SET bytes_done = ?, heard_at = ?, error = ? WHERE order_id = ?",
-      done,
+      Math.min(bytes_done, order.bytes),
       at,
       error,
       order_id,
     );
     if (state !== "failed") return [];
-    if (order.attempts < maxAttempts) {
-      const wait = firstWaitMs * 2 ** (order.attempts - 1);
-      tx.run("UPDATE sync_orders SET state = 'waiting', not_before = ? WHERE order_id = ?", at + wait, order_id);
-      return [];
-    }
-    tx.run("UPDATE sync_orders SET state = 'failed', ended_at = ? WHERE order_id = ?", at, order_id);
-    return [{ ...order, error, state: "failed" as const }];
+    return failTry(tx, order, { code: code ?? "TRANSFER_FAILED", error: error ?? "no reason given" }, at, limits);
   }),
 }));
 
@@ -119,6 +142,17 @@ export const cancelOrders = defineOperation<
   ).changes,
 }));
 
+/** These are not waited for any more: whoever wanted them is free to ask another. */
+export const giveUpOrders = defineOperation<{ orderIds: readonly number[] } & Failure & { at: number }, void>(
+  "sync.give_up_orders",
+  (tx, { orderIds, code, error, at }) => {
+    for (const orderId of orderIds) {
+      const order = tx.get<OrderRow>(`SELECT * FROM sync_orders WHERE order_id = ? AND ${OPEN}`, orderId);
+      if (order !== undefined) failTry(tx, order, { code, error }, at, { maxAttempts: 0, firstWaitMs: 0 });
+    }
+  },
+);
+
 /** How these repairs ended is emitted in the same commit. */
 export const noteTold = defineOperation<{ orderIds: readonly number[] }, void>("sync.note_told", (tx, { orderIds }) => {
   for (const orderId of orderIds)
@@ -126,15 +160,18 @@ export const noteTold = defineOperation<{ orderIds: readonly number[] }, void>("
       throw OperatingError.busy("READ_CONFLICT", `how order ${orderId} ended was told meanwhile`);
 });
 
+const FORGET = "SELECT order_id FROM sync_orders WHERE ended_at < ? ORDER BY ended_at, order_id LIMIT ?";
+
 export const forgetOrders = defineOperation<{ before: number; max: number }, { forgotten: number }>(
   "sync.forget_orders",
-  (tx, { before, max }) => ({
-    forgotten: tx.run(
-      "DELETE FROM sync_orders WHERE order_id IN (SELECT order_id FROM sync_orders WHERE ended_at < ? LIMIT ?)",
-      before,
-      max,
-    ).changes,
-  }),
+  (tx, { before, max }) => {
+    const old = tx.all<{ order_id: number }>(FORGET, before, max);
+    for (const { order_id } of old) {
+      tx.run("DELETE FROM sync_tries WHERE order_id = ?", order_id);
+      tx.run("DELETE FROM sync_orders WHERE order_id = ?", order_id);
+    }
+    return { forgotten: old.length };
+  },
 );
 
 /** A copy was shown: orders that wanted it there are done, whoever gave them; what is sent is sent home. */

@@ -7,6 +7,10 @@ export type OrderAction = (typeof ORDER_ACTIONS)[number];
 export const ORDER_STATES = ["waiting", "running", "done", "failed", "cancelled"] as const;
 export type OrderState = (typeof ORDER_STATES)[number];
 
+/** Those that wait or run; those with a failure behind them; or all that are remembered. */
+export const DELIVERY_VIEWS = ["open", "failing", "all"] as const;
+export type DeliveryView = (typeof DELIVERY_VIEWS)[number];
+
 export interface NewOrder {
   readonly node_id: string;
   readonly seq: number;
@@ -16,6 +20,16 @@ export interface NewOrder {
   readonly bytes: number;
   readonly max_rate: number | null;
   readonly reason: string;
+}
+
+/** One way by which a node tried to carry out an order. */
+export interface WayTried {
+  readonly transport: string;
+  /** Who was on the other side: a node by its id, a disk, a bucket. */
+  readonly place: string;
+  /** Null if it brought the file. */
+  readonly code: string | null;
+  readonly error: string | null;
 }
 
 export interface OrderRow extends NewOrder {

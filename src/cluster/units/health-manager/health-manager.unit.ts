@@ -44,7 +44,6 @@ const wiring = {
     RECOVERY_INITIATED: "node_recovery",
     BUDGET_ALERT: "provisioner",
     BUDGET_EXCEEDED: "provisioner",
-    SYNC_FAILURE_CRITICAL: "sync_coordinator",
   },
 } as const satisfies Wiring;
 

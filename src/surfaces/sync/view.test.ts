@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { virtualClock } from "../../kernel/index.ts";
+import { createPaint } from "../cli/paint.ts";
+import type { Shell } from "../cli/shell.ts";
+import { deliveryLines } from "./view.ts";
+import type { DeliveriesView } from "./wire.ts";
+
+const shell = { paint: createPaint(false), width: 200, clock: virtualClock(100_000) } as Partial<Shell> as Shell;
+const delivery: DeliveriesView["deliveries"][number] = {
+  order_id: 1,
+  sync_id: "replication",
+  node: "box",
+  action: "fetch",
+  sha256: "ab".repeat(32),
+  kind: "games",
+  config_key: "hex8_2p",
+  state: "waiting",
+  reason: "repair",
+  attempts: 2,
+  bytes: 2_000,
+  bytes_done: 0,
+  error: "cut off",
+  ordered_at: 1,
+  next_at: 130_000,
+  ended_at: null,
+  tries: [
+    { attempt: 1, transport: "http", place: "other", code: "PLACE_UNREACHABLE", error: "no route", at: 1 },
+    { attempt: 1, transport: null, place: null, code: "PLACE_UNREACHABLE", error: "no route", at: 1 },
+    { attempt: 2, transport: null, place: null, code: "TRANSFER_SILENT", error: "said nothing", at: 2 },
+  ],
+};
+
+test("a delivery tells each way that was tried, and when it is tried next or that it was given up", () => {
+  const hosts = [
+    { node: "box", waiting: 1, running: 0, bytes: 2_000, failures: 2, reasons: { A: 2 }, last_success_at: null },
+  ];
+  const told = deliveryLines({ deliveries: [delivery], hosts }, "failing", shell);
+  expect(told.slice(0, 3)).toEqual([
+    expect.stringMatching(
+      /^games abababababab of hex8_2p \(2(\.0)? kB\) to box for repair: tried again in 30(\.0)? s$/,
+    ),
+    "    try 1 by http from other: no route (PLACE_UNREACHABLE)",
+    "    try 2: said nothing (TRANSFER_SILENT)",
+  ]);
+  expect(told.join("\n")).toMatch(/box\s+1\s+2(\.0)? kB\s+never\s+A 2/);
+  const over = { ...delivery, state: "failed" as const, next_at: null, attempts: 5 };
+  expect(deliveryLines({ deliveries: [over], hosts: [] }, "failing", shell)[0]).toMatch(/given up after 5 tries$/);
+  expect(deliveryLines({ deliveries: [], hosts: [] }, "failing", shell)).toEqual(["no transfer fails"]);
+});
