@@ -26,7 +26,7 @@ function configKeysOf(text: string): string[] | undefined {
 }
 
 /** What is said before anything is done. */
-const startOf = (settings: Settings, configs: readonly string[], options: TrainOptions) => ({
+const startOf = (settings: Settings, configs: readonly string[], options: TrainOptions, env: Shell["io"]["env"]) => ({
   version: readVersion(),
   configs,
   workers: settings.localWorkers,
@@ -35,6 +35,7 @@ const startOf = (settings: Settings, configs: readonly string[], options: TrainO
   goesOn: existsSync(join(settings.dataDir, "coordination.db")),
   port: settings.port,
   forMs: options.for,
+  command: env.npm_lifecycle_event === "start" ? "npx ringrift" : "ringrift",
   report: options.report === false ? undefined : (options.report ?? join(settings.dataDir, "report.html")),
 });
 
@@ -115,7 +116,7 @@ export function registerTrain(
         chaos,
         command: chaos === undefined ? "ringrift train" : "ringrift train --chaos",
       });
-      if (!shell.json) shell.say(...startLines(startOf(settings, keys, options), Math.min(shell.width, 120)));
+      if (!shell.json) shell.say(...startLines(startOf(settings, keys, options, shell.io.env), Math.min(shell.width, 120)));
       const scrub = chaos === undefined ? {} : { scrub: CHAOS_SCRUB };
       await runMain(
         { ...options, isStory: true },

@@ -22,7 +22,7 @@ export function nextSteps({ configs, at }: PipelineSnapshot, about: ReportAbout)
       command: command(`why ${config_key}`),
     })),
     ...(about.alerts.some(({ status }) => status === "open")
-      ? [{ why: "Look at the alerts that are open.", command: command("alerts") }]
+      ? [{ why: "Look at the open alerts.", command: command("alerts") }]
       : []),
     ...(crowned === undefined
       ? []
@@ -34,12 +34,12 @@ export function nextSteps({ configs, at }: PipelineSnapshot, about: ReportAbout)
       ? []
       : [
           {
-            why: crowned === undefined ? "Go on: no champion was made yet." : "Go on where it stopped.",
+            why: crowned === undefined ? "Continue: no model was promoted yet." : "Continue where it stopped.",
             command: command(`train ${configs.map(({ config_key }) => config_key).join(" ")}`),
           },
         ]),
     {
-      why: "Let other machines help: start the main process, and make the line that joins them.",
+      why: "Let other machines help: start the main process, then create the command that joins them.",
       command: command("token create box-1 --join"),
     },
   ];

@@ -44,12 +44,12 @@ function books({ configs }: PipelineSnapshot): Html {
 
 function troubles(snapshot: PipelineSnapshot, about: ReportAbout): Html {
   const found = troublesOf(snapshot, about);
-  if (found.length === 0) return html`<h2>What went wrong</h2><p class="good">Nothing that anybody noticed.</p>`;
+  if (found.length === 0) return html`<h2>What went wrong</h2><p class="good">Nothing, as far as we know.</p>`;
   const rows = found.map(
     ({ at, config_key, what, outcome }) =>
       html`<tr><td>${at === null ? "" : clockTime(at)}</td><td>${config_key ?? ""}</td><td class="words">${what}</td><td>${outcome}</td></tr>`,
   );
-  return html`<h2>What went wrong</h2><div class="card"><table><thead><tr><th>At (UTC)</th><th>Config</th><th>What</th><th>What came of it</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+  return html`<h2>What went wrong</h2><div class="card stack"><table><thead><tr><th>At (UTC)</th><th>Config</th><th>What</th><th>Result</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 /** The last words for who reads on: what to type. */
@@ -57,7 +57,7 @@ const steps = (snapshot: PipelineSnapshot, about: ReportAbout): Html =>
   pairs(nextSteps(snapshot, about).map(({ why, command }): [string, string] => [why, command]));
 
 const pairs = (rows: readonly (readonly [string, string])[]): Html =>
-  html`<div class="card"><table><tbody>${rows.map(
+  html`<div class="card stack"><table><tbody>${rows.map(
     ([name, value]) => html`<tr><td>${name}</td><td class="words"><code>${value}</code></td></tr>`,
   )}</tbody></table></div>`;
 
@@ -95,7 +95,7 @@ ${pairs([...configs.map(({ config_key, seed }): [string, string] => [`seed of ${
 ${plans(about)}
 <h2>What to do next</h2>
 ${steps(snapshot, about)}
-<footer><p>${`Of ${plural(promotions, "promotion")}, ${expected.toFixed(1)} are expected to be false: the gate lets an equal player pass with the chance that its plan calls alpha. Ratings come from games of their own, never from the gates; bars and bands are 95 % intervals. Elo of different configs cannot be compared.`}</p></footer>
+<footer><p>${`Of ${plural(promotions, "promotion")}, about ${expected.toFixed(1)} are expected to be mistakes: a gate promotes a player that is not better with the probability alpha of its plan. Ratings come from separate games, never from the gates. Bars and bands are 95 % intervals. Do not compare the Elo of different configs.`}</p></footer>
 </main>
 </body>
 </html>

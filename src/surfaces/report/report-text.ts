@@ -101,7 +101,7 @@ export function reportText(snapshot: PipelineSnapshot, about: ReportAbout, width
     ...(books.length === 0 ? [] : ["", ...tableLines([bookHead, ...books], { width })]),
     "",
     ...(wrong.length === 0
-      ? ["Nothing went wrong that anybody noticed."]
+      ? ["Nothing went wrong, as far as we know."]
       : ["What went wrong", ...tableLines(wrong, { width })]),
     "",
     "What to do next",

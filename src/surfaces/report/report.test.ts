@@ -107,7 +107,7 @@ describe("the page of a report", () => {
     expect(at.every((place) => place > 0)).toBe(true);
     expect(at).toEqual(at.toSorted((a, b) => a - b));
     expect(reportOf(unbalanced, aboutRun).html).toContain("off by 1");
-    expect(reportOf(complete, aboutRun).html).toContain("Nothing that anybody noticed.");
+    expect(reportOf(complete, aboutRun).html).toContain("Nothing, as far as we know.");
   });
 
   it("takes no text for markup, wherever it comes from", () => {

@@ -81,6 +81,11 @@ footer { color: var(--soft); font-size: 13px; margin-top: 36px; border-top: 1px 
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; }
   .tile { padding: 8px 10px; } .tile .value { font-size: 17px; }
   figure { padding: 10px 8px 6px; }
+  td.words { min-width: 120px; }
+  .stack thead { display: none; }
+  .stack tr { display: block; padding: 6px 0; border-bottom: 1px solid var(--rule); }
+  .stack tr:last-child { border-bottom: 0; }
+  .stack td { display: block; padding: 0; border: 0; white-space: normal; overflow-wrap: anywhere; }
 }
 @media print {
   body { background: #fff; } main { max-width: none; padding: 0; }

@@ -11,6 +11,7 @@ const start = {
   port: 8_770,
   forMs: 60_000,
   report: "/home/me/.ringrift/report.html",
+  command: "ringrift",
 };
 
 test("a run says first what it uses and where to look", () => {
@@ -18,7 +19,11 @@ test("a run says first what it uses and where to look", () => {
   expect(text).toMatch(/^RingRift 1\.2\.3 trains othello6_2p on this machine\.$/m);
   expect(text).toMatch(/2 of 4 processors .*port 8770 .*folder \/home\/me\/\.ringrift/);
   expect(text).toMatch(/'ringrift status', 'ringrift why othello6_2p'/);
-  expect(text).toMatch(/ends after 1 min.*report: \/home\/me\/\.ringrift\/report\.html/);
+  expect(text).toMatch(/stops after 1 min.*report: \/home\/me\/\.ringrift\/report\.html/);
+});
+
+test("where npm has started it, the commands are typed as they work there", () => {
+  expect(startLines({ ...start, command: "npx ringrift" }, 200).join("\n")).toMatch(/'npx ringrift status'/);
 });
 
 test("and no line is wider than the terminal", () => {
@@ -29,6 +34,6 @@ test("and no line is wider than the terminal", () => {
 test("without a worker here it says who does the work, and how one comes", () => {
   const text = startLines({ ...start, workers: 0 }, 200).join("\n");
   expect(text).toMatch(/^RingRift 1\.2\.3 trains othello6_2p\.$/m);
-  expect(text).toMatch(/no processor of this machine: machines that join do the work \(--workers\)/);
-  expect(text).toMatch(/'ringrift token create <label> --join' prints the line/);
+  expect(text).toMatch(/no processor of this machine, because machines that join do the work \(--workers\)/);
+  expect(text).toMatch(/'ringrift token create <label> --join' prints the command/);
 });

@@ -12,6 +12,8 @@ export interface RunStart {
   readonly port: number;
   readonly forMs: number | undefined;
   readonly report: string | undefined;
+  /** How the command is typed here: `npx ringrift` where npm started it. */
+  readonly command: string;
 }
 
 const EDGE = "  ";
@@ -20,18 +22,18 @@ export function startLines(start: RunStart, width: number): string[] {
   const [first = ""] = start.configs;
   const port = start.port === 0 ? "any free port" : `port ${start.port}`;
   const end =
-    start.forMs === undefined ? "Ctrl-C ends it; the next start goes on." : `It ends after ${duration(start.forMs)}.`;
+    start.forMs === undefined ? "Ctrl-C stops it; the next start continues." : `It stops after ${duration(start.forMs)}.`;
   const work =
     start.workers === 0
-      ? "no processor of this machine: machines that join do the work"
+      ? "no processor of this machine, because machines that join do the work"
       : `${start.workers} of ${plural(start.processors, "processor")}`;
   const sentences = [
     `It uses ${work} (--workers), ${port} (--port), and the folder ${printable(start.dataDir)} (--data-dir).`,
-    start.goesOn ? "The folder was used before: what was begun goes on." : "The folder is new.",
+    start.goesOn ? "The folder was used before: the run continues." : "The folder is new.",
     ...(start.workers === 0
-      ? ["'ringrift token create <label> --join' prints the line to run on another machine."]
+      ? [`'${start.command} token create <label> --join' prints the command to run on another machine.`]
       : []),
-    `Look from another terminal: 'ringrift status', 'ringrift why ${printable(first)}', 'ringrift elo ${printable(first)}'.`,
+    `In another terminal try: '${start.command} status', '${start.command} why ${printable(first)}', '${start.command} elo ${printable(first)}'.`,
     `${end}${start.report === undefined ? "" : ` The report: ${printable(start.report)}`}`,
   ];
   return [
