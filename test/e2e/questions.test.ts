@@ -96,7 +96,12 @@ const questions: readonly Question[] = [
   ),
   ask("2. why is nothing happening", () => ["why", HELD], /the disk is being swapped/, /'ringrift resume hex7_2p'/),
   ask("3. where are my games", () => ["ledger"], /othello6_2p +32 +32 +0 +0 +balanced/),
-  ask("4. one truth about the cluster", () => ["nodes"], /desk +desk +online/, /\d+\.\d+\.\d+/),
+  ask(
+    "4. one truth about the cluster",
+    () => ["nodes"],
+    /desk +desk +online/,
+    /coordinator desk, version \d+\.\d+\.\d+, the only one; \d of 2 nodes online/,
+  ),
   ask("5. trace of a game", () => ["trace", aGame], /games .* 8 games, by desk/, /job w\d+/, /model /),
   ask("6. errors: what failed", () => ["queue", "list", "--state", "failed"], /nonsense/),
   ask("6. errors: what could not be delivered", () => ["dlq"], /exporter/, /cannot write/),
@@ -111,13 +116,28 @@ const questions: readonly Question[] = [
     () => ["config", "show", "--origin"],
     /node_id +desk .*RINGRIFT_NODE_ID/,
   ),
+  ask("9. explain: what a restart would change", () => ["config", "diff"], /would change no setting|KEY +RUNNING/),
   ask("10. preflight for a night alone", () => ["doctor"], /is open to others \(0755\)/),
+  ask(
+    "10. hand-over after it",
+    () => ["handover", "--since", "1h"],
+    /hex7_2p +paused/,
+    /training runs? (was|were) completed/,
+    /pause +the disk is being swapped/,
+    /Training of hex7_2p failed/,
+  ),
   ask(
     "11. cost and idleness",
     () => ["nodes", "show", "desk"],
     /processor-hours in the last day, .* for 1,000 games; idle \d+ %/,
   ),
   ask("12. resources", () => ["resources"], /RSS +FDS/, /worker/, /main loop/, /transfers/),
+  ask(
+    "13. events: how often, from whom, who is behind",
+    () => ["events", "stats"],
+    /TRAINING_FAILED +1 .*exporter/,
+    /exporter .*1 dead letter/,
+  ),
   ask("13. events", () => ["events", "history", "--type", "TRAINING_FAILED"], /TRAINING_FAILED.*no GPU/),
 ];
 

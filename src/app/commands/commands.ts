@@ -79,6 +79,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     },
   ],
   [
+    "handover [options]",
+    "show what happened while you were away, what was done without you, and what needs you; exit code 1 if something does",
+    async (command, { shell }) => (await import("../../surfaces/handover/command.ts")).registerHandover(command, shell),
+  ],
+  [
     "daemons",
     "list, show, start, stop, restart, reset, pause and resume the daemons of the main process",
     async (command, { shell }) => {

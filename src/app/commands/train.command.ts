@@ -116,7 +116,8 @@ export function registerTrain(
         chaos,
         command: chaos === undefined ? "ringrift train" : "ringrift train --chaos",
       });
-      if (!shell.json) shell.say(...startLines(startOf(settings, keys, options, shell.io.env), Math.min(shell.width, 120)));
+      if (!shell.json)
+        shell.say(...startLines(startOf(settings, keys, options, shell.io.env), Math.min(shell.width, 120)));
       const scrub = chaos === undefined ? {} : { scrub: CHAOS_SCRUB };
       await runMain(
         { ...options, isStory: true },

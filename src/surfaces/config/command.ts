@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { didYouMean, OperatingError, suggest } from "../../kernel/index.ts";
+import { askMain } from "../cli/main-process.ts";
 import { negative, type Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { plural, printable } from "../cli/text.ts";
@@ -105,6 +106,43 @@ function check(report: ConfigReport, shell: Shell): void {
   if (!ok) throw negative();
 }
 
+/** What a restart would change: flags, environment and file as they are here, against what the process runs with. */
+function diff(running: ConfigReport, here: ConfigReport, shell: Shell): void {
+  const now = new Map(running.settings.map((row) => [row.key, row]));
+  const changes = here.settings.flatMap((row) => {
+    const before = now.get(row.key);
+    return before !== undefined && row.sound && String(before.value) === String(row.value)
+      ? []
+      : [{ before, after: row }];
+  });
+  if (shell.json)
+    shell.print({
+      changes: changes.map(({ before, after }) => ({
+        key: after.key,
+        running: before?.value ?? null,
+        here: after.value,
+        origin: after.origin,
+      })),
+    });
+  else if (changes.length === 0) shell.say("a restart from here would change no setting");
+  else
+    shell.say(
+      ...tableLines(
+        [
+          ["KEY", "RUNNING", "AFTER A RESTART", "FROM"],
+          ...changes.map(({ before, after }) => [
+            after.key,
+            before === undefined ? "(unknown)" : valueText(before),
+            valueText(after),
+            originText(after.origin),
+          ]),
+        ],
+        shell,
+      ),
+    );
+  if (changes.length > 0) throw negative();
+}
+
 interface ShowOptions {
   readonly origin?: boolean;
   readonly here?: boolean;
@@ -145,6 +183,11 @@ Examples:
       if (rows.length > 1) shell.note(whose);
       aside(report, shell);
     });
+
+  command
+    .command("diff")
+    .description("show which settings a restart from here would change; exit code 1 if there are any")
+    .action(() => askMain(shell.main, async (main) => diff(await main.call(getSettings), config.inspect(), shell)));
 
   command
     .command("check")

@@ -8,6 +8,7 @@ import { registerEventsOutbox } from "./outbox.command.ts";
 import { registerEventsPublish } from "./publish.command.ts";
 import { registerEventsReplay } from "./replay.command.ts";
 import { registerEventsShow } from "./show.command.ts";
+import { registerEventsStats } from "./stats.command.ts";
 import { registerEventsTail } from "./tail.command.ts";
 import { registerEventsTrace } from "./trace.command.ts";
 
@@ -15,6 +16,7 @@ import { registerEventsTrace } from "./trace.command.ts";
 export function registerEvents(events: Command, shell: Shell, catalog: Catalog, outboxes: NodeOutboxes): void {
   registerEventsList(events, shell, catalog);
   registerEventsShow(events, shell, catalog);
+  registerEventsStats(events, shell);
   registerEventsTail(events, shell, catalog);
   registerEventsHistory(events, shell, catalog);
   registerEventsPublish(events, shell, catalog, outboxes);

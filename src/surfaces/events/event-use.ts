@@ -46,3 +46,38 @@ export async function seenOf(
     LOOKED_AT,
   ]);
 }
+
+/** How far back events are counted: a journal may hold a gigabyte of them. */
+const COUNTED = 50_000;
+
+interface Counted {
+  readonly event_type: string;
+  readonly events: number;
+  readonly last_hour: number;
+  readonly first_seen_at: number;
+  readonly last_seen_at: number;
+  readonly sources: string;
+}
+
+/** The newest events of the journal, counted by name, the busiest first; times are Unix seconds. */
+export async function countEvents(store: Pick<Store, "scan">, nowSeconds: number, from = 0, max = COUNTED) {
+  const rows = await store.scan<Counted>(
+    `SELECT event_type, count(*) AS events, sum(timestamp > ?) AS last_hour, min(timestamp) AS first_seen_at,
+       max(timestamp) AS last_seen_at, group_concat(DISTINCT source) AS sources
+     FROM events WHERE seq > (SELECT coalesce(max(seq), 0) FROM events) - ? AND timestamp >= ?
+     GROUP BY event_type
+     ORDER BY events DESC, event_type`,
+    [nowSeconds - HOUR_SECONDS, max, from],
+  );
+  const since = rows.length === 0 ? null : Math.min(...rows.map(({ first_seen_at }) => first_seen_at));
+  const hours = since === null ? 1 : Math.max(1, (nowSeconds - since) / HOUR_SECONDS);
+  return {
+    looked_at: rows.reduce((sum, { events }) => sum + events, 0),
+    since,
+    counts: rows.map(({ first_seen_at: _, sources, ...row }) => ({
+      ...row,
+      per_hour: Math.round((row.events / hours) * 10) / 10,
+      sources: sources.split(",").slice(0, MAX_SOURCES),
+    })),
+  };
+}

@@ -10,7 +10,7 @@ import {
 import { onTheWire } from "../http/cloud-event.ts";
 import { inSlices } from "../http/in-slices.ts";
 import { handle, type Route } from "../http/route.ts";
-import { seenOf, useOf } from "./event-use.ts";
+import { countEvents, seenOf, useOf } from "./event-use.ts";
 import { openFollow, openTail } from "./follow.ts";
 import { eventsOfBody, ingestFor } from "./ingest.ts";
 import { historyPage, tracePage } from "./journal-pages.ts";
@@ -20,6 +20,7 @@ import {
   getEventUse,
   getTrace,
   listEvents,
+  listEventUse,
   MAX_EVENTS,
   publishEvents,
   replayEvents,
@@ -99,6 +100,26 @@ export const eventRoutes: readonly Route[] = [
       listeners: [...new Set(listeners)],
       last_seen_at: last_seen_at === null ? null : inMs(last_seen_at),
       ...rates,
+    };
+  }),
+  handle(listEventUse, async ({ ports: { store, clock, wiringOf }, query }) => {
+    const { looked_at, since, counts } = await countEvents(store, clock.now() / 1_000, query.since);
+    const consumers = consumerStatus(store).filter(({ expired_at }) => expired_at === null);
+    return {
+      looked_at,
+      since: since === null ? null : since * 1_000,
+      event_types: counts.map(({ event_type, last_seen_at, ...rest }) => {
+        const { hearers } = wiringOf(event_type);
+        const owed = consumers.filter(({ event_types }) =>
+          event_types.split(",").some((type) => type === "*" || type === event_type),
+        );
+        const names = new Set([...hearers, ...owed.map(({ consumer }) => consumer)]);
+        return { event_type, ...rest, last_seen_at: last_seen_at * 1_000, hearers: [...names] };
+      }),
+      consumers: consumers.map(({ consumer, kind, lag, parked, dead }) => ({
+        ...{ consumer, kind, lag, parked },
+        dead_letters: dead,
+      })),
     };
   }),
   handle(replayEvents, async ({ ports, params: { consumer }, body }) => {

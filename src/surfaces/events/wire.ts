@@ -99,6 +99,34 @@ export const getEventUse = defineRoute("getEventUse", "GET /v1/event-types/{name
   }),
 });
 
+export const listEventUse = defineRoute("listEventUse", "GET /v1/event-types", {
+  tag,
+  summary:
+    "Every durable event that came lately: how often, when last, who publishes and who hears it; and all durable consumers.",
+  limit: "heavy",
+  // The times of events are seconds inside, too: they come from publishers.
+  query: z.strictObject({ since: z.coerce.number().min(0).default(0).describe("Unix seconds") }),
+  about: "From the newest 50,000 events of the journal.",
+  answer: z.object({
+    looked_at: z.int().describe("Events that were counted."),
+    since: time.nullable().describe("When the oldest of them was published."),
+    event_types: z.array(
+      z.object({
+        event_type: z.string(),
+        events: z.int(),
+        last_hour: z.int(),
+        per_hour: z.number().describe("Over the time that was looked at."),
+        last_seen_at: time,
+        sources: z.array(z.string()).describe("Who published them."),
+        hearers: z.array(z.string()).describe("Units that declare to hear it, and consumers of other programs."),
+      }),
+    ),
+    consumers: z.array(
+      z.object({ consumer: z.string(), kind: z.string(), lag: z.int(), parked: z.int(), dead_letters: z.int() }),
+    ),
+  }),
+});
+
 export const replayEvents = defineRoute("replayEvents", "POST /v1/consumers/{consumer}/replay", {
   tag: "consumers",
   summary: "Delivers events that a consumer has behind it once more, oldest first.",

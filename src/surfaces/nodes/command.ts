@@ -3,15 +3,15 @@ import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
-import { nodeDetails, nodeLines, withdrawnLine } from "./view.ts";
+import { clusterLine, nodeDetails, nodeLines, withdrawnLine } from "./view.ts";
 import { cordonNode, drainNode, forgetNode, getNode, listNodes, uncordonNode } from "./wire.ts";
 
 const list = (shell: Shell) =>
   showAnswer(shell, listNodes, {}, ({ nodes }) => {
-    const lines = nodeLines(nodes, shell);
+    const lines = [...nodeLines(nodes, shell), "", clusterLine(nodes)];
     if (!nodes.every(({ local }) => local)) return lines;
-    const hint = ["Add a machine: 'ringrift token create <label> --join' here prints the line", "to run there."];
-    return [...lines, "", ...hint.map(shell.paint.dim)];
+    const hint = ["Add a machine: 'ringrift token create <label> --join' prints the command", "to run there."];
+    return [...lines, ...hint.map(shell.paint.dim)];
   });
 
 /** What may be decided about a node: how it is asked for, and what is said once it is so. */
@@ -19,14 +19,14 @@ const VERBS = {
   cordon: {
     route: cordonNode,
     about: "give a node no new work; its running jobs continue",
-    done: "gets no new work; what it has goes on",
-    would: "would get no new work; what it has would go on",
+    done: "gets no new work; its running jobs continue",
+    would: "would get no new work; its running jobs would continue",
   },
   drain: {
     route: drainNode,
     about: "give a node no new work, and let it give back its jobs",
-    done: "gets no new work and gives back what it has",
-    would: "would get no new work and give back what it has",
+    done: "gets no new work and gives back its jobs",
+    would: "would get no new work and give back its jobs",
   },
 } as const;
 

@@ -57,6 +57,24 @@ export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
   return tableLines([head, ...rows], shell);
 }
 
+/** Who leads, who is there, and whether all run the same version. */
+export function clusterLine(nodes: readonly Node[]): string {
+  const home = nodes.find(({ local }) => local);
+  const online = nodes.filter(({ state }) => state === "online").length;
+  const others = nodes.filter(({ version, state }) => state === "online" && version !== home?.version);
+  const versions =
+    others.length === 0
+      ? nodes.length === 1
+        ? ""
+        : "; all run the same version"
+      : `; another version runs on ${others.map(({ label, version }) => `${printable(label)} (${printable(version)})`).join(", ")}`;
+  const lead =
+    home === undefined
+      ? ""
+      : `coordinator ${printable(home.label)}, version ${printable(home.version)}, the only one; `;
+  return `${lead}${online} of ${plural(nodes.length, "node")} online${versions}`;
+}
+
 const residualOf = (residual: number | null): string => {
   if (residual === null) return "";
   const percent = Math.round((Math.exp(residual) - 1) * 100);

@@ -39,7 +39,14 @@ function draw(config: ConfigSnapshot, about: ReportAbout, size: Size): Html | un
     size,
     { left: 54, right: 16, top: 26, bottom: 42 },
     { range: [0, Math.max(since(end), 1e-6)], title: `${unit.name} since the start` },
-    { range: [0, Math.max(1, top)], title: size === SIZES.narrow ? "games (dots: promotions, red: no games)" : "games that count (dots: promotions, red: no games came)", whole: true },
+    {
+      range: [0, Math.max(1, top)],
+      title:
+        size === SIZES.narrow
+          ? "games (dots: promotions, red: no games)"
+          : "games that count (dots: promotions, red: no games came)",
+      whole: true,
+    },
   );
   // The line goes on to the end of the run, also where nothing was added.
   const drawnTo = end > last.at ? [...samples, { at: end, games: last.games }] : samples;

@@ -86,7 +86,7 @@ describe("the page of a report", () => {
     const bars = [...html.matchAll(/<title>(champion \d+), iteration (\d+): .*? games<\/title>/g)];
     expect(bars).toHaveLength(2 * config!.champions.length);
     for (const { name, is_anchor } of config!.ladder) if (is_anchor) expect(html).toContain(`>${name} `);
-    expect(html).toContain("1.3 are expected to be false");
+    expect(html).toContain("about 1.3 are expected to be mistakes");
   });
 
   it("labels its axes", () => {

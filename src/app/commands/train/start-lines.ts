@@ -22,7 +22,9 @@ export function startLines(start: RunStart, width: number): string[] {
   const [first = ""] = start.configs;
   const port = start.port === 0 ? "any free port" : `port ${start.port}`;
   const end =
-    start.forMs === undefined ? "Ctrl-C stops it; the next start continues." : `It stops after ${duration(start.forMs)}.`;
+    start.forMs === undefined
+      ? "Ctrl-C stops it; the next start continues."
+      : `It stops after ${duration(start.forMs)}.`;
   const work =
     start.workers === 0
       ? "no processor of this machine, because machines that join do the work"
