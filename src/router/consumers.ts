@@ -315,11 +315,8 @@ export class Consumers {
       consumer,
       handlerVersion,
       lowWater: registered.lowWater,
-      wants: (event) => {
-        if (event.source === deafTo) return false;
-        const bits = viewBits(event.views);
-        return covers(event.eventType, event.seq!, bits) || covers("*", event.seq!, bits);
-      },
+      wants: (eventType, seq, source, bits) =>
+        source !== deafTo && (covers(eventType, seq, bits) || covers("*", seq, bits)),
       onUnread: (error) =>
         log.error("what a consumer is owed cannot be read; trying again", { consumer, error: error.message }),
       onReady: request.onReady,

@@ -1,9 +1,9 @@
 import { type Breaker, backoffMs, type Timer } from "../kernel/index.ts";
 import type { Emissions } from "./append-all.ts";
-import { type AnyEvent, fromStored } from "./event.ts";
+import { type AnyEvent, bytesOf, fromStored, viewBits } from "./event.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { ackDeliveries, buryDelivery, failDelivery, type Mark, parkDeliveries } from "./journal/deliveries.ts";
-import { eventsAfter } from "./journal/queries.ts";
+import { type EventHead, eventsAt, headsAfter } from "./journal/queries.ts";
 import { createDelivery, type Delivery, isOrdered, laneOf } from "./lanes.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { isStoreTrouble, type Operation } from "./store.port.ts";
@@ -12,7 +12,8 @@ import { WaitingRoom, type WaitingRoomOptions } from "./waiting-room.ts";
 export interface CursorOptions extends Omit<WaitingRoomOptions, "isFull" | "onDue"> {
   readonly handlerVersion: string;
   readonly lowWater: number;
-  readonly wants: (event: AnyEvent) => boolean;
+  /** Whether it is owed such an event; `bits` are those of the views it is seen through. */
+  readonly wants: (eventType: string, seq: number, source: string, bits: number) => boolean;
   /** Something may be ready to run. */
   readonly onReady: () => void;
   /** One or more deliveries ended (done or dead). */
@@ -22,6 +23,7 @@ export interface CursorOptions extends Omit<WaitingRoomOptions, "isFull" | "onDu
 }
 
 const READ_RETRY_MS = 1_000;
+const PULLED_AT_ONCE = 256;
 
 /**
  * The position of one durable consumer in the journal, and what is on its way to it: fetches what is owed, keeps the order
@@ -105,15 +107,19 @@ export class Cursor {
     const first = events[0]!.seq!;
     const last = events.at(-1)!.seq!;
     const fits = this.#places > events.length && this.#room.freeBytes > bytes;
-    if (this.#progress.scanned === first - 1 && fits) {
-      this.#head = Math.max(this.#head, last);
-      for (const event of events) this.#consider(event);
-      this.#persistParked();
-      if (this.#ready.length > 0) this.#o.onReady();
-    } else {
-      this.#head = Math.max(this.#head, last);
+    this.#head = Math.max(this.#head, last);
+    // What is not owed takes no room: most consumers pass by what is too much for those that want it.
+    if (this.#progress.scanned === first - 1)
+      for (const event of events) {
+        if (!fits && this.#owes(event) && !this.#hasRoomFor(event)) break;
+        this.#consider(event);
+      }
+    if (this.#behind) {
       this.#pull();
+      return;
     }
+    this.#persistParked();
+    if (this.#ready.length > 0) this.#o.onReady();
   }
 
   /** The next delivery that may run now. */
@@ -259,11 +265,20 @@ export class Cursor {
     return { consumer: this.consumer, lowWater, sweepDone: this.#progress.needsSweep(lowWater) };
   }
 
+  #owes({ eventType, seq, source, views }: AnyEvent): boolean {
+    return !this.#skip.has(seq!) && this.#o.wants(eventType, seq!, source, viewBits(views));
+  }
+
+  #hasRoomFor(event: AnyEvent): boolean {
+    return this.#places > 0 && this.#room.freeBytes > bytesOf(event);
+  }
+
   /** Looks at one event and takes it up if it is owed. */
   #consider(event: AnyEvent): void {
     const seq = event.seq!;
-    this.#progress.scanTo(seq);
-    if (this.#skip.delete(seq) || !this.#o.wants(event)) return;
+    const isOwed = this.#owes(event);
+    this.#pass(seq);
+    if (!isOwed) return;
     this.#progress.begin(seq);
     const delivery = createDelivery(event, laneOf(event), false, 0);
     this.#open.set(seq, delivery);
@@ -288,14 +303,12 @@ export class Cursor {
     this.#pulling = true;
     try {
       while (this.#behind && this.#places > 0) {
-        const page = eventsAfter(
-          this.#o.store,
-          this.#progress.scanned,
-          Math.min(this.#places, 256),
-          this.#room.freeBytes,
-        );
-        for (const stored of page) this.#consider(fromStored(this.#o.catalog, stored));
-        if (page.length === 0) this.#progress.scanTo(this.#head);
+        const { store, catalog } = this.#o;
+        const heads = headsAfter(store, this.#progress.scanned, PULLED_AT_ONCE);
+        const { owed, upto } = this.#fitting(heads);
+        for (const stored of eventsAt(store, owed)) this.#consider(fromStored(catalog, stored));
+        for (const { seq } of heads) if (seq <= upto) this.#pass(seq);
+        if (heads.length === 0) this.#progress.scanTo(this.#head);
       }
     } catch (thrown) {
       // It may be called on the way back from a commit, which stands: the failure to read on is no failure of that.
@@ -309,6 +322,29 @@ export class Cursor {
     this.#persistParked();
     this.#spill();
     if (this.#ready.length > 0) this.#o.onReady();
+  }
+
+  /** Of what follows in the journal that which is owed and has room, at least one, and how far that is. */
+  #fitting(heads: readonly EventHead[]): { owed: number[]; upto: number } {
+    const places = this.#places;
+    let freeBytes = this.#room.freeBytes;
+    const owed: number[] = [];
+    let upto = this.#progress.scanned;
+    for (const { seq, event_type, source, views, bytes } of heads) {
+      if (!this.#skip.has(seq) && this.#o.wants(event_type, seq, source, views)) {
+        if (owed.length >= places || (owed.length > 0 && bytes > freeBytes)) break;
+        owed.push(seq);
+        freeBytes -= bytes;
+      }
+      upto = seq;
+    }
+    return { owed, upto };
+  }
+
+  /** It was looked at. */
+  #pass(seq: number): void {
+    this.#progress.scanTo(seq);
+    this.#skip.delete(seq);
   }
 
   /** What came behind a held lane goes into the store, many with one commit. */

@@ -20,7 +20,7 @@ const rows = {
 /** A router over a store whose commits and reads a test may hold back. */
 function world(settings: Partial<RouterSettings> = {}) {
   const bare = memoryStore(storeModules, systemClock());
-  const trouble = { answer: async (): Promise<void> => {}, blind: false, triedToRead: false };
+  const trouble = { answer: async (): Promise<void> => {}, blind: false, triedToRead: false, payloadBytes: 0 };
   const store: Store = {
     ...bare,
     fault: null,
@@ -33,7 +33,9 @@ function world(settings: Partial<RouterSettings> = {}) {
     read(sql, ...params) {
       trouble.triedToRead = true;
       if (trouble.blind) throw OperatingError.unavailable("STORE_IO", "the disk failed");
-      return bare.read(sql, ...params);
+      const found = bare.read<{ payload?: unknown }>(sql, ...params);
+      trouble.payloadBytes += sumOf(found, ({ payload }) => (typeof payload === "string" ? payload.length : 0));
+      return found as never;
     },
   };
   const { router } = routerOver(rows, settings, store);
@@ -55,6 +57,22 @@ describe("large events", () => {
   const text = "x".repeat(900_000);
   const large = (w: ReturnType<typeof world>, count: number) =>
     Promise.all(upTo(count).map((n) => w.router.publish("LOOSE", { n, text })));
+
+  test("too many for the memory of one are not read from the journal by those that do not want them", async () => {
+    const w = world();
+    const heard: unknown[] = [];
+    for (let n = 0; n < 5; n += 1)
+      await w.router.consume({
+        consumer: `other-${n}`,
+        handlers: { STEP: ({ payload }) => void heard.push(payload.n) },
+      });
+    await w.router.transact({ source: "test" }, ({ emit }) => {
+      for (const n of upTo(12)) emit("LOOSE", { n, text });
+      emit("STEP", { key: "k", n: 1 });
+    });
+    await expect.poll(() => heard, PATIENT).toEqual([1, 1, 1, 1, 1]);
+    expect(w.trouble.payloadBytes).toBe(0);
+  });
 
   test("are with a consumer of another process up to so many bytes, however many it asks for, and all in the end", async () => {
     const w = world();

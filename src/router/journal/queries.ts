@@ -31,6 +31,27 @@ export function eventsAfter(store: Reader, seq: number, limit: number, maxBytes 
   );
 }
 
+/** What of an event says who is owed it, and how many bytes its payload has. */
+export interface EventHead extends Pick<StoredEvent, "seq" | "event_type" | "source" | "views"> {
+  readonly bytes: number;
+}
+
+/** What follows in the journal, without the payloads. */
+export const headsAfter = (store: Reader, seq: number, limit: number): EventHead[] =>
+  store.read<EventHead>(
+    "SELECT seq, event_type, source, views, octet_length(payload) AS bytes FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+    seq,
+    limit,
+  );
+
+export const eventsAt = (store: Reader, seqs: readonly number[]): StoredEvent[] =>
+  seqs.length === 0
+    ? []
+    : store.read<StoredEvent>(
+        "SELECT * FROM events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
+        JSON.stringify(seqs),
+      );
+
 export const eventById = (store: Reader, eventId: string): StoredEvent | undefined =>
   store.read<StoredEvent>("SELECT * FROM events WHERE event_id = ?", eventId)[0];
 
