@@ -1,7 +1,7 @@
 import { OperatingError, runAll, sumOf } from "../kernel/index.ts";
 import { Cursor, type CursorOptions } from "./cursor.ts";
 import type { DeliveryHooks } from "./delivery-hooks.ts";
-import { type AnyEvent, bytesOf, VIEW, viewBits } from "./event.ts";
+import { type AnyEvent, bytesOf, VIEW } from "./event.ts";
 import { type RegisterArgs, registerConsumer, touchConsumers, unregisterConsumer } from "./journal/consumers.ts";
 import type { Prepared, PublishOptions, Validation } from "./prepare.ts";
 import { type DurableHandler, Runner } from "./runner.ts";

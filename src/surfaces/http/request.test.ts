@@ -1,8 +1,8 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { isOperatingError } from "../../kernel/index.ts";
-import { readText } from "./request.ts";
+import { jsonOf, readText } from "./request.ts";
 
 /** What a server makes of a request that announces ten bytes, sends four of them, and then does as told. */
 async function asReceived(then: (outgoing: ReturnType<typeof request>) => void): Promise<unknown> {
@@ -27,4 +27,28 @@ test("a caller that hangs up half-way is told apart from a fault of the program"
   expect(isOperatingError(cut, "REQUEST_CUT")).toBe(true);
   expect(cut).toMatchObject({ status: 400, retryable: true });
   expect(await asReceived((outgoing) => outgoing.end("sixmor"))).toBe("foursixmor");
+});
+
+describe("a body of JSON", () => {
+  const brackets = "[".repeat(300);
+  test.each([
+    ["in a string", JSON.stringify({ a: brackets, b: 1 })],
+    ["after an escaped quote", JSON.stringify({ a: `"${brackets}`, b: [1] })],
+    ["after escaped backslashes", JSON.stringify({ a: `\\\\`, b: brackets, c: `\\"${brackets}` })],
+  ])("may have brackets %s", (_, text) => {
+    expect(jsonOf(text)).toEqual(JSON.parse(text));
+  });
+
+  test.each([
+    ["behind a string that ends with a backslash", `["\\\\",${brackets}`],
+    ["behind an escaped quote", `["\\"",${brackets}`],
+    ["at once", brackets],
+  ])("may not be nested deep %s", (_, text) => {
+    expect(() => jsonOf(text)).toThrow("nested more than");
+  });
+
+  test("that ends within a string is no JSON", () => {
+    expect(() => jsonOf('{"a": "')).toThrow("not JSON");
+    expect(() => jsonOf('{"a": "\\"')).toThrow("not JSON");
+  });
 });

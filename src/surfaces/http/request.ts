@@ -68,16 +68,25 @@ export async function readText(request: IncomingMessage, maxBytes: number): Prom
 
 const MAX_DEPTH = 200;
 
-/** Counts brackets before anybody walks through what they enclose: what walks, walks recursively. */
+/** Where the string ends that begins at a quote; the end of the text if it does not. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === 92) slashes += 1;
+    if (slashes % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+/**
+ * Counts brackets before anybody walks through what they enclose: what walks, walks recursively. Strings are passed by, since a
+ * body may be megabytes of them, and everybody waits.
+ */
 function assertShallow(text: string): void {
   let depth = 0;
-  let quoted = false;
   for (let i = 0; i < text.length; i += 1) {
     const at = text.charCodeAt(i);
-    if (quoted) {
-      if (at === 92) i += 1;
-      else if (at === 34) quoted = false;
-    } else if (at === 34) quoted = true;
+    if (at === 34) i = endOfString(text, i);
     else if (at === 91 || at === 123) {
       depth += 1;
       if (depth > MAX_DEPTH)

@@ -92,6 +92,8 @@ describe("the chain of gates", () => {
   it("draws no cross on what is on its way", () => {
     const gate = { ...closed, gate: "selfplay_orchestrator: games", actual: 12, required: 32, in_progress: true };
     expect(lines(report([gate], "at work")).at(-1)).toBe("  └─ · selfplay_orchestrator: games  12 of 32");
+    const told = { ...gate, actual: "12", required: "32" };
+    expect(lines(report([told], "at work")).at(-1)).toBe("  └─ · selfplay_orchestrator: games  12 of 32");
   });
 
   it("says what is needed where it cannot be counted", () => {

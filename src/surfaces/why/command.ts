@@ -24,8 +24,9 @@ function labelled(label: string, said: string, width: number): string[] {
 
 /** How far it is: `12 of 32`, or what is and what is needed where that is no number. */
 function progressWords({ actual, required }: Why["gates"][number]): string {
-  const between = typeof actual === "number" && typeof required === "number" ? " of " : "; needed: ";
-  return [text(actual), text(required)].filter((each) => each !== "").join(between);
+  const [is, needed] = [text(actual), text(required)];
+  const between = [is, needed].every((each) => Number.isFinite(Number(each))) ? " of " : "; needed: ";
+  return [is, needed].filter((each) => each !== "").join(between);
 }
 
 /** The chain of gates, drawn: what passes, and at the first that does not, what is and what must be. */

@@ -62,12 +62,23 @@ export function createTrainGuest(run: TrainRun): MainGuest {
   let endedBy = "it was told to stop";
   let lookedAt = 0;
 
+  /** Workers that are not its own children: on other machines, or started here by hand. */
+  const othersAt = (main: Main): Pick<PipelineFigures, "elsewhere" | "held"> => {
+    const there = main.queue.workers.list();
+    const isOwn = ({ node_id }: { readonly node_id: string }) =>
+      node_id === settings.nodeId && settings.localWorkers > 0;
+    const isHere = settings.localWorkers > 0 || there.some(({ node_id }) => node_id === settings.nodeId);
+    return {
+      elsewhere: there.filter((worker) => !isOwn(worker)).length,
+      held: isHere ? whyHeldBack(main.router.store, settings.nodeId, clock.now()) : undefined,
+    };
+  };
+
   const figuresOf = (main: Main, sample: Sample): PipelineFigures => ({
     eventsPerSecond: sample.perSecond,
     alerts: sample.alerts ?? 0,
     workers: settings.localWorkers,
-    elsewhere: main.queue.workers.list().filter(({ node_id }) => node_id !== settings.nodeId).length,
-    held: whyHeldBack(main.router.store, settings.nodeId, clock.now()),
+    ...othersAt(main),
     uptimeMs: sample.uptimeMs,
     remainingMs: forMs === undefined ? null : Math.max(0, forMs - (clock.monotonic() - beganMs)),
   });
