@@ -4,7 +4,8 @@ import type { HolderFacts } from "../sync/index.ts";
 
 /** Tags of machines that may be taken away at any time. */
 const RENTED = new Set(["rented", "ephemeral"]);
-const isRented = (tags: readonly string[] = []): boolean => tags.some((tag) => RENTED.has(tag));
+/** Whether a machine with these tags may be taken away. */
+export const isRented = (tags: readonly string[] = []): boolean => tags.some((tag) => RENTED.has(tag));
 
 export const holdersIn = (book: Pick<NodeRegistry, "list" | "nameOf">, ownTags: readonly string[]): HolderFacts[] =>
   book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining }) => ({

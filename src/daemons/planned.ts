@@ -4,7 +4,6 @@ export const PLANNED_UNITS = {
     "auto_sync",
     "sync_router",
     "transfer_verifier",
-    "ephemeral_guard",
     "model_distribution_daemon",
     "orphan_detection_daemon",
     "training_activity",

@@ -116,3 +116,15 @@ export const deliveryLimits = {
   /** Orders that are given up in one look. */
   maxGivenUp: 1_000,
 };
+
+/** Files that lie nowhere but on nodes that may go. */
+export const guardLimits = {
+  everyMs: 5_000,
+  /** Events do not make it look more often than this. */
+  wakeMs: 1_000,
+  /** What a node made is on its way home with its result: so long nobody else need do anything. */
+  youngMs: 5_000,
+  maxFiles: 2_000,
+  /** What is at risk for so long is worth a person's look. */
+  patienceMs: 60_000,
+};

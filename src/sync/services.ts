@@ -10,6 +10,7 @@ import { createNodeDesk, type NodeDesk } from "./copies/node-desk.ts";
 import type { CopyPolicy } from "./copies/policy.ts";
 import { type Cleaning, type DiskSpace, type DiskView, lastCleanup } from "./disk-space.ts";
 import { SyncFacade } from "./facade/facade.ts";
+import type { PlanNode } from "./facade/plan.ts";
 import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
@@ -72,6 +73,8 @@ export interface SyncUnitServices extends DiskSpaceServices {
   readonly copies: Copies;
   readonly desk: NodeDesk;
   readonly policy: CopyPolicy;
+  /** Every node as a target is judged. */
+  readonly planNodes: () => readonly PlanNode[];
 }
 
 /** What is asked again and again until it is done: one at a time of a name, and a failure is logged, not thrown. */
@@ -109,7 +112,8 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     return done;
   };
   const { measured = () => undefined, tidyLogs = () => false } = surroundings.disk ?? {};
-  const desk = createNodeDesk({ ...surroundings, copies, get: catalog.get, verify });
+  const planNodes = () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk });
+  const desk: NodeDesk = createNodeDesk({ ...surroundings, copies, get: catalog.get, verify });
   return {
     catalog,
     handOver: {
@@ -120,7 +124,7 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     desk,
     facade: new SyncFacade({
       ...surroundings,
-      nodes: () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk }),
+      nodes: planNodes,
       nameOf: (nodeId) => copies.nodes().get(nodeId)?.name ?? nodeId,
     }),
     units: {
@@ -129,6 +133,7 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       copies,
       desk,
       policy: surroundings.copies,
+      planNodes,
       space: { measured, clean, tidyLogs },
       graces: sweepPolicy(surroundings.policy),
     },

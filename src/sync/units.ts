@@ -1,8 +1,14 @@
 import type { SyncUnitServices } from "./services.ts";
 import { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
+import { ephemeralGuard } from "./units/ephemeral-guard/ephemeral-guard.unit.ts";
 import { replicationDaemon } from "./units/replication/replication.unit.ts";
 import { syncCoordinator } from "./units/sync-coordinator/sync-coordinator.unit.ts";
 
 /** The units of this room, for `app` to put into its registry. */
 export const syncUnits = (services: SyncUnitServices) =>
-  [syncCoordinator(services), replicationDaemon(services), diskSpaceManager(services)] as const;
+  [
+    syncCoordinator(services),
+    ephemeralGuard(services),
+    replicationDaemon(services),
+    diskSpaceManager(services),
+  ] as const;

@@ -1,6 +1,6 @@
 /** A main process and joined nodes as real processes: files reach their number of copies, and get it back after a loss. */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
@@ -91,7 +91,7 @@ async function world(tags = "") {
     const { code } = await run.exited;
     return { code, out: run.stdout() };
   };
-  return { coordination, bring, node, about, cli, placeOf, post };
+  return { at, coordination, bring, node, about, cli, placeOf, post };
 }
 
 test("files reach their copies, get them back when a host is gone for good, and come home when home lost them", async () => {
@@ -166,6 +166,27 @@ test("on a rented machine all is at risk, and a node that stays takes it from th
   await w.coordination.shutdown();
   const left = await w.cli("artifacts", "show", games);
   expect(left.out).toMatch(/home\s+its node is rented/);
+});
+
+test("a rented node that is told to end sends home what it alone has and what its jobs have made, and nothing is lost", async () => {
+  const w = await world();
+  const [games] = (await w.bring("games", "games that box alone will have")) as [string];
+  const node = w.node("box", { RINGRIFT_WORKER_TAGS: "rented", RINGRIFT_JOB_GRACE_PERIOD: "60" });
+  await node.started.waitForLine(/worker ready/);
+  await soon(async () => expect((await w.cli("sync", "run", "games", "--to", "box")).code).toBe(0));
+  const parameters = { ms: 1_000, stubborn: true };
+  const job = { work_type: "selfplay", config_key: "hex8_2p", payload: { parameters } };
+  const { added } = (await w.post("/v1/work/jobs", { jobs: [job] })) as { added: [{ work_id: string }] };
+  const work = async () => (await ask(w.at, `/v1/work/jobs/${added[0].work_id}`)).json;
+  await soon(async () => expect(await work()).toMatchObject({ state: "running" }));
+  // Home loses its copy, and the machine is taken away at that very moment.
+  rmSync(w.placeOf(games));
+  await w.post(`/v1/artifacts/${games}/verify`, {});
+  await soon(async () => expect((await w.about(games)).nodes).toEqual(["box"]));
+  await node.started.stop();
+  expect(await work()).toMatchObject({ state: "completed" });
+  expect(readFileSync(w.placeOf(games), "utf8")).toBe("games that box alone will have");
+  await soon(async () => expect(await w.about(games)).toMatchObject({ state: "durable", copies: 1, at_risk: false }));
 });
 
 test("a sync is run, explained and told by the command, and by the program", async () => {

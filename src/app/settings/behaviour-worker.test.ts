@@ -138,6 +138,14 @@ const shown: Record<string, () => void | Promise<void>> = {
     const graceMs = (text: string) => timingOf(readSettings({ RINGRIFT_JOB_GRACE_PERIOD: text }, "/").worker).graceMs;
     expect([graceMs("0.2"), graceMs("90")]).toEqual([200, 90_000]);
   },
+  // That nothing is lost within it is seen in e2e/sync-copies.test.ts.
+  "worker.notice": () => {
+    const graceMs = (env: Record<string, string>) => timingOf(readSettings(env, "/").worker).graceMs;
+    const tags = { RINGRIFT_WORKER_TAGS: "rented" };
+    expect([graceMs({}), graceMs(tags), graceMs({ ...tags, RINGRIFT_WORKER_NOTICE: "100" })]).toEqual([
+      60_000, 12_000, 40_000,
+    ]);
+  },
   async "worker.claim_wait"() {
     const { asked } = await seen({ RINGRIFT_WORKER_CLAIM_WAIT: "7" }, (_, all) =>
       expect(all.length).toBeGreaterThan(0),

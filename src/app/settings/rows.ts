@@ -199,6 +199,15 @@ export const workerSettings = {
     default: 1_000,
     about: "Results that may wait for the main process. While there are more, a worker claims no jobs.",
   }),
+  noticeMs: seconds({
+    key: "worker.notice",
+    variable: "RINGRIFT_WORKER_NOTICE",
+    min: 1,
+    max: 3_600,
+    default: 30,
+    about:
+      "How long a rented machine has from the signal to end until it is gone: jobs end and files that lie there alone are sent home within it.",
+  }),
   graceMs: seconds({
     key: "jobs.grace_period",
     variable: "RINGRIFT_JOB_GRACE_PERIOD",

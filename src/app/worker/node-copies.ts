@@ -20,6 +20,7 @@ import {
 import type { CopiesPort } from "../../surfaces/index.ts";
 import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { CopyWatch, Inputs } from "./inputs.ts";
+import { createLeaving, LEAVING_MS, sendHome } from "./node-leaving.ts";
 import { carryOut } from "./node-orders.ts";
 
 export interface NodeCopiesOptions {
@@ -57,6 +58,20 @@ const HASHED_IN_ROUND = 20;
 
 const NAME = /^[0-9a-f]{64}$/;
 
+async function flushCopies(folder: string, sha256s: readonly string[]): Promise<string[]> {
+  const flushed: string[] = [];
+  for (const sha256 of sha256s)
+    try {
+      const file = await open(join(folder, sha256), "r");
+      await file.sync().finally(() => file.close());
+      flushed.push(sha256);
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
+    }
+  if (flushed.length > 0) await syncFolder(folder);
+  return flushed;
+}
+
 export function keepCopies(options: NodeCopiesOptions) {
   const { port, folder, hasher, freeBytes, waiting, clock, random, log, everyMs = EVERY_MS } = options;
   const stopping = new AbortController();
@@ -71,6 +86,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   let isConfirmed = false;
   /** A main process of the version before knows no copies: then files go as they did. */
   let isDeaf = false;
+  const leaving = createLeaving();
   let inputs: Inputs | undefined;
 
   const held = (sha256: string): void => void toTell.set(sha256, { dueMs: 0, tells: 0 });
@@ -78,17 +94,9 @@ export function keepCopies(options: NodeCopiesOptions) {
   const pathOf = (sha256: string) => join(folder, sha256);
 
   const flush = async (sha256s: readonly string[]): Promise<string[]> => {
-    const flushed: string[] = [];
-    for (const sha256 of sha256s)
-      try {
-        const file = await open(pathOf(sha256), "r");
-        await file.sync().finally(() => file.close());
-        flushed.push(sha256);
-      } catch {
-        // It has gone meanwhile.
-        toTell.delete(sha256);
-      }
-    if (flushed.length > 0) await syncFolder(folder);
+    const flushed = await flushCopies(folder, sha256s);
+    // The others have gone meanwhile.
+    for (const sha256 of sha256s) if (!flushed.includes(sha256)) toTell.delete(sha256);
     return flushed;
   };
 
@@ -153,7 +161,16 @@ export function keepCopies(options: NodeCopiesOptions) {
     const asked = [...unneeded].slice(0, MAX_TOLD);
     const storage = { free_bytes: Math.max(0, freeBytes()), waiting: await waiting() };
     const reports = orders.reports();
-    const answer = await port.tell({ held: shown, gone: lost, drop: asked, orders: reports, storage }, signal);
+    const { isLeaving } = leaving;
+    const news = {
+      held: shown,
+      gone: lost,
+      drop: asked,
+      orders: reports,
+      storage,
+      ...(isLeaving && { leaving: true }),
+    };
+    const answer = await port.tell(news, signal);
     orders.told(reports);
     for (const sha256 of lost) gone.delete(sha256);
     for (const sha256 of asked) unneeded.delete(sha256);
@@ -164,6 +181,8 @@ export function keepCopies(options: NodeCopiesOptions) {
     for (const sha256 of answer.retired) await drop(sha256);
     for (const sha256 of answer.verify) await look(sha256);
     if (answer.confirm) isConfirmed = false;
+    // What is still to be told may lie here alone.
+    if (isLeaving && !answer.confirm && due().length === 0) leaving.alone = answer.alone;
     if (inputs !== undefined) orders.take(answer.orders, inputs);
   };
 
@@ -178,7 +197,8 @@ export function keepCopies(options: NodeCopiesOptions) {
         await round();
         failures = 0;
         quietMs = hadNews || hasNews() ? everyMs : Math.min(MAX_EVERY_MS, 1.5 * quietMs);
-        if (hasNews()) pauseMs = Math.min(pauseMs, 1_000);
+        if (leaving.isLeaving) pauseMs = LEAVING_MS;
+        else if (hasNews()) pauseMs = Math.min(pauseMs, 1_000);
       } catch (thrown) {
         if (signal.aborted) return;
         isDeaf = isOperatingError(thrown, "ROUTE_NOT_FOUND");
@@ -188,7 +208,8 @@ export function keepCopies(options: NodeCopiesOptions) {
           log.warn("the main process was not told of the copies here", { error: messageOf(thrown) });
         pauseMs = Math.max(pauseMs, backoffMs(PEER_BACKOFF, failures, random));
       }
-      await sleep(clock, pauseMs, signal).catch(() => undefined);
+      const woken = leaving.isLeaving ? signal : AbortSignal.any([signal, leaving.hurry.signal]);
+      await sleep(clock, pauseMs, woken).catch(() => undefined);
     }
   };
   let running: Promise<void> | undefined;
@@ -217,6 +238,8 @@ export function keepCopies(options: NodeCopiesOptions) {
       inputs = of;
       running ??= loop();
     },
+    /** Sends home what lies here alone, before this node ends; gives how much of it is left when the time is over. */
+    leave: (limitMs: number): Promise<number> => sendHome(leaving, { clock, log, limitMs, signal }),
     async stop(): Promise<void> {
       stopping.abort(new Error("the worker stops"));
       await running;

@@ -25,6 +25,7 @@ import {
 } from "../../work/worker/index.ts";
 import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
 import { guardDataDir } from "../folder-lock.ts";
+import { isRented } from "../holders.ts";
 import type { Settings } from "../settings.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
 import { type Inputs, keepInputs } from "./inputs.ts";
@@ -65,12 +66,15 @@ export const capacityOf = (worker: WorkerSettings, gpus: readonly Gpu[] = offere
   gpuIds: gpus.map(({ id }) => id),
 });
 
-export const timingOf = ({ beatMs, claimWaitSeconds, graceMs }: WorkerSettings): WorkerTiming => ({
-  ...workerTimingDefaults,
-  beatMs,
-  waitSeconds: claimWaitSeconds,
-  graceMs,
-});
+/** Of the notice that a rented machine has, jobs get this share to end, and results the same to be sent. */
+const NOTICE_SHARE = 0.4;
+
+export const timingOf = (worker: WorkerSettings): WorkerTiming => {
+  const { beatMs, claimWaitSeconds: waitSeconds, graceMs, noticeMs, tags } = worker;
+  const all = { ...workerTimingDefaults, beatMs, waitSeconds, graceMs };
+  if (!isRented(tags)) return all;
+  return { ...all, graceMs: Math.min(graceMs, NOTICE_SHARE * noticeMs), flushMs: NOTICE_SHARE * noticeMs };
+};
 
 /** What the main process is told of this node when it joins, and with its first sign of life. */
 export const aboutNode = (worker: WorkerSettings, gpus: readonly Gpu[]): NodeAbout => ({
@@ -160,7 +164,7 @@ function startCopies(
   const hasher = createFileHasher((message, code) =>
     OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
   );
-  const { watch, start, stop } = keepCopies({
+  const { watch, start, leave, stop } = keepCopies({
     port: copiesOver(link, nodeId, incarnation),
     folder,
     artifacts: artifactsOver(link),
@@ -174,6 +178,7 @@ function startCopies(
   return {
     watch,
     start,
+    leave,
     async close(): Promise<void> {
       await stop();
       await hasher.close();
@@ -207,6 +212,7 @@ function waitingIn(entries: readonly SpoolEntry[]) {
 export async function runWorker(world: WorkerWorld) {
   const { settings, clock, random, log, env } = world;
   const folder = join(settings.dataDir, "worker");
+  const timing = timingOf(settings.worker);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const undo = new AsyncDisposableStack();
   try {
@@ -219,7 +225,7 @@ export async function runWorker(world: WorkerWorld) {
     undo.defer(() => rmSync(pidFile, { force: true }));
     const { link, nodeId, main, incarnation } = lineOf(world);
     undo.defer(() => link.close());
-    const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);
+    const workloads = workloadList(settings.configFile, timing.graceMs / 1_000);
     const guardian = createGuardian({ ids: createIds(clock, random), log });
     undo.defer(() => guardian.close());
     const hasher = createWorkloadHasher();
@@ -261,7 +267,7 @@ export async function runWorker(world: WorkerWorld) {
       clock,
       random,
       log,
-      timing: timingOf(settings.worker),
+      timing,
       maxWaiting: settings.worker.maxWaiting,
     });
     // The main process beside us measures this machine itself, and has the journal.
@@ -280,7 +286,9 @@ export async function runWorker(world: WorkerWorld) {
       /** Resolves if it cannot go on as the node that it has joined as. */
       broken: joined?.broken,
       async close(): Promise<void> {
-        await worker.stop();
+        // What only this node has goes while its jobs come to their end: a machine that is taken away leaves no time after.
+        const { noticeMs } = settings.worker;
+        await Promise.all([worker.stop(), copies?.leave(noticeMs * (1 - NOTICE_SHARE / 2))]);
         await joined?.leave();
         await undo.disposeAsync();
       },

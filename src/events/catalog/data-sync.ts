@@ -89,7 +89,6 @@ export const dataSync = defineEvents("data_sync", {
     about: "Data of a config is wanted at once, because it is stale or about to be lost.",
     orderKey: "config_key",
     dedup: "content",
-    provisional: true,
     payload: fields("config_key", "reason", "urgency", "data_type?", "source_node_id?", "target_node_id?"),
   },
   SYNC_REQUEST: {

@@ -30,15 +30,17 @@ export interface CopiesPort {
 
 export function copiesOver(link: NodeLink, node_id: string, incarnation: number): CopiesPort {
   const options = (signal: AbortSignal) => ({ timeoutMs: TELL_MS, signal });
-  /** A main process of the version before knows nothing of ways, and refuses what it does not know. */
-  let tellsWays = true;
+  /** A main process of the version before refuses what it does not know. */
+  let isOld = false;
   const tell: CopiesPort["tell"] = async (told, signal) => {
-    const orders = tellsWays ? told.orders : told.orders?.map(({ code: _, tries: __, ...order }) => order);
+    const { leaving: _, orders, ...known } = told;
+    const plain = { ...known, orders: orders?.map(({ code: __, tries: ___, ...order }) => order) };
+    const body = { node_id, incarnation, ...(isOld ? plain : told) };
     try {
-      return await callTo(link, tellCopies, { body: { node_id, incarnation, ...told, orders } }, options(signal));
+      return await callTo(link, tellCopies, { body }, options(signal));
     } catch (thrown) {
-      if (!tellsWays || told.orders?.length === 0 || !isOperatingError(thrown, "INVALID_REQUEST")) throw thrown;
-      tellsWays = false;
+      if (isOld || !isOperatingError(thrown, "INVALID_REQUEST")) throw thrown;
+      isOld = true;
       return tell(told, signal);
     }
   };

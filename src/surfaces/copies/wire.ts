@@ -50,6 +50,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
       free_bytes: count,
       waiting: z.strictObject({ files: count, bytes: count, oldest_at: time.nullable() }),
     }),
+    leaving: z.boolean().optional().describe("It is about to end: what it alone holds goes home first."),
   }),
   about: "What counts, what may go, what must go, and what shall be looked at.",
   answer: z.object({
@@ -70,6 +71,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
       )
       .describe("Transfers that it shall carry out."),
     confirm: z.boolean().describe("It shall first say which of its copies are there."),
+    alone: z.int().default(0).describe("Of a node that is about to end: files that lie nowhere else."),
   }),
 });
 

@@ -3,7 +3,16 @@ import { type Clock, createRecent, type Log, OperatingError } from "../../kernel
 import type { Store } from "../../router/index.ts";
 import type { ArtifactRow } from "../artifact.ts";
 import { COPY_LOCK_MS, MAX_LOOKS, MAX_RETIRED_TOLD, NODE_NEWS_MS, orderLimits } from "../limits.ts";
-import { noteOrders, type OrderReport, type TakenOrder, takeOrders } from "../orders/order-operations.ts";
+import { MAX_URGENCY } from "../orders/order.ts";
+import {
+  hastenOrders,
+  noteOrders,
+  type OrderReport,
+  placeOrders,
+  type TakenOrder,
+  takeOrders,
+} from "../orders/order-operations.ts";
+import { aloneOn } from "./alone.ts";
 import { unpackSeqs } from "./bitset.ts";
 import type { Copies } from "./copies.ts";
 import { askDrop, confirmCopies, noteCopies, noteGone } from "./copy-operations.ts";
@@ -20,6 +29,8 @@ export interface NodeNews {
   /** How far its orders are. */
   readonly orders: readonly OrderReport[];
   readonly storage: NodeStorage;
+  /** It is about to end: what it alone holds goes home first. */
+  readonly leaving?: boolean | undefined;
 }
 
 /** What a node says of its disk, and of results that wait there for the main process. */
@@ -40,6 +51,8 @@ export interface NodeAnswer {
   readonly orders: readonly TakenOrder[];
   /** It shall say first which of its copies are there. */
   readonly confirm: boolean;
+  /** Of a node that is about to end: files that lie nowhere else. */
+  readonly alone: number;
 }
 
 interface DeskPorts {
@@ -51,6 +64,9 @@ interface DeskPorts {
   /** Looks at the bytes of files here. */
   readonly verify: (sha256s: readonly string[]) => void;
 }
+
+/** What a node that is about to end sends home is ordered under this name. */
+const LEAVING = "leaving";
 
 const WAITING = `SELECT 1 FROM sync_orders WHERE node_id = ? AND state IN ('waiting', 'running') LIMIT 1`;
 const SENT = `SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
@@ -103,6 +119,24 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
     return taken;
   };
 
+  /** What a node that is about to end alone holds is sent home before all else. */
+  const rescue = async ({ node_id, leaving }: NodeNews): Promise<number> => {
+    if (leaving !== true) return 0;
+    const at = clock.now();
+    const ask = { heldBefore: at, max: MAX_RETIRED_TOLD };
+    const alone = await aloneOn(store, [node_id], copies.counting(), ask);
+    const lacking = alone.filter(({ ordered }) => !ordered.includes(node_id));
+    const seqs = alone.map(({ seq }) => seq);
+    const order = { node_id, action: "send", urgency: MAX_URGENCY, max_rate: null, reason: "at risk" } as const;
+    const orders = lacking.map(({ seq, bytes }) => ({ ...order, seq, bytes }));
+    if (seqs.length > 0)
+      await store.commit([
+        placeOrders({ sync_id: LEAVING, orders, at }),
+        hastenOrders({ seqs, urgency: MAX_URGENCY, at }),
+      ]);
+    return alone.length;
+  };
+
   return {
     async exchange(news: NodeNews): Promise<NodeAnswer> {
       const { node_id, held, gone } = news;
@@ -118,6 +152,7 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
             dropping(news),
           ]);
       const confirm = !isConfirmed(news);
+      const alone = confirm ? 0 : await rescue(news);
       return {
         held: noted.seqs.map((seq, i) =>
           seq === null ? "unknown" : get(held[i]!)?.freed_at === null ? "counted" : "given_up",
@@ -131,6 +166,7 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
         verify: takeLooks(node_id),
         orders: confirm ? [] : await orders(news),
         confirm,
+        alone,
       };
     },
     /** The copies that a node is known to hold, in the order of the catalog, from a place on. */

@@ -142,6 +142,21 @@ export const cancelOrders = defineOperation<
   ).changes,
 }));
 
+/** What is ordered of these files goes before other orders, and at once. */
+export const hastenOrders = defineOperation<{ seqs: readonly number[]; urgency: number; at: number }, void>(
+  "sync.hasten_orders",
+  (tx, { seqs, urgency, at }) => {
+    for (const seq of seqs)
+      tx.run(
+        `UPDATE sync_orders SET urgency = max(urgency, ?1), not_before = min(not_before, ?2)
+         WHERE seq = ?3 AND state = 'waiting' AND (urgency < ?1 OR (attempts = 0 AND not_before > ?2))`,
+        urgency,
+        at,
+        seq,
+      );
+  },
+);
+
 /** These are not waited for any more: whoever wanted them is free to ask another. */
 export const giveUpOrders = defineOperation<{ orderIds: readonly number[] } & Failure & { at: number }, void>(
   "sync.give_up_orders",

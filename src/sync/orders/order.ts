@@ -4,6 +4,9 @@
 export const ORDER_ACTIONS = ["fetch", "send"] as const;
 export type OrderAction = (typeof ORDER_ACTIONS)[number];
 
+/** Urgency goes from 0, low, to this: critical. */
+export const MAX_URGENCY = 3;
+
 export const ORDER_STATES = ["waiting", "running", "done", "failed", "cancelled"] as const;
 export type OrderState = (typeof ORDER_STATES)[number];
 
@@ -15,7 +18,7 @@ export interface NewOrder {
   readonly node_id: string;
   readonly seq: number;
   readonly action: OrderAction;
-  /** 0 to 3: low, normal, high, critical. */
+  /** 0 to `MAX_URGENCY`: low, normal, high, critical. */
   readonly urgency: number;
   readonly bytes: number;
   readonly max_rate: number | null;

@@ -1,0 +1,31 @@
+/** The end of a node: what lies here alone goes home first. */
+import { type Clock, type Log, sleep } from "../../kernel/index.ts";
+
+/** Pause between two rounds of a node that is about to end. */
+export const LEAVING_MS = 200;
+
+/** Whether a node is about to end, and what the main process says of its files. */
+export interface Leaving {
+  isLeaving: boolean;
+  /** Files that lie nowhere else; undefined until it was said since this node is about to end. */
+  alone: number | undefined;
+  /** Wakes whoever pauses. */
+  readonly hurry: AbortController;
+}
+
+export const createLeaving = (): Leaving => ({ isLeaving: false, alone: undefined, hurry: new AbortController() });
+
+/** Waits until all that lies here alone was sent home; gives how much of it is left when the time is over. */
+export async function sendHome(
+  leaving: Leaving,
+  { clock, log, limitMs, signal }: { clock: Clock; log: Log; limitMs: number; signal: AbortSignal },
+): Promise<number> {
+  leaving.isLeaving = true;
+  leaving.hurry.abort(new Error("the node is about to end"));
+  const untilMs = clock.monotonic() + limitMs;
+  while (leaving.alone !== 0 && clock.monotonic() < untilMs && !signal.aborted)
+    await sleep(clock, LEAVING_MS / 2, signal).catch(() => undefined);
+  const left = leaving.alone ?? 0;
+  if (left > 0) log.error("files lie nowhere but here, and this node ends", { files: left });
+  return left;
+}
