@@ -363,7 +363,7 @@ class _Endpoint:
         return Unavailable(
             "NOT_RUNNING",
             f"no main process is running on the data folder {self._data_dir}",
-            "'ringrift up' starts it; RINGRIFT_DATA_DIR or connect(data_dir) chooses the folder.",
+            "Start it with 'ringrift up', or choose another folder with RINGRIFT_DATA_DIR or connect(data_dir).",
         )
 
 
@@ -1202,9 +1202,9 @@ def _payload_argument(text: str) -> Json:
     try:
         payload = json.loads(text)
     except ValueError as cause:
-        raise argparse.ArgumentTypeError(f"is no JSON: {cause}") from cause
+        raise argparse.ArgumentTypeError(f"is not JSON: {cause}") from cause
     if not isinstance(payload, dict):
-        raise argparse.ArgumentTypeError("is no JSON object")
+        raise argparse.ArgumentTypeError("is not a JSON object")
     return payload
 
 

@@ -26,7 +26,7 @@ export function lostJournal(dataDir: string): OperatingError | undefined {
     "STORE_LOST",
     `${path} is missing or empty, although ${left} in the same folder says that there was one`,
     {
-      hint: `Put coordination.db back from a backup. To begin anew without what it knew, move ${join(dataDir, left)} away first.`,
+      hint: `Put coordination.db back from a backup. To start empty, without the old data, first move ${join(dataDir, left)} away first.`,
     },
   );
 }

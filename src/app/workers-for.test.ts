@@ -78,7 +78,7 @@ test("why says of a node without a worker that nobody asks for jobs there", asyn
   const { work_id } = await w.queue.add({ work_type: "check", config_key: "othello6_2p" });
   await w.pass(MINUTE);
   const why = whyJobOrNode(work_id, { queue: w.services.queue, book: nodes, now: w.clock.now() })!;
-  expect(why.verdict).toContain("no worker is there");
+  expect(why.verdict).toContain("no worker is connected");
   expect(why.gates.find(({ gate }) => gate === "node:main")).toMatchObject({ actual: "no worker asks for jobs there" });
   await w.close();
 });
@@ -100,6 +100,6 @@ test("why names the node that did such jobs and is silent now", async () => {
   const { work_id } = await w.queue.add({ work_type: "check", config_key: "othello6_2p" });
   await w.pass(MINUTE);
   const why = whyJobOrNode(work_id, { queue: w.services.queue, book: nodes, now: w.clock.now() })!;
-  expect(why.verdict).toContain("no worker is there: box2 is suspect, heard 3 min ago");
+  expect(why.verdict).toContain("no worker is connected: box2 is suspect, heard 3 min ago");
   await w.close();
 });

@@ -20,7 +20,7 @@ export interface DaemonsServices {
   readonly random: Random;
   /** The one supervisor of this process; without it cluster events pause nothing. */
   readonly supervisor?: Pick<DaemonManager, "pause" | "resume" | "holds">;
-  /** From `watchMainLoop`; without it nobody watches the main loop. */
+  /** From `watchMainLoop`; without it the main loop is not being watched. */
   readonly mainLoop?: Pick<MainLoopWatch, "reports" | "noted" | "blocks" | "fault" | "loopDelay">;
   /** The database file behind the store; without it nobody checks it. */
   readonly database?: DatabaseCare;

@@ -171,7 +171,7 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
     }),
     gateOf("wanted", {
       passed: info.wanted,
-      actual: info.wanted ? "wanted" : "nobody asked for it, or it was stopped",
+      actual: info.wanted ? "wanted" : "not enabled, or stopped",
       required: "wanted",
       since: changedAt("Ready"),
       hint: { action: "start", subject: name },

@@ -296,7 +296,7 @@ export class Consumers {
       registerConsumer({ consumer, kind, wanted, start, handlerVersion, deafTo, madeBy, at }),
     ]);
     this.#o.onGivenUp();
-    if (registered.wasExpired) log.warn("a consumer that had expired is back; it starts anew", { consumer, start });
+    if (registered.wasExpired) log.warn("an expired consumer is back; it starts as a new one", { consumer, start });
     // Also those that have ended: what they still owe is delivered as long as the type is wanted in some way.
     const subscriptions = Map.groupBy(
       store.read<{ event_type: string; view: number; start_seq: number; end_seq: number }>(

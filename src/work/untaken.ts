@@ -56,7 +56,7 @@ export const isForOthersOfItsKind = (
 
 /** Why nobody takes jobs of a lane; undefined if somebody does. */
 export function whyUntaken(lane: Lane, workers: readonly JudgedWorker[]): string | undefined {
-  if (workers.length === 0) return "no worker is there";
+  if (workers.length === 0) return "no worker is connected";
   const reasons = workers.map((worker) => ({ node: worker.node_id, reason: whyNever(lane, worker) }));
   if (reasons.some(({ reason }) => reason === undefined)) return undefined;
   const named = reasons.slice(0, MAX_NAMED).map(({ node, reason }) => `${node}: ${reason}`);

@@ -41,7 +41,9 @@ describe("ringrift daemons", () => {
     await stop();
     const left = await run("daemons", "list");
     expect(left).toMatchObject({ code: 4, err: "" });
-    expect(left.out).toMatch(new RegExp(`^nothing runs on ${dataDir}\nDAEMON +RESTARTS .*\n(.*\n)*event_router +0\n`));
+    expect(left.out).toMatch(
+      new RegExp(`^nothing is running on ${dataDir}\nDAEMON +RESTARTS .*\n(.*\n)*event_router +0\n`),
+    );
     expect(await run("daemons", "stop", "event_router")).toMatchObject({ code: 4 });
   });
 
@@ -173,7 +175,7 @@ describe("ringrift alerts, health, why and logs", () => {
     const { out, code } = await run("health");
     const { status } = await json("health");
     expect(code).toBe(status === "healthy" ? 0 : 1);
-    expect(out).toMatch(/^. (healthy|degraded|unhealthy), \d+ of 100(, since .*)?\n/);
+    expect(out).toMatch(/^. (healthy|degraded|unhealthy), \d+ of 100(, for .*)?\n/);
     expect(out).toMatch(/\nparts\n +nodes +[█░]{10} +\d+ +× 0\.4 /);
     await main.shutdown();
     expect(await run("health")).toMatchObject({ code: 4 });

@@ -89,7 +89,7 @@ describe("when nothing runs", () => {
       const { out, err } = await run(...args, "--json");
       expect(asTold(out)).toEqual(before.get(name));
       expect(err).toMatch(
-        new RegExp(`^nothing runs on ${dataDir}; this is what the folder holds, as it was .* ago\n$`),
+        new RegExp(`^nothing is running on ${dataDir}; this is what the folder holds, as it was .* ago\n$`),
       );
       expect((await run(...args)).out).not.toBe("");
     },
@@ -98,7 +98,7 @@ describe("when nothing runs", () => {
   test("'why' names that first, and then what stood in the way", async () => {
     const { code, out } = await run("why", CONFIG);
     expect(code).toBe(1);
-    expect(out).toMatch(/nothing runs on .*; before it stopped: /s);
+    expect(out).toMatch(/nothing is running on .*; before it stopped: /s);
     expect(out).toMatch(/✗ main process\n(.*\n)*.*do {2,}'ringrift up' starts it/);
     expect(JSON.parse((await run("why", "w11", "--json")).out)).toMatchObject({ subject: "w11", kind: "job" });
   });

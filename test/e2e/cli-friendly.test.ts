@@ -27,7 +27,7 @@ test("a join token comes with the whole line that joins, and the folder it is ru
   expect(made.out).toMatch(
     /^ringrift join https:\/\/127\.0\.0\.1:\d+ \S+ --fingerprint ([0-9A-F]{2}:){31}[0-9A-F]{2}\n$/,
   );
-  expect(made.err).toMatch(/listens for this machine alone/);
+  expect(made.err).toMatch(/listens only on this machine/);
 
   const folder = own.folder();
   const words = made.out.trim().split(" ").slice(1);
@@ -40,7 +40,7 @@ test("a join token comes with the whole line that joins, and the folder it is ru
   expect(status.out).toMatch(/worker +does not run[\s\S]*'ringrift worker' lets it work/);
 
   const doctor = await run("doctor");
-  expect(doctor.out).toMatch(/port +https:\/\/127\.0\.0\.1:\d+, for this machine alone, by process \d+/);
+  expect(doctor.out).toMatch(/port +https:\/\/127\.0\.0\.1:\d+, for this machine only, by process \d+/);
 });
 
 test("what a verb would do can be seen first, and the record of writes says that it was a dry run, and why", async () => {

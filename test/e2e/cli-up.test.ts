@@ -174,7 +174,7 @@ describe("ringrift down", () => {
     expect(JSON.parse(first.out)).toMatchObject({ pid: main.pid, stopped: true, killed: false });
     expect(await main.exited).toEqual({ code: 0, signal: null });
     expect(existsSync(join(dataDir, "endpoint.json"))).toBe(false);
-    expect(await run("down")).toMatchObject({ code: 0, out: `nothing runs on ${dataDir}: nothing to stop\n` });
+    expect(await run("down")).toMatchObject({ code: 0, out: `nothing is running on ${dataDir}: nothing to stop\n` });
   });
 
   test("finds a main process that does not answer by its lock, and kills it only when forced", async () => {
@@ -204,7 +204,7 @@ describe("ringrift down", () => {
     writeFileSync(join(dataDir, "endpoint.json"), JSON.stringify(endpoint));
     expect(await run("down", "--force", "--timeout", "0s")).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^nothing runs/),
+      out: expect.stringMatching(/^nothing is running/),
     });
     expect(await run("status")).toMatchObject({ code: 4 });
     stranger.kill("SIGTERM");

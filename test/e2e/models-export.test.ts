@@ -100,7 +100,7 @@ test("a folder on which nothing runs gives the same, and no damaged file as a wh
   await loop.end();
   const { code, out, err } = await run("--json", "models", "export", model, "later");
   expect(code, err).toBe(0);
-  expect(err).toMatch(/nothing runs on/);
+  expect(err).toMatch(/nothing is running on/);
   // Rating games may have been played meanwhile, and matches made of it.
   const lasting = ({ exported_at: _, rating: __, lineage: ___, ...rest }: Record<string, unknown>) => rest;
   const later = manifestIn("later");

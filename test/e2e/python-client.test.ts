@@ -459,9 +459,9 @@ describe.skipIf(!hasPython)("the client as a command", () => {
   test("explains itself when nothing runs and when the payload is wrong", () => {
     const own = owned(onTestFinished);
     const wrong = command(own.folder(), "publish", "X", "[1]");
-    expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining("is no JSON object")]);
+    expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining("is not a JSON object")]);
     const away = command(own.folder(), "history");
-    expect([away.status, away.stderr]).toEqual([4, expect.stringContaining("'ringrift up' starts it")]);
+    expect([away.status, away.stderr]).toEqual([4, expect.stringContaining("Start it with 'ringrift up'")]);
   });
 });
 

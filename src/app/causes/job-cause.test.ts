@@ -54,7 +54,7 @@ test("where the only worker has fallen silent, it is named with when it was hear
   } as unknown as WorkFacts["nodes"][number];
   const waiting = { ...failedOnce(NOW), state: "pending", failure: null } as JobView;
   expect(jobCause(waiting, { ...facts, nodes: [silent] })?.what).toBe(
-    "no worker is there: box2 is suspect, heard 1.5 min ago",
+    "no worker is connected: box2 is suspect, heard 1.5 min ago",
   );
 });
 

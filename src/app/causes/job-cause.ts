@@ -83,7 +83,7 @@ const noWorker = (job: JobView, facts: WorkFacts): Cause => {
   const { isSettled, nodes } = facts;
   const others = nodes.filter(({ worker }) => worker !== undefined).map(({ label }) => label);
   const silent = silentOnes(job, facts);
-  const none = others.length === 0 ? "no worker is there" : `no worker does ${job.work_type} jobs`;
+  const none = others.length === 0 ? "no worker is connected" : `no worker does ${job.work_type} jobs`;
   const there = silent.length === 0 ? none : `${none}: ${listed(silent)}`;
   return causeOf(
     isSettled ? "bad" : "note",
@@ -200,7 +200,7 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
   if (state === "completed") return undefined;
   if (state === "claimed" || state === "running") return stillCause(job, facts);
   if (state === "failed" || state === "cancelled")
-    return causeOf("warn", "job_failed", work_id, `${work_id} is ${state}: ${failure?.error ?? "nobody said why"}`, {
+    return causeOf("warn", "job_failed", work_id, `${work_id} is ${state}: ${failure?.error ?? "no reason given"}`, {
       actual: failure?.error ?? state,
       required: "completed",
       since: job.finished_at,

@@ -13,7 +13,7 @@ const show = (value: string | number | null): string => (value === null ? "nothi
 /** What a person can do about a wait, by the unit that waits. */
 const HINTS: Readonly<Record<string, string>> = {
   pipeline_orchestrator:
-    "'ringrift pipeline' shows its last failures; 'ringrift resume' lets go of one that is held, 'ringrift retry' tries one again that has failed.",
+    "'ringrift pipeline' shows its last failures. 'ringrift resume' continues a paused config, 'ringrift retry' tries a failed stage again.",
   queue_populator: "'ringrift queue stats' shows how much waits.",
   selfplay_orchestrator: "'ringrift queue list' shows its jobs; 'ringrift nodes list' who could do them.",
   parity_validator: "'ringrift queue list' shows its checks; RINGRIFT_ALLOW_PENDING_GATE lets unchecked games through.",

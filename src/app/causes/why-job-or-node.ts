@@ -117,7 +117,7 @@ function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
         ? "it may run"
         : `${retryIn} s until attempt ${job.attempts + 1}: ${job.failure?.error ?? "it failed"}`,
       "its time has come",
-      { hint: `Wait; its attempts are told in 'ringrift queue show ${job.work_id}'.` },
+      { hint: `Wait; see its attempts with 'ringrift queue show ${job.work_id}'.` },
     ),
     ...(held
       ? [
@@ -198,7 +198,7 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
       { since: node.last_seen_at, hint: "Its beats do not come: look at its log, its network and its clock." },
     ),
     gate("version", !node.deprecated, node.version, "not older than the coordinator's", {
-      hint: "Upgrade ringrift on the node; it works meanwhile.",
+      hint: "Upgrade ringrift on the node; it keeps working until then.",
     }),
     gate(
       "not_cordoned",
@@ -217,7 +217,7 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
         : verdict.reason,
       "no reason to hold it back",
       {
-        hint: "The hold ends by itself when its reason does; 'ringrift queue stats' and its events tell of it.",
+        hint: "The hold ends by itself when the reason is gone; 'ringrift queue stats' shows it.",
       },
     ),
     gate(

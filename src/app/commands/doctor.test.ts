@@ -80,7 +80,7 @@ describe("ringrift doctor", () => {
       const { of, code } = await doctor(path, { RINGRIFT_PORT: String(port) });
       expect(code).toBe(1);
       expect(of("port")).toMatchObject({ status: "fail", message: `${port} is used by another program` });
-      expect(of("data folder")).toMatchObject({ status: "fail", message: `${path} is no folder` });
+      expect(of("data folder")).toMatchObject({ status: "fail", message: `${path} is not a folder` });
     } finally {
       taken.close();
     }

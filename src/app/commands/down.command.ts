@@ -90,7 +90,7 @@ async function down({ force = false, timeout }: DownOptions, shell: Shell): Prom
   if (pid === undefined)
     return report(
       { stopped: true, asked: null, killed: false },
-      `nothing runs on ${printable(dataDir)}: nothing to stop`,
+      `nothing is running on ${printable(dataDir)}: nothing to stop`,
     );
   const main = await processes.find();
   const answered = main?.endpoint.pid === pid;

@@ -46,8 +46,8 @@ const readOnly = ({ read, scan }: FolderReader): Store => ({
 const stopped = (found: Why | undefined, dataDir: string): Why | undefined =>
   found && {
     ...found,
-    verdict: `nothing runs on ${dataDir}; before it stopped: ${found.verdict}`,
-    cause: causeOf("bad", "nothing_runs", dataDir, `nothing runs on ${dataDir}`, {
+    verdict: `nothing is running on ${dataDir}; before it stopped: ${found.verdict}`,
+    cause: causeOf("bad", "nothing_runs", dataDir, `nothing is running on ${dataDir}`, {
       actual: "nothing runs",
       required: "a process that runs on this folder",
       advice: { action: "up", subject: "" },

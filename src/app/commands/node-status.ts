@@ -41,7 +41,7 @@ export async function nodeStatusOf(shell: Shell): Promise<NodeStatus | undefined
   const worker = pid !== undefined ? `runs, process ${pid}` : canSee ? "does not run" : "cannot be seen on this system";
   const advice = [
     ...(pid === undefined && canSee ? ["'ringrift worker' lets it work."] : []),
-    ...(trouble === "" ? [] : ["Check the address and the network; what is finished waits here meanwhile."]),
+    ...(trouble === "" ? [] : ["Check the address and the network. Finished results wait here until then."]),
   ];
   return {
     well,
@@ -61,7 +61,7 @@ export async function nodeStatusOf(shell: Shell): Promise<NodeStatus | undefined
     },
     lines: [
       `${(well ? paint.green : paint.yellow)(well ? "\u2713" : "\u2717")} this folder is the node ${paint.bold(printable(node.label))} ${paint.dim(node.node_id)}`,
-      `  works for   ${node.url}, since ${ago(node.joined_at * 1_000, clock.now())}: ${trouble === "" ? "it answers" : printable(trouble)}`,
+      `  works for   ${node.url}, joined ${ago(node.joined_at * 1_000, clock.now())}: ${trouble === "" ? "it answers" : printable(trouble)}`,
       `  worker      ${worker}`,
       `  results     ${plural(waiting, "result waits", "results wait")} to be sent`,
       ...advice.map((line) => `  ${paint.dim(line)}`),

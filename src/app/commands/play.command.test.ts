@@ -110,7 +110,7 @@ describe("ringrift play", () => {
   it("helps: legal moves on request, and whenever a move is refused", async () => {
     const { out } = await run([], ["moves", "7", "?", "quit"]);
     expect(out).toContain("Legal: 1 2");
-    expect(out).toContain('"7" is no legal move. Legal: 1 2');
+    expect(out).toContain('"7" is not a legal move. Legal: 1 2');
     expect(out).toContain("`undo` to take back");
     expect(out).toContain("Game left.");
   });

@@ -63,7 +63,7 @@ const inWords = (io: CliIo): Teller => ({
     if (!table.isOver()) io.out(`${nameOf(table, table.turn())} to move> `);
   },
   moved: (table, seat, move) => io.out(`${nameOf(table, seat)} plays ${move}\n`),
-  refused: (table, text) => io.out(`"${text}" is no legal move. Legal: ${table.legalMoves().join(" ")}\n`),
+  refused: (table, text) => io.out(`"${text}" is not a legal move. Legal: ${table.legalMoves().join(" ")}\n`),
   said: (text) => io.out(`${text}\n`),
   opponent: (name, model) => io.out(`You play against ${name} (${shortModel(model)}).\n`),
   ended(table, finished) {

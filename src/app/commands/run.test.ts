@@ -113,7 +113,7 @@ describe("the command line", () => {
 describe("ringrift events list and show", () => {
   it("lists every event on one line, in columns", async () => {
     const { lines } = await run(["events", "list"]);
-    expect(lines[0]).toMatch(/^EVENT +CLASS +CATEGORY +NOTE +WHAT IT TELLS$/);
+    expect(lines[0]).toMatch(/^EVENT +CLASS +CATEGORY +NOTE +MEANING$/);
     expect(lines.length).toBe(1 + Object.keys(builtinRows).length);
   });
 
@@ -157,7 +157,7 @@ describe("ringrift events list and show", () => {
       expect(code).toBe(0);
       expect(out).toMatch(/^SELFPLAY_COMPLETE\n/);
       expect(out).toMatch(/config_key +config key +yes +board and number of players/);
-      expect(out).toMatch(/order +kept per config_key/);
+      expect(out).toMatch(/order +kept for each config_key/);
       expect(out).toMatch(/ringrift events publish SELFPLAY_COMPLETE \\\n {4}config_key=hex8_2p/);
     },
   );

@@ -51,7 +51,7 @@ async function openOutbox(
     throw OperatingError.internal(
       isOperatingError(thrown) ? thrown.code : "STORE_ERROR",
       `the outbox of this node cannot be opened (${path}): ${messageOf(thrown)}`,
-      { cause: thrown, hint: "Free the disk or mend the file; moved away, it is begun anew without what it held." },
+      { cause: thrown, hint: "Free some disk space or repair the file. If you move it away, an empty one is started." },
     );
   }
 }

@@ -129,7 +129,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     try {
       inputs.push({ name: RESUME_INPUT, sha256, path: await cache.at(sha256, signal) });
     } catch (thrown) {
-      log.warn("what an earlier try saved cannot be fetched; the job begins anew", {
+      log.warn("the checkpoint of an earlier try cannot be fetched; the job starts again", {
         work_id,
         error: messageOf(thrown),
       });

@@ -53,7 +53,7 @@ export function watchMainLoop({ clock, log, blockedAfterMs, logFile, isSilent = 
     if (stopping !== undefined || fault !== null) return;
     fault = why;
     begun();
-    log.error("nobody watches the main loop", { error: why });
+    log.error("the main loop is not being watched", { error: why });
   };
   const thread = new Worker(moduleBeside(import.meta.url, "./watchdog.thread"), {
     name: "watchdog",

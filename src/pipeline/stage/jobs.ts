@@ -133,7 +133,7 @@ export function takeBackStranded(
   workId: string,
   requested_by: string,
 ): void {
-  const why = { reason: "nobody who is there may have it", requested_by };
+  const why = { reason: "no connected worker may take it", requested_by };
   const stays = (thrown: unknown) =>
     log.info("a job stays that another took the place of", { error: messageOf(thrown) });
   afterCommit(() => void queue.cancel(workId, why).catch(stays));

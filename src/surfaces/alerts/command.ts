@@ -21,7 +21,7 @@ const list = ({ status, severity, all, limit }: ListOptions, shell: Shell) => {
   return showAnswer(shell, listAlerts, { query: { status: wanted, severity, limit } }, ({ alerts }) => {
     const filtered = all === true || status !== undefined || severity !== undefined;
     if (alerts.length === 0) return filtered ? "no alerts" : "no open alerts";
-    const hint = "'ringrift alerts show <id>' tells all of one; 'ack' says that you are on it; 'close' ends it.";
+    const hint = "'ringrift alerts show <id>' shows details; 'ack' says that you are working on it; 'close' closes it.";
     return [...alertLines(alerts, shell), "", ...wrapText(hint, Math.min(shell.width, 120)).map(shell.paint.dim)];
   });
 };

@@ -12,7 +12,7 @@ export async function askEither<T>(shell: Shell, ask: (either: Answering) => Pro
   const { leftAt } = either;
   if (leftAt !== undefined) {
     const when = leftAt === null ? "" : `, as it was ${duration(Math.max(0, shell.clock.now() - leftAt))} ago`;
-    shell.note(`nothing runs on ${shell.main.dataDir}; this is what the folder holds${when}`);
+    shell.note(`nothing is running on ${shell.main.dataDir}; this is what the folder holds${when}`);
   }
   return await ask(either);
 }

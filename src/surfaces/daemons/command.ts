@@ -34,7 +34,7 @@ async function absent(shell: Shell, readBooks: ReadBooks): Promise<void> {
     }));
     shell.print({ from: "folder", running: false, daemons });
   } else {
-    shell.say(shell.paint.yellow(`nothing runs on ${printable(dataDir)}`));
+    shell.say(shell.paint.yellow(`nothing is running on ${printable(dataDir)}`));
     if (books !== undefined && books.length > 0) shell.say(...bookLines(books, shell));
     shell.say(shell.paint.dim("'ringrift up' starts the main process and its daemons."));
   }

@@ -83,7 +83,7 @@ export function daemonDetails(
   ] as const;
   const conditions = row.conditions.map((each) => [
     `  ${CONDITION[each.status] ?? "?"} ${each.type}`,
-    paint.dim(`since ${ago(each.last_transition_at, now).replace(/ ago$/, "")}`),
+    paint.dim(`for ${ago(each.last_transition_at, now).replace(/ ago$/, "")}`),
     [each.reason, printable(each.message)].filter((text) => text !== "").join(": "),
   ]);
   const done = actions.map((each) => [

@@ -53,8 +53,8 @@ export function registerEventsList(events: Command, shell: Shell, catalog: Catal
         (row.critical ? paint.yellow : paint.dim)(flags(row)),
         row.about,
       ]);
-      shell.say(...tableLines([["EVENT", "CLASS", "CATEGORY", "NOTE", "WHAT IT TELLS"], ...lines], shell));
+      shell.say(...tableLines([["EVENT", "CLASS", "CATEGORY", "NOTE", "MEANING"], ...lines], shell));
       if (shell.io.isTerminal)
-        shell.say(paint.dim(`\n${plural(chosen.length, "event")}; 'ringrift events show <name>' tells more.`));
+        shell.say(paint.dim(`\n${plural(chosen.length, "event")}; 'ringrift events show <name>' shows details.`));
     });
 }

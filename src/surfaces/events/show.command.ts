@@ -16,7 +16,7 @@ const CLASS_MEANS: Readonly<Record<EventRow["class"], string>> = {
 };
 
 const repeats = ({ dedup }: EventRow): string => {
-  if (dedup === "none") return "each is an event of its own";
+  if (dedup === "none") return "each is a separate event";
   if (dedup === "content") return "suppressed within the window when the whole payload is equal";
   return `suppressed within the window when ${dedup.join(" and ")} ${dedup.length === 1 ? "is" : "are"} equal`;
 };
@@ -26,7 +26,7 @@ const factsOf = (row: EventRow): [name: string, text: string][] => [
   ["value", row.wire],
   ["category", row.category],
   ["class", `${row.class}: ${CLASS_MEANS[row.class]}`],
-  ["order", row.orderKey === null ? "none is kept" : `kept per ${row.orderKey}`],
+  ["order", row.orderKey === null ? "not kept" : `kept for each ${row.orderKey}`],
   ["repeats", repeats(row)],
   ["stage bus", row.stage ?? ""],
   ["old names", row.legacy.join(", ")],
@@ -76,12 +76,12 @@ function useFacts(use: Answer<typeof getEventUse>, now: number): [name: string, 
   const sources = use.sources.map((each) => `${each.source} (${each.events}, ${ago(each.last_seen_at, now)})`);
   const consumers = use.consumers.map(({ consumer, lag }) => (lag === 0 ? consumer : `${consumer} (${lag} behind)`));
   return [
-    ["emitted by", use.emitters.join(", ") || "no unit declares it"],
+    ["emitted by", use.emitters.join(", ") || "no unit"],
     ["seen from", sources.join(", ") || "nobody yet"],
-    ["heard by", use.hearers.join(", ") || "no unit declares it"],
+    ["heard by", use.hearers.join(", ") || "no unit"],
     ["consumers", consumers.join(", ")],
     ["listeners", use.listeners.join(", ")],
-    ["rate", `${use.last_hour} in the last hour, ${use.per_hour} an hour over the last day`],
+    ["rate", `${use.last_hour} in the last hour, ${use.per_hour} per hour over the last day`],
     ["last seen", use.last_seen_at === null ? "never" : ago(use.last_seen_at, now)],
   ];
 }
@@ -101,7 +101,7 @@ function show(row: EventRow, shell: Shell, use: Answer<typeof getEventUse> | und
     "",
     ...tableLines(paintedFirst(facts, paint.dim), { width }),
     "",
-    ...(fieldsOf(row).length === 0 ? ["It carries no fields."] : tableLines(fields, { width })),
+    ...(fieldsOf(row).length === 0 ? ["It has no fields."] : tableLines(fields, { width })),
     "",
     "Example",
     ...exampleCommand(row, width).map((line) => `  ${line}`),

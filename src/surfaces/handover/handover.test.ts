@@ -29,7 +29,7 @@ const records: Records = {
     { ...write, at: SINCE - 2, actor: "bob", path: "/v1/shutdown", reason: null },
   ],
   causes: [
-    causeOf("bad", "no_worker", "w1", "no worker is there"),
+    causeOf("bad", "no_worker", "w1", "no worker is connected"),
     causeOf("note", "waits", "hex8_2p", "games are being played"),
   ],
 };

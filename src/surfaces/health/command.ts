@@ -47,7 +47,7 @@ function healthLines(report: Health, shell: Shell): string[] {
   const isCause = (reason: string) => report.causes.some(({ what }) => what === reason);
   return [
     color(paint.bold(`${MARK[report.status]} ${report.status}, ${score(report.score)} of 100`)) + since,
-    ...(report.status === "unhealthy" ? ["  jobs are handed out all the same"] : []),
+    ...(report.status === "unhealthy" ? ["  jobs are still handed out"] : []),
     ...troubleLines(
       report.causes.filter(({ code }) => code !== "health"),
       shell,

@@ -22,7 +22,7 @@ describe("the address that a node is told to join", () => {
 
 it("says who can reach it", () => {
   expect(listeningWords({ host: "127.0.0.1", port: 1, secure: false })).toBe(
-    "http://127.0.0.1:1, for this machine alone",
+    "http://127.0.0.1:1, for this machine only",
   );
   expect(listeningWords({ host: "0.0.0.0", port: 1, secure: true })).toBe(
     "https://0.0.0.0:1, for all networks of this machine",

@@ -31,7 +31,7 @@ export function addressOf(
 /** Where it listens, in words. */
 export function listeningWords({ host, port, secure }: { host: string; port: number; secure: boolean }): string {
   const who = LOOPBACK_HOSTS.includes(host)
-    ? "this machine alone"
+    ? "this machine only"
     : ANY_HOSTS.includes(host)
       ? "all networks of this machine"
       : "this address";

@@ -23,7 +23,7 @@ test("one name that is not the caller's to use refuses all of them, and says who
   });
   expect(refusalOf({ scope: "worker" }, ["stranger", "known-2"])).toMatchObject({
     code: "NOT_YOUR_NODE",
-    hint: "A node with a key signs what it says; the name of a worker with a token is its token's. Take a name of your own.",
+    hint: "That name belongs to another node or token. Choose another name.",
   });
   expect(refusalOf(node, ["x".repeat(101)])).toMatchObject({
     message: `you cannot speak for node '${"x".repeat(100)}'`,

@@ -48,7 +48,7 @@ export function assertSpeaksFor(caller: Caller, nodeIds: readonly string[], port
       throw notYours(
         nodeId,
         caller.nodeId === undefined
-          ? "A node with a key signs what it says; the name of a worker with a token is its token's. Take a name of your own."
+          ? "That name belongs to another node or token. Choose another name."
           : `Name your own node_id, ${caller.nodeId}.`,
       );
 }

@@ -123,7 +123,7 @@ export function createSurface(options: SurfaceOptions) {
       // It stops taking new ones at once; what is under way ends by itself.
       old?.close();
       await openDoor(plan);
-      log.warn("a door of the API was opened anew", { door: name, address: plan.address() });
+      log.warn("the API listens again", { door: name, address: plan.address() });
     },
     /** Whether the certificate speaks for this name. */
     speaksFor: (name: string) => state.identity?.speaksFor(name) ?? false,

@@ -22,7 +22,7 @@ export function createJournals(
       const found = await viewIfAny();
       if (found !== undefined) return found;
       const folder = processes.dataDir;
-      throw OperatingError.unavailable("NOT_RUNNING", `nothing runs on ${folder}, and it has no journal`, {
+      throw OperatingError.unavailable("NOT_RUNNING", `nothing is running on ${folder}, and it has no journal`, {
         hint: "Start it with 'ringrift up', or choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
       });
     },

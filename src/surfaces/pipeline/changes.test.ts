@@ -73,7 +73,7 @@ describe("what is worth a line", () => {
       "hex7_2p: waiting at training: waits for the breaker of training, open after 3 failures in a row: " +
         "the job ran into its time limit of 60 s; for 1 min",
     ]);
-    expect(told(stuck, { ...stuck, state: "running" })).toEqual(["hex7_2p: goes on with training"]);
+    expect(told(stuck, { ...stuck, state: "running" })).toEqual(["hex7_2p: continues with training"]);
   });
 
   it("is a producer that becomes suspect, or ceases to be", () => {

@@ -91,7 +91,7 @@ function causeBetween(before: ConfigSnapshot | undefined, { state, cause }: Conf
   const told = (found: ConfigSnapshot["cause"]) => (found == null || found.level === "note" ? undefined : found);
   const [then, now] = [told(before?.cause), told(cause)];
   if (now !== undefined && now.code !== then?.code) return [causeWords(now, at)];
-  return now === undefined && then !== undefined && before?.state === "running" ? ["goes on"] : [];
+  return now === undefined && then !== undefined && before?.state === "running" ? ["continues"] : [];
 }
 
 function stateBetween(before: ConfigSnapshot | undefined, after: ConfigSnapshot, at: number): string[] {
@@ -100,7 +100,7 @@ function stateBetween(before: ConfigSnapshot | undefined, after: ConfigSnapshot,
   const why = standstill === undefined ? "" : `: ${standstill}`;
   switch (after.state) {
     case "running":
-      return before === undefined ? [] : [`goes on with ${STAGE_WORDS[after.stage]}`];
+      return before === undefined ? [] : [`continues with ${STAGE_WORDS[after.stage]}`];
     case "complete":
       return [`complete after ${plural(after.iteration, "iteration")}`];
     case "failed":

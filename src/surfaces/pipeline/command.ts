@@ -106,7 +106,9 @@ function historyLines(
 
 const table = (shell: Shell) =>
   showAnswer(shell, getPipeline, {}, (pipeline) =>
-    pipeline.configs.length === 0 ? "there is no config yet" : pipelineLines(pipeline, shell),
+    pipeline.configs.length === 0
+      ? "no config is trained here yet; start one with 'ringrift train'"
+      : pipelineLines(pipeline, shell),
   );
 
 const detail = (configKey: string, shell: Shell) =>

@@ -95,7 +95,7 @@ describe("ringrift elo", () => {
     const { run } = await world(justStarted);
     expect(await run("elo", "othello6_2p")).toMatchObject({
       code: 0,
-      out: "nobody has been rated in othello6_2p yet\n",
+      out: "no player of othello6_2p has a rating yet\n",
     });
   });
 });

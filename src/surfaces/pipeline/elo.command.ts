@@ -15,13 +15,13 @@ const show = async (configKey: string, limit: number, shell: Shell) => {
     (config, _, width) => {
       const label = printable(config.config_key);
       const lines = ladderLines(config, { paint: shell.paint, width }, { max: limit, indent: 0, label });
-      if (lines.length === 0) return [`nobody has been rated in ${label} yet`];
+      if (lines.length === 0) return [`no player of ${label} has a rating yet`];
       const hidden = config.ladder.length - (lines.length - 1);
       return [
         ...lines.map((line) => shorten(line, width)),
         ...(hidden > 0 ? [dim(`and ${hidden} more; --limit shows them`)] : []),
         ...(config.stability === undefined ? [] : [dim(stabilityWords(config.stability))]),
-        dim("Elo with 95 % intervals, from rating games alone; configs cannot be compared."),
+        dim("Elo with 95 % intervals, only from rating games. Do not compare configs."),
       ];
     },
   );

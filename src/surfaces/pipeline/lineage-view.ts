@@ -29,7 +29,7 @@ export function lineageLines(lineage: Lineage, shell: Pick<Shell, "paint" | "wid
       const isLast = i === below.length - 1;
       const isKnown = drawn.has(each);
       const goesOn = next(each).length > 0;
-      const cut = !goesOn ? "" : isKnown ? "  (drawn above)" : depth >= MAX_DEPTH ? "  (goes on)" : "";
+      const cut = !goesOn ? "" : isKnown ? "  (drawn above)" : depth >= MAX_DEPTH ? "  (more)" : "";
       lines.push(`${paint.dim(`${stem}${isLast ? "└─ " : "├─ "}`)}${words(each)}${paint.dim(cut)}`);
       if (isKnown || cut !== "") continue;
       drawn.add(each);

@@ -78,7 +78,7 @@ describe("the live view of the loop", () => {
       "  waits for rows: 412 of 500; for 1.5 min",
       "  training failed 1 min ago: the job ran into its time limit of 60 s (JOB_TIMEOUT)",
     ]);
-    expect(lines.at(-2)).toBe("'ringrift why hex7_2p' says what is there and what must be");
+    expect(lines.at(-2)).toBe("'ringrift why hex7_2p' shows the actual and the required values");
   });
 
   it("says of a config that stands still the root of it and what to do, and nothing else of what waits", () => {
@@ -90,7 +90,7 @@ describe("the live view of the loop", () => {
     const config = opened("hex7_2p", { cause, waits });
     const lines = pipelineLines({ at: AT, configs: [config] }, figures, { paint: plain, width: 120, height: 24 });
     expect(lines.slice(2, 4)).toEqual([
-      "  stands still: box2 gets no work: its disk is 97 % in use; for 5.0 s",
+      "  no progress: box2 gets no work: its disk is 97 % in use; for 5.0 s",
       "  Free some space on the disk of box2; it then continues by itself. 'ringrift doctor' there shows more.",
     ]);
     expect(lines.join()).not.toContain("waits for");

@@ -70,7 +70,7 @@ function footOf(
     ...(remainingMs === null ? [] : [`${duration(Math.max(0, remainingMs))} left`]),
   ];
   const stuck = configs.find((config) => standstillWords(config, at) !== undefined);
-  const hint = (key: string) => `'ringrift why ${printable(key)}' says what is there and what must be`;
+  const hint = (key: string) => `'ringrift why ${printable(key)}' shows the actual and the required values`;
   return [
     ...[...suspects.slice(0, max), ...(more > 0 ? [`and ${plural(more, "more suspect")}`] : [])].map(paint.yellow),
     ...(stuck === undefined ? [] : [paint.dim(hint(stuck.config_key))]),

@@ -98,7 +98,7 @@ export const producerName = ({ label, producer }: ConfigSnapshot["suspects"][num
 /** Why a config stands still, and for how long: the root of it, which `why`, `status` and `health` name too. */
 export const causeWords = ({ what, since, level }: Cause, at: number): string => {
   const span = since === null ? "" : `; for ${duration(Math.max(0, at - since))}`;
-  return `${level === "note" ? "" : "stands still: "}${printable(what)}${span}`;
+  return `${level === "note" ? "" : "no progress: "}${printable(what)}${span}`;
 };
 
 /** What holds a config up; undefined while it is at work. Where nobody judged, as in a folder, it is what it waits for first. */

@@ -70,7 +70,7 @@ export function jobDetails(job: Job, shell: Shell): string[] {
     ["urgency", job.urgency],
     ["attempt", `${job.attempts} of ${job.max_attempts}`],
     ["node", job.node ?? job.node_id],
-    ["GPUs", job.gpus === undefined || job.gpus === 0 ? "" : `${job.gpus}, its alone`],
+    ["GPUs", job.gpus === undefined || job.gpus === 0 ? "" : `${job.gpus}, only for this job`],
     ["progress", job.progress === null ? "" : percent(job.progress)],
     ["added", at(job.queued_at)],
     ["claimed", at(job.claimed_at)],
@@ -83,7 +83,7 @@ export function jobDetails(job: Job, shell: Shell): string[] {
     ["counts", countWords(evidence?.counts)],
     [
       "saved",
-      job.saved && `a checkpoint of epoch ${job.saved.epoch}, ${at(job.saved.at)}; the next try goes on from it`,
+      job.saved && `a checkpoint of epoch ${job.saved.epoch}, ${at(job.saved.at)}; the next try continues from it`,
     ],
     ["outputs", evidence?.outputs && plural(evidence.outputs.length, "file")],
     ["taken from", job.lapses?.map(({ node_id, node = node_id, why }) => `${node} (${LAPSES[why] ?? why})`).join(", ")],

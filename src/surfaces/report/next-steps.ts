@@ -18,7 +18,7 @@ export function nextSteps({ configs, at }: PipelineSnapshot, about: ReportAbout)
   const [crowned] = trained;
   return [
     ...stuck.map(({ config_key }) => ({
-      why: `See why ${config_key} stands still.`,
+      why: `See why ${config_key} makes no progress.`,
       command: command(`why ${config_key}`),
     })),
     ...(about.alerts.some(({ status }) => status === "open")

@@ -87,7 +87,7 @@ async function absent(shell: Shell): Promise<readonly string[]> {
         ? "Its journal is empty."
         : `The last event in its journal is ${number(newest.seq ?? 0)}, ${ago(newest.timestamp * 1_000, shell.clock.now())}.`;
   return [
-    paint.yellow(`nothing runs on ${printable(main.dataDir)}`),
+    paint.yellow(`nothing is running on ${printable(main.dataDir)}`),
     left,
     ...(pending === 0 ? [] : [`${plural(pending, "dead letter")} in it; 'ringrift dlq' shows them.`]),
     paint.dim(

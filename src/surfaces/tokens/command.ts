@@ -45,7 +45,7 @@ const create = (label: string, { scope, expires, join, uses }: CreateOptions, sh
     shell.say(address == null ? made.token : joinLine(address, made.token));
     if (address?.loopback === true)
       shell.note(
-        "note: the API listens for this machine alone; RINGRIFT_HOST and a certificate open it for others (docs/42-nodes.md)",
+        "note: the API listens only on this machine; set RINGRIFT_HOST and a certificate to open it to others (docs/42-nodes.md)",
       );
     shell.note(
       `token ${made.id} for '${printable(made.label)}' may ${rightsOf(made)}; ${ends}. It is shown this once: keep it now.`,
@@ -72,7 +72,9 @@ function tokenLines(tokens: readonly Token[], shell: Shell): string[] {
 const list = (shell: Shell) =>
   showAnswer(shell, listTokens, {}, ({ tokens }) => {
     if (tokens.length > 0) return tokenLines(tokens, shell);
-    shell.note("The token of the data folder is the local operator's; 'ringrift token create' makes others.");
+    shell.note(
+      "The file 'token' in the data folder is the token of the local operator; 'ringrift token create' makes others.",
+    );
     return "no tokens";
   });
 

@@ -39,7 +39,7 @@ describe("the chain of gates", () => {
   it("shows each that opens on one line", () => {
     const gates = [passed("wanted", "yes"), passed("lag", 0), passed("registered", "")];
     expect(lines(report(gates, "auto_sync runs and is well"))).toEqual([
-      "auto_sync (daemon): auto_sync runs and is well, since 1 min",
+      "auto_sync (daemon): auto_sync runs and is well, for 1 min",
       "  ├─ ✓ wanted  yes",
       "  ├─ ✓ lag  0",
       "  └─ ✓ registered",
@@ -48,7 +48,7 @@ describe("the chain of gates", () => {
 
   it("shows of one that does not what is, what must be, since when and what to do", () => {
     expect(lines(report([passed("wanted", "yes"), closed, passed("lag", 0)], "auto_sync does not run"))).toEqual([
-      "auto_sync (daemon): auto_sync does not run, since 1 min",
+      "auto_sync (daemon): auto_sync does not run, for 1 min",
       "  ├─ ✓ wanted  yes",
       "  ├─ ✗ dependency: event_router",
       "  │    is       failed",

@@ -61,7 +61,7 @@ export function whyLines(report: Why, shell: Pick<Shell, "paint" | "width" | "cl
   const { cause } = report;
   const since = span(report.since);
   const [first = "", ...rest] = wrapText(
-    `${printable(report.label ?? report.subject)} (${printable(report.kind)}): ${printable(report.verdict)}${since === "" ? "" : `, since ${since}`}`,
+    `${printable(report.label ?? report.subject)} (${printable(report.kind)}): ${printable(report.verdict)}${since === "" ? "" : `, for ${since}`}`,
     width,
   );
   const color = isRefused(report) ? paint.red : paint.green;

@@ -142,7 +142,7 @@ export async function launch(
     // Usually it is about to end. If it is not, nothing more can be heard of it.
     edges.clock.after(limits.term_seconds * 1_000, () => {
       if (!exited && reading)
-        kill(fault("protocol", "output_closed", "the program closed its standard output and goes on"));
+        kill(fault("protocol", "output_closed", "the program closed its standard output and still runs"));
     });
   });
   child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));

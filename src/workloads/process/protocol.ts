@@ -5,7 +5,9 @@
  *
  * Readers tolerate fields that they do not know, so that a newer neighbour may say more.
  */
+
 import { z } from "zod";
+import { issueText } from "../../events/index.ts";
 
 /** The newest version that we speak, and the oldest. */
 export const PROTOCOL_VERSION = 1;
@@ -249,7 +251,7 @@ function parse<M>(line: string, parser: z.ZodType): Parsed<M> {
   try {
     value = JSON.parse(line);
   } catch {
-    return { ok: false, reason: `a line that is no JSON: ${quote(line)}` };
+    return { ok: false, reason: `a line that is not JSON: ${quote(line)}` };
   }
   const parsed = parser.safeParse(value);
   if (parsed.success) return { ok: true, message: parsed.data as M };
@@ -257,7 +259,10 @@ function parse<M>(line: string, parser: z.ZodType): Parsed<M> {
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
   const about = typeof type === "string" ? `a "${type.slice(0, MAX_NAME)}" message` : "a message without a type";
-  return { ok: false, reason: `${about} that is none: ${where}${issue?.message ?? "invalid"} in ${quote(line)}` };
+  return {
+    ok: false,
+    reason: `${about} that is not valid: ${where}${issueText(issue?.message ?? "Invalid input")} in ${quote(line)}`,
+  };
 }
 
 /** What a program says. */

@@ -104,7 +104,7 @@ export async function serveProcess(workload: ServedWorkload): Promise<void> {
       },
       async writeArtifact(path, bytes, about) {
         const wrong = lexicalFault(path);
-        if (wrong !== undefined) throw badInput(`"${path}" is no path inside the output folder: ${wrong}.`);
+        if (wrong !== undefined) throw badInput(`"${path}" is not a path inside the output folder: ${wrong}.`);
         const file = join(message.output_folder, path);
         await mkdir(dirname(file), { recursive: true });
         const written = writeDurably(file, bytes, 0o666);

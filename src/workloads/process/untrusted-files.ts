@@ -45,7 +45,7 @@ async function openInside(path: string, folders: readonly string[]): Promise<Che
   } catch (thrown) {
     if (systemCode(thrown) === "ELOOP") return outside("it is a symbolic link");
     if (systemCode(thrown) === "ENOENT") return refused("protocol", "file_missing", `there is no file "${path}"`);
-    if (systemCode(thrown) === "ENXIO") return refused("protocol", "special_file", `"${path}" is no plain file`);
+    if (systemCode(thrown) === "ENXIO") return refused("protocol", "special_file", `"${path}" is not a plain file`);
     return refused("protocol", "file_unreadable", `"${path}" cannot be read: ${messageOf(thrown)}`);
   }
   try {
@@ -53,7 +53,7 @@ async function openInside(path: string, folders: readonly string[]): Promise<Che
     const file = await placeOf(handle, path);
     const real = await Promise.all(folders.map((folder) => realpath(folder)));
     const wrong = !stats.isFile()
-      ? refused("protocol", "special_file", `"${path}" is no plain file`)
+      ? refused("protocol", "special_file", `"${path}" is not a plain file`)
       : !real.some((folder) => isInside(folder, file))
         ? outside(`it is ${file}`)
         : undefined;
@@ -82,7 +82,7 @@ export async function verifyArtifact(
   const { path, bytes, sha256 } = said;
   const wrong = lexicalFault(path);
   if (wrong !== undefined)
-    return refused("protocol", "path_outside", `"${path}" is no path inside the output folder: ${wrong}`);
+    return refused("protocol", "path_outside", `"${path}" is not a path inside the output folder: ${wrong}`);
   const opened = await openInside(join(bounds.outputFolder, path), [bounds.outputFolder]);
   if (!opened.ok) return opened;
   const { handle, stats, file } = opened.value;

@@ -111,7 +111,7 @@ describe("why", () => {
   test("one that was stopped, one that restarts and one that was given up say so", async () => {
     const { manager, ask, w } = await running([daemon("d")]);
     await w.driven(manager.stop("d"));
-    expect(failing(ask("d"))[0]).toBe("wanted: nobody asked for it, or it was stopped");
+    expect(failing(ask("d"))[0]).toBe("wanted: not enabled, or stopped");
     const info = manager.getStatus().d!;
     const as = (more: object) => (facts: WhyFacts) => ({
       ...facts,

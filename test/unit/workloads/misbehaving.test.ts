@@ -23,8 +23,8 @@ interface Row {
 }
 
 const IN_JOB: readonly Row[] = [
-  { how: "job-garbage", class: "protocol", code: "bad_message", reason: /no JSON: "Traceback/ },
-  { how: "unknown-message", class: "protocol", code: "bad_message", reason: /a "dance" message that is none/ },
+  { how: "job-garbage", class: "protocol", code: "bad_message", reason: /not JSON: "Traceback/ },
+  { how: "unknown-message", class: "protocol", code: "bad_message", reason: /a "dance" message that is not valid/ },
   { how: "long-line", class: "protocol", code: "line_too_long", reason: /more than 1048576 bytes/ },
   {
     how: "flood",
@@ -45,8 +45,8 @@ const IN_JOB: readonly Row[] = [
     code: "path_outside",
     reason: /leads outside of its folder: it is .*scratch/,
   },
-  { how: "path-folder", class: "protocol", code: "special_file", reason: /is no plain file/ },
-  { how: "path-pipe", class: "protocol", code: "special_file", reason: /is no plain file/ },
+  { how: "path-folder", class: "protocol", code: "special_file", reason: /is not a plain file/ },
+  { how: "path-pipe", class: "protocol", code: "special_file", reason: /is not a plain file/ },
   { how: "artifact-twice", class: "protocol", code: "artifact_twice", reason: /announced "out.txt" twice/ },
   {
     how: "many-artifacts",
@@ -146,7 +146,7 @@ describe("a program that misbehaves at its start", () => {
       reason: /hello within 0.3 s/,
       limits: { hello_seconds: 0.3 },
     },
-    { how: "garbage", class: "protocol", code: "bad_message", reason: /no JSON: "Loading model/ },
+    { how: "garbage", class: "protocol", code: "bad_message", reason: /not JSON: "Loading model/ },
     { how: "exit-early", class: "crash", code: "no_hello", reason: /before it said hello \(exit code 3\)/ },
     {
       how: "wrong-version",

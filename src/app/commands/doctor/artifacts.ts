@@ -24,7 +24,7 @@ export const checkArtifacts: Check = ({ dataDir, clock }) => {
     return ok(
       "artifacts",
       `${plural(files, "file")} with ${bytes(now!.bytes)}: ${bytes(held)} are held by champions, training and window, ` +
-        `${bytes(inFlight)} are being judged, ${bytes(rest)} are held by nobody and go after their time ` +
+        `${bytes(inFlight)} are being judged, ${bytes(rest)} are not needed and will be freed after their grace period ` +
         `(artifacts.grace); ${bytes(gone!.bytes)} went within a day`,
     );
   } finally {

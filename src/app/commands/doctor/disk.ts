@@ -30,7 +30,7 @@ export const checkSpace: Check = ({ place }) => {
   else if (free < LEAST_FREE.warn || share < LEAST_SHARE.warn) found.push(warn("disk space", text, hint));
   else found.push(ok("disk space", text));
   if (files > 0 && ffree / files < 0.01)
-    found.push(warn("disk space", `${ffree} of ${files} inodes are free`, "Delete files that nobody needs."));
+    found.push(warn("disk space", `${ffree} of ${files} inodes are free`, "Delete files that you do not need."));
   const kind = KINDS[type];
   if (kind !== undefined) found.push(warn("disk kind", `${place} is on ${kind[0]}`, kind[1]));
   return found;

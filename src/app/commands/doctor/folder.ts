@@ -10,7 +10,7 @@ export const checkFolder: Check = ({ dataDir, place, exists }) => {
   if (!exists) return ok("data folder", `${dataDir} does not exist yet; the first start makes it in ${place}`);
   const { mode, uid } = statSync(dataDir);
   if (!statSync(dataDir).isDirectory())
-    return fail("data folder", `${dataDir} is no folder`, "Choose another with --data-dir or RINGRIFT_DATA_DIR.");
+    return fail("data folder", `${dataDir} is not a folder`, "Choose another with --data-dir or RINGRIFT_DATA_DIR.");
   const own = process.getuid?.();
   if (own !== undefined && uid !== own && own !== 0)
     return fail(
@@ -32,14 +32,14 @@ export const checkSecrets: Check = ({ dataDir, running }) => {
     if ((mode & 0o077) !== 0)
       found.push(fail("token", `${token} can be read by others (${octal(mode)})`, `chmod 600 ${token}`));
     else if (size < 32) found.push(warn("token", `${token} is too short to be one`, "The next start makes a new one."));
-    else found.push(ok("token", `readable by its owner alone (${octal(mode)})`));
+    else found.push(ok("token", `readable only by its owner (${octal(mode)})`));
   }
   const socket = running?.socket_path;
   if (socket !== undefined && existsSync(socket)) {
     const { mode } = lstatSync(socket);
     found.push(
       (mode & 0o077) === 0
-        ? ok("socket", `open to its owner alone (${octal(mode)})`)
+        ? ok("socket", `open only to its owner (${octal(mode)})`)
         : fail("socket", `${socket} is open to others (${octal(mode)})`, `chmod 600 ${socket}`),
     );
   }

@@ -104,7 +104,11 @@ export const checkLeftovers: Check = (patient) => {
   const half = readdirSync(dataDir).filter((name) => name.endsWith(".new"));
   if (half.length > 0)
     found.push(
-      warn("leftovers", `half-written: ${half.join(", ")}`, "A start was cut off; the next one writes them anew."),
+      warn(
+        "leftovers",
+        `half-written: ${half.join(", ")}`,
+        "A start was interrupted; the next start writes them again.",
+      ),
     );
   return found.length === 0 ? [ok("leftovers", "none")] : found;
 };

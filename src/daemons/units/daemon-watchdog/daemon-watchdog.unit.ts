@@ -133,7 +133,7 @@ export const daemonWatchdog = (
       };
       // It reports on others and is well itself; only where it is blind it is not.
       return typeof mainLoop?.fault === "string"
-        ? { status: "degraded", message: `nobody watches the main loop: ${mainLoop.fault}`, details }
+        ? { status: "degraded", message: `the main loop is not being watched: ${mainLoop.fault}`, details }
         : { status: "running", message: "", details };
     },
   });

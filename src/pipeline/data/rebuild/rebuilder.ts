@@ -103,7 +103,7 @@ export function createArtifactRebuilder(ports: StageServices) {
 
     const lackOf = (sha256: string): Lack => {
       const file = catalog.get(sha256);
-      if (file === undefined) return { lost: `nobody knows the input ${sha256.slice(0, 12)}` };
+      if (file === undefined) return { lost: `the input ${sha256.slice(0, 12)} is not known` };
       if (isThere(file)) return null;
       if (file.state === "rejected") return { lost: `the input ${nameOf(file)} was rejected: ${file.reason}` };
       const rebuild = want(file);

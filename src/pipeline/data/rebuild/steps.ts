@@ -111,7 +111,7 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
     const [file] = known;
     if (file === undefined) return lose(given, "the catalog has forgotten it");
     const files = known.filter((each) => !isThere(each)).map(({ sha256 }) => sha256);
-    if (files.length === 0) return { ...given, state: "done", ended_at: now, why: "it is there again" };
+    if (files.length === 0) return { ...given, state: "done", ended_at: now, why: "it was restored" };
     const rebuild = { ...given, files };
     const recipe = recipeOf({ ...file, parents: catalog.parentsOf(file.sha256) }, plan, trainedBy(file));
     if (isFailure(recipe)) return lose(rebuild, recipe.message);
@@ -165,7 +165,7 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
     }
     if (strandedParts(queue, { file: job.work_id }, workersFor(job.work_type)).size > 0) {
       takeBackStranded(ports, context, job.work_id, REBUILDER);
-      return again(rebuild, "nobody who is there may make it");
+      return again(rebuild, "no connected worker may make it");
     }
     if (job.state !== "completed") return rebuild;
     const made = new Set(job.evidence?.outputs.map(({ sha256 }) => sha256));
@@ -189,7 +189,7 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
     }
     const by = job?.node_id ?? nodeId;
     const duration_seconds = (now - since) / 1_000;
-    log.info("a lost file is there again", { config_key, what, work_id: workId, duration_seconds });
+    log.info("a lost file was restored", { config_key, what, work_id: workId, duration_seconds });
     for (const artifact_hash of files)
       emit.REPAIR_COMPLETED({ node_id: nodeId, artifact_hash, copies: 1, source_node_id: by, duration_seconds });
     return { ...rebuild, state: "done", ended_at: now, why: `job ${workId} made it on ${by}` };
@@ -200,7 +200,7 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
     const { state, files } = rebuild;
     const areThere = () => files.every((sha256) => isThereNow(sha256));
     // Somebody has brought them.
-    if (state === "lost" && areThere()) return { ...rebuild, state: "done", ended_at: now, why: "it is there again" };
+    if (state === "lost" && areThere()) return { ...rebuild, state: "done", ended_at: now, why: "it was restored" };
     const next = state === "running" ? follow(rebuild) : state === "checking" ? check(rebuild) : rebuild;
     return next.state === "waiting" ? begin(next, origin) : next;
   };

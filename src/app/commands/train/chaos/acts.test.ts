@@ -122,7 +122,7 @@ describe("damage is seen in the catalog and on the disk", () => {
     rmSync(join(place, entry.sha256));
     expect(act.caught(w.clock.now() + 900)).toBeUndefined();
     writeFileSync(join(place, entry.sha256), content);
-    expect(act.caught(w.clock.now() + 5_000)).toMatch(/set aside after 0.7 s, and is there again, .* after 5.0 s/);
+    expect(act.caught(w.clock.now() + 5_000)).toMatch(/set aside after 0.7 s, and was restored, .* after 5.0 s/);
   });
 
   test("a segment whose part others have played is replaced, once its iteration is over", async () => {

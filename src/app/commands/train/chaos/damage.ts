@@ -80,7 +80,7 @@ export function damage(world: ChaosWorld, target: Target): Act | undefined {
       if (aside === undefined || found === undefined) return undefined;
       const begin = `${sha256.slice(0, 12)} was set aside after ${seconds(aside - at)}`;
       if (isUsable(found) && existsSync(pathOf(dataDir, sha256)))
-        return `${begin}, and is there again, byte for byte, after ${seconds(now - at)}`;
+        return `${begin}, and was restored, byte for byte, after ${seconds(now - at)}`;
       // Its part was played again by somebody who made other bytes of it, or the run needs it no more.
       const isPast = (createWriteSet(store).get(iterations, configKey)?.iteration ?? 0) > (iteration ?? 0);
       return found.state === "rejected" && isPast ? `${begin}, and others took its place` : undefined;

@@ -55,7 +55,7 @@ export function decidePromotion({
   if (typeof games !== "number" || games < 1)
     return { kind: "fail", code: "PROMOTION_WITHOUT_GAMES", message: "the verdict has no games behind it" };
   if (withdrawn.has(candidate))
-    return { kind: "reject", model: candidate, reason: "it was withdrawn once and does not come back by itself" };
+    return { kind: "reject", model: candidate, reason: "it was rolled back before and does not return by itself" };
   return { kind: "crown", cause: "gate", model: candidate, expected: opponent };
 }
 
