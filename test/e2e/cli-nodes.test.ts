@@ -77,7 +77,7 @@ describe("ringrift nodes and queue", () => {
     expect((await run("queue", "stats")).out).toMatch(/2 jobs not finished[\s\S]*CONFIG +KIND +PENDING +CANCELLED/);
 
     expect((await run("nodes", "cordon", "bee", "--reason", "fans")).out).toBe(
-      "bee gets no new work; what it has goes on (reason: fans)\n",
+      "bee gets no new work; its running jobs continue (reason: fans)\n",
     );
     const why = await run("why", "bee");
     expect(why.code).toBe(1);
@@ -85,7 +85,11 @@ describe("ringrift nodes and queue", () => {
     expect((await json("why", "bee")).gates.map(({ gate }: { gate: string }) => gate)).toContain("takes_work");
     expect((await run("nodes", "drain", "bee")).code).toBe(0);
     expect((await run("nodes", "uncordon", "bee")).out).toBe("bee takes work again\n");
-    expect((await run("nodes", "forget", "bee")).out).toMatch(/^bee is forgotten/);
+    expect((await run("nodes", "forget", "bee", "--dry-run")).out).toMatch(
+      /^bee would be removed: .*this was a dry run$/m,
+    );
+    expect((await run("nodes", "show", "bee")).code).toBe(0);
+    expect((await run("nodes", "forget", "bee")).out).toMatch(/^bee is removed/);
     const gone = await run("nodes", "show", "bee");
     expect([gone.code !== 0, gone.err]).toEqual([true, expect.stringContaining("there is no node 'bee'")]);
     const wrong = await run("nodes", "forget", "home");

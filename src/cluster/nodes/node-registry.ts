@@ -216,7 +216,7 @@ export class NodeRegistry {
   }
 
   /** From here on it is nobody; `membership` takes its row away and says so. */
-  forget(nodeId: string): Promise<NodeRow> {
+  async forget(nodeId: string, dryRun = false): Promise<NodeRow> {
     const node = this.#find(nodeId);
     if (node.row.node_id === this.#ports.localNodeId)
       throw OperatingError.conflict("NODE_IS_LOCAL", "the coordinator cannot forget its own node", {
@@ -230,7 +230,7 @@ export class NodeRegistry {
           hint: `Revoke its token: 'ringrift token revoke ${node.row.token_id}'. Or give it no new work: 'ringrift nodes cordon'.`,
         },
       );
-    return this.#nodes.change(node, { forgotten_at: this.#ports.clock.now() });
+    return dryRun ? node.row : await this.#nodes.change(node, { forgotten_at: this.#ports.clock.now() });
   }
 
   /** Why a node gets no work; undefined if it may, or if nobody knows it. */

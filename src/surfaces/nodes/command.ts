@@ -3,6 +3,7 @@ import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
+import type { Answer } from "../http/wire.ts";
 import { clusterLine, nodeDetails, nodeLines, withdrawnLine } from "./view.ts";
 import { cordonNode, drainNode, forgetNode, getNode, listNodes, uncordonNode } from "./wire.ts";
 
@@ -29,6 +30,13 @@ const VERBS = {
     would: "would get no new work and give back its jobs",
   },
 } as const;
+
+const forgottenLine = ({ label, jobs, applied }: Answer<typeof forgetNode>): string => {
+  const held = jobs.length === 0 ? "it has no jobs" : `its jobs ${jobs.map(printable).join(", ")} go back to the queue`;
+  return applied
+    ? `${printable(label)} is removed: its key no longer works, and ${held}`
+    : `${printable(label)} would be removed: its key would stop working, and ${held}; nothing was changed: this was a dry run`;
+};
 
 interface WithdrawOptions {
   readonly reason?: string;
@@ -59,16 +67,21 @@ export function registerNodes(nodes: Command, shell: Shell): void {
         return showAnswer(shell, route, { params: { id }, body }, (node) => withdrawnLine(node, done, would), "node");
       });
   }
+  const triedFirst = ["--dry-run", "only show what would change"] as const;
   nodes
     .command("uncordon")
     .description("give a node work again")
     .argument(...which)
-    .action((id: string) =>
+    .option(...triedFirst)
+    .action((id: string, { dryRun: dry_run }: WithdrawOptions) =>
       showAnswer(
         shell,
         uncordonNode,
-        { params: { id }, body: {} },
-        ({ label }) => `${printable(label)} takes work again`,
+        { params: { id }, body: { dry_run } },
+        ({ label, applied }) =>
+          applied === false
+            ? `${printable(label)} would take work again; nothing was changed: this was a dry run`
+            : `${printable(label)} takes work again`,
         "node",
       ),
     );
@@ -76,13 +89,8 @@ export function registerNodes(nodes: Command, shell: Shell): void {
     .command("forget")
     .description("remove a node for good: its key stops working, and its jobs go back to the queue")
     .argument(...which)
-    .action((id: string) =>
-      showAnswer(
-        shell,
-        forgetNode,
-        { params: { id } },
-        ({ label }) => `${printable(label)} is forgotten: its key opens nothing any more, and its jobs come back`,
-        "forgotten",
-      ),
+    .option(...triedFirst)
+    .action((id: string, { dryRun: dry_run }: WithdrawOptions) =>
+      showAnswer(shell, forgetNode, { params: { id }, body: { dry_run } }, forgottenLine, "forgotten"),
     );
 }

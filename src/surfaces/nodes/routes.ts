@@ -126,13 +126,15 @@ export const nodeRoutes: readonly Route[] = [
   handle(wire.getNode, ({ ports, params: { id }, signal }) => nodeIn(ports, id, signal)),
   handle(wire.cordonNode, withdraw(false)),
   handle(wire.drainNode, withdraw(true)),
-  handle(wire.uncordonNode, async ({ ports, params: { id } }) => {
-    await ports.nodes.book.uncordon(id);
-    return nodeIn(ports, id);
+  handle(wire.uncordonNode, async ({ ports, params: { id }, body }) => {
+    const applied = !body.dry_run;
+    if (applied) await ports.nodes.book.uncordon(id);
+    return { ...(await nodeIn(ports, id)), applied };
   }),
-  handle(wire.forgetNode, async ({ ports, params: { id } }) => {
-    const { node_id, label } = await ports.nodes.book.forget(id);
-    await ports.work.queue.evict(node_id, "the node was forgotten");
-    return { node_id, label };
+  handle(wire.forgetNode, async ({ ports, params: { id }, body }) => {
+    const { jobs = [] } = await nodeIn(ports, id);
+    const { node_id, label } = await ports.nodes.book.forget(id, body.dry_run);
+    if (!body.dry_run) await ports.work.queue.evict(node_id, "the node was forgotten");
+    return { node_id, label, jobs: jobs.map(({ work_id }) => work_id), applied: !body.dry_run };
   }),
 ];

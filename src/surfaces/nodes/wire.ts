@@ -187,9 +187,7 @@ export const getNode = defineRoute("getNode", "GET /v1/nodes/{id}", {
   params,
 });
 
-/** What an operator may decide about a node. */
-const decision = { ...one, params, body: z.strictObject({ reason: note.optional() }) } as const;
-/** One that may be tried first. */
+/** What an operator may decide about a node; each may be tried first. */
 const triable = { ...one, params, body: z.strictObject({ reason: note.optional(), dry_run: dryRun }) } as const;
 
 export const cordonNode = defineRoute("cordonNode", "POST /v1/nodes/{id}/cordon", {
@@ -203,15 +201,15 @@ export const drainNode = defineRoute("drainNode", "POST /v1/nodes/{id}/drain", {
 });
 
 export const uncordonNode = defineRoute("uncordonNode", "POST /v1/nodes/{id}/uncordon", {
-  ...decision,
+  ...triable,
   summary: "Lets a node have work again.",
 });
 
 export const forgetNode = defineRoute("forgetNode", "POST /v1/nodes/{id}/forget", {
-  ...decision,
+  ...triable,
   summary: "Takes a node out for good: its key opens nothing any more, and its jobs come back.",
-  about: "Who is forgotten.",
-  answer: z.object({ node_id: z.string(), label: z.string() }),
+  about: "Who is forgotten, or would be, and the jobs that it held.",
+  answer: z.object({ node_id: z.string(), label: z.string(), jobs: z.array(z.string()), applied: z.boolean() }),
 });
 
 export type Node = Answer<typeof getNode>;
