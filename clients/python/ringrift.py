@@ -116,7 +116,7 @@ def _unreachable(cause: BaseException) -> Unavailable:
     return Unavailable(
         "UNREACHABLE",
         f"the main process does not answer: {cause or type(cause).__name__}",
-        "Is it running? 'ringrift up' starts it.",
+        "Is it running? Start it with 'ringrift up'.",
     )
 
 

@@ -30,7 +30,7 @@ describe("ringrift daemons", () => {
     const shown = (await run("daemons", "show", "EVENT_ROUTER")).out;
     expect(shown).toMatch(/^event_router\n/);
     expect(shown).toMatch(/needed by .*dlq_retry \(running\)/);
-    expect(shown).toMatch(/✓ Ready +since/);
+    expect(shown).toMatch(/✓ Ready +for/);
     expect(shown).toMatch(/what was done\n.* started +/);
     for (const line of (await runAs(80, ["daemons", "show", "dlq_retry"])).out.split("\n"))
       expect(line.length, line).toBeLessThanOrEqual(80);
@@ -93,7 +93,7 @@ describe("ringrift daemons", () => {
     // The alert that tells of it may be open by now, too.
     expect(status.out).toMatch(/✗ in trouble: (1 thing needs|2 things need) you now/);
     expect(status.out).toMatch(
-      /✗ broken is given up: .*no such table\n +Mend the cause, then reset it: 'ringrift daemons reset broken'/,
+      /✗ broken is given up: .*no such table\n +Fix the cause, then reset it: 'ringrift daemons reset broken'/,
     );
     expect(await run("daemons", "start", "broken")).toMatchObject({
       code: 5,

@@ -99,7 +99,7 @@ describe("when nothing runs", () => {
     const { code, out } = await run("why", CONFIG);
     expect(code).toBe(1);
     expect(out).toMatch(/nothing is running on .*; before it stopped: /s);
-    expect(out).toMatch(/✗ main process\n(.*\n)*.*do {2,}'ringrift up' starts it/);
+    expect(out).toMatch(/✗ main process\n(.*\n)*.*do {2,}Start it with 'ringrift up'/);
     expect(JSON.parse((await run("why", "w11", "--json")).out)).toMatchObject({ subject: "w11", kind: "job" });
   });
 
@@ -113,7 +113,7 @@ describe("when nothing runs", () => {
     expect(await run(...args)).toMatchObject({
       code: 4,
       out: "",
-      err: expect.stringMatching(/'ringrift up' starts it/),
+      err: expect.stringMatching(/Start it with 'ringrift up'/),
     });
   });
 });
@@ -123,6 +123,6 @@ test("a folder in which nobody has worked is said to be empty", async () => {
   const { code, err } = await run("--data-dir", empty, "queue");
   expect([code, err]).toEqual([
     4,
-    expect.stringMatching(/no main process is running on the data folder .*'ringrift up' starts it/s),
+    expect.stringMatching(/no main process is running on the data folder .*Start it with 'ringrift up'/s),
   ]);
 });

@@ -36,7 +36,7 @@ test("a join token comes with the whole line that joins, and the folder it is ru
   const status = await commandsIn(folder)("status");
   expect(status.code).toBe(1);
   expect(status.out).toMatch(/this folder is the node box-1 n[0-9a-f]{16}/);
-  expect(status.out).toMatch(/works for +https:\/\/127\.0\.0\.1:\d+, since .*: it answers/);
+  expect(status.out).toMatch(/works for +https:\/\/127\.0\.0\.1:\d+, joined .*: it answers/);
   expect(status.out).toMatch(/worker +does not run[\s\S]*'ringrift worker' lets it work/);
 
   const doctor = await run("doctor");
@@ -48,7 +48,7 @@ test("what a verb would do can be seen first, and the record of writes says that
   await main.start();
   const [job = ""] = await main.add([{ work_type: "selfplay", parameters: {} }]);
   const drain = await run("nodes", "drain", NODE, "--dry-run", "--reason", "new disk");
-  expect(drain.out).toMatch(/would get no new work and give back what it has \(it has none\); nothing was changed/);
+  expect(drain.out).toMatch(/would get no new work and give back its jobs \(it has none\); nothing was changed/);
   expect((await run("nodes", "list")).out).not.toMatch(/draining|cordoned/);
   expect((await run("nodes", "cordon", NODE, "--dry-run")).out).toMatch(/would get no new work/);
   expect((await run("nodes", "cordon", NODE, "--reason", "new disk")).out).toMatch(/\(reason: new disk\)/);
@@ -136,7 +136,7 @@ test("the games that were played can be listed, looked at, traced and exported, 
   expect(out).toMatch(/RSS +FDS +CPU +LOOP +CHILDREN/);
   expect(out).toMatch(/\d+ MB +\d+ .* train hex7_2p/);
   expect(out).toMatch(/ {2}node cli\.\w+ .*worker/);
-  expect(out).toMatch(/transfers +\d+ files? comes? in, of at most \d+ at once/);
+  expect(out).toMatch(/transfers +\d+ uploads? \(limit \d+/);
   await train.stop();
   // In a pipe there are sentences; what is for programs is in the log file.
   expect(train.lines.filter((line) => line.startsWith("{"))).toEqual([]);

@@ -135,7 +135,7 @@ const questions: readonly Question[] = [
   ask(
     "13. events: how often, from whom, who is behind",
     () => ["events", "stats"],
-    /TRAINING_FAILED +1 .*exporter/,
+    /TRAINING_FAILED +1 /,
     /exporter .*1 dead letter/,
   ),
   ask("13. events", () => ["events", "history", "--type", "TRAINING_FAILED"], /TRAINING_FAILED.*no GPU/),

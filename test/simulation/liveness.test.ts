@@ -34,7 +34,7 @@ const findsIn = async (scene: Scene, seeds: number) => {
 };
 
 test("checkers that are counted among nodes without a worker are found out", async () => {
-  expect(await findsIn({ plant: "nodes-as-workers", others: [], isLocal: false }, 3)).toContain("nobody who is there");
+  expect(await findsIn({ plant: "nodes-as-workers", others: [], isLocal: false }, 3)).toContain("no connected worker");
 });
 
 test("a busy machine that gets no job at all is found out", async () => {

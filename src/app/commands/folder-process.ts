@@ -59,7 +59,7 @@ const stopped = (found: Why | undefined, dataDir: string): Why | undefined =>
         actual: "nothing runs",
         required: "a process that runs on this folder",
         since: null,
-        hint: "'ringrift up' starts it, or 'ringrift train' if you train on this machine.",
+        hint: "Start it with 'ringrift up', or with 'ringrift train' if you train on this machine.",
       },
       ...found.gates,
     ],

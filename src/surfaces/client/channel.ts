@@ -11,7 +11,7 @@ export type Channel = ReturnType<typeof openChannel>;
 
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
-const away = (cause: unknown) => unreachable(cause, "Is it running? 'ringrift up' starts it.");
+const away = (cause: unknown) => unreachable(cause, "Is it running? Start it with 'ringrift up'.");
 
 export function openChannel(endpoint: Endpoint) {
   const settings = { keepAlive: true, maxSockets: 16, noDelay: true } as ConstructorParameters<typeof Agent>[0];

@@ -158,5 +158,5 @@ test("work in progress is no refusal", async () => {
   }, PATIENT);
   expect(model).toBeNull();
   expect(why.verdict).toContain("is at work");
-  expect(live).not.toContain("stands still");
+  expect(live).not.toContain("no progress");
 });

@@ -94,7 +94,7 @@ export const progressWatchdog = (services: StageServices) =>
       const still = rows.list(stalls).map(([key, { stage }]) => `${key} in ${stage}`);
       const wrong = rows.list(bookAlarms).map(([key]) => key);
       const message = [
-        ...(still.length === 0 ? [] : [`stands still: ${still.join(", ")}`]),
+        ...(still.length === 0 ? [] : [`no progress: ${still.join(", ")}`]),
         ...(wrong.length === 0 ? [] : [`the books do not balance: ${wrong.join(", ")}`]),
       ].join("; ");
       return { status: message === "" ? "running" : "degraded", message };

@@ -83,7 +83,7 @@ export const workQueueMonitor = (
       const { work_id, reason } = first!;
       if (rows.get(untaken, kind) !== undefined) continue;
       rows.put(untaken, kind, { reason });
-      const message = `job ${work_id} waits, and nobody who is there may take it (${reason}). See 'ringrift why ${work_id}'.`;
+      const message = `job ${work_id} waits, and no connected worker may take it (${reason}). See 'ringrift why ${work_id}'.`;
       emit.HEALTH_ALERT({ component: untakenComponent(kind), severity: "error", message });
     }
     for (const [kind] of rows.list(untaken)) {
