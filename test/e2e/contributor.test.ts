@@ -7,10 +7,12 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSyn
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { connect } from "../../src/client.ts";
 import { typeErrors } from "../../tools/parts/type-errors.ts";
 import { COMPILE_CACHE } from "../support/compiled.ts";
 import { PATIENT } from "../support/patience.ts";
 import { environment, owned } from "../support/process.ts";
+import { ask } from "../support/surface.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const COPIED = [
@@ -180,25 +182,26 @@ const wiring = {`,
   const judged = [...new Set([...changed, "src/app/registry.ts", "src/app/cli.ts"])].map((path) => join(folder, path));
   expect(typeErrors(judged, { root: folder })).toEqual([]);
 
-  const cli = (...args: string[]) =>
-    own.startNode(join(folder, "bin", "ringrift.js"), args, { cwd: folder, env: compiledIn(folder) });
-  const json = async (...args: string[]) => {
-    const child = cli(...args, "--json");
-    expect((await child.exited).code, child.stderr()).toBe(0);
-    return JSON.parse(child.stdout());
-  };
   const main = own.startNode(join(folder, "bin", "ringrift.js"), ["up", "--port", "0"], {
     cwd: folder,
     env: { ...compiledIn(folder), RINGRIFT_WORK_MILESTONE_JOBS: "2" },
   });
   await main.waitForLine(/^ready /);
+  const dataDir = join(folder, ".ringrift");
+  const client = connect({ dataDir });
+  onTestFinished(() => client.close());
   const failed = { work_type: "selfplay", error: "no GPU", attempts: 1 };
-  for (const work_id of ["w900", "w901"])
-    expect((await cli("events", "publish", "WORK_FAILED", JSON.stringify({ ...failed, work_id })).exited).code).toBe(0);
+  for (const work_id of ["w900", "w901"]) await client.publish("WORK_FAILED", { ...failed, work_id } as never);
+  const { socket_path: socketPath } = JSON.parse(readFileSync(join(dataDir, "endpoint.json"), "utf8"));
   await vi.waitFor(async () => {
-    const { events } = await json("events", "history", "--type", "work_milestone_reached");
-    expect(events).toMatchObject([{ data: { work_type: "selfplay", ended: 2 } }]);
+    const { json } = await ask({ socketPath }, "/v1/events?event_type=WORK_MILESTONE_REACHED");
+    expect(json.events).toMatchObject([{ data: { work_type: "selfplay", ended: 2 } }]);
   }, PATIENT);
-  expect((await json("queue", "milestones")).milestones).toEqual([{ work_type: "selfplay", ended: 2 }]);
+  const shown = own.startNode(join(folder, "bin", "ringrift.js"), ["queue", "milestones", "--json"], {
+    cwd: folder,
+    env: compiledIn(folder),
+  });
+  expect((await shown.exited).code, shown.stderr()).toBe(0);
+  expect(JSON.parse(shown.stdout()).milestones).toEqual([{ work_type: "selfplay", ended: 2 }]);
   await main.stop();
 });

@@ -1,6 +1,6 @@
 /** The closed loop with real parts: it gets better, round by round, and leaves nothing undone. */
 import { expect, onTestFinished, test } from "vitest";
-import { CONFIG, LARGER, planned, type RunningLoop, SOUND, soundness, startLoop } from "../support/loop.ts";
+import { CONFIG, planned, QUICK, type RunningLoop, SOUND, soundness, startLoop } from "../support/loop.ts";
 import { owned } from "../support/process.ts";
 
 /** Events of a config that follow from nothing, or from what no journal holds. What is asked of it may come before its first round. */
@@ -14,15 +14,18 @@ const withoutCause = ({ main }: RunningLoop) =>
     )
     .map(({ event_type }) => event_type);
 
+/** `npm run soak -- loop` has ten promotions and five hundred Elo on the default game. */
+const PLAN = { ...QUICK, most_iterations: 3 };
+
 test("a seeded run of a few rounds promotes at least twice, with evidence for every stage and books that balance", async () => {
   const own = owned(onTestFinished);
-  const loop = await startLoop(own, { plans: planned(LARGER), slots: 2 });
+  const loop = await startLoop(own, { plans: planned(PLAN), slots: 2 });
   onTestFinished(loop.end);
   const { champions, games, verdicts, losses } = await loop.complete();
   expect(champions.filter(({ by }) => by === "gate").length).toBeGreaterThanOrEqual(2);
   expect(verdicts.promote).toBe(champions.length - 1);
-  expect(games).toBe(LARGER.most_iterations * LARGER.games_per_iteration);
-  expect(losses.map(({ iteration }) => iteration)).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(games).toBe(PLAN.most_iterations * PLAN.games_per_iteration);
+  expect(losses.map(({ iteration }) => iteration)).toEqual([1, 2, 3]);
   expect(await soundness(loop)).toEqual(SOUND);
   expect(withoutCause(loop)).toEqual(["PIPELINE_STAGE_ENTERED"]);
 });

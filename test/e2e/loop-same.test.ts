@@ -39,14 +39,13 @@ test("the run that the others are compared with has promoted", () => {
   expect(reference.champions.filter(({ by }) => by === "gate").length).toBeGreaterThanOrEqual(1);
 });
 
-test("two runs with one seed and one worker give the same champion, and another seed gives another", async () => {
-  expect(outcomeOf(await runOnce())).toEqual(reference);
+test("another seed gives another champion", async () => {
   const other = outcomeOf(await runOnce({ plans: planned({ ...QUICK, seed: QUICK.seed + 1, most_iterations: 1 }) }));
   const models = reference.champions.map(({ model }) => model);
   expect(other.champions.some(({ model }) => models.includes(model))).toBe(false);
 });
 
-test("with every event lost the loop still closes, by its ticks alone, with the same champion", async () => {
+test("a second run with this seed gives the same champion, with every event lost and by its ticks alone", async () => {
   let heard = 0;
   const wrapUnit: LoopOptions["wrapUnit"] = (unit) => {
     const muted = deaf(ticking(TICK_MS)(unit));

@@ -11,6 +11,7 @@ import { createGame, DEFAULT_LOOP } from "../../src/workloads/arena/index.ts";
 import { createPool } from "../support/bare-loop/pool.ts";
 import { readFolder } from "../support/loop-kills.ts";
 import { championNetworks, climb } from "../support/loop-ladder.ts";
+import { patience } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 
 const CONFIG = "othello6_2p";
@@ -28,7 +29,8 @@ export interface LoopSoakOptions {
   readonly only_measure?: boolean;
 }
 
-export const tiny: LoopSoakOptions = { seconds: 8, gamesPerRung: 2, only_measure: true };
+/** Long enough for the first champion, also on a slow machine. */
+export const tiny: LoopSoakOptions = { seconds: patience(5_000) / 1_000, gamesPerRung: 2, only_measure: true };
 
 export async function run(options: LoopSoakOptions = {}) {
   const { seconds = 300, seed = 1, workers = 2, gamesPerRung = 200, only_measure = false } = options;
@@ -46,6 +48,7 @@ export async function run(options: LoopSoakOptions = {}) {
     history: stageHistory(store, { configKey: CONFIG, limit: 100_000 }),
     networks: championNetworks(dataDir, store, CONFIG),
   }));
+  assert(networks.length > 0, `nobody was crowned within ${seconds} s`);
   const begin = Math.min(...history.map(({ since }) => since));
   const gated = champions.filter(({ cause }) => cause === "gate");
   const first = gated[0] === undefined ? Number.POSITIVE_INFINITY : (gated[0].at - begin) / 1_000;
