@@ -7,8 +7,16 @@ const RENTED = new Set(["rented", "ephemeral"]);
 /** Whether a machine with these tags may be taken away. */
 export const isRented = (tags: readonly string[] = []): boolean => tags.some((tag) => RENTED.has(tag));
 
-export const holdersIn = (book: Pick<NodeRegistry, "list" | "nameOf">, ownTags: readonly string[]): HolderFacts[] =>
-  book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining }) => ({
+/** What a worker does that takes whatever there is. */
+const ANY_WORK = ["selfplay", "export", "training", "evaluation"];
+
+export const holdersIn = (
+  book: Pick<NodeRegistry, "list" | "nameOf">,
+  ownTags: readonly string[],
+  workers: readonly { readonly node_id: string; readonly kinds?: readonly string[] | undefined }[] = [],
+): HolderFacts[] => {
+  const kindsOf = new Map(workers.map(({ node_id, kinds }) => [node_id, kinds ?? ANY_WORK]));
+  return book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining }) => ({
     node_id,
     name: book.nameOf(node_id),
     isThere: local || state === "online" || state === "suspect",
@@ -16,6 +24,7 @@ export const holdersIn = (book: Pick<NodeRegistry, "list" | "nameOf">, ownTags: 
     isLate: !local && state === "suspect",
     isRented: isRented(local ? ownTags : capabilities.tags),
     incarnation,
-    kinds: capabilities.kinds ?? [],
+    kinds: kindsOf.get(node_id) ?? capabilities.kinds ?? [],
     freeCpus: load?.free.cpu ?? 0,
   }));
+};

@@ -83,7 +83,7 @@ export function createServices(
     scrub,
     policy: settings.artifacts,
     copies: settings.artifacts.copies,
-    nodes: () => holdersIn(cluster.nodes, settings.worker.tags),
+    nodes: () => holdersIn(cluster.nodes, settings.worker.tags, work.queue.workers.list()),
     ids: createIds(clock, random),
     findNode: (name) => cluster.nodes.find(name).node_id,
     disk: { measured: cluster.disk.measured, tidyLogs: () => logFile?.tidy() ?? false },

@@ -2,11 +2,9 @@
 export const PLANNED_UNITS = {
   sync: [
     "auto_sync",
-    "sync_router",
     "transfer_verifier",
     "model_distribution_daemon",
     "orphan_detection_daemon",
-    "training_activity",
     "cache_orchestrator",
     "backup_daemon",
     "data_consolidation",

@@ -62,5 +62,6 @@ export type {
   WriteOptions,
 } from "./transport.port.ts";
 export { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
+export { freshness } from "./units/training-activity/tables.ts";
 export { syncUnits } from "./units.ts";
 export { type ArtifactTally, artifactTally } from "./views.ts";

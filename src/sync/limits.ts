@@ -128,3 +128,21 @@ export const guardLimits = {
   /** What is at risk for so long is worth a person's look. */
   patienceMs: 60_000,
 };
+
+/** Whether nodes that train have their data. */
+export const freshnessLimits = {
+  everyMs: 5_000,
+  /** Events do not make it look more often than this. */
+  wakeMs: 1_000,
+  /** A run waits so long for its data to be brought to a node; then the node fetches it itself. */
+  patienceMs: 60_000,
+};
+
+/** The choice of ways and targets. */
+export const routeLimits = {
+  everyMs: 5_000,
+  /** Events do not make it look more often than this. */
+  wakeMs: 1_000,
+  /** Transfers that are sent another way in one look. */
+  maxOrders: 200,
+};

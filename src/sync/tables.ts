@@ -17,6 +17,7 @@ import {
   noteOrders,
   noteTold,
   placeOrders,
+  rerouteOrders,
   takeOrders,
 } from "./orders/order-operations.ts";
 import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved, pinArtifacts } from "./retention-operations.ts";
@@ -273,6 +274,7 @@ export const syncModule = defineStoreModule({
     cancelOrders,
     giveUpOrders,
     hastenOrders,
+    rerouteOrders,
     forgetOrders,
     noteTold,
     beginSync,

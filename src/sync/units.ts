@@ -3,12 +3,16 @@ import { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.
 import { ephemeralGuard } from "./units/ephemeral-guard/ephemeral-guard.unit.ts";
 import { replicationDaemon } from "./units/replication/replication.unit.ts";
 import { syncCoordinator } from "./units/sync-coordinator/sync-coordinator.unit.ts";
+import { syncRouter } from "./units/sync-router/sync-router.unit.ts";
+import { trainingActivity } from "./units/training-activity/training-activity.unit.ts";
 
 /** The units of this room, for `app` to put into its registry. */
 export const syncUnits = (services: SyncUnitServices) =>
   [
     syncCoordinator(services),
+    syncRouter(services),
     ephemeralGuard(services),
     replicationDaemon(services),
     diskSpaceManager(services),
+    trainingActivity(services),
   ] as const;

@@ -14,6 +14,7 @@ const parityGate = (environment: Readonly<Record<string, string>>) =>
     uncheckedSegments: 3,
     allowPending: readSettings(environment, "/").loop.allowPendingGate,
     dataAgeMs: 0,
+    lag: null,
     pressure: null,
     failuresInARow: 0,
     running: null,

@@ -76,13 +76,11 @@ export const dataSync = defineEvents("data_sync", {
   DATA_STALE: {
     about: "The data of a config is older than training accepts.",
     orderKey: "config_key",
-    provisional: true,
     payload: freshness,
   },
   DATA_FRESH: {
     about: "The data of a config is young enough to train on.",
     orderKey: "config_key",
-    provisional: true,
     payload: freshness,
   },
   SYNC_TRIGGERED: {
@@ -94,7 +92,6 @@ export const dataSync = defineEvents("data_sync", {
   SYNC_REQUEST: {
     about: "A node is told to carry out one transfer.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields(
         "sync_id",
@@ -159,7 +156,6 @@ export const dataSync = defineEvents("data_sync", {
   SYNC_RETRY_REQUESTED: {
     about: "A stalled transfer shall be tried again by another way.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("sync_id", "data_type", "target_node_id?"),
       node_id: carrier,

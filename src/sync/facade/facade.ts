@@ -26,7 +26,6 @@ export const syncFacadePart = definePart({
   name: SYNC_FACADE,
   placement: "each-process",
   emits: ["PRIORITY_SYNC_COMPLETED", "PRIORITY_SYNC_FAILED"],
-  unheard: { PRIORITY_SYNC_COMPLETED: { by: "training_activity" } },
 });
 
 export interface FacadePorts {

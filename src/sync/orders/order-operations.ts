@@ -157,6 +157,15 @@ export const hastenOrders = defineOperation<{ seqs: readonly number[]; urgency: 
   },
 );
 
+/** There is a way that was not tried yet: these need not wait for their next try. */
+export const rerouteOrders = defineOperation<{ orderIds: readonly number[]; at: number }, void>(
+  "sync.reroute_orders",
+  (tx, { orderIds, at }) => {
+    for (const orderId of orderIds)
+      tx.run("UPDATE sync_orders SET not_before = ? WHERE order_id = ? AND state = 'waiting'", at, orderId);
+  },
+);
+
 /** These are not waited for any more: whoever wanted them is free to ask another. */
 export const giveUpOrders = defineOperation<{ orderIds: readonly number[] } & Failure & { at: number }, void>(
   "sync.give_up_orders",

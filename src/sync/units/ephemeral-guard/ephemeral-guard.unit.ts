@@ -16,9 +16,8 @@ const wiring = {
   profiles: ["coordinator"],
   alsoKnownAs: ["EphemeralDataGuard"],
   pattern: "WIRE",
-  dependsOn: ["sync_coordinator"],
+  dependsOn: ["sync_router"],
   emits: ["SYNC_TRIGGERED"],
-  unheard: { SYNC_TRIGGERED: { by: "sync_router" } },
   awaits: { GAME_SYNCED: "auto_sync" },
 } as const satisfies Wiring;
 

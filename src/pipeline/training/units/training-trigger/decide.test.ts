@@ -12,10 +12,12 @@ const open: GateFacts = {
   uncheckedSegments: 0,
   allowPending: false,
   dataAgeMs: 10_000,
+  lag: null,
   pressure: null,
   failuresInARow: 0,
   running: null,
 };
+const lacking = { node: "box", missing: 2, wanted: 5 };
 const later = (ms: number) => ({ now: open.stageSince + ms });
 
 describe("the gates of a training run", () => {
@@ -36,6 +38,8 @@ describe("the gates of a training run", () => {
     ["the same, when that is allowed", { uncheckedSegments: 2, allowPending: true }, "go", []],
     ["old data", { dataAgeMs: 25 * 3_600_000 }, "wait", ["data_age"]],
     ["old data, and nothing newer came", { dataAgeMs: 25 * 3_600_000, ...later(600_000) }, "go", []],
+    ["data that no node has which trains", { lag: { state: "stale", ...lacking } }, "wait", ["node_data"]],
+    ["the same, for a minute", { lag: { state: "relaxed", ...lacking } }, "go", []],
     ["evaluation that cannot keep up", { pressure: { on: true, depth: 80 } }, "wait", ["evaluation_pressure"]],
     ["evaluation that can", { pressure: { on: false, depth: 10 } }, "go", []],
     ["a run of the same config", { running: "a_2p:3:training:1" }, "wait", ["no_other_run"]],

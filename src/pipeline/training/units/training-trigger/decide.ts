@@ -22,6 +22,13 @@ export interface GateFacts {
   readonly allowPending: boolean;
   /** Milliseconds since the newest file of the window was made; null if there is none. */
   readonly dataAgeMs: number | null;
+  /** What the best of the nodes that train lacks of the window; null if one of them has it all. */
+  readonly lag: {
+    readonly state: "stale" | "relaxed";
+    readonly node: string;
+    readonly missing: number;
+    readonly wanted: number;
+  } | null;
   /** Evaluation holds training back. */
   readonly pressure: { readonly on: boolean; readonly depth: number } | null;
   /** Failures of the stage in a row. */
@@ -30,7 +37,15 @@ export interface GateFacts {
   readonly running: string | null;
 }
 
-export type GateName = "rows" | "quality" | "parity" | "data_age" | "evaluation_pressure" | "breaker" | "no_other_run";
+export type GateName =
+  | "rows"
+  | "quality"
+  | "parity"
+  | "data_age"
+  | "node_data"
+  | "evaluation_pressure"
+  | "breaker"
+  | "no_other_run";
 
 export type GateResult = {
   readonly gate: GateName;
@@ -79,6 +94,18 @@ function ageGate(facts: GateFacts): GateResult {
   };
 }
 
+function nodeDataGate({ lag }: GateFacts): GateResult {
+  const lacks = lag && `${lag.node} lacks ${lag.missing} of ${lag.wanted} files`;
+  return {
+    gate: "node_data",
+    passed: lag?.state !== "stale",
+    actual:
+      lacks === null ? "all there" : lag?.state === "relaxed" ? `${lacks}; it fetches them when it begins` : lacks,
+    required: "all files of the window at a node that trains",
+    otherwise: "wait",
+  };
+}
+
 export function judgeGates(facts: GateFacts): GateVerdict {
   const { rows, leastRows, uncheckedSegments, allowPending, pressure, failuresInARow, running } = facts;
   const gates: GateResult[] = [
@@ -92,6 +119,7 @@ export function judgeGates(facts: GateFacts): GateVerdict {
       otherwise: waitedMs(facts) >= GATE_POLICY.qualityPatienceMs ? "skip" : "wait",
     },
     ageGate(facts),
+    nodeDataGate(facts),
     {
       gate: "evaluation_pressure",
       passed: pressure?.on !== true,

@@ -1,5 +1,6 @@
 import type { Wiring } from "../../../../daemons/index.ts";
 import { defined, sumOf } from "../../../../kernel/index.ts";
+import { freshness } from "../../../../sync/index.ts";
 import { qualities } from "../../../selfplay/index.ts";
 import {
   type ConfigLook,
@@ -54,6 +55,8 @@ export const trainingTrigger = (services: StageServices) =>
       "QUALITY_SCORE_UPDATED",
       "QUALITY_CHECK_FAILED",
       "HIGH_QUALITY_DATA_AVAILABLE",
+      "DATA_STALE",
+      "DATA_FRESH",
       "TRAINING_COMPLETED",
       "TRAINING_FAILED",
       "TRAINING_SLOT_UNAVAILABLE",
@@ -109,6 +112,7 @@ function factsOf({ settings }: StageServices, look: Look, at: Iteration): GateFa
   const exported = row(exportWork);
   const current = exported?.iteration === at.iteration ? exported : undefined;
   const lock = holderOf(row(trainingLocks), now);
+  const lag = row(freshness);
   const quality = row(qualities);
   // A workload that cannot replay games has neither scores nor parity to wait for.
   const isScored = plan.kinds.includes("validation");
@@ -123,6 +127,7 @@ function factsOf({ settings }: StageServices, look: Look, at: Iteration): GateFa
     uncheckedSegments: isScored && typeof unchecked === "number" ? unchecked : 0,
     allowPending: settings.allowPendingGate,
     dataAgeMs: current === undefined ? null : Math.max(0, now - (current.ended_at ?? current.since)),
+    lag: lag === undefined ? null : { ...lag, node: lag.node_id },
     pressure: rows.get(evaluationPressures, EVALUATION_SCOPE) ?? null,
     failuresInARow: failuresInARow(at, "training"),
     running: lock === undertakingOf(look.configKey, at, "training") ? null : lock,

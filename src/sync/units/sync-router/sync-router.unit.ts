@@ -1,0 +1,167 @@
+import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
+import type { PayloadFor } from "../../../events/index.ts";
+import { dataTypeOf } from "../../artifact.ts";
+import { planSync, type WantedFile } from "../../facade/plan.ts";
+import { routeLimits } from "../../limits.ts";
+import { placeOrders, rerouteOrders } from "../../orders/order-operations.ts";
+import type { SyncUnitServices } from "../../services.ts";
+import { hostTroubles } from "../sync-coordinator/tables.ts";
+import { neededFiles } from "../training-activity/needed.ts";
+import { freshness } from "../training-activity/tables.ts";
+import { nextRoute } from "./decide.ts";
+import { failingOrders } from "./failing.ts";
+
+const wiring = {
+  name: "sync_router",
+  layer: 3,
+  placement: "leader",
+  profiles: ["coordinator"],
+  alsoKnownAs: ["SyncRouter", "SyncStallHandler"],
+  dependsOn: ["sync_coordinator"],
+  emits: ["SYNC_REQUEST", "SYNC_RETRY_REQUESTED"],
+  unheard: { SYNC_REQUEST: { by: "auto_sync" }, SYNC_RETRY_REQUESTED: { by: "auto_sync" } },
+  awaits: {
+    DISTRIBUTION_INCOMPLETE: "model_distribution_daemon",
+    MODEL_SYNC_REQUESTED: "model_distribution_daemon",
+    SYNC_CHECKSUM_FAILED: "transfer_verifier",
+    SYNC_NODE_UNREACHABLE: "auto_sync",
+    SYNC_STALLED: "auto_sync",
+  },
+} as const satisfies Wiring;
+
+interface Cache {
+  lookedAt: number;
+  rerouted: number;
+}
+type Context = ContextOf<typeof wiring, Cache>;
+type Request = PayloadFor<"SYNC_REQUEST">;
+
+/** What may have made a way bad, a node lack data, or data need another place. The rows say what of it is true. */
+const WAKES = [
+  "DATA_STALE",
+  "HOST_OFFLINE",
+  "HOST_ONLINE",
+  "REPLICATION_ALERT",
+  "SYNC_CHECKSUM_FAILED",
+  "SYNC_FAILURE_CRITICAL",
+  "SYNC_NODE_UNREACHABLE",
+  "SYNC_STALLED",
+  "SYNC_TRIGGERED",
+] as const;
+
+const HIGH = 2;
+
+/**
+ * Chooses targets for what is wanted, and the next way for what has failed: a transfer that another holder can give is not
+ * made to wait. Orders are the truth; whoever misses its events still gets them.
+ */
+export const syncRouter = ({ store, copies, planNodes, nodeId }: SyncUnitServices, limits = routeLimits) => {
+  /** A transfer whose way failed goes by another at once; what failed once in vain is remembered with its order. */
+  const reroute = ({ rows, emit, now, cache, afterCommit }: Context): void => {
+    const there = new Set([...copies.nodes().values()].filter((node) => node.isThere).map(({ node_id }) => node_id));
+    const troubled = new Set(rows.list(hostTroubles).map(([id]) => id));
+    const orderIds: number[] = [];
+    for (const order of failingOrders(store, now, limits.maxOrders)) {
+      const { order_id, sync_id, node_id, kind, failed } = order;
+      const holders = order.holders.filter((id) => there.has(id));
+      const route = nextRoute({ to: node_id, holders, home: nodeId, failed, troubled });
+      if (route === null) continue;
+      orderIds.push(order_id);
+      emit.SYNC_RETRY_REQUESTED({
+        sync_id: sync_id as Request["sync_id"],
+        data_type: dataTypeOf([kind]) as Request["data_type"],
+        node_id: node_id as Request["node_id"],
+        transport: route.transport,
+        failed_transports: [...new Set(failed.map(({ transport }) => transport))],
+      });
+    }
+    if (orderIds.length === 0) return;
+    rows.apply(rerouteOrders({ orderIds, at: now }));
+    afterCommit(() => {
+      cache.rerouted += orderIds.length;
+    });
+  };
+
+  const request = (
+    context: Context,
+    sync_id: string,
+    orders: Parameters<typeof placeOrders>[0]["orders"],
+    about: {
+      readonly reason: string;
+      readonly data_type: Request["data_type"];
+      readonly config_key?: string;
+    },
+  ): void => {
+    const { rows, emit, now } = context;
+    if (orders.length === 0) return;
+    rows.apply(placeOrders({ sync_id, orders, at: now }));
+    for (const node_id of new Set(orders.map((order) => order.node_id)))
+      emit.SYNC_REQUEST({
+        sync_id: sync_id as Request["sync_id"],
+        node_id: node_id as Request["node_id"],
+        target_node_ids: [node_id as Request["node_id"]],
+        urgency: "high",
+        data_type: about.data_type,
+        reason: about.reason,
+        ...(about.config_key === undefined
+          ? {}
+          : { config_key: about.config_key as NonNullable<Request["config_key"]> }),
+      });
+  };
+
+  /** Orders these files for a node, unless they are ordered for it already. */
+  const bring = (context: Context, to: string, files: readonly WantedFile[], sync_id: string, reason: string): void => {
+    const ask = { nodes: planNodes(), targets: [to], excluded: [], urgency: HIGH, maxRate: null };
+    const open = new Set(store.read<{ seq: number }>(OPEN_OF_NODE, to).map(({ seq }) => seq));
+    const lacking = files.filter(({ seq }) => !open.has(seq));
+    const { orders } = planSync("router", { ...ask, files: lacking });
+    const data_type = files.every(({ dataType }) => dataType === "models") ? "models" : "npz";
+    request(context, sync_id, orders, { reason, data_type });
+  };
+
+  const look = async (context: Context): Promise<void> => {
+    const { rows, cache, now, afterCommit } = context;
+    reroute(context);
+    const stale = rows.list(freshness);
+    const needed = stale.length === 0 ? undefined : await neededFiles(store);
+    for (const [key, { node_id }] of stale) {
+      const files = (needed?.get(key) ?? []).map((file) => ({ ...file, dataType: "npz" as const }));
+      bring(context, node_id, files, `fresh-${key}`, `the next run of ${key} needs it`);
+    }
+    afterCommit(() => {
+      cache.lookedAt = now;
+    });
+  };
+
+  /** A node lacks a model: it is ordered in the commit that takes the event. */
+  const bringModel = (model: string, to: readonly string[], context: Context): void => {
+    const files = store
+      .read<{ seq: number; bytes: number; holders: string }>(MODEL, model)
+      .map(({ holders, ...file }) => ({
+        ...file,
+        dataType: "models" as const,
+        holders: JSON.parse(holders) as string[],
+      }));
+    for (const node of to) bring(context, node, files, "models", "a node lacks a model");
+  };
+
+  return defineDaemon({
+    ...wiring,
+    state: { cache: (): Cache => ({ lookedAt: 0, rerouted: 0 }) },
+    on: {
+      ...onEach(WAKES, (_: unknown, context: Context) =>
+        context.now - context.cache.lookedAt < limits.wakeMs ? undefined : look(context),
+      ),
+      MODEL_SYNC_REQUESTED: ({ payload: { model_id, node_id } }, context) => bringModel(model_id, [node_id], context),
+      DISTRIBUTION_INCOMPLETE: ({ payload: { model_id, missing_node_ids = [] } }, context) =>
+        bringModel(model_id, missing_node_ids, context),
+    },
+    loop: { everyMs: limits.everyMs, tick: look },
+    health: ({ cache: { rerouted } }) => ({ status: "running", message: "", details: { rerouted } }),
+  });
+};
+
+const OPEN_OF_NODE = "SELECT seq FROM sync_orders WHERE node_id = ? AND state IN ('waiting', 'running')";
+const MODEL = `SELECT a.seq, a.bytes, (SELECT json_group_array(h.node_id) FROM sync_held h
+    WHERE h.seq = a.seq AND h.state = 'held') AS holders
+  FROM sync_artifacts a WHERE a.sha256 = ? AND a.freed_at IS NULL`;
