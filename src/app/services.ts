@@ -9,6 +9,7 @@ import { createSyncServices, type ScrubPace } from "../sync/index.ts";
 import { createWorkServices, kindsWith } from "../work/index.ts";
 import { CONFIG_KEYS } from "../workloads/arena/index.ts";
 import { artifactStoreOf } from "./artifact-files.ts";
+import { spreadPorts } from "./champion-trials.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
 import { workloadFor, workloadList } from "./worker/workload-list.ts";
@@ -73,6 +74,7 @@ export function createServices(
     withSameToken: (node) => cluster.nodes.withSameToken(node),
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
   });
+  const workersOf = (kind: string) => workersFor(kind, work.queue, cluster.nodes);
   const sync = createSyncServices({
     router,
     store,
@@ -86,6 +88,7 @@ export function createServices(
     nodes: () => holdersIn(cluster.nodes, settings.worker.tags, work.queue.workers.list()),
     ids: createIds(clock, random),
     findNode: (name) => cluster.nodes.find(name).node_id,
+    spread: spreadPorts({ store, queue: work.queue, workersFor: workersOf }),
     disk: { measured: cluster.disk.measured, tidyLogs: () => logFile?.tidy() ?? false },
   });
   const engine = createRatingEngine();
@@ -113,7 +116,7 @@ export function createServices(
       engine,
       anchors: (configKey: string) =>
         workloadFor(workloads, "evaluation", configKey)?.baselines ?? (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
-      workersFor: (kind: string) => workersFor(kind, work.queue, cluster.nodes),
+      workersFor: workersOf,
       settings: { ...pipelineDefaults, allowPendingGate: settings.loop.allowPendingGate },
     },
     daemons: {

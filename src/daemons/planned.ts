@@ -3,9 +3,7 @@ export const PLANNED_UNITS = {
   sync: [
     "auto_sync",
     "transfer_verifier",
-    "model_distribution_daemon",
     "orphan_detection_daemon",
-    "cache_orchestrator",
     "backup_daemon",
     "data_consolidation",
   ],

@@ -40,6 +40,7 @@ export {
   pipelineDefaults,
   STAGES,
   type Stage,
+  seedFor,
   type Wait,
 } from "./stage/index.ts";
 export { pipelineParts, pipelineUnits } from "./units.ts";

@@ -35,6 +35,7 @@ export type { SyncBackend, SyncDataType, SyncRequest, SyncResponse } from "./fac
 export type { Distribution, SyncBatch } from "./inspection-runs.ts";
 export { disownFile } from "./retention-operations.ts";
 export { createSyncServices, type ScrubPace, type SyncUnitServices } from "./services.ts";
+export type { SpreadPorts, SpreadView, TrialPort } from "./spread.ts";
 export { sweepPolicy } from "./sweep.ts";
 export { syncModule } from "./tables.ts";
 export { type Budget, createBudget } from "./transfer/budget.ts";

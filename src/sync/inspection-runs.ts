@@ -1,6 +1,6 @@
 import { type Clock, OperatingError } from "../kernel/index.ts";
 import type { Cause, HandlerContext } from "../router/index.ts";
-import { type ArtifactEntryInput, dataTypeOf, parseEntries, unknownArtifact } from "./artifact.ts";
+import { type ArtifactEntryInput, dataTypeOf, isUsable, parseEntries, unknownArtifact } from "./artifact.ts";
 import type { ArtifactCatalog } from "./catalog.ts";
 import type { Damage, Inspection } from "./file-check.ts";
 import type { InspectionEvents } from "./inspection-events.ts";
@@ -161,10 +161,9 @@ export function createRuns({ catalog, clock, nodeId, events, transact, inspectAl
     const { modelId: model_id, sha256, configKey: config_key, cause } = given;
     const artifact = catalog.get(sha256);
     if (artifact === undefined) throw unknownArtifact(sha256);
-    const isUsable = (artifact.state === "in_flight" || artifact.state === "durable") && artifact.freed_at === null;
     const last = catalog.run(runId);
     const ended = endOf(runId);
-    if (ended?.state === "completed" && isUsable) return ended;
+    if (ended?.state === "completed" && isUsable(artifact)) return ended;
     const about = { model_id, artifact_hash: sha256, node_ids: [nodeId], config_key };
     if (last?.state !== "running")
       await transact(({ rows, emit }) => {

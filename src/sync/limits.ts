@@ -94,6 +94,23 @@ export const replicationLimits = {
   keepOrdersMs: 7 * DAY,
 };
 
+/** How champions get to the nodes that play. */
+export const distributionLimits = {
+  everyMs: 2_000,
+  games: 8,
+  trialMs: 180_000,
+  maxRefusals: 3,
+  againMs: 10 * 60_000,
+  staggerMs: 500,
+  maxStaggerMs: 30_000,
+  deadlineMs: 10 * 60_000,
+  remindMs: HOUR,
+  maxNodes: 2_000,
+};
+
+/** Models that nobody shall play with are remembered so long, and so many of them. */
+export const cacheLimits = { everyMs: 60_000, keepMs: 30 * DAY, max: 1_000 };
+
 /** Syncs that somebody asks for. */
 export const syncLimits = {
   /** Files of one, the newest ones. */

@@ -14,6 +14,7 @@ import type { PlanNode } from "./facade/plan.ts";
 import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
+import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts";
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
 import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 
@@ -37,6 +38,8 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   readonly scrub?: ScrubPace | undefined;
   /** How long what nobody holds stays. */
   readonly policy?: Partial<SweepPolicy>;
+  /** What the way of champions to the nodes needs to know. */
+  readonly spread: SpreadPorts;
   /** What was measured of the disk here, and the log that grows on it. */
   readonly disk?: Pick<DiskSpace, "measured" | "tidyLogs">;
 }
@@ -56,6 +59,8 @@ export interface SyncServices {
   readonly desk: NodeDesk;
   /** Where one asks that files be brought to nodes. */
   readonly facade: SyncFacade;
+  /** How far champions are on their way to the nodes. */
+  readonly spread: SpreadView;
   /** How full the disk here is, and what was freed. */
   disk(): DiskView;
   /** Looks at the bytes of files again. */
@@ -68,13 +73,14 @@ export interface SyncServices {
 }
 
 /** What the units of this room work with. */
-export interface SyncUnitServices extends DiskSpaceServices {
+export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts {
   readonly store: Store;
   readonly copies: Copies;
   readonly desk: NodeDesk;
   readonly policy: CopyPolicy;
   /** Every node as a target is judged. */
   readonly planNodes: () => readonly PlanNode[];
+  readonly get: ArtifactCatalog["get"];
 }
 
 /** What is asked again and again until it is done: one at a time of a name, and a failure is logged, not thrown. */
@@ -134,9 +140,12 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       desk,
       policy: surroundings.copies,
       planNodes,
+      get: catalog.get,
+      ...surroundings.spread,
       space: { measured, clean, tidyLogs },
       graces: sweepPolicy(surroundings.policy),
     },
+    spread: createSpreadView(surroundings.store),
     disk: () => ({ measured: measured(), last: lastCleanup(surroundings.store, surroundings.nodeId) }),
     verify,
     async readArtifact(sha256) {

@@ -8,6 +8,7 @@ import {
   noteCopies,
   noteGone,
 } from "./copies/copy-operations.ts";
+import { invalidateCopies } from "./copies/invalid-operations.ts";
 import { beginSync, endSync, forgetSyncs } from "./facade/facade-operations.ts";
 import {
   cancelOrders,
@@ -242,6 +243,20 @@ const migrations: readonly Migration[] = [
       CREATE INDEX sync_orders_by_file ON sync_orders (seq);
     `,
   },
+  {
+    id: 6,
+    name: "copies that are declared invalid",
+    sql: `
+      -- Its node is told until it has let go of the copy or hashed it anew.
+      CREATE TABLE sync_invalid (
+        node_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (node_id, seq)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ];
 
 /** What this room keeps in the store. */
@@ -268,6 +283,7 @@ export const syncModule = defineStoreModule({
     confirmCopies,
     forgetHolder,
     claimOwnCopies,
+    invalidateCopies,
     placeOrders,
     takeOrders,
     noteOrders,

@@ -1,6 +1,8 @@
 import type { SyncUnitServices } from "./services.ts";
+import { cacheOrchestrator } from "./units/cache-orchestrator/cache-orchestrator.unit.ts";
 import { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 import { ephemeralGuard } from "./units/ephemeral-guard/ephemeral-guard.unit.ts";
+import { modelDistributionDaemon } from "./units/model-distribution/model-distribution.unit.ts";
 import { replicationDaemon } from "./units/replication/replication.unit.ts";
 import { syncCoordinator } from "./units/sync-coordinator/sync-coordinator.unit.ts";
 import { syncRouter } from "./units/sync-router/sync-router.unit.ts";
@@ -9,10 +11,12 @@ import { trainingActivity } from "./units/training-activity/training-activity.un
 /** The units of this room, for `app` to put into its registry. */
 export const syncUnits = (services: SyncUnitServices) =>
   [
+    cacheOrchestrator(services),
     syncCoordinator(services),
     syncRouter(services),
     ephemeralGuard(services),
     replicationDaemon(services),
+    modelDistributionDaemon(services),
     diskSpaceManager(services),
     trainingActivity(services),
   ] as const;

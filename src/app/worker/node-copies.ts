@@ -83,6 +83,8 @@ export function keepCopies(options: NodeCopiesOptions) {
   const gone = new Set<string>();
   const unneeded = new Set<string>();
   const refusedMs = new Map<string, number>();
+  /** Copies that must not be used as they are, while it is asked whether they may go. */
+  const invalid = new Set<string>();
   let isConfirmed = false;
   /** A main process of the version before knows no copies: then files go as they did. */
   let isDeaf = false;
@@ -177,7 +179,14 @@ export function keepCopies(options: NodeCopiesOptions) {
     settle(shown, answer.held);
     for (const { sha256, allowed } of answer.drop)
       if (allowed) await drop(sha256);
+      // What must stay is good once it was hashed anew.
+      else if (invalid.has(sha256)) await look(sha256);
       else refusedMs.set(sha256, clock.monotonic());
+    invalid.clear();
+    for (const sha256 of answer.invalid) {
+      invalid.add(sha256);
+      unneeded.add(sha256);
+    }
     for (const sha256 of answer.retired) await drop(sha256);
     for (const sha256 of answer.verify) await look(sha256);
     if (answer.confirm) isConfirmed = false;

@@ -46,7 +46,6 @@ export const models = defineEvents("models", {
   CACHE_INVALIDATED: {
     about: "Cached copies of a model must not be used any longer.",
     orderKey: "model_id",
-    provisional: true,
     payload: {
       ...fields("model_id", "reason"),
       node_ids: field.node_ids.describe("nodes that hold a copy"),
@@ -57,7 +56,6 @@ export const models = defineEvents("models", {
     about: "A node needs a model that it does not have.",
     orderKey: "model_id",
     dedup: ["model_id", "node_id"],
-    provisional: true,
     payload: {
       ...fields("model_id", "reason?", "urgency?", "config_key?"),
       node_id: field.node_id.describe("node that needs it"),
@@ -69,7 +67,6 @@ export const models = defineEvents("models", {
     dedup: ["model_id", "node_id"],
     legacy: ["MODEL_SYNC_COMPLETE", "MODEL_SYNC_COMPLETED", "MODEL_SYNCED"],
     stage: "model_sync_complete",
-    provisional: true,
     payload: {
       ...fields("model_id", "config_key?", "bytes_transferred?", "duration_seconds?"),
       node_id: field.node_id.describe("node that now has it"),
@@ -106,7 +103,6 @@ export const models = defineEvents("models", {
     about: "A model is on fewer nodes than it should be.",
     orderKey: "model_id",
     dedup: ["model_id"],
-    provisional: true,
     payload: {
       ...fields("model_id"),
       holding_nodes: count("nodes that have the model"),

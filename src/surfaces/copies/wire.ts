@@ -58,6 +58,10 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
     drop: z.array(z.object({ sha256: z.string(), allowed: z.boolean(), why: z.string().nullable() })),
     retired: z.array(z.string()),
     verify: z.array(z.string()),
+    invalid: z
+      .array(z.string())
+      .default([])
+      .describe("Copies that must not be used as they are: they go, or are hashed anew where they must stay."),
     orders: z
       .array(
         z.object({

@@ -1,6 +1,7 @@
 import { defineOperation, type Transaction } from "../../router/index.ts";
 import { closeOrders, dropOrders } from "../orders/order-operations.ts";
 import { believeListing, type Copy, type DropAnswer, mayDrop } from "./decide.ts";
+import { settleInvalid } from "./invalid-operations.ts";
 
 type Known = { readonly seq: number; readonly freed_at: number | null };
 const knownOf = (tx: Transaction, sha256: string): Known | undefined =>
@@ -35,6 +36,7 @@ export const noteCopies = defineOperation<CopyReceipts, { seqs: (number | null)[
       if (known === undefined) return null;
       tx.run(HOLD, node_id, known.seq, known.freed_at === null ? "held" : "retired", at, by);
       unlock(tx, known.seq, node_id);
+      settleInvalid(tx, node_id, known.seq, at);
       closeOrders(tx, node_id, isHome, known.seq, at);
       return known.seq;
     }),
@@ -49,6 +51,7 @@ export const noteGone = defineOperation<{ node_id: string; sha256s: readonly str
       const known = knownOf(tx, sha256);
       if (known === undefined) return false;
       unlock(tx, known.seq, node_id);
+      settleInvalid(tx, node_id, known.seq);
       const held = tx.get<Copy>("SELECT * FROM sync_held WHERE node_id = ? AND seq = ?", node_id, known.seq);
       tx.run("DELETE FROM sync_held WHERE node_id = ? AND seq = ?", node_id, known.seq);
       return held?.state === "held";
@@ -130,6 +133,7 @@ export const confirmCopies = defineOperation<ConfirmCopies, { believed: boolean;
     for (const { seq } of lost) {
       tx.run("DELETE FROM sync_held WHERE node_id = ? AND seq = ?", node_id, seq);
       unlock(tx, seq, node_id);
+      settleInvalid(tx, node_id, seq);
     }
     // What it was allowed to let go in its last life, and did not.
     tx.run("UPDATE sync_held SET state = 'held' WHERE node_id = ? AND seq <= ? AND state = 'dropping'", node_id, upto);
@@ -154,7 +158,8 @@ export const forgetHolder = defineOperation<{ node_id: string; max: number }, { 
       node_id,
       max,
     );
-    if (changes < max) tx.run("DELETE FROM sync_storage WHERE node_id = ?", node_id);
+    if (changes < max)
+      for (const table of ["sync_storage", "sync_invalid"]) tx.run(`DELETE FROM ${table} WHERE node_id = ?`, node_id);
     return { more: changes >= max };
   },
 );
@@ -186,7 +191,7 @@ export const claimOwnCopies = defineOperation<{ node_id: string; after: number; 
 export const retireCopies = (tx: Transaction, seq: number, at: number): void => {
   dropOrders(tx, seq, at);
   tx.run("UPDATE sync_held SET state = 'retired' WHERE seq = ?", seq);
-  tx.run("DELETE FROM sync_copy_locks WHERE seq = ?", seq);
+  for (const table of ["sync_copy_locks", "sync_invalid"]) tx.run(`DELETE FROM ${table} WHERE seq = ?`, seq);
 };
 
 /** One that was given up has come again: copies that were told to go count once they are shown anew. */
@@ -198,6 +203,6 @@ export const doubtCopies = (tx: Transaction, seq: number): void => {
 export const forgetCopies = (tx: Transaction, sha256: string): void => {
   const ofFile = "SELECT seq FROM sync_artifacts WHERE sha256 = ?";
   tx.run(`DELETE FROM sync_tries WHERE order_id IN (SELECT order_id FROM sync_orders WHERE seq = (${ofFile}))`, sha256);
-  for (const table of ["sync_held", "sync_copy_locks", "sync_orders"])
+  for (const table of ["sync_held", "sync_copy_locks", "sync_orders", "sync_invalid"])
     tx.run(`DELETE FROM ${table} WHERE seq = (${ofFile})`, sha256);
 };

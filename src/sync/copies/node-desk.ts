@@ -47,6 +47,8 @@ export interface NodeAnswer {
   readonly retired: readonly string[];
   /** Copies whose bytes it shall hash again, and tell. */
   readonly verify: readonly string[];
+  /** Copies that must not be used as they are: they go, or are hashed anew where they must stay. */
+  readonly invalid: readonly string[];
   /** Transfers that it shall carry out. */
   readonly orders: readonly TakenOrder[];
   /** It shall say first which of its copies are there. */
@@ -73,6 +75,8 @@ const SENT = `SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq 
   WHERE o.order_id = ? AND o.node_id = ? AND o.action = 'send'`;
 const RETIRED = `SELECT a.sha256 FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
   WHERE h.node_id = ? AND h.state = 'retired' ORDER BY h.seq LIMIT ?`;
+const INVALID = `SELECT a.sha256 FROM sync_invalid i JOIN sync_artifacts a ON a.seq = i.seq
+  WHERE i.node_id = ? ORDER BY i.seq LIMIT ?`;
 const LISTED = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
   WHERE h.node_id = ? AND h.seq > ? ORDER BY h.seq LIMIT ?`;
 
@@ -164,6 +168,7 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
         })),
         retired: store.read<{ sha256: string }>(RETIRED, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
         verify: takeLooks(node_id),
+        invalid: store.read<{ sha256: string }>(INVALID, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
         orders: confirm ? [] : await orders(news),
         confirm,
         alone,

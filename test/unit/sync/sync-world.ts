@@ -40,6 +40,12 @@ export const oneNode = {
   nodes: () => [{ node_id: "n1", name: "n1", isThere: true, isRented: false, incarnation: 0, kinds: [], freeCpus: 1 }],
   ids: createIds(virtualClock(), seededRandom(1)),
   findNode: (name: string) => name,
+  spread: {
+    champions: () => [],
+    players: () => [],
+    trainers: () => [],
+    trials: { put: async () => "", look: () => ({ state: "open" }) as const, takeBack: async () => {} },
+  },
 };
 
 /** The catalog alone. */

@@ -33,7 +33,6 @@ const wiring = {
     SYNC_STALLED: "auto_sync",
     NETWORK_ISOLATION_DETECTED: "connectivity_monitor",
     P2P_HEALTH_RECOVERED: "connectivity_monitor",
-    DISTRIBUTION_INCOMPLETE: "model_distribution_daemon",
     NODE_PROVISION_FAILED: "provisioner",
     SYNC_CHECKSUM_FAILED: "transfer_verifier",
   },

@@ -69,6 +69,7 @@ export const pipelineOrchestrator = (services: PipelineServices) =>
       "MODEL_PROMOTED",
       "PROMOTION_REJECTED",
       "PROMOTION_FAILED",
+      "CACHE_INVALIDATED",
     ],
     everyMs: everyMs(services),
     look: (look) => drive(services, look),

@@ -32,7 +32,7 @@ const wiring = {
   alsoKnownAs: ["ModelLifecycleCoordinator", "ModelRegistry"],
   pattern: "WIRE",
   dependsOn: ["event_router"],
-  emits: ["REGISTRY_UPDATED", "MODEL_UPDATED"],
+  emits: ["REGISTRY_UPDATED", "MODEL_UPDATED", "MODEL_SYNC_REQUESTED"],
 } as const satisfies Wiring;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
@@ -80,6 +80,14 @@ export const modelCoordinator = (services: StageServices) => {
           log.error("the file of a model is damaged", { config_key, model_id, node_id, damage, ...rebuild });
           rows.apply(changeModel({ config_key, model, now, corrupted: { damage, node_id, at: now, rebuild } }));
           emitUpdated({ emit }, config_key, model, "corrupted");
+          if (rows.get(champions, config_key)?.model === model)
+            emit.MODEL_SYNC_REQUESTED({
+              model_id,
+              node_id,
+              config_key: config_key as Look["configKey"],
+              urgency: "high",
+              reason: `its file is damaged (${damage})`,
+            });
         }
       },
     },
