@@ -117,7 +117,11 @@ export function createServices(
       anchors: (configKey: string) =>
         workloadFor(workloads, "evaluation", configKey)?.baselines ?? (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
       workersFor: workersOf,
-      settings: { ...pipelineDefaults, allowPendingGate: settings.loop.allowPendingGate },
+      settings: {
+        ...pipelineDefaults,
+        allowPendingGate: settings.loop.allowPendingGate,
+        oldChampionMs: settings.loop.oldChampionMs,
+      },
     },
     daemons: {
       router,

@@ -1,5 +1,5 @@
 /** What operators may set of the pipeline. */
-import { tagList, yesNo } from "../kernel/settings/index.ts";
+import { seconds, tagList, yesNo } from "../kernel/settings/index.ts";
 
 export const pipelineSettings = {
   configs: tagList({
@@ -14,5 +14,14 @@ export const pipelineSettings = {
     variable: "RINGRIFT_ALLOW_PENDING_GATE",
     default: false,
     about: "Use data for training while its parity check is still pending.",
+  }),
+  oldChampionMs: seconds({
+    key: "loop.old_champion",
+    variable: "RINGRIFT_OLD_CHAMPION",
+    min: 0,
+    max: 31_536_000,
+    default: 1_800,
+    about:
+      "How long self-play may go on with a champion that was replaced or rolled back. After that its jobs are taken back, and the champion of now plays what is left; where no node has shown that it can, they go on.",
   }),
 };

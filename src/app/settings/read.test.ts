@@ -163,7 +163,7 @@ describe("precedence", () => {
         rulesFile: undefined,
       },
       localWorkers: 0,
-      loop: { configs: [], allowPendingGate: false },
+      loop: { configs: [], allowPendingGate: false, oldChampionMs: 1_800_000 },
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
       nodes: { timing: nodeTimingDefaults, maxOfToken: 1_000, requiredGpus: 0 },
       p2p: { swimEnabled: false, raftEnabled: false },

@@ -53,7 +53,7 @@ export const entriesOf = (
     games: n === 0 ? segment.games : 0,
     config_key: configKey,
     producer: segment.producer,
-    parents: [model],
+    parents: [segment.model ?? model],
     work_id: segment.work_id,
     part: segment.part,
     iteration,

@@ -10,6 +10,7 @@ import { settingDefaults } from "../../kernel/settings/index.ts";
 import { defineTable } from "../../router/index.ts";
 import { workSettings } from "../../work/index.ts";
 import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.ts";
+import { champions } from "../models/index.ts";
 import { seedFor, selfplayWork, trainingWork } from "../stage/index.ts";
 import { waitsOf } from "../waits.ts";
 import { allocations, goals, rejections, selfplayOrders, suspects } from "./tables.ts";
@@ -102,6 +103,70 @@ describe("queue_populator", () => {
       expect(w.row(goals)?.waits).toEqual([]);
     },
   );
+
+  describe("while another champion was crowned", () => {
+    const NEXT = "d".repeat(64);
+    const crowned = (w: PipelineWorld) =>
+      w.write((rows) => {
+        const about = { iteration: 1, generation: 2, cause: "hand", evidence: {}, by: "test" } as const;
+        rows.put(champions, KEY, { model: NEXT, since: w.clock.now(), ...about });
+      });
+    /** One part is played and one is under way when the next champion comes. */
+    const begun = async () => {
+      const w = world();
+      await w.plan({ games_per_iteration: 30, games_per_job: 10 });
+      await w.runtime([w.units.populator({ oldChampionMs: 60_000 }), w.units.orchestrator()]);
+      await w.turn("selfplay");
+      await w.pass(3_000);
+      await w.work();
+      await w.pass(3_000);
+      await crowned(w);
+      return w;
+    };
+    const models = async (w: PipelineWorld) => (await payloadsOf(w)).map(({ inputs }) => inputs);
+
+    test("the old one plays on within its time, and then the new one plays what is left; each game knows its model", async () => {
+      const w = await begun();
+      await w.pass(50_000);
+      expect(w.row(selfplayOrders)?.played_by).toBeUndefined();
+      await w.pass(20_000);
+      const open = w.jobs("selfplay").filter(({ state }) => state === "pending");
+      expect(w.row(selfplayOrders)?.played_by).toEqual({ p1: NEXT, p2: NEXT });
+      expect(open.map(({ dedup_key }) => dedup_key)).toEqual(open.map(() => expect.stringContaining(":after:")));
+      expect(await models(w)).toEqual(open.map(() => [{ name: "model", sha256: NEXT }]));
+    });
+
+    test("the games are told apart in the catalog, and the iteration is whole", async () => {
+      const w = await begun();
+      await w.pass(70_000);
+      await w.workAll();
+      await w.pass(3_000);
+      expect(w.row(selfplayWork)).toMatchObject({ state: "done" });
+      expect(w.row(selfplayWork)?.own.segments.map(({ part, model }) => [part, model])).toEqual([
+        ["p0", undefined],
+        ["p1", NEXT],
+        ["p2", NEXT],
+      ]);
+    });
+
+    test("the old one plays on, and that is named, where no node has shown that it can play with the new one", async () => {
+      const w = await begun();
+      w.way.isOut = false;
+      await w.pass(70_000);
+      expect(w.row(goals)?.waits).toMatchObject([{ for: "champion_of_now", required: NEXT.slice(0, 12) }]);
+      expect(await models(w)).toEqual([1, 2].map(() => [{ name: "model", sha256: CHAMPION }]));
+    });
+
+    test("a node that cannot play with it gets no job with it, unless nobody else is there", async () => {
+      const w = world();
+      await w.plan({ games_per_iteration: 10, games_per_job: 10 });
+      w.way.unfit = ["a"];
+      await w.runtime([w.units.populator()]);
+      await w.turn("selfplay");
+      await w.pass(3_000);
+      expect([(await payloadsOf(w, "a")).length, (await payloadsOf(w, "b")).length]).toEqual([0, 1]);
+    });
+  });
 
   test("adds nothing while the config is held, and says so", async () => {
     const w = world();

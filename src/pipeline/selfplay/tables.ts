@@ -19,6 +19,8 @@ export type SelfplayOrder = {
   readonly seed: number;
   /** SHA-256 of the model that plays. */
   readonly model: string;
+  /** Parts that another model plays, since this one was champion no more for too long. */
+  readonly played_by?: { readonly [part: string]: string };
   readonly parameters: { readonly [name: string]: Json };
   /** Parts that this attempt has to bring; the place in this list numbers their jobs. */
   readonly wanted: readonly string[];

@@ -132,8 +132,9 @@ export function takeBackStranded(
   { afterCommit, log }: Pick<ConfigLook, "afterCommit" | "log">,
   workId: string,
   requested_by: string,
+  reason = "no connected worker may take it",
 ): void {
-  const why = { reason: "no connected worker may take it", requested_by };
+  const why = { reason, requested_by };
   const stays = (thrown: unknown) =>
     log.info("a job stays that another took the place of", { error: messageOf(thrown) });
   afterCommit(() => void queue.cancel(workId, why).catch(stays));

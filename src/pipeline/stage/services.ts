@@ -1,5 +1,5 @@
 import type { Store } from "../../router/index.ts";
-import type { ArtifactCatalog } from "../../sync/index.ts";
+import type { ArtifactCatalog, SpreadView } from "../../sync/index.ts";
 import type { WorkQueue } from "../../work/index.ts";
 import type { PipelineSettings } from "./settings.ts";
 
@@ -11,6 +11,8 @@ export interface StageServices {
   readonly settings: PipelineSettings;
   /** The node whose files these are. */
   readonly nodeId: string;
+  /** How far champions are on their way to the nodes, and who cannot play with one. */
+  readonly spread: Pick<SpreadView, "unfit" | "isOut">;
   /** Nodes that have a worker for this kind of job and may have it now. */
   workersFor(kind: string): readonly string[];
   /** Jobs that workers would take at once, now. */

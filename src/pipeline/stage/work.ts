@@ -40,6 +40,8 @@ export type Segment = {
   readonly rows: number;
   readonly games_file: ArtifactRef | null;
   readonly samples_file: ArtifactRef;
+  /** The model that played it, where that is another one than plays the iteration. */
+  readonly model?: string;
 };
 
 /** Written by `selfplay_orchestrator`. */

@@ -64,9 +64,12 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
   const runtimes: UnitRuntime[] = [];
   const driven = driver(clock);
   const everyMs = options.everyMs ?? 1_000;
+  /** Whether the champion of now is out, and who cannot play with it. */
+  const way = { isOut: true, unfit: [] as string[] };
+  const spread = { isOut: () => way.isOut, unfit: () => way.unfit };
   const services = (more: Partial<PipelineSettings> = {}) =>
     testServices(
-      { clock, queue, store, catalog: shelf, workersFor: () => nodes.known, everyMs },
+      { clock, queue, store, catalog: shelf, workersFor: () => nodes.known, everyMs, spread },
       { allowPendingGate: options.allowPendingGate ?? false, ...more },
     );
   const units = {
@@ -90,6 +93,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     books: () => booksOf(store, clock),
     player,
     nodes,
+    way,
     /** A champion that is rated so. */
     async rated(champion: RatedChampion) {
       strongest.push(champion);

@@ -12,6 +12,7 @@ export const testServices = (
   catalog: createArtifactCatalog({ store: given.store, clock }),
   nodeId: "n1",
   workersFor: () => [],
+  spread: { unfit: () => [], isOut: () => true },
   freeSlots: () => Number.POSITIVE_INFINITY,
   readArtifact: () => Promise.reject(new Error("this world holds no files")),
   verify: () => {},

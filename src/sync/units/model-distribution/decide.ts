@@ -109,7 +109,7 @@ export const turnOf = (nodeId: string, model: string): number =>
   Number.parseInt(hash("sha256", `${model}:${nodeId}`, "hex").slice(0, 8), 16) / 2 ** 32;
 
 /** Whoever can try it: able, not asked before, and of those the first by its turn; who has it already before all others. */
-export function chooseCanary(row: Spread, players: readonly Player[]): Player | undefined {
+function chooseCanary(row: Spread, players: readonly Player[]): Player | undefined {
   const asked = new Set([...row.refused.map(({ node_id }) => node_id), ...row.silent]);
   return players
     .filter(({ node_id, isAble, holds }) => (isAble || holds) && !asked.has(node_id))

@@ -96,7 +96,7 @@ function jobFor(
       inputs: [
         { name: "games", sha256: games_file!.sha256 },
         { name: "samples", sha256: samples_file.sha256 },
-        { name: "model", sha256: order.model },
+        { name: "model", sha256: segment.model ?? order.model },
       ],
     },
     dedup_key: stranded === undefined ? key : `${key}:after:${stranded}`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RatedChampion } from "../../../models/index.ts";
-import { isOtherVelocity, judgeGoal, velocityOf } from "./decide.ts";
+import { isOtherVelocity, judgeGoal, judgeOldChampion, velocityOf } from "./decide.ts";
 
 const DAY = 86_400_000;
 const rated = (day: number, elo: number, half = 20): RatedChampion => ({
@@ -66,4 +66,14 @@ describe("the speed of a config", () => {
         : { elo_per_day, trend: elo_per_day > 0 ? ("improving" as const) : ("declining" as const) };
     expect(isOtherVelocity(of(before), before === null ? null : of(after))).toBe(told);
   });
+});
+
+test.each([
+  ["the champion itself", "a", { model: "a", since: 0 }, true, "keep"],
+  ["nobody is champion", "a", undefined, true, "keep"],
+  ["another one, a moment ago", "a", { model: "b", since: 60 }, true, "keep"],
+  ["another one, for too long", "a", { model: "b", since: 0 }, true, "replace"],
+  ["another one that nobody can play with yet", "a", { model: "b", since: 0 }, false, "relaxed"],
+] as const)("jobs of a model while %s: %o", (_, plays, champion, isOut, verdict) => {
+  expect(judgeOldChampion(plays, champion, { now: 100, maxMs: 50, isOut })).toBe(verdict);
 });

@@ -58,3 +58,19 @@ export function isOtherVelocity(before: Goal["velocity"], after: Goal["velocity"
   const change = Math.abs(after.elo_per_day - before.elo_per_day);
   return change > 10 && change > 0.2 * Math.abs(before.elo_per_day);
 }
+
+/** What becomes of jobs that play with a model which is champion no more. */
+export type OldChampion = "keep" | "replace" | "relaxed";
+
+/**
+ * They may go on for a while. After that the champion of now plays what is left; where no node has shown that it can play with that one,
+ * they go on, so that nothing stands still.
+ */
+export function judgeOldChampion(
+  plays: string,
+  champion: { readonly model: string; readonly since: number } | undefined,
+  { now, maxMs, isOut }: { readonly now: number; readonly maxMs: number; readonly isOut: boolean },
+): OldChampion {
+  if (champion === undefined || champion.model === plays || now - champion.since <= maxMs) return "keep";
+  return isOut ? "replace" : "relaxed";
+}

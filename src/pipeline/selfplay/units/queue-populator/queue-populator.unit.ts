@@ -37,6 +37,7 @@ import {
   suspectsIn,
 } from "../../tables.ts";
 import { isOtherVelocity, judgeGoal } from "./decide.ts";
+import { withChampionOfNow } from "./old-champion.ts";
 
 const wiring = {
   name: "queue_populator",
@@ -112,10 +113,14 @@ function fill(services: StageServices, look: Look, goal: Goal): Waiting[] {
   // What was begun is brought to its end; a goal that is met ends the next one.
   if (!isFor(known, at) && goal.target_games === 0)
     return [{ for: "goal", actual: goal.reason, required: "a goal that is not met yet" }];
-  const order = isFor(known, at) ? known : orderFor(services, look, { ...at, champion });
+  const asked = isFor(known, at) ? known : orderFor(services, look, { ...at, champion });
+  const { order, replaced, relaxed } = withChampionOfNow(services, look, asked);
 
   const { open, failed } = followStageJobs(services.queue, look, order.jobs);
-  const stranded = strandedParts(services.queue, order.jobs, services.workersFor("selfplay"));
+  const stranded = new Set([
+    ...strandedParts(services.queue, order.jobs, services.workersFor("selfplay")),
+    ...replaced,
+  ]);
   const lacking = order.wanted.filter((part) => order.jobs[part] === undefined || stranded.has(part));
   const level = queuePressure(rows);
   const { share = 1, rate = 1 } = row(allocations) ?? {};
@@ -127,11 +132,15 @@ function fill(services: StageServices, look: Look, goal: Goal): Waiting[] {
     parts: Object.fromEntries(now.map((part) => [part, jobFor(services, look, order, part)])),
   });
   if ("refused" in put) return [refusedWait(put.refused)];
-  for (const part of now) if (stranded.has(part)) takeBackStranded(services, look, order.jobs[part]!, wiring.name);
+  for (const part of now)
+    if (stranded.has(part)) {
+      const reason = replaced.includes(part) ? "its model is champion no more, for longer than it may be" : undefined;
+      takeBackStranded(services, look, order.jobs[part]!, wiring.name, reason);
+    }
   look.put(selfplayOrders, { ...order, jobs: { ...order.jobs, ...put.jobs } });
 
   const left = lacking.length - now.length;
-  if (left === 0) return [];
+  if (left === 0) return relaxed;
   if (failed.length > 0)
     return [{ for: "failed_jobs", actual: `${failed[0]!.part}: ${failed[0]!.reason}`, required: "a new attempt" }];
   const actual = `${open.length + now.length} jobs under way, ${left} wait; pressure ${level}`;
@@ -177,6 +186,8 @@ function jobFor(services: StageServices, { row, configKey }: Look, order: Selfpl
     .filter((entry) => entry.part === part && entry.reason !== "corrupt")
     .map(({ producer }) => producer);
   const away = suspectsIn(row(suspects), order.iteration);
+  const model = order.played_by?.[part] ?? order.model;
+  const unfit = services.spread.unfit(configKey, model);
   const { share = 1, configs = 1, urgency = "normal" } = row(allocations) ?? {};
   return {
     work_type: "selfplay",
@@ -185,11 +196,17 @@ function jobFor(services: StageServices, { row, configKey }: Look, order: Selfpl
     payload: {
       parameters: { ...order.parameters, games, first_game },
       seed: order.seed,
-      inputs: [{ name: "model", sha256: order.model }],
+      inputs: [{ name: "model", sha256: model }],
     },
     // Numbered as a batch that somebody else hands out would be: a second addition is the same job.
     dedup_key: `${undertakingOf(configKey, order, "selfplay")}/${order.wanted.indexOf(part)}${stranded === undefined ? "" : `:after:${stranded}`}`,
-    excluded_nodes: excluding(services.workersFor("selfplay"), [...away, ...rejectedBy], rejectedBy),
+    excluded_nodes: excluding(
+      services.workersFor("selfplay"),
+      [...away, ...rejectedBy, ...unfit],
+      [...rejectedBy, ...unfit],
+      [...away, ...rejectedBy],
+      rejectedBy,
+    ),
   };
 }
 

@@ -88,8 +88,9 @@ function follow(services: StageServices, turn: Turn<"SELFPLAY_COMPLETE">, work: 
     const found = segmentOf(part, job);
     if (isFailure(found)) failures.push(found);
     else {
-      segments.push(found);
-      enter(services, turn, order, found, job);
+      const segment = { ...found, ...defined({ model: order.played_by?.[part] }) };
+      segments.push(segment);
+      enter(services, turn, order, segment, job);
     }
   }
   segments.sort(byPart);
