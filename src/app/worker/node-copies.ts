@@ -72,6 +72,17 @@ async function flushCopies(folder: string, sha256s: readonly string[]): Promise<
   return flushed;
 }
 
+/** Which of the copies that it is known to hold are here, by their size, and what else is. */
+async function foundOf(folder: string, listed: Awaited<ReturnType<CopiesPort["listed"]>>) {
+  const others = new Set((await readdir(folder)).filter((name) => NAME.test(name)));
+  const present: number[] = [];
+  for (const { seq, sha256, bytes } of listed) {
+    const about = others.delete(sha256) ? await stat(join(folder, sha256)).catch(() => undefined) : undefined;
+    if (about?.size === bytes) present.push(seq);
+  }
+  return { present, others };
+}
+
 export function keepCopies(options: NodeCopiesOptions) {
   const { port, folder, hasher, freeBytes, waiting, clock, random, log, everyMs = EVERY_MS } = options;
   const stopping = new AbortController();
@@ -84,7 +95,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   const unneeded = new Set<string>();
   const refusedMs = new Map<string, number>();
   /** Copies that must not be used as they are, while it is asked whether they may go. */
-  const invalid = new Set<string>();
+  let invalid: ReadonlySet<string> = new Set();
   let isConfirmed = false;
   /** A main process of the version before knows no copies: then files go as they did. */
   let isDeaf = false;
@@ -131,17 +142,12 @@ export function keepCopies(options: NodeCopiesOptions) {
 
   const confirm = async (): Promise<void> => {
     const listed = await port.listed(signal);
-    const names = new Set((await readdir(folder)).filter((name) => NAME.test(name)));
-    const present: number[] = [];
-    for (const { seq, sha256, bytes } of listed) {
-      const about = names.delete(sha256) ? await stat(pathOf(sha256)).catch(() => undefined) : undefined;
-      if (about?.size === bytes) present.push(seq);
-    }
+    const { present, others } = await foundOf(folder, listed);
     const { believed, lost } = await port.confirm(present, listed.at(-1)?.seq ?? 0, signal);
     if (!believed) log.error("nothing of all copies of this node is here; is its disk mounted?", { folder });
     else if (lost > 0) log.warn("copies of this node are not here any more", { copies: lost });
     isConfirmed = believed;
-    for (const name of names) if (!toTell.has(name)) toHash.add(name);
+    for (const name of others) if (!toTell.has(name)) toHash.add(name);
   };
 
   const settle = (told: readonly string[], answers: readonly string[]): void => {
@@ -182,11 +188,8 @@ export function keepCopies(options: NodeCopiesOptions) {
       // What must stay is good once it was hashed anew.
       else if (invalid.has(sha256)) await look(sha256);
       else refusedMs.set(sha256, clock.monotonic());
-    invalid.clear();
-    for (const sha256 of answer.invalid) {
-      invalid.add(sha256);
-      unneeded.add(sha256);
-    }
+    invalid = new Set(answer.invalid);
+    for (const sha256 of invalid) unneeded.add(sha256);
     for (const sha256 of answer.retired) await drop(sha256);
     for (const sha256 of answer.verify) await look(sha256);
     if (answer.confirm) isConfirmed = false;
