@@ -115,10 +115,7 @@ export function keepCopies(options: NodeCopiesOptions) {
 
   const due = (): string[] => {
     const now = clock.monotonic();
-    return [...toTell]
-      .filter(([, { dueMs }]) => dueMs <= now)
-      .map(([sha256]) => sha256)
-      .slice(0, MAX_TOLD);
+    return [...toTell].flatMap(([sha256, { dueMs }]) => (dueMs <= now ? [sha256] : [])).slice(0, MAX_TOLD);
   };
 
   const drop = async (sha256: string): Promise<void> => {
