@@ -91,7 +91,7 @@ async function absent(shell: Shell): Promise<readonly string[]> {
     left,
     ...(pending === 0 ? [] : [`${plural(pending, "dead letter")} in it; 'ringrift dlq' shows them.`]),
     paint.dim(
-      "'ringrift up' starts the main process; --data-dir chooses another folder; 'ringrift doctor' looks closer.",
+      "'ringrift up' starts the main process; --data-dir chooses another folder; 'ringrift doctor' checks the machine.",
     ),
   ];
 }
