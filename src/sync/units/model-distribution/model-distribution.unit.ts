@@ -16,7 +16,7 @@ const wiring = {
   daemonTypes: ["MODEL_DISTRIBUTION", "NPZ_DISTRIBUTION", "MODEL_SYNC"],
   alsoKnownAs: ["UnifiedDistributionDaemon", "ModelDistribution", "DeliveryLedger", "DeliveryRetryQueue"],
   pattern: "IMPORT",
-  dependsOn: ["replication_daemon"],
+  dependsOn: ["sync_router", "replication_daemon"],
   emits: [
     "MODEL_DISTRIBUTION_STARTED",
     "MODEL_DISTRIBUTION_COMPLETE",

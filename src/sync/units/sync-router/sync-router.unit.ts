@@ -21,8 +21,6 @@ const wiring = {
   emits: ["SYNC_REQUEST", "SYNC_RETRY_REQUESTED"],
   unheard: { SYNC_REQUEST: { by: "auto_sync" }, SYNC_RETRY_REQUESTED: { by: "auto_sync" } },
   awaits: {
-    DISTRIBUTION_INCOMPLETE: "model_distribution_daemon",
-    MODEL_SYNC_REQUESTED: "model_distribution_daemon",
     SYNC_CHECKSUM_FAILED: "transfer_verifier",
     SYNC_NODE_UNREACHABLE: "auto_sync",
     SYNC_STALLED: "auto_sync",
