@@ -22,7 +22,7 @@ test("a join token comes with the whole line that joins, and the folder it is ru
   const certificate = selfSigned(own.folder());
   if (certificate === undefined) return;
   const { main, run } = world({ RINGRIFT_TLS_CERT_FILE: certificate.cert, RINGRIFT_TLS_KEY_FILE: certificate.key });
-  await main.start();
+  await main.startInside(onTestFinished);
   const made = await run("token", "create", "box-1", "--join");
   expect(made.out).toMatch(
     /^ringrift join https:\/\/127\.0\.0\.1:\d+ \S+ --fingerprint ([0-9A-F]{2}:){31}[0-9A-F]{2}\n$/,
@@ -45,7 +45,7 @@ test("a join token comes with the whole line that joins, and the folder it is ru
 
 test("what a verb would do can be seen first, and the record of writes says that it was a dry run, and why", async () => {
   const { main, run } = world();
-  await main.start();
+  await main.startInside(onTestFinished);
   const [job = ""] = await main.add([{ work_type: "selfplay", parameters: {} }]);
   const drain = await run("nodes", "drain", NODE, "--dry-run", "--reason", "new disk");
   expect(drain.out).toMatch(/would get no new work and give back its jobs \(it has none\); nothing was changed/);

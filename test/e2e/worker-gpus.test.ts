@@ -12,7 +12,7 @@ const GPUS = [1, 2].map((n) => `GPU-${String(n).repeat(8)}-0000-0000-0000-000000
 test("two jobs never share an accelerator, and one whose program is killed gives it back", async () => {
   const own = owned(onTestFinished);
   const main = mainProcess(own, { RINGRIFT_WORKER_BEAT_INTERVAL: "0.3" });
-  await main.start();
+  await main.startInside(onTestFinished);
   const tools = join(main.folder, "tools");
   mkdirSync(tools);
   const lines = GPUS.map((id, n) => `${n}, ${id}, 24576`).join("\\n");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { selfSigned } from "../support/certificate.ts";
+import { commandsIn } from "../support/commands.ts";
 import { PATIENT, patience } from "../support/patience.ts";
 import { freePort, owned, type StartOptions } from "../support/process.ts";
 import { declareTiny, mainProcess, processesWith } from "./parts/worker-world.ts";
@@ -20,7 +21,7 @@ const MAIN = {
 };
 const NODE = { RINGRIFT_WORKER_BEAT_INTERVAL: "0.3", RINGRIFT_WORKER_CLAIM_WAIT: "1", RINGRIFT_JOB_GRACE_PERIOD: "1" };
 
-async function world({ tls = false } = {}) {
+async function world({ tls = false, ends = false } = {}) {
   const own = owned(onTestFinished);
   const certificate = tls ? selfSigned(own.folder()) : undefined;
   const port = await freePort();
@@ -31,7 +32,8 @@ async function world({ tls = false } = {}) {
       ? {}
       : { RINGRIFT_TLS_CERT_FILE: certificate.cert, RINGRIFT_TLS_KEY_FILE: certificate.key }),
   });
-  await main.start();
+  // One that ends within the test is a process of its own.
+  await (ends ? main.start() : main.startInside(onTestFinished));
   const node = (env: StartOptions["env"] = {}) => {
     const folder = own.folder();
     declareTiny(folder);
@@ -83,7 +85,7 @@ test("joins over TLS with the authority or the fingerprint, and does jobs whose 
 });
 
 test("needs a token once: after that 'join' without it, or 'worker', is enough, over restarts of the main process", async () => {
-  const { main, url, node, token } = await world();
+  const { main, url, node, token } = await world({ ends: true });
   const one = node();
   const none = one.run("join", url);
   expect((await none.exited).code).toBe(2);
@@ -127,9 +129,9 @@ test.each([
   const own = owned(onTestFinished);
   const folder = own.folder();
   const args = ["join", ...prepare(folder), "a-token-that-is-long-enough-to-be-one", "--json"];
-  const joining = own.startCli(args, { cwd: folder });
-  expect((await joining.exited).code).not.toBe(0);
-  expect(JSON.parse(joining.stderr().trim().split("\n").at(-1)!)).toMatchObject({ error: { code } });
+  const joining = await commandsIn(folder)(...args);
+  expect(joining.code).not.toBe(0);
+  expect(JSON.parse(joining.err.trim().split("\n").at(-1)!)).toMatchObject({ error: { code } });
   expect(existsSync(join(folder, ".ringrift", "node", "node.json"))).toBe(false);
 });
 
@@ -155,7 +157,7 @@ test("a job whose worker died runs elsewhere once its lease has been silent, lon
 });
 
 test("a worker that slept beyond its lease is refused, stops its child at once, and keeps what was refused", async () => {
-  const { main, url, node, token } = await world();
+  const { main, url, node, token } = await world({ ends: true });
   const sleeper = node();
   const first = sleeper.run("join", url, token, "--slots", "1");
   await first.waitForLine(/worker ready/);

@@ -17,7 +17,7 @@ test("the next try of a stopped training goes on from its checkpoint on another 
   const main = mainProcess(own, { RINGRIFT_PORT: String(port) });
   // The built-in games do the jobs here.
   rmSync(join(main.folder, "ringrift.config.json"));
-  await main.start();
+  await main.startInside(onTestFinished);
   const token = await main.token();
   const node = (label: string) => {
     const worker = own.startCli(["join", `http://localhost:${port}`, token, "--label", label, "--slots", "1"], {

@@ -56,7 +56,7 @@ test("'up --workers 2' does jobs on children that stay, and gives back unspent w
 
 test("a job that does not end within RINGRIFT_JOB_GRACE_PERIOD is ended, and given back unspent", async () => {
   const { own, main } = world();
-  await main.start();
+  await main.startInside(onTestFinished);
   const [id] = await main.add([{ parameters: { ms: 600_000, stubborn: true } }]);
   const worker = own.startCli(["worker"], { cwd: main.folder, env: { RINGRIFT_JOB_GRACE_PERIOD: "0.2" } });
   await worker.waitForLine(/worker ready/);
@@ -68,7 +68,7 @@ test("a job that does not end within RINGRIFT_JOB_GRACE_PERIOD is ended, and giv
 
 test("a second signal forces the end of a worker whose job will not end, and nothing of it stays", async () => {
   const { own, main } = world();
-  await main.start();
+  await main.startInside(onTestFinished);
   const [id] = await main.add([{ parameters: { ms: 600_000, stubborn: true, spawn: true } }]);
   const worker = own.startCli(["worker"], { cwd: main.folder });
   await soon(() => expect(processesWith(join(main.dataDir, "worker"))).toHaveLength(2));
@@ -145,7 +145,7 @@ test("one worker for each folder; one that came before its main process waits fo
   const { own, main } = world();
   const early = own.startCli(["worker"], { cwd: main.folder });
   await early.waitForLine(/waiting for the main process/);
-  await main.start();
+  await main.startInside(onTestFinished);
   await early.waitForLine(/worker ready/);
   const second = own.startCli(["worker"], { cwd: main.folder });
   expect((await second.exited).code).not.toBe(0);
@@ -162,7 +162,7 @@ test.skipIf(!has("systemd-analyze"))("the systemd unit of a worker is sound", ()
 
 test("a workload that is declared wrong is told at the start, by name", async () => {
   const { own, main } = world();
-  await main.start();
+  await main.startInside(onTestFinished);
   declareTiny(main.folder, { kinds: [] });
   const worker = own.startCli(["worker"], { cwd: main.folder });
   expect((await worker.exited).code).toBe(2);

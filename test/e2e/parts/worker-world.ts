@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { JobView } from "../../../src/work/index.ts";
+import { begin } from "../../support/commands.ts";
 import type { Owned, Started, StartOptions } from "../../support/process.ts";
 import { ask } from "../../support/surface.ts";
 
@@ -27,6 +28,8 @@ export interface MainProcess {
   /** The process that runs now. */
   readonly started: () => Started;
   start(args?: readonly string[], env?: StartOptions["env"]): Promise<{ started: Started; port: number }>;
+  /** In the process of the test, where nobody kills it or reads what it prints; until the end that `atEnd` takes. */
+  startInside(atEnd: (end: () => Promise<void>) => void): Promise<{ port: number }>;
   add(jobs: readonly Job[]): Promise<string[]>;
   show(id: string): Promise<JobView>;
   jobs(query?: string): Promise<JobView[]>;
@@ -57,6 +60,13 @@ export function mainProcess(own: Owned, env: StartOptions["env"] = {}): MainProc
       current = started;
       const { match } = await started.waitForLine(/ready pid \d+ port (\d+)/);
       return { started, port: Number(match[1]) };
+    },
+    async startInside(atEnd) {
+      const given = { NO_COLOR: "1", RINGRIFT_LOG_LEVEL: "ERROR", RINGRIFT_PORT: "0", ...env };
+      const up = begin(["up"], { cwd: folder, env: given });
+      atEnd(async () => void (await up.stop()));
+      const [, port] = await up.waitFor(/ready pid \d+ port (\d+)/);
+      return { port: Number(port) };
     },
     async add(jobs) {
       const ids: string[] = [];
