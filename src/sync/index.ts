@@ -52,6 +52,8 @@ export { transferWorld } from "./transfer/transfer-world.ts";
 export { createWays } from "./transfer/ways.ts";
 export type {
   FetchRequest,
+  Shelf,
+  Shelved,
   Source,
   TransferPriority,
   TransferProgress,

@@ -310,6 +310,7 @@ export function transportContract(name: string, { open, stallMs = 2_000 }: Contr
     placeTests(tryIt, stallMs);
     packTests(tryIt);
     writeTests(tryIt);
+    shelfTests(tryIt);
   });
 }
 
@@ -491,5 +492,64 @@ function writeTests(tryIt: TryIt): void {
     expect(await held(one)).toBeUndefined();
     await transport.write(one, options);
     expect(await held(one)).toHaveLength(one.bytes);
+  });
+}
+
+/** Places that say what they hold say all of it or nothing, and give a name once. */
+function shelfTests(tryIt: TryIt): void {
+  const { signal } = new AbortController();
+  const doc = (text: string) => Buffer.from(text);
+
+  tryIt(
+    "what lies there is listed whole, with its size, and goes when it is taken away",
+    async ({ transport, give }) => {
+      const { shelf } = transport;
+      if (shelf === undefined) return;
+      const given = [];
+      for (let n = 1; n <= 5; n += 1) given.push(await give(randomBytes(n * 10)));
+      await shelf.put("backups/one", doc("first"), signal);
+      const names = given.map(({ sha256, bytes }) => ({ name: `${sha256.slice(0, 2)}/${sha256}`, bytes }));
+      const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+      const listed = async () => [...(await shelf.list(signal))].sort(byName);
+      expect(await listed()).toEqual([...names, { name: "backups/one", bytes: 5 }].sort(byName));
+      const [gone, ...rest] = names;
+      await shelf.remove(gone!.name, signal);
+      await shelf.remove(gone!.name, signal);
+      expect(await listed()).toEqual([...rest, { name: "backups/one", bytes: 5 }].sort(byName));
+    },
+  );
+
+  tryIt("a document is put once: its name is never given to another", async ({ transport: { shelf } }) => {
+    if (shelf === undefined) return;
+    await shelf.put("backups/one", doc("first"), signal);
+    await shelf.put("backups/one", doc("first"), signal);
+    for (const other of ["second", "first and more", ""])
+      await expect(shelf.put("backups/one", doc(other), signal)).rejects.toMatchObject({ code: "NAME_TAKEN" });
+    expect(Buffer.from(await shelf.get("backups/one", 100, signal)).toString()).toBe("first");
+    await expect(shelf.get("backups/one", 4, signal)).rejects.toMatchObject({ code: "DOCUMENT_TOO_LARGE" });
+    await expect(shelf.get("backups/two", 100, signal)).rejects.toMatchObject({ code: "DOCUMENT_NOT_FOUND" });
+  });
+
+  tryIt("names that lead elsewhere are refused before anything is asked", async ({ transport: { shelf } }) => {
+    if (shelf === undefined) return;
+    for (const name of ["../one", "backups/../../one", "backups/a/b", "/etc/passwd", "other/one", ".ringrift-disk"]) {
+      await expect(shelf.put(name, doc("x"), signal)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+      await expect(shelf.get(name, 10, signal)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+      await expect(shelf.remove(name, signal)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    }
+  });
+
+  tryIt("a place that is not there is a fault and not an empty one", async ({ transport, give, vanish, comeBack }) => {
+    const { shelf } = transport;
+    if (shelf === undefined) return;
+    const { sha256 } = await give(randomBytes(10));
+    const name = `${sha256.slice(0, 2)}/${sha256}`;
+    await vanish();
+    await expect(shelf.list(signal)).rejects.toMatchObject({ code: "PLACE_NOT_THERE" });
+    await expect(shelf.put("backups/one", doc("x"), signal)).rejects.toMatchObject({ code: "PLACE_NOT_THERE" });
+    await expect(shelf.get("backups/one", 10, signal)).rejects.toMatchObject({ code: "PLACE_NOT_THERE" });
+    await expect(shelf.remove(name, signal)).rejects.toMatchObject({ code: "PLACE_NOT_THERE" });
+    await comeBack();
+    expect((await shelf.list(signal)).map((one) => one.name)).toContain(name);
   });
 }

@@ -36,7 +36,27 @@ export interface Transport {
   digests?(wanted: Wanted, chunkBytes: number, signal: AbortSignal): Promise<readonly string[]>;
   /** Brings a file to the place, whole or not at all under its name; twice is once. */
   write?(made: Wanted & { readonly path: string }, options: WriteOptions): Promise<void>;
+  /** What lies there at all, for places that are written to. */
+  readonly shelf?: Shelf;
   close(): void | Promise<void>;
+}
+
+/** Something that lies at a place: an artifact as `<2 hex>/<sha256>`, or a document by its own name. */
+export interface Shelved {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** The place as a shelf: all that lies there, and small documents under names of their own. */
+export interface Shelf {
+  /** All of it, or an error: a part is never told as the whole, and a place that is not ours is not told as an empty one. */
+  list(signal: AbortSignal): Promise<readonly Shelved[]>;
+  /** Whole or not at all; a name is given once, and the same content under it twice is once. */
+  put(name: string, content: Uint8Array, signal: AbortSignal): Promise<void>;
+  /** `DOCUMENT_NOT_FOUND` if the place is sound and has none of this name. */
+  get(name: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
+  /** Takes an artifact or a document away; twice is once. */
+  remove(name: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface WriteOptions {

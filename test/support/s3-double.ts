@@ -22,6 +22,7 @@ export interface S3Double {
 const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data).digest("hex");
 const hmac = (key: string | Uint8Array, text: string) => createHmac("sha256", key).update(text).digest();
 const MAX_SKEW_MS = 900_000;
+const LIST_PAGE = 3;
 
 class Refusal extends Error {
   readonly status: number;
@@ -74,6 +75,27 @@ export async function s3Double(buckets: readonly string[]): Promise<S3Double> {
   const uploads = new Map<string, Map<number, Uint8Array>>();
   const known = { accessKeyId: "test:tester", secretAccessKey: "testing" };
 
+  /** In pages that are small, so that every test turns one. */
+  const listOf = (bucket: string, query: URLSearchParams): string => {
+    const after = query.get("continuation-token") ?? "";
+    const all = [...objects]
+      .map(([key, content]) => ({
+        key: key.slice(bucket.length + 1),
+        size: content.length,
+        isHere: key.startsWith(`${bucket}/`),
+      }))
+      .filter(({ key, isHere }) => isHere && key.startsWith(query.get("prefix") ?? "") && key > after)
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
+    const page = all.slice(0, LIST_PAGE);
+    const isMore = all.length > page.length;
+    const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+    return `<ListBucketResult><IsTruncated>${isMore}</IsTruncated>${page
+      .map(({ key, size }) => `<Contents><Key>${escaped(key)}</Key><Size>${size}</Size></Contents>`)
+      .join(
+        "",
+      )}${isMore ? `<NextContinuationToken>${escaped(page.at(-1)!.key)}</NextContinuationToken>` : ""}</ListBucketResult>`;
+  };
+
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? "/", "http://s3");
     checkSignature(request, url, known.accessKeyId, known.secretAccessKey, Date.now() + double.aheadMs);
@@ -112,6 +134,11 @@ export async function s3Double(buckets: readonly string[]): Promise<S3Double> {
       objects.set(key, body);
       return void response.writeHead(200, { etag: `"${sha256(body).slice(0, 32)}"` }).end();
     }
+    if (method === "DELETE") {
+      objects.delete(key);
+      return void response.writeHead(204).end();
+    }
+    if (url.searchParams.get("list-type") === "2") return void xml(listOf(bucket, url.searchParams));
     const found = objects.get(key);
     if (found === undefined) throw new Refusal(404, "NoSuchKey");
     const [, first] = /^bytes=(\d+)-$/.exec(request.headers.range ?? "") ?? [];

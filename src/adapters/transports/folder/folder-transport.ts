@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { OperatingError, syncFolder, systemCode, translateDiskFault, writeDurably } from "../../../kernel/index.ts";
 import { makeFolder, packOf, prefixDigests, readSmallFile, type Transport, type Wanted } from "../../../sync/index.ts";
 import { DISK_MARKER } from "../disk-marker.ts";
+import { folderShelf } from "./folder-shelf.ts";
 
 const MAX_MARKER_BYTES = 200;
 const READ_BYTES = 1_024 ** 2;
@@ -14,6 +15,12 @@ const notThere = (path: string, why: string) =>
   OperatingError.unavailable("PLACE_NOT_THERE", `${path} is not the disk that it should be: ${why}`, {
     hint: "Is the disk mounted? Missing files are ignored until it is.",
   });
+
+/** What the marker of a folder says; undefined where there is none. */
+export async function diskNameOf(path: string): Promise<string | undefined> {
+  const said = await readFile(join(path, DISK_MARKER), "utf8").catch(() => undefined);
+  return said?.trim().slice(0, MAX_MARKER_BYTES);
+}
 
 /** Makes a folder a place for artifacts. One that another disk is known by is left alone. */
 export async function markDisk(path: string, disk: string): Promise<void> {
@@ -132,6 +139,7 @@ export function folderTransport({ path, disk }: { readonly path: string; readonl
         throw refusedBy(place, thrown);
       }
     },
+    shelf: folderShelf(path, place, () => checkMarker(path, disk)),
     close() {},
   };
 }

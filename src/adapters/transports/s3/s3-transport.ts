@@ -6,6 +6,7 @@ import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
 import type { Transport, Wanted, WriteOptions } from "../../../sync/index.ts";
 import { DISK_MARKER } from "../disk-marker.ts";
 import { elementOf, type S3Place, s3Client, textOf } from "./s3-client.ts";
+import { s3Shelf } from "./s3-shelf.ts";
 
 /** Above this a file is brought in parts: a cut costs a part, and stores limit what comes in one go. */
 const PART_BYTES = 16 * 1_024 ** 2;
@@ -22,7 +23,8 @@ const keyOf = ({ sha256 }: Wanted) => `${sha256.slice(0, 2)}/${sha256}`;
 
 export function s3Transport(options: S3TransportOptions): Transport {
   const { disk, partBytes = PART_BYTES } = options;
-  const { place, ask } = s3Client(options);
+  const client = s3Client(options);
+  const { place, ask } = client;
 
   const checkMarker = async (signal: AbortSignal): Promise<void> => {
     try {
@@ -144,6 +146,7 @@ export function s3Transport(options: S3TransportOptions): Transport {
       };
       (await ask({ method: "PUT", key: keyOf(made), body, signal })).resume();
     },
+    shelf: s3Shelf(client, options.prefix ?? "", checkMarker),
     close() {},
   };
 }
