@@ -34,7 +34,7 @@ const light = [
   "^src/[^/]+/settings\\.ts$",
   "^src/(cluster/alerts/alert|cluster/nodes/states|daemons/cause(-levels|-schema)?|daemons/limits|events/fields|events/instant)\\.ts$",
   "^src/(pipeline/snapshot|pipeline/stage/stages|work/states|work/urgency)\\.ts$",
-  "^src/sync/(states|copies/policy|facade/request|orders/order)\\.ts$",
+  "^src/sync/(states|copies/policy|facade/request|orders/order|backup/words)\\.ts$",
 ];
 // A command is loaded by itself, so the program enters a feature by the file that is about it.
 const commands = "^src/app/commands/";

@@ -9,6 +9,7 @@ import { createSyncServices, type ScrubPace } from "../sync/index.ts";
 import { createWorkServices, kindsWith } from "../work/index.ts";
 import { CONFIG_KEYS } from "../workloads/arena/index.ts";
 import { artifactStoreOf } from "./artifact-files.ts";
+import { backupPortsOf } from "./backup/ports.ts";
 import { spreadPorts } from "./champion-trials.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
@@ -90,7 +91,9 @@ export function createServices(
     findNode: (name) => cluster.nodes.find(name).node_id,
     spread: spreadPorts({ store, queue: work.queue, workersFor: workersOf }),
     disk: { measured: cluster.disk.measured, tidyLogs: () => logFile?.tidy() ?? false },
+    backup: backupPortsOf(settings, version, databasePath),
   });
+  undo.defer(() => sync.backups.close());
   const engine = createRatingEngine();
   undo.defer(() => engine.close());
   undo.defer(() => sync.close());
@@ -103,6 +106,7 @@ export function createServices(
     files,
     catalog: sync.catalog,
     sync: sync.units,
+    backups: sync.backups,
     facade: sync.facade,
     library: sync.console,
     copies: sync.desk,

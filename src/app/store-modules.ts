@@ -5,6 +5,7 @@ import { modelsModule } from "../pipeline/models/tables.ts";
 import { pipelineModule } from "../pipeline/tables.ts";
 import { journalModule, type StoreModule, stateModule } from "../router/index.ts";
 import { apiModule } from "../surfaces/tables.ts";
+import { backupModule } from "../sync/backup/tables.ts";
 import { syncModule } from "../sync/tables.ts";
 import { workModule } from "../work/tables.ts";
 
@@ -17,6 +18,7 @@ export const storeModules: readonly StoreModule[] = [
   apiModule,
   workModule,
   syncModule,
+  backupModule,
   pipelineModule,
   evaluationModule,
   modelsModule,

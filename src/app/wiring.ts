@@ -100,6 +100,7 @@ export function wireUnits<R extends Rows>(
       copies: services.copies,
       disk: services.disk,
       sync: services.facade,
+      backups: services.backups,
       pipeline: {
         ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
         snapshot: () => causes.snapshot(),

@@ -1,6 +1,7 @@
 import { alertRoutes } from "./alerts/routes.ts";
 import { artifactRoutes } from "./artifacts/routes.ts";
 import { auditRoutes } from "./audit/routes.ts";
+import { backupRoutes } from "./backup/routes.ts";
 import { consumerRoutes } from "./consumers/routes.ts";
 import { copyRoutes } from "./copies/routes.ts";
 import { daemonRoutes } from "./daemons/routes.ts";
@@ -40,6 +41,7 @@ export const allRoutes: readonly Route[] = [
   ...artifactRoutes,
   ...copyRoutes,
   ...syncRoutes,
+  ...backupRoutes,
   ...pipelineRoutes,
   ...modelRoutes,
   ...recordRoutes,

@@ -21,6 +21,16 @@
 export type { ArtifactEntryInput, ArtifactRow } from "./artifact.ts";
 export { artifactStorePart } from "./artifact-inspector.ts";
 export { type ArtifactStat, type ArtifactStore, createArtifactStore } from "./artifact-store.ts";
+export { type Backups, createBackups, type DrillReport, placeNamed } from "./backup/backups.ts";
+export { booksOf, filesToBackUp } from "./backup/facts.ts";
+export { MAX_PRIVATE_BYTES, MAX_PRIVATE_FILES } from "./backup/limits.ts";
+export { placesOf } from "./backup/places.ts";
+export { pruneBackups } from "./backup/prune-backups.ts";
+export { restoreBackup } from "./backup/restore-backup.ts";
+export { type BackupSnapshot, type BackupSource, runBackup } from "./backup/run-backup.ts";
+export type { BackupPlace, BackupReports, BackupRunner, BackupTask } from "./backup/task.ts";
+export { verifyBackup } from "./backup/verify-backup.ts";
+export { type BackupProgress, type BackupWorld, listBackups } from "./backup/world.ts";
 export { BOOKS_UNBALANCED, type BookFault, type ConfigBooks } from "./books.ts";
 export { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 export { type ArtifactConsole, createArtifactConsole } from "./console.ts";

@@ -3,6 +3,7 @@ import { type Clock, type Ids, type Log, messageOf, OperatingError } from "../ke
 import type { EventRouter, Store } from "../router/index.ts";
 import { createArtifactInspector } from "./artifact-inspector.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
+import { type Backups, type BackupsPorts, createBackups } from "./backup/backups.ts";
 import { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 import { type Copies, type CopiesPorts, createCopies } from "./copies/copies.ts";
@@ -16,6 +17,7 @@ import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
 import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts";
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
+import type { BackupPace } from "./units/backup/decide.ts";
 import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 
 /** How the background looks at files: how often, how many at once, and how long one that was sound is left alone. */
@@ -42,6 +44,8 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   readonly spread: SpreadPorts;
   /** What was measured of the disk here, and the log that grows on it. */
   readonly disk?: Pick<DiskSpace, "measured" | "tidyLogs">;
+  /** What is backed up, where, how and how often; nowhere unless given. */
+  readonly backup?: Omit<BackupsPorts, "store" | "clock" | "ids"> & { readonly pace: BackupPace };
 }
 
 /** All that this room keeps while a process runs. What is asked for here is done behind the asker's back, and emitted. */
@@ -63,6 +67,8 @@ export interface SyncServices {
   readonly spread: SpreadView;
   /** How full the disk here is, and what was freed. */
   disk(): DiskView;
+  /** Where one asks for backups. */
+  readonly backups: Backups;
   /** Looks at the bytes of files again. */
   verify(sha256s: readonly string[]): void;
   /** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
@@ -74,6 +80,8 @@ export interface SyncServices {
 
 /** What the units of this room work with. */
 export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts {
+  readonly backups: Backups;
+  readonly backupPace: BackupPace;
   readonly store: Store;
   readonly copies: Copies;
   readonly desk: NodeDesk;
@@ -94,6 +102,20 @@ function once(log: Log, what: string): (name: string, run: () => Promise<unknown
       .finally(() => running.delete(name));
   };
 }
+
+const nowhere = async (): Promise<never> => {
+  throw OperatingError.conflict("BACKUP_NO_PLACE", "no place for backups is set");
+};
+const NO_BACKUPS: NonNullable<SyncSurroundings["backup"]> = {
+  places: [],
+  secret: undefined,
+  folder: { nodeId: "", version: "", dataDir: "", database: "", artifacts: "", otherFiles: [] },
+  retention: { keep: 1, keepMs: 0 },
+  scratch: "",
+  run: nowhere,
+  drill: nowhere,
+  pace: { everyMs: Number.POSITIVE_INFINITY, drillEveryMs: Number.POSITIVE_INFINITY },
+};
 
 export function createSyncServices(surroundings: SyncSurroundings): SyncServices {
   const { files, log, scrub } = surroundings;
@@ -120,6 +142,8 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
   const { measured = () => undefined, tidyLogs = () => false } = surroundings.disk ?? {};
   const planNodes = () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk });
   const desk: NodeDesk = createNodeDesk({ ...surroundings, copies, get: catalog.get, verify });
+  const { pace: backupPace, ...backupPorts } = surroundings.backup ?? NO_BACKUPS;
+  const backups = createBackups({ ...surroundings, ...backupPorts });
   return {
     catalog,
     handOver: {
@@ -133,7 +157,10 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       nodes: planNodes,
       nameOf: (nodeId) => copies.nodes().get(nodeId)?.name ?? nodeId,
     }),
+    backups,
     units: {
+      backups,
+      backupPace,
       store: surroundings.store,
       nodeId: surroundings.nodeId,
       copies,

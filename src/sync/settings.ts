@@ -1,5 +1,5 @@
-/** What operators may set of artifacts. */
-import { seconds, tagList, whole } from "../kernel/settings/index.ts";
+/** What operators may set of artifacts and their backups. */
+import { line, name, path, seconds, secretFile, tagList, url, whole } from "../kernel/settings/index.ts";
 
 const copiesOf = (what: string, variable: `RINGRIFT_${string}`, copies: number, about: string) =>
   whole({
@@ -56,6 +56,92 @@ export const artifactSettings = {
       shown: "none",
       about:
         "Different numbers of copies for some configs, for example `hex8_2p:games:3`, separated by commas; the classes are games, models, samples, rebuildable.",
+    }),
+  },
+};
+
+const DAY_SECONDS = 86_400;
+
+export const backupSettings = {
+  folder: path("folder", {
+    key: "backup.folder",
+    variable: "RINGRIFT_BACKUP_FOLDER",
+    default: undefined,
+    shown: "none",
+    about: "Folder on another disk that backups go to. It must be there, and empty when it is first used.",
+  }),
+  disk: name({
+    key: "backup.disk",
+    variable: "RINGRIFT_BACKUP_DISK",
+    default: "backup",
+    about: "What the marker of the disk or the bucket says, so that another one is not taken for it.",
+  }),
+  s3Url: url({
+    key: "backup.s3_url",
+    variable: "RINGRIFT_BACKUP_S3_URL",
+    default: undefined,
+    shown: "none",
+    about: "S3-compatible store that backups go to, with bucket and prefix: `https://s3.example.org/bucket/prefix`.",
+  }),
+  s3Region: name({
+    key: "backup.s3_region",
+    variable: "RINGRIFT_BACKUP_S3_REGION",
+    default: "us-east-1",
+    about: "Region of that store.",
+  }),
+  s3AccessKey: line({
+    key: "backup.s3_access_key",
+    variable: "RINGRIFT_BACKUP_S3_ACCESS_KEY",
+    default: undefined,
+    shown: "none",
+    about: "Access key of that store.",
+  }),
+  s3Secret: secretFile({
+    key: "backup.s3_secret_file",
+    variable: "RINGRIFT_BACKUP_S3_SECRET_FILE",
+    shown: "none",
+    about: "File with the secret of that access key.",
+  }),
+  secret: secretFile({
+    key: "backup.key_file",
+    variable: "RINGRIFT_BACKUP_KEY_FILE",
+    shown: "none: backups are not encrypted",
+    about:
+      "File with the key that backups are encrypted with. Keep a copy of it elsewhere: without it they are worth nothing.",
+  }),
+  everyMs: seconds({
+    key: "backup.every",
+    variable: "RINGRIFT_BACKUP_EVERY",
+    min: 60,
+    max: 365 * DAY_SECONDS,
+    default: DAY_SECONDS,
+    about: "Longest time between two backups; a new champion is backed up sooner.",
+  }),
+  drillEveryMs: seconds({
+    key: "backup.drill_every",
+    variable: "RINGRIFT_BACKUP_DRILL_EVERY",
+    min: 60,
+    max: 365 * DAY_SECONDS,
+    default: 7 * DAY_SECONDS,
+    about: "How often a backup is restored into a folder of its own, and started from, to see that it can be.",
+  }),
+  retention: {
+    keep: whole({
+      key: "backup.keep",
+      variable: "RINGRIFT_BACKUP_KEEP",
+      min: 1,
+      max: 10_000,
+      unit: "backups",
+      default: 14,
+      about: "Newest backups that stay at each place, however old they are.",
+    }),
+    keepMs: seconds({
+      key: "backup.keep_for",
+      variable: "RINGRIFT_BACKUP_KEEP_FOR",
+      min: 0,
+      max: 3_650 * DAY_SECONDS,
+      default: 30 * DAY_SECONDS,
+      about: "How long every backup stays.",
     }),
   },
 };

@@ -1,4 +1,5 @@
 import type { SyncUnitServices } from "./services.ts";
+import { backupDaemon } from "./units/backup/backup.unit.ts";
 import { cacheOrchestrator } from "./units/cache-orchestrator/cache-orchestrator.unit.ts";
 import { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 import { ephemeralGuard } from "./units/ephemeral-guard/ephemeral-guard.unit.ts";
@@ -19,4 +20,5 @@ export const syncUnits = (services: SyncUnitServices) =>
     modelDistributionDaemon(services),
     diskSpaceManager(services),
     trainingActivity(services),
+    backupDaemon(services),
   ] as const;

@@ -141,6 +141,19 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/sync/command.ts")).registerSync(command, shell),
   ],
   [
+    "backup",
+    "keep what was trained, and get it back: run, list, verify, restore, drill, prune, status",
+    async (command, { shell, settings }) => {
+      const { backupReader } = await import("./backup-reader.ts");
+      const { registerBackup } = await import("../../surfaces/backup/command.ts");
+      registerBackup(
+        command,
+        shell,
+        backupReader(shell.io.cwd, () => settings({})),
+      );
+    },
+  ],
+  [
     "elo [options] <config>",
     "draw the ladder of a config: champions and named opponents, with their intervals",
     async (command, { shell }) => (await import("../../surfaces/pipeline/elo.command.ts")).registerElo(command, shell),

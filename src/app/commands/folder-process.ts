@@ -17,8 +17,15 @@ import {
   createWrites,
   type Why,
 } from "../../surfaces/index.ts";
-import { createArtifactCatalog, createArtifactConsole, createCopies, SyncFacade } from "../../sync/index.ts";
+import {
+  createArtifactCatalog,
+  createArtifactConsole,
+  createBackups,
+  createCopies,
+  SyncFacade,
+} from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
+import { backupPortsOf } from "../backup/ports.ts";
 import { whyConfig } from "../causes/why-config.ts";
 import { whyJobOrNode } from "../causes/why-job-or-node.ts";
 import { holdersIn } from "../holders.ts";
@@ -110,6 +117,12 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
       nameOf: (nodeId) => book.nameOf(nodeId),
     }),
     library: createArtifactConsole({ store, clock, nodeId: localNodeId, catalog, copies }),
+    backups: createBackups({
+      ...backupPortsOf(settings, version, ""),
+      store,
+      clock,
+      ids: createIds(clock, random),
+    }),
     pipeline,
     why: (subject: string) => stopped(why(subject), dataDir),
   } as unknown as ControlPorts;

@@ -1,5 +1,6 @@
 /** What must hold between several settings. Each row names them, so that the message can say where each value is from. */
 import type { SettingValues } from "../../kernel/settings/index.ts";
+import { bucketIn } from "../../sync/backup/words.ts";
 import { isCopyException } from "../../sync/copies/policy.ts";
 import type { settingTree } from "./tree.ts";
 
@@ -91,5 +92,11 @@ export const settingChecks: readonly Check[] = [
     keys: ["artifacts.copies_exceptions"],
     holds: ({ artifacts }) => artifacts.copies.exceptions.every(isCopyException),
     rule: "Each exception is a config, a class and a number from 1 to 20, as in hex8_2p:games:3.",
+  },
+  {
+    keys: ["backup.s3_url", "backup.s3_access_key", "backup.s3_secret_file"],
+    holds: ({ backup: { s3Url, s3AccessKey, s3Secret } }) =>
+      s3Url === undefined || (bucketIn(s3Url) !== undefined && s3AccessKey !== undefined && s3Secret !== undefined),
+    rule: "A store for backups needs a bucket in its address, an access key, and its secret.",
   },
 ];

@@ -59,6 +59,7 @@ const anyValue = (row: Setting<unknown>): fc.Arbitrary<string | number | boolean
   if (row.kind.range === "true, false") return fc.boolean();
   if (row.kind.expects.startsWith("one of")) return fc.constantFrom(...row.kind.range.split(", "));
   if (row.kind.range === "a path of a file") return fc.stringMatching(/^\/[a-z]{1,8}$/);
+  if (row.kind.expects.startsWith("an address")) return fc.stringMatching(/^https:\/\/[a-z]{1,8}\/[a-z]{3,8}$/);
   return fc.stringMatching(/^[a-z]{1,8}$/);
 };
 /** The rows that can be set everywhere with any value: not the file's own place, and no secret. */
@@ -183,6 +184,11 @@ describe("precedence", () => {
         strayGraceMs: 86_400_000,
         copies: { games: 2, models: 3, samples: 1, rebuildable: 1, exceptions: [] },
       },
+      backup: expect.objectContaining({
+        folder: undefined,
+        everyMs: 86_400_000,
+        retention: { keep: 14, keepMs: 2_592_000_000 },
+      }),
       notices: [],
       report: expect.objectContaining({ file: join(cwd, "ringrift.config.json"), problems: [] }),
     });
@@ -286,6 +292,9 @@ describe("checks over several settings", () => {
     "work.queue_soft_limit work.queue_brake_limit": { RINGRIFT_WORK_QUEUE_SOFT_LIMIT: "901" },
     "work.queue_brake_limit work.queue_hard_limit": { RINGRIFT_WORK_QUEUE_HARD_LIMIT: "899" },
     "artifacts.copies_exceptions": { RINGRIFT_COPIES_EXCEPTIONS: "hex8_2p:games:3,hex8_2p:toys:2" },
+    "backup.s3_url backup.s3_access_key backup.s3_secret_file": {
+      RINGRIFT_BACKUP_S3_URL: "https://s3.example.org/games",
+    },
   };
 
   test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(

@@ -7,7 +7,7 @@ import { pipelineSettings } from "../../pipeline/settings.ts";
 import { outboxSettings, routerSettings } from "../../router/settings.ts";
 import type { ConfigReport } from "../../surfaces/commands/index.ts";
 import { apiSettings, portSettings } from "../../surfaces/settings.ts";
-import { artifactSettings } from "../../sync/settings.ts";
+import { artifactSettings, backupSettings } from "../../sync/settings.ts";
 import { workSettings } from "../../work/settings.ts";
 import { processSettings, workerSettings } from "./rows.ts";
 
@@ -26,6 +26,7 @@ export const settingTree = {
   alerts: alertSettings,
   work: workSettings,
   artifacts: artifactSettings,
+  backup: backupSettings,
   loop: pipelineSettings,
 };
 

@@ -39,7 +39,6 @@ export const dataIntegrity = defineEvents("data_integrity", {
   DATA_BACKUP_COMPLETED: {
     about: "A backup to an external drive is done; its receipts are kept.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("data_type", "bytes_transferred", "duration_seconds?"),
       node_id: field.node_id.describe("node that the drive is at"),
@@ -51,7 +50,6 @@ export const dataIntegrity = defineEvents("data_integrity", {
   S3_BACKUP_COMPLETED: {
     about: "A backup to S3 is done; its receipts are kept.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("bytes_transferred", "duration_seconds?"),
       node_id: field.node_id.describe("node that sent it"),

@@ -120,6 +120,24 @@ const nameKind = textKind(
 export const name = <D extends string | undefined>(row: Row<D>): Setting<string | D> =>
   settingOf<string | D, D>(nameKind, row);
 
+const lineKind = textKind("1 to 200 characters without blanks", (text) =>
+  /^[\x21-\x7e]{1,200}$/.test(text.trim()) ? text.trim() : undefined,
+);
+
+/** A word that others have chosen, such as the name of a key. */
+export const line = <D extends string | undefined>(row: Row<D>): Setting<string | D> =>
+  settingOf<string | D, D>(lineKind, row);
+
+const urlKind = textKind("an address that begins with http:// or https://", (text) => {
+  const found = URL.parse(text.trim());
+  const isSound = found !== null && /^https?:$/.test(found.protocol) && found.username === "" && found.search === "";
+  return isSound ? found.href : undefined;
+});
+
+/** The address of a service, without a name or a secret in it. */
+export const url = <D extends string | undefined>(row: Row<D>): Setting<string | D> =>
+  settingOf<string | D, D>(urlKind, row);
+
 /** Tags, divided by commas; a list inside. */
 export const tagList = (row: Row<string>): Setting<readonly string[]> => {
   const accept = (text: string) => {

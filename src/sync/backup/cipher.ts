@@ -58,7 +58,7 @@ const nonceOf = (chunk: number, isLast: boolean): Buffer => {
 
 /** The bytes in pieces of one size, each with whether it is the last; nothing at all is one empty piece. */
 async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number) {
-  let held = Buffer.alloc(0);
+  let held: Buffer = Buffer.alloc(0);
   for await (const chunk of bytes) {
     held = held.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([held, chunk]);
     // One piece is kept back: only the end tells which is the last.

@@ -152,6 +152,8 @@ export const replicationDaemon = (
       DATA_SYNC_COMPLETED: wake,
       MODEL_CORRUPTED: wake,
       DISK_CLEANUP_TRIGGERED: wake,
+      DATA_BACKUP_COMPLETED: wake,
+      S3_BACKUP_COMPLETED: wake,
     },
     loop: {
       everyMs: limits.everyMs,
