@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { COPY_BUGS, copiesWorld } from "./copies-world.ts";
+import { RESCUE_BUGS, rescueWorld } from "./rescue-world.ts";
 
 const world = () => {
   const opened = copiesWorld();
@@ -17,4 +18,18 @@ test.each(COPY_BUGS)("finds the mistake %s", (bug) => {
   let seed = 1;
   while (seed <= 3_000 && run(seed, bug) === undefined) seed += 1;
   expect(seed).toBeLessThanOrEqual(3_000);
+});
+
+test("whatever way fails, another that can give is asked before one that failed, and a machine that ends leaves a copy behind", async () => {
+  const opened = rescueWorld();
+  onTestFinished(() => opened.close());
+  for (let seed = 1; seed <= 120; seed += 1) expect(await opened.run(seed), `seed ${seed}`).toBeUndefined();
+});
+
+test.each(RESCUE_BUGS)("finds the mistake %s", async (bug) => {
+  const opened = rescueWorld();
+  onTestFinished(() => opened.close());
+  let seed = 1;
+  while (seed <= 300 && (await opened.run(seed, bug)) === undefined) seed += 1;
+  expect(seed).toBeLessThanOrEqual(300);
 });

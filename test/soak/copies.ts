@@ -1,6 +1,7 @@
 /** Schedules of copy, drop, crash, damage and return, as many as asked for; `npm test` runs three thousand of them. */
 import { pathToFileURL } from "node:url";
 import { COPY_BUGS, copiesWorld } from "../simulation/copies-world.ts";
+import { RESCUE_BUGS, rescueWorld } from "../simulation/rescue-world.ts";
 
 export const about = "random schedules of copies that come, go, break and return: never too few by our own deletion";
 
@@ -30,6 +31,19 @@ export async function run({ schedules = 100_000 } = {}): Promise<Result> {
       const other = copiesWorld();
       let seed = 1;
       while (seed <= BUG_SCHEDULES && other.run(seed, bug) === undefined) seed += 1;
+      found[bug] = seed <= BUG_SCHEDULES ? seed : null;
+      other.close();
+    }
+    const rescue = rescueWorld();
+    for (let seed = 1; seed <= schedules / 20 && broken.length < MAX_TOLD; seed += 1) {
+      const wrong = await rescue.run(seed);
+      if (wrong !== undefined) broken.push(`rescue, seed ${seed}: ${wrong}`);
+    }
+    rescue.close();
+    for (const bug of RESCUE_BUGS) {
+      const other = rescueWorld();
+      let seed = 1;
+      while (seed <= BUG_SCHEDULES && (await other.run(seed, bug)) === undefined) seed += 1;
       found[bug] = seed <= BUG_SCHEDULES ? seed : null;
       other.close();
     }
