@@ -7,7 +7,7 @@ import { openWriter } from "../../src/adapters/sqlite/writer.ts";
 import { seededRandom } from "../../src/kernel/index.ts";
 import type { Operation, Store } from "../../src/router/index.ts";
 import type { ResultsOf } from "../../src/router/store.port.ts";
-import { judgeArtifacts, recordArtifacts } from "../../src/sync/artifact-operations.ts";
+import { judgeArtifacts, noteSound, recordArtifacts } from "../../src/sync/artifact-operations.ts";
 import { aloneOn } from "../../src/sync/copies/alone.ts";
 import { noteCopies, noteGone } from "../../src/sync/copies/copy-operations.ts";
 import { counts } from "../../src/sync/copies/decide.ts";
@@ -71,6 +71,7 @@ export function rescueWorld() {
     commit(
       recordArtifacts({ entries: [{ ...entry, ...more }], at: 1 }),
       judgeArtifacts({ sha256s: [sha256], action: "accept", reason: null, at: 1 }),
+      noteSound({ sha256s: [sha256], at: 1 }),
     );
     const seq = Number(writer.db.prepare("SELECT seq FROM sync_artifacts WHERE sha256 = ?").get(sha256)?.seq);
     const names = [HOME, ...Array.from({ length: 2 + Math.floor(random.next() * 3) }, (_, i) => `s${seed}n${i}`)];

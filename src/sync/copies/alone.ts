@@ -15,13 +15,15 @@ const ALONE = `SELECT a.seq, a.bytes, a.kind, a.config_key, a.counted, json_grou
       WHERE o.seq = a.seq AND o.state IN ('waiting', 'running')) AS ordered
   FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
   WHERE h.state = 'held' AND h.node_id IN (SELECT value FROM json_each(?1)) AND h.verified_at <= ?3
-    AND a.freed_at IS NULL AND a.state IN ('in_flight', 'durable', 'quarantined')
+    AND a.freed_at IS NULL AND (a.state = 'quarantined'
+      OR (a.state IN ('in_flight', 'durable') AND a.verified_at IS NOT NULL))
     AND NOT EXISTS (SELECT 1 FROM sync_held s WHERE s.seq = h.seq AND s.state = 'held'
       AND s.node_id IN (SELECT value FROM json_each(?2)))
   GROUP BY a.seq ORDER BY a.seq LIMIT ?4`;
 
 /**
- * What these nodes alone hold: no copy lies on a node that counts. It goes through all of their copies, and so does it on the
+ * What these nodes alone hold: no copy lies on a node that counts. What home has only just got with a result, and has not looked
+ * at yet, is none of it. It goes through all of their copies, and so does it on the
  * thread of the readers.
  */
 export async function aloneOn(

@@ -5,9 +5,10 @@ import { entryOf, oneNode, sha256Of } from "../../../../test/unit/sync/sync-worl
 import { builtinRows } from "../../../events/index.ts";
 import { silentLog } from "../../../kernel/index.ts";
 import type { Operation } from "../../../router/index.ts";
+import { noteSound } from "../../artifact-operations.ts";
 import { createArtifactCatalog } from "../../catalog.ts";
 import { createCopies } from "../../copies/copies.ts";
-import { confirmCopies, noteCopies } from "../../copies/copy-operations.ts";
+import { confirmCopies, noteCopies, noteGone } from "../../copies/copy-operations.ts";
 import { createNodeDesk } from "../../copies/node-desk.ts";
 import { planNodesOf } from "../../facade/plan-nodes.ts";
 import { placeOrders } from "../../orders/order-operations.ts";
@@ -27,7 +28,9 @@ async function world(box: { isRented?: boolean; isLeaving?: boolean }) {
   const catalog = createArtifactCatalog(w);
   const change: Operation[] = [];
   catalog.join({ rows: { apply: (operation) => void change.push(operation) } }).record([entryOf("games")]);
-  await commit(...change);
+  await commit(...change, noteSound({ sha256s: [GAMES], at: 1 }));
+  // Home had it, and has lost it.
+  await commit(noteGone({ node_id: "n1", sha256s: [GAMES] }));
   const [home] = oneNode.nodes();
   const nodes = () => [home!, { ...home!, node_id: "box", name: "box", incarnation: 1, ...box }];
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
@@ -93,6 +96,18 @@ test("an order that is there goes before others, and nothing is done about what 
   await safe.start();
   await safe.pass(60_000);
   expect(safe.orders()).toEqual([]);
+});
+
+test("what home got with a result and has not looked at yet is not sent again", async () => {
+  const w = await world({ isRented: true });
+  const change: Operation[] = [];
+  w.catalog
+    .join({ rows: { apply: (operation) => void change.push(operation) } })
+    .record([entryOf("new", { work_id: "w2" })]);
+  await w.commit(...change, noteCopies({ node_id: "box", sha256s: [sha256Of("new")], by: "box", at: w.clock.now() }));
+  await w.start();
+  await w.pass(60_000);
+  expect(w.orders()).toEqual([]);
 });
 
 test("a node that is about to end is told what it alone has, and to send it, also when it is not rented", async () => {
