@@ -4,7 +4,7 @@ import type { NeededFile } from "./decide.ts";
 const WINDOW = "window:";
 
 /** The files that the next run of each config sees are pinned as its window. */
-const NEEDED = `SELECT substr(p.owner, ${WINDOW.length + 1}) AS config_key, a.seq, a.bytes, a.created_at,
+const NEEDED = `SELECT substr(p.owner, ${WINDOW.length + 1}) AS config_key, a.seq, a.bytes, a.created_at, a.producer,
     (SELECT json_group_array(h.node_id) FROM sync_held h WHERE h.seq = a.seq AND h.state = 'held') AS holders
   FROM sync_pins p JOIN sync_artifacts a ON a.sha256 = p.sha256
   WHERE p.owner >= '${WINDOW}' AND p.owner < 'window;' AND a.freed_at IS NULL LIMIT 100000`;
@@ -18,10 +18,15 @@ export async function neededFiles(
     seq: number;
     bytes: number;
     created_at: number;
+    producer: string;
     holders: string;
   }>(NEEDED, []);
   return Map.groupBy(
-    found.map((row) => ({ ...row, holders: JSON.parse(row.holders) as string[] })),
+    // Who made a file has it, also before it has said so.
+    found.map(({ producer, holders, ...row }) => ({
+      ...row,
+      holders: [...(JSON.parse(holders) as string[]), producer],
+    })),
     ({ config_key }) => config_key,
   );
 }

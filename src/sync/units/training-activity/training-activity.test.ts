@@ -23,14 +23,14 @@ afterEach(async () => {
 const SAMPLES = sha256Of("samples");
 
 /** Home holds the window of a config; who trains is said by the test. */
-async function world(kinds: Readonly<Record<string, readonly string[]>>) {
+async function world(kinds: Readonly<Record<string, readonly string[]>>, producer = "n1") {
   const w = unitWorld(builtinRows);
   ends.push(() => w.close());
   const commit = (...operations: Operation[]) => w.driven(w.store.commit(operations));
   const catalog = createArtifactCatalog(w);
   const change: Operation[] = [];
   const joined = catalog.join({ rows: { apply: (operation) => void change.push(operation) } });
-  joined.record([entryOf("samples", { kind: "samples", games: 0, work_id: null })]);
+  joined.record([entryOf("samples", { kind: "samples", games: 0, work_id: null, producer })]);
   joined.pin("window:hex8_2p", [SAMPLES]);
   await commit(...change);
   const hold = (node_id: string) =>
@@ -77,6 +77,12 @@ test("where home trains, or nobody does, data is fresh and nothing is told", asy
     expect(w.known()).toBeUndefined();
     expect(w.told(...NEWS)).toEqual([]);
   }
+});
+
+test("who made the data has it, whether it has said so yet or not", async () => {
+  const w = await world({ n1: ["selfplay"], maker: ["training"] }, "maker");
+  await w.pass(60_000);
+  expect(w.told(...NEWS)).toEqual([]);
 });
 
 test("data that a node lacks which trains is ordered for it at once, and it is fresh when it has come", async () => {
