@@ -20,7 +20,7 @@ import {
 import type { CopiesPort } from "../../surfaces/index.ts";
 import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { CopyWatch, Inputs } from "./inputs.ts";
-import { createLeaving, LEAVING_MS, sendHome } from "./node-leaving.ts";
+import { createLeaving, LEAVING_MS, type LeaveLimits, sendHome } from "./node-leaving.ts";
 import { carryOut } from "./node-orders.ts";
 
 export interface NodeCopiesOptions {
@@ -248,7 +248,7 @@ export function keepCopies(options: NodeCopiesOptions) {
       running ??= loop();
     },
     /** Sends home what lies here alone, before this node ends; gives how much of it is left when the time is over. */
-    leave: (limitMs: number): Promise<number> => sendHome(leaving, { clock, log, limitMs, signal }),
+    leave: (limits: LeaveLimits): Promise<number> => sendHome(leaving, limits, { clock, log, signal }),
     async stop(): Promise<void> {
       stopping.abort(new Error("the worker stops"));
       await running;

@@ -15,15 +15,24 @@ export interface Leaving {
 
 export const createLeaving = (): Leaving => ({ isLeaving: false, alone: undefined, hurry: new AbortController() });
 
+export interface LeaveLimits {
+  /** For all of it. */
+  readonly limitMs: number;
+  /** While the main process does not answer: what stays on a disk that stays is not lost. */
+  readonly unansweredMs: number;
+}
+
 /** Waits until all that lies here alone was sent home; gives how much of it is left when the time is over. */
 export async function sendHome(
   leaving: Leaving,
-  { clock, log, limitMs, signal }: { clock: Clock; log: Log; limitMs: number; signal: AbortSignal },
+  { limitMs, unansweredMs }: LeaveLimits,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
 ): Promise<number> {
   leaving.isLeaving = true;
   leaving.hurry.abort(new Error("the node is about to end"));
-  const untilMs = clock.monotonic() + limitMs;
-  while (leaving.alone !== 0 && clock.monotonic() < untilMs && !signal.aborted)
+  const beganMs = clock.monotonic();
+  const isTime = () => clock.monotonic() - beganMs < (leaving.alone === undefined ? unansweredMs : limitMs);
+  while (leaving.alone !== 0 && isTime() && !signal.aborted)
     await sleep(clock, LEAVING_MS / 2, signal).catch(() => undefined);
   const left = leaving.alone ?? 0;
   if (left > 0) log.error("files lie nowhere but here, and this node ends", { files: left });

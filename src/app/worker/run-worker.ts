@@ -33,6 +33,7 @@ import { keepBeating } from "./node-beats.ts";
 import { keepCopies } from "./node-copies.ts";
 import { startNodeEvents } from "./node-events.ts";
 import { joinedNode, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
+import type { LeaveLimits } from "./node-leaving.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
 
@@ -75,6 +76,13 @@ export const timingOf = (worker: WorkerSettings): WorkerTiming => {
   if (!isRented(tags)) return all;
   return { ...all, graceMs: Math.min(graceMs, NOTICE_SHARE * noticeMs), flushMs: NOTICE_SHARE * noticeMs };
 };
+
+/** How long a node that ends tries to send home what it alone has. */
+const leaveLimitsOf = ({ noticeMs, tags }: WorkerSettings): LeaveLimits => {
+  const limitMs = noticeMs * (1 - NOTICE_SHARE / 2);
+  return { limitMs, unansweredMs: isRented(tags) ? limitMs : Math.min(limitMs, UNANSWERED_MS) };
+};
+const UNANSWERED_MS = 1_000;
 
 /** What the main process is told of this node when it joins, and with its first sign of life. */
 export const aboutNode = (worker: WorkerSettings, gpus: readonly Gpu[]): NodeAbout => ({
@@ -287,8 +295,7 @@ export async function runWorker(world: WorkerWorld) {
       broken: joined?.broken,
       async close(): Promise<void> {
         // What only this node has goes while its jobs come to their end: a machine that is taken away leaves no time after.
-        const { noticeMs } = settings.worker;
-        await Promise.all([worker.stop(), copies?.leave(noticeMs * (1 - NOTICE_SHARE / 2))]);
+        await Promise.all([worker.stop(), copies?.leave(leaveLimitsOf(settings.worker))]);
         await joined?.leave();
         await undo.disposeAsync();
       },
