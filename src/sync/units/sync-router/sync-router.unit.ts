@@ -37,8 +37,10 @@ type Request = PayloadFor<"SYNC_REQUEST">;
 /** What may have made a way bad, a node lack data, or data need another place. The rows say what of it is true. */
 const WAKES = [
   "DATA_STALE",
+  "DISTRIBUTION_INCOMPLETE",
   "HOST_OFFLINE",
   "HOST_ONLINE",
+  "MODEL_SYNC_REQUESTED",
   "REPLICATION_ALERT",
   "SYNC_CHECKSUM_FAILED",
   "SYNC_FAILURE_CRITICAL",
@@ -80,41 +82,26 @@ export const syncRouter = ({ store, copies, planNodes, nodeId }: SyncUnitService
     });
   };
 
-  const request = (
-    context: Context,
-    sync_id: string,
-    orders: Parameters<typeof placeOrders>[0]["orders"],
-    about: {
-      readonly reason: string;
-      readonly data_type: Request["data_type"];
-      readonly config_key?: string;
-    },
-  ): void => {
-    const { rows, emit, now } = context;
-    if (orders.length === 0) return;
-    rows.apply(placeOrders({ sync_id, orders, at: now }));
-    for (const node_id of new Set(orders.map((order) => order.node_id)))
-      emit.SYNC_REQUEST({
-        sync_id: sync_id as Request["sync_id"],
-        node_id: node_id as Request["node_id"],
-        target_node_ids: [node_id as Request["node_id"]],
-        urgency: "high",
-        data_type: about.data_type,
-        reason: about.reason,
-        ...(about.config_key === undefined
-          ? {}
-          : { config_key: about.config_key as NonNullable<Request["config_key"]> }),
-      });
-  };
-
-  /** Orders these files for a node, unless they are ordered for it already. */
-  const bring = (context: Context, to: string, files: readonly WantedFile[], sync_id: string, reason: string): void => {
-    const ask = { nodes: planNodes(), targets: [to], excluded: [], urgency: HIGH, maxRate: null };
+  /** Orders files of a config for the node that needs them, unless they are ordered for it already. */
+  const bring = ({ rows, emit, now }: Context, key: string, to: string, files: readonly WantedFile[]): void => {
     const open = new Set(store.read<{ seq: number }>(OPEN_OF_NODE, to).map(({ seq }) => seq));
-    const lacking = files.filter(({ seq }) => !open.has(seq));
-    const { orders } = planSync("router", { ...ask, files: lacking });
-    const data_type = files.every(({ dataType }) => dataType === "models") ? "models" : "npz";
-    request(context, sync_id, orders, { reason, data_type });
+    const ask = { nodes: planNodes(), targets: [to], excluded: [], urgency: HIGH, maxRate: null };
+    const { orders } = planSync("router", { ...ask, files: files.filter(({ seq }) => !open.has(seq)) });
+    if (orders.length === 0) return;
+    const sync_id = `fresh-${key}` as Request["sync_id"];
+    const node_id = to as Request["node_id"];
+    const config_key = key as NonNullable<Request["config_key"]>;
+    const reason = `the next run of ${key} needs it`;
+    rows.apply(placeOrders({ sync_id, orders, at: now }));
+    emit.SYNC_REQUEST({
+      sync_id,
+      node_id,
+      target_node_ids: [node_id],
+      config_key,
+      data_type: "npz",
+      urgency: "high",
+      reason,
+    });
   };
 
   const look = async (context: Context): Promise<void> => {
@@ -124,42 +111,22 @@ export const syncRouter = ({ store, copies, planNodes, nodeId }: SyncUnitService
     const needed = stale.length === 0 ? undefined : await neededFiles(store);
     for (const [key, { node_id }] of stale) {
       const files = (needed?.get(key) ?? []).map((file) => ({ ...file, dataType: "npz" as const }));
-      bring(context, node_id, files, `fresh-${key}`, `the next run of ${key} needs it`);
+      bring(context, key, node_id, files);
     }
     afterCommit(() => {
       cache.lookedAt = now;
     });
   };
 
-  /** A node lacks a model: it is ordered in the commit that takes the event. */
-  const bringModel = (model: string, to: readonly string[], context: Context): void => {
-    const files = store
-      .read<{ seq: number; bytes: number; holders: string }>(MODEL, model)
-      .map(({ holders, ...file }) => ({
-        ...file,
-        dataType: "models" as const,
-        holders: JSON.parse(holders) as string[],
-      }));
-    for (const node of to) bring(context, node, files, "models", "a node lacks a model");
-  };
-
   return defineDaemon({
     ...wiring,
     state: { cache: (): Cache => ({ lookedAt: 0, rerouted: 0 }) },
-    on: {
-      ...onEach(WAKES, (_: unknown, context: Context) =>
-        context.now - context.cache.lookedAt < limits.wakeMs ? undefined : look(context),
-      ),
-      MODEL_SYNC_REQUESTED: ({ payload: { model_id, node_id } }, context) => bringModel(model_id, [node_id], context),
-      DISTRIBUTION_INCOMPLETE: ({ payload: { model_id, missing_node_ids = [] } }, context) =>
-        bringModel(model_id, missing_node_ids, context),
-    },
+    on: onEach(WAKES, (_: unknown, context: Context) =>
+      context.now - context.cache.lookedAt < limits.wakeMs ? undefined : look(context),
+    ),
     loop: { everyMs: limits.everyMs, tick: look },
     health: ({ cache: { rerouted } }) => ({ status: "running", message: "", details: { rerouted } }),
   });
 };
 
 const OPEN_OF_NODE = "SELECT seq FROM sync_orders WHERE node_id = ? AND state IN ('waiting', 'running')";
-const MODEL = `SELECT a.seq, a.bytes, (SELECT json_group_array(h.node_id) FROM sync_held h
-    WHERE h.seq = a.seq AND h.state = 'held') AS holders
-  FROM sync_artifacts a WHERE a.sha256 = ? AND a.freed_at IS NULL`;
