@@ -252,6 +252,8 @@ describe("quality_monitor_daemon", () => {
     });
     await stage(w, "data_sync");
     expect(w.row(syncWork)).toMatchObject({ own: { rejected: [{ part: "p0", reason: "parity" }] } });
+    // Whoever looks into it reads who accuses as well as who is accused.
+    expect(w.row(syncWork)!.failure?.message).toContain(`(parity, found by ${liar.node})`);
     expect(Object.keys(w.row(suspects)!)).toHaveLength(1);
     await playAgain(w, 1, 2);
     await stage(w, "data_sync", 1, 2);

@@ -56,6 +56,11 @@ function remedyFor(world: PersonWorld, { advice, affects }: Cause): (() => Promi
           await console.resume(config, because);
         }
       };
+    case "retry_config":
+      return async () => {
+        await bar();
+        await console.retry(subject, because);
+      };
     case "retry_job":
       return () => queue.retry(subject, { reason: because.reason, requested_by: because.actor });
     case "show_job":

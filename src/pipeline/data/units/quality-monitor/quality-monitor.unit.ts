@@ -166,9 +166,13 @@ function judge({ catalog }: StageServices, turn: Turn, work: Work, cases: readon
   const [first] = bad;
   if (first === undefined) return done(work, now, judged);
   const { part, producer } = first.segment;
+  // Who is accused and who accuses: whoever looks into it must know both, since either may be wrong.
+  const check = cases.find(({ segment }) => segment.part === part)?.check ?? null;
+  const isByCheck = first.reason !== "producer" && first.reason !== "corrupt";
+  const foundBy = isByCheck && check !== null ? `, found by ${check.validator}` : "";
   return failed({ ...work, ...judged }, now, {
     code: SEGMENTS_REJECTED,
-    message: `${bad.length} of ${cases.length} segments are rejected; ${part} of ${producer} (${first.reason}): ${first.because}`,
+    message: `${bad.length} of ${cases.length} segments are rejected; ${part} of ${producer} (${first.reason}${foundBy}): ${first.because}`,
     retryable: true,
   });
 }
