@@ -304,7 +304,7 @@ export class Cursor {
     try {
       while (this.#behind && this.#places > 0) {
         const { store, catalog } = this.#o;
-        const heads = headsAfter(store, this.#progress.scanned, PULLED_AT_ONCE);
+        const heads = headsAfter(store, this.#progress.scanned, Math.min(this.#places, PULLED_AT_ONCE));
         const { owed, upto } = this.#fitting(heads);
         for (const stored of eventsAt(store, owed)) this.#consider(fromStored(catalog, stored));
         for (const { seq } of heads) if (seq <= upto) this.#pass(seq);

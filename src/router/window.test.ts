@@ -20,7 +20,7 @@ const rows = {
 /** A router over a store whose commits and reads a test may hold back. */
 function world(settings: Partial<RouterSettings> = {}) {
   const bare = memoryStore(storeModules, systemClock());
-  const trouble = { answer: async (): Promise<void> => {}, blind: false, triedToRead: false, payloadBytes: 0 };
+  const trouble = { answer: async (): Promise<void> => {}, blind: false, triedToRead: false, payloadBytes: 0, rows: 0 };
   const store: Store = {
     ...bare,
     fault: null,
@@ -34,6 +34,7 @@ function world(settings: Partial<RouterSettings> = {}) {
       trouble.triedToRead = true;
       if (trouble.blind) throw OperatingError.unavailable("STORE_IO", "the disk failed");
       const found = bare.read<{ payload?: unknown }>(sql, ...params);
+      trouble.rows += found.length;
       trouble.payloadBytes += sumOf(found, ({ payload }) => (typeof payload === "string" ? payload.length : 0));
       return found as never;
     },
@@ -52,6 +53,18 @@ const inOneCommit = ({ router }: ReturnType<typeof world>, type: "STEP" | "LOOSE
     for (const n of numbers) emit(type, type === "STEP" ? { key: `k${n % 2}`, n } : { n });
   });
 const upTo = (end: number) => Array.from({ length: end }, (_, n) => n);
+
+test("a place that becomes free costs one row, not a look at all that waits", async () => {
+  const w = world({ window: 4 });
+  const heard: number[] = [];
+  const handlers = { LOOSE: ({ payload }: { payload: { n?: unknown } }) => void heard.push(Number(payload.n)) };
+  await w.router.consume({ consumer: "c", handlers, concurrency: 1 });
+  w.trouble.rows = 0;
+  await inOneCommit(w, "LOOSE", upTo(100));
+  await expect.poll(() => heard, PATIENT).toEqual(upTo(100));
+  // A head and a payload for each, and some looks in vain.
+  expect(w.trouble.rows).toBeLessThan(400);
+});
 
 describe("large events", () => {
   const text = "x".repeat(900_000);
