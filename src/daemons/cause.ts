@@ -69,6 +69,10 @@ export const causeOf = (
 
 const rank = ({ level }: Pick<Cause, "level">): number => CAUSE_LEVELS.indexOf(level);
 
+/** They tell that something is wrong, and not what: what they follow from comes first. */
+const SUMMARIES = new Set(["alerts", "health"]);
+const isSummary = ({ code }: Cause): number => (SUMMARIES.has(code) ? 1 : 0);
+
 /** Well means that nobody has to do anything. */
 export const isWell = (causes: readonly Pick<Cause, "level">[]): boolean =>
   causes.every(({ level }) => level === "note");
@@ -81,5 +85,5 @@ export function rootCauses(causes: readonly Cause[]): Cause[] {
       ...same.toSorted((a, b) => rank(a) - rank(b) || b.because.length - a.because.length)[0]!,
       affects: [...new Set(same.flatMap(({ affects }) => affects))],
     }))
-    .sort((a, b) => rank(a) - rank(b));
+    .sort((a, b) => rank(a) - rank(b) || isSummary(a) - isSummary(b));
 }
