@@ -76,15 +76,20 @@ test("a component that was given up and belongs to nobody is forgotten after a w
 test("a node is missing when it is dead or told to be ill, and not when it left or never came", () => {
   const states = ["online", "suspect", "dead", "left", "joined", "online"] as const;
   const nodes = states.map((state, i) => ({ node_id: `n${i}`, label: `box${i}`, state }));
-  expect(judgeNodes(nodes, new Set(["n5"]), "n0")).toEqual({ known: 4, online: 2, missing: ["box2", "box5"] });
+  expect(judgeNodes(nodes, new Set(["n5"]), "n0")).toEqual({
+    known: 4,
+    online: 2,
+    missing: ["box2", "box5"],
+    late: ["box1"],
+  });
 });
 
 test("the node that judges counts before its own first beat, and is missing when it is ill", () => {
   const judged = (ill: readonly string[], state?: "joined") =>
     judgeNodes(state === undefined ? [] : [{ node_id: "n0", label: "box", state }], new Set(ill), "n0");
-  expect(judged([])).toEqual({ known: 1, online: 1, missing: [] });
-  expect(judged([], "joined")).toEqual({ known: 1, online: 1, missing: [] });
-  expect(judged(["n0"], "joined")).toEqual({ known: 1, online: 0, missing: ["box"] });
+  expect(judged([])).toEqual({ known: 1, online: 1, missing: [], late: [] });
+  expect(judged([], "joined")).toEqual({ known: 1, online: 1, missing: [], late: [] });
+  expect(judged(["n0"], "joined")).toEqual({ known: 1, online: 0, missing: ["box"], late: [] });
 });
 
 describe("the breaker of a component", () => {

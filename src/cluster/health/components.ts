@@ -136,5 +136,6 @@ export function judgeNodes(
     known: expected.length,
     online: expected.length - missing.length,
     missing: missing.map(({ label }) => label),
+    late: expected.filter((node) => node.state === "suspect" && !missing.includes(node)).map(({ label }) => label),
   };
 }

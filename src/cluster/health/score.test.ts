@@ -4,7 +4,7 @@ import { gatesOf, statusOf } from "./gates.ts";
 import { type HealthFacts, scoreOf } from "./score.ts";
 
 const well: HealthFacts = {
-  nodes: { known: 4, online: 4, missing: [] },
+  nodes: { known: 4, online: 4, missing: [], late: [] },
   components: { known: 10, badCritical: [], badOther: [] },
   errors: 0,
   recoveries: { succeeded: 0, failed: 0, under_way: 0 },
@@ -18,11 +18,14 @@ describe("the score", () => {
     ["all is well", well, 100],
     [
       "nothing has ever reported",
-      facts({ nodes: { known: 0, online: 0, missing: [] }, components: { known: 0, badCritical: [], badOther: [] } }),
+      facts({
+        nodes: { known: 0, online: 0, missing: [], late: [] },
+        components: { known: 0, badCritical: [], badOther: [] },
+      }),
       35,
     ],
-    ["half of the nodes are gone", facts({ nodes: { known: 4, online: 2, missing: ["a", "b"] } }), 80],
-    ["all nodes are gone", facts({ nodes: { known: 4, online: 0, missing: ["a"] } }), 60],
+    ["half of the nodes are gone", facts({ nodes: { known: 4, online: 2, missing: ["a", "b"], late: [] } }), 80],
+    ["all nodes are gone", facts({ nodes: { known: 4, online: 0, missing: ["a"], late: [] } }), 60],
     ["one critical component is out", facts({ components: { known: 10, badCritical: ["a"], badOther: [] } }), 95],
     ["five critical components are out", facts({ components: { known: 10, badCritical: names(5), badOther: [] } }), 75],
     ["two others are out", facts({ components: { known: 10, badCritical: [], badOther: names(2) } }), 98],
@@ -34,9 +37,11 @@ describe("the score", () => {
   });
 
   test("has weights that sum to one, and says of each part what it saw", () => {
-    const { parts } = scoreOf(facts({ nodes: { known: 9, online: 1, missing: names(8) } }));
+    const { parts } = scoreOf(facts({ nodes: { known: 9, online: 1, missing: names(8), late: [] } }));
     expect(parts.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1);
     expect(parts[0]!.message).toBe("1 of 9 nodes are online; missing: c0, c1, c2, c3, c4 and 3 more");
+    const late = scoreOf(facts({ nodes: { known: 2, online: 2, missing: [], late: ["box3"] } }));
+    expect(late.parts[0]).toMatchObject({ score: 100, message: "1 of 2 nodes are online; late: box3" });
   });
 
   const anyFacts = fc
@@ -52,7 +57,7 @@ describe("the score", () => {
     })
     .map(
       (f): HealthFacts => ({
-        nodes: { known: f.known, online: Math.min(f.online, f.known), missing: [] },
+        nodes: { known: f.known, online: Math.min(f.online, f.known), missing: [], late: [] },
         components: { known: f.components, badCritical: names(f.critical), badOther: names(f.other) },
         errors: f.errors,
         recoveries: { succeeded: f.succeeded, failed: f.failed, under_way: 0 },
@@ -79,14 +84,14 @@ describe("the score", () => {
   });
 
   test("that judges without a single report is of no healthy system", () => {
-    const none = facts({ nodes: { known: 0, online: 0, missing: [] } });
+    const none = facts({ nodes: { known: 0, online: 0, missing: [], late: [] } });
     expect(judged(scoreOf(none).score, none)).toBe("unhealthy");
   });
 });
 
 describe("a system", () => {
   test.each([
-    ["half of the nodes are gone", facts({ nodes: { known: 4, online: 2, missing: [] } }), "nodes_online"],
+    ["half of the nodes are gone", facts({ nodes: { known: 4, online: 2, missing: [], late: [] } }), "nodes_online"],
     [
       "a critical component is out",
       facts({ components: { known: 9, badCritical: ["a"], badOther: [] } }),

@@ -5,7 +5,13 @@
 import type { RecoveryCounts } from "./health-rows.ts";
 
 export interface HealthFacts {
-  readonly nodes: { readonly known: number; readonly online: number; readonly missing: readonly string[] };
+  readonly nodes: {
+    readonly known: number;
+    /** Those that are late included: most of them come back. */
+    readonly online: number;
+    readonly missing: readonly string[];
+    readonly late: readonly string[];
+  };
   readonly components: {
     readonly known: number;
     /** Those whose failure stops the work. */
@@ -41,14 +47,18 @@ const named = (names: readonly string[]): string =>
 
 const bounded = (score: number): number => Math.max(0, Math.min(100, score));
 
-const nodesPart = ({ known, online, missing }: HealthFacts["nodes"]): HealthPart => ({
+const nodesPart = ({ known, online, missing, late }: HealthFacts["nodes"]): HealthPart => ({
   name: "nodes",
   weight: 0.4,
   score: known === 0 ? 0 : bounded((100 * online) / known),
   message:
     known === 0
       ? "no node has reported"
-      : `${online} of ${known} nodes are online${missing.length === 0 ? "" : `; missing: ${named(missing)}`}`,
+      : [
+          `${online - late.length} of ${known} nodes are online`,
+          ...(missing.length === 0 ? [] : [`missing: ${named(missing)}`]),
+          ...(late.length === 0 ? [] : [`late: ${named(late)}`]),
+        ].join("; "),
 });
 
 const componentsPart = ({ known, badCritical, badOther }: HealthFacts["components"]): HealthPart => {
