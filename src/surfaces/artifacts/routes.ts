@@ -41,11 +41,14 @@ const headersOf = ({ size, received }: ArtifactStat) => ({
   "x-artifact-complete": size === null ? "no" : "yes",
 });
 
-const streamOf = (bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+/** The first bytes come before the answer begins: what is damaged is refused with its reason, and is no line that breaks off. */
+const streamOf = async (bytes: AsyncIterable<Uint8Array>): Promise<ReadableStream<Uint8Array>> => {
   const from = bytes[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | undefined = await from.next();
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await from.next();
+      const { done, value } = first ?? (await from.next());
+      first = undefined;
       if (done) controller.close();
       else controller.enqueue(new Uint8Array(value));
     },
@@ -88,7 +91,7 @@ export const artifactRoutes: readonly Route[] = [
         ...(received > 0 ? { hint: `${received} bytes of it have come.` } : {}),
       });
     const { start, end, partial } = rangeOf(range, size);
-    return new Response(streamOf(ports.artifacts.read(sha256, start, end)), {
+    return new Response(await streamOf(ports.artifacts.read(sha256, start, end)), {
       status: partial ? 206 : 200,
       headers: {
         ...headersOf(found),

@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createArtifactStore } from "../../sync/index.ts";
+import type { Call } from "../http/route.ts";
+import { artifactRoutes } from "./routes.ts";
+
+const bytes = Buffer.from("a file that a job has made");
+const sha256 = createHash("sha256").update(bytes).digest("hex");
+
+/** What is answered to whoever asks for a file of the store. */
+async function world() {
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-artifact-routes-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const artifacts = createArtifactStore({ folder });
+  const whole = { sha256, offset: 0, size: bytes.length, length: bytes.length, from: "n1", accept: () => {} };
+  await artifacts.write({
+    ...whole,
+    bytes: (async function* () {
+      yield bytes;
+    })(),
+  });
+  const route = artifactRoutes.find(({ method, path }) => method === "GET" && path.includes("{sha256}"))!;
+  const call = { ports: { artifacts }, params: { sha256 }, headers: {}, method: "GET", caller: { from: "socket" } };
+  const change = () => writeFileSync(join(folder, sha256.slice(0, 2), sha256), Buffer.alloc(bytes.length));
+  return { get: async () => (await route.handle(call as unknown as Call)) as Response, change };
+}
+
+test("a file is answered with its bytes", async () => {
+  const w = await world();
+  const answer = await w.get();
+  expect([answer.status, Buffer.from(await answer.arrayBuffer())]).toEqual([200, bytes]);
+});
+
+test("a file that was changed on the disk is refused with its reason before anything is answered", async () => {
+  const w = await world();
+  w.change();
+  await expect(w.get()).rejects.toMatchObject({ code: "ARTIFACT_DAMAGED" });
+});
