@@ -68,6 +68,7 @@ export class LiveUnit {
   #leave: (() => Promise<void>) | undefined;
   #hangsSince: number | undefined;
   #loopSince: number | undefined;
+  #lastGoodTick = 0;
   /** Lets its loop look at once. */
   #wake: () => void = () => undefined;
   /** It tried to subscribe and could not. */
@@ -137,7 +138,7 @@ export class LiveUnit {
     this.#wake = () => loop?.wake();
     ready();
     loop?.start();
-    if (loop !== undefined) this.#loopSince = clock.now();
+    if (loop !== undefined) this.#loopSince = clock.monotonic();
     await aborted(signal);
     await loop?.stop();
     this.#loopSince = undefined;
@@ -148,9 +149,10 @@ export class LiveUnit {
 
   /** What its watchdog wants to know. */
   work(): UnitWork {
-    const now = this.#o.clock.now();
+    // A wall clock that is set makes nobody late.
+    const now = this.#o.clock.monotonic();
     const since = this.#loopSince;
-    const lastGoodAt = Math.max(this.#counts.lastTickAt ?? 0, since ?? 0);
+    const lastGoodAt = Math.max(this.#lastGoodTick, since ?? 0);
     return {
       busyMs: Math.max(0, ...[...this.#inHand.values()].map((begunAt) => now - begunAt)),
       overdueMs: since === undefined ? 0 : Math.max(0, now - lastGoodAt - (this.unit.everyMs ?? 0)),
@@ -183,7 +185,7 @@ export class LiveUnit {
 
   #begin(): () => void {
     const work = {};
-    this.#inHand.set(work, this.#o.clock.now());
+    this.#inHand.set(work, this.#o.clock.monotonic());
     return () => void this.#inHand.delete(work);
   }
 
@@ -263,6 +265,7 @@ export class LiveUnit {
         return running;
       });
       this.#counts.succeed("tick", clock.now());
+      this.#lastGoodTick = clock.monotonic();
     } catch (thrown) {
       if (signal.aborted) return;
       this.#counts.fail("tick", thrown, clock.now());

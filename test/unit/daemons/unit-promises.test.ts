@@ -99,6 +99,18 @@ describe("every unit", () => {
     expect(lastBeat("picky")).not.toHaveProperty("busy_seconds");
   });
 
+  test("is not late because somebody set the clock", async () => {
+    const tidy = defineDaemon({
+      ...{ name: "tidy", layer: 1, placement: "leader", emits: [] },
+      loop: { everyMs: 60_000, tick: () => undefined },
+    } as const);
+    const { w, lastBeat } = await boot([tidy]);
+    await w.pass(70_000);
+    w.clock.setWall(3_600_000);
+    await w.pass(40_000);
+    expect(lastBeat("tidy")).not.toHaveProperty("overdue_seconds");
+  });
+
   test("that is stopped hears nothing, says that it is off duty, and has all it is owed when it is back", async () => {
     const heard: string[] = [];
     const { w, manager, runtime, offline, lastBeat } = await boot([picky(heard)]);
