@@ -177,8 +177,8 @@ export class SyncFacade {
     const { store, findNode } = this.#ports;
     const nodeId = ask.node === undefined ? undefined : findNode(ask.node);
     const deliveries: readonly Delivery[] = await deliveriesOf(store, { ...ask, nodeId });
-    const hosts: readonly HostBooks[] = hostBooks(store).filter(({ node_id }) => (nodeId ?? node_id) === node_id);
-    return { deliveries, hosts };
+    const hosts: readonly HostBooks[] = await hostBooks(store);
+    return { deliveries, hosts: hosts.filter(({ node_id }) => (nodeId ?? node_id) === node_id) };
   }
 
   getStats() {

@@ -52,19 +52,16 @@ const REASONS = `SELECT t.node_id, t.code, count(*) AS failures FROM sync_tries 
   WHERE t.way = 0 AND t.at > ${SINCE} GROUP BY t.node_id, t.code LIMIT 10000`;
 const ARRIVED = `SELECT node_id, max(ended_at) AS at FROM sync_orders WHERE state = 'done' GROUP BY node_id`;
 
-export function hostBooks(store: Pick<Store, "read">): HostBooks[] {
-  const waiting = new Map(
-    store
-      .read<Pick<HostBooks, "node_id" | "waiting" | "running" | "bytes">>(WAITING)
-      .map((row) => [row.node_id, row] as const),
-  );
-  const arrived = new Map(
-    store.read<{ node_id: string; at: number }>(ARRIVED).map(({ node_id, at }) => [node_id, at] as const),
-  );
-  const reasons = Map.groupBy(
-    store.read<{ node_id: string; code: string; failures: number }>(REASONS),
-    ({ node_id }) => node_id,
-  );
+/** Every transfer that arrived in a week is counted, and so it is done on the thread of the readers. */
+export async function hostBooks(store: Pick<Store, "scan">): Promise<HostBooks[]> {
+  const [open, done, failed] = await Promise.all([
+    store.scan<Pick<HostBooks, "node_id" | "waiting" | "running" | "bytes">>(WAITING, []),
+    store.scan<{ node_id: string; at: number }>(ARRIVED, []),
+    store.scan<{ node_id: string; code: string; failures: number }>(REASONS, []),
+  ]);
+  const waiting = new Map(open.map((row) => [row.node_id, row] as const));
+  const arrived = new Map(done.map(({ node_id, at }) => [node_id, at] as const));
+  const reasons = Map.groupBy(failed, ({ node_id }) => node_id);
   return [...new Set([...waiting.keys(), ...arrived.keys(), ...reasons.keys()])].sort().map((node_id) => {
     const own = reasons.get(node_id) ?? [];
     return {

@@ -84,7 +84,7 @@ test("every try of a delivery is in the ledger with its ways, and the last one g
   }
   expect(await w.deliveries("failing")).toMatchObject([{ state: "failed", attempts: maxAttempts, error: "cut off" }]);
   expect(await w.deliveries("open")).toEqual([]);
-  expect(hostBooks(w.store)).toMatchObject([{ node_id: "a", failures: 5, reasons: { TRANSFER_STALLED: 5 } }]);
+  expect(await hostBooks(w.store)).toMatchObject([{ node_id: "a", failures: 5, reasons: { TRANSFER_STALLED: 5 } }]);
 });
 
 test("a host whose transfers fail again and again is told once, and is well when something arrives", async () => {
@@ -100,7 +100,7 @@ test("a host whose transfers fail again and again is told once, and is well when
   expect(w.critical()).toHaveLength(1);
   await w.commit(noteCopies({ node_id: "a", sha256s: [GAMES], by: "a", at: w.clock.now() }));
   await w.pass(MINUTE);
-  expect(hostBooks(w.store)).toMatchObject([
+  expect(await hostBooks(w.store)).toMatchObject([
     { node_id: "a", failures: 0, waiting: 0, last_success_at: expect.any(Number) },
     { node_id: "b", failures: 0, waiting: 5 },
   ]);
