@@ -1,5 +1,5 @@
 /** The first phase of a start: the data folder with its lock, its log and its database, and the router over them. */
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
 import { createUses, type UsesRecorder } from "../daemons/index.ts";
@@ -7,10 +7,12 @@ import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import {
   type Clock,
   createLog,
+  DISK_CLOSED,
   defined,
   type Log,
   type LogFile,
   logPathOf,
+  makeFolders,
   type OperatingError,
   openLogFile,
   type Random,
@@ -51,11 +53,11 @@ export interface Ground<R extends Rows = Record<never, never>> {
 
 function makeDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolders(dataDir);
     // Asked for by its name here: what fails later in it would only speak of some file.
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (thrown) {
-    throw translateDiskFault(thrown);
+    throw translateDiskFault(thrown, DISK_CLOSED);
   }
 }
 

@@ -44,9 +44,9 @@ const BY_SYSTEM_CODE: Readonly<Record<string, DiskFault>> = {
   ENOTDIR: DISK_CLOSED,
 };
 
-/** Translates what a file operation threw into an error with a code and a next step; other errors pass unchanged. */
-export function translateDiskFault(thrown: unknown): unknown {
-  const fault = isOperatingError(thrown) ? undefined : BY_SYSTEM_CODE[systemCode(thrown) ?? ""];
+/** Translates what a file operation threw into an error with a code and a next step; others are as told, or pass unchanged. */
+export function translateDiskFault(thrown: unknown, otherwise?: DiskFault): unknown {
+  const fault = isOperatingError(thrown) ? undefined : (BY_SYSTEM_CODE[systemCode(thrown) ?? ""] ?? otherwise);
   if (fault === undefined) return thrown;
   return new OperatingError(fault.kind, fault.code, `${fault.says} (${messageOf(thrown)})`, {
     cause: thrown,

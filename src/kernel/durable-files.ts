@@ -1,4 +1,6 @@
+import { mkdirSync, statSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
 
 /** The code of an error of the system, such as `ENOENT`. */
 export const systemCode = (thrown: unknown): string | undefined => (thrown as { code?: string } | undefined)?.code;
@@ -24,4 +26,25 @@ export async function writeDurably(path: string, content: string | Uint8Array, m
     await file.close();
   }
   await rename(neighbour, path);
+}
+
+/**
+ * A folder that somebody named, with those above it. Node's own `recursive` never comes back where the file system says that the
+ * folder above is missing although it is there, as /proc does.
+ */
+export function makeFolders(path: string, mode = 0o700): void {
+  const make = (): void => {
+    try {
+      mkdirSync(path, { mode });
+    } catch (thrown) {
+      if (systemCode(thrown) !== "EEXIST" || !statSync(path).isDirectory()) throw thrown;
+    }
+  };
+  try {
+    make();
+  } catch (thrown) {
+    if (systemCode(thrown) !== "ENOENT" || dirname(path) === path) throw thrown;
+    makeFolders(dirname(path), mode);
+    make();
+  }
 }

@@ -28,7 +28,7 @@ export {
   type DiskFault,
   translateDiskFault,
 } from "./disk-faults.ts";
-export { syncFolder, systemCode, writeDurably } from "./durable-files.ts";
+export { makeFolders, syncFolder, systemCode, writeDurably } from "./durable-files.ts";
 export {
   assert,
   type ErrorKind,

@@ -1,8 +1,8 @@
 /** Who this node is, on disk: its key, where it joined, and how often it has started. */
-import { chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { defined, OperatingError, systemCode } from "../../kernel/index.ts";
+import { defined, makeFolders, OperatingError, systemCode } from "../../kernel/index.ts";
 import { makeNodeKey, type NodeKey, readNodeKey, type TlsTrust } from "../../surfaces/index.ts";
 import { writeWhole } from "../token.ts";
 
@@ -35,7 +35,7 @@ const readIfThere = (path: string): string | undefined => {
 /** The key of this folder, made at the first time. */
 export function nodeKeyIn(dataDir: string): NodeKey {
   const folder = nodeFolderOf(dataDir);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder);
   const path = join(folder, KEY_FILE);
   const kept = readIfThere(path);
   if (kept !== undefined) {
