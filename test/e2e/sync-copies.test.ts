@@ -184,7 +184,7 @@ test("a rented node that is told to end sends home what it alone has and what it
   await w.post(`/v1/artifacts/${games}/verify`, {});
   await soon(async () => expect((await w.about(games)).nodes).toEqual(["box"]));
   await node.started.stop();
-  expect(await work()).toMatchObject({ state: "completed" });
+  await soon(async () => expect(await work()).toMatchObject({ state: "completed" }));
   expect(readFileSync(w.placeOf(games), "utf8")).toBe("games that box alone will have");
   await soon(async () => expect(await w.about(games)).toMatchObject({ state: "durable", copies: 1, at_risk: false }));
 });
