@@ -16,7 +16,7 @@ export const holdersIn = (
   workers: readonly { readonly node_id: string; readonly kinds?: readonly string[] | undefined }[] = [],
 ): HolderFacts[] => {
   const kindsOf = new Map(workers.map(({ node_id, kinds }) => [node_id, kinds ?? ANY_WORK]));
-  return book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining }) => ({
+  return book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining, address }) => ({
     node_id,
     name: book.nameOf(node_id),
     isThere: local || state === "online" || state === "suspect",
@@ -26,5 +26,6 @@ export const holdersIn = (
     incarnation,
     kinds: kindsOf.get(node_id) ?? capabilities.kinds ?? [],
     freeCpus: load?.free.cpu ?? 0,
+    address,
   }));
 };

@@ -13,6 +13,8 @@ import { backupPortsOf } from "./backup/ports.ts";
 import { spreadPorts } from "./champion-trials.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
+import { createHomeTransfers } from "./home-transfers.ts";
+import { ticketKeyIn } from "./ticket-key.ts";
 import { workloadFor, workloadList } from "./worker/workload-list.ts";
 import { workersFor } from "./workers-for.ts";
 
@@ -76,6 +78,15 @@ export function createServices(
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
   });
   const workersOf = (kind: string) => workersFor(kind, work.queue, cluster.nodes);
+  const ticketKey = ticketKeyIn(settings.dataDir);
+  const home = createHomeTransfers({
+    settings,
+    ticketKey,
+    files,
+    log,
+    onRefused: (refusal) => cluster.refusals.note(refusal),
+  });
+  undo.defer(() => home.close());
   const sync = createSyncServices({
     router,
     store,
@@ -92,6 +103,17 @@ export function createServices(
     spread: spreadPorts({ store, queue: work.queue, workersFor: workersOf }),
     disk: { measured: cluster.disk.measured, tidyLogs: () => logFile?.tidy() ?? false },
     backup: backupPortsOf(settings, version, databasePath),
+    between: {
+      ticketKey,
+      home: home.home,
+      heard: home.heard,
+      onRefused: (by, { code, node_id, from }) =>
+        cluster.refusals.note({
+          code,
+          from: `${from} by ${cluster.nodes.nameOf(by)}`,
+          nodeId: node_id === null ? undefined : cluster.nodes.nameOf(node_id),
+        }),
+    },
   });
   undo.defer(() => sync.backups.close());
   const engine = createRatingEngine();

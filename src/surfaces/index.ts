@@ -31,7 +31,7 @@ export {
   type Subscription,
 } from "./consumers/client.ts";
 export { type CopiesPort, copiesOver } from "./copies/copies-client.ts";
-export type { CopiesAnswer, CopiesTold } from "./copies/wire.ts";
+export type { CopiesAnswer, CopiesTold, OfferedBatch } from "./copies/wire.ts";
 export { createAccess } from "./http/access.ts";
 export { addressOf, listeningWords } from "./http/address.ts";
 export { answerHere } from "./http/answer-here.ts";

@@ -43,6 +43,7 @@ export { type PrioritySync, SyncFacade, type SyncShown, syncFacadePart } from ".
 export type { SyncPlan } from "./facade/plan.ts";
 export type { SyncBackend, SyncDataType, SyncRequest, SyncResponse } from "./facade/request.ts";
 export type { Distribution, SyncBatch } from "./inspection-runs.ts";
+export { createReservations } from "./reservations.ts";
 export { disownFile } from "./retention-operations.ts";
 export { createSyncServices, type ScrubPace, type SyncUnitServices } from "./services.ts";
 export type { SpreadPorts, SpreadView, TrialPort } from "./spread.ts";
@@ -59,20 +60,22 @@ export { prefixDigests } from "./transfer/running-hash.ts";
 export { readSmallFile } from "./transfer/small-file.ts";
 export { checkTicket, listName, type TicketClaim } from "./transfer/ticket.ts";
 export { transferWorld } from "./transfer/transfer-world.ts";
-export { createWays } from "./transfer/ways.ts";
-export type {
-  FetchRequest,
-  Shelf,
-  Shelved,
-  Source,
-  TransferPriority,
-  TransferProgress,
-  TransferReport,
-  Transfers,
-  Transport,
-  TransportName,
-  Wanted,
-  WriteOptions,
+export { createWays, type Ways } from "./transfer/ways.ts";
+export {
+  type FetchRequest,
+  type Shelf,
+  type Shelved,
+  type Source,
+  TRANSFER_PRIORITIES,
+  type TransferPriority,
+  type TransferProgress,
+  type TransferReport,
+  type Transfers,
+  type TransferTry,
+  type Transport,
+  type TransportName,
+  type Wanted,
+  type WriteOptions,
 } from "./transport.port.ts";
 export { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 export { freshness } from "./units/training-activity/tables.ts";

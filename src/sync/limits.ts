@@ -65,13 +65,27 @@ export const MAX_LOOKS = 1_000;
 
 /** Transfers that nodes carry out by order. */
 export const orderLimits = {
-  /** Of one node at once. */
+  /** Of one node at once: so many, or as many small ones as come in one pack. */
   maxOfNode: 16,
+  maxSmallOfNode: 400,
+  maxSmallBytes: 32 * 1_024 ** 2,
   maxAttempts: 5,
   /** Before the second try; each further one waits twice as long. */
   firstWaitMs: 15_000,
   /** A node that does not speak of an order for so long is given it again. */
   silentMs: 60_000,
+};
+
+/** From whom nodes fetch. */
+export const sourceLimits = {
+  /** Nodes that are named to one who fetches, beside the coordinator. */
+  maxPeers: 3,
+  ticketSeconds: 3_600,
+  /** Where a node serves is not known any more after so long without a word from it. */
+  servingMs: 120_000,
+  /** A transfer of which nothing was heard for so long is none. */
+  grantMs: 10 * 60_000,
+  maxGrants: 100_000,
 };
 
 /** How copies are kept at their number. */

@@ -7,7 +7,7 @@ import { type Backups, type BackupsPorts, createBackups } from "./backup/backups
 import { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 import { type Copies, type CopiesPorts, createCopies } from "./copies/copies.ts";
-import { createNodeDesk, type NodeDesk } from "./copies/node-desk.ts";
+import { createNodeDesk, type DeskPorts, type NodeDesk } from "./copies/node-desk.ts";
 import type { CopyPolicy } from "./copies/policy.ts";
 import { type Cleaning, type DiskSpace, type DiskView, lastCleanup } from "./disk-space.ts";
 import { SyncFacade } from "./facade/facade.ts";
@@ -15,6 +15,7 @@ import type { PlanNode } from "./facade/plan.ts";
 import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
+import { createSources, type SourcesPorts } from "./sources/sources.ts";
 import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts";
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
 import type { BackupPace } from "./units/backup/decide.ts";
@@ -46,6 +47,8 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   readonly disk?: Pick<DiskSpace, "measured" | "tidyLogs">;
   /** What is backed up, where, how and how often; nowhere unless given. */
   readonly backup?: Omit<BackupsPorts, "store" | "clock" | "ids"> & { readonly pace: BackupPace };
+  /** How nodes fetch from each other; without it they fetch from here alone. */
+  readonly between?: (Pick<SourcesPorts, "ticketKey" | "home"> & Pick<DeskPorts, "onRefused" | "heard">) | undefined;
 }
 
 /** All that this room keeps while a process runs. What is asked for here is done behind the asker's back, and emitted. */
@@ -140,8 +143,16 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     return done;
   };
   const { measured = () => undefined, tidyLogs = () => false } = surroundings.disk ?? {};
+  const sources = createSources({ ...surroundings, ...surroundings.between, copies });
   const planNodes = () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk });
-  const desk: NodeDesk = createNodeDesk({ ...surroundings, copies, get: catalog.get, verify });
+  const desk: NodeDesk = createNodeDesk({
+    ...surroundings,
+    ...surroundings.between,
+    copies,
+    sources,
+    get: catalog.get,
+    verify,
+  });
   const { pace: backupPace, ...backupPorts } = surroundings.backup ?? NO_BACKUPS;
   const backups = createBackups({ ...surroundings, ...backupPorts });
   return {

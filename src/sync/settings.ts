@@ -1,5 +1,16 @@
-/** What operators may set of artifacts and their backups. */
-import { line, name, path, seconds, secretFile, tagList, url, whole } from "../kernel/settings/index.ts";
+/** What operators may set of artifacts, their backups, and how they travel. */
+import {
+  line,
+  megabytes,
+  name,
+  path,
+  seconds,
+  secretFile,
+  tagList,
+  url,
+  whole,
+  yesNo,
+} from "../kernel/settings/index.ts";
 
 const copiesOf = (what: string, variable: `RINGRIFT_${string}`, copies: number, about: string) =>
   whole({
@@ -144,4 +155,84 @@ export const backupSettings = {
       about: "How long every backup stays.",
     }),
   },
+};
+
+/** What operators may set of how files travel between nodes. */
+export const transferSettings = {
+  serveHost: name({
+    key: "transfers.serve_host",
+    variable: "RINGRIFT_TRANSFERS_SERVE_HOST",
+    default: undefined,
+    shown: "loopback, if the main process is on this machine; else nowhere but through the relay",
+    about: "Address on which a joined node serves files to other nodes. Beyond loopback it wants TLS.",
+  }),
+  servePort: whole({
+    key: "transfers.serve_port",
+    variable: "RINGRIFT_TRANSFERS_SERVE_PORT",
+    min: 0,
+    max: 65_535,
+    default: 0,
+    about: "Port on which files are served to other nodes, by a node and by the main process; 0 picks a free one.",
+  }),
+  serveName: name({
+    key: "transfers.serve_name",
+    variable: "RINGRIFT_TRANSFERS_SERVE_NAME",
+    default: undefined,
+    shown: "the address from which it calls the main process",
+    about: "Name or address under which other nodes reach this one.",
+  }),
+  tlsCertFile: path("file", {
+    key: "transfers.tls_cert_file",
+    variable: "RINGRIFT_TRANSFERS_TLS_CERT_FILE",
+    default: undefined,
+    shown: "none: plain HTTP, on loopback alone",
+    about:
+      "Certificate with which a node serves files, in PEM; others know it by its fingerprint, so nobody need sign it.",
+  }),
+  tlsKeyFile: path("file", {
+    key: "transfers.tls_key_file",
+    variable: "RINGRIFT_TRANSFERS_TLS_KEY_FILE",
+    default: undefined,
+    shown: "none",
+    about: "Private key of that certificate, in PEM.",
+  }),
+  relay: yesNo({
+    key: "transfers.relay",
+    variable: "RINGRIFT_TRANSFERS_RELAY",
+    default: true,
+    about: "Let a node that others cannot reach serve them through the main process.",
+  }),
+  maxRate: megabytes({
+    key: "transfers.max_rate",
+    variable: "RINGRIFT_TRANSFERS_MAX_RATE",
+    min: 0,
+    max: 100_000,
+    default: 0,
+    shown: "as fast as it goes",
+    about: "Megabytes a second that all transfers of a node may move together, in and out; 0 is no limit.",
+  }),
+  parallel: whole({
+    key: "transfers.parallel",
+    variable: "RINGRIFT_TRANSFERS_PARALLEL",
+    min: 1,
+    max: 64,
+    unit: "transfers",
+    default: 4,
+    about: "Transfers that a node carries out at once; small files that travel together are one.",
+  }),
+  stallMs: seconds({
+    key: "transfers.stall",
+    variable: "RINGRIFT_TRANSFERS_STALL",
+    min: 1,
+    max: 3_600,
+    default: 20,
+    about: "Silence of the other side after which a transfer goes on by the next way.",
+  }),
+  placesFile: path("file", {
+    key: "transfers.places_file",
+    variable: "RINGRIFT_TRANSFERS_PLACES_FILE",
+    default: undefined,
+    shown: "none",
+    about: "File in JSON with disks, hosts (rsync) and stores (S3) from which a node may fetch beside other nodes.",
+  }),
 };

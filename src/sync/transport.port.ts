@@ -6,7 +6,9 @@
  * costs time and never a wrong file, and the next way goes on where it stopped.
  */
 
-export type TransportName = "folder" | "http" | "relay" | "rsync" | "s3" | "coordinator";
+import type { TRANSPORTS } from "./orders/order.ts";
+
+export type TransportName = (typeof TRANSPORTS)[number];
 
 /** An artifact by its content. */
 export interface Wanted {
@@ -85,7 +87,10 @@ export type Source =
       readonly ticket: string;
       readonly list: readonly Wanted[];
       /** SHA-256 of the certificate of the other side, where it is not one that the system trusts. */
-      readonly fingerprint?: string;
+      readonly fingerprint?: string | undefined;
+      readonly ca?: string | undefined;
+      /** The other side may still be fetching it: it is worth a moment's wait. */
+      readonly isComing?: boolean | undefined;
     }
   | {
       readonly transport: "rsync";

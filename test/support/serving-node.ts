@@ -30,7 +30,7 @@ const transfers = await startTransfers({
     host,
     port: 0,
     coordinatorKey: createPublicKey(coordinator),
-    ...(relayUrl === undefined ? {} : { relayUrl }),
+    ...(relayUrl === undefined ? {} : { relay: { url: relayUrl } }),
   },
   log: silentLog(),
   onRefused: ({ code, message }) => process.stderr.write(`${code} ${message}\n`),

@@ -28,8 +28,8 @@ export function openTransport(source: Source, surroundings: TransportSurrounding
     case "http":
       return httpTransport({ ...source, bearer });
     case "relay": {
-      const { url, nodeId, ticket } = source;
-      const agent = relayAgent(url, nodeId, ticket, bearer);
+      const { url, fingerprint, ca, nodeId, ticket } = source;
+      const agent = relayAgent({ url, fingerprint, ca }, nodeId, ticket, bearer);
       return httpTransport({ ...source, url: "http://node", bearer, name: "relay", agent });
     }
     case "rsync":

@@ -1,18 +1,32 @@
 /** What the main loop and the thread of transfers say to each other. */
 import type { KeyObject } from "node:crypto";
-import type { Expected, Source, TransferPriority, TransferProgress, TransferReport, Wanted } from "../../sync/index.ts";
+import type {
+  Expected,
+  Source,
+  TransferPriority,
+  TransferProgress,
+  TransferReport,
+  Wanted,
+  Ways,
+} from "../../sync/index.ts";
 import type { CoordinatorLine } from "./coordinator/coordinator-transport.ts";
 import type { ServerRefusal } from "./http/artifact-server.ts";
+import type { RelayPlace } from "./relay/relay-client.ts";
 import type { RsyncPrograms } from "./rsync/run-rsync.ts";
 
 /** Where this node serves others. */
 export interface ServeOptions {
-  readonly host: string;
+  /** Null where it only waits at the relay. */
+  readonly host: string | null;
   /** 0 is any that is free. */
   readonly port: number;
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** Where nobody can reach this node: it waits there to be put through. */
-  readonly relayUrl?: string;
+  /** By what it knows tickets; it is told later where that is not known yet. */
+  readonly coordinatorKey?: KeyObject;
+  /** It waits there to be put through. */
+  readonly relay?: RelayPlace;
+  /** It puts others through itself: the coordinator does. */
+  readonly isRelay?: boolean;
 }
 
 /** What the thread is given when it starts. */
@@ -30,7 +44,14 @@ export interface ThreadSettings {
   readonly stallMs: number;
   readonly programs: RsyncPrograms;
   readonly coordinator?: Omit<CoordinatorLine, "prove"> | undefined;
-  readonly serve?: (ServeOptions & { readonly coordinatorKey: KeyObject }) | undefined;
+  readonly serve?: ServeOptions | undefined;
+}
+
+/** How things are on the thread. */
+export interface TransferStates {
+  readonly ways: ReturnType<Ways["states"]>;
+  /** Connections wait at the relay. */
+  readonly isParked: boolean;
 }
 
 export interface TransferTerms {
@@ -60,6 +81,11 @@ export type ToThread =
     }
   /** How far the coordinator's clock is ahead of ours. */
   | { readonly type: "clock"; readonly aheadMs: number }
+  /** By what tickets are known, and where to wait to be put through; null to wait nowhere. */
+  | { readonly type: "coordinator"; readonly key: KeyObject; readonly relay: RelayPlace | null }
+  /** A node that has joined may park connections here. */
+  | { readonly type: "known"; readonly nodeId: string }
+  | { readonly type: "states"; readonly question: number }
   | { readonly type: "close" };
 
 export type FromThread =
@@ -68,6 +94,7 @@ export type FromThread =
   | { readonly type: "report"; readonly id: number; readonly report: TransferReport }
   | { readonly type: "failed"; readonly id: number; readonly message: string }
   | { readonly type: "refused"; readonly refusal: ServerRefusal }
+  | { readonly type: "states"; readonly question: number; readonly states: TransferStates }
   | {
       readonly type: "prove";
       readonly question: number;

@@ -15,10 +15,11 @@ import {
   transferDefaults,
   transferWorld,
 } from "../../sync/index.ts";
-import { createArtifactServer } from "./http/artifact-server.ts";
+import { createArtifactServer, type ServerRefusal } from "./http/artifact-server.ts";
 import { openTransport } from "./open-transport.ts";
-import { parkAtRelay } from "./relay/relay-client.ts";
-import type { FromThread, ThreadSettings, ToThread, TransferTerms } from "./transfer-thread.ts";
+import { parkAtRelay, type RelayPlace } from "./relay/relay-client.ts";
+import { relayOn } from "./relay/relay-server.ts";
+import type { FromThread, ServeOptions, ThreadSettings, ToThread, TransferTerms } from "./transfer-thread.ts";
 
 /** How often the main loop is told how far a transfer is. */
 const PROGRESS_MS = 250;
@@ -112,23 +113,46 @@ async function run(
 }
 
 const { serve } = settings;
-const server =
-  serve === undefined
-    ? undefined
-    : createArtifactServer({
-        folder: settings.folder,
-        isFlat: settings.isFlat,
-        nodeId: settings.nodeId,
-        key: serve.coordinatorKey,
-        clock: { now: () => clock.now() + aheadMs },
-        budget: shared.budget,
-        onRefused: (refusal) => say({ type: "refused", refusal }),
-        ...(serve.tls === undefined ? {} : { tls: serve.tls }),
-      });
-const parking =
-  server === undefined || serve?.relayUrl === undefined
-    ? undefined
-    : parkAtRelay({ relayUrl: serve.relayUrl, bearer, server, clock, random: shared.random });
+const now = () => clock.now() + aheadMs;
+const onRefused = (refusal: ServerRefusal) => say({ type: "refused", refusal });
+let coordinatorKey = serve?.coordinatorKey;
+const serving = (tls: ServeOptions["tls"]) =>
+  createArtifactServer({
+    folder: settings.folder,
+    isFlat: settings.isFlat,
+    nodeId: settings.nodeId,
+    key: () => coordinatorKey,
+    clock: { now },
+    budget: shared.budget,
+    onRefused,
+    ...(tls === undefined ? {} : { tls }),
+  });
+const server = serve === undefined ? undefined : serving(serve.tls);
+/** Who comes through the relay speaks to the relay in TLS, and to nobody else. */
+const throughRelay = serve?.tls === undefined ? server : serving(undefined);
+const joined = new Set<string>();
+if (server !== undefined && serve?.isRelay === true && coordinatorKey !== undefined)
+  relayOn(server, {
+    key: coordinatorKey,
+    isKnown: (nodeId) => joined.has(nodeId),
+    clock: { now },
+    budget: shared.budget,
+    onRefused,
+  });
+
+let parking: (ReturnType<typeof parkAtRelay> & { readonly relay: RelayPlace }) | undefined;
+const parkAt = async (relay: RelayPlace | null): Promise<void> => {
+  if (parking?.relay.url === relay?.url && parking?.relay.fingerprint === relay?.fingerprint) return;
+  const before = parking;
+  parking = undefined;
+  await before?.close();
+  if (relay === null || throughRelay === undefined || parking !== undefined) return;
+  parking = {
+    ...parkAtRelay({ relay, bearer, server: throughRelay, clock: { ...clock, now }, random: shared.random }),
+    relay,
+  };
+};
+if (serve?.relay !== undefined) void parkAt(serve.relay);
 
 port.on("message", (message: ToThread) => {
   switch (message.type) {
@@ -152,6 +176,15 @@ port.on("message", (message: ToThread) => {
     case "clock":
       aheadMs = message.aheadMs;
       return;
+    case "coordinator":
+      coordinatorKey = message.key;
+      return void parkAt(message.relay);
+    case "known":
+      return void joined.add(message.nodeId);
+    case "states": {
+      const states = { ways: shared.ways.states(), isParked: parking?.isWaiting() ?? false };
+      return say({ type: "states", question: message.question, states });
+    }
     case "close":
       return void close();
   }
@@ -166,7 +199,7 @@ async function close(): Promise<void> {
   port.close();
 }
 
-if (server !== undefined && serve !== undefined) {
+if (server !== undefined && serve !== undefined && serve.host !== null) {
   server.listen(serve.port, serve.host);
   await once(server, "listening");
 }

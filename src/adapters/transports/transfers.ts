@@ -1,11 +1,13 @@
 /** All transfers of a node, seen from its main loop: what is asked of the thread, and what it tells. */
+import type { KeyObject } from "node:crypto";
 import { once as happens } from "node:events";
 import { Worker } from "node:worker_threads";
 import { type Log, messageOf, moduleBeside, OperatingError } from "../../kernel/index.ts";
 import type { ArtifactStore, FetchRequest, TransferReport, Transfers } from "../../sync/index.ts";
 import type { CoordinatorLine } from "./coordinator/coordinator-transport.ts";
 import type { ServerRefusal } from "./http/artifact-server.ts";
-import type { FromThread, ThreadSettings, ToThread } from "./transfer-thread.ts";
+import type { RelayPlace } from "./relay/relay-client.ts";
+import type { FromThread, ThreadSettings, ToThread, TransferStates } from "./transfer-thread.ts";
 
 export interface TransfersOptions extends Omit<ThreadSettings, "coordinator"> {
   readonly store: Pick<ArtifactStore, "reserve" | "pathOf">;
@@ -20,6 +22,12 @@ export interface RunningTransfers extends Transfers {
   readonly port: number | null;
   /** The coordinator's clock is so far ahead of ours: tickets are judged by it. */
   setAhead(aheadMs: number): void;
+  /** By what tickets are known, and where to wait to be put through. */
+  setCoordinator(key: KeyObject, relay: RelayPlace | null): void;
+  /** A node that has joined may park connections here. */
+  letPark(nodeId: string): void;
+  /** How the ways are, and whether connections wait at the relay. */
+  states(): Promise<TransferStates>;
 }
 
 interface Waiting {
@@ -43,6 +51,7 @@ export async function startTransfers(options: TransfersOptions): Promise<Running
   const thread = new Worker(moduleBeside(import.meta.url, "./transfer.thread"), { workerData });
   const waiting = new Map<number, Waiting>();
   const ready = Promise.withResolvers<number | null>();
+  const asked = new Map<number, (states: TransferStates) => void>();
   let ids = 0;
   let gone: OperatingError | undefined;
   const say = (message: ToThread): void => thread.postMessage(message);
@@ -60,17 +69,23 @@ export async function startTransfers(options: TransfersOptions): Promise<Running
     if (message.type === "ready") return ready.resolve(message.port);
     if (message.type === "refused") return onRefused(message.refusal);
     if (message.type === "prove") return void answer(message);
-    const asked = waiting.get(message.id);
-    if (message.type === "progress") return asked?.onProgress?.(message.progress);
+    if (message.type === "states") {
+      asked.get(message.question)?.(message.states);
+      return void asked.delete(message.question);
+    }
+    const transfer = waiting.get(message.id);
+    if (message.type === "progress") return transfer?.onProgress?.(message.progress);
     waiting.delete(message.id);
-    if (message.type === "report") asked?.done.resolve(message.report);
-    else asked?.done.reject(ended(message.message));
+    if (message.type === "report") transfer?.done.resolve(message.report);
+    else transfer?.done.reject(ended(message.message));
   });
   const lost = (message: string): void => {
     gone ??= ended(message);
     ready.reject(gone);
     for (const { done } of waiting.values()) done.reject(gone);
+    for (const tell of asked.values()) tell({ ways: [], isParked: false });
     waiting.clear();
+    asked.clear();
   };
   thread.on("error", (thrown) => {
     log.error("the thread of transfers failed", { error: messageOf(thrown) });
@@ -109,6 +124,15 @@ export async function startTransfers(options: TransfersOptions): Promise<Running
   const port = await ready.promise;
   return {
     port,
+    setCoordinator: (key, relay) => say({ type: "coordinator", key, relay }),
+    letPark: (nodeId) => say({ type: "known", nodeId }),
+    states: () =>
+      new Promise((resolve) => {
+        if (gone !== undefined) return resolve({ ways: [], isParked: false });
+        ids += 1;
+        asked.set(ids, resolve);
+        say({ type: "states", question: ids });
+      }),
     setAhead: (aheadMs) => say({ type: "clock", aheadMs }),
     async fetch(request) {
       const once = new Map(request.wanted.map((one) => [one.sha256, one]));

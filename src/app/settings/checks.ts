@@ -74,6 +74,19 @@ export const settingChecks: readonly Check[] = [
     rule: "Beyond loopback the API needs TLS, because others could read the tokens. Or allow plain HTTP.",
   },
   {
+    keys: ["transfers.tls_cert_file", "transfers.tls_key_file"],
+    holds: ({ transfers }) => (transfers.tlsCertFile === undefined) === (transfers.tlsKeyFile === undefined),
+    rule: "A certificate needs its key, and a key its certificate.",
+  },
+  {
+    keys: ["transfers.serve_host", "transfers.tls_cert_file", "api.allow_plain_http"],
+    holds: ({ transfers, api }) =>
+      ["127.0.0.1", "localhost", "::1", undefined].includes(transfers.serveHost) ||
+      transfers.tlsCertFile !== undefined ||
+      api.allowPlainHttp,
+    rule: "Beyond loopback files are served over TLS, or they could be read on the way, unless plain HTTP is allowed.",
+  },
+  {
     keys: ["resources.cpu_warn", "resources.cpu_critical"],
     holds: ({ resources }) => resources.cpu.high <= resources.cpu.critical,
     rule: "The limit for busy must be below the limit for overloaded.",

@@ -7,7 +7,7 @@ import { pipelineSettings } from "../../pipeline/settings.ts";
 import { outboxSettings, routerSettings } from "../../router/settings.ts";
 import type { ConfigReport } from "../../surfaces/commands/index.ts";
 import { apiSettings, portSettings } from "../../surfaces/settings.ts";
-import { artifactSettings, backupSettings } from "../../sync/settings.ts";
+import { artifactSettings, backupSettings, transferSettings } from "../../sync/settings.ts";
 import { workSettings } from "../../work/settings.ts";
 import { processSettings, workerSettings } from "./rows.ts";
 
@@ -27,6 +27,7 @@ export const settingTree = {
   work: workSettings,
   artifacts: artifactSettings,
   backup: backupSettings,
+  transfers: transferSettings,
   loop: pipelineSettings,
 };
 

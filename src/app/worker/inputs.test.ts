@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { afterAll, expect, test } from "vitest";
 import { owned } from "../../../test/support/process.ts";
 import { virtualClock } from "../../kernel/index.ts";
+import { bringOverLine } from "./bring-over-line.ts";
 import { keepInputs } from "./inputs.ts";
 
 const own = owned();
@@ -18,7 +19,13 @@ function world(maxBytes?: number) {
   const clock = virtualClock();
   const texts = new Map<string, string>();
   const line = { get: async (path: string) => Readable.from([Buffer.from(texts.get(path.split("/").at(-1)!)!)]) };
-  const inputs = keepInputs({ folder, clock, idleMs: 600_000, line, ...(maxBytes === undefined ? {} : { maxBytes }) });
+  const inputs = keepInputs({
+    folder,
+    clock,
+    idleMs: 600_000,
+    bring: bringOverLine(line, folder, clock),
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  });
   const use = async (text: string) => {
     texts.set(sha(text), text);
     await inputs.at(sha(text), never);

@@ -1,17 +1,13 @@
 /** Inputs by their hash, kept on this node: a model serves many jobs and is fetched once, or never where it was made here. */
-import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { link, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { link, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { type Clock, OperatingError } from "../../kernel/index.ts";
-import { fetchArtifact, type NodeLink } from "../../surfaces/index.ts";
+import type { Clock } from "../../kernel/index.ts";
 import { type CacheWishes, NO_WISHES, whatGoes } from "./evict.ts";
 
 export interface InputsOptions {
   readonly folder: string;
-  readonly line: Pick<NodeLink, "get">;
+  /** How a file comes here. */
+  readonly bring: BringFile;
   readonly clock: Clock;
   /** What may lie here, and how long without use; what is in use stays beyond both. */
   readonly maxBytes?: number;
@@ -22,7 +18,10 @@ export interface InputsOptions {
   readonly copies?: CopyWatch | undefined;
 }
 
-interface FetchOptions {
+/** Puts the file of this hash into the folder under its name, whole and checked, or rejects. */
+export type BringFile = (sha256: string, signal: AbortSignal, options: FetchOptions) => Promise<void>;
+
+export interface FetchOptions {
   /** Bytes a second. */
   readonly maxRate?: number | undefined;
   readonly onBytes?: ((bytes: number) => void) | undefined;
@@ -42,7 +41,6 @@ export interface CopyWatch {
   doubted(sha256: string): void;
 }
 
-const FETCH_MS = 30 * 60_000;
 const MAX_BYTES = 4e9;
 /** The time of use need not be exact, and a file that was touched has to be hashed anew. */
 const TOUCH_MS = 3_600_000;
@@ -51,7 +49,7 @@ const TIDY_MS = 60_000;
 const isArtifact = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
 export function keepInputs(options: InputsOptions) {
-  const { folder, line, clock, idleMs, maxBytes = MAX_BYTES, copies, wishes = () => NO_WISHES } = options;
+  const { folder, bring, clock, idleMs, maxBytes = MAX_BYTES, copies, wishes = () => NO_WISHES } = options;
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
@@ -65,34 +63,10 @@ export function keepInputs(options: InputsOptions) {
     sha256: string,
     path: string,
     signal: AbortSignal,
-    { maxRate, onBytes }: FetchOptions,
+    options: FetchOptions,
   ): Promise<string> => {
-    const half = `${path}.part`;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const source = await fetchArtifact(line, sha256, { timeoutMs: FETCH_MS, signal });
-    const hash = createHash("sha256");
-    const beganMs = clock.monotonic();
-    let bytes = 0;
-    const through = new Transform({
-      transform(chunk: Buffer, _, done) {
-        hash.update(chunk);
-        bytes += chunk.length;
-        onBytes?.(bytes);
-        const aheadMs = maxRate === undefined ? 0 : (bytes / maxRate) * 1_000 - (clock.monotonic() - beganMs);
-        if (aheadMs <= 0) done(null, chunk);
-        else clock.after(aheadMs, () => done(null, chunk));
-      },
-    });
-    try {
-      await pipeline(source, through, createWriteStream(half, { mode: 0o600 }), { signal });
-      const found = hash.digest("hex");
-      if (found !== sha256) throw OperatingError.unavailable("ARTIFACT_BROKEN", `what came has the SHA-256 ${found}`);
-      await rename(half, path);
-      copies?.held(sha256);
-    } catch (thrown) {
-      await rm(half, { force: true });
-      throw thrown;
-    }
+    await bring(sha256, signal, options);
+    copies?.held(sha256);
     return path;
   };
 
@@ -104,7 +78,10 @@ export function keepInputs(options: InputsOptions) {
     await gone;
   };
 
-  const isBusy = (name: string): boolean => inUse.has(name) || fetching.has(name.replace(/\.part$/, ""));
+  const isBusy = (name: string): boolean => {
+    const sha256 = name.replace(/\.part$/, "");
+    return inUse.has(sha256) || fetching.has(sha256);
+  };
 
   /** On a node of its own what goes is asked for first: it may be a copy that the cluster needs. */
   const evict = async (bound: number, idleForMs: number): Promise<void> => {
@@ -174,6 +151,10 @@ export function keepInputs(options: InputsOptions) {
       }
     },
     done,
+    /** Somebody brings these files here itself: they are in use until `done`. */
+    claim(sha256s: readonly string[]): void {
+      for (const sha256 of sha256s) inUse.set(sha256, (inUse.get(sha256) ?? 0) + 1);
+    },
     /** A file that was made here and whose hash was checked: it need not be fetched. */
     async keep(sha256: string, file: string): Promise<void> {
       try {

@@ -7,7 +7,7 @@ import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { PATIENT } from "../../../test/support/patience.ts";
 import { owned } from "../../../test/support/process.ts";
 import { type CatalogWorld, catalogWorld, entryOf, oneNode, sha256Of } from "../../../test/unit/sync/sync-world.ts";
-import { createFileHasher, OperatingError, seededRandom, silentLog } from "../../kernel/index.ts";
+import { createFileHasher, messageOf, OperatingError, seededRandom, silentLog } from "../../kernel/index.ts";
 import type { CopiesPort } from "../../surfaces/index.ts";
 import { createCopies } from "../../sync/copies/copies.ts";
 import { confirmCopies, noteCopies } from "../../sync/copies/copy-operations.ts";
@@ -15,6 +15,8 @@ import { createNodeDesk } from "../../sync/copies/node-desk.ts";
 import { packSeqs } from "../../sync/index.ts";
 import { placeOrders } from "../../sync/orders/order-operations.ts";
 import { freeArtifacts } from "../../sync/retention-operations.ts";
+import { createSources } from "../../sync/sources/sources.ts";
+import { bringOverLine } from "./bring-over-line.ts";
 import { keepInputs } from "./inputs.ts";
 import { keepCopies } from "./node-copies.ts";
 
@@ -50,9 +52,11 @@ async function world(...texts: string[]) {
     { node_id: "n2", name: "box-2", isThere: true, kinds: [], freeCpus: 1, ...facts },
   ];
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
-  const desk = createNodeDesk({ ...w, log: silentLog(), copies, get: w.catalog.get, verify: () => {} });
+  const sources = createSources({ ...w, nodeId: "n1", copies, nodes });
+  const desk = createNodeDesk({ ...w, log: silentLog(), copies, sources, get: w.catalog.get, verify: () => {} });
   const line = { get: async (path: string) => Readable.from([Buffer.from(contents.get(path.split("/").at(-1)!)!)]) };
   const contents = new Map(texts.map((text) => [sha256Of(text), text]));
+  const bring = bringOverLine(line, folder, w.clock);
   const sent = new Map<string, string>();
   const start = () => {
     const { incarnation } = facts;
@@ -61,6 +65,7 @@ async function world(...texts: string[]) {
         const { held = [], gone = [], drop = [], orders = [], storage } = news;
         return desk.exchange({ node_id: "n2", incarnation, held, gone, drop, orders, storage }) as never;
       },
+      sources: async (files) => desk.sourcesFor("n2", files).batches as never,
       listed: async () => desk.listed("n2", 0, 10_000),
       confirm: async (present, upto) => desk.confirm("n2", incarnation, upto, packSeqs(present, upto)),
     };
@@ -73,6 +78,19 @@ async function world(...texts: string[]) {
           sent.set(sha256, readFileSync(file, "utf8"));
         },
       },
+      transfers: {
+        async bringBatch({ files }, { signal, ...options }) {
+          const failed = new Map<string, { code: string; message: string }>();
+          for (const { sha256 } of files)
+            await bring(sha256, signal, options).catch((thrown) =>
+              failed.set(sha256, { code: "TRANSFER_FAILED", message: messageOf(thrown) }),
+            );
+          return { failed, tries: [] };
+        },
+        told: async () => ({ serving: null, ways: [], refused: [] }),
+        heard() {},
+      },
+      atOnce: 2,
       hasher,
       freeBytes: () => 1e9,
       waiting,
@@ -80,7 +98,7 @@ async function world(...texts: string[]) {
       random: seededRandom(1),
       log: silentLog(),
     });
-    const inputs = keepInputs({ folder, clock: w.clock, idleMs: 600_000, line, copies: agent.watch });
+    const inputs = keepInputs({ folder, clock: w.clock, idleMs: 600_000, bring, copies: agent.watch });
     const use = async (text: string) => {
       await inputs.at(sha256Of(text), never);
       inputs.done(sha256Of(text));

@@ -22,12 +22,17 @@ import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { CopyWatch, Inputs } from "./inputs.ts";
 import { createLeaving, LEAVING_MS, type LeaveLimits, sendHome } from "./node-leaving.ts";
 import { carryOut } from "./node-orders.ts";
+import type { NodeTransfersRunning } from "./node-transfers.ts";
 
 export interface NodeCopiesOptions {
   readonly port: CopiesPort;
   readonly folder: string;
   /** The way to the store of the main process. */
   readonly artifacts: ArtifactPort;
+  /** How files come to this node from others, and go to them. */
+  readonly transfers: Pick<NodeTransfersRunning, "bringBatch" | "told" | "heard">;
+  /** Transfers at once. */
+  readonly atOnce: number;
   readonly hasher: Pick<FileHasher, "hash">;
   readonly freeBytes: () => number;
   /** Results that wait here for the main process. */
@@ -84,7 +89,8 @@ async function foundOf(folder: string, listed: Awaited<ReturnType<CopiesPort["li
 }
 
 export function keepCopies(options: NodeCopiesOptions) {
-  const { port, folder, hasher, freeBytes, waiting, clock, random, log, everyMs = EVERY_MS } = options;
+  const { port, folder, artifacts, transfers, atOnce, hasher, freeBytes, waiting, clock, random, log } = options;
+  const { everyMs = EVERY_MS } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   /** Files to tell of: when, on the monotonic clock, and how often it was done. */
@@ -100,10 +106,12 @@ export function keepCopies(options: NodeCopiesOptions) {
   /** A main process of the version before knows no copies: then files go as they did. */
   let isDeaf = false;
   const leaving = createLeaving();
+  /** One of the version before that knows no tickets, and refuses what it does not know. */
+  let tellsTransfers = true;
   let inputs: Inputs | undefined;
 
   const held = (sha256: string): void => void toTell.set(sha256, { dueMs: 0, tells: 0 });
-  const orders = carryOut({ folder, artifacts: options.artifacts, held, log, signal });
+  const orders = carryOut({ folder, artifacts, bring: transfers.bringBatch, held, log, signal, atOnce });
   const pathOf = (sha256: string) => join(folder, sha256);
 
   const flush = async (sha256s: readonly string[]): Promise<string[]> => {
@@ -174,8 +182,10 @@ export function keepCopies(options: NodeCopiesOptions) {
       orders: reports,
       storage,
       ...(isLeaving && { leaving: true }),
+      ...(tellsTransfers && { transfers: await transfers.told() }),
     };
     const answer = await port.tell(news, signal);
+    transfers.heard(answer.coordinator);
     orders.told(reports);
     for (const sha256 of lost) gone.delete(sha256);
     for (const sha256 of asked) unneeded.delete(sha256);
@@ -192,7 +202,7 @@ export function keepCopies(options: NodeCopiesOptions) {
     if (answer.confirm) isConfirmed = false;
     // What is still to be told may lie here alone.
     if (isLeaving && !answer.confirm && due().length === 0) leaving.alone = answer.alone;
-    if (inputs !== undefined) orders.take(answer.orders, inputs);
+    if (inputs !== undefined) orders.take(answer.orders, answer.batches, inputs);
   };
 
   const hasNews = (): boolean => gone.size + unneeded.size + toHash.size > 0 || orders.isBusy || due().length > 0;
@@ -210,6 +220,10 @@ export function keepCopies(options: NodeCopiesOptions) {
         else if (hasNews()) pauseMs = Math.min(pauseMs, 1_000);
       } catch (thrown) {
         if (signal.aborted) return;
+        if (tellsTransfers && isOperatingError(thrown, "INVALID_REQUEST")) {
+          tellsTransfers = false;
+          continue;
+        }
         isDeaf = isOperatingError(thrown, "ROUTE_NOT_FOUND");
         if (isDeaf) for (const sha256 of unneeded) await drop(sha256);
         failures += 1;

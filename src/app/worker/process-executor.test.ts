@@ -34,7 +34,7 @@ function world(configFile?: string, more: { givesGpus?: boolean; slots?: number 
       folder: inputs,
       clock,
       idleMs: 600_000,
-      line: { get: (path) => Promise.reject(OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no ${path}`)) },
+      bring: (sha256) => Promise.reject(OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no ${sha256}`)),
     }),
   });
   onTestFinished(async () => {

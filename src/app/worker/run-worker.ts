@@ -27,6 +27,7 @@ import { createGuardian, createWorkloadHasher, type Environment } from "../../wo
 import { guardDataDir } from "../folder-lock.ts";
 import { isRented } from "../holders.ts";
 import type { Settings } from "../settings.ts";
+import { bringOverLine } from "./bring-over-line.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
 import { type Inputs, keepInputs } from "./inputs.ts";
 import { keepBeating } from "./node-beats.ts";
@@ -34,6 +35,7 @@ import { keepCopies } from "./node-copies.ts";
 import { startNodeEvents } from "./node-events.ts";
 import { joinedNode, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
 import type { LeaveLimits } from "./node-leaving.ts";
+import { startNodeTransfers } from "./node-transfers.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
 
@@ -98,7 +100,7 @@ function lineOf({ settings, clock }: WorkerWorld) {
   if (node === undefined) {
     const { node_id } = requireEndpoint(dataDir);
     const link = openLink({ target: { socketPath: () => requireEndpoint(dataDir).socket_path }, clock });
-    return { link, nodeId: node_id, main: dataDir, incarnation: undefined };
+    return { link, nodeId: node_id, main: dataDir, joined: undefined };
   }
   const key = nodeKeyIn(dataDir);
   if (key.nodeId !== node.node_id)
@@ -112,7 +114,7 @@ function lineOf({ settings, clock }: WorkerWorld) {
   const incarnation = nextIncarnation(dataDir);
   const target = { url: new URL(node.url), trust: trustOf(node) };
   const link = openLink({ target, clock, identity: { key, incarnation } });
-  return { link, nodeId: node.node_id, main: node.url, incarnation };
+  return { link, nodeId: node.node_id, main: node.url, joined: { node, key, incarnation } };
 }
 
 /** The accelerators of this machine that jobs may have. */
@@ -160,22 +162,26 @@ async function startJoined(
   };
 }
 
-/** What lies on a node of its own are copies; beside a main process they lie on its node anyway. */
-function startCopies(
-  { clock, random, log }: WorkerWorld,
+/** What lies on a node of its own are copies, and it has its own ways to fetch them; beside a main process they lie on its node anyway. */
+async function startCopies(
+  { settings, clock, random, log }: WorkerWorld,
   link: NodeLink,
-  nodeId: string,
-  incarnation: number,
+  { node, key, incarnation }: NonNullable<ReturnType<typeof lineOf>["joined"]>,
   folder: string,
   spool: Awaited<ReturnType<typeof openSpool>>,
 ) {
+  const port = copiesOver(link, node.node_id, incarnation);
+  const overLine = bringOverLine(link, folder, clock);
+  const transfers = await startNodeTransfers({ settings, link, node, key, folder, port, overLine, clock, log });
   const hasher = createFileHasher((message, code) =>
     OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
   );
   const { watch, start, leave, stop } = keepCopies({
-    port: copiesOver(link, nodeId, incarnation),
+    port,
     folder,
     artifacts: artifactsOver(link),
+    transfers,
+    atOnce: transfers.atOnce,
     hasher,
     freeBytes: freeBytes(folder),
     waiting: seldom(clock, async () => waitingIn((await spool.read()).entries)),
@@ -187,8 +193,10 @@ function startCopies(
     watch,
     start,
     leave,
+    bring: transfers.bring,
     async close(): Promise<void> {
       await stop();
+      await transfers.close();
       await hasher.close();
     },
   };
@@ -231,7 +239,7 @@ export async function runWorker(world: WorkerWorld) {
     const pidFile = join(settings.dataDir, WORKER_PID_FILE);
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
     undo.defer(() => rmSync(pidFile, { force: true }));
-    const { link, nodeId, main, incarnation } = lineOf(world);
+    const { link, nodeId, main, joined: own } = lineOf(world);
     undo.defer(() => link.close());
     const workloads = workloadList(settings.configFile, timing.graceMs / 1_000);
     const guardian = createGuardian({ ids: createIds(clock, random), log });
@@ -245,11 +253,11 @@ export async function runWorker(world: WorkerWorld) {
     await forgetOldJobs(folder, spool);
     const place = join(folder, "inputs");
     mkdirSync(place, { recursive: true, mode: 0o700 });
-    const copies = incarnation === undefined ? undefined : startCopies(world, link, nodeId, incarnation, place, spool);
+    const copies = own === undefined ? undefined : await startCopies(world, link, own, place, spool);
     undo.defer(() => copies?.close());
     const inputs = keepInputs({
       folder: place,
-      line: link,
+      bring: copies?.bring ?? bringOverLine(link, place, clock),
       clock,
       idleMs: settings.worker.inputsIdleMs,
       maxBytes: settings.worker.cacheBytes,
@@ -280,9 +288,7 @@ export async function runWorker(world: WorkerWorld) {
     });
     // The main process beside us measures this machine itself, and has the journal.
     const joined =
-      incarnation === undefined
-        ? undefined
-        : await startJoined(world, { link, nodeId, incarnation }, worker, gpus, inputs);
+      own === undefined ? undefined : await startJoined(world, { link, nodeId, ...own }, worker, gpus, inputs);
     undo.defer(() => joined?.close());
     await worker.start();
     return {

@@ -27,7 +27,11 @@ const SUSPICIOUS: ReadonlySet<string> = new Set([
   "NOT_YOUR_NODE",
   "PROTOCOL_REFUSED",
   "PAYLOAD_TOO_LARGE",
+  "TICKET_EXPIRED",
 ]);
+
+/** Nobody honest comes with one of these even once. */
+const FORGED: ReadonlySet<string> = new Set(["BAD_TICKET", "TICKET_OF_ANOTHER"]);
 
 interface Episode {
   recent: number[];
@@ -52,7 +56,7 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusal
   const counts = new Map<string, number>();
   return {
     note({ code, from, nodeId }: Refusal) {
-      if (!SUSPICIOUS.has(code)) return;
+      if (!SUSPICIOUS.has(code) && !FORGED.has(code)) return;
       const now = clock.monotonic();
       counts.set(code, (counts.get(code) ?? 0) + 1);
       let episode = episodes.get(code);
@@ -68,7 +72,8 @@ export function createRefusals(clock: Pick<Clock, "monotonic">, policy = refusal
     news(): RefusalNews[] {
       const now = clock.monotonic();
       return [...episodes].flatMap(([code, episode]) => {
-        const repeats = episode.recent.length >= policy.max && now - episode.recent[0]! <= policy.withinMs;
+        const max = FORGED.has(code) ? 1 : policy.max;
+        const repeats = episode.recent.length >= max && now - episode.recent[0]! <= policy.withinMs;
         if (!repeats || episode.isEmitted) return [];
         episode.isEmitted = true;
         return [{ code, count: counts.get(code) ?? 0, sources: [...episode.sources] }];

@@ -39,7 +39,7 @@ export function openLink({ target, clock, identity, token }: LinkOptions) {
   let aheadMs = 0;
   const connections = openConnections(target, clock);
 
-  const proof = ({ method, path, bodyHash }: Raw): Record<string, string> => {
+  const proof = ({ method, path, bodyHash }: Pick<Raw, "method" | "path" | "bodyHash">): Record<string, string> => {
     if (token !== undefined) return { authorization: `Bearer ${token}` };
     if (identity === undefined) return {};
     counter += 1;
@@ -54,7 +54,7 @@ export function openLink({ target, clock, identity, token }: LinkOptions) {
    * A main process that was started again does not take what was signed for the one before; and one whose clock is far from
    * ours does not take what was signed by ours. Both say what they would take: a clock that is set costs a node nothing.
    */
-  const learnFrom = ({ code, details }: OperatingError): boolean => {
+  const learnFrom = ({ code, details }: Pick<OperatingError, "code" | "details">): boolean => {
     if (code === "NODE_SESSION_STALE" && typeof details.boot === "string" && details.boot !== boot) {
       boot = details.boot;
       return true;
@@ -129,6 +129,18 @@ export function openLink({ target, clock, identity, token }: LinkOptions) {
       await textOf(answer, MAX_ANSWER_BYTES).catch((cause) => {
         throw noAnswer(cause);
       });
+    },
+    /**
+     * Headers that prove one request that somebody else sends, such as a thread. After a refusal it is told what was said, and
+     * learns from it as it does by itself.
+     */
+    async prove(
+      method: string,
+      path: string,
+      refused?: { readonly code: string; readonly details: Readonly<Record<string, unknown>> },
+    ): Promise<Readonly<Record<string, string>>> {
+      if (refused !== undefined) learnFrom(refused);
+      return proof({ method, path, bodyHash: hashOfBody("") });
     },
     /** The answer as a stream. */
     get: (path: string, options?: SendOptions): Promise<Readable> => without("GET", path, options),

@@ -7,8 +7,10 @@ import {
   type CopiesAnswer,
   type CopiesTold,
   confirmCopies,
+  findSources,
   listCopies,
   MAX_LISTED_COPIES,
+  type OfferedBatch,
   tellCopies,
 } from "./wire.ts";
 
@@ -23,6 +25,8 @@ export interface ListedCopy {
 
 export interface CopiesPort {
   tell(told: Omit<CopiesTold, "node_id" | "incarnation">, signal: AbortSignal): Promise<CopiesAnswer>;
+  /** From whom these come. */
+  sources(files: readonly string[], signal: AbortSignal): Promise<readonly OfferedBatch[]>;
   /** All copies that the main process knows of here. */
   listed(signal: AbortSignal): Promise<ListedCopy[]>;
   confirm(present: readonly number[], upto: number, signal: AbortSignal): Promise<{ believed: boolean; lost: number }>;
@@ -46,6 +50,10 @@ export function copiesOver(link: NodeLink, node_id: string, incarnation: number)
   };
   return {
     tell,
+    async sources(files, signal) {
+      const body = { node_id, files: [...files] };
+      return (await callTo(link, findSources, { body }, options(signal))).batches;
+    },
     async listed(signal) {
       const all: ListedCopy[] = [];
       for (let after = 0; ; ) {

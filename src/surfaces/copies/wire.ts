@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ORDER_ACTIONS } from "../../sync/orders/order.ts";
-import { nodeId, time, whole } from "../http/fields.ts";
+import { ORDER_ACTIONS, TRANSPORTS } from "../../sync/orders/order.ts";
+import { name, nodeId, time, whole, word } from "../http/fields.ts";
 import { type Answer, defineRoute, type Input } from "../http/wire.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
@@ -11,6 +11,60 @@ const ofNodes = { tag: "copies", scope: "worker", limit: "beat", record: "no" } 
 /** Files of one request, so that nobody waits long for the writer. */
 const MAX_TOLD = 500;
 export const MAX_LISTED_COPIES = 10_000;
+
+const port = z.int().min(1).max(65_535);
+const fingerprint = z.string().max(200).nullable();
+const serving = z.strictObject({
+  host: word.nullable().describe("How others call it; null is the address from which it calls."),
+  port: port.nullable().describe("Null where it only waits at the relay."),
+  tls: z.boolean(),
+  fingerprint,
+  relayed: z.boolean().describe("It has connections at the relay."),
+});
+const transfers = z.strictObject({
+  serving: serving.nullable(),
+  ways: z
+    .array(
+      z.strictObject({
+        transport: z.enum(TRANSPORTS),
+        place: name,
+        state: z.enum(["closed", "open", "half_open"]),
+        files: count,
+        bytes: count,
+        failures: count,
+        stalls: count,
+        error: z.string().max(2_000).nullable(),
+      }),
+    )
+    .max(100)
+    .describe("Ways by which files came since its start, and how each is."),
+  refused: z
+    .array(z.strictObject({ code: word, node_id: nodeId.nullable(), from: word }))
+    .max(100)
+    .describe("Who was turned away by it since it last spoke."),
+});
+
+const wanted = z.object({ sha256: z.string(), bytes: z.int() });
+const home = z.object({ port, tls: z.boolean(), fingerprint });
+const batches = z
+  .array(
+    z.object({
+      files: z.array(wanted),
+      sources: z.array(
+        z.object({
+          transport: z.enum(["http", "relay"]),
+          node_id: z.string(),
+          host: z.string().nullable().describe("Null is the host of the coordinator, as the node knows it."),
+          port,
+          tls: z.boolean(),
+          fingerprint,
+          ticket: z.string(),
+          coming: z.boolean().describe("Who serves may still be fetching it."),
+        }),
+      ),
+    }),
+  )
+  .describe("From whom it gets what it shall fetch: files that come the same way, and the ways in their order.");
 
 export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
   ...ofNodes,
@@ -43,7 +97,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
             .describe("The ways by which it was tried, in their order."),
         }),
       )
-      .max(100)
+      .max(1_000)
       .default([])
       .describe("How far its orders are."),
     storage: z.strictObject({
@@ -51,6 +105,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
       waiting: z.strictObject({ files: count, bytes: count, oldest_at: time.nullable() }),
     }),
     leaving: z.boolean().optional().describe("It is about to end: what it alone holds goes home first."),
+    transfers: transfers.optional().describe("How files travel to and from it."),
   }),
   about: "What counts, what may go, what must go, and what shall be looked at.",
   answer: z.object({
@@ -70,13 +125,28 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
           sha256: z.string(),
           kind: z.string(),
           bytes: z.int(),
+          urgency: z.int().min(0).max(3).default(1),
           max_rate: z.int().nullable().describe("Bytes a second."),
         }),
       )
       .describe("Transfers that it shall carry out."),
+    batches: batches.default([]),
     confirm: z.boolean().describe("It shall first say which of its copies are there."),
     alone: z.int().default(0).describe("Of a node that is about to end: files that lie nowhere else."),
+    coordinator: z
+      .object({ node_id: z.string(), ticket_key: z.string(), home: home.nullable(), server_time: time })
+      .nullable()
+      .default(null)
+      .describe("By what it knows tickets, and where it waits to be put through."),
   }),
+});
+
+export const findSources = defineRoute("findSources", "POST /v1/sync/sources", {
+  ...ofNodes,
+  summary: "From whom a node gets files that it needs now: other nodes first, with tickets for them.",
+  body: z.strictObject({ node_id: nodeId, files: z.array(sha256).min(1).max(MAX_TOLD) }),
+  about: "Every file of the catalog is in one batch.",
+  answer: z.object({ batches }),
 });
 
 export const listCopies = defineRoute("listCopies", "GET /v1/sync/copies", {
@@ -106,4 +176,5 @@ export const confirmCopies = defineRoute("confirmCopies", "POST /v1/sync/confirm
 });
 
 export type CopiesTold = Input<typeof tellCopies>["body"];
+export type OfferedBatch = Answer<typeof findSources>["batches"][number];
 export type CopiesAnswer = Answer<typeof tellCopies>;

@@ -9,6 +9,8 @@ export interface HolderFacts extends Omit<CopyNode, "isConfirmed"> {
   /** Kinds of work that it does, and processors that are free for more. */
   readonly kinds: readonly string[];
   readonly freeCpus: number;
+  /** From where it calls; null for one that is not known to. */
+  readonly address?: string | null;
 }
 
 export interface CopiesPorts {

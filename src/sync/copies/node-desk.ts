@@ -12,6 +12,8 @@ import {
   type TakenOrder,
   takeOrders,
 } from "../orders/order-operations.ts";
+import { createSources, type OfferedBatch, type Serving, type Sources, type TicketOffice } from "../sources/sources.ts";
+import type { TransportName } from "../transport.port.ts";
 import { aloneOn } from "./alone.ts";
 import { unpackSeqs } from "./bitset.ts";
 import type { Copies } from "./copies.ts";
@@ -31,6 +33,31 @@ export interface NodeNews {
   readonly storage: NodeStorage;
   /** It is about to end: what it alone holds goes home first. */
   readonly leaving?: boolean | undefined;
+  /** How files travel to and from it; an older node says nothing of it. */
+  readonly transfers?: NodeTransfers | undefined;
+}
+
+/** What a node says of its transfers. */
+export interface NodeTransfers {
+  /** Where it serves others; null where it does not. */
+  readonly serving: Serving | null;
+  /** What came and what went wrong by each way since its start. */
+  readonly ways: readonly WayFigures[];
+  /** Who was turned away by it since it last spoke. */
+  readonly refused: readonly { readonly code: string; readonly node_id: string | null; readonly from: string }[];
+}
+
+/** One way to one place, as the node that uses it sees it. */
+export interface WayFigures {
+  readonly transport: TransportName;
+  readonly place: string;
+  /** Of its breaker: closed is sound, open is passed over. */
+  readonly state: "closed" | "open" | "half_open";
+  readonly files: number;
+  readonly bytes: number;
+  readonly failures: number;
+  readonly stalls: number;
+  readonly error: string | null;
 }
 
 /** What a node says of its disk, and of results that wait there for the main process. */
@@ -51,13 +78,17 @@ export interface NodeAnswer {
   readonly invalid: readonly string[];
   /** Transfers that it shall carry out. */
   readonly orders: readonly TakenOrder[];
+  /** From whom it gets what it shall fetch. */
+  readonly batches: readonly OfferedBatch[];
   /** It shall say first which of its copies are there. */
   readonly confirm: boolean;
   /** Of a node that is about to end: files that lie nowhere else. */
   readonly alone: number;
+  /** By what it knows tickets, and where it waits to be put through; null where nodes do not serve each other. */
+  readonly coordinator: TicketOffice | null;
 }
 
-interface DeskPorts {
+export interface DeskPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -65,12 +96,19 @@ interface DeskPorts {
   readonly get: (sha256: string) => ArtifactRow | undefined;
   /** Looks at the bytes of files here. */
   readonly verify: (sha256s: readonly string[]) => void;
+  /** From whom nodes fetch; without it, from here alone. */
+  readonly sources?: Sources | undefined;
+  /** A node that knows tickets was heard. */
+  readonly heard?: ((nodeId: string) => void) | undefined;
+  /** Somebody was turned away by a node that serves. */
+  readonly onRefused?: ((by: string, refusal: NodeTransfers["refused"][number]) => void) | undefined;
 }
 
 /** What a node that is about to end sends home is ordered under this name. */
 const LEAVING = "leaving";
 
 const WAITING = `SELECT 1 FROM sync_orders WHERE node_id = ? AND state IN ('waiting', 'running') LIMIT 1`;
+const FILE = "SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq WHERE o.order_id = ?";
 const SENT = `SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
   WHERE o.order_id = ? AND o.node_id = ? AND o.action = 'send'`;
 const RETIRED = `SELECT a.sha256 FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
@@ -80,9 +118,12 @@ const INVALID = `SELECT a.sha256 FROM sync_invalid i JOIN sync_artifacts a ON a.
 const LISTED = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
   WHERE h.node_id = ? AND h.seq > ? ORDER BY h.seq LIMIT ?`;
 
-export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskPorts) {
+export function createNodeDesk(ports: DeskPorts) {
+  const { store, clock, log, copies, get, verify, heard, onRefused } = ports;
+  const { sources = createSources({ store, clock, nodeId: "", copies, nodes: () => [] }) } = ports;
   /** What each node said last of its disk; lost with the process, and soon known again. */
   const storage = createRecent<NodeStorage>(NODE_NEWS_MS, 20_000);
+  const transfers = createRecent<NodeTransfers>(NODE_NEWS_MS, 20_000);
   /** Copies that somebody wants looked at, by node. Lost with the process: whoever asked asks again. */
   const looks = new Map<string, Set<string>>();
   const takeLooks = (nodeId: string): string[] => {
@@ -111,12 +152,18 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
   const orders = async ({ node_id, orders: reports }: NodeNews): Promise<readonly TakenOrder[]> => {
     if (reports.length === 0 && store.read(WAITING, node_id).length === 0) return [];
     const at = clock.now();
-    const { maxAttempts, firstWaitMs, maxOfNode: max, silentMs } = orderLimits;
+    const { maxAttempts, firstWaitMs, maxOfNode: max, maxSmallOfNode: maxSmall, maxSmallBytes, silentMs } = orderLimits;
+    const bounds = { max, maxSmall, maxSmallBytes };
     const tries = { maxAttempts, firstWaitMs };
     const [, { taken }] = await store.commit([
       noteOrders({ node_id, reports, at, ...tries }),
-      takeOrders({ node_id, max, at, silentBefore: at - silentMs, ...tries }),
+      takeOrders({ node_id, bounds, at, silentBefore: at - silentMs, ...tries }),
     ]);
+    const broken = reports.filter(({ state }) => state === "failed");
+    sources.settle(
+      node_id,
+      broken.flatMap(({ order_id }) => store.read<{ sha256: string }>(FILE, order_id)).map(({ sha256 }) => sha256),
+    );
     const sent = reports.filter(({ state }) => state === "sent");
     const brought = sent.flatMap(({ order_id }) => store.read<{ sha256: string }>(SENT, order_id, node_id));
     if (brought.length > 0) verify(brought.map(({ sha256 }) => sha256));
@@ -141,10 +188,20 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
     return alone.length;
   };
 
+  const noteTransfers = (node_id: string, told: NodeTransfers | undefined): void => {
+    if (told === undefined) return;
+    transfers.set(node_id, told, clock.monotonic());
+    heard?.(node_id);
+    sources.announce(node_id, told.serving);
+    for (const refusal of told.refused) onRefused?.(node_id, refusal);
+  };
+
   return {
     async exchange(news: NodeNews): Promise<NodeAnswer> {
       const { node_id, held, gone } = news;
       storage.set(node_id, news.storage, clock.monotonic());
+      noteTransfers(node_id, news.transfers);
+      sources.settle(node_id, held);
       const quiet = held.length + gone.length + news.drop.length === 0;
       const at = clock.now();
       // Most of what nodes say changes nothing, and costs no commit.
@@ -157,6 +214,7 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
           ]);
       const confirm = !isConfirmed(news);
       const alone = confirm ? 0 : await rescue(news);
+      const taken = confirm ? [] : await orders(news);
       return {
         held: noted.seqs.map((seq, i) =>
           seq === null ? "unknown" : get(held[i]!)?.freed_at === null ? "counted" : "given_up",
@@ -169,9 +227,14 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
         retired: store.read<{ sha256: string }>(RETIRED, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
         verify: takeLooks(node_id),
         invalid: store.read<{ sha256: string }>(INVALID, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
-        orders: confirm ? [] : await orders(news),
+        orders: taken,
+        batches: sources.plan(
+          node_id,
+          taken.filter(({ action }) => action === "fetch"),
+        ),
         confirm,
         alone,
+        coordinator: sources.office(),
       };
     },
     /** The copies that a node is known to hold, in the order of the catalog, from a place on. */
@@ -198,6 +261,10 @@ export function createNodeDesk({ store, clock, log, copies, get, verify }: DeskP
       const wanted = looks.get(nodeId) ?? new Set();
       if (wanted.size < MAX_LOOKS) looks.set(nodeId, wanted.add(sha256));
     },
+    /** From whom a node gets files that it needs now. */
+    sourcesFor: (nodeId: string, sha256s: readonly string[]) => ({ batches: sources.planNamed(nodeId, sha256s) }),
+    /** How files travel to and from a node, as it last said. */
+    transfersOf: (nodeId: string): NodeTransfers | undefined => transfers.get(nodeId, clock.monotonic()),
     storageOf: (nodeId: string): NodeStorage | undefined => storage.get(nodeId, clock.monotonic()),
   };
 }

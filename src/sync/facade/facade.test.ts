@@ -63,8 +63,9 @@ async function world(nodes: Readonly<Record<string, Conduct>>, rented: readonly 
   const work = async () => {
     for (const [node_id, conduct] of Object.entries(nodes)) {
       const at = w.clock.now();
+      const bounds = { max: 16, maxSmall: 16, maxSmallBytes: 0 };
       const [{ taken }] = await w.store.commit([
-        takeOrders({ node_id, max: 16, at, silentBefore: 0, maxAttempts: 1, firstWaitMs: 1 }),
+        takeOrders({ node_id, bounds, at, silentBefore: 0, maxAttempts: 1, firstWaitMs: 1 }),
       ]);
       for (const { order_id, sha256, action, bytes } of taken) {
         if (conduct === "fetches")

@@ -29,10 +29,20 @@ export const placeOrders = defineOperation<
   }, 0),
 }));
 
-export interface TakenOrder extends Pick<OrderRow, "order_id" | "action" | "bytes" | "max_rate"> {
+export interface TakenOrder extends Pick<OrderRow, "order_id" | "action" | "urgency" | "bytes" | "max_rate"> {
+  readonly seq: number;
   readonly sha256: string;
   readonly kind: string;
 }
+
+/** How much a node has in hand at once: a few, or as many small ones as travel together. */
+export interface TakeBounds {
+  readonly max: number;
+  readonly maxSmall: number;
+  readonly maxSmallBytes: number;
+}
+
+const FIELDS = "o.order_id, o.action, o.urgency, o.bytes, o.max_rate, o.seq, a.sha256, a.kind";
 
 const TRY = `INSERT INTO sync_tries (order_id, attempt, way, node_id, transport, place, code, error, at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
@@ -60,9 +70,9 @@ const SILENT: Failure = { code: "TRANSFER_SILENT", error: "its node spoke of it 
 
 /** Gives a node what it shall do next. What it was given and does not speak of any more was a try, and is given again. */
 export const takeOrders = defineOperation<
-  { node_id: string; max: number; at: number; silentBefore: number } & TryLimits,
+  { node_id: string; bounds: TakeBounds; at: number; silentBefore: number } & TryLimits,
   { taken: TakenOrder[] }
->("sync.take_orders", (tx, { node_id, max, at, silentBefore, ...limits }) => {
+>("sync.take_orders", (tx, { node_id, bounds, at, silentBefore, ...limits }) => {
   const silent = tx.all<OrderRow>(
     "SELECT * FROM sync_orders WHERE node_id = ? AND state = 'running' AND heard_at < ?",
     node_id,
@@ -70,18 +80,23 @@ export const takeOrders = defineOperation<
   );
   // It has been waited for long enough: the next try begins at once.
   for (const order of silent) failTry(tx, order, SILENT, at, { ...limits, firstWaitMs: 0 });
-  const { running } = tx.get<{ running: number }>(
-    "SELECT count(*) AS running FROM sync_orders WHERE node_id = ? AND state = 'running'",
+  const hand = tx.get<{ orders: number; bytes: number }>(
+    "SELECT count(*) AS orders, ifnull(sum(bytes), 0) AS bytes FROM sync_orders WHERE node_id = ? AND state = 'running'",
     node_id,
   )!;
-  const taken = tx.all<TakenOrder>(
-    `SELECT o.order_id, o.action, o.bytes, o.max_rate, a.sha256, a.kind FROM sync_orders o
-       JOIN sync_artifacts a ON a.seq = o.seq
+  const waiting = tx.all<TakenOrder>(
+    `SELECT ${FIELDS} FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
      WHERE o.node_id = ? AND o.state = 'waiting' AND o.not_before <= ? ORDER BY o.urgency DESC, o.order_id LIMIT ?`,
     node_id,
     at,
-    Math.max(0, max - running),
+    bounds.maxSmall,
   );
+  const taken = waiting.filter(({ bytes }) => {
+    hand.bytes += bytes;
+    const isRoom = hand.orders < bounds.max || (hand.orders < bounds.maxSmall && hand.bytes <= bounds.maxSmallBytes);
+    hand.orders += isRoom ? 1 : 0;
+    return isRoom;
+  });
   for (const { order_id } of taken)
     tx.run(
       "UPDATE sync_orders SET state = 'running', attempts = attempts + 1, began_at = ?1, heard_at = ?1 WHERE order_id = ?2",

@@ -7,6 +7,9 @@ export type OrderAction = (typeof ORDER_ACTIONS)[number];
 /** Urgency goes from 0, low, to this: critical. */
 export const MAX_URGENCY = 3;
 
+/** Ways by which files come to a node. */
+export const TRANSPORTS = ["folder", "http", "relay", "rsync", "s3", "coordinator"] as const;
+
 export const ORDER_STATES = ["waiting", "running", "done", "failed", "cancelled"] as const;
 export type OrderState = (typeof ORDER_STATES)[number];
 

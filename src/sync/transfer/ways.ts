@@ -1,4 +1,11 @@
-import { type Breaker, type Clock, createBreaker, isOperatingError, messageOf } from "../../kernel/index.ts";
+import {
+  type Breaker,
+  type BreakerState,
+  type Clock,
+  createBreaker,
+  isOperatingError,
+  messageOf,
+} from "../../kernel/index.ts";
 import type { Transport } from "../transport.port.ts";
 import { transferDefaults } from "./limits.ts";
 
@@ -40,7 +47,7 @@ export interface Ways {
   states(): readonly {
     readonly transport: string;
     readonly place: string;
-    readonly state: string;
+    readonly state: BreakerState;
     readonly waitMs: number;
   }[];
 }

@@ -44,8 +44,8 @@ export interface ArtifactServerOptions {
   readonly folder: string;
   readonly isFlat?: boolean | undefined;
   readonly nodeId: string;
-  /** The coordinator's public key. */
-  readonly key: KeyObject;
+  /** The coordinator's public key; undefined until this node has heard of it. */
+  readonly key: () => KeyObject | undefined;
   readonly clock: Pick<Clock, "now">;
   /** What may leave this node. */
   readonly budget: Budget;
@@ -191,7 +191,10 @@ export function createArtifactServer(options: ArtifactServerOptions): Server {
     const [ticket, proof] = [request.headers[TICKET_HEADER], request.headers[PROOF_HEADER]].map((given) =>
       Array.isArray(given) ? undefined : given,
     );
-    const claim = checkTicket(ticket, { key, from: nodeId, nowMs: clock.now() });
+    const ours = key();
+    if (ours === undefined)
+      throw OperatingError.unavailable("SERVING_NOT_READY", `node ${nodeId} has not heard of its coordinator yet`);
+    const claim = checkTicket(ticket, { key: ours, from: nodeId, nowMs: clock.now() });
     const bearer = bearerOf(proof, ticket ?? "", request.method ?? "", request.url ?? "");
     if (bearer !== claim.to)
       throw OperatingError.denied("TICKET_OF_ANOTHER", `the ticket is for node ${claim.to}, this is ${bearer}`, {

@@ -72,6 +72,23 @@ const checkPinned = (socket: TLSSocket, wanted: string): Error | undefined => {
     : OperatingError.denied("WRONG_CERTIFICATE", `another certificate is shown (${found || "none"})`);
 };
 
+/** Whom a connection over TLS is made to, before its certificate is looked at. */
+export const trustFor = ({ fingerprint, ca }: Pick<AskerOptions, "fingerprint" | "ca">) =>
+  fingerprint === undefined ? (ca === undefined ? {} : { ca }) : { rejectUnauthorized: false };
+
+/** Ends a request to somebody who shows another certificate than the one that is right. */
+export function pinned(outgoing: ClientRequest, fingerprint: string | undefined): void {
+  if (fingerprint === undefined) return;
+  outgoing.once("socket", (socket) => {
+    const check = () => {
+      const wrong = checkPinned(socket as TLSSocket, fingerprint);
+      if (wrong !== undefined) outgoing.destroy(wrong);
+    };
+    if (socket.connecting) socket.prependOnceListener("secureConnect", check);
+    else check();
+  });
+}
+
 export function createAsker({ url, place, fingerprint, ca, agent: given, prove }: AskerOptions): Asker {
   const base = new URL(url);
   const isTls = base.protocol === "https:";
@@ -87,17 +104,8 @@ export function createAsker({ url, place, fingerprint, ca, agent: given, prove }
     const host = base.hostname.replace(/^\[|\]$/g, "");
     const how: RequestOptions = { agent, method, path, host, port: base.port, headers };
     if (!isTls) return request(how);
-    const trust = fingerprint === undefined ? (ca === undefined ? {} : { ca }) : { rejectUnauthorized: false };
-    const outgoing = tlsRequest({ ...how, ...trust });
-    if (fingerprint !== undefined)
-      outgoing.once("socket", (socket) => {
-        const check = () => {
-          const wrong = checkPinned(socket as TLSSocket, fingerprint);
-          if (wrong !== undefined) outgoing.destroy(wrong);
-        };
-        if (socket.connecting) socket.prependOnceListener("secureConnect", check);
-        else check();
-      });
+    const outgoing = tlsRequest({ ...how, ...trustFor({ fingerprint, ca }) });
+    pinned(outgoing, fingerprint);
     return outgoing;
   };
 

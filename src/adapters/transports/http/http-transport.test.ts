@@ -37,7 +37,7 @@ async function open(options: Partial<ArtifactServerOptions> = {}) {
     const server = createArtifactServer({
       folder,
       nodeId: serving.nodeId,
-      key: coordinator.publicKey,
+      key: () => coordinator.publicKey,
       clock,
       budget: createBudget({ bytesPerSecond: Number.POSITIVE_INFINITY, clock }),
       onRefused: (refusal) => void refusals.push(refusal),

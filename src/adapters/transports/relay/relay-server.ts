@@ -13,6 +13,11 @@ import type { ServerRefusal } from "../http/artifact-server.ts";
 import { bearerOf, PROOF_HEADER, TICKET_HEADER } from "../http/proof.ts";
 
 export const RELAY_PROTOCOL = "ringrift-relay";
+/** Who is put through is called first, and answers: one that was cut off looks as if it still waited. */
+export const KNOCK = 0x05;
+export const HERE = 0x06;
+const KNOCK_MS = 1_500;
+export const KEEP_ALIVE_MS = 5_000;
 const MAX_PARKED_OF_ONE = 16;
 const MAX_PARKED = 4_096;
 const MAX_SKEW_MS = 300_000;
@@ -33,7 +38,35 @@ const header = (request: IncomingMessage, name: string): string | undefined => {
   return Array.isArray(given) ? undefined : given;
 };
 
+/** Whether who waits answers to a knock. */
+const isThere = (node: Duplex): Promise<boolean> =>
+  new Promise((resolve) => {
+    const end = (answer: boolean) => {
+      clearTimeout(late);
+      node.off("readable", listen);
+      node.off("close", gone);
+      resolve(answer);
+    };
+    const listen = () => {
+      const byte = node.read(1) as Buffer | null;
+      if (byte !== null) end(byte[0] === HERE);
+    };
+    const gone = () => end(false);
+    const late = setTimeout(gone, KNOCK_MS);
+    node.on("readable", listen);
+    node.once("close", gone);
+    node.write(Buffer.of(KNOCK));
+  });
+
+/** A relay by itself. */
 export function createRelayServer(options: RelayServerOptions): Server {
+  const server = createServer((_, response) => void response.writeHead(426, { connection: "close" }).end());
+  relayOn(server, options);
+  return server;
+}
+
+/** Lets a server that answers other things also put callers through. */
+export function relayOn(server: Server, options: RelayServerOptions): void {
   const { key, isKnown, clock, budget, onRefused, maxTunnels = 256 } = options;
   const parked = new Map<string, Set<Duplex>>();
   let parkedCount = 0;
@@ -61,13 +94,23 @@ export function createRelayServer(options: RelayServerOptions): Server {
       yield chunk;
     }
   }
+  /** Calls those who wait, the last to come first, until one answers. */
+  const call = async (nodeId: string): Promise<Duplex> => {
+    for (let node = [...(parked.get(nodeId) ?? [])].at(-1); node !== undefined; ) {
+      unpark(nodeId, node);
+      if (await isThere(node)) return node;
+      node.destroy();
+      node = [...(parked.get(nodeId) ?? [])].at(-1);
+    }
+    throw OperatingError.unavailable("PLACE_UNREACHABLE", `node ${nodeId} has no connection here at the moment`);
+  };
   const connect = async (caller: Duplex, nodeId: string, first: Buffer): Promise<void> => {
-    const [node] = parked.get(nodeId) ?? [];
-    if (node === undefined)
-      throw OperatingError.unavailable("PLACE_UNREACHABLE", `node ${nodeId} has no connection here at the moment`);
     if (tunnels >= maxTunnels) throw OperatingError.busy("RELAY_BUSY", `${tunnels} connections pass here`);
-    unpark(nodeId, node);
     tunnels += 1;
+    const node = await call(nodeId).catch((thrown: unknown) => {
+      tunnels -= 1;
+      throw thrown;
+    });
     caller.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${RELAY_PROTOCOL}\r\nConnection: Upgrade\r\n\r\n`);
     if (first.length > 0) node.write(first);
     try {
@@ -105,10 +148,10 @@ export function createRelayServer(options: RelayServerOptions): Server {
     await connect(socket, nodeId, first);
   };
 
-  const server = createServer((_, response) => void response.writeHead(426, { connection: "close" }).end());
   server.on("upgrade", (request: IncomingMessage, socket: Socket, first: Buffer) => {
     const from = socket.remoteAddress ?? "unknown";
     socket.on("error", () => socket.destroy());
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     admit(request, socket, first).catch((thrown: unknown) => {
       const error = isOperatingError(thrown) ? thrown : OperatingError.internal("RELAY_FAILED", messageOf(thrown));
       const { kind, code, message, status, retryable, details } = error;
@@ -128,5 +171,4 @@ export function createRelayServer(options: RelayServerOptions): Server {
   server.on("close", () => {
     for (const ofNode of parked.values()) for (const socket of ofNode) socket.destroy();
   });
-  return server;
 }

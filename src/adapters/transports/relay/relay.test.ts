@@ -42,8 +42,13 @@ async function open() {
   relay.listen(0, "127.0.0.1");
   await once(relay, "listening");
   const relayUrl = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
-  const server: Server = createArtifactServer({ ...shared, folder, nodeId: serving.nodeId });
-  const start = () => parkAtRelay({ relayUrl, bearer: serving, server, clock, random: systemRandom() });
+  const server: Server = createArtifactServer({
+    ...shared,
+    key: () => coordinator.publicKey,
+    folder,
+    nodeId: serving.nodeId,
+  });
+  const start = () => parkAtRelay({ relay: { url: relayUrl }, bearer: serving, server, clock, random: systemRandom() });
   let parking = start();
   await parking.ready;
   onTestFinished(async () => {
@@ -70,7 +75,7 @@ async function open() {
   const now = () => {
     if (current?.files === list.length) return current.transport;
     const ticket = ticketFor(list);
-    const agent = relayAgent(relayUrl, serving.nodeId, ticket, fetching);
+    const agent = relayAgent({ url: relayUrl }, serving.nodeId, ticket, fetching);
     const { nodeId } = serving;
     const transport = httpTransport({
       url: "http://node",

@@ -12,6 +12,7 @@ import { confirmCopies, noteCopies, noteGone } from "../../copies/copy-operation
 import { createNodeDesk } from "../../copies/node-desk.ts";
 import { planNodesOf } from "../../facade/plan-nodes.ts";
 import { placeOrders } from "../../orders/order-operations.ts";
+import { createSources } from "../../sources/sources.ts";
 import { ephemeralGuard } from "./ephemeral-guard.unit.ts";
 
 const ends: (() => Promise<void>)[] = [];
@@ -34,7 +35,8 @@ async function world(box: { isRented?: boolean; isLeaving?: boolean }) {
   const [home] = oneNode.nodes();
   const nodes = () => [home!, { ...home!, node_id: "box", name: "box", incarnation: 1, ...box }];
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
-  const desk = createNodeDesk({ ...w, log: silentLog(), copies, get: catalog.get, verify: () => {} });
+  const sources = createSources({ ...w, nodeId: "n1", copies, nodes: () => [] });
+  const desk = createNodeDesk({ sources, ...w, log: silentLog(), copies, get: catalog.get, verify: () => {} });
   const planNodes = () => planNodesOf({ ...w, now: w.clock.now(), nodeId: "n1", nodes, copies, desk });
   await commit(confirmCopies({ node_id: "box", incarnation: 1, upto: 0, present: [], at: 1 }));
   const hold = (node_id: string) =>

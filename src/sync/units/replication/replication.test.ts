@@ -10,6 +10,7 @@ import { createArtifactCatalog } from "../../catalog.ts";
 import { createCopies } from "../../copies/copies.ts";
 import { confirmCopies, noteCopies, noteGone } from "../../copies/copy-operations.ts";
 import { createNodeDesk } from "../../copies/node-desk.ts";
+import { createSources } from "../../sources/sources.ts";
 import { replicationDaemon } from "./replication.unit.ts";
 
 const ends: (() => Promise<void>)[] = [];
@@ -41,7 +42,8 @@ async function world() {
     void facts.set(node_id, { ...facts.get(node_id)!, ...news });
   const policy = oneNode.copies;
   const copies = createCopies({ ...w, nodeId: "n1", copies: policy, nodes: () => [...facts.values()] });
-  const desk = createNodeDesk({ ...w, log: silentLog(), copies, get: catalog.get, verify: () => {} });
+  const sources = createSources({ ...w, nodeId: "n1", copies, nodes: () => [] });
+  const desk = createNodeDesk({ ...w, log: silentLog(), copies, sources, get: catalog.get, verify: () => {} });
   for (const node_id of ["a", "b"])
     await commit(confirmCopies({ node_id, incarnation: 1, upto: 0, present: [], at: 1 }));
   const storage = { free_bytes: 1e12, waiting: { files: 0, bytes: 0, oldest_at: null } };

@@ -47,7 +47,14 @@ async function world() {
   const report = async (node_id: string, news: Omit<OrderReport, "order_id" | "bytes_done">) => {
     const limits = { at: w.clock.now(), maxAttempts, firstWaitMs };
     const [{ taken }] = await w.driven(
-      w.store.commit([takeOrders({ node_id, max: 16, silentBefore: limits.at - MINUTE, ...limits })]),
+      w.store.commit([
+        takeOrders({
+          node_id,
+          bounds: { max: 16, maxSmall: 16, maxSmallBytes: 0 },
+          silentBefore: limits.at - MINUTE,
+          ...limits,
+        }),
+      ]),
     );
     const reports = taken.map(({ order_id }) => ({ order_id, bytes_done: 1, ...news }));
     await commit(noteOrders({ node_id, reports, ...limits }));

@@ -1,0 +1,230 @@
+/**
+ * How files come to a joined node, and how it serves them to others: by a thread of its own, from other nodes first and from the
+ * main process last. Whoever wants a file that is on its way already waits for that one.
+ */
+import { createPrivateKey } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type RunningTransfers, startTransfers } from "../../adapters/transports/transfers.ts";
+import { nodeKeyOf } from "../../cluster/index.ts";
+import { type Clock, defined, isOperatingError, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import type { CopiesAnswer, CopiesPort, CopiesTold, NodeKey, NodeLink, OfferedBatch } from "../../surfaces/index.ts";
+import {
+  createReservations,
+  type Source,
+  type TransferPriority,
+  type TransferReport,
+  type TransferTry,
+  type Wanted,
+} from "../../sync/index.ts";
+import { fingerprintIn } from "../fingerprint.ts";
+import type { Settings } from "../settings.ts";
+import type { BringFile } from "./inputs.ts";
+import type { NodeFile } from "./node-identity.ts";
+import { readPlaces } from "./places.ts";
+import { type TransferPlan, transferPlan } from "./serving-plan.ts";
+import { createWayBook } from "./way-book.ts";
+
+export interface BatchTerms {
+  readonly signal: AbortSignal;
+  /** Bytes a second. */
+  readonly maxRate?: number | undefined;
+  readonly priority?: TransferPriority | undefined;
+  /** Bytes that are here of all of them. */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+}
+
+export interface BatchFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Brings files that come the same way. Gives why each did not come that did not, and the ways that were tried. */
+export type BringBatch = (
+  batch: OfferedBatch,
+  terms: BatchTerms,
+) => Promise<{ readonly failed: ReadonlyMap<string, BatchFailure>; readonly tries: readonly TransferTry[] }>;
+
+type Told = NonNullable<CopiesTold["transfers"]>;
+type Office = CopiesAnswer["coordinator"];
+
+export interface NodeTransfersOptions {
+  readonly settings: Pick<Settings, "transfers" | "artifacts">;
+  readonly link: Pick<NodeLink, "prove">;
+  readonly node: NodeFile;
+  readonly key: NodeKey;
+  /** Where the files of this node lie, side by side. */
+  readonly folder: string;
+  readonly port: Pick<CopiesPort, "sources">;
+  /** For what nobody but the main process has: files that are in no catalog. */
+  readonly overLine: BringFile;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const MAX_REFUSED = 100;
+
+const identityIn = ({ tls }: TransferPlan) =>
+  tls === undefined ? undefined : { cert: readFileSync(tls.certFile, "utf8"), key: readFileSync(tls.keyFile, "utf8") };
+
+export async function startNodeTransfers(options: NodeTransfersOptions) {
+  const { settings, link, node, key, folder, port, overLine, clock, log } = options;
+  const { placesFile } = settings.transfers;
+  const main = new URL(node.url);
+  const plan = transferPlan(settings, main);
+  const tls = identityIn(plan);
+  const places = placesFile === undefined ? [] : readPlaces(placesFile);
+  const refused: Told["refused"][number][] = [];
+  const pathOf = (sha256: string) => join(folder, sha256);
+  const reserved = createReservations({
+    maxBytes: settings.artifacts.maxBytes,
+    landingOf: (sha256) => ({ path: pathOf(sha256), part: `${pathOf(sha256)}.part` }),
+    isLeaving: () => false,
+  });
+  const { ca, fingerprint } = node;
+  const transfers: RunningTransfers = await startTransfers({
+    nodeId: node.node_id,
+    publicKey: key.publicKey,
+    privateKey: createPrivateKey(key.toPem()),
+    folder,
+    isFlat: true,
+    store: { reserve: reserved.reserve, pathOf },
+    scratch: `${folder}.scratch`,
+    maxBytesPerSecond: plan.maxBytesPerSecond,
+    stallMs: plan.stallMs,
+    programs: { rsync: "rsync", ssh: "ssh" },
+    coordinator: { url: node.url, ca, fingerprint, prove: link.prove },
+    serve: { host: plan.host, port: plan.port, ...defined({ tls }) },
+    log,
+    onRefused({ code, nodeId = null, from, message }) {
+      log.warn("somebody was turned away who wanted files of this node", { code, node_id: nodeId, from, message });
+      if (refused.length < MAX_REFUSED) refused.push({ code, node_id: nodeId, from });
+    },
+  });
+  const book = createWayBook();
+  /** Files on their way, and what came of each: undefined is that it is here. */
+  const coming = new Map<string, Promise<BatchFailure | undefined>>();
+
+  const sourceOf =
+    (list: readonly Wanted[]) =>
+    ({
+      transport,
+      node_id: nodeId,
+      host,
+      port: at,
+      tls,
+      fingerprint: seen,
+      ticket,
+      coming: isComing,
+    }: OfferedBatch["sources"][number]): Source => {
+      // What the coordinator serves beside its API shows the certificate of its API.
+      const trust = host === null ? defined({ ca, fingerprint }) : defined({ fingerprint: seen ?? undefined });
+      const url = `${tls ? "https" : "http"}://${host ?? main.hostname}:${at}`;
+      return { transport, nodeId, url, ticket, list, isComing, ...trust };
+    };
+  /** Other nodes, then disks and stores of this node's own, then what the coordinator serves, and its API as the last. */
+  const waysFor = ({ files, sources }: OfferedBatch): Source[] => {
+    const home = sources.filter(({ transport, host }) => transport === "http" && host === null);
+    const isFirst = home.length > 0 && home[0] === sources[0];
+    const others = sources.filter((one) => !home.includes(one));
+    const [before, after] = isFirst ? [home, others] : [others, home];
+    return [...before.map(sourceOf(files)), ...places, ...after.map(sourceOf(files)), { transport: "coordinator" }];
+  };
+
+  const fetchNow = async (
+    batch: OfferedBatch,
+    files: readonly Wanted[],
+    terms: BatchTerms,
+  ): Promise<TransferReport> => {
+    const { signal, priority = "normal", maxRate, onBytes } = terms;
+    const report = await transfers.fetch({
+      wanted: files,
+      sources: waysFor(batch),
+      priority,
+      maxBytesPerSecond: maxRate,
+      signal,
+      onProgress: ({ bytesDone }) => onBytes?.(bytesDone),
+    });
+    book.note(report.tries);
+    return report;
+  };
+
+  const bringBatch: BringBatch = async (batch, terms) => {
+    const fresh = batch.files.filter(({ sha256 }) => !coming.has(sha256));
+    const fetched = fresh.length === 0 ? undefined : fetchNow(batch, fresh, terms);
+    for (const { sha256 } of fresh) {
+      const outcome = fetched!.then(
+        ({ failed }) => failed.find((one) => one.sha256 === sha256),
+        (thrown: unknown) => ({
+          code: isOperatingError(thrown) ? thrown.code : "TRANSFER_FAILED",
+          message: messageOf(thrown),
+        }),
+      );
+      coming.set(
+        sha256,
+        outcome.finally(() => coming.delete(sha256)),
+      );
+    }
+    const failed = new Map<string, BatchFailure>();
+    for (const { sha256 } of batch.files) {
+      const failure = await coming.get(sha256);
+      if (failure !== undefined) failed.set(sha256, failure);
+    }
+    terms.signal.throwIfAborted();
+    return { failed, tries: (await fetched?.catch(() => undefined))?.tries ?? [] };
+  };
+
+  /** One of the version before names no sources. */
+  const sourcesOf = async (sha256: string, signal: AbortSignal): Promise<OfferedBatch | undefined> => {
+    try {
+      return (await port.sources([sha256], signal))[0];
+    } catch (thrown) {
+      if (isOperatingError(thrown, "ROUTE_NOT_FOUND")) return undefined;
+      throw thrown;
+    }
+  };
+
+  /** A file that a job needs now; who has it is asked first. */
+  const bring: BringFile = async (sha256, signal, { maxRate, onBytes }) => {
+    const batch = await sourcesOf(sha256, signal);
+    if (batch === undefined) return overLine(sha256, signal, { maxRate, onBytes });
+    const { failed } = await bringBatch(batch, { signal, maxRate, onBytes, priority: "high" });
+    const failure = failed.get(sha256);
+    if (failure !== undefined) throw OperatingError.unavailable(failure.code, failure.message);
+  };
+
+  let known = "";
+  return {
+    bring,
+    bringBatch,
+    atOnce: plan.atOnce,
+    /** What the main process is told of transfers; who was turned away is told once. */
+    async told(): Promise<Told> {
+      const { ways, isParked } = await transfers.states();
+      const isServing = known !== "" && (transfers.port !== null || isParked);
+      const about = { tls: tls !== undefined, fingerprint: tls === undefined ? null : fingerprintIn(tls.cert) };
+      return {
+        serving: isServing ? { host: plan.name, port: transfers.port, ...about, relayed: isParked } : null,
+        ways: book.shown(ways),
+        refused: refused.splice(0),
+      };
+    },
+    /** What it says of tickets and of the relay. */
+    heard(office: Office): void {
+      if (office === null) return;
+      transfers.setAhead(office.server_time - clock.now());
+      const news = JSON.stringify([office.ticket_key, office.home]);
+      if (news === known) return;
+      known = news;
+      const { home, ticket_key } = office;
+      const relay =
+        home === null || !plan.relay
+          ? null
+          : { url: `${home.tls ? "https" : "http"}://${main.hostname}:${home.port}`, ca, fingerprint };
+      transfers.setCoordinator(nodeKeyOf(ticket_key).key, relay);
+    },
+    close: () => transfers.close(),
+  };
+}
+
+export type NodeTransfersRunning = Awaited<ReturnType<typeof startNodeTransfers>>;

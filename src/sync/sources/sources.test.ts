@@ -1,0 +1,127 @@
+import { generateKeyPairSync } from "node:crypto";
+import { afterEach, expect, test } from "vitest";
+import { type CatalogWorld, catalogWorld, entryOf, oneNode, sha256Of } from "../../../test/unit/sync/sync-world.ts";
+import { createCopies } from "../copies/copies.ts";
+import { confirmCopies, noteCopies } from "../copies/copy-operations.ts";
+import { checkTicket, listName } from "../transfer/ticket.ts";
+import { costOf, orderGivers } from "./decide.ts";
+import { createSources, type Serving } from "./sources.ts";
+
+const worlds: CatalogWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+
+const office = generateKeyPairSync("ed25519");
+const at = (port: number): Serving => ({ host: "127.0.0.1", port, tls: false, fingerprint: null, relayed: false });
+
+/** A coordinator n1 with these files, and nodes that hold none of them yet. */
+async function world(sizes: Readonly<Record<string, number>>, nodeIds: readonly string[]) {
+  const w = catalogWorld();
+  worlds.push(w);
+  const texts = Object.keys(sizes);
+  await w.change((artifacts) => {
+    artifacts.record(texts.map((text) => entryOf(text, { bytes: sizes[text]!, work_id: `w ${text}` })));
+    artifacts.accept(texts.map(sha256Of));
+  });
+  const facts = { isThere: true, isRented: false, incarnation: 1, kinds: [], freeCpus: 1 };
+  const nodes = () => [
+    ...oneNode.nodes(),
+    ...nodeIds.map((node_id) => ({ node_id, name: node_id, address: "192.0.2.7", ...facts })),
+  ];
+  const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
+  const home = () => ({ port: 1, tls: false, fingerprint: null });
+  const sources = createSources({ ...w, nodeId: "n1", copies, nodes, ticketKey: office.privateKey, home });
+  const hold = (node_id: string, ...held: string[]) =>
+    w.store.commit([noteCopies({ node_id, sha256s: held.map(sha256Of), by: node_id, at: 1 })]);
+  await hold("n1", ...texts);
+  for (const [i, node_id] of nodeIds.entries()) {
+    await w.store.commit([confirmCopies({ node_id, incarnation: 1, upto: 0, present: [], at: 1 })]);
+    sources.announce(node_id, at(1_000 + i));
+  }
+  const first = (to: string, text: string) => sources.planNamed(to, [sha256Of(text)])[0]!.sources[0]!.node_id;
+  return { ...w, sources, hold, first };
+}
+
+const LARGE = 50_000_000;
+
+test("a copy on another node is named before the coordinator's, with a ticket for just that", async () => {
+  const w = await world({ model: LARGE }, ["a", "b"]);
+  await w.hold("a", "model");
+  const [batch] = w.sources.planNamed("b", [sha256Of("model")]);
+  expect(batch!.sources.map(({ node_id, host, port }) => [node_id, host, port])).toEqual([
+    ["a", "127.0.0.1", 1_000],
+    ["n1", null, 1],
+  ]);
+  const claim = checkTicket(batch!.sources[0]!.ticket, { key: office.publicKey, from: "a", nowMs: w.clock.now() });
+  expect(claim).toMatchObject({ to: "b", files: 1, list: sha256Of("model") });
+});
+
+test("who is away, has not said what it holds, or serves nobody is not named", async () => {
+  const w = await world({ model: LARGE }, ["a", "b"]);
+  await w.hold("a", "model");
+  w.sources.announce("a", null);
+  expect(w.first("b", "model")).toBe("n1");
+  w.sources.announce("a", at(1_000));
+  w.sources.settle("b", [sha256Of("model")]);
+  expect(w.first("b", "model")).toBe("a");
+  w.clock.standStill(200_000);
+  expect(w.first("b", "model")).toBe("n1");
+});
+
+test("fifty nodes that want one model at once come to the coordinator a few times, and none waits for itself", async () => {
+  const nodes = Array.from({ length: 50 }, (_, i) => `node-${i}`);
+  const w = await world({ model: LARGE }, nodes);
+  const from = new Map(nodes.map((node) => [node, w.first(node, "model")]));
+  const ofHome = [...from.values()].filter((giver) => giver === "n1");
+  expect(ofHome.length).toBeGreaterThan(0);
+  expect(ofHome.length).toBeLessThanOrEqual(5);
+  for (const node of nodes) {
+    const seen = new Set<string>();
+    for (let giver: string | undefined = node; giver !== undefined && giver !== "n1"; giver = from.get(giver)) {
+      expect(seen).not.toContain(giver);
+      seen.add(giver);
+    }
+  }
+  // Nobody feeds two while others feed nobody.
+  for (const node of nodes) expect(w.sources.feeding(node)).toBeLessThanOrEqual(1);
+  // One that asks again while another depends on it is not sent to that one.
+  const child = nodes.find((node) => from.get(node) === nodes[0])!;
+  const again = w.sources.planNamed(nodes[0]!, [sha256Of("model")])[0]!.sources.map(({ node_id }) => node_id);
+  expect(again).not.toContain(child);
+});
+
+test("small files that the same nodes hold come together, and one ticket names all of them", async () => {
+  const w = await world({ a: 10, b: 20, c: 30, big: LARGE }, ["x", "y"]);
+  await w.hold("x", "a", "b");
+  const batches = w.sources.planNamed("y", ["a", "b", "c", "big"].map(sha256Of));
+  const names = batches.map(({ files }) => files.map(({ bytes }) => bytes));
+  expect(names).toEqual([[10, 20], [30], [LARGE]]);
+  const { ticket } = batches[0]!.sources[0]!;
+  const claim = checkTicket(ticket, { key: office.publicKey, from: "x", nowMs: w.clock.now() });
+  expect(claim.list).toBe(listName(batches[0]!.files));
+});
+
+test("what has come, and what nothing was heard of for long, feeds nobody", async () => {
+  const w = await world({ model: LARGE }, ["a", "b", "c"]);
+  await w.hold("a", "model");
+  expect(w.first("b", "model")).toBe("a");
+  expect(w.sources.feeding("a")).toBe(1);
+  w.sources.settle("b", [sha256Of("model")]);
+  expect(w.sources.feeding("a")).toBe(0);
+  w.first("c", "model");
+  w.clock.standStill(11 * 60_000);
+  expect(w.sources.feeding("a")).toBe(0);
+});
+
+test("the idle come before the busy, the whole before what is coming, and the coordinator before a long chain", () => {
+  const idle = { node_id: "idle", feeding: 0, depth: 0 };
+  const busy = { node_id: "busy", feeding: 2, depth: 0 };
+  const coming = { node_id: "coming", feeding: 0, depth: 3 };
+  const names = (given: readonly ({ readonly node_id: string } | null)[]) => given.map((one) => one?.node_id ?? "home");
+  expect(names(orderGivers("to", [busy, coming, idle], 0, 3))).toEqual(["idle", "coming", "busy", "home"]);
+  expect(names(orderGivers("to", [busy], 0, 3))).toEqual(["home", "busy"]);
+  expect(names(orderGivers("to", [{ ...coming, depth: 30 }], 0, 3))).toEqual(["home", "coming"]);
+  expect(names(orderGivers("to", [], null, 3))).toEqual([]);
+  expect(costOf(idle)).toBeLessThan(costOf(coming));
+});

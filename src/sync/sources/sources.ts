@@ -1,0 +1,207 @@
+/**
+ * From whom a node may fetch what it shall have: nodes that hold a verified copy and say where they serve, those that are fetching it
+ * themselves, and the coordinator's own store. Each comes with a ticket that the one who serves checks by itself.
+ */
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { type Clock, createRecent } from "../../kernel/index.ts";
+import type { Store } from "../../router/index.ts";
+import { sourceLimits } from "../limits.ts";
+import { PACKED_BYTES } from "../transfer/limits.ts";
+import { listClaim, signTicket } from "../transfer/ticket.ts";
+import type { Wanted } from "../transport.port.ts";
+import { type Giver, orderGivers } from "./decide.ts";
+import { createGrants } from "./grants.ts";
+
+/** Where a node serves others, as it says itself. */
+export interface Serving {
+  /** How others call it; null is the address from which it calls. */
+  readonly host: string | null;
+  /** Null where it only waits at the relay. */
+  readonly port: number | null;
+  readonly tls: boolean;
+  /** SHA-256 of its certificate. */
+  readonly fingerprint: string | null;
+  /** It has connections at the relay. */
+  readonly relayed: boolean;
+}
+
+/** One way to one who has them. */
+export interface OfferedSource {
+  readonly transport: "http" | "relay";
+  readonly node_id: string;
+  /** Null is the host of the coordinator, as the node knows it. */
+  readonly host: string | null;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly fingerprint: string | null;
+  readonly ticket: string;
+  /** Who serves may still be fetching it: it is worth a moment's wait. */
+  readonly coming: boolean;
+}
+
+/** Files that come the same way, and the ways in the order in which they are tried; the coordinator's API is behind all of them. */
+export interface OfferedBatch {
+  readonly files: readonly Wanted[];
+  readonly sources: readonly OfferedSource[];
+}
+
+/** The coordinator's own server of files and relay; undefined while it does not listen. */
+export interface HomeServing {
+  readonly port: number;
+  readonly tls: boolean;
+  readonly fingerprint: string | null;
+}
+
+/** What nodes that serve others need of the coordinator. */
+export interface TicketOffice {
+  readonly node_id: string;
+  /** The key that tickets are checked by: its raw 32 bytes, in base64. */
+  readonly ticket_key: string;
+  /** Where its own server of files and the relay listen; null while they do not. */
+  readonly home: HomeServing | null;
+  /** The time by which tickets end. */
+  readonly server_time: number;
+}
+
+interface ServingNode {
+  readonly node_id: string;
+  readonly isThere: boolean;
+  readonly isLate?: boolean;
+  readonly isConfirmed: boolean;
+}
+
+export interface SourcesPorts {
+  readonly store: Pick<Store, "read">;
+  readonly clock: Clock;
+  readonly nodeId: string;
+  /** Nodes, and how each is. */
+  readonly copies: { nodes(): ReadonlyMap<string, ServingNode> };
+  readonly nodes: () => readonly { readonly node_id: string; readonly address?: string | null }[];
+  /** What signs tickets; without it nobody serves anybody, and all come to the coordinator. */
+  readonly ticketKey?: KeyObject | undefined;
+  readonly home?: (() => HomeServing | undefined) | undefined;
+}
+
+type WantedRow = Wanted & { readonly seq: number };
+
+const HOLDERS = "SELECT node_id FROM sync_held WHERE seq = ? AND state = 'held' ORDER BY node_id";
+const WANTED = "SELECT seq, sha256, bytes FROM sync_artifacts WHERE sha256 = ? AND freed_at IS NULL";
+
+export function createSources({ store, clock, nodeId, copies, nodes, ticketKey, home }: SourcesPorts) {
+  /** Lost with the process, and soon told again. */
+  const serving = createRecent<Serving | null>(sourceLimits.servingMs, 20_000);
+  const grants = createGrants(clock, sourceLimits.grantMs, sourceLimits.maxGrants);
+  const servingOf = (id: string): Serving | undefined => serving.get(id, clock.monotonic()) ?? undefined;
+
+  /** Who may be asked by anybody now. */
+  const able = (): ReadonlySet<string> =>
+    new Set(
+      [...copies.nodes().values()]
+        .filter(
+          ({ node_id, isThere, isLate, isConfirmed }) =>
+            isThere && isLate !== true && isConfirmed && servingOf(node_id) !== undefined,
+        )
+        .map(({ node_id }) => node_id),
+    );
+
+  const giversOf = (to: string, { seq, sha256, bytes }: WantedRow, among: ReadonlySet<string>) => {
+    const holders = store.read<{ node_id: string }>(HOLDERS, seq).map(({ node_id }) => node_id);
+    const whole = new Set(holders);
+    const isAble = (id: string) => id !== to && id !== nodeId && among.has(id);
+    const peers: Giver[] = holders
+      .filter(isAble)
+      .map((node_id) => ({ node_id, feeding: grants.feeding(node_id), depth: 0 }));
+    // Small ones come in one piece: there is nothing to pass on before they are whole.
+    if (bytes > PACKED_BYTES)
+      for (const [node_id, depth] of grants.coming(sha256))
+        if (isAble(node_id) && !whole.has(node_id) && !grants.comesThrough(node_id, to, sha256))
+          peers.push({ node_id, feeding: grants.feeding(node_id), depth });
+    return { peers, isHome: whole.has(nodeId) };
+  };
+
+  const ticketFor = (to: string, from: string, files: readonly Wanted[], key: KeyObject): string => {
+    const issuedAt = Math.floor(clock.now() / 1_000);
+    const expiresAt = issuedAt + sourceLimits.ticketSeconds;
+    return signTicket({ ...listClaim(files), from, to, issuedAt, expiresAt }, key);
+  };
+
+  const waysTo = (giver: Giver | null, to: string, files: readonly Wanted[], key: KeyObject): OfferedSource[] => {
+    const own = home?.();
+    if (giver === null) {
+      if (own === undefined) return [];
+      const ticket = ticketFor(to, nodeId, files, key);
+      return [{ transport: "http", node_id: nodeId, host: null, ...own, ticket, coming: false }];
+    }
+    const { node_id } = giver;
+    const place = servingOf(node_id);
+    if (place === undefined) return [];
+    const { port, tls, fingerprint } = place;
+    const host = place.host ?? nodes().find((node) => node.node_id === node_id)?.address ?? null;
+    const about = { node_id, ticket: ticketFor(to, node_id, files, key), coming: giver.depth > 0 };
+    return [
+      ...(port === null || host === null
+        ? []
+        : [{ transport: "http" as const, host, port, tls, fingerprint, ...about }]),
+      ...(place.relayed && own !== undefined ? [{ transport: "relay" as const, host: null, ...own, ...about }] : []),
+    ];
+  };
+
+  const plan = (to: string, wanted: readonly WantedRow[]): OfferedBatch[] => {
+    if (ticketKey === undefined)
+      return wanted.map(({ sha256, bytes }) => ({ files: [{ sha256, bytes }], sources: [] }));
+    const among = able();
+    const batches = new Map<string, { readonly files: Wanted[]; readonly givers: readonly (Giver | null)[] }>();
+    for (const one of wanted) {
+      const { sha256, bytes } = one;
+      const { peers, isHome } = giversOf(to, one, among);
+      const isSmall = bytes <= PACKED_BYTES;
+      const same = isSmall ? `${isHome} ${peers.map(({ node_id }) => node_id).join(" ")}` : sha256;
+      const known = batches.get(same);
+      if (known !== undefined) {
+        known.files.push({ sha256, bytes });
+        continue;
+      }
+      const homeFeeding = isHome ? grants.feeding(nodeId) : null;
+      const givers = orderGivers(to, peers, homeFeeding, sourceLimits.maxPeers);
+      batches.set(same, { files: [{ sha256, bytes }], givers });
+      // At once: the next one of these is spread over the others.
+      const [first] = givers;
+      if (first !== undefined) grants.give([{ to, sha256, from: first?.node_id ?? nodeId }]);
+    }
+    return [...batches.values()].map(({ files, givers }) => ({
+      files,
+      sources: givers.flatMap((giver) => waysTo(giver, to, files, ticketKey)),
+    }));
+  };
+
+  const ticket_key =
+    ticketKey === undefined
+      ? undefined
+      : Buffer.from(createPublicKey(ticketKey).export({ format: "jwk" }).x ?? "", "base64url").toString("base64");
+
+  return {
+    office: (): TicketOffice | null =>
+      ticket_key === undefined
+        ? null
+        : { node_id: nodeId, ticket_key, home: home?.() ?? null, server_time: clock.now() },
+    /** A node says where it serves others, or that it does not. */
+    announce(node: string, place: Serving | null): void {
+      serving.set(node, place, clock.monotonic());
+    },
+    servingOf,
+    /** From whom a node gets these: every file is in one batch. */
+    plan,
+    /** The same for files by their names; those that the catalog does not have are not among them. */
+    planNamed: (to: string, sha256s: readonly string[]): OfferedBatch[] =>
+      plan(
+        to,
+        sha256s.flatMap((sha256) => store.read<WantedRow>(WANTED, sha256)),
+      ),
+    /** It has come, or will not come this time. */
+    settle: grants.settle,
+    /** Nodes that somebody sends to now. */
+    feeding: grants.feeding,
+  };
+}
+
+export type Sources = ReturnType<typeof createSources>;
