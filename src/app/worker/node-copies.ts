@@ -90,7 +90,6 @@ async function foundOf(folder: string, listed: Awaited<ReturnType<CopiesPort["li
 
 export function keepCopies(options: NodeCopiesOptions) {
   const { port, folder, artifacts, transfers, atOnce, hasher, freeBytes, waiting, clock, random, log } = options;
-  const { everyMs = EVERY_MS } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   /** Files to tell of: when, on the monotonic clock, and how often it was done. */
@@ -106,8 +105,6 @@ export function keepCopies(options: NodeCopiesOptions) {
   /** A main process of the version before knows no copies: then files go as they did. */
   let isDeaf = false;
   const leaving = createLeaving();
-  /** One of the version before that knows no tickets, and refuses what it does not know. */
-  let tellsTransfers = true;
   let inputs: Inputs | undefined;
 
   const held = (sha256: string): void => void toTell.set(sha256, { dueMs: 0, tells: 0 });
@@ -182,7 +179,7 @@ export function keepCopies(options: NodeCopiesOptions) {
       orders: reports,
       storage,
       ...(isLeaving && { leaving: true }),
-      ...(tellsTransfers && { transfers: await transfers.told() }),
+      transfers: await transfers.told(),
     };
     const answer = await port.tell(news, signal);
     transfers.heard(answer.coordinator);
@@ -208,6 +205,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   const hasNews = (): boolean => gone.size + unneeded.size + toHash.size > 0 || orders.isBusy || due().length > 0;
 
   const loop = async (): Promise<void> => {
+    const { everyMs = EVERY_MS } = options;
     let quietMs = everyMs;
     for (let failures = 0; !signal.aborted; ) {
       let pauseMs = quietMs * (0.9 + 0.1 * random.next());
@@ -220,10 +218,6 @@ export function keepCopies(options: NodeCopiesOptions) {
         else if (hasNews()) pauseMs = Math.min(pauseMs, 1_000);
       } catch (thrown) {
         if (signal.aborted) return;
-        if (tellsTransfers && isOperatingError(thrown, "INVALID_REQUEST")) {
-          tellsTransfers = false;
-          continue;
-        }
         isDeaf = isOperatingError(thrown, "ROUTE_NOT_FOUND");
         if (isDeaf) for (const sha256 of unneeded) await drop(sha256);
         failures += 1;
