@@ -172,15 +172,8 @@ export function keepCopies(options: NodeCopiesOptions) {
     const storage = { free_bytes: Math.max(0, freeBytes()), waiting: await waiting() };
     const reports = orders.reports();
     const { isLeaving } = leaving;
-    const news = {
-      held: shown,
-      gone: lost,
-      drop: asked,
-      orders: reports,
-      storage,
-      ...(isLeaving && { leaving: true }),
-      transfers: await transfers.told(),
-    };
+    const told = { storage, transfers: await transfers.told(), ...(isLeaving && { leaving: true }) };
+    const news = { held: shown, gone: lost, drop: asked, orders: reports, ...told };
     const answer = await port.tell(news, signal);
     transfers.heard(answer.coordinator);
     orders.told(reports);

@@ -37,7 +37,7 @@ export function copiesOver(link: NodeLink, node_id: string, incarnation: number)
   /** A main process of the version before refuses what it does not know. */
   let isOld = false;
   const tell: CopiesPort["tell"] = async (told, signal) => {
-    const { leaving: _, orders, ...known } = told;
+    const { leaving: _, transfers: ____, orders, ...known } = told;
     const plain = { ...known, orders: orders?.map(({ code: __, tries: ___, ...order }) => order) };
     const body = { node_id, incarnation, ...(isOld ? plain : told) };
     try {
