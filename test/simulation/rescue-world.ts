@@ -112,7 +112,15 @@ export function rescueWorld() {
     };
     /** What is known of the order decides from where it is tried; a mistake here asks the same place for ever. */
     const work = (node_id: string): string | undefined => {
-      const [{ taken }] = commit(takeOrders({ node_id, max: 16, at: now, silentBefore: 0, ...TRIES }));
+      const [{ taken }] = commit(
+        takeOrders({
+          node_id,
+          bounds: { max: 16, maxSmall: 16, maxSmallBytes: 0 },
+          at: now,
+          silentBefore: 0,
+          ...TRIES,
+        }),
+      );
       for (const { order_id, action } of taken) {
         if (action === "send") {
           holds(HOME);
