@@ -31,7 +31,15 @@ async function world(sizes: Readonly<Record<string, number>>, nodeIds: readonly 
   ];
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
   const home = () => ({ port: 1, tls: false, fingerprint: null });
-  const sources = createSources({ ...w, nodeId: "n1", copies, nodes, ticketKey: office.privateKey, home });
+  const sources = createSources({
+    ...w,
+    nodeId: "n1",
+    copies,
+    nodes,
+    passOn: true,
+    ticketKey: office.privateKey,
+    home,
+  });
   const hold = (node_id: string, ...held: string[]) =>
     w.store.commit([noteCopies({ node_id, sha256s: held.map(sha256Of), by: node_id, at: 1 })]);
   await hold("n1", ...texts);

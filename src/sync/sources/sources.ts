@@ -78,6 +78,8 @@ export interface SourcesPorts {
   readonly copies: { nodes(): ReadonlyMap<string, ServingNode> };
   readonly nodes: () => readonly { readonly node_id: string; readonly address?: string | null }[];
   /** What signs tickets; without it nobody serves anybody, and all come to the coordinator. */
+  /** Whether nodes pass on what is still coming to them. Until they do, only who has all of it is named. */
+  readonly passOn?: boolean | undefined;
   readonly ticketKey?: KeyObject | undefined;
   readonly home?: (() => HomeServing | undefined) | undefined;
 }
@@ -87,7 +89,7 @@ type WantedRow = Wanted & { readonly seq: number };
 const HOLDERS = "SELECT node_id FROM sync_held WHERE seq = ? AND state = 'held' ORDER BY node_id";
 const WANTED = "SELECT seq, sha256, bytes FROM sync_artifacts WHERE sha256 = ? AND freed_at IS NULL";
 
-export function createSources({ store, clock, nodeId, copies, nodes, ticketKey, home }: SourcesPorts) {
+export function createSources({ store, clock, nodeId, copies, nodes, passOn = false, ticketKey, home }: SourcesPorts) {
   /** Lost with the process, and soon told again. */
   const serving = createRecent<Serving | null>(sourceLimits.servingMs, 20_000);
   const grants = createGrants(clock, sourceLimits.grantMs, sourceLimits.maxGrants);
@@ -112,7 +114,7 @@ export function createSources({ store, clock, nodeId, copies, nodes, ticketKey, 
       .filter(isAble)
       .map((node_id) => ({ node_id, feeding: grants.feeding(node_id), depth: 0 }));
     // Small ones come in one piece: there is nothing to pass on before they are whole.
-    if (bytes > PACKED_BYTES)
+    if (passOn && bytes > PACKED_BYTES)
       for (const [node_id, depth] of grants.coming(sha256))
         if (isAble(node_id) && !whole.has(node_id) && !grants.comesThrough(node_id, to, sha256))
           peers.push({ node_id, feeding: grants.feeding(node_id), depth });
