@@ -58,6 +58,8 @@ export const diskSpaceLimits = {
 export const COPY_LOCK_MS = 60_000;
 /** Copies that a node is told in one answer to remove. */
 export const MAX_RETIRED_TOLD = 500;
+/** Models that a node is told of, so that they go last from its cache. */
+export const MAX_NEWEST_TOLD = 50;
 /** What a node said of its disk longer ago is not known any more. */
 export const NODE_NEWS_MS = 300_000;
 /** Copies that a node is asked at once to look at. */

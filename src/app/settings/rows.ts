@@ -162,7 +162,7 @@ export const workerSettings = {
     max: 1_000_000,
     default: 4,
     about:
-      "Room for files that jobs were given, or made. Beyond it files of one job go first, then older models; champions go last, and copies that the cluster needs stay.",
+      "Room for files that jobs were given, or made. Beyond it, files of one job go first, then older models. The newest models go last, and copies that the cluster needs stay.",
   }),
   nice: whole({
     key: "worker.nice",

@@ -2,7 +2,7 @@
 import { link, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/index.ts";
-import { type CacheWishes, NO_WISHES, whatGoes } from "./evict.ts";
+import { whatGoes } from "./evict.ts";
 
 export interface InputsOptions {
   readonly folder: string;
@@ -12,8 +12,8 @@ export interface InputsOptions {
   /** What may lie here, and how long without use; what is in use stays beyond both. */
   readonly maxBytes?: number;
   readonly idleMs: number;
-  /** What the main process has told of models; nothing unless said. */
-  readonly wishes?: () => CacheWishes;
+  /** Models, the newest first, as the main process has told; none unless said. */
+  readonly newest?: () => readonly string[];
   /** On a node that has joined: what lies here are copies of the cluster's files, which go only when they may. */
   readonly copies?: CopyWatch | undefined;
 }
@@ -49,7 +49,7 @@ const TIDY_MS = 60_000;
 const isArtifact = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
 export function keepInputs(options: InputsOptions) {
-  const { folder, bring, clock, idleMs, maxBytes = MAX_BYTES, copies, wishes = () => NO_WISHES } = options;
+  const { folder, bring, clock, idleMs, maxBytes = MAX_BYTES, copies, newest = () => [] } = options;
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
@@ -93,7 +93,7 @@ export function keepInputs(options: InputsOptions) {
       }),
     );
     const unneeded: string[] = [];
-    for (const { name } of whatGoes(files, wishes(), { maxBytes: bound, idleBefore: clock.now() - idleForMs }))
+    for (const { name } of whatGoes(files, newest(), { maxBytes: bound, idleBefore: clock.now() - idleForMs }))
       if (copies !== undefined && isArtifact(name)) unneeded.push(name);
       else if (!isBusy(name)) await free(name);
     if (unneeded.length > 0) copies?.unneeded(unneeded);

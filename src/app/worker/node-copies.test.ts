@@ -98,7 +98,14 @@ async function world(...texts: string[]) {
       random: seededRandom(1),
       log: silentLog(),
     });
-    const inputs = keepInputs({ folder, clock: w.clock, idleMs: 600_000, bring, copies: agent.watch });
+    const inputs = keepInputs({
+      folder,
+      clock: w.clock,
+      idleMs: 600_000,
+      bring,
+      copies: agent.watch,
+      newest: agent.newest,
+    });
     const use = async (text: string) => {
       await inputs.at(sha256Of(text), never);
       inputs.done(sha256Of(text));
@@ -276,4 +283,15 @@ test("a transfer that fails is tried again later, and given up when its tries ar
       if (row().attempts < attempts) w.pass(300_000);
       expect(row()).toEqual({ state: attempts < 5 ? "waiting" : "failed", attempts });
     }, PATIENT);
+});
+
+test("a node is told of the newest models, which go last from its cache", async () => {
+  const w = await world("samples");
+  await w.change((artifacts) => {
+    artifacts.record(["first", "second"].map((text) => entryOf(text, { work_id: `w ${text}`, kind: "model" })));
+    artifacts.accept(["first", "second"].map(sha256Of));
+  });
+  const node = w.start();
+  await node.round();
+  expect(node.agent.newest()).toEqual([sha256Of("second"), sha256Of("first")]);
 });

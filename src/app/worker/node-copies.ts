@@ -101,6 +101,8 @@ export function keepCopies(options: NodeCopiesOptions) {
   const refusedMs = new Map<string, number>();
   /** Copies that must not be used as they are, while it is asked whether they may go. */
   let invalid: ReadonlySet<string> = new Set();
+  /** Models, the newest first. */
+  let newest: readonly string[] = [];
   let isConfirmed = false;
   /** A main process of the version before knows no copies: then files go as they did. */
   let isDeaf = false;
@@ -186,6 +188,7 @@ export function keepCopies(options: NodeCopiesOptions) {
       else if (invalid.has(sha256)) await look(sha256);
       else refusedMs.set(sha256, clock.monotonic());
     invalid = new Set(answer.invalid);
+    newest = answer.newest;
     for (const sha256 of invalid) unneeded.add(sha256);
     for (const sha256 of answer.retired) await drop(sha256);
     for (const sha256 of answer.verify) await look(sha256);
@@ -239,6 +242,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   };
   return {
     watch,
+    newest: () => newest,
     /** One round, for whoever has a clock of its own. */
     round(of: Inputs): Promise<void> {
       inputs = of;

@@ -76,7 +76,7 @@ export function readPlaces(path: string): Source[] {
   } catch (cause) {
     throw OperatingError.invalid("PLACES_INVALID", `${path} names no places that can be used: ${messageOf(cause)}`, {
       cause,
-      hint: "docs/54-transfers.md shows such a file.",
+      hint: "docs/55-transfers.md shows such a file.",
     });
   }
 }

@@ -3,7 +3,15 @@ import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { WORKER_PID_FILE } from "../../cluster/index.ts";
-import { type Clock, createFileHasher, createIds, type Log, OperatingError, type Random } from "../../kernel/index.ts";
+import {
+  type Clock,
+  createFileHasher,
+  createIds,
+  defined,
+  type Log,
+  OperatingError,
+  type Random,
+} from "../../kernel/index.ts";
 import {
   artifactsOver,
   copiesOver,
@@ -176,7 +184,7 @@ async function startCopies(
   const hasher = createFileHasher((message, code) =>
     OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
   );
-  const { watch, start, leave, stop } = keepCopies({
+  const { watch, newest, start, leave, stop } = keepCopies({
     port,
     folder,
     artifacts: artifactsOver(link),
@@ -191,6 +199,7 @@ async function startCopies(
   });
   return {
     watch,
+    newest,
     start,
     leave,
     bring: transfers.bring,
@@ -262,6 +271,7 @@ export async function runWorker(world: WorkerWorld) {
       idleMs: settings.worker.inputsIdleMs,
       maxBytes: settings.worker.cacheBytes,
       copies: copies?.watch,
+      ...defined({ newest: copies?.newest }),
     });
     copies?.start(inputs);
     const gpus = await gpusOf(settings.worker, env);

@@ -117,6 +117,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
       .array(z.string())
       .default([])
       .describe("Copies that must not be used as they are: they go, or are hashed anew where they must stay."),
+    newest: z.array(z.string()).default([]).describe("Models, the newest first: they go last from its cache."),
     orders: z
       .array(
         z.object({

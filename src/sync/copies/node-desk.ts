@@ -2,7 +2,7 @@
 import { type Clock, createRecent, type Log, OperatingError } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import type { ArtifactRow } from "../artifact.ts";
-import { COPY_LOCK_MS, MAX_LOOKS, MAX_RETIRED_TOLD, NODE_NEWS_MS, orderLimits } from "../limits.ts";
+import { COPY_LOCK_MS, MAX_LOOKS, MAX_NEWEST_TOLD, MAX_RETIRED_TOLD, NODE_NEWS_MS, orderLimits } from "../limits.ts";
 import { MAX_URGENCY } from "../orders/order.ts";
 import {
   hastenOrders,
@@ -76,6 +76,8 @@ export interface NodeAnswer {
   readonly verify: readonly string[];
   /** Copies that must not be used as they are: they go, or are hashed anew where they must stay. */
   readonly invalid: readonly string[];
+  /** Models, the newest first: they go last from its cache. */
+  readonly newest: readonly string[];
   /** Transfers that it shall carry out. */
   readonly orders: readonly TakenOrder[];
   /** From whom it gets what it shall fetch. */
@@ -113,6 +115,7 @@ const SENT = `SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq 
   WHERE o.order_id = ? AND o.node_id = ? AND o.action = 'send'`;
 const RETIRED = `SELECT a.sha256 FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
   WHERE h.node_id = ? AND h.state = 'retired' ORDER BY h.seq LIMIT ?`;
+const NEWEST = `SELECT sha256 FROM sync_artifacts WHERE kind = 'model' AND freed_at IS NULL ORDER BY seq DESC LIMIT ?`;
 const INVALID = `SELECT a.sha256 FROM sync_invalid i JOIN sync_artifacts a ON a.seq = i.seq
   WHERE i.node_id = ? ORDER BY i.seq LIMIT ?`;
 const LISTED = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
@@ -227,6 +230,7 @@ export function createNodeDesk(ports: DeskPorts) {
         retired: store.read<{ sha256: string }>(RETIRED, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
         verify: takeLooks(node_id),
         invalid: store.read<{ sha256: string }>(INVALID, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
+        newest: store.read<{ sha256: string }>(NEWEST, MAX_NEWEST_TOLD).map(({ sha256 }) => sha256),
         orders: taken,
         batches: sources.plan(
           node_id,
