@@ -18,6 +18,18 @@ const requestOf = (body: Input<typeof wire.runSync>["body"]): SyncRequest => ({
   requireConfirmation: body.require_confirmation,
 });
 
+/** By which ways files came to nodes, as they say themselves. */
+const waysOf = ({ nodes: { book }, copies }: ControlPorts, nodeId: string | undefined) =>
+  book.list().flatMap(({ node_id }) =>
+    nodeId !== undefined && nodeId !== node_id
+      ? []
+      : (copies.transfersOf(node_id)?.ways ?? []).map((way) => ({
+          ...way,
+          node: book.nameOf(node_id),
+          place: book.nameOf(way.place),
+        })),
+  );
+
 /** How far a sync is, how fast, and how long it will take at that rate. */
 function viewOf({ progress, ...row }: SyncShown, now: number) {
   const { sync_id, state, backend, requested_by, started_at, ended_at } = row;
@@ -94,6 +106,7 @@ export const syncRoutes: readonly Route[] = [
         tries: tries.map(({ place, ...tried }) => ({ ...tried, place: place && book.nameOf(place) })),
       })),
       hosts: hosts.map(({ node_id, ...host }) => ({ node: book.nameOf(node_id), ...host })),
+      ways: waysOf(ports, query.node === undefined ? undefined : book.find(query.node).node_id),
     };
   }),
   handle(wire.showSync, ({ ports, params: { id } }) => {

@@ -34,7 +34,9 @@ test("a delivery tells each way that was tried, and when it is tried next or tha
   const hosts = [
     { node: "box", waiting: 1, running: 0, bytes: 2_000, failures: 2, reasons: { A: 2 }, last_success_at: null },
   ];
-  const told = deliveryLines({ deliveries: [delivery], hosts }, "failing", shell);
+  const figures = { files: 3, bytes: 9_000, failures: 2, stalls: 1, error: "PLACE_UNREACHABLE: no route" };
+  const ways = [{ node: "box", transport: "http", place: "other", state: "open", ...figures }];
+  const told = deliveryLines({ deliveries: [delivery], hosts, ways }, "failing", shell);
   expect(told.slice(0, 3)).toEqual([
     expect.stringMatching(
       /^games abababababab of hex8_2p \(2(\.0)? kB\) to box for repair: tried again in 30(\.0)? s$/,
@@ -43,7 +45,8 @@ test("a delivery tells each way that was tried, and when it is tried next or tha
     "    try 2: said nothing (TRANSFER_SILENT)",
   ]);
   expect(told.join("\n")).toMatch(/box\s+1\s+2(\.0)? kB\s+never\s+A 2/);
+  expect(told.join("\n")).toMatch(/box\s+other\s+http\s+3\s+9(\.0)? kB\s+2\s+passed over: PLACE_UNREACHABLE: no route/);
   const over = { ...delivery, state: "failed" as const, next_at: null, attempts: 5 };
-  expect(deliveryLines({ deliveries: [over], hosts: [] }, "failing", shell)[0]).toMatch(/given up after 5 tries$/);
-  expect(deliveryLines({ deliveries: [], hosts: [] }, "failing", shell)).toEqual(["no transfer fails"]);
+  expect(deliveryLines({ deliveries: [over], hosts: [], ways: [] }, "failing", shell)[0]).toMatch(/given up after 5 tries$/);
+  expect(deliveryLines({ deliveries: [], hosts: [], ways: [] }, "failing", shell)).toEqual(["no transfer fails"]);
 });

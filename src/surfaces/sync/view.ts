@@ -66,7 +66,24 @@ function triesOf({ tries }: Delivery): string[] {
     });
 }
 
-export function deliveryLines({ deliveries, hosts }: DeliveriesView, which: string, shell: Shell): string[] {
+/** What came from whom, so that one sees who serves whom, and which way is passed over. */
+function wayRows(ways: DeliveriesView["ways"], { paint }: Shell) {
+  if (ways.length === 0) return [];
+  return [
+    ["  NODE", "FETCHED FROM", "BY", right("FILES"), right("BYTES"), right("FAILED"), "NOW"],
+    ...ways.map(({ node, place, transport, files, bytes: came, failures, state, error }) => [
+      `  ${printable(node)}`,
+      printable(place),
+      transport,
+      right(number(files)),
+      right(bytes(came)),
+      right(number(failures)),
+      state === "closed" ? "in use" : paint.red(`passed over: ${printable(error ?? "it failed")}`),
+    ]),
+  ];
+}
+
+export function deliveryLines({ deliveries, hosts, ways }: DeliveriesView, which: string, shell: Shell): string[] {
   const { paint, clock } = shell;
   const now = clock.now();
   const lines = deliveries.flatMap((delivery) => {
@@ -90,6 +107,7 @@ export function deliveryLines({ deliveries, hosts }: DeliveriesView, which: stri
   return [
     ...(lines.length === 0 ? [which === "failing" ? "no transfer fails" : "there is no transfer"] : lines),
     ...sectionLines("nodes", [...head, ...rows], shell),
+    ...sectionLines("ways", wayRows(ways, shell), shell),
   ];
 }
 

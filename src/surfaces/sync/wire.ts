@@ -170,6 +170,21 @@ export const listDeliveries = defineRoute("listDeliveries", "GET /v1/sync/delive
         last_success_at: time.nullable(),
       }),
     ),
+    ways: z
+      .array(
+        z.object({
+          node: z.string().describe("Who fetches by it."),
+          transport: z.string(),
+          place: z.string().describe("From where: a node, a disk, a store."),
+          state: z.string().describe("open: it failed again and again, and is passed over for now."),
+          files: z.int(),
+          bytes: z.int(),
+          failures: z.int(),
+          stalls: z.int(),
+          error: z.string().nullable(),
+        }),
+      )
+      .describe("Ways by which files came to nodes since each of them started."),
   }),
 });
 
