@@ -107,7 +107,7 @@ function once(log: Log, what: string): (name: string, run: () => Promise<unknown
 }
 
 const nowhere = async (): Promise<never> => {
-  throw OperatingError.conflict("BACKUP_NO_PLACE", "no place for backups is set");
+  throw OperatingError.invalid("BACKUP_NO_PLACE", "no place for backups is set");
 };
 const NO_BACKUPS: NonNullable<SyncSurroundings["backup"]> = {
   places: [],

@@ -84,7 +84,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     ],
     added: [why("who comes and goes changes what there is", "HOST_ONLINE", "HOST_OFFLINE", "NODE_RETIRED")],
   },
-  cache_orchestrator: { listed: 2, isToCome: true },
+  cache_orchestrator: { listed: 2 },
   health_manager: {
     listed: [
       "ERROR",
@@ -143,7 +143,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
   error_coordinator: { listed: null },
   recovery_manager: { listed: null },
   model_coordinator: { listed: 9 },
-  sync_coordinator: { listed: 3, isToCome: true },
+  sync_coordinator: { listed: 3 },
   training_coordinator: {
     listed: [
       "P2P_CLUSTER_HEALTHY",
@@ -193,7 +193,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     ],
   },
   transfer_verifier: { listed: 1, isToCome: true },
-  ephemeral_guard: { listed: 3, isToCome: true },
+  ephemeral_guard: { listed: 3 },
   queue_populator: { listed: 7 },
   selfplay_orchestrator: { listed: 13 },
   selfplay_scheduler: {
@@ -258,7 +258,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
   job_scheduler: { listed: 2 },
   auto_export_daemon: { listed: null },
   evaluation_daemon: { listed: 1 },
-  model_distribution_daemon: { listed: null, isToCome: true },
+  model_distribution_daemon: { listed: null },
   idle_resource_daemon: { listed: null, isToCome: true },
   quality_monitor_daemon: { listed: null },
   orphan_detection_daemon: { listed: null, isToCome: true },

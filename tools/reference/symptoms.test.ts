@@ -8,7 +8,7 @@ const uses = causesIn(join(ROOT, "src"));
 test("the index has every cause of the sources, with the words of why and the cure", () => {
   const page = printSymptoms(uses);
   expect(page).toMatch(
-    /\\<key> is paused: \\<wait> \| needs a look \| Let it go on: 'ringrift resume \\<name>'\. \| `paused`/,
+    /\\<key> is paused: \\<wait> \| needs a look \| Continue it: 'ringrift resume \\<name>'\. \| `paused`/,
   );
   expect(page).toMatch(/is given up: .*'ringrift daemons reset \\<name>'.*`daemon_given_up`/);
   expect(page).toMatch(/ringrift token create.*`no_worker`/);

@@ -150,6 +150,7 @@ describe("precedence", () => {
       watchdog: { blockedAfterMs: 1_000 },
       maintenance: { integrityEveryMs: 86_400_000 },
       token: undefined,
+      transfers: expect.objectContaining({ servePort: 0, relay: true, maxRate: 0, parallel: 4, stallMs: 20_000 }),
       resources: {
         cpu: { high: 0.8, critical: 0.95 },
         memory: { high: 0.85, critical: 0.95 },
@@ -295,6 +296,8 @@ describe("checks over several settings", () => {
     "backup.s3_url backup.s3_access_key backup.s3_secret_file": {
       RINGRIFT_BACKUP_S3_URL: "https://s3.example.org/games",
     },
+    "transfers.tls_cert_file transfers.tls_key_file": { RINGRIFT_TRANSFERS_TLS_CERT_FILE: "cert.pem" },
+    "transfers.serve_host transfers.tls_cert_file api.allow_plain_http": { RINGRIFT_TRANSFERS_SERVE_HOST: "0.0.0.0" },
   };
 
   test.each(settingChecks.map((check) => ({ name: check.keys.join(" "), rule: check.rule })))(

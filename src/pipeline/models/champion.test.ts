@@ -139,7 +139,7 @@ describe("the decision on a candidate", () => {
     [
       "one that was withdrawn",
       { withdrawn: new Set(["new"]) },
-      { kind: "reject", reason: expect.stringContaining("withdrawn") },
+      { kind: "reject", reason: expect.stringContaining("rolled back before") },
     ],
     [
       "the very first",

@@ -137,7 +137,7 @@ function registerReading(backup: Command, shell: Shell, reader: BackupReader): v
     .action(async (given: At) => {
       const places = given.from === undefined ? reader.places() : [given.from];
       if (places.length === 0)
-        throw OperatingError.conflict("BACKUP_NO_PLACE", "no place for backups is set", {
+        throw OperatingError.invalid("BACKUP_NO_PLACE", "no place for backups is set", {
           hint: "Set RINGRIFT_BACKUP_FOLDER or RINGRIFT_BACKUP_S3_URL, or name a folder with --from.",
         });
       const found: { place: string; backups: BackupReports["list"] }[] = [];

@@ -71,6 +71,7 @@ const TAGS: Readonly<Record<string, string>> = {
   nodes: "The machines of the cluster.",
   artifacts: "Files by their SHA-256.",
   copies: "What nodes hold of the files, and what they may let go.",
+  backups: "Backups of what was trained: run, list, check, practise.",
   sync: "Bring files to nodes, and see why each was chosen.",
   loop: "The training loop: configs, models, ratings, books.",
 };

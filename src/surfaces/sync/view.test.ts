@@ -47,6 +47,8 @@ test("a delivery tells each way that was tried, and when it is tried next or tha
   expect(told.join("\n")).toMatch(/box\s+1\s+2(\.0)? kB\s+never\s+A 2/);
   expect(told.join("\n")).toMatch(/box\s+other\s+http\s+3\s+9(\.0)? kB\s+2\s+passed over: PLACE_UNREACHABLE: no route/);
   const over = { ...delivery, state: "failed" as const, next_at: null, attempts: 5 };
-  expect(deliveryLines({ deliveries: [over], hosts: [], ways: [] }, "failing", shell)[0]).toMatch(/given up after 5 tries$/);
+  expect(deliveryLines({ deliveries: [over], hosts: [], ways: [] }, "failing", shell)[0]).toMatch(
+    /given up after 5 tries$/,
+  );
   expect(deliveryLines({ deliveries: [], hosts: [], ways: [] }, "failing", shell)).toEqual(["no transfer fails"]);
 });

@@ -53,7 +53,7 @@ export interface BackupsPorts {
 }
 
 const noPlace = () =>
-  OperatingError.conflict("BACKUP_NO_PLACE", "no place for backups is set", {
+  OperatingError.invalid("BACKUP_NO_PLACE", "no place for backups is set", {
     hint: "Set RINGRIFT_BACKUP_FOLDER to a folder on another disk, or RINGRIFT_BACKUP_S3_URL; docs/54-backups.md tells more.",
   });
 
