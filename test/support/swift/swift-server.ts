@@ -60,7 +60,7 @@ const FILTERS: Readonly<Record<string, string>> = {
   gatekeeper: "",
   listing_formats: "",
   s3api: "location = us-east-1\nmin_segment_size = 1\n",
-  tempauth: "user_test_tester = testing .admin\n",
+  tempauth: "user_test_tester = testing-with-swift .admin\n",
   slo: "minimum_segment_size = 1\n",
   dlo: "",
 };
@@ -145,5 +145,5 @@ export async function swiftServer(folder: string): Promise<SwiftServer | undefin
       await stop();
       return skip(`a server of Swift ended: ${readFileSync(log, "utf8").slice(-500)}`);
     }
-  return { endpoint, accessKeyId: "test:tester", secretAccessKey: "testing", stop };
+  return { endpoint, accessKeyId: "test:tester", secretAccessKey: "testing-with-swift", stop };
 }
