@@ -36,10 +36,10 @@ export function suggest(wrong: string, known: Iterable<string>, max = 3): string
     if (d <= limit) scored.push({ name, score: d });
     else if (isPart(needle, other)) scored.push({ name, score: limit + 1 });
   }
-  return scored
-    .sort((x, y) => x.score - y.score || (x.name < y.name ? -1 : 1))
-    .slice(0, max)
-    .map(({ name }) => name);
+  const [nearest, ...others] = scored.sort((x, y) => x.score - y.score || (x.name < y.name ? -1 : 1));
+  if (nearest === undefined) return [];
+  // Beside one that is a slip of the finger away, those that merely look alike are noise.
+  return [nearest, ...others.filter(({ score }) => score <= nearest.score + 1)].slice(0, max).map(({ name }) => name);
 }
 
 export const didYouMean = (wrong: string, known: Iterable<string>): string => {

@@ -112,7 +112,7 @@ walk("004", sections, {
     expect(await daemons.start(DaemonType.DATA_PIPELINE, { waitForDeps: true })).toBe(true);
     expect((await daemons.startAll()).notStarted).toEqual({});
     expect((await daemons.startAll({ profile: "coordinator" })).started).toContain("pipeline_orchestrator");
-    expect((await daemons.startAll({ profile: "training_node" })).started).toEqual(["resource_monitor"]);
+    expect((await daemons.startAll({ profile: "training_node" })).started).toContain("resource_monitor");
   },
 
   async "1 Stopping Daemons: one, all, by force"({ coordination: { daemons } }) {
