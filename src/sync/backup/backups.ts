@@ -92,7 +92,7 @@ export function createBackups(ports: BackupsPorts) {
   };
   const past = (kind: BackupKind, place: string): BackupPast => {
     const rows = read(
-      "SELECT * FROM sync_backup_tasks WHERE kind = ? AND place = ? ORDER BY started_at DESC, rowid DESC LIMIT 100",
+      "SELECT * FROM sync_backup_tasks WHERE kind = ? AND place = ? ORDER BY started_at DESC, task_id DESC LIMIT 100",
       kind,
       place,
     ).map(view);
@@ -190,10 +190,12 @@ export function createBackups(ports: BackupsPorts) {
     },
     /** Newest first. */
     list: (limit: number): BackupTaskView[] =>
-      read("SELECT * FROM sync_backup_tasks ORDER BY started_at DESC, rowid DESC LIMIT ?", limit).map(view),
+      read("SELECT * FROM sync_backup_tasks ORDER BY started_at DESC, task_id DESC LIMIT ?", limit).map(view),
     /** What has ended and was not emitted yet, oldest first. */
     untold: (): BackupTaskRow[] =>
-      read("SELECT * FROM sync_backup_tasks WHERE told = 0 AND state <> 'running' ORDER BY rowid LIMIT 20"),
+      read(
+        "SELECT * FROM sync_backup_tasks WHERE told = 0 AND state <> 'running' ORDER BY started_at, task_id LIMIT 20",
+      ),
     async close(): Promise<void> {
       ending.abort(new Error("the process ends"));
       await running?.done;

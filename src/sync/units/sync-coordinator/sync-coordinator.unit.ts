@@ -85,12 +85,12 @@ export const syncCoordinator = ({ store, copies }: SyncUnitServices, limits = de
       if (context.now - context.cache.lookedAt >= limits.wakeMs) look(context);
     }),
     loop: { everyMs: limits.everyMs, tick: look },
-    health: ({ rows }) => {
+    health: ({ rows, cache: { lookedAt } }) => {
       const hosts = rows.list(hostTroubles);
       return {
         status: hosts.length === 0 ? "running" : "degraded",
         message: hosts.map(([id, { failures, error }]) => `${id}: ${failures} transfers failed, ${error}`).join("; "),
-        details: { hosts: hosts.map(([id]) => id) },
+        details: { hosts: hosts.map(([id]) => id), looked_at: lookedAt },
       };
     },
   });

@@ -125,7 +125,11 @@ export const syncRouter = ({ store, copies, planNodes, nodeId }: SyncUnitService
       context.now - context.cache.lookedAt < limits.wakeMs ? undefined : look(context),
     ),
     loop: { everyMs: limits.everyMs, tick: look },
-    health: ({ cache: { rerouted } }) => ({ status: "running", message: "", details: { rerouted } }),
+    health: ({ cache: { rerouted, lookedAt } }) => ({
+      status: "running",
+      message: "",
+      details: { rerouted, looked_at: lookedAt },
+    }),
   });
 };
 

@@ -73,11 +73,12 @@ export const trainingActivity = ({ store, planNodes }: SyncUnitServices, limits 
       context.now - context.cache.lookedAt < limits.wakeMs ? undefined : look(context),
     ),
     loop: { everyMs: limits.everyMs, tick: look },
-    health: ({ rows }) => {
+    health: ({ rows, cache: { lookedAt } }) => {
       const late = rows
         .list(freshness)
         .map(([key, { node_id, missing }]) => `${key}: ${node_id} lacks ${missing} files`);
-      return { status: "running", message: late.length === 0 ? "who trains has its data" : late.join("; ") };
+      const message = late.length === 0 ? "who trains has its data" : late.join("; ");
+      return { status: "running", message, details: { looked_at: lookedAt } };
     },
   });
 };
