@@ -3,7 +3,7 @@
  *
  * It guarantees that
  * - a name is only ever given to the bytes it stands for: they are hashed while they come, flushed, and renamed into place;
- *   what is interrupted is continued where it stopped, and what turns out wrong leaves nothing;
+ *   what is interrupted is continued where it stopped, and what turns out wrong never gets the name;
  * - a damaged file is not handed out as good: it is hashed before it is given out, in the background, and by whoever receives
  *   it; it is set aside, its row says so, an event tells, and the catalog knows the job that can make it again;
  * - what became of every game is in the books: produced = durable + in flight + rejected, by config and by producer, through
@@ -38,7 +38,7 @@ export { packSeqs } from "./copies/bitset.ts";
 export { createCopies, type HolderFacts } from "./copies/copies.ts";
 export type { NodeDesk } from "./copies/node-desk.ts";
 export { isSha256, makeFolder } from "./disk.ts";
-export type { DiskSpace, DiskView } from "./disk-space.ts";
+export type { Cleaning, DiskSpace, DiskView } from "./disk-space.ts";
 export { type PrioritySync, SyncFacade, type SyncShown, syncFacadePart } from "./facade/facade.ts";
 export type { SyncPlan } from "./facade/plan.ts";
 export type { SyncBackend, SyncDataType, SyncRequest, SyncResponse } from "./facade/request.ts";
@@ -47,6 +47,7 @@ export { createReservations } from "./reservations.ts";
 export { disownFile } from "./retention-operations.ts";
 export { createSyncServices, type ScrubPace, type SyncUnitServices } from "./services.ts";
 export type { SpreadPorts, SpreadView, TrialPort } from "./spread.ts";
+export { storedFiles } from "./stored-files.ts";
 export { sweepPolicy } from "./sweep.ts";
 export { syncModule } from "./tables.ts";
 export { type Budget, createBudget } from "./transfer/budget.ts";
@@ -59,6 +60,7 @@ export { putAll } from "./transfer/put.ts";
 export { prefixDigests } from "./transfer/running-hash.ts";
 export { readSmallFile } from "./transfer/small-file.ts";
 export { checkTicket, listName, type TicketClaim } from "./transfer/ticket.ts";
+export { createTransferNews, nodeIn, type TransferNews, type TransferPurpose } from "./transfer/transfer-news.ts";
 export { transferWorld } from "./transfer/transfer-world.ts";
 export { createWays, type Ways } from "./transfer/ways.ts";
 export {
@@ -77,7 +79,9 @@ export {
   type Wanted,
   type WriteOptions,
 } from "./transport.port.ts";
+export { autoSync } from "./units/auto-sync/auto-sync.unit.ts";
 export { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 export { freshness } from "./units/training-activity/tables.ts";
+export { transferVerifier } from "./units/transfer-verifier/transfer-verifier.unit.ts";
 export { syncUnits } from "./units.ts";
 export { type ArtifactTally, artifactTally } from "./views.ts";

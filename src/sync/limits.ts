@@ -90,6 +90,9 @@ export const sourceLimits = {
   maxGrants: 100_000,
 };
 
+/** How often a node tells what came of its transfers, how much at once, and how long it shows who sent wrong bytes. */
+export const transferNewsLimits = { everyMs: 10_000, maxEvents: 50, blamedMs: HOUR };
+
 /** How copies are kept at their number. */
 export const replicationLimits = {
   everyMs: 15_000,

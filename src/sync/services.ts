@@ -18,6 +18,8 @@ import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
 import { createSources, type SourcesPorts } from "./sources/sources.ts";
 import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts";
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
+import { transferDefaults } from "./transfer/limits.ts";
+import { createTransferNews, type TransferNews } from "./transfer/transfer-news.ts";
 import type { BackupPace } from "./units/backup/decide.ts";
 import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 
@@ -92,6 +94,11 @@ export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts {
   /** Every node as a target is judged. */
   readonly planNodes: () => readonly PlanNode[];
   readonly get: ArtifactCatalog["get"];
+  /** What came of transfers to this node. */
+  readonly news: TransferNews;
+  readonly isRented: () => boolean;
+  readonly stallMs: number;
+  readonly wake: (nodeId: string) => void;
 }
 
 /** What is asked again and again until it is done: one at a time of a name, and a failure is logged, not thrown. */
@@ -145,13 +152,23 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
   const { measured = () => undefined, tidyLogs = () => false } = surroundings.disk ?? {};
   const sources = createSources({ ...surroundings, ...surroundings.between, copies });
   const planNodes = () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk });
+  const news = createTransferNews();
+  /** What a node sent here counts once its bytes were looked at; whoever waits for its games is told. */
+  const verifyBrought = (sha256s: readonly string[], from: string) =>
+    look(sha256s.join(), async () => {
+      for (const { sha256, sound } of await inspector.verify(sha256s)) {
+        const { games = 0, config_key: configKey = null } = catalog.get(sha256) ?? {};
+        if (sound && games > 0) news.noteArrived({ sha256, games, configKey, from });
+      }
+    });
   const desk: NodeDesk = createNodeDesk({
     ...surroundings,
     ...surroundings.between,
+    news,
     copies,
     sources,
     get: catalog.get,
-    verify,
+    verify: verifyBrought,
   });
   const { pace: backupPace, ...backupPorts } = surroundings.backup ?? NO_BACKUPS;
   const backups = createBackups({ ...surroundings, ...backupPorts });
@@ -182,6 +199,10 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       ...surroundings.spread,
       space: { measured, clean, tidyLogs },
       graces: sweepPolicy(surroundings.policy),
+      news,
+      isRented: () => copies.nodes().get(surroundings.nodeId)?.isRented === true,
+      stallMs: transferDefaults.stallMs,
+      wake: desk.wake,
     },
     spread: createSpreadView(surroundings.store),
     disk: () => ({ measured: measured(), last: lastCleanup(surroundings.store, surroundings.nodeId) }),

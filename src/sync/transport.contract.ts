@@ -44,7 +44,15 @@ export const newFolder = (): string => {
 };
 
 /** This node: a folder in which files land, and what its transfers share. */
-export function receiver({ folder = newFolder(), stallMs = 30_000 } = {}) {
+export function receiver({
+  folder = newFolder(),
+  stallMs = 30_000,
+  quarantine,
+}: {
+  readonly folder?: string;
+  readonly stallMs?: number;
+  readonly quarantine?: string;
+} = {}) {
   const clock = systemClock();
   const listening = listeningTime(clock);
   onTestFinished(() => listening.stop());
@@ -62,6 +70,7 @@ export function receiver({ folder = newFolder(), stallMs = 30_000 } = {}) {
   const landingOf = ({ sha256 }: Wanted) => ({
     path: join(folder, sha256.slice(0, 2), sha256),
     part: join(folder, sha256.slice(0, 2), `${sha256}.part`),
+    quarantine,
   });
   return {
     folder,

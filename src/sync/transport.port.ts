@@ -146,6 +146,14 @@ export interface TransferTry {
   readonly durationMs: number;
   /** Why it did not bring all of them. */
   readonly error?: { readonly code: string; readonly message: string };
+  /** What came by it and is not what its name says; the first ones. */
+  readonly wrong?: readonly WrongBytes[];
+}
+
+/** The bytes of one artifact that were those of something else. */
+export interface WrongBytes {
+  readonly sha256: string;
+  readonly actual: string;
 }
 
 export interface TransferReport {

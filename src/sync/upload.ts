@@ -47,11 +47,13 @@ async function append(place: UploadPlace, file: FileHandle, request: WriteReques
 
 async function finish(place: UploadPlace, sha256: string, file: FileHandle, whole: string | undefined): Promise<void> {
   await file.sync();
-  if ((whole ?? (await place.hasher.hash(place.part)).sha256) !== sha256) {
+  const actual = whole ?? (await place.hasher.hash(place.part)).sha256;
+  if (actual !== sha256) {
     await rm(place.part);
     throw OperatingError.conflict("ARTIFACT_HASH", `these bytes are not the artifact ${sha256}`, {
       status: 422,
       hint: "Nothing was kept. Send it again.",
+      details: { actual },
     });
   }
   await rename(place.part, place.path);

@@ -192,7 +192,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       why("the line goes on where the rollback set it", "TRAINING_ROLLBACK_COMPLETED"),
     ],
   },
-  transfer_verifier: { listed: 1, isToCome: true },
+  transfer_verifier: { listed: 1 },
   ephemeral_guard: { listed: 3 },
   queue_populator: { listed: 7 },
   selfplay_orchestrator: { listed: 13 },

@@ -12,6 +12,7 @@ const NOTHING = { cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] };
 
 test("tells what waits in the outbox, and is heard without it by a main process that does not know of outboxes", async () => {
   const heard: unknown[] = [];
+  const onAsked = vi.fn();
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const part of request) text += String(part);
@@ -23,7 +24,7 @@ test("tells what waits in the outbox, and is heard without it by a main process 
       return;
     }
     const timing = { beat_seconds: 0.01, suspect_seconds: 1, dead_seconds: 2 };
-    response.end(JSON.stringify({ state: "online", drain: false, timing }));
+    response.end(JSON.stringify({ state: "online", drain: false, ask: heard.length === 3, timing, server_time: 1 }));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -39,6 +40,7 @@ test("tells what waits in the outbox, and is heard without it by a main process 
     worker: { status: () => status } as unknown as Worker,
     outbox: () => ({ waiting: 2, refused: 1 }),
     about: { ...NOTHING, hostname: "h", platform: "p" },
+    onAsked,
     version: "1",
     clock,
     random: seededRandom(1),
@@ -52,4 +54,6 @@ test("tells what waits in the outbox, and is heard without it by a main process 
   });
   await vi.waitFor(() => expect(heard.length).toBeGreaterThan(3), PATIENT);
   expect(heard.slice(0, 4)).toEqual([{ waiting: 2, refused: 1 }, undefined, undefined, undefined]);
+  // It is asked for its transfers where there are some, and only then.
+  expect(onAsked).toHaveBeenCalledTimes(1);
 });

@@ -21,6 +21,8 @@ export interface NodeBeatsOptions {
   /** Events that wait here, and those that were refused. */
   readonly outbox: () => { readonly waiting: number; readonly refused: number };
   readonly about: NodeAbout;
+  /** There are transfers for this node. */
+  readonly onAsked?: (() => void) | undefined;
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,7 +34,7 @@ const FIRST_EVERY_MS = 15_000;
 const FINAL = new Set(["PROTOCOL_REFUSED", "UNKNOWN_NODE", "NODE_FORGOTTEN", "BAD_SIGNATURE", "WRONG_CERTIFICATE"]);
 
 export function keepBeating(options: NodeBeatsOptions) {
-  const { link, nodeId, incarnation, worker, outbox, about, version, clock, random, log } = options;
+  const { link, nodeId, incarnation, worker, outbox, about, onAsked, version, clock, random, log } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
 
@@ -58,6 +60,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     everyMs = answer.timing.beat_seconds * 1_000;
     if (answer.state !== state) log.info(`the main process sees this node as ${answer.state}`, { node_id: nodeId });
     state = answer.state;
+    if (answer.ask) onAsked?.();
     if (answer.drain === isDrained) return;
     isDrained = answer.drain;
     log.info(isDrained ? "no new work is claimed" : "work is claimed again", { node_id: nodeId });

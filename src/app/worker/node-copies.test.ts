@@ -58,10 +58,13 @@ async function world(...texts: string[]) {
   const contents = new Map(texts.map((text) => [sha256Of(text), text]));
   const bring = bringOverLine(line, folder, w.clock);
   const sent = new Map<string, string>();
+  const arrived: unknown[] = [];
+  let told = 0;
   const start = () => {
     const { incarnation } = facts;
     const port: CopiesPort = {
       tell: async (news) => {
+        told += 1;
         const { held = [], gone = [], drop = [], orders = [], storage } = news;
         return desk.exchange({ node_id: "n2", incarnation, held, gone, drop, orders, storage }) as never;
       },
@@ -85,8 +88,13 @@ async function world(...texts: string[]) {
             await bring(sha256, signal, options).catch((thrown) =>
               failed.set(sha256, { code: "TRANSFER_FAILED", message: messageOf(thrown) }),
             );
-          return { failed, tries: [] };
+          return {
+            failed,
+            came: new Set(files.map(({ sha256 }) => sha256).filter((sha256) => !failed.has(sha256))),
+            tries: [],
+          };
         },
+        arrived: ({ sha256, games, config_key, sync_id }) => void arrived.push({ sha256, games, config_key, sync_id }),
         told: async () => ({ serving: null, ways: [], refused: [] }),
         heard() {},
       },
@@ -115,7 +123,22 @@ async function world(...texts: string[]) {
   const holders = (text: string) =>
     copies.of(w.catalog.get(sha256Of(text))!).holders.map(({ name, state }) => `${name} ${state}`);
   const isHere = async (text: string) => (await readdir(folder)).includes(sha256Of(text));
-  return { ...w, folder, desk, copies, facts, third, sent, start, record, holders, isHere, contents };
+  return {
+    ...w,
+    folder,
+    desk,
+    copies,
+    facts,
+    third,
+    sent,
+    arrived,
+    told: () => told,
+    start,
+    record,
+    holders,
+    isHere,
+    contents,
+  };
 }
 
 test("what a node fetched and what it made are copies once they are told, and it says what waits there", async () => {
@@ -259,6 +282,7 @@ test("it carries out what it is ordered: fetches at the rate it may, and sends i
     expect(states()).toEqual([{ action: "fetch", state: "done", bytes_done: 5 }]);
   }, PATIENT);
   expect(w.holders("games")).toEqual(["n1 held", "box-2 held"]);
+  expect(w.arrived).toEqual([{ sha256: sha256Of("games"), games: 20, config_key: "hex8_2p", sync_id: "s1" }]);
   await w.store.commit([placeOrders({ sync_id: "s2", orders: [order("games", "send")], at: w.clock.now() })]);
   await vi.waitFor(async () => {
     await node.round();
@@ -294,4 +318,21 @@ test("a node is told of the newest models, which go last from its cache", async 
   const node = w.start();
   await node.round();
   expect(node.agent.newest()).toEqual([sha256Of("second"), sha256Of("first")]);
+});
+
+test("a node that is wanted asks for its orders before its pause is over", async () => {
+  const w = await world("model");
+  const { agent, inputs } = w.start();
+  w.desk.wake("n2");
+  w.desk.wake("nobody");
+  expect(["n2", "nobody"].map(w.desk.isWanted)).toEqual([true, false]);
+  agent.start(inputs);
+  await vi.waitFor(() => expect(w.told()).toBe(1), PATIENT);
+  await vi.waitFor(() => expect(w.desk.isWanted("n2")).toBe(false), PATIENT);
+  // The clock stands still: only the call ends the pause.
+  await vi.waitFor(() => {
+    agent.hurry();
+    expect(w.told()).toBeGreaterThan(1);
+  }, PATIENT);
+  await agent.stop();
 });

@@ -30,7 +30,7 @@ export interface NodeCopiesOptions {
   /** The way to the store of the main process. */
   readonly artifacts: ArtifactPort;
   /** How files come to this node from others, and go to them. */
-  readonly transfers: Pick<NodeTransfersRunning, "bringBatch" | "told" | "heard">;
+  readonly transfers: Pick<NodeTransfersRunning, "bringBatch" | "arrived" | "told" | "heard">;
   /** Transfers at once. */
   readonly atOnce: number;
   readonly hasher: Pick<FileHasher, "hash">;
@@ -110,7 +110,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   let inputs: Inputs | undefined;
 
   const held = (sha256: string): void => void toTell.set(sha256, { dueMs: 0, tells: 0 });
-  const orders = carryOut({ folder, artifacts, bring: transfers.bringBatch, held, log, signal, atOnce });
+  const orders = carryOut({ folder, artifacts, transfers, held, log, signal, atOnce });
   const pathOf = (sha256: string) => join(folder, sha256);
 
   const flush = async (sha256s: readonly string[]): Promise<string[]> => {
@@ -120,10 +120,8 @@ export function keepCopies(options: NodeCopiesOptions) {
     return flushed;
   };
 
-  const due = (): string[] => {
-    const now = clock.monotonic();
-    return [...toTell].flatMap(([sha256, { dueMs }]) => (dueMs <= now ? [sha256] : [])).slice(0, MAX_TOLD);
-  };
+  const due = (now = clock.monotonic()): string[] =>
+    [...toTell].flatMap(([sha256, { dueMs }]) => (dueMs <= now ? [sha256] : [])).slice(0, MAX_TOLD);
 
   const drop = async (sha256: string): Promise<void> => {
     if (await inputs?.drop(sha256)) {
@@ -131,15 +129,12 @@ export function keepCopies(options: NodeCopiesOptions) {
       gone.add(sha256);
     }
     // Somebody uses it again: it is shown as it was.
-    else toTell.set(sha256, { dueMs: 0, tells: 0 });
+    else held(sha256);
   };
 
   const look = async (sha256: string): Promise<void> => {
     const found = await hasher.hash(pathOf(sha256), signal).catch(() => undefined);
-    if (found?.sha256 === sha256) {
-      toTell.set(sha256, { dueMs: 0, tells: 0 });
-      return;
-    }
+    if (found?.sha256 === sha256) return held(sha256);
     if (found !== undefined) log.error("a copy is damaged and goes", { sha256, actual: found.sha256 });
     await drop(sha256);
   };
@@ -205,6 +200,7 @@ export function keepCopies(options: NodeCopiesOptions) {
     let quietMs = everyMs;
     for (let failures = 0; !signal.aborted; ) {
       let pauseMs = quietMs * (0.9 + 0.1 * random.next());
+      if (!leaving.isLeaving) leaving.hurry = new AbortController();
       try {
         const hadNews = hasNews();
         await round();
@@ -252,6 +248,8 @@ export function keepCopies(options: NodeCopiesOptions) {
       inputs = of;
       running ??= loop();
     },
+    /** The next round is now. */
+    hurry: (): void => leaving.hurry.abort(new Error("there are transfers for this node")),
     /** Sends home what lies here alone, before this node ends; gives how much of it is left when the time is over. */
     leave: (limits: LeaveLimits): Promise<number> => sendHome(leaving, limits, { clock, log, signal }),
     async stop(): Promise<void> {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { silentLog, systemClock, systemRandom } from "../../kernel/index.ts";
 import { openLink } from "../../surfaces/index.ts";
+import { createTransferNews } from "../../sync/index.ts";
 import { declaredRegistry } from "../registry.ts";
 import { readSettings } from "../settings.ts";
 import { startNodeEvents } from "./node-events.ts";
@@ -24,6 +25,7 @@ test("a joined node runs the profile training_node, whole and under a supervisor
     log: silentLog(),
     link,
     nodeId: "n7",
+    news: createTransferNews(),
     space,
   });
   onTestFinished(() => node.close());

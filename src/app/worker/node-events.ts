@@ -4,7 +4,15 @@ import { DaemonManager, type Unit } from "../../daemons/index.ts";
 import { aborted, type Clock, type Log, type Random } from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
 import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
-import { type DiskSpace, diskSpaceManager, sweepPolicy } from "../../sync/index.ts";
+import {
+  autoSync,
+  type DiskSpace,
+  diskSpaceManager,
+  sweepPolicy,
+  type TransferNews,
+  transferVerifier,
+} from "../../sync/index.ts";
+import { isRented } from "../holders.ts";
 import type { Settings } from "../settings.ts";
 import { openSendingOutbox } from "./node-outbox.ts";
 import { runNodeUnit } from "./node-unit.ts";
@@ -16,6 +24,8 @@ export interface NodeEventsOptions {
   readonly log: Log;
   readonly link: NodeLink;
   readonly nodeId: string;
+  /** What came of the transfers of this node. */
+  readonly news: TransferNews;
   /** What frees the files of this node. */
   readonly space: Pick<DiskSpace, "clean" | "tidyLogs">;
 }
@@ -24,7 +34,7 @@ export interface NodeEventsOptions {
 const FINISH_MS = 2_000;
 
 export async function startNodeEvents(options: NodeEventsOptions) {
-  const { settings, clock, random, log, link, nodeId } = options;
+  const { settings, clock, random, log, link, nodeId, news } = options;
   const { dataDir } = settings;
   const undo = new AsyncDisposableStack();
   try {
@@ -44,6 +54,13 @@ export async function startNodeEvents(options: NodeEventsOptions) {
         space: { ...options.space, measured: disk.measured },
         graces: sweepPolicy(settings.artifacts),
       }),
+      autoSync({
+        nodeId,
+        news,
+        isRented: () => isRented(settings.worker.tags),
+        stallMs: settings.transfers.stallMs,
+      }),
+      transferVerifier({ nodeId, news }),
     ];
     for (const unit of units)
       daemons.registerFactory({

@@ -9,8 +9,8 @@ export interface Leaving {
   isLeaving: boolean;
   /** Files that lie nowhere else; undefined until it was said since this node is about to end. */
   alone: number | undefined;
-  /** Wakes whoever pauses. */
-  readonly hurry: AbortController;
+  /** Wakes whoever pauses; another one for each pause. */
+  hurry: AbortController;
 }
 
 export const createLeaving = (): Leaving => ({ isLeaving: false, alone: undefined, hurry: new AbortController() });

@@ -5,7 +5,7 @@ import type { CopiesAnswer, CopiesTold, OfferedBatch } from "../../surfaces/inde
 import { TRANSFER_PRIORITIES } from "../../sync/index.ts";
 import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { Inputs } from "./inputs.ts";
-import type { BatchFailure, BatchTerms, BringBatch } from "./node-transfers.ts";
+import type { BatchFailure, BatchTerms, NodeTransfersRunning } from "./node-transfers.ts";
 
 type Order = CopiesAnswer["orders"][number];
 type Report = NonNullable<CopiesTold["orders"]>[number];
@@ -13,7 +13,8 @@ type Report = NonNullable<CopiesTold["orders"]>[number];
 export interface OrderPorts {
   readonly folder: string;
   readonly artifacts: ArtifactPort;
-  readonly bring: BringBatch;
+  /** How files come, and whom it is told that one that was ordered has come. */
+  readonly transfers: Pick<NodeTransfersRunning, "bringBatch" | "arrived">;
   /** A copy is here, whether it came or was here before. */
   readonly held: (sha256: string) => void;
   readonly log: Log;
@@ -37,7 +38,7 @@ const sameTerms = (orders: readonly Order[]): Order[][] => [
 ];
 
 export function carryOut(ports: OrderPorts) {
-  const { folder, artifacts, bring, held, log, signal, atOnce } = ports;
+  const { folder, artifacts, transfers, held, log, signal, atOnce } = ports;
   /** In hand or waiting for their turn, by their number; those that ended stay until it was told. */
   const orders = new Map<number, { readonly order: Order; report: Report; isHere?: boolean }>();
   const waiting: Task[] = [];
@@ -64,6 +65,7 @@ export function carryOut(ports: OrderPorts) {
     const [first] = given;
     const terms: BatchTerms = {
       signal,
+      purpose: { syncId: first?.sync_id ?? "sync", kinds: given.map(({ kind }) => kind) },
       maxRate: first?.max_rate ?? undefined,
       priority: TRANSFER_PRIORITIES[first?.urgency ?? 1],
       // How far each of many small ones is nobody wants to know.
@@ -71,7 +73,7 @@ export function carryOut(ports: OrderPorts) {
     };
     inputs.claim(names);
     try {
-      const { failed, tries } = await bring({ files, sources }, terms);
+      const { failed, came, tries } = await transfers.bringBatch({ files, sources }, terms);
       const ways = tries.slice(-MAX_WAYS).map(({ transport, place, error }) => ({
         transport,
         place: place.replace(/^node /, "").slice(0, 200),
@@ -83,6 +85,7 @@ export function carryOut(ports: OrderPorts) {
         if (failure !== undefined) fail(order, failure, ways);
         else {
           held(order.sha256);
+          if (came.has(order.sha256)) transfers.arrived(order, tries);
           // By what detours it came is worth a word; of many small ones it is not.
           note(order, { bytes_done: order.bytes, ...(given.length === 1 && ways.length > 1 ? { tries: ways } : {}) });
           const known = orders.get(order.order_id);

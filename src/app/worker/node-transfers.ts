@@ -4,15 +4,19 @@
  */
 import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type RunningTransfers, startTransfers } from "../../adapters/transports/transfers.ts";
 import { nodeKeyOf } from "../../cluster/index.ts";
 import { type Clock, defined, isOperatingError, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { CopiesAnswer, CopiesPort, CopiesTold, NodeKey, NodeLink, OfferedBatch } from "../../surfaces/index.ts";
 import {
   createReservations,
+  nodeIn,
   type Source,
+  storedFiles,
+  type TransferNews,
   type TransferPriority,
+  type TransferPurpose,
   type TransferReport,
   type TransferTry,
   type Wanted,
@@ -27,6 +31,8 @@ import { createWayBook } from "./way-book.ts";
 
 export interface BatchTerms {
   readonly signal: AbortSignal;
+  /** Told of with what goes wrong. */
+  readonly purpose: TransferPurpose;
   /** Bytes a second. */
   readonly maxRate?: number | undefined;
   readonly priority?: TransferPriority | undefined;
@@ -39,13 +45,18 @@ export interface BatchFailure {
   readonly message: string;
 }
 
-/** Brings files that come the same way. Gives why each did not come that did not, and the ways that were tried. */
-export type BringBatch = (
+/** Brings files that come the same way. Gives why each did not come that did not, those that came now, and the ways that were tried. */
+type BringBatch = (
   batch: OfferedBatch,
   terms: BatchTerms,
-) => Promise<{ readonly failed: ReadonlyMap<string, BatchFailure>; readonly tries: readonly TransferTry[] }>;
+) => Promise<{
+  readonly failed: ReadonlyMap<string, BatchFailure>;
+  readonly came: ReadonlySet<string>;
+  readonly tries: readonly TransferTry[];
+}>;
 
 type Told = NonNullable<CopiesTold["transfers"]>;
+type Order = CopiesAnswer["orders"][number];
 type Office = CopiesAnswer["coordinator"];
 
 export interface NodeTransfersOptions {
@@ -58,17 +69,21 @@ export interface NodeTransfersOptions {
   readonly port: Pick<CopiesPort, "sources">;
   /** For what nobody but the main process has: files that are in no catalog. */
   readonly overLine: BringFile;
+  /** What comes of transfers is noted there. */
+  readonly news: TransferNews;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const MAX_REFUSED = 100;
+/** What a job needs is in no sync. */
+const INPUT: TransferPurpose = { syncId: "inputs", kinds: [] };
 
 const identityIn = ({ tls }: TransferPlan) =>
   tls === undefined ? undefined : { cert: readFileSync(tls.certFile, "utf8"), key: readFileSync(tls.keyFile, "utf8") };
 
 export async function startNodeTransfers(options: NodeTransfersOptions) {
-  const { settings, link, node, key, folder, port, overLine, clock, log } = options;
+  const { settings, link, node, key, folder, port, overLine, news, clock, log } = options;
   const { placesFile } = settings.transfers;
   const main = new URL(node.url);
   const plan = transferPlan(settings, main);
@@ -76,9 +91,10 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
   const places = placesFile === undefined ? [] : readPlaces(placesFile);
   const refused: Told["refused"][number][] = [];
   const pathOf = (sha256: string) => join(folder, sha256);
+  const { quarantine } = storedFiles(dirname(folder));
   const reserved = createReservations({
     maxBytes: settings.artifacts.maxBytes,
-    landingOf: (sha256) => ({ path: pathOf(sha256), part: `${pathOf(sha256)}.part` }),
+    landingOf: (sha256) => ({ path: pathOf(sha256), part: `${pathOf(sha256)}.part`, quarantine }),
     isLeaving: () => false,
   });
   const { ca, fingerprint } = node;
@@ -136,7 +152,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     files: readonly Wanted[],
     terms: BatchTerms,
   ): Promise<TransferReport> => {
-    const { signal, priority = "normal", maxRate, onBytes } = terms;
+    const { signal, purpose, priority = "normal", maxRate, onBytes } = terms;
     const report = await transfers.fetch({
       wanted: files,
       sources: waysFor(batch),
@@ -146,6 +162,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
       onProgress: ({ bytesDone }) => onBytes?.(bytesDone),
     });
     book.note(report.tries);
+    news.noteTries(report.tries, purpose);
     return report;
   };
 
@@ -171,7 +188,8 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
       if (failure !== undefined) failed.set(sha256, failure);
     }
     terms.signal.throwIfAborted();
-    return { failed, tries: (await fetched?.catch(() => undefined))?.tries ?? [] };
+    const { arrived = [], tries = [] } = (await fetched?.catch(() => undefined)) ?? {};
+    return { failed, came: new Set(arrived), tries };
   };
 
   /** One of the version before names no sources. */
@@ -188,16 +206,24 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
   const bring: BringFile = async (sha256, signal, { maxRate, onBytes }) => {
     const batch = await sourcesOf(sha256, signal);
     if (batch === undefined) return overLine(sha256, signal, { maxRate, onBytes });
-    const { failed } = await bringBatch(batch, { signal, maxRate, onBytes, priority: "high" });
+    const { failed } = await bringBatch(batch, { signal, purpose: INPUT, maxRate, onBytes, priority: "high" });
     const failure = failed.get(sha256);
     if (failure !== undefined) throw OperatingError.unavailable(failure.code, failure.message);
   };
 
   let known = "";
+  /** The main process, as a node. */
+  let home: string | undefined;
   return {
     bring,
     bringBatch,
     atOnce: plan.atOnce,
+    /** A copy of games that was ordered has come. Where several ways brought files together, it is the main process that has the original. */
+    arrived({ sha256, games, config_key: configKey }: Order, tries: readonly TransferTry[]): void {
+      const givers = tries.filter(({ files }) => files > 0);
+      const from = (givers.length === 1 ? nodeIn(givers[0]!.place) : null) ?? home;
+      if (games > 0 && from !== undefined) news.noteArrived({ sha256, games, configKey, from });
+    },
     /** What the main process is told of transfers; who was turned away is told once. */
     async told(): Promise<Told> {
       const { ways, isParked } = await transfers.states();
@@ -213,14 +239,15 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     heard(office: Office): void {
       if (office === null) return;
       transfers.setAhead(office.server_time - clock.now());
-      const news = JSON.stringify([office.ticket_key, office.home]);
-      if (news === known) return;
-      known = news;
-      const { home, ticket_key } = office;
+      home = office.node_id;
+      const said = JSON.stringify([office.ticket_key, office.home]);
+      if (said === known) return;
+      known = said;
+      const { home: door, ticket_key } = office;
       const relay =
-        home === null || !plan.relay
+        door === null || !plan.relay
           ? null
-          : { url: `${home.tls ? "https" : "http"}://${main.hostname}:${home.port}`, ca, fingerprint };
+          : { url: `${door.tls ? "https" : "http"}://${main.hostname}:${door.port}`, ca, fingerprint };
       transfers.setCoordinator(nodeKeyOf(ticket_key).key, relay);
     },
     close: () => transfers.close(),

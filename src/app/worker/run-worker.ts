@@ -1,7 +1,7 @@
 /** A worker put together: the line to its main process, the programs it runs, its folder, and its signs of life. */
 import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { WORKER_PID_FILE } from "../../cluster/index.ts";
 import {
   type Clock,
@@ -21,6 +21,7 @@ import {
   queueOver,
   requireEndpoint,
 } from "../../surfaces/index.ts";
+import { type Cleaning, createTransferNews, storedFiles } from "../../sync/index.ts";
 import {
   type Capacity,
   createAdmission,
@@ -137,12 +138,16 @@ const freeBytes = (folder: string) => (): number => {
 /** How much of its quota a node fills while its disk is short. */
 const CACHE_SHARES = { none: 1, high: 0.5, critical: 0 };
 
-/** What frees the files of a node of its own: its cache, and its logs. */
-const spaceOf = ({ tidyLogs = () => false }: WorkerWorld, inputs: Inputs) => ({
+const QUARANTINE_AT_ONCE = 100;
+
+/** What frees the files of a node of its own: its cache, what was set aside, and its logs. */
+const spaceOf = ({ tidyLogs = () => false, clock }: WorkerWorld, inputs: Inputs) => ({
   tidyLogs,
-  async clean({ level }: { readonly level: keyof typeof CACHE_SHARES }) {
+  async clean({ level, quarantineMs }: Pick<Cleaning, "quarantineMs"> & { readonly level: keyof typeof CACHE_SHARES }) {
     await inputs.makeRoom(CACHE_SHARES[level]);
-    return { ...inputs.takeFreed(), fromQuarantine: 0 };
+    const { emptyQuarantine } = storedFiles(dirname(inputs.folder));
+    const fromQuarantine = await emptyQuarantine(clock.now() - quarantineMs, QUARANTINE_AT_ONCE);
+    return { ...inputs.takeFreed(), fromQuarantine };
   },
 });
 
@@ -153,10 +158,20 @@ async function startJoined(
   worker: Worker,
   gpus: readonly Gpu[],
   inputs: Inputs,
+  { news, hurry }: Pick<Awaited<ReturnType<typeof startCopies>>, "news" | "hurry">,
 ) {
-  const events = await startNodeEvents({ ...world, link, nodeId, space: spaceOf(world, inputs) });
+  const events = await startNodeEvents({ ...world, link, nodeId, news, space: spaceOf(world, inputs) });
   const about = aboutNode(world.settings.worker, gpus);
-  const beats = keepBeating({ ...world, link, nodeId, incarnation, worker, outbox: events.waiting, about });
+  const beats = keepBeating({
+    ...world,
+    link,
+    nodeId,
+    incarnation,
+    worker,
+    outbox: events.waiting,
+    about,
+    onAsked: hurry,
+  });
   return {
     broken: beats.broken,
     async leave(): Promise<void> {
@@ -180,11 +195,12 @@ async function startCopies(
 ) {
   const port = copiesOver(link, node.node_id, incarnation);
   const overLine = bringOverLine(link, folder, clock);
-  const transfers = await startNodeTransfers({ settings, link, node, key, folder, port, overLine, clock, log });
+  const news = createTransferNews();
+  const transfers = await startNodeTransfers({ settings, link, node, key, folder, port, overLine, news, clock, log });
   const hasher = createFileHasher((message, code) =>
     OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
   );
-  const { watch, newest, start, leave, stop } = keepCopies({
+  const { watch, newest, start, hurry, leave, stop } = keepCopies({
     port,
     folder,
     artifacts: artifactsOver(link),
@@ -201,7 +217,9 @@ async function startCopies(
     watch,
     newest,
     start,
+    hurry,
     leave,
+    news,
     bring: transfers.bring,
     async close(): Promise<void> {
       await stop();
@@ -298,7 +316,9 @@ export async function runWorker(world: WorkerWorld) {
     });
     // The main process beside us measures this machine itself, and has the journal.
     const joined =
-      own === undefined ? undefined : await startJoined(world, { link, nodeId, ...own }, worker, gpus, inputs);
+      own === undefined || copies === undefined
+        ? undefined
+        : await startJoined(world, { link, nodeId, ...own }, worker, gpus, inputs, copies);
     undo.defer(() => joined?.close());
     await worker.start();
     return {

@@ -88,7 +88,7 @@ export const alertRules = {
   MODEL_DISTRIBUTION_FAILED: { ...passing("error", ["model_id"], "Model {model_id} could not be distributed", "{error}", "MODEL_DISTRIBUTION_COMPLETE"), group: "DISTRIBUTION" },
   DISTRIBUTION_INCOMPLETE: { ...lasting("warning", ["model_id"], "Model {model_id} is on too few nodes", "{holding_nodes} of {required_nodes} nodes have it", "MODEL_DISTRIBUTION_COMPLETE"), group: "DISTRIBUTION" },
   SYNC_STALLED: { ...passing("warning", node, "A transfer of {node_id} is stuck", "{data_type} by {transport}: nothing moved for {idle_seconds} s"), group: "SYNC" },
-  SYNC_CHECKSUM_FAILED: passing("error", node, "Data arrived damaged at {node_id}", "{artifact_hash} arrived as {actual_hash}"),
+  SYNC_CHECKSUM_FAILED: passing("error", node, "Data arrived damaged at {node_id}", "{artifact_hash} arrived as {actual_hash} from {source_node_id}"),
   SYNC_FAILURE_CRITICAL: { ...passing("critical", node, "Data no longer reaches or leaves {node_id}", "{consecutive_failures} transfers in a row failed: {error}"), group: "SYNC" },
   PRIORITY_SYNC_FAILED: passing("error", config, "An urgent transfer for {config_key} failed", "{error}"),
   REPAIR_FAILED: passing("error", ["artifact_hash"], "A lost copy could not be made again", "{artifact_hash} has {copies} copies; {node_id}: {error}", "REPAIR_COMPLETED"),

@@ -66,7 +66,6 @@ export const dataSync = defineEvents("data_sync", {
   GAME_SYNCED: {
     about: "A verified copy of a game segment now lies on one more node.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("artifact_hash", "games", "source_node_id", "config_key?"),
       node_id: field.node_id.describe("node that now holds the copy"),
@@ -109,7 +108,6 @@ export const dataSync = defineEvents("data_sync", {
   SYNC_STALLED: {
     about: "A transfer stopped moving; the next way of transfer is tried.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields(
         "sync_id",
@@ -127,7 +125,6 @@ export const dataSync = defineEvents("data_sync", {
   SYNC_CHECKSUM_FAILED: {
     about: "Received bytes differ from their source; the copy is set aside and not used.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("sync_id?", "data_type?", "source_node_id?", "transport?"),
       node_id: field.node_id.describe("node that received them"),
@@ -139,7 +136,6 @@ export const dataSync = defineEvents("data_sync", {
     about: "A node could not be reached for a transfer.",
     orderKey: "node_id",
     dedup: ["node_id"],
-    provisional: true,
     payload: {
       ...fields("error", "transport?", "sync_id?"),
       node_id: field.node_id.describe("node that does not answer"),

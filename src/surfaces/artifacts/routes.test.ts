@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createArtifactStore } from "../../sync/index.ts";
+import { createArtifactStore, createTransferNews } from "../../sync/index.ts";
 import type { Call } from "../http/route.ts";
 import { artifactRoutes } from "./routes.ts";
 
@@ -38,4 +38,28 @@ test("a file that was changed on the disk is refused with its reason before anyt
   const w = await world();
   w.change();
   await expect(w.get()).rejects.toMatchObject({ code: "ARTIFACT_DAMAGED" });
+});
+
+test("who sends bytes that are not what their name says is named", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-artifact-routes-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const news = createTransferNews();
+  const copies = {
+    cameWrong: (nodeId: string | null, name: string, actual: string) =>
+      news.noteWrong({ sha256: name, actual, nodeId, transport: "coordinator" }),
+  };
+  const other = Buffer.from("something else");
+  const upload = {
+    bytes: (async function* () {
+      yield other;
+    })(),
+    length: other.length,
+    accept: () => {},
+  };
+  const route = artifactRoutes.find(({ method }) => method === "PUT")!;
+  const ports = { artifacts: createArtifactStore({ folder }), copies };
+  const call = { ports, params: { sha256 }, headers: {}, method: "PUT", upload, caller: { nodeId: "n7", from: "x" } };
+  await expect(route.handle(call as unknown as Call)).rejects.toMatchObject({ code: "ARTIFACT_HASH" });
+  const actual = createHash("sha256").update(other).digest("hex");
+  expect(news.wrong.next(10).all).toEqual([{ sha256, actual, nodeId: "n7", transport: "coordinator" }]);
 });

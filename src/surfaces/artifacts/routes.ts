@@ -1,4 +1,4 @@
-import { defined, OperatingError } from "../../kernel/index.ts";
+import { defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
 import type { ArtifactStat } from "../../sync/index.ts";
 import { callerKey, handle, type Route } from "../http/route.ts";
 import * as wire from "./wire.ts";
@@ -61,13 +61,11 @@ const streamOf = async (bytes: AsyncIterable<Uint8Array>): Promise<ReadableStrea
 export const artifactRoutes: readonly Route[] = [
   handle(putArtifact, async ({ ports, params: { sha256 }, headers, upload, caller }) => {
     const { bytes, length, accept } = upload!;
-    const found = await ports.artifacts.write({
-      ...placeOf(headers["content-range"], length),
-      sha256,
-      bytes,
-      length,
-      accept,
-      from: callerKey(caller),
+    const sent = { ...placeOf(headers["content-range"], length), sha256, bytes, length, accept };
+    const found = await ports.artifacts.write({ ...sent, from: callerKey(caller) }).catch((thrown: unknown) => {
+      const actual = isOperatingError(thrown, "ARTIFACT_HASH") ? thrown.details.actual : undefined;
+      if (typeof actual === "string") ports.copies.cameWrong(caller.nodeId ?? null, sha256, actual);
+      throw thrown;
     });
     return found.size === null ? Response.json(found, { status: 202 }) : found;
   }),

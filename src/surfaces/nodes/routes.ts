@@ -88,6 +88,7 @@ export const nodeRoutes: readonly Route[] = [
       // Whoever beats is there; that it is written down follows within a second.
       state: row.state === "left" || row.state === "joined" ? "online" : row.state,
       drain: row.draining === 1,
+      ask: ports.copies.isWanted(body.node_id),
       timing: timingOnTheWire(book.timing),
       server_time: ports.clock.now(),
     };

@@ -133,7 +133,13 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
     outbox: outbox.optional(),
   }),
   about: "How it is seen, and whether it shall give back its work.",
-  answer: z.object({ state: z.enum(NODE_STATES), drain: z.boolean(), timing, server_time: time }),
+  answer: z.object({
+    state: z.enum(NODE_STATES),
+    drain: z.boolean(),
+    ask: z.boolean().default(false).describe("There are transfers for it: it shall ask for them at once."),
+    timing,
+    server_time: time,
+  }),
 });
 
 export const publishNodeEvents = defineRoute("publishNodeEvents", "POST /v1/nodes/events", {

@@ -13,11 +13,13 @@ import {
   takeOrders,
 } from "../orders/order-operations.ts";
 import { createSources, type OfferedBatch, type Serving, type Sources, type TicketOffice } from "../sources/sources.ts";
+import type { TransferNews } from "../transfer/transfer-news.ts";
 import type { TransportName } from "../transport.port.ts";
 import { aloneOn } from "./alone.ts";
 import { unpackSeqs } from "./bitset.ts";
 import type { Copies } from "./copies.ts";
 import { askDrop, confirmCopies, noteCopies, noteGone } from "./copy-operations.ts";
+import { createNodeCalls } from "./node-calls.ts";
 
 export interface NodeNews {
   readonly node_id: string;
@@ -96,8 +98,10 @@ export interface DeskPorts {
   readonly log: Log;
   readonly copies: Copies;
   readonly get: (sha256: string) => ArtifactRow | undefined;
-  /** Looks at the bytes of files here. */
-  readonly verify: (sha256s: readonly string[]) => void;
+  /** Looks at the bytes of files that a node sent here. */
+  readonly verify: (sha256s: readonly string[], from: string) => void;
+  /** What came of transfers to this node. */
+  readonly news?: Pick<TransferNews, "noteWrong"> | undefined;
   /** From whom nodes fetch; without it, from here alone. */
   readonly sources?: Sources | undefined;
   /** A node that knows tickets was heard. */
@@ -122,13 +126,14 @@ const LISTED = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artif
   WHERE h.node_id = ? AND h.seq > ? ORDER BY h.seq LIMIT ?`;
 
 export function createNodeDesk(ports: DeskPorts) {
-  const { store, clock, log, copies, get, verify, heard, onRefused } = ports;
+  const { store, clock, log, copies, get, verify, heard, onRefused, news: arrivals } = ports;
   const { sources = createSources({ store, clock, nodeId: "", copies, nodes: () => [] }) } = ports;
   /** What each node said last of its disk; lost with the process, and soon known again. */
   const storage = createRecent<NodeStorage>(NODE_NEWS_MS, 20_000);
   const transfers = createRecent<NodeTransfers>(NODE_NEWS_MS, 20_000);
   /** Copies that somebody wants looked at, by node. Lost with the process: whoever asked asks again. */
   const looks = new Map<string, Set<string>>();
+  const calls = createNodeCalls(copies);
   const takeLooks = (nodeId: string): string[] => {
     const wanted = [...(looks.get(nodeId) ?? [])];
     looks.delete(nodeId);
@@ -169,7 +174,8 @@ export function createNodeDesk(ports: DeskPorts) {
     );
     const sent = reports.filter(({ state }) => state === "sent");
     const brought = sent.flatMap(({ order_id }) => store.read<{ sha256: string }>(SENT, order_id, node_id));
-    if (brought.length > 0) verify(brought.map(({ sha256 }) => sha256));
+    const files = brought.map(({ sha256 }) => sha256);
+    if (files.length > 0) verify(files, node_id);
     return taken;
   };
 
@@ -202,6 +208,7 @@ export function createNodeDesk(ports: DeskPorts) {
   return {
     async exchange(news: NodeNews): Promise<NodeAnswer> {
       const { node_id, held, gone } = news;
+      calls.answered(node_id);
       storage.set(node_id, news.storage, clock.monotonic());
       noteTransfers(node_id, news.transfers);
       sources.settle(node_id, held);
@@ -265,6 +272,11 @@ export function createNodeDesk(ports: DeskPorts) {
       const wanted = looks.get(nodeId) ?? new Set();
       if (wanted.size < MAX_LOOKS) looks.set(nodeId, wanted.add(sha256));
     },
+    wake: calls.wake,
+    isWanted: calls.isWanted,
+    /** Bytes that were sent here and are not what their name says. */
+    cameWrong: (nodeId: string | null, sha256: string, actual: string): void =>
+      arrivals?.noteWrong({ sha256, actual, transport: "coordinator", nodeId }),
     /** From whom a node gets files that it needs now. */
     sourcesFor: (nodeId: string, sha256s: readonly string[]) => ({ batches: sources.planNamed(nodeId, sha256s) }),
     /** How files travel to and from a node, as it last said. */

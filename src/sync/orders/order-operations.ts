@@ -33,6 +33,9 @@ export interface TakenOrder extends Pick<OrderRow, "order_id" | "action" | "urge
   readonly seq: number;
   readonly sha256: string;
   readonly kind: string;
+  readonly sync_id: string;
+  readonly games: number;
+  readonly config_key: string | null;
 }
 
 /** How much a node has in hand at once: a few, or as many small ones as travel together. */
@@ -42,7 +45,8 @@ export interface TakeBounds {
   readonly maxSmallBytes: number;
 }
 
-const FIELDS = "o.order_id, o.action, o.urgency, o.bytes, o.max_rate, o.seq, a.sha256, a.kind";
+const FIELDS =
+  "o.order_id, o.action, o.urgency, o.bytes, o.max_rate, o.sync_id, o.seq, a.sha256, a.kind, a.games, a.config_key";
 
 const TRY = `INSERT INTO sync_tries (order_id, attempt, way, node_id, transport, place, code, error, at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;

@@ -1,5 +1,6 @@
 import { backoffMs, OperatingError, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
 import type { Transport, Wanted } from "../transport.port.ts";
+import { placeAside } from "./aside.ts";
 import { IDLE_TRIES, MAX_TRIES } from "./limits.ts";
 import { type Landing, openPart, type PartFile } from "./part-file.ts";
 import { chunksAlike } from "./running-hash.ts";
@@ -12,7 +13,7 @@ const MAX_MENDS = 3;
 
 const wrongBytes = ({ sha256 }: Wanted, place: string) =>
   OperatingError.unavailable("ARTIFACT_HASH", `what came from ${place} is not the artifact ${sha256}`, {
-    hint: "Nothing was kept. Another way will be tried.",
+    hint: "It is not used. Another way will be tried.",
     details: { place },
   });
 
@@ -51,23 +52,29 @@ async function readOn(transport: Transport, wanted: Wanted, landing: Landing, pa
  * All bytes are here and are not the artifact. Where the other side's are, we go back to the last chunk that is the same on both
  * and go on from there; else nothing of what it brought can be trusted.
  */
-async function mend(transport: Transport, wanted: Wanted, part: PartFile, world: TransferWorld): Promise<boolean> {
+async function mend(transport: Transport, wanted: Wanted, landing: Landing, part: PartFile, world: TransferWorld) {
   const theirs = (await transport.digests?.(wanted, world.chunkBytes, world.signal)) ?? [];
   const isSound = theirs.at(-1) === wanted.sha256;
-  await part.rewind(isSound ? chunksAlike(part.digests(), theirs) : 0);
+  if (isSound) await part.rewind(chunksAlike(part.digests(), theirs));
+  else await part.restart(placeAside(landing, wanted, world.clock.now()));
   return isSound;
 }
 
 /** By one way, as often as it brings something. */
 async function fetchBy(transport: Transport, wanted: Wanted, landing: Landing, part: PartFile, world: TransferWorld) {
   let mends = 0;
+  let isItsOwn = false;
   for (let idle = 0, tries = 1; ; tries += 1) {
     const before = world.movedBy(transport);
+    // What another way brought before is not to be laid at the door of this one.
+    isItsOwn ||= part.bytes === 0;
     try {
       await readOn(transport, wanted, landing, part, world);
       if (await part.finish()) return;
       mends += 1;
-      if (!(await mend(transport, wanted, part, world)) || mends > MAX_MENDS) throw wrongBytes(wanted, transport.place);
+      if (isItsOwn) world.cameWrong(transport, { sha256: wanted.sha256, actual: part.sha256() });
+      if (!(await mend(transport, wanted, landing, part, world)) || mends > MAX_MENDS)
+        throw wrongBytes(wanted, transport.place);
     } catch (thrown) {
       world.signal.throwIfAborted();
       const isIdle = world.movedBy(transport) === before || (thrown as { code?: string }).code === "ARTIFACT_HASH";

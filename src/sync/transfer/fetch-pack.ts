@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { OperatingError, translateDiskFault } from "../../kernel/index.ts";
 import { makeFolder } from "../disk.ts";
 import type { Transport, Wanted } from "../transport.port.ts";
+import { placeAside } from "./aside.ts";
 import type { Flusher } from "./flush.ts";
 import { unpack } from "./pack.ts";
 import type { Landing } from "./part-file.ts";
@@ -49,9 +50,15 @@ async function readOnce(transport: Transport, expected: readonly Expected[], wor
     for await (const { sha256, content } of unpack(bytes, expected)) {
       await world.spend(content.length);
       world.moved(transport, content.length);
-      // A damaged one is left to the next way, and says nothing about the others.
-      if (hash("sha256", content, "hex") !== sha256) continue;
       const one = byHash.get(sha256)!;
+      const actual = hash("sha256", content, "hex");
+      // A damaged one is left to the next way, and says nothing about the others.
+      if (actual !== sha256) {
+        world.cameWrong(transport, { sha256, actual });
+        const aside = placeAside(one.landing, one, world.clock.now());
+        if (aside !== undefined) writePart(aside, content);
+        continue;
+      }
       writePart(one.landing.part, content);
       came.push(one);
     }

@@ -18,6 +18,12 @@ export const IDLE_TRIES = 2;
 /** Tries of one way for one file, whatever they bring. */
 export const MAX_TRIES = 1_000;
 
+/** Files of one try that are named as wrong. */
+export const MAX_WRONG = 20;
+/** Wrong bytes that are set aside for a person to look at: so many files, and none that is larger. */
+export const MAX_ASIDE_FILES = 20;
+export const MAX_ASIDE_BYTES = 64 * 1_024 ** 2;
+
 export const transferDefaults = {
   /** What a damaged transfer loses at most: where two sides differ is known to a chunk. */
   chunkBytes: 8 * 1_024 ** 2,

@@ -11,6 +11,8 @@ import { createRunningHash, type RunningHash } from "./running-hash.ts";
 export interface Landing {
   readonly path: string;
   readonly part: string;
+  /** Where what turns out wrong is set aside; nowhere unless given. */
+  readonly quarantine?: string | undefined;
 }
 
 /** The bytes of one artifact as they gather. What is in the file is hashed; what is whole and right gets its name. */
@@ -23,8 +25,12 @@ export interface PartFile {
   /** Gives it its name if it is what the name says, after all of it is on the disk; false if it is not. */
   finish(): Promise<boolean>;
   digests(): string[];
+  /** Of what is here. */
+  sha256(): string;
   /** Forgets everything behind this many chunks. */
   rewind(chunks: number): Promise<void>;
+  /** Begins anew. What was here is kept under this name, if one is given. */
+  restart(aside: string | undefined): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,6 +53,12 @@ async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], at: num
   const all = Buffer.concat(pieces);
   while (done < bytes) done += (await file.write(all, done, bytes - done, at + done)).bytesWritten;
 }
+
+const isMoved = (from: string, to: string): Promise<boolean> =>
+  rename(from, to).then(
+    () => true,
+    () => false,
+  );
 
 export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: number): Promise<PartFile> {
   const { path, part } = landing;
@@ -93,6 +105,12 @@ export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: num
       await writing;
     });
 
+  const rewind = async (chunks: number): Promise<void> => {
+    await written();
+    hash.rewind(chunks);
+    await onDisk(() => file.truncate(hash.bytes));
+  };
+
   return {
     get bytes() {
       return hash.bytes;
@@ -116,10 +134,17 @@ export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: num
       return true;
     },
     digests: () => hash.digests(),
-    async rewind(chunks) {
+    sha256: () => hash.sha256(),
+    rewind,
+    async restart(aside) {
       await written();
-      hash.rewind(chunks);
-      await onDisk(() => file.truncate(hash.bytes));
+      if (aside !== undefined && (await isMoved(part, aside))) {
+        await Promise.allSettled([flushing]);
+        const wrong = file;
+        file = await onDisk(() => open(part, constants.O_RDWR | constants.O_CREAT, 0o600));
+        await wrong.close();
+      }
+      await rewind(0);
     },
     async close() {
       // What has come need not come again; a disk that does not take it was told of before.

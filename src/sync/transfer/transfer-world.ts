@@ -1,7 +1,8 @@
 import type { Clock, Listening, Random } from "../../kernel/index.ts";
-import type { TransferPriority, TransferTry, Transport } from "../transport.port.ts";
+import type { TransferPriority, TransferTry, Transport, WrongBytes } from "../transport.port.ts";
 import type { Budget } from "./budget.ts";
 import type { Flusher } from "./flush.ts";
+import { MAX_WRONG } from "./limits.ts";
 import { codeOf, faultOf, type Ways } from "./ways.ts";
 
 /** What all transfers of a node share. */
@@ -26,6 +27,8 @@ export interface TransferWorld extends Omit<SharedWorld, "budget" | "ways"> {
   /** Uses a way if it is open, and tells its breaker how it went. False if it is not open. */
   by(transport: Transport, use: () => Promise<void>): Promise<boolean>;
   cameBy(transport: Transport, files: number): void;
+  /** All bytes of one came by this way alone, and they are not what its name says. */
+  cameWrong(transport: Transport, wrong: WrongBytes): void;
   tries(): TransferTry[];
 }
 
@@ -35,6 +38,7 @@ interface Note {
   bytes: number;
   durationMs: number;
   error?: { readonly code: string; readonly message: string };
+  readonly wrong: WrongBytes[];
 }
 
 export function transferWorld(
@@ -52,7 +56,7 @@ export function transferWorld(
   const notes = new Map<string, Note>();
   const noteOf = (transport: Transport): Note => {
     const key = `${transport.name} ${transport.place}`;
-    const note = notes.get(key) ?? { transport, files: 0, bytes: 0, durationMs: 0 };
+    const note = notes.get(key) ?? { transport, files: 0, bytes: 0, durationMs: 0, wrong: [] };
     notes.set(key, note);
     return note;
   };
@@ -71,13 +75,18 @@ export function transferWorld(
     cameBy(transport, files) {
       noteOf(transport).files += files;
     },
+    cameWrong(transport, found) {
+      const { wrong } = noteOf(transport);
+      if (wrong.length < MAX_WRONG && wrong.every(({ sha256 }) => sha256 !== found.sha256)) wrong.push(found);
+    },
     async by(transport, use) {
       const note = noteOf(transport);
       const began = clock.monotonic();
       try {
         const breaker = await ways.open(transport, signal);
         if (breaker === undefined) {
-          note.error = { code: "WAY_CLOSED", message: `${transport.name} to ${transport.place} failed lately` };
+          // Why it was closed says more, where that was seen here.
+          note.error ??= { code: "WAY_CLOSED", message: `${transport.name} to ${transport.place} failed lately` };
           return false;
         }
         try {
@@ -99,13 +108,14 @@ export function transferWorld(
       }
     },
     tries: () =>
-      [...notes.values()].map(({ transport, files, bytes, durationMs, error }) => ({
+      [...notes.values()].map(({ transport, files, bytes, durationMs, error, wrong }) => ({
         transport: transport.name,
         place: transport.place,
         files,
         bytes,
         durationMs,
         ...(error === undefined ? {} : { error }),
+        ...(wrong.length === 0 ? {} : { wrong }),
       })),
   };
 }

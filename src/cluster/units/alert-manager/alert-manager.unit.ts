@@ -30,11 +30,9 @@ const wiring = {
   dependsOn: ["event_router"],
   emits: [],
   awaits: {
-    SYNC_STALLED: "auto_sync",
     NETWORK_ISOLATION_DETECTED: "connectivity_monitor",
     P2P_HEALTH_RECOVERED: "connectivity_monitor",
     NODE_PROVISION_FAILED: "provisioner",
-    SYNC_CHECKSUM_FAILED: "transfer_verifier",
   },
 } as const satisfies Wiring;
 

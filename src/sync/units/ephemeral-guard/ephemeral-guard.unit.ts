@@ -18,7 +18,6 @@ const wiring = {
   pattern: "WIRE",
   dependsOn: ["sync_router"],
   emits: ["SYNC_TRIGGERED"],
-  awaits: { GAME_SYNCED: "auto_sync" },
 } as const satisfies Wiring;
 
 interface Cache {

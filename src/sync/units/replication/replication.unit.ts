@@ -150,6 +150,7 @@ export const replicationDaemon = (
       HOST_ONLINE: wake,
       HOST_OFFLINE: wake,
       DATA_SYNC_COMPLETED: wake,
+      GAME_SYNCED: wake,
       MODEL_CORRUPTED: wake,
       DISK_CLEANUP_TRIGGERED: wake,
       DATA_BACKUP_COMPLETED: wake,

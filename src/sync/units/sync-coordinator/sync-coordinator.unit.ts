@@ -16,7 +16,6 @@ const wiring = {
   pattern: "WIRE",
   dependsOn: ["event_router"],
   emits: ["SYNC_FAILURE_CRITICAL"],
-  awaits: { SYNC_STALLED: "auto_sync" },
 } as const satisfies Wiring;
 
 interface Cache {

@@ -19,12 +19,6 @@ const wiring = {
   alsoKnownAs: ["SyncRouter", "SyncStallHandler"],
   dependsOn: ["sync_coordinator"],
   emits: ["SYNC_REQUEST", "SYNC_RETRY_REQUESTED"],
-  unheard: { SYNC_REQUEST: { by: "auto_sync" }, SYNC_RETRY_REQUESTED: { by: "auto_sync" } },
-  awaits: {
-    SYNC_CHECKSUM_FAILED: "transfer_verifier",
-    SYNC_NODE_UNREACHABLE: "auto_sync",
-    SYNC_STALLED: "auto_sync",
-  },
 } as const satisfies Wiring;
 
 interface Cache {

@@ -1,0 +1,124 @@
+import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
+import type { PayloadFor } from "../../../events/index.ts";
+import { dataTypeOf } from "../../artifact.ts";
+import { transferNewsLimits } from "../../limits.ts";
+import type { TransferNews } from "../../transfer/transfer-news.ts";
+
+const wiring = {
+  name: "auto_sync",
+  layer: 3,
+  placement: "each-node",
+  profiles: ["coordinator", "training_node"],
+  daemonTypes: [
+    "AUTO_SYNC",
+    "SYNC_COORDINATOR",
+    "CLUSTER_DATA_SYNC",
+    "EPHEMERAL_SYNC",
+    "SYNC_PUSH",
+    "UNIFIED_DATA_PLANE",
+    "OWC_IMPORT",
+    "S3_NODE_SYNC",
+  ],
+  alsoKnownAs: ["AutoSyncDaemon", "P2POrchestrator (sync result)", "BandwidthManager", "ClusterTransport"],
+  dependsOn: ["event_router"],
+  emits: ["GAME_SYNCED", "SYNC_STALLED", "SYNC_NODE_UNREACHABLE"],
+} as const satisfies Wiring;
+
+interface Cache {
+  copies: number;
+  stalls: number;
+  unreachable: number;
+}
+type Context = ContextOf<typeof wiring, Cache>;
+type Synced = PayloadFor<"GAME_SYNCED">;
+type Stalled = PayloadFor<"SYNC_STALLED">;
+
+export interface AutoSyncServices {
+  readonly nodeId: string;
+  /** Whether this node may vanish at any time. */
+  readonly isRented: () => boolean;
+  /** Silence after which a transfer takes the next way. */
+  readonly stallMs: number;
+  /** What came of the transfers of this node. */
+  readonly news: TransferNews;
+  /** Has a node ask for its orders soon. Only where nodes ask: on a joined node the orders come with the answers. */
+  readonly wake?: ((nodeId: string) => void) | undefined;
+}
+
+/**
+ * The transfers of this node. What is to be moved stands in the orders: the coordinator gives them to a node when it asks, and has it
+ * ask soon when it hears of new ones; the node carries them out on a thread, and here it tells what came of them.
+ */
+export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits) => {
+  const { isRented, stallMs, news, wake = () => {} } = services;
+  const node_id = services.nodeId as Synced["node_id"];
+
+  const emitArrived = ({ emit, cache, afterCommit }: Context): void => {
+    const { all, forget } = news.arrived.next(limits.maxEvents);
+    for (const { sha256, games, configKey, from } of all)
+      emit.GAME_SYNCED({
+        artifact_hash: sha256 as Synced["artifact_hash"],
+        games,
+        source_node_id: from as Synced["source_node_id"],
+        node_id,
+        ephemeral: isRented(),
+        ...(configKey === null ? {} : { config_key: configKey as NonNullable<Synced["config_key"]> }),
+      });
+    afterCommit(() => {
+      forget();
+      cache.copies += all.length;
+    });
+  };
+
+  const emitStalls = ({ emit, cache, afterCommit }: Context): void => {
+    const { all, forget } = news.stalls.next(limits.maxEvents);
+    for (const { syncId, kinds, transport, nodeId: from, bytes } of all)
+      emit.SYNC_STALLED({
+        sync_id: syncId as Stalled["sync_id"],
+        data_type: dataTypeOf(kinds) as Stalled["data_type"],
+        transport,
+        idle_seconds: stallMs / 1_000,
+        bytes_transferred: bytes,
+        node_id,
+        ...(from === null ? {} : { source_node_id: from as NonNullable<Stalled["source_node_id"]> }),
+      });
+    afterCommit(() => {
+      forget();
+      cache.stalls += all.length;
+    });
+  };
+
+  const emitUnreachable = ({ emit, cache, afterCommit }: Context): void => {
+    const { all, forget } = news.unreachable.next(limits.maxEvents);
+    for (const { nodeId, transport, message } of all)
+      emit.SYNC_NODE_UNREACHABLE({ node_id: nodeId as Synced["node_id"], transport, error: message });
+    afterCommit(() => {
+      forget();
+      cache.unreachable += all.length;
+    });
+  };
+
+  return defineDaemon({
+    ...wiring,
+    state: { cache: (): Cache => ({ copies: 0, stalls: 0, unreachable: 0 }) },
+    on: onEach(["SYNC_REQUEST", "SYNC_RETRY_REQUESTED"], ({ payload }, { afterCommit }: Context) =>
+      afterCommit(() => wake(payload.node_id)),
+    ),
+    loop: {
+      everyMs: limits.everyMs,
+      tick(context) {
+        emitArrived(context);
+        emitStalls(context);
+        emitUnreachable(context);
+      },
+    },
+    health: ({ cache: { copies, stalls, unreachable } }) => ({
+      status: "running",
+      message:
+        stalls + unreachable === 0
+          ? ""
+          : `since the start transfers fell silent ${stalls} times and found nobody ${unreachable} times; other ways took their place`,
+      details: { copies, stalls, unreachable },
+    }),
+  });
+};
