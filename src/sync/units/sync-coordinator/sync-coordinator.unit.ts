@@ -89,7 +89,7 @@ export const syncCoordinator = ({ store, copies }: SyncUnitServices, limits = de
       return {
         status: hosts.length === 0 ? "running" : "degraded",
         message: hosts.map(([id, { failures, error }]) => `${id}: ${failures} transfers failed, ${error}`).join("; "),
-        details: { hosts: hosts.map(([id]) => id), looked_at: lookedAt },
+        details: { hosts: hosts.map(([id]) => id), looked_at: lookedAt / 1_000 },
       };
     },
   });

@@ -122,7 +122,7 @@ export const syncRouter = ({ store, copies, planNodes, nodeId }: SyncUnitService
     health: ({ cache: { rerouted, lookedAt } }) => ({
       status: "running",
       message: "",
-      details: { rerouted, looked_at: lookedAt },
+      details: { rerouted, looked_at: lookedAt / 1_000 },
     }),
   });
 };

@@ -78,7 +78,7 @@ export const trainingActivity = ({ store, planNodes }: SyncUnitServices, limits 
         .list(freshness)
         .map(([key, { node_id, missing }]) => `${key}: ${node_id} lacks ${missing} files`);
       const message = late.length === 0 ? "who trains has its data" : late.join("; ");
-      return { status: "running", message, details: { looked_at: lookedAt } };
+      return { status: "running", message, details: { looked_at: lookedAt / 1_000 } };
     },
   });
 };
