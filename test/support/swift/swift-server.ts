@@ -76,6 +76,10 @@ pipeline = catch_errors gatekeeper cache listing_formats s3api tempauth slo dlo 
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
+# Unless told, half a second without an answer shuts a part of it out for a minute: too short for a busy machine.
+conn_timeout = 30
+node_timeout = 60
+error_suppression_limit = 100000
 [filter:cache]
 use = egg:swift#memcache
 memcache_servers = 127.0.0.1:${cachePort}
