@@ -12,6 +12,12 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** The script behind a command of a development dependency, to be run by the Node that runs us. */
 export const scriptOf = (command: string): string => realpathSync(join(ROOT, "node_modules", ".bin", command));
 
+/**
+ * The compiler of TypeScript 7: a quarter of the time of the one before. That one stays beside it, since 7 has no API yet for the
+ * tools that read our sources.
+ */
+export const COMPILER = join(ROOT, "node_modules", "typescript-native", "bin", "tsc");
+
 /** Whether the module with this URL is the program that was started, and not imported by another. */
 export const isProgram = (url: string): boolean =>
   process.argv[1] !== undefined && url === pathToFileURL(realpathSync(process.argv[1])).href;

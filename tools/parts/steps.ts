@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { ROOT, scriptOf } from "./root.ts";
+import { COMPILER, ROOT, scriptOf } from "./root.ts";
 import { failedFiles, judgeTests, judgeTwice, type TestReport, type Verdict } from "./test-report.ts";
 
 const MINUTE_MS = 60_000;
@@ -71,7 +71,7 @@ export const steps: readonly Step[] = [
     name: "types",
     about: "the compiler, strict, over sources, tests, tools and examples",
     // What was found is kept, and only what a change touches is looked at again.
-    args: () => [scriptOf("tsc"), "-p", ROOT, "--noEmit", "--incremental", "--tsBuildInfoFile", cacheOf("types.json")],
+    args: () => [COMPILER, "-p", ROOT, "--noEmit", "--incremental", "--tsBuildInfoFile", cacheOf("types.json")],
     timeoutMs: 5 * MINUTE_MS,
     group: "static",
   },
