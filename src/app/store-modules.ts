@@ -1,3 +1,4 @@
+import { fleetModule } from "../cluster/fleet/tables.ts";
 import { clusterModule } from "../cluster/tables.ts";
 import { maintenanceModule } from "../daemons/units/maintenance/store-chores.ts";
 import { evaluationModule } from "../pipeline/evaluation/tables.ts";
@@ -15,6 +16,7 @@ export const storeModules: readonly StoreModule[] = [
   stateModule,
   maintenanceModule,
   clusterModule,
+  fleetModule,
   apiModule,
   workModule,
   syncModule,

@@ -1,0 +1,16 @@
+import { defineStoreModule } from "../../router/index.ts";
+import {
+  changeMachine,
+  enterMachine,
+  forgetMachines,
+  intendMachines,
+  machineMigration,
+  nameFleet,
+} from "./machine-rows.ts";
+
+/** What the fleet keeps in the store. */
+export const fleetModule = defineStoreModule({
+  name: "fleet",
+  migrations: [machineMigration],
+  operations: [nameFleet, intendMachines, enterMachine, changeMachine, forgetMachines],
+});
