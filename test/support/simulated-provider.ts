@@ -162,8 +162,6 @@ export function simulatedAccount(options: SimulatedOptions) {
   };
 }
 
-export type SimulatedAccount = ReturnType<typeof simulatedAccount>;
-
 export const simulatedOffer = (offer_id: string, price_usd_hour: number, cpus = 8, gpus = 0): MachineOffer => ({
   offer_id,
   region: "here",

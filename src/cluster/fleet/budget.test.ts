@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Budget, costBetween, dayStart, HOUR_MS, judgeSpending, refusalOf, spentBetween } from "./budget.ts";
-import { freshMachine, type MachineRow } from "./machine-rows.ts";
+import { freshMachine, type MachineRow } from "./machine.ts";
 
 const NOON = Date.UTC(2026, 0, 5, 12);
 const machine = (label: string, price: number, changes: Partial<MachineRow> = {}): MachineRow => ({

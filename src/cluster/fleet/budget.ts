@@ -2,7 +2,7 @@
 import { sumOf } from "../../kernel/index.ts";
 import { isOpen } from "./ledger-states.ts";
 import { budgetLimits } from "./limits.ts";
-import type { MachineRow } from "./machine-rows.ts";
+import type { MachineRow } from "./machine.ts";
 
 /** What a person allowed, in US dollars. 0 allows nothing that costs money. */
 export interface Budget {

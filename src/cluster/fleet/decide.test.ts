@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type FleetNode, type Listing, nextStep, reopened } from "./decide.ts";
 import { machineLimits } from "./limits.ts";
-import { freshMachine, type MachineRow } from "./machine-rows.ts";
+import { freshMachine, type MachineRow } from "./machine.ts";
 import type { Machine } from "./provider.port.ts";
 
 const T = 1_800_000_000_000;

@@ -4,7 +4,7 @@
  */
 import type { LedgerState } from "./ledger-states.ts";
 import { machineLimits } from "./limits.ts";
-import type { MachineChanges, MachineRow } from "./machine-rows.ts";
+import type { MachineChanges, MachineRow } from "./machine.ts";
 import type { Machine } from "./provider.port.ts";
 
 /** What a provider showed when it was asked last. */

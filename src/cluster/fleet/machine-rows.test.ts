@@ -3,15 +3,8 @@ import { memoryStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../app/store-modules.ts";
 import { createIds, seededRandom, virtualClock } from "../../kernel/index.ts";
 import { isOurs, newFleetName, newLabel } from "./label.ts";
-import {
-  changeMachine,
-  freshMachine,
-  intendMachines,
-  type MachineRow,
-  nameFleet,
-  openMachines,
-  storedFleetName,
-} from "./machine-rows.ts";
+import { freshMachine, type MachineRow } from "./machine.ts";
+import { changeMachine, intendMachines, nameFleet, openMachines, storedFleetName } from "./machine-rows.ts";
 
 const world = () => {
   const clock = virtualClock();

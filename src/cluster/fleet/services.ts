@@ -4,14 +4,8 @@ import { offerKey, type ProviderRecord, rankOffers, type Speeds, takeOffers, typ
 import type { FleetNode, RowView } from "./decide.ts";
 import { createInventory, type Inventory, type Priced } from "./inventory.ts";
 import { newFleetName, newLabel } from "./label.ts";
-import {
-  freshMachine,
-  intendMachines,
-  type MachineRow,
-  nameFleet,
-  openMachines,
-  storedFleetName,
-} from "./machine-rows.ts";
+import { freshMachine, type MachineRow } from "./machine.ts";
+import { intendMachines, nameFleet, openMachines, storedFleetName } from "./machine-rows.ts";
 import type { NodeStart } from "./node-start.ts";
 import type { MachineProvider } from "./provider.port.ts";
 import type { FleetSettings } from "./settings.ts";

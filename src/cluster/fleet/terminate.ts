@@ -1,7 +1,8 @@
 /** Ends a machine at its provider, and writes down what came of it. */
 import { backoffMs, isOperatingError, messageOf } from "../../kernel/index.ts";
 import { idleLimits } from "./limits.ts";
-import { changeMachine, type MachineRow } from "./machine-rows.ts";
+import type { MachineRow } from "./machine.ts";
+import { changeMachine } from "./machine-rows.ts";
 import type { Machine } from "./provider.port.ts";
 import type { FleetServices } from "./services.ts";
 

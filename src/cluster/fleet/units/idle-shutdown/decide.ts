@@ -2,7 +2,7 @@
 
 import type { FleetNode } from "../../decide.ts";
 import { isStaying } from "../../ledger-states.ts";
-import type { MachineRow } from "../../machine-rows.ts";
+import type { MachineRow } from "../../machine.ts";
 import type { Burden } from "../../services.ts";
 
 export interface IdleFacts {

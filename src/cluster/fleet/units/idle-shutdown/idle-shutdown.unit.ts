@@ -4,13 +4,8 @@ import { messageOf } from "../../../../kernel/index.ts";
 import { judgeSpending } from "../../budget.ts";
 import { type FleetNode, nextStep } from "../../decide.ts";
 import { idleLimits, machineLimits } from "../../limits.ts";
-import {
-  changeMachine,
-  type MachineChanges,
-  type MachineRow,
-  machinesSince,
-  openMachines,
-} from "../../machine-rows.ts";
+import type { MachineChanges, MachineRow } from "../../machine.ts";
+import { changeMachine, machinesSince, openMachines } from "../../machine-rows.ts";
 import type { Burden, FleetServices } from "../../services.ts";
 import { endSurplus, terminateMachine } from "../../terminate.ts";
 import { decideReturns, type IdleFacts, whyNotYet } from "./decide.ts";

@@ -4,11 +4,11 @@ import { reopened } from "../../decide.ts";
 import { isOurs } from "../../label.ts";
 import { isOpen } from "../../ledger-states.ts";
 import { machineLimits, multiProviderLimits, provisionerLimits } from "../../limits.ts";
+import { freshMachine } from "../../machine.ts";
 import {
   changeMachine,
   enterMachine,
   forgetMachines,
-  freshMachine,
   machineCalled,
   openMachines,
   storedFleetName,

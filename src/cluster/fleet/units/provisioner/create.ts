@@ -1,6 +1,7 @@
 /** Asks a provider for the machine of a row, once, and writes down what came of it. */
 import { isOperatingError, messageOf } from "../../../../kernel/index.ts";
-import { changeMachine, type MachineChanges, type MachineRow } from "../../machine-rows.ts";
+import type { MachineChanges, MachineRow } from "../../machine.ts";
+import { changeMachine } from "../../machine-rows.ts";
 import type { NodeStart } from "../../node-start.ts";
 import type { MachineOffer, MachineProvider } from "../../provider.port.ts";
 import { machineIdOf, madeNothing } from "../../provider-errors.ts";

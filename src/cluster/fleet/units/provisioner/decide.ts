@@ -1,7 +1,7 @@
 /** How many machines there should be. Pure. */
 import { sumOf } from "../../../../kernel/index.ts";
 import { isStaying } from "../../ledger-states.ts";
-import type { MachineRow } from "../../machine-rows.ts";
+import type { MachineRow } from "../../machine.ts";
 import type { MachineOffer } from "../../provider.port.ts";
 import type { Demand } from "../../services.ts";
 

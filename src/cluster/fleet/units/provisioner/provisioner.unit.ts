@@ -4,7 +4,8 @@ import { isOperatingError, messageOf, type OperatingError } from "../../../../ke
 import { dayStart, judgeSpending } from "../../budget.ts";
 import { nextStep, type Step } from "../../decide.ts";
 import { machineLimits, provisionerLimits } from "../../limits.ts";
-import { changeMachine, type MachineRow, machinesSince, openMachines } from "../../machine-rows.ts";
+import type { MachineRow } from "../../machine.ts";
+import { changeMachine, machinesSince, openMachines } from "../../machine-rows.ts";
 import type { MachineOffer } from "../../provider.port.ts";
 import type { FleetServices } from "../../services.ts";
 import { budgetsTold, fleetPlans } from "../../state.ts";
