@@ -101,6 +101,9 @@ describe("when nothing runs", () => {
     expect(out).toMatch(/nothing is running on .*; before it stopped: /s);
     expect(out).toMatch(/✗ main process\n(.*\n)*.*do {2,}Start it with 'ringrift up'/);
     expect(JSON.parse((await run("why", "w11", "--json")).out)).toMatchObject({ subject: "w11", kind: "job" });
+    const all = await run("why", "--json");
+    expect(all.code).toBe(1);
+    expect(JSON.parse(all.out)).toMatchObject({ causes: [], configs: [{ subject: CONFIG, kind: "config" }] });
   });
 
   test.each([

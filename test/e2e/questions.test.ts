@@ -95,6 +95,7 @@ const questions: readonly Question[] = [
     /hex7_2p +paused/,
   ),
   ask("2. why is nothing happening", () => ["why", HELD], /the disk is being swapped/, /'ringrift resume hex7_2p'/),
+  ask("2. and of everything", () => ["why"], /needs|trouble|well/, /hex7_2p \(config\)/, /othello6_2p \(config\)/),
   ask("3. where are my games", () => ["ledger"], /othello6_2p +32 +32 +0 +0 +balanced/),
   ask(
     "4. one truth about the cluster",

@@ -196,7 +196,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
       (await import("../../surfaces/pipeline/trace.command.ts")).registerTrace(command, shell),
   ],
   [
-    "why <subject>",
+    "why [subject]",
     "explain why something runs or does not: each gate with its actual and required value; exit code 1 if a gate is closed",
     async (command, { shell }) => (await import("../../surfaces/why/command.ts")).registerWhy(command, shell),
   ],

@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import { isOperatingError, OperatingError } from "../../kernel/index.ts";
 import { askEither } from "../cli/answers.ts";
+import type { Answering } from "../cli/main-process.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
 import { duration, printable, shorten, valueText, wrapText } from "../cli/text.ts";
+import type { RawAnswer } from "../http/wire.ts";
 import { adviceWords } from "./advice.ts";
-import type { Why } from "./wire.ts";
+import type { getWhy as route, Why } from "./wire.ts";
 
 const text = (value: unknown): string => {
   if (value === null || value === undefined) return "";
@@ -81,18 +83,57 @@ export function whyLines(report: Why, shell: Pick<Shell, "paint" | "width" | "cl
 /** Work in progress is no refusal. */
 const isRefused = ({ cause }: Pick<Why, "cause">): boolean => cause != null && cause.level !== "note";
 
+async function whyOf(main: Answering, subject: string): Promise<RawAnswer<typeof route>> {
+  const { getWhy } = await import("./wire.ts");
+  return main.raw(getWhy, { params: { subject } }).catch((thrown: unknown) => {
+    if (!isOperatingError(thrown, "UNKNOWN_UNIT")) throw thrown;
+    const hint = "See 'ringrift pipeline', 'ringrift queue', 'ringrift nodes' and 'ringrift daemons list'.";
+    throw OperatingError.notFound(thrown.code, thrown.message, { hint, cause: thrown });
+  });
+}
+
+/** The configs that train here; none where the process has no pipeline. */
+async function configsOf(main: Answering): Promise<string[]> {
+  const { getPipeline } = await import("../pipeline/wire.ts");
+  try {
+    return (await main.call(getPipeline)).configs.map(({ config_key }) => config_key);
+  } catch (thrown) {
+    if (isOperatingError(thrown) && thrown.kind === "unavailable") return [];
+    throw thrown;
+  }
+}
+
+/** Without a subject: every root of what is wrong anywhere, then each config with its gates. */
+async function whyAll(shell: Shell, main: Answering): Promise<void> {
+  const [{ getWhy }, { getStatus }, { troubleLines, verdictOf }] = await Promise.all([
+    import("./wire.ts"),
+    import("../status/wire.ts"),
+    import("../status/view.ts"),
+  ]);
+  // A folder alone has no process to ask what is wrong with it.
+  const status = main.leftAt === undefined ? await main.raw(getStatus) : undefined;
+  const configs: RawAnswer<typeof route>[] = [];
+  for (const subject of await configsOf(main)) configs.push(await whyOf(main, subject));
+  const causes = status === undefined ? [] : main.read(getStatus, status).causes;
+  answer(shell, { causes: status?.causes ?? [], configs }, () => [
+    ...(status === undefined ? [] : [shell.paint.bold(verdictOf(causes)), ...troubleLines(causes, shell)]),
+    ...configs.flatMap((config) => ["", ...whyLines(main.read(getWhy, config), shell)]),
+    ...(configs.length === 0 ? ["", "no config trains here: start one with 'ringrift train'"] : []),
+  ]);
+  if (causes.some(({ level }) => level !== "note") || configs.some(isRefused)) throw negative();
+}
+
 /** `ringrift why`: what stands between a subject and its work, the root of it first. */
 export function registerWhy(command: Command, shell: Shell): void {
-  command.argument("<subject>", "a config, a job (w17), a node, a daemon or unit").action((subject: string) =>
-    askEither(shell, async (main) => {
-      const { getWhy } = await import("./wire.ts");
-      const raw = await main.raw(getWhy, { params: { subject } }).catch((thrown: unknown) => {
-        if (!isOperatingError(thrown, "UNKNOWN_UNIT")) throw thrown;
-        const hint = "See 'ringrift pipeline', 'ringrift queue', 'ringrift nodes' and 'ringrift daemons list'.";
-        throw OperatingError.notFound(thrown.code, thrown.message, { hint, cause: thrown });
-      });
-      answer(shell, raw, () => whyLines(main.read(getWhy, raw), shell));
-      if (isRefused(main.read(getWhy, raw))) throw negative();
-    }),
-  );
+  command
+    .argument("[subject]", "a config, a job (w17), a node, a daemon or unit; default: all configs")
+    .action((subject?: string) =>
+      askEither(shell, async (main) => {
+        if (subject === undefined) return whyAll(shell, main);
+        const { getWhy } = await import("./wire.ts");
+        const raw = await whyOf(main, subject);
+        answer(shell, raw, () => whyLines(main.read(getWhy, raw), shell));
+        if (isRefused(main.read(getWhy, raw))) throw negative();
+      }),
+    );
 }
