@@ -6,6 +6,8 @@
  * It guarantees that standard output carries the answer and nothing else, that `--json` prints what a program can read,
  * that exit codes keep their meaning, and that text from outside cannot speak to the terminal.
  */
+
+export { adviceWords } from "../cli/advice.ts";
 export { askEither } from "../cli/answers.ts";
 export { type CliIo, EXIT, reportFailure } from "../cli/io.ts";
 export type { EventNote, JournalView } from "../cli/journal-view.port.ts";
@@ -23,4 +25,3 @@ export { logLevelOf, logLine } from "../logs/log-line.ts";
 export { shortModel } from "../pipeline/words.ts";
 export type { NodeStatus } from "../status/command.ts";
 export { bytes } from "../status/view.ts";
-export { adviceWords } from "../why/advice.ts";

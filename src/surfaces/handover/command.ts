@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { isOperatingError } from "../../kernel/index.ts";
 import { listAlerts } from "../alerts/wire.ts";
+import { adviceWords } from "../cli/advice.ts";
 import { askMain, type MainProcess } from "../cli/main-process.ts";
 import { negative, type Shell } from "../cli/shell.ts";
 import { pointInTime } from "../cli/values.ts";
@@ -8,7 +9,6 @@ import { listEventUse } from "../events/wire.ts";
 import { getPipeline } from "../pipeline/wire.ts";
 import { getStatus } from "../status/wire.ts";
 import { listWrites } from "../tokens/wire.ts";
-import { adviceWords } from "../why/advice.ts";
 import { type Handover, handoverOf, type Records } from "./handover.ts";
 import { handoverLines } from "./view.ts";
 

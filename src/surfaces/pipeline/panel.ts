@@ -1,10 +1,10 @@
 /** One config as the live view shows it, on as many lines as it is given. */
 import type { ConfigSnapshot, StageView } from "../../pipeline/index.ts";
 import { drawRatio } from "../../pipeline/statistics/index.ts";
+import { adviceWords } from "../cli/advice.ts";
 import { type Paint, painter } from "../cli/paint.ts";
 import { sparkline } from "../cli/sparkline.ts";
 import { duration, lengthSeen, number, plural, printable, spread } from "../cli/text.ts";
-import { adviceWords } from "../why/advice.ts";
 import { lossWords, totalLoss } from "./curves.ts";
 import { ladderLines, standingWords } from "./ladder.ts";
 import {

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { isWell } from "../../daemons/cause.ts";
+import { adviceWords } from "../cli/advice.ts";
 import type { MainProcess } from "../cli/main-process.ts";
 import { answer, negative, type Shell, unavailable } from "../cli/shell.ts";
 import { ago, number, plural, printable } from "../cli/text.ts";
 import { decimal } from "../cli/values.ts";
 import { watch } from "../cli/watch.ts";
 import type { RawAnswer } from "../http/wire.ts";
-import { adviceWords } from "../why/advice.ts";
 import type { OpenAlerts } from "./diagnosis.ts";
 import { type StatusScreen, statusLine, statusLines } from "./view.ts";
 import type { getStatus as route } from "./wire.ts";

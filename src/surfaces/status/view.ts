@@ -1,11 +1,11 @@
 /** The one screen of `ringrift status`: is it well, what is wrong, what to do. */
 
 import { type Cause, isWell } from "../../daemons/cause.ts";
+import { adviceWords } from "../cli/advice.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { duration, number, plural, printable, shorten, wrapText } from "../cli/text.ts";
-import { adviceWords } from "../why/advice.ts";
 import type { OpenAlerts } from "./diagnosis.ts";
 import type { Status } from "./wire.ts";
 

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { isOperatingError, OperatingError } from "../../kernel/index.ts";
+import { adviceWords } from "../cli/advice.ts";
 import { askEither } from "../cli/answers.ts";
 import type { Answering } from "../cli/main-process.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
 import { duration, printable, shorten, valueText, wrapText } from "../cli/text.ts";
 import type { RawAnswer } from "../http/wire.ts";
-import { adviceWords } from "./advice.ts";
 import type { getWhy as route, Why } from "./wire.ts";
 
 const text = (value: unknown): string => {

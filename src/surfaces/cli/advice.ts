@@ -1,6 +1,6 @@
 /** What to do about a cause, as one types it. Every command between quotes is one of the program: a test reads them all. */
 import type { Cause, CauseAdvice } from "../../daemons/index.ts";
-import { printable } from "../cli/text.ts";
+import { printable } from "./text.ts";
 
 const WORDS: Readonly<Record<CauseAdvice["action"], (subject: string) => string>> = {
   up: () => "Start it: 'ringrift up', or 'ringrift train' if you train on this machine.",
