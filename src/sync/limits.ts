@@ -135,6 +135,8 @@ export const syncLimits = {
   /** Files of one, the newest ones. */
   maxFiles: 10_000,
   lookMs: 200,
+  /** Transfers for which is told from whom they would come. */
+  maxExplained: 200,
 };
 
 /** The books on transfers. */

@@ -15,13 +15,14 @@ import type { PlanNode } from "./facade/plan.ts";
 import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
-import { createSources, type SourcesPorts } from "./sources/sources.ts";
+import { createSources, type Sources, type SourcesPorts } from "./sources/sources.ts";
 import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts";
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
 import { transferDefaults } from "./transfer/limits.ts";
 import { createTransferNews, type TransferNews } from "./transfer/transfer-news.ts";
 import type { BackupPace } from "./units/backup/decide.ts";
 import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
+import { troubledHosts } from "./units/sync-coordinator/tables.ts";
 
 /** How the background looks at files: how often, how many at once, and how long one that was sound is left alone. */
 export interface ScrubPace {
@@ -89,6 +90,8 @@ export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts {
   readonly backupPace: BackupPace;
   readonly store: Store;
   readonly copies: Copies;
+  /** From whom nodes fetch. */
+  readonly sources: Sources;
   readonly desk: NodeDesk;
   readonly policy: CopyPolicy;
   /** Every node as a target is judged. */
@@ -150,7 +153,8 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     return done;
   };
   const { measured = () => undefined, tidyLogs = () => false } = surroundings.disk ?? {};
-  const sources = createSources({ ...surroundings, ...surroundings.between, copies });
+  const troubled = () => troubledHosts(surroundings.store);
+  const sources = createSources({ ...surroundings, ...surroundings.between, copies, troubled });
   const planNodes = () => planNodesOf({ ...surroundings, now: surroundings.clock.now(), copies, desk });
   const news = createTransferNews();
   /** What a node sent here counts once its bytes were looked at; whoever waits for its games is told. */
@@ -183,6 +187,7 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     facade: new SyncFacade({
       ...surroundings,
       nodes: planNodes,
+      sources,
       nameOf: (nodeId) => copies.nodes().get(nodeId)?.name ?? nodeId,
     }),
     backups,
@@ -192,6 +197,7 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       store: surroundings.store,
       nodeId: surroundings.nodeId,
       copies,
+      sources,
       desk,
       policy: surroundings.copies,
       planNodes,

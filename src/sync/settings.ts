@@ -209,7 +209,8 @@ export const transferSettings = {
     max: 100_000,
     default: 0,
     shown: "as fast as it goes",
-    about: "Megabytes a second that all transfers of a node may move together, in and out; 0 is no limit.",
+    about:
+      "Megabytes a second that may come to a node by all its transfers together, and as much that it may send; 0 is no limit.",
   }),
   parallel: whole({
     key: "transfers.parallel",

@@ -10,6 +10,7 @@ import { listeningTime, seededRandom, systemClock } from "../kernel/index.ts";
 import { createBudget } from "./transfer/budget.ts";
 import { fetchAll } from "./transfer/fetch.ts";
 import { createFlusher } from "./transfer/flush.ts";
+import { createGrowingFiles } from "./transfer/growing.ts";
 import { transferWorld } from "./transfer/transfer-world.ts";
 import { createWays } from "./transfer/ways.ts";
 import type { TransferReport, Transport, Wanted } from "./transport.port.ts";
@@ -47,10 +48,12 @@ export const newFolder = (): string => {
 export function receiver({
   folder = newFolder(),
   stallMs = 30_000,
+  chunkBytes = CHUNK,
   quarantine,
 }: {
   readonly folder?: string;
   readonly stallMs?: number;
+  readonly chunkBytes?: number;
   readonly quarantine?: string;
 } = {}) {
   const clock = systemClock();
@@ -65,7 +68,8 @@ export function receiver({
     budget: createBudget({ bytesPerSecond: Number.POSITIVE_INFINITY, clock }),
     flusher: createFlusher(),
     stallMs,
-    chunkBytes: CHUNK,
+    chunkBytes,
+    growing: createGrowingFiles(clock),
   };
   const landingOf = ({ sha256 }: Wanted) => ({
     path: join(folder, sha256.slice(0, 2), sha256),
@@ -75,6 +79,7 @@ export function receiver({
   return {
     folder,
     ways,
+    growing: shared.growing,
     fetch: (
       wanted: readonly Wanted[],
       transports: readonly Transport[],

@@ -28,6 +28,10 @@ export interface Transport {
   readonly name: TransportName;
   /** Who is on the other side, in words that an operator knows: a node, a disk, a bucket. Breakers and blame go by it. */
   readonly place: string;
+  /** The place may still be fetching it itself: it gives what it has, and waits for more. */
+  readonly isComing?: boolean | undefined;
+  /** Whether a place that is silent waits for the file itself, and is not to blame. */
+  stillComing?(wanted: Wanted, signal: AbortSignal): Promise<boolean>;
   /** Rejects unless the place answers and is the one that it should be: one that is not mounted or empty is a fault. */
   probe(signal: AbortSignal): Promise<void>;
   /** The bytes of an artifact in their order, in pieces that nobody changes afterwards. `ARTIFACT_NOT_FOUND` if the place is sound and does not have it. */

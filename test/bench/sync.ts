@@ -21,8 +21,11 @@ import { inFolder } from "./support/folder.ts";
 import { defineBench, sized } from "./support/frame.ts";
 import { atMost, type Contender, compare, type Goal } from "./support/measure.ts";
 import type { Section } from "./support/table.ts";
+import { largeCatalog } from "./sync-catalog.ts";
+import { manyNodes } from "./sync-nodes.ts";
 
-export const about = "files between nodes: many small ones, some, and one large one, beside rsync and cp";
+export const about =
+  "files between nodes: many small ones, some, a large one, one for fifty nodes; a catalog of a million";
 
 const OURS = "one node from another";
 const RSYNC = "rsync daemon, sha256sum -c, sync -f";
@@ -196,23 +199,26 @@ const transfer = ({ title, files, bytes, atMostRsync }: Load, rounds: number): P
     }
   });
 
-const bench = defineBench("sync", [
-  (size) =>
+const bench = defineBench("sync", {
+  files: (size) =>
     transfer(
       { title: "files of 0.5 MB", files: sized(size, 2_000, 400, 4), bytes: 500_000, atMostRsync: 1 },
       sized(size, 3, 2, 1),
     ),
-  (size) =>
+  large: (size) =>
     transfer(
       { title: "one large file", files: 1, bytes: sized(size, 1e9, 3e8, 3e6), atMostRsync: 1 },
       sized(size, 3, 2, 1),
     ),
-  (size) =>
+  small: (size) =>
     transfer(
       { title: "many files of 5 kB", files: sized(size, 20_000, 5_000, 50), bytes: 5_000, atMostRsync: 0.5 },
       sized(size, 3, 2, 1),
     ),
-]);
+  nodes: (size) =>
+    manyNodes({ nodes: sized(size, 50, 20, 4), bytes: sized(size, 50e6, 10e6, 2e6), bytesPerSecond: 10e6 }),
+  catalog: (size) => largeCatalog({ artifacts: sized(size, 1_000_000, 200_000, 5_000), lacking: 1_000 }),
+});
 export const run = bench.run;
 export const tiny = bench.tiny;
 export const print = bench.print;

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { openWriter } from "../../src/adapters/sqlite/writer.ts";
-import { seededRandom } from "../../src/kernel/index.ts";
+import { type Clock, seededRandom } from "../../src/kernel/index.ts";
 import type { Operation, Store } from "../../src/router/index.ts";
 import type { ResultsOf } from "../../src/router/store.port.ts";
 import { judgeArtifacts, noteSound, recordArtifacts } from "../../src/sync/artifact-operations.ts";
@@ -19,8 +19,8 @@ import {
   rerouteOrders,
   takeOrders,
 } from "../../src/sync/orders/order-operations.ts";
+import { createSources } from "../../src/sync/sources/sources.ts";
 import { planRescue, type RescueNode } from "../../src/sync/units/ephemeral-guard/decide.ts";
-import { nextRoute } from "../../src/sync/units/sync-router/decide.ts";
 import { failingOrders } from "../../src/sync/units/sync-router/failing.ts";
 
 /** Mistakes that the world must find. */
@@ -29,7 +29,8 @@ export type RescueBug = (typeof RESCUE_BUGS)[number];
 
 const HOME = "home";
 const STEPS = 40;
-const TRIED = "SELECT transport, place FROM sync_tries WHERE order_id = ? AND way > 0";
+const TRIED = "SELECT place FROM sync_tries WHERE order_id = ? AND way > 0";
+const SERVING = { host: "127.0.0.1", port: 1, tls: false, fingerprint: null, relayed: false };
 const TRIES = { maxAttempts: 6, firstWaitMs: 1_000 };
 
 /** One database for any number of schedules; each has an artifact and nodes of its own. */
@@ -105,6 +106,19 @@ export function rescueWorld() {
         .filter(counts)
         .map(({ node_id }) => node_id);
 
+    /** As the coordinator names sources, whoever serves having said so just now. */
+    const sources = () => {
+      const copies = { nodes: () => new Map(nodes().map((node) => [node.node_id, node])) };
+      const clock = { now: () => now, monotonic: () => now } as Clock;
+      const made = createSources({ store, clock, nodeId: HOME, copies, nodes: () => [] });
+      for (const { node_id } of nodes()) made.announce(node_id, SERVING);
+      return made;
+    };
+    const routeOf = (to: string, order_id: number | undefined) => {
+      const [first] = sources().choose(to, { seq, sha256, bytes: 1, order_id }).givers;
+      return first === undefined ? null : { transport: "http", place: first?.node_id ?? HOME };
+    };
+
     const order = (node_id: string) => {
       if (files.has(node_id)) return;
       const fetch = { node_id, seq, action: "fetch", urgency: 1, bytes: 1, max_rate: null, reason: "sync" } as const;
@@ -126,10 +140,9 @@ export function rescueWorld() {
           holds(HOME);
           continue;
         }
-        const known = all(TRIED, [order_id]) as unknown as { transport: string; place: string }[];
-        const failed = bug === "retry_forgets_source" ? [] : known;
+        const known = all(TRIED, [order_id]) as unknown as { place: string }[];
         const holders = [...files].filter((id) => alive.has(id));
-        const route = nextRoute({ to: node_id, holders, home: HOME, failed, troubled: new Set() });
+        const route = routeOf(node_id, bug === "retry_forgets_source" ? undefined : order_id);
         const tried = new Set(known.map(({ place }) => place));
         const untried = holders.filter((id) => id !== node_id && !tried.has(id));
         if (route !== null && tried.has(route.place) && untried.length > 0)
@@ -147,16 +160,7 @@ export function rescueWorld() {
     };
     const reroute = () => {
       const orderIds = failingOrders(store, now, 100)
-        .filter(
-          (one) =>
-            nextRoute({
-              to: one.node_id,
-              holders: one.holders,
-              home: HOME,
-              failed: one.failed,
-              troubled: new Set(),
-            }) !== null,
-        )
+        .filter((one) => !sources().choose(one.node_id, one).isExhausted)
         .map(({ order_id }) => order_id);
       commit(rerouteOrders({ orderIds, at: now }));
     };

@@ -6,6 +6,7 @@ import { assert, listeningTime, messageOf, OperatingError, systemClock, systemRa
 import {
   createBudget,
   createFlusher,
+  createGrowingFiles,
   createWays,
   fetchAll,
   putAll,
@@ -33,15 +34,19 @@ const clock = systemClock();
 let aheadMs = 0;
 const bearer = { publicKey: settings.publicKey, privateKey: settings.privateKey };
 const limit = settings.maxBytesPerSecond ?? Number.POSITIVE_INFINITY;
+const budgetOf = () => createBudget({ bytesPerSecond: limit, clock });
+/** What goes; a line carries as much in either direction at once. */
+const outgoing = budgetOf();
 const shared = {
   clock,
   random: systemRandom(),
   listening: listeningTime(clock),
   ways: createWays(clock),
-  budget: createBudget({ bytesPerSecond: limit, clock }),
+  budget: budgetOf(),
   flusher: createFlusher(),
   stallMs: settings.stallMs,
   chunkBytes: transferDefaults.chunkBytes,
+  growing: createGrowingFiles(clock),
 };
 
 /** Proofs come from the main loop, which has the line to the coordinator and counts what it signs. */
@@ -123,7 +128,8 @@ const serving = (tls: ServeOptions["tls"]) =>
     nodeId: settings.nodeId,
     key: () => coordinatorKey,
     clock: { now },
-    budget: shared.budget,
+    budget: outgoing,
+    growing: shared.growing,
     onRefused,
     ...(tls === undefined ? {} : { tls }),
   });
@@ -136,7 +142,7 @@ if (server !== undefined && serve?.isRelay === true && coordinatorKey !== undefi
     key: coordinatorKey,
     isKnown: (nodeId) => joined.has(nodeId),
     clock: { now },
-    budget: shared.budget,
+    budget: outgoing,
     onRefused,
   });
 

@@ -22,6 +22,7 @@ import {
   createArtifactConsole,
   createBackups,
   createCopies,
+  createSources,
   SyncFacade,
 } from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
@@ -115,6 +116,8 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
       nodes: () => [],
       findNode: (name) => book.find(name).node_id,
       nameOf: (nodeId) => book.nameOf(nodeId),
+      sources: createSources({ store, clock, nodeId: localNodeId, copies, nodes }),
+      nodeId: localNodeId,
     }),
     library: createArtifactConsole({ store, clock, nodeId: localNodeId, catalog, copies }),
     backups: createBackups({

@@ -1,5 +1,5 @@
 import { sumOf } from "../../kernel/index.ts";
-import type { SyncPlan, SyncRequest, SyncShown } from "../../sync/index.ts";
+import type { Explanation, SyncRequest, SyncShown } from "../../sync/index.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { handle, type Route } from "../http/route.ts";
 import type { Input } from "../http/wire.ts";
@@ -30,10 +30,10 @@ const waysOf = ({ nodes: { book }, copies }: ControlPorts, nodeId: string | unde
         })),
   );
 
-/** How far a sync is, how fast, and how long it will take at that rate. */
+/** How far a sync is, how fast since the first node began, and how long it will take at that rate. */
 function viewOf({ progress, ...row }: SyncShown, now: number) {
   const { sync_id, state, backend, requested_by, started_at, ended_at } = row;
-  const seconds = ((ended_at ?? now) - started_at) / 1_000;
+  const seconds = ((ended_at ?? now) - (progress.beganAt ?? started_at)) / 1_000;
   const rate = seconds <= 0 || progress.bytesDone === 0 ? null : progress.bytesDone / seconds;
   return {
     sync_id,
@@ -52,7 +52,10 @@ function viewOf({ progress, ...row }: SyncShown, now: number) {
   };
 }
 
-function planView({ backend, orders, judgements, nodes, error }: SyncPlan, { nodes: { book } }: ControlPorts) {
+function planView(
+  { backend, orders, judgements, nodes, error, backends, ways, lookedAt }: Explanation,
+  { nodes: { book } }: ControlPorts,
+) {
   const shares = nodes.map((id) => {
     const own = orders.filter(({ node_id }) => node_id === id);
     return { node: book.nameOf(id), files: own.length, bytes: sumOf(own, ({ bytes }) => bytes) };
@@ -63,6 +66,20 @@ function planView({ backend, orders, judgements, nodes, error }: SyncPlan, { nod
     bytes: sumOf(orders, ({ bytes }) => bytes),
     nodes: shares,
     judgements: judgements.map(({ node_id, ...judged }) => ({ node: book.nameOf(node_id), ...judged })),
+    backends: [...backends],
+    ways: ways.map(({ node_id, sources, passedOver, ...way }) => ({
+      ...way,
+      node: book.nameOf(node_id),
+      sources: sources.map(({ node_id: from, transports, feeding, depth, isTroubled }) => ({
+        node: book.nameOf(from),
+        transports: [...transports],
+        feeding,
+        depth,
+        troubled: isTroubled,
+      })),
+      passed_over: passedOver.map(({ node_id: from, ...rest }) => ({ node: book.nameOf(from), ...rest })),
+    })),
+    transfers_looked_at: lookedAt,
     error,
   };
 }

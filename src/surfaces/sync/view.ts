@@ -114,6 +114,38 @@ export function deliveryLines({ deliveries, hosts, ways }: DeliveriesView, which
 const figure = (value: number | string | null, isBytes: boolean): string =>
   value === null ? "unknown" : typeof value === "string" ? value : isBytes ? bytes(value) : number(Math.round(value));
 
+type Way = SyncPlanView["ways"][number];
+
+/** One who would be asked, and what is known of it. */
+function sourceWords({ node, transports, feeding, depth, troubled }: Way["sources"][number]): string {
+  const facts = [
+    transports.join(" or "),
+    depth === 0 ? "has the whole" : `still fetches it, ${plural(depth, "step")} from the whole`,
+    ...(feeding === 0 ? [] : [`sends to ${plural(feeding, "node")} now`]),
+    ...(troubled ? ["its own transfers fail"] : []),
+  ];
+  return `${node} (${facts.join(", ")})`;
+}
+
+function wayLines({ node, action, files, bytes: size, sources, passed_over }: Way): string[] {
+  const what = `${plural(files, "file")} (${bytes(size)})`;
+  if (action === "send") return [printable(`  ${node} sends ${what} to the main process`)];
+  return [
+    printable(
+      `  ${node} gets ${what} from ${sources.length === 0 ? "nobody" : sources.map(sourceWords).join(", then ")}`,
+    ),
+    ...passed_over.map(({ node: from, why, actual, required }) =>
+      printable(`    not from ${from}: ${why} (${actual}, required ${required})`),
+    ),
+  ];
+}
+
+const backendRow = ({ backend, role, why, actual, required }: SyncPlanView["backends"][number]) => [
+  `  ${backend}`,
+  role,
+  printable(`${why}: ${actual}, required ${required}`),
+];
+
 export function planLines(plan: SyncPlanView, shell: Shell): string[] {
   const { paint } = shell;
   const total = `${plural(plan.files, "file")} (${bytes(plan.bytes)}) to ${plural(plan.nodes.length, "node")} by ${plan.backend}`;
@@ -138,5 +170,11 @@ export function planLines(plan: SyncPlanView, shell: Shell): string[] {
     plan.error === null ? total : `nothing would happen: ${plan.error}`,
     ...sectionLines("would get", shares, shell),
     ...sectionLines("why", judged, shell),
+    ...sectionLines("backends", plan.backends.map(backendRow), shell),
+    ...(plan.ways.length === 0 ? [] : ["", paint.bold("from whom")]),
+    ...plan.ways.flatMap(wayLines),
+    ...(plan.transfers_looked_at < plan.files
+      ? [paint.dim(`  this is about the first ${number(plan.transfers_looked_at)} of ${number(plan.files)} transfers`)]
+      : []),
   ];
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { BACKEND_ROLES } from "../../sync/facade/explain.ts";
 import { SYNC_BACKENDS, SYNC_DATA_TYPES, SYNC_PRIORITIES, type SyncResponse } from "../../sync/facade/request.ts";
-import { DELIVERY_VIEWS, ORDER_ACTIONS, ORDER_STATES } from "../../sync/orders/order.ts";
+import { DELIVERY_VIEWS, ORDER_ACTIONS, ORDER_STATES, TRANSPORTS } from "../../sync/orders/order.ts";
 import { name, note, time, whole } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 
@@ -62,6 +63,42 @@ const plan = z
     bytes: z.int(),
     nodes: z.array(z.object({ node: z.string(), files: z.int(), bytes: z.int() })),
     judgements: z.array(judgement).describe("Why each node gets its share, or nothing."),
+    backends: z
+      .array(
+        z.object({
+          backend: z.enum(SYNC_BACKENDS),
+          role: z.enum(BACKEND_ROLES),
+          why: z.string(),
+          actual: z.string(),
+          required: z.string(),
+        }),
+      )
+      .describe("Why this backend, what comes after it if it fails, and which are not meant."),
+    ways: z
+      .array(
+        z.object({
+          node: z.string(),
+          action: z.enum(ORDER_ACTIONS).describe("send: the node brings it to the main process."),
+          files: z.int(),
+          bytes: z.int(),
+          sources: z
+            .array(
+              z.object({
+                node: z.string(),
+                transports: z.array(z.enum(TRANSPORTS)),
+                feeding: z.int().describe("Nodes that it sends to now."),
+                depth: z.int().describe("Nodes between it and one that has the whole file; 0 for one that has it."),
+                troubled: z.boolean().describe("Its own transfers fail again and again."),
+              }),
+            )
+            .describe("In the order in which they are asked."),
+          passed_over: z.array(
+            z.object({ node: z.string(), why: z.string(), actual: z.string(), required: z.string() }),
+          ),
+        }),
+      )
+      .describe("From whom each node would get its files."),
+    transfers_looked_at: z.int().describe("So many transfers, the first ones, are in 'ways'."),
     error: z.string().nullable(),
   })
   .meta({ id: "SyncPlan" });

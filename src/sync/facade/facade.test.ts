@@ -1,9 +1,13 @@
 /** The facade over a database in memory, with nodes that carry out their orders as they are told. */
+import { generateKeyPairSync } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
-import { entryOf, type SyncWorld, sha256Of, syncWorld } from "../../../test/unit/sync/sync-world.ts";
+import { servingAt } from "../../../test/unit/sync/sources-world.ts";
+import { entryOf, oneNode, type SyncWorld, sha256Of, syncWorld } from "../../../test/unit/sync/sync-world.ts";
 import { createIds, seededRandom, silentLog } from "../../kernel/index.ts";
-import { noteCopies } from "../copies/copy-operations.ts";
+import { createCopies } from "../copies/copies.ts";
+import { confirmCopies, noteCopies } from "../copies/copy-operations.ts";
 import { noteOrders, takeOrders } from "../orders/order-operations.ts";
+import { createSources } from "../sources/sources.ts";
 import { SyncFacade } from "./facade.ts";
 import type { PlanNode } from "./plan.ts";
 
@@ -32,7 +36,15 @@ async function world(nodes: Readonly<Record<string, Conduct>>, rented: readonly 
     ]);
   await hold("n1", "games", "square games", "three players", "model", "samples");
   const names = ["n1", ...Object.keys(nodes)];
+  const [one] = oneNode.nodes();
+  const holders = () => names.map((node_id) => ({ ...one!, node_id, name: node_id, address: "192.0.2.7" }));
+  const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes: holders });
+  const home = () => ({ port: 1, tls: false, fingerprint: null });
+  const { privateKey: ticketKey } = generateKeyPairSync("ed25519");
+  const sources = createSources({ ...w, nodeId: "n1", copies, nodes: holders, ticketKey, home });
   const facade = new SyncFacade({
+    nodeId: "n1",
+    sources,
     router: w.router,
     store: w.store,
     clock: w.clock,
@@ -98,14 +110,14 @@ async function world(nodes: Readonly<Record<string, Conduct>>, rented: readonly 
     }
     return ended;
   };
-  const holders = (text: string) =>
+  const holdersOf = (text: string) =>
     w.store
       .read<{ node_id: string }>(
         "SELECT node_id FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq WHERE a.sha256 = ? ORDER BY node_id",
         sha256Of(text),
       )
       .map(({ node_id }) => node_id);
-  return { ...w, facade, run, holders, hold };
+  return { ...w, facade, sources, run, holders: holdersOf, hold };
 }
 
 test("sync brings files to nodes, and its numbers are those of what arrived", async () => {
@@ -149,10 +161,22 @@ describe("each field does what it says", () => {
     await expect(w.facade.sync("models", { targets: ["nobody"] })).rejects.toThrow("there is no node 'nobody'");
   });
 
-  test("priority and bandwidth go with the orders", async () => {
+  test("priority and bandwidth go with the orders, and what is urgent is carried out first", async () => {
     const w = await world({ a: "fetches" });
     await w.run(w.facade.sync("models", { priority: "critical", bandwidthLimitMbps: 2.5 }));
     expect(w.store.read("SELECT urgency, max_rate FROM sync_orders")).toEqual([{ urgency: 3, max_rate: 2_500_000 }]);
+    const asleep = await world({ a: "sleeps" });
+    const ask = { targets: ["a"], requireConfirmation: false };
+    for (const [dataType, priority] of [
+      ["games", "low"],
+      ["npz", "high"],
+      ["models", "normal"],
+    ] as const)
+      await asleep.facade.sync(dataType, { ...ask, priority });
+    const bounds = { max: 2, maxSmall: 2, maxSmallBytes: 0 };
+    const limits = { at: asleep.clock.now(), silentBefore: 0, maxAttempts: 1, firstWaitMs: 1 };
+    const [{ taken }] = await asleep.store.commit([takeOrders({ node_id: "a", bounds, ...limits })]);
+    expect(taken.map(({ kind }) => kind)).toEqual(["samples", "model"]);
   });
 
   test("its time: what has not arrived by then is not waited for, nor fetched", async () => {
@@ -252,6 +276,48 @@ test("explain says who would get what, and orders nothing", async () => {
     backend: "auto_sync",
     nodes: ["a"],
     orders: [{ node_id: "a" }],
+    backends: [
+      { backend: "auto_sync", role: "chosen" },
+      { backend: "router", role: "fallback" },
+      { backend: "distributed", role: "fallback" },
+      { backend: "cluster_data_sync", role: "skipped", actual: "normal", required: "high or critical" },
+      { backend: "ephemeral_sync", role: "skipped", actual: "false", required: "true" },
+    ],
   });
   expect(w.store.read("SELECT * FROM sync_orders")).toEqual([]);
+});
+
+test("explain says from whom each node would get its files, by which way, and whom it would not ask", async () => {
+  const w = await world({ a: "fetches", b: "fetches", c: "fetches", d: "fetches" });
+  await w.hold("b", "model");
+  await w.hold("c", "model");
+  await w.hold("d", "model");
+  for (const node_id of ["b", "c"]) {
+    await w.store.commit([confirmCopies({ node_id, incarnation: 0, upto: 1, present: [], at: 1 })]);
+    await w.hold(node_id, "model");
+  }
+  w.sources.announce("b", { ...servingAt(7_000), relayed: true });
+  const { ways, lookedAt } = await w.facade.explain({ dataType: "models", targets: ["a"] });
+  const home = { node_id: "n1", transports: ["http", "coordinator"], feeding: 0, depth: 0, isTroubled: false };
+  expect({ ways, lookedAt }).toEqual({
+    lookedAt: 1,
+    ways: [
+      {
+        node_id: "a",
+        action: "fetch",
+        files: 1,
+        bytes: 5,
+        sources: [{ ...home, node_id: "b", transports: ["http", "relay"] }, home],
+        passedOver: [
+          {
+            node_id: "c",
+            why: "it serves nobody",
+            actual: "no address and no relay",
+            required: "an address or the relay",
+          },
+          { node_id: "d", why: "it has not said what it holds", actual: "unconfirmed", required: "confirmed" },
+        ],
+      },
+    ],
+  });
 });

@@ -8,6 +8,8 @@ import { type Delivery, deliveriesOf } from "../orders/deliveries.ts";
 import { type HostBooks, hostBooks } from "../orders/hosts.ts";
 import type { DeliveryView, OrderRow } from "../orders/order.ts";
 import { cancelOrders, placeOrders } from "../orders/order-operations.ts";
+import type { Sources } from "../sources/sources.ts";
+import { type Explanation, explainWays, judgeBackends } from "./explain.ts";
 import { beginSync, endSync, type SyncRow } from "./facade-operations.ts";
 import { type PlanNode, planSync, type SyncPlan, type WantedFile } from "./plan.ts";
 import {
@@ -39,6 +41,9 @@ export interface FacadePorts {
   /** The node that a name means; throws for one that nobody knows. */
   readonly findNode: (name: string) => string;
   readonly nameOf: (nodeId: string) => string;
+  /** From whom nodes fetch. */
+  readonly sources: Pick<Sources, "choose" | "waysOf">;
+  readonly nodeId: string;
 }
 
 export interface PrioritySync {
@@ -55,6 +60,8 @@ interface Progress {
   readonly open: number;
   readonly bytes: number;
   readonly bytesDone: number;
+  /** When the first node began to carry it out; null while none has. */
+  readonly beganAt: number | null;
 }
 
 export type SyncShown = SyncRow & { readonly progress: Progress };
@@ -66,7 +73,8 @@ const KINDS: Readonly<Record<Exclude<SyncDataType, "all">, string>> = {
 };
 
 const PROGRESS = `SELECT count(*) AS files, total(state = 'done') AS arrived, total(state = 'failed') AS failed,
-    total(state IN ('waiting', 'running')) AS open, total(bytes) AS bytes, total(bytes_done) AS bytesDone
+    total(state IN ('waiting', 'running')) AS open, total(bytes) AS bytes, total(bytes_done) AS bytesDone,
+    min(began_at) AS beganAt
   FROM sync_orders WHERE sync_id = ? AND state <> 'cancelled'`;
 
 const wordOf = (configKey: string | null): { board: string; players: string } => {
@@ -106,11 +114,13 @@ export class SyncFacade {
     return promise;
   }
 
-  /** What a request would come to: who gets what, and why others do not. Nothing is ordered. */
-  async explain(request: SyncRequest): Promise<SyncPlan> {
+  /** What a request would come to: who gets what from whom, and why others do not. Nothing is ordered. */
+  async explain(request: SyncRequest): Promise<Explanation> {
     const files = await this.#files(request);
     const plans = backendsFor(request).map((backend) => this.#plan(backend, request, files));
-    return plans.find(({ error }) => error === null) ?? plans[0]!;
+    const plan = plans.find(({ error }) => error === null) ?? plans[0]!;
+    const errors = new Map(plans.map(({ backend, error }) => [backend, error]));
+    return { ...plan, backends: judgeBackends(request, errors), ...explainWays(plan.orders, this.#ports) };
   }
 
   /** At once, from one node: for data that is about to be lost. Waits until it was shown to have arrived. */

@@ -23,7 +23,7 @@ export interface Grants {
 
 const keyOf = (to: string, sha256: string) => `${to} ${sha256}`;
 /** Longer than any chain that is worth having. */
-const MAX_DEPTH = 64;
+const MAX_DEPTH = 512;
 
 export function createGrants(clock: Pick<Clock, "monotonic">, forMs: number, max: number): Grants {
   const open = new Map<string, Grant>();

@@ -1,55 +1,17 @@
 import { generateKeyPairSync } from "node:crypto";
-import { afterEach, expect, test } from "vitest";
-import { type CatalogWorld, catalogWorld, entryOf, oneNode, sha256Of } from "../../../test/unit/sync/sync-world.ts";
-import { createCopies } from "../copies/copies.ts";
-import { confirmCopies, noteCopies } from "../copies/copy-operations.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { servingAt as at, sourcesWorld } from "../../../test/unit/sync/sources-world.ts";
+import { sha256Of } from "../../../test/unit/sync/sync-world.ts";
+import { seededRandom } from "../../kernel/index.ts";
 import { checkTicket, listName } from "../transfer/ticket.ts";
-import { costOf, orderGivers } from "./decide.ts";
-import { createSources, type Serving } from "./sources.ts";
-
-const worlds: CatalogWorld[] = [];
-afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.close();
-});
+import { type Candidate, costOf, judgeCandidates, orderGivers, rankGivers } from "./decide.ts";
 
 const office = generateKeyPairSync("ed25519");
-const at = (port: number): Serving => ({ host: "127.0.0.1", port, tls: false, fingerprint: null, relayed: false });
-
-/** A coordinator n1 with these files, and nodes that hold none of them yet. */
-async function world(sizes: Readonly<Record<string, number>>, nodeIds: readonly string[]) {
-  const w = catalogWorld();
-  worlds.push(w);
-  const texts = Object.keys(sizes);
-  await w.change((artifacts) => {
-    artifacts.record(texts.map((text) => entryOf(text, { bytes: sizes[text]!, work_id: `w ${text}` })));
-    artifacts.accept(texts.map(sha256Of));
-  });
-  const facts = { isThere: true, isRented: false, incarnation: 1, kinds: [], freeCpus: 1 };
-  const nodes = () => [
-    ...oneNode.nodes(),
-    ...nodeIds.map((node_id) => ({ node_id, name: node_id, address: "192.0.2.7", ...facts })),
-  ];
-  const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
-  const home = () => ({ port: 1, tls: false, fingerprint: null });
-  const sources = createSources({
-    ...w,
-    nodeId: "n1",
-    copies,
-    nodes,
-    passOn: true,
-    ticketKey: office.privateKey,
-    home,
-  });
-  const hold = (node_id: string, ...held: string[]) =>
-    w.store.commit([noteCopies({ node_id, sha256s: held.map(sha256Of), by: node_id, at: 1 })]);
-  await hold("n1", ...texts);
-  for (const [i, node_id] of nodeIds.entries()) {
-    await w.store.commit([confirmCopies({ node_id, incarnation: 1, upto: 0, present: [], at: 1 })]);
-    sources.announce(node_id, at(1_000 + i));
-  }
-  const first = (to: string, text: string) => sources.planNamed(to, [sha256Of(text)])[0]!.sources[0]!.node_id;
-  return { ...w, sources, hold, first };
-}
+const world = async (sizes: Readonly<Record<string, number>>, nodeIds: readonly string[]) => {
+  const w = await sourcesWorld(sizes, nodeIds, office);
+  onTestFinished(w.close);
+  return w;
+};
 
 const LARGE = 50_000_000;
 
@@ -130,6 +92,54 @@ test("the idle come before the busy, the whole before what is coming, and the co
   expect(names(orderGivers("to", [busy, coming, idle], 0, 3))).toEqual(["idle", "coming", "busy", "home"]);
   expect(names(orderGivers("to", [busy], 0, 3))).toEqual(["home", "busy"]);
   expect(names(orderGivers("to", [{ ...coming, depth: 30 }], 0, 3))).toEqual(["home", "coming"]);
+  expect(names(orderGivers("to", [{ ...coming, depth: 50 }], 1, 3))).toEqual(["coming", "home"]);
+  expect(names(orderGivers("to", [{ ...coming, depth: 80 }], 1, 3))).toEqual(["home", "coming"]);
   expect(names(orderGivers("to", [], null, 3))).toEqual([]);
   expect(costOf(idle)).toBeLessThan(costOf(coming));
+});
+
+const candidate = (node_id: string, more: Partial<Candidate> = {}): Candidate => ({
+  node_id,
+  feeding: 0,
+  depth: 0,
+  isHome: false,
+  isThere: true,
+  isLate: false,
+  isConfirmed: true,
+  isServing: true,
+  isBehind: false,
+  failed: null,
+  ...more,
+});
+
+test("whatever fails, nobody is asked twice before everybody was asked, and who cannot be asked is named with its reason", () => {
+  const random = seededRandom(7);
+  for (let i = 0; i < 2_000; i += 1) {
+    const all = ["home", "a", "b", "c", "d"].filter(() => random.next() < 0.7);
+    const [isAway, isSilent] = [random.next() < 0.3 ? "a" : "", random.next() < 0.3 ? "b" : ""];
+    const failed = new Map<string, string>();
+    const judge = () =>
+      judgeCandidates(
+        all.map((id) =>
+          candidate(id, {
+            isHome: id === "home",
+            isThere: id !== isAway,
+            isServing: id !== isSilent,
+            isTroubled: random.next() < 0.2,
+            failed: failed.get(id) ?? null,
+          }),
+        ),
+      );
+    const able = all.filter((id) => id !== isAway && id !== isSilent);
+    while (!judge().isExhausted && able.length > 0) {
+      const [first] = rankGivers("to", judge(), 3);
+      const asked = first === null ? "home" : first!.node_id;
+      expect(failed.has(asked)).toBe(false);
+      failed.set(asked, "TRANSFER_STALLED");
+    }
+    expect([...failed.keys()].sort()).toEqual([...able].sort());
+    // Then all of them are there again.
+    expect(judge().asked.map(({ node_id }) => node_id)).toEqual(able);
+    expect(judge().passedOver.map(({ node_id }) => node_id)).toEqual(all.filter((id) => !able.includes(id)));
+  }
 });

@@ -9,7 +9,7 @@ import { sourceLimits } from "../limits.ts";
 import { PACKED_BYTES } from "../transfer/limits.ts";
 import { listClaim, signTicket } from "../transfer/ticket.ts";
 import type { Wanted } from "../transport.port.ts";
-import { type Giver, orderGivers } from "./decide.ts";
+import { type Candidate, type Giver, type Judged, judgeCandidates, rankGivers } from "./decide.ts";
 import { createGrants } from "./grants.ts";
 
 /** Where a node serves others, as it says itself. */
@@ -78,48 +78,66 @@ export interface SourcesPorts {
   readonly copies: { nodes(): ReadonlyMap<string, ServingNode> };
   readonly nodes: () => readonly { readonly node_id: string; readonly address?: string | null }[];
   /** What signs tickets; without it nobody serves anybody, and all come to the coordinator. */
-  /** Whether nodes pass on what is still coming to them. Until they do, only who has all of it is named. */
-  readonly passOn?: boolean | undefined;
   readonly ticketKey?: KeyObject | undefined;
   readonly home?: (() => HomeServing | undefined) | undefined;
+  /** Nodes whose own transfers fail again and again. */
+  readonly troubled?: (() => ReadonlySet<string>) | undefined;
 }
 
-type WantedRow = Wanted & { readonly seq: number };
+/** A file that a node wants, and the order for which, where there is one. */
+export interface Wish extends Wanted {
+  readonly seq: number;
+  readonly order_id?: number | undefined;
+}
 
 const HOLDERS = "SELECT node_id FROM sync_held WHERE seq = ? AND state = 'held' ORDER BY node_id";
+/** The newest word on each place that was asked for a transfer. */
+const FAILED = `SELECT transport, place, code FROM sync_tries WHERE order_id = ? AND way > 0 AND place IS NOT NULL
+  ORDER BY attempt, way`;
 const WANTED = "SELECT seq, sha256, bytes FROM sync_artifacts WHERE sha256 = ? AND freed_at IS NULL";
 
-export function createSources({ store, clock, nodeId, copies, nodes, passOn = false, ticketKey, home }: SourcesPorts) {
+export function createSources(ports: SourcesPorts) {
+  const { store, clock, nodeId, copies, nodes, ticketKey, home, troubled = () => new Set() } = ports;
   /** Lost with the process, and soon told again. */
   const serving = createRecent<Serving | null>(sourceLimits.servingMs, 20_000);
   const grants = createGrants(clock, sourceLimits.grantMs, sourceLimits.maxGrants);
   const servingOf = (id: string): Serving | undefined => serving.get(id, clock.monotonic()) ?? undefined;
 
-  /** Who may be asked by anybody now. */
-  const able = (): ReadonlySet<string> =>
-    new Set(
-      [...copies.nodes().values()]
-        .filter(
-          ({ node_id, isThere, isLate, isConfirmed }) =>
-            isThere && isLate !== true && isConfirmed && servingOf(node_id) !== undefined,
-        )
-        .map(({ node_id }) => node_id),
-    );
-
-  const giversOf = (to: string, { seq, sha256, bytes }: WantedRow, among: ReadonlySet<string>) => {
-    const holders = store.read<{ node_id: string }>(HOLDERS, seq).map(({ node_id }) => node_id);
-    const whole = new Set(holders);
-    const isAble = (id: string) => id !== to && id !== nodeId && among.has(id);
-    const peers: Giver[] = holders
-      .filter(isAble)
-      .map((node_id) => ({ node_id, feeding: grants.feeding(node_id), depth: 0 }));
-    // Small ones come in one piece: there is nothing to pass on before they are whole.
-    if (passOn && bytes > PACKED_BYTES)
-      for (const [node_id, depth] of grants.coming(sha256))
-        if (isAble(node_id) && !whole.has(node_id) && !grants.comesThrough(node_id, to, sha256))
-          peers.push({ node_id, feeding: grants.feeding(node_id), depth });
-    return { peers, isHome: whole.has(nodeId) };
+  /** What went wrong with whom for an order; the API of the coordinator is the coordinator. */
+  const failuresOf = (orderId: number | undefined): ReadonlyMap<string, string | null> => {
+    if (orderId === undefined) return new Map();
+    const tries = store.read<{ transport: string; place: string; code: string | null }>(FAILED, orderId);
+    return new Map(tries.map(({ transport, place, code }) => [transport === "coordinator" ? nodeId : place, code]));
   };
+
+  const lookAround = () => ({ nodes: copies.nodes(), troubled: troubled() });
+  /** Whom a node may ask for a file, and whom not; `among` are nodes as they are now. */
+  const judge = (to: string, { seq, sha256, bytes, order_id }: Wish, among = lookAround()): Judged => {
+    const whole = new Set(store.read<{ node_id: string }>(HOLDERS, seq).map(({ node_id }) => node_id));
+    const failures = failuresOf(order_id);
+    // Small ones come in one piece: there is nothing to pass on before they are whole.
+    const coming = bytes > PACKED_BYTES ? grants.coming(sha256) : new Map<string, number>();
+    const candidates = [...new Set([...whole, ...coming.keys()])]
+      .filter((id) => id !== to)
+      .map((node_id): Candidate => {
+        const { isThere = false, isLate = false, isConfirmed = false } = among.nodes.get(node_id) ?? {};
+        return {
+          node_id,
+          feeding: grants.feeding(node_id),
+          depth: whole.has(node_id) ? 0 : (coming.get(node_id) ?? 0),
+          isTroubled: among.troubled.has(node_id),
+          isHome: node_id === nodeId,
+          isThere,
+          isLate,
+          isConfirmed,
+          isServing: servingOf(node_id) !== undefined,
+          isBehind: !whole.has(node_id) && grants.comesThrough(node_id, to, sha256),
+          failed: failures.get(node_id) ?? null,
+        };
+      });
+    return judgeCandidates(candidates);
+  };
+  const rank = (to: string, judged: Judged) => rankGivers(to, judged, sourceLimits.maxPeers);
 
   const ticketFor = (to: string, from: string, files: readonly Wanted[], key: KeyObject): string => {
     const issuedAt = Math.floor(clock.now() / 1_000);
@@ -127,44 +145,46 @@ export function createSources({ store, clock, nodeId, copies, nodes, passOn = fa
     return signTicket({ ...listClaim(files), from, to, issuedAt, expiresAt }, key);
   };
 
-  const waysTo = (giver: Giver | null, to: string, files: readonly Wanted[], key: KeyObject): OfferedSource[] => {
+  type Door = Omit<OfferedSource, "ticket" | "coming" | "node_id">;
+  /** Where somebody can be asked. */
+  const doorsOf = (giver: Giver | null): Door[] => {
     const own = home?.();
-    if (giver === null) {
-      if (own === undefined) return [];
-      const ticket = ticketFor(to, nodeId, files, key);
-      return [{ transport: "http", node_id: nodeId, host: null, ...own, ticket, coming: false }];
-    }
+    if (giver === null) return own === undefined ? [] : [{ transport: "http", host: null, ...own }];
     const { node_id } = giver;
     const place = servingOf(node_id);
     if (place === undefined) return [];
     const { port, tls, fingerprint } = place;
     const host = place.host ?? nodes().find((node) => node.node_id === node_id)?.address ?? null;
-    const about = { node_id, ticket: ticketFor(to, node_id, files, key), coming: giver.depth > 0 };
     return [
-      ...(port === null || host === null
-        ? []
-        : [{ transport: "http" as const, host, port, tls, fingerprint, ...about }]),
-      ...(place.relayed && own !== undefined ? [{ transport: "relay" as const, host: null, ...own, ...about }] : []),
+      ...(port === null || host === null ? [] : [{ transport: "http" as const, host, port, tls, fingerprint }]),
+      ...(place.relayed && own !== undefined ? [{ transport: "relay" as const, host: null, ...own }] : []),
     ];
   };
+  const waysTo = (giver: Giver | null, to: string, files: readonly Wanted[], key: KeyObject): OfferedSource[] => {
+    const doors = doorsOf(giver);
+    if (doors.length === 0) return [];
+    const node_id = giver?.node_id ?? nodeId;
+    const about = { node_id, ticket: ticketFor(to, node_id, files, key), coming: (giver?.depth ?? 0) > 0 };
+    return doors.map((door) => ({ ...door, ...about }));
+  };
 
-  const plan = (to: string, wanted: readonly WantedRow[]): OfferedBatch[] => {
+  const plan = (to: string, wanted: readonly Wish[]): OfferedBatch[] => {
     if (ticketKey === undefined)
       return wanted.map(({ sha256, bytes }) => ({ files: [{ sha256, bytes }], sources: [] }));
-    const among = able();
+    const among = lookAround();
     const batches = new Map<string, { readonly files: Wanted[]; readonly givers: readonly (Giver | null)[] }>();
     for (const one of wanted) {
       const { sha256, bytes } = one;
-      const { peers, isHome } = giversOf(to, one, among);
+      const judged = judge(to, one, among);
+      const { asked, isHomeLast } = judged;
       const isSmall = bytes <= PACKED_BYTES;
-      const same = isSmall ? `${isHome} ${peers.map(({ node_id }) => node_id).join(" ")}` : sha256;
+      const same = isSmall ? `${isHomeLast} ${asked.map(({ node_id }) => node_id).join(" ")}` : sha256;
       const known = batches.get(same);
       if (known !== undefined) {
         known.files.push({ sha256, bytes });
         continue;
       }
-      const homeFeeding = isHome ? grants.feeding(nodeId) : null;
-      const givers = orderGivers(to, peers, homeFeeding, sourceLimits.maxPeers);
+      const givers = rank(to, judged);
       batches.set(same, { files: [{ sha256, bytes }], givers });
       // At once: the next one of these is spread over the others.
       const [first] = givers;
@@ -197,8 +217,15 @@ export function createSources({ store, clock, nodeId, copies, nodes, passOn = fa
     planNamed: (to: string, sha256s: readonly string[]): OfferedBatch[] =>
       plan(
         to,
-        sha256s.flatMap((sha256) => store.read<WantedRow>(WANTED, sha256)),
+        sha256s.flatMap((sha256) => store.read<Wish>(WANTED, sha256)),
       ),
+    /** Whom a node would ask for a file now, and whom not, without asking anybody. */
+    choose(to: string, wish: Wish) {
+      const judged = judge(to, wish);
+      return { ...judged, givers: rank(to, judged) };
+    },
+    /** By which ways somebody can be asked: `null` is the coordinator. */
+    waysOf: (giver: Giver | null): OfferedSource["transport"][] => doorsOf(giver).map(({ transport }) => transport),
     /** It has come, or will not come this time. */
     settle: grants.settle,
     /** Nodes that somebody sends to now. */

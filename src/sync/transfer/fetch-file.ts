@@ -1,7 +1,7 @@
-import { backoffMs, OperatingError, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
+import { backoffMs, isOperatingError, OperatingError, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
 import type { Transport, Wanted } from "../transport.port.ts";
 import { placeAside } from "./aside.ts";
-import { IDLE_TRIES, MAX_TRIES } from "./limits.ts";
+import { COMING_ANSWER_MS, COMING_WAITS, chunkBytesFor, IDLE_TRIES, MAX_TRIES } from "./limits.ts";
 import { type Landing, openPart, type PartFile } from "./part-file.ts";
 import { chunksAlike } from "./running-hash.ts";
 import { watchStall } from "./stall.ts";
@@ -36,6 +36,7 @@ async function readOn(transport: Transport, wanted: Wanted, landing: Landing, pa
       await world.spend(chunk.length);
       await part.take(chunk);
       world.moved(transport, chunk.length);
+      if (part.rightChunks !== undefined) throw wrongBytes(wanted, transport.place);
     }
   } catch (thrown) {
     given.abort(thrown);
@@ -53,19 +54,48 @@ async function readOn(transport: Transport, wanted: Wanted, landing: Landing, pa
  * and go on from there; else nothing of what it brought can be trusted.
  */
 async function mend(transport: Transport, wanted: Wanted, landing: Landing, part: PartFile, world: TransferWorld) {
-  const theirs = (await transport.digests?.(wanted, world.chunkBytes, world.signal)) ?? [];
+  const theirs = (await transport.digests?.(wanted, chunkBytesFor(wanted.bytes, world.chunkBytes), world.signal)) ?? [];
   const isSound = theirs.at(-1) === wanted.sha256;
   if (isSound) await part.rewind(chunksAlike(part.digests(), theirs));
   else await part.restart(placeAside(landing, wanted, world.clock.now()));
   return isSound;
 }
 
+/** Takes back what is known to be wrong, and says whose it was: who began before the chunk that is wrong has sent all of it. */
+async function takeBack(transport: Transport, wanted: Wanted, part: PartFile, begin: number, world: TransferWorld) {
+  const chunks = part.rightChunks;
+  if (chunks === undefined) return;
+  const actual = part.sha256();
+  await part.rewind(chunks);
+  if (begin <= part.bytes) world.cameWrong(transport, { sha256: wanted.sha256, actual });
+}
+
+/** Whether silence is no fault of the one who should send: it waits itself, and says so. */
+async function isWaiting(
+  transport: Transport,
+  wanted: Wanted,
+  thrown: unknown,
+  world: TransferWorld,
+): Promise<boolean> {
+  if (transport.stillComing === undefined || !isOperatingError(thrown, "TRANSFER_STALLED")) return false;
+  const late = new AbortController();
+  const timer = world.clock.after(COMING_ANSWER_MS, () => late.abort(new Error("it does not answer")));
+  try {
+    return await transport.stillComing(wanted, AbortSignal.any([world.signal, late.signal]));
+  } catch {
+    return false;
+  } finally {
+    timer.cancel();
+  }
+}
+
 /** By one way, as often as it brings something. */
 async function fetchBy(transport: Transport, wanted: Wanted, landing: Landing, part: PartFile, world: TransferWorld) {
   let mends = 0;
   let isItsOwn = false;
-  for (let idle = 0, tries = 1; ; tries += 1) {
+  for (let idle = 0, waits = 0, tries = 1; ; tries += 1) {
     const before = world.movedBy(transport);
+    const begin = part.bytes;
     // What another way brought before is not to be laid at the door of this one.
     isItsOwn ||= part.bytes === 0;
     try {
@@ -77,6 +107,9 @@ async function fetchBy(transport: Transport, wanted: Wanted, landing: Landing, p
         throw wrongBytes(wanted, transport.place);
     } catch (thrown) {
       world.signal.throwIfAborted();
+      await takeBack(transport, wanted, part, begin, world);
+      waits = world.movedBy(transport) === before ? waits + 1 : 0;
+      if (waits < COMING_WAITS && (await isWaiting(transport, wanted, thrown, world))) continue;
       const isIdle = world.movedBy(transport) === before || (thrown as { code?: string }).code === "ARTIFACT_HASH";
       idle = isIdle ? idle + 1 : 0;
       if (idle >= IDLE_TRIES || tries >= MAX_TRIES || !isWorthAnother(thrown)) throw thrown;
@@ -100,12 +133,23 @@ export async function fetchFile(
   transports: readonly Transport[],
   world: TransferWorld,
 ): Promise<void> {
-  const part = await openPart(landing, wanted, world.chunkBytes);
+  const chunkBytes = chunkBytesFor(wanted.bytes, world.chunkBytes);
+  let part: PartFile | undefined;
+  let digests: readonly string[] | undefined;
+  /** Somebody wants it of us: now it is worth asking what each chunk must be. */
+  const judgeOnTheWay = async (): Promise<void> => {
+    digests = await digestsOf(wanted, chunkBytes, transports, world.signal);
+    if (digests !== undefined) part?.expect(digests);
+  };
+  const coming = world.growing?.begin(wanted, landing.part, () => void judgeOnTheWay());
   try {
+    const gathering = await openPart(landing, wanted, chunkBytes, () => coming?.grow(part?.sound ?? 0));
+    part = gathering;
+    if (digests !== undefined) part.expect(digests);
     let last: unknown = noWay(wanted);
     for (const transport of transports) {
       try {
-        const done = await world.by(transport, () => fetchBy(transport, wanted, landing, part, world));
+        const done = await world.by(transport, () => fetchBy(transport, wanted, landing, gathering, world));
         if (!done) continue;
         world.cameBy(transport, 1);
         return;
@@ -116,8 +160,28 @@ export async function fetchFile(
     }
     throw last;
   } finally {
-    await part.close();
+    coming?.end();
+    await part?.close();
   }
+}
+
+/** What the artifact hashes to at each edge, from the last one in the list who has the whole: that is the coordinator where it can be. */
+async function digestsOf(
+  wanted: Wanted,
+  chunkBytes: number,
+  transports: readonly Transport[],
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  for (const transport of transports.toReversed()) {
+    if (transport.isComing === true || transport.digests === undefined) continue;
+    try {
+      const digests = await transport.digests(wanted, chunkBytes, signal);
+      if (digests.at(-1) === wanted.sha256) return digests;
+    } catch {
+      // It is passed on when it is whole, then.
+    }
+  }
+  return undefined;
 }
 
 const noWay = ({ sha256 }: Wanted) =>

@@ -24,9 +24,21 @@ export const MAX_WRONG = 20;
 export const MAX_ASIDE_FILES = 20;
 export const MAX_ASIDE_BYTES = 64 * 1_024 ** 2;
 
+/** Silence, in spans of `stallMs`, that is no fault of one who waits for the file itself. */
+export const COMING_WAITS = 3;
+/** How long one who waits for the file itself may take to say so. */
+export const COMING_ANSWER_MS = 5_000;
+
+/** Chunks of one file at most: beyond it they are larger, so that a list of their hashes stays small. */
+const MAX_CHUNKS = 4_096;
+
+/** The chunks by which a file of this size is judged. */
+export const chunkBytesFor = (bytes: number, chunkBytes: number): number =>
+  chunkBytes * Math.max(1, Math.ceil(bytes / (chunkBytes * MAX_CHUNKS)));
+
 export const transferDefaults = {
-  /** What a damaged transfer loses at most: where two sides differ is known to a chunk. */
-  chunkBytes: 8 * 1_024 ** 2,
+  /** What a damaged transfer loses at most, and what is passed on at once: where two sides differ is known to a chunk. */
+  chunkBytes: 256 * 1_024,
   /** Silence of the other side, in listening time, after which the next way is taken. */
   stallMs: 20_000,
   /** Failures in a row that close a way, and for how long. */

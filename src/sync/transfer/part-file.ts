@@ -27,6 +27,12 @@ export interface PartFile {
   digests(): string[];
   /** Of what is here. */
   sha256(): string;
+  /** What somebody who has the whole says of its edges: from now on each chunk is judged as soon as it is there. */
+  expect(digests: readonly string[]): void;
+  /** Bytes from the beginning that are right and in the file; none while that cannot be told. */
+  readonly sound: number;
+  /** Chunks from the beginning that are right, where the next one is not; undefined if nothing is known to be wrong. */
+  readonly rightChunks: number | undefined;
   /** Forgets everything behind this many chunks. */
   rewind(chunks: number): Promise<void>;
   /** Begins anew. What was here is kept under this name, if one is given. */
@@ -60,7 +66,13 @@ const isMoved = (from: string, to: string): Promise<boolean> =>
     () => false,
   );
 
-export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: number): Promise<PartFile> {
+/** `grown` is called when more of it is sound, or less. */
+export async function openPart(
+  landing: Landing,
+  wanted: Wanted,
+  chunkBytes: number,
+  grown: () => void = () => {},
+): Promise<PartFile> {
   const { path, part } = landing;
   let file: FileHandle;
   let hash: RunningHash;
@@ -76,6 +88,20 @@ export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: num
   let writing: Promise<void> = Promise.resolve();
   let flushing: Promise<void> = Promise.resolve();
   let unflushed = 0;
+  let inFile = hash.bytes;
+  let expected: readonly string[] | undefined;
+  /** Chunks that were compared and are right. */
+  let right = 0;
+  let isWrong = false;
+  let isWhole = false;
+
+  /** Compares what is new with what it should be. */
+  const judge = (): void => {
+    while (expected !== undefined && !isWrong && right < hash.chunks)
+      if (hash.edge(right + 1) === expected[right]) right += 1;
+      else isWrong = true;
+  };
+  const soundBytes = (): number => (isWhole ? wanted.bytes : Math.min(right * chunkBytes, inFile));
 
   const writeOut = async (): Promise<void> => {
     await writing;
@@ -83,7 +109,11 @@ export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: num
     if (bytes === 0) return;
     gathered = [];
     gatheredBytes = 0;
-    writing = writeAll(file, pieces, hash.bytes - bytes, bytes);
+    const end = hash.bytes;
+    writing = writeAll(file, pieces, end - bytes, bytes).then(() => {
+      inFile = end;
+      if (expected !== undefined) grown();
+    });
     // Told to whoever waits for it next.
     writing.catch(() => undefined);
     unflushed += bytes;
@@ -108,6 +138,10 @@ export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: num
   const rewind = async (chunks: number): Promise<void> => {
     await written();
     hash.rewind(chunks);
+    inFile = hash.bytes;
+    right = Math.min(right, chunks);
+    isWrong = false;
+    grown();
     await onDisk(() => file.truncate(hash.bytes));
   };
 
@@ -119,12 +153,16 @@ export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: num
       hash.update(chunk);
       gathered.push(chunk);
       gatheredBytes += chunk.length;
-      if (gatheredBytes >= WRITE_BYTES) await onDisk(writeOut);
+      judge();
+      // Who waits for it gets it chunk by chunk.
+      if (gatheredBytes >= (expected === undefined ? WRITE_BYTES : chunkBytes)) await onDisk(writeOut);
     },
     written,
     async finish() {
       await written();
       if (hash.bytes !== wanted.bytes || hash.sha256() !== wanted.sha256) return false;
+      isWhole = true;
+      grown();
       await onDisk(async () => {
         await flushing;
         await file.sync();
@@ -135,6 +173,20 @@ export async function openPart(landing: Landing, wanted: Wanted, chunkBytes: num
     },
     digests: () => hash.digests(),
     sha256: () => hash.sha256(),
+    expect(digests) {
+      // The last one is of all bytes, and not at an edge.
+      expected = digests.slice(0, -1);
+      judge();
+      grown();
+      // What waits to be written is wanted now; a disk that does not take it says so to the next one who writes.
+      void writeOut().catch(() => undefined);
+    },
+    get sound() {
+      return soundBytes();
+    },
+    get rightChunks() {
+      return isWrong ? right : undefined;
+    },
     rewind,
     async restart(aside) {
       await written();

@@ -12,6 +12,9 @@ export interface RunningHash {
   sha256(): string;
   /** At each edge, and then of all. */
   digests(): string[];
+  /** Chunks that are whole, and what all bytes hash to at the end of one of them; the first one is 1. */
+  readonly chunks: number;
+  edge(chunk: number): string;
   /** Forgets everything behind this many chunks. */
   rewind(chunks: number): void;
 }
@@ -37,6 +40,10 @@ export function createRunningHash(chunkBytes: number): RunningHash {
     },
     sha256: () => digestOf(current),
     digests: () => [...edges.slice(1).map(digestOf), digestOf(current)],
+    get chunks() {
+      return edges.length - 1;
+    },
+    edge: (chunk) => digestOf(edges[chunk]!),
     rewind(chunks) {
       edges.length = chunks + 1;
       current = edges[chunks]!.copy();

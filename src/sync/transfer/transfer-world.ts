@@ -2,6 +2,7 @@ import type { Clock, Listening, Random } from "../../kernel/index.ts";
 import type { TransferPriority, TransferTry, Transport, WrongBytes } from "../transport.port.ts";
 import type { Budget } from "./budget.ts";
 import type { Flusher } from "./flush.ts";
+import type { GrowingFiles } from "./growing.ts";
 import { MAX_WRONG } from "./limits.ts";
 import { codeOf, faultOf, type Ways } from "./ways.ts";
 
@@ -15,6 +16,8 @@ export interface SharedWorld {
   readonly flusher: Flusher;
   readonly stallMs: number;
   readonly chunkBytes: number;
+  /** What comes is offered there to others who want it. */
+  readonly growing?: GrowingFiles | undefined;
 }
 
 /** What one transfer works with, and what it notes of each way. */

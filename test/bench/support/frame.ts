@@ -11,6 +11,8 @@ export const sized = <T>(size: BenchSize, full: T, quick: T, tiny: T): T => ({ f
 export interface BenchOptions {
   readonly quick?: boolean;
   readonly size?: BenchSize;
+  /** One part by its name, where they have names. */
+  readonly only?: string;
   /** Told each section as soon as it is measured. */
   readonly onSection?: (section: Section) => void;
 }
@@ -25,11 +27,13 @@ export interface BenchReport {
 /** One part, in the size that is wanted. */
 export type BenchPart = (size: BenchSize) => Promise<Section | readonly Section[]>;
 
-/** The parts run in their order. */
-export function defineBench(bench: string, parts: readonly BenchPart[]) {
+/** The parts run in their order; those that have names can be run one by one. */
+export function defineBench(bench: string, given: readonly BenchPart[] | Readonly<Record<string, BenchPart>>) {
   const run = async (options: BenchOptions = {}): Promise<BenchReport> => {
     const size = options.size ?? (options.quick ? "quick" : "full");
     const sections: Section[] = [];
+    const parts = Object.entries(given).flatMap(([name, part]) => ((options.only ?? name) === name ? [part] : []));
+    if (parts.length === 0) throw new Error(`there is no part '${options.only}': ${Object.keys(given).join(", ")}`);
     for (const part of parts)
       for (const section of [await part(size)].flat()) {
         options.onSection?.(section);
@@ -43,8 +47,11 @@ export function defineBench(bench: string, parts: readonly BenchPart[]) {
     print: (report: BenchReport): string => printSections(report.sections),
     /** As a program of its own. */
     async main(): Promise<void> {
-      const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" } } });
+      const { values } = parseArgs({
+        options: { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" } },
+      });
       const report = await run({
+        ...(values.only === undefined ? {} : { only: values.only }),
         quick: values.quick ?? false,
         onSection: (section) => (values.json ? undefined : console.log(`${printSections([section])}\n`)),
       });

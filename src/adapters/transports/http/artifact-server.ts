@@ -3,13 +3,10 @@
  * A name is a hash and nothing else, so no path comes from outside. It belongs on a thread: it reads files and sends them.
  */
 import type { KeyObject } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type Clock, isOperatingError, messageOf, OperatingError, systemCode } from "../../../kernel/index.ts";
+import { type Clock, isOperatingError, messageOf, OperatingError } from "../../../kernel/index.ts";
 import {
   type Budget,
   checkTicket,
@@ -21,12 +18,12 @@ import {
   prefixDigests,
   readSmallFile,
   type TicketClaim,
-  type Wanted,
 } from "../../../sync/index.ts";
+import { createDigestBook } from "./digest-book.ts";
 import { createLists, decodeList, MAX_LIST_FILES } from "./lists.ts";
-import { bearerOf, PROOF_HEADER, TICKET_HEADER } from "./proof.ts";
+import { bearerOf, COMING, PROOF_HEADER, TICKET_HEADER } from "./proof.ts";
+import { type ServedFilesOptions, servedFiles } from "./served-files.ts";
 
-const READ_BYTES = 1_024 ** 2;
 const MIN_CHUNK_BYTES = 1_000;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
@@ -39,11 +36,7 @@ export interface ServerRefusal {
   readonly nodeId?: string;
 }
 
-export interface ArtifactServerOptions {
-  /** Where the artifacts of this node lie: under `<2 hex>/<sha256>`, or all of them side by side. */
-  readonly folder: string;
-  readonly isFlat?: boolean | undefined;
-  readonly nodeId: string;
+export interface ArtifactServerOptions extends ServedFilesOptions {
   /** The coordinator's public key; undefined until this node has heard of it. */
   readonly key: () => KeyObject | undefined;
   readonly clock: Pick<Clock, "now">;
@@ -93,31 +86,12 @@ function startOf(range: string | undefined, size: number): number {
 }
 
 export function createArtifactServer(options: ArtifactServerOptions): Server {
-  const { folder, isFlat = false, nodeId, key, clock, budget, onRefused, maxAtOnce = 64, maxOfOne = 16 } = options;
+  const { nodeId, key, clock, budget, onRefused, maxAtOnce = 64, maxOfOne = 16 } = options;
+  const files = servedFiles(options);
   const lists = createLists();
+  const digestsOf = createDigestBook();
   const serving = new Map<string, number>();
   let answering = 0;
-  const pathOf = ({ sha256 }: Pick<Wanted, "sha256">) =>
-    isFlat ? join(folder, sha256) : join(folder, sha256.slice(0, 2), sha256);
-
-  /** A store that is not there, or empty, is a disk that is not mounted, and says nothing about its files. */
-  const checkStore = async (): Promise<void> => {
-    const names = await readdir(folder).catch(() => []);
-    if (!names.some((name) => (isFlat ? isSha256(name) : /^[0-9a-f]{2}$/.test(name))))
-      throw OperatingError.unavailable(
-        "PLACE_NOT_THERE",
-        `node ${nodeId} has no artifacts at all: its disk is not there`,
-      );
-  };
-  const sizeOf = async (sha256: string): Promise<number> => {
-    try {
-      return (await stat(pathOf({ sha256 }))).size;
-    } catch (thrown) {
-      if (systemCode(thrown) !== "ENOENT") throw thrown;
-      await checkStore();
-      throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `node ${nodeId} has no artifact ${sha256}`);
-    }
-  };
   async function* paid(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array> {
     for await (const chunk of bytes) {
       await budget.spend(chunk.length, "normal", signal);
@@ -128,24 +102,31 @@ export function createArtifactServer(options: ArtifactServerOptions): Server {
     pipeline(paid(bytes, signal), response, { signal });
 
   const routes: Readonly<Record<string, (asked: Asked, name: string, query: URLSearchParams) => Promise<void>>> = {
-    "GET artifacts": async ({ request, response, claim, signal }, sha256) => {
+    "GET artifacts": async ({ request, response, claim, signal }, sha256, query) => {
       lists.check(claim, [sha256]);
-      const size = await sizeOf(sha256);
+      const { size, from } = await files.open(sha256, query.has(COMING), signal);
       const start = startOf(request.headers.range, size);
       const headers = { "content-type": "application/octet-stream", "content-length": size - start };
       if (start === 0) response.writeHead(200, headers);
       else response.writeHead(206, { ...headers, "content-range": `bytes ${start}-${size - 1}/${size}` });
       if (start === size) return void response.end();
-      await send(response, createReadStream(pathOf({ sha256 }), { start, highWaterMark: READ_BYTES }), signal);
+      await send(response, from(start), signal);
     },
-    "GET digests": async ({ response, claim, signal }, sha256, query) => {
+    "GET coming": async ({ response, claim }, sha256) => {
+      lists.check(claim, [sha256]);
+      await files.checkComing(sha256);
+      response.writeHead(204).end();
+    },
+    "GET digests": async ({ response, claim }, sha256, query) => {
       lists.check(claim, [sha256]);
       const chunkBytes = Number(query.get("chunk_bytes"));
       if (!Number.isSafeInteger(chunkBytes) || chunkBytes < MIN_CHUNK_BYTES) throw invalid("chunk_bytes: too small");
-      await sizeOf(sha256);
-      const bytes = createReadStream(pathOf({ sha256 }), { highWaterMark: READ_BYTES, signal });
+      const { mtimeMs } = await files.aboutOf(sha256);
+      const digests = await digestsOf(`${sha256} ${mtimeMs} ${chunkBytes}`, () =>
+        prefixDigests(files.bytesOf(sha256), chunkBytes),
+      );
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ digests: await prefixDigests(bytes, chunkBytes) }));
+      response.end(JSON.stringify({ digests }));
     },
     "PUT lists": async ({ request, response, claim }, list) => {
       lists.checkList(claim, list);
@@ -162,11 +143,11 @@ export function createArtifactServer(options: ArtifactServerOptions): Server {
       );
       if (wanted.reduce((sum, { bytes }) => sum + bytes, 0) > MAX_PACK_BYTES)
         throw invalid(`a pack may have ${MAX_PACK_BYTES} bytes`);
-      await checkStore();
+      await files.checkStore();
       response.writeHead(200, { "content-type": "application/octet-stream" });
       await send(
         response,
-        packOf(wanted, (one) => readSmallFile(pathOf(one), one.bytes)),
+        packOf(wanted, (one) => readSmallFile(files.pathOf(one), one.bytes)),
         signal,
       );
     },

@@ -4,7 +4,7 @@ import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
 import { listName, MAX_PACK_BYTES, type Transport, type TransportName, type Wanted } from "../../../sync/index.ts";
 import { createAsker, rangeFrom, textOf } from "./asker.ts";
 import { encodeList } from "./lists.ts";
-import { type Bearer, PROOF_HEADER, proofOf, TICKET_HEADER } from "./proof.ts";
+import { type Bearer, COMING, PROOF_HEADER, proofOf, TICKET_HEADER } from "./proof.ts";
 
 export interface HttpTransportOptions {
   readonly url: string;
@@ -14,12 +14,13 @@ export interface HttpTransportOptions {
   readonly list: readonly Wanted[];
   readonly bearer: Bearer;
   readonly fingerprint?: string | undefined;
+  readonly isComing?: boolean | undefined;
   readonly name?: TransportName;
   readonly agent?: Agent;
 }
 
 export function httpTransport(options: HttpTransportOptions): Transport {
-  const { nodeId, ticket, list, bearer, name = "http" } = options;
+  const { nodeId, ticket, list, bearer, isComing = false, name = "http" } = options;
   const place = `node ${nodeId}`;
   const prove = (method: string, path: string) => ({
     [TICKET_HEADER]: ticket,
@@ -57,6 +58,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
   return {
     name,
     place,
+    isComing,
     async probe(signal) {
       const [first] = list;
       if (first === undefined) return;
@@ -70,8 +72,8 @@ export function httpTransport(options: HttpTransportOptions): Transport {
       }
     },
     async *read(wanted, { start, signal }) {
-      const answer = await askFor("GET", `/v1/artifacts/${wanted.sha256}`, signal, { headers: rangeFrom(start) });
-      yield* bytesOf(answer, wanted, start);
+      const path = `/v1/artifacts/${wanted.sha256}${isComing ? `?${COMING}` : ""}`;
+      yield* bytesOf(await askFor("GET", path, signal, { headers: rangeFrom(start) }), wanted, start);
     },
     async *readPack(wanted, signal) {
       const answer = await askFor("POST", `/v1/packs/${listId}`, signal, { body: encodeList(wanted) });
@@ -85,6 +87,12 @@ export function httpTransport(options: HttpTransportOptions): Transport {
         throw OperatingError.invalid("UNEXPECTED_ANSWER", `${place} gives no digests`);
       return digests;
     },
+    ...(isComing && {
+      async stillComing({ sha256 }: Wanted, signal: AbortSignal) {
+        (await askFor("GET", `/v1/coming/${sha256}`, signal)).destroy();
+        return true;
+      },
+    }),
     close,
   };
 }

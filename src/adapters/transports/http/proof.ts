@@ -5,6 +5,8 @@ import { OperatingError } from "../../../kernel/index.ts";
 
 export const TICKET_HEADER = "x-ringrift-ticket";
 export const PROOF_HEADER = "x-ringrift-bearer";
+/** Asks for a file that may still be on its way to whoever is asked. */
+export const COMING = "coming";
 
 const textOf = (ticket: string, method: string, path: string): Buffer =>
   Buffer.from(["ringrift bearer v1", ticket, method, path].join("\n"));

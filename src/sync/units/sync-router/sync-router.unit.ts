@@ -5,10 +5,8 @@ import { planSync, type WantedFile } from "../../facade/plan.ts";
 import { routeLimits } from "../../limits.ts";
 import { placeOrders, rerouteOrders } from "../../orders/order-operations.ts";
 import type { SyncUnitServices } from "../../services.ts";
-import { hostTroubles } from "../sync-coordinator/tables.ts";
 import { neededFiles } from "../training-activity/needed.ts";
 import { freshness } from "../training-activity/tables.ts";
-import { nextRoute } from "./decide.ts";
 import { failingOrders } from "./failing.ts";
 
 const wiring = {
@@ -49,24 +47,26 @@ const HIGH = 2;
  * Chooses targets for what is wanted, and the next way for what has failed: a transfer that another holder can give is not
  * made to wait. Orders are the truth; whoever misses its events still gets them.
  */
-export const syncRouter = ({ store, copies, planNodes, nodeId }: SyncUnitServices, limits = routeLimits) => {
-  /** A transfer whose way failed goes by another at once; what failed once in vain is remembered with its order. */
+export const syncRouter = ({ store, sources, planNodes }: SyncUnitServices, limits = routeLimits) => {
+  /**
+   * A transfer whose way failed goes by another at once; what failed once in vain is remembered with its order. Its node is told whom to ask
+   * by the same choice, when it takes the order.
+   */
   const reroute = ({ rows, emit, now, cache, afterCommit }: Context): void => {
-    const there = new Set([...copies.nodes().values()].filter((node) => node.isThere).map(({ node_id }) => node_id));
-    const troubled = new Set(rows.list(hostTroubles).map(([id]) => id));
     const orderIds: number[] = [];
     for (const order of failingOrders(store, now, limits.maxOrders)) {
-      const { order_id, sync_id, node_id, kind, failed } = order;
-      const holders = order.holders.filter((id) => there.has(id));
-      const route = nextRoute({ to: node_id, holders, home: nodeId, failed, troubled });
-      if (route === null) continue;
+      const { order_id, sync_id, node_id, kind, transports } = order;
+      const { givers, isExhausted } = sources.choose(node_id, order);
+      const [next] = givers;
+      // Where all have failed only time helps, and the next try comes when it is due.
+      if (next === undefined || isExhausted) continue;
       orderIds.push(order_id);
       emit.SYNC_RETRY_REQUESTED({
         sync_id: sync_id as Request["sync_id"],
         data_type: dataTypeOf([kind]) as Request["data_type"],
         node_id: node_id as Request["node_id"],
-        transport: route.transport,
-        failed_transports: [...new Set(failed.map(({ transport }) => transport))],
+        transport: sources.waysOf(next)[0] ?? "coordinator",
+        failed_transports: [...transports],
       });
     }
     if (orderIds.length === 0) return;

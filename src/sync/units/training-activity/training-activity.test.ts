@@ -11,6 +11,7 @@ import { confirmCopies, noteCopies } from "../../copies/copy-operations.ts";
 import { createNodeDesk } from "../../copies/node-desk.ts";
 import { planNodesOf } from "../../facade/plan-nodes.ts";
 import { noteOrders } from "../../orders/order-operations.ts";
+import { createSources } from "../../sources/sources.ts";
 import { syncRouter } from "../sync-router/sync-router.unit.ts";
 import { freshness } from "./tables.ts";
 import { trainingActivity } from "./training-activity.unit.ts";
@@ -55,7 +56,8 @@ async function world(kinds: Readonly<Record<string, readonly string[]>>, produce
     await commit(confirmCopies({ node_id, incarnation: 1, upto: 0, present: [], at: 1 }));
     await speak(node_id);
   }
-  const services = { store: w.store, copies, planNodes, nodeId: "n1" } as never;
+  const sources = createSources({ ...w, nodeId: "n1", copies, nodes });
+  const services = { store: w.store, copies, sources, planNodes, nodeId: "n1" } as never;
   await w.driven(w.runtime([syncRouter(services), trainingActivity(services)]).start());
   const known = () => createWriteSet(w.store).get(freshness, "hex8_2p");
   const told = (...names: string[]) =>

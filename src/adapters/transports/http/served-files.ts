@@ -1,0 +1,75 @@
+/** The files of a node, as it gives them to others: whole ones by their names, and those that are still on their way to it. */
+import { createReadStream, type Stats } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { OperatingError, systemCode } from "../../../kernel/index.ts";
+import { type GrowingFiles, isSha256, type Wanted } from "../../../sync/index.ts";
+
+const READ_BYTES = 1_024 ** 2;
+/** Who was told that a file is coming here may be faster than the one who was told to fetch it. */
+const BEGIN_MS = 10_000;
+
+export interface ServedFilesOptions {
+  /** Where the artifacts of this node lie: under `<2 hex>/<sha256>`, or all of them side by side. */
+  readonly folder: string;
+  readonly isFlat?: boolean | undefined;
+  readonly nodeId: string;
+  /** What is on its way to this node: others get of it what has come. */
+  readonly growing?: GrowingFiles | undefined;
+}
+
+export function servedFiles({ folder, isFlat = false, nodeId, growing }: ServedFilesOptions) {
+  const pathOf = ({ sha256 }: Pick<Wanted, "sha256">) =>
+    isFlat ? join(folder, sha256) : join(folder, sha256.slice(0, 2), sha256);
+  const lacking = (sha256: string) =>
+    OperatingError.notFound("ARTIFACT_NOT_FOUND", `node ${nodeId} has no artifact ${sha256}`);
+
+  /** A store that is not there, or empty, is a disk that is not mounted, and says nothing about its files. */
+  const checkStore = async (): Promise<void> => {
+    const names = await readdir(folder).catch(() => []);
+    if (!names.some((name) => (isFlat ? isSha256(name) : /^[0-9a-f]{2}$/.test(name))))
+      throw OperatingError.unavailable(
+        "PLACE_NOT_THERE",
+        `node ${nodeId} has no artifacts at all: its disk is not there`,
+      );
+  };
+  const ifHere = async (sha256: string): Promise<Stats | undefined> => {
+    try {
+      return await stat(pathOf({ sha256 }));
+    } catch (thrown) {
+      if (systemCode(thrown) !== "ENOENT") throw thrown;
+      return undefined;
+    }
+  };
+  const aboutOf = async (sha256: string): Promise<Stats> => {
+    const about = await ifHere(sha256);
+    if (about !== undefined) return about;
+    await checkStore();
+    throw lacking(sha256);
+  };
+  const bytesOf = (sha256: string, start = 0): AsyncIterable<Uint8Array> =>
+    createReadStream(pathOf({ sha256 }), { start, highWaterMark: READ_BYTES });
+
+  return {
+    pathOf,
+    checkStore,
+    aboutOf,
+    bytesOf,
+    /** The bytes of an artifact from a place on, and its size: of the whole file, or of one that is on its way if that will do. */
+    async open(sha256: string, isComing: boolean, signal: AbortSignal) {
+      if (isComing && (await ifHere(sha256)) === undefined) {
+        await growing?.begun(sha256, BEGIN_MS, signal);
+        const one = growing?.find(sha256);
+        if (one !== undefined) return { size: one.bytes, from: (start: number) => one.read(start, signal) };
+        // It has come meanwhile, or will not: this says nothing about what else lies here.
+        if ((await ifHere(sha256)) === undefined) throw lacking(sha256);
+      }
+      const { size } = await aboutOf(sha256);
+      return { size, from: (start: number) => bytesOf(sha256, start) };
+    },
+    /** Rejects unless it is here or on its way. */
+    async checkComing(sha256: string): Promise<void> {
+      if (growing?.find(sha256) === undefined && (await ifHere(sha256)) === undefined) throw lacking(sha256);
+    },
+  };
+}
