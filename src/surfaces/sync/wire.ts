@@ -1,6 +1,11 @@
 import { z } from "zod";
-import { BACKEND_ROLES } from "../../sync/facade/explain.ts";
-import { SYNC_BACKENDS, SYNC_DATA_TYPES, SYNC_PRIORITIES, type SyncResponse } from "../../sync/facade/request.ts";
+import {
+  BACKEND_ROLES,
+  SYNC_BACKENDS,
+  SYNC_DATA_TYPES,
+  SYNC_PRIORITIES,
+  type SyncResponse,
+} from "../../sync/facade/request.ts";
 import { DELIVERY_VIEWS, ORDER_ACTIONS, ORDER_STATES, TRANSPORTS } from "../../sync/orders/order.ts";
 import { name, note, time, whole } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";

@@ -5,15 +5,20 @@ import type { NewOrder, TRANSPORTS } from "../orders/order.ts";
 import type { PassedOver } from "../sources/decide.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { SyncPlan } from "./plan.ts";
-import { backendsFor, SYNC_BACKENDS, type SyncBackend, type SyncRequest, syncDefaults } from "./request.ts";
-
-export const BACKEND_ROLES = ["chosen", "fallback", "failed", "skipped"] as const;
+import {
+  type BackendRole,
+  backendsFor,
+  SYNC_BACKENDS,
+  type SyncBackend,
+  type SyncRequest,
+  syncDefaults,
+} from "./request.ts";
 
 /** Why a backend is taken, comes after another, or is not meant. */
 export interface BackendVerdict {
   readonly backend: SyncBackend;
   /** `fallback`: if those before it fail; `failed`: it comes to nothing; `skipped`: such a request does not ask for it. */
-  readonly role: (typeof BACKEND_ROLES)[number];
+  readonly role: BackendRole;
   readonly why: string;
   readonly actual: string;
   readonly required: string;

@@ -10,6 +10,10 @@ export type SyncPriority = (typeof SYNC_PRIORITIES)[number];
 export const SYNC_BACKENDS = ["auto_sync", "cluster_data_sync", "distributed", "ephemeral_sync", "router"] as const;
 export type SyncBackend = (typeof SYNC_BACKENDS)[number];
 
+/** What a backend is to one request. */
+export const BACKEND_ROLES = ["chosen", "fallback", "failed", "skipped"] as const;
+export type BackendRole = (typeof BACKEND_ROLES)[number];
+
 export interface SyncRequest {
   readonly dataType: SyncDataType;
   /** Nodes by id or name; all that are able unless given. */
