@@ -1,5 +1,5 @@
 /** What the copies of artifacts need to know of nodes: `sync` and `cluster` do not know each other. */
-import type { NodeRegistry } from "../cluster/index.ts";
+import type { Availability, NodeRegistry } from "../cluster/index.ts";
 import type { HolderFacts } from "../sync/index.ts";
 
 /** Tags of machines that may be taken away at any time. */
@@ -12,6 +12,7 @@ const ANY_WORK = ["selfplay", "export", "training", "evaluation"];
 
 export const holdersIn = (
   book: Pick<NodeRegistry, "list" | "nameOf">,
+  availability: Pick<Availability, "isThere" | "barrier">,
   ownTags: readonly string[],
   workers: readonly { readonly node_id: string; readonly kinds?: readonly string[] | undefined }[] = [],
 ): HolderFacts[] => {
@@ -19,7 +20,8 @@ export const holdersIn = (
   return book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining, address }) => ({
     node_id,
     name: book.nameOf(node_id),
-    isThere: local || state === "online" || state === "suspect",
+    isThere: availability.isThere(node_id, state),
+    barred: availability.barrier(node_id, "data")?.reason,
     isLeaving: draining,
     isLate: !local && state === "suspect",
     isRented: isRented(local ? ownTags : capabilities.tags),

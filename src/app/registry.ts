@@ -1,4 +1,4 @@
-import { type ClusterServices, clusterUnits } from "../cluster/index.ts";
+import { type ClusterServices, clusterUnits, nodeSettings } from "../cluster/index.ts";
 import {
   coordinatorsAmong,
   createRegistry,
@@ -53,7 +53,10 @@ export const liveRegistry = ({ daemons, cluster, work, sync, pipeline }: Service
 /** Services that fail when they are used, for units that are looked at and not run. They give what a declaration needs. */
 export const declaredServices = (): Parameters<typeof liveRegistry>[0] => ({
   daemons: onlyDeclared({ chores: [] }),
-  cluster: onlyDeclared({ sinks: [], absence: [] }),
+  cluster: onlyDeclared({
+    ...{ sinks: [], absence: [] },
+    settings: onlyDeclared({ nodes: settingDefaults(nodeSettings) }),
+  }),
   work: onlyDeclared({ settings: settingDefaults(workSettings) }),
   sync: onlyDeclared({}),
   pipeline: onlyDeclared({ everyMs: undefined }),

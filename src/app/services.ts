@@ -14,6 +14,8 @@ import { spreadPorts } from "./champion-trials.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
 import { createHomeTransfers } from "./home-transfers.ts";
+import { nodeDutiesOf } from "./node-duties.ts";
+import { nodeSignsOf } from "./node-signs.ts";
 import { ticketKeyIn } from "./ticket-key.ts";
 import { workloadFor, workloadList } from "./worker/workload-list.ts";
 import { workersFor } from "./workers-for.ts";
@@ -60,6 +62,8 @@ export function createServices(
     catalog: router.catalog as never,
     version,
     work: components,
+    signs: nodeSignsOf(() => work.queue),
+    duties: nodeDutiesOf(() => ({ queue: work.queue, desk: sync.desk })),
   });
   undo.defer(() => cluster.close());
   const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);
@@ -73,11 +77,12 @@ export function createServices(
     random,
     settings: settings.work,
     kinds: kindsWith(workloads.flatMap(({ declaration }) => declaration.kinds)),
-    barred: (node) => cluster.nodes.barred(node),
+    barred: (node) => cluster.availability.barred(node),
+    limited: (node) => cluster.availability.limited(node),
     withSameToken: (node) => cluster.nodes.withSameToken(node),
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
   });
-  const workersOf = (kind: string) => workersFor(kind, work.queue, cluster.nodes);
+  const workersOf = (kind: string) => workersFor(kind, work.queue, cluster.availability);
   const ticketKey = ticketKeyIn(settings.dataDir);
   const home = createHomeTransfers({
     settings,
@@ -97,7 +102,7 @@ export function createServices(
     scrub,
     policy: settings.artifacts,
     copies: settings.artifacts.copies,
-    nodes: () => holdersIn(cluster.nodes, settings.worker.tags, work.queue.workers.list()),
+    nodes: () => holdersIn(cluster.nodes, cluster.availability, settings.worker.tags, work.queue.workers.list()),
     ids: createIds(clock, random),
     findNode: (name) => cluster.nodes.find(name).node_id,
     spread: spreadPorts({ store, queue: work.queue, workersFor: workersOf }),

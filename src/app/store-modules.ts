@@ -1,4 +1,5 @@
 import { fleetModule } from "../cluster/fleet/tables.ts";
+import { recoveryModule } from "../cluster/recovery/tables.ts";
 import { clusterModule } from "../cluster/tables.ts";
 import { maintenanceModule } from "../daemons/units/maintenance/store-chores.ts";
 import { evaluationModule } from "../pipeline/evaluation/tables.ts";
@@ -17,6 +18,7 @@ export const storeModules: readonly StoreModule[] = [
   maintenanceModule,
   clusterModule,
   fleetModule,
+  recoveryModule,
   apiModule,
   workModule,
   syncModule,

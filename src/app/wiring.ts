@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { judgedHealth } from "../cluster/index.ts";
+import { createRecoveryConsole, judgedHealth } from "../cluster/index.ts";
 import {
   type AuditReport,
   auditWiring,
@@ -94,7 +94,18 @@ export function wireUnits<R extends Rows>(
       alerts: cluster.alerts,
       bootstrapStatus: () => ({ ...bringUp.status() }),
       work,
-      nodes: { book: cluster.nodes, gate: cluster.gate, refusals: cluster.refusals, version },
+      nodes: {
+        book: cluster.nodes,
+        gate: cluster.gate,
+        refusals: cluster.refusals,
+        version,
+        health: cluster.health,
+        availability: cluster.availability,
+      },
+      recovery: {
+        ...createRecoveryConsole(cluster),
+        orderFor: (node, incarnation) => cluster.recovery.orderFor(node, incarnation),
+      },
       artifacts: files,
       library: services.library,
       copies: services.copies,
@@ -162,6 +173,7 @@ export function wireUnits<R extends Rows>(
     fault: () => store.fault,
     status: () => statusOf(status),
     openAlerts: () => cluster.alerts.counts("open"),
+    nodes: () => cluster.nodes.list(),
     health: () => (isJudged() ? judgedHealth(store, clock.now(), units, supervisor) : undefined),
   });
   return { registry, units, control, bringUp, audit, status, causes };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { nodeKeys } from "../../test/support/node-client.ts";
 import { workWorld } from "../../test/unit/work/work-world.ts";
-import { NodeRegistry } from "../cluster/index.ts";
+import { createAvailability, HealthBook, NodeRegistry, noSigns, RecoveryBook } from "../cluster/index.ts";
 import { silentLog } from "../kernel/index.ts";
 import { knownWorkerLimits } from "../work/limits.ts";
 import { jobReaper } from "../work/units/job-reaper/job-reaper.unit.ts";
@@ -21,14 +21,22 @@ async function coordinatorAndBox() {
   await nodes.ensureLocal(has);
   await nodes.settled("main", { state: "online" });
   const ask = (node_id: string) => queue.claim({ node_id, most: 1, offer: has, kinds: ["selfplay", "check"] });
-  return { w, nodes, ask, takers: (kind: string) => workersFor(kind, queue, nodes) };
+  const health = new HealthBook(store);
+  const available = createAvailability({
+    nodes,
+    health,
+    recovery: new RecoveryBook(store),
+    signs: noSigns,
+    localNodeId: "main",
+  });
+  return { w, nodes, available, ask, takers: (kind: string) => workersFor(kind, queue, available) };
 }
 
 test("a coordinator without a worker is nobody who could check the games of the only node that works", async () => {
-  const { w, nodes, ask, takers } = await coordinatorAndBox();
+  const { w, available, ask, takers } = await coordinatorAndBox();
   await w.pass(knownWorkerLimits.settleMs);
   await ask("box");
-  expect(nodes.working()).toEqual(["main"]);
+  expect(available.working()).toEqual(["main"]);
   expect(takers("check")).toEqual(["box"]);
   expect(takers("training")).toEqual([]);
   await w.close();

@@ -1,4 +1,4 @@
-import type { NodeRegistry } from "../cluster/index.ts";
+import type { Availability } from "../cluster/index.ts";
 import type { WorkQueue } from "../work/index.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { WorkQueue } from "../work/index.ts";
 export const workersFor = (
   kind: string,
   queue: Pick<WorkQueue, "workers" | "stuckNodes">,
-  nodes: Pick<NodeRegistry, "barred" | "working">,
+  nodes: Pick<Availability, "barred" | "working">,
 ): string[] => {
   const { workers } = queue;
   const known = workers.takers(kind).filter((nodeId) => nodes.barred(nodeId) === undefined);

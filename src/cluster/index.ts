@@ -2,12 +2,16 @@
  * cluster: the state of the machines, of the system as a whole, and who is told when it is bad.
  *
  * `membership` knows which nodes belong to the cluster and which of them are there; a node is its key, and every word of it
- * is signed. `resource_coordinator` keeps what they offer. `resource_monitor` measures its node. `health_manager` makes one score and one verdict of what all others say.
+ * is signed. `node_health` judges each by what it does, and `availability.ts` answers for all rooms whether it may get work, data or a
+ * model. `node_recovery` repairs those that are ill, by one ladder. `resource_coordinator` keeps what they offer. `resource_monitor` measures its node. `health_manager` makes one score and one verdict of what all others say.
  * `alert_manager` makes alerts of what is alarming, and of what is missing, and sends them out.
  *
  * It guarantees that
  * - a request of a node counts once, from that node alone, in one run of the coordinator; whoever is turned away is counted;
  * - each change of a node's state is stored and told once, in one commit, and silence counts only while somebody listens;
+ * - how a node does has one owner and one answer; nobody is kept from work while nobody else would do it;
+ * - a node is restarted or given up by one arbiter alone, never while its jobs make progress or while files lie nowhere else, and each
+ *   act is a row with its evidence;
  * - a node measures itself cheaply, and each crossing of a limit is told once, also over a restart;
  * - nothing is healthy for want of news: who is expected and has not done its work before its deadline is bad, and a judgement
  *   that nobody renews is worth nothing;
@@ -21,7 +25,11 @@
 
 export type { Alert } from "./alerts/alert.ts";
 export { type Alerts, createAlerts } from "./alerts/alerts.ts";
+export { type Availability, createAvailability, NODE_USES, type NodeUse } from "./availability.ts";
 export { componentWork } from "./health/components.ts";
+export { HealthBook, isIll, NODE_CONDITIONS } from "./node-health/health-book.ts";
+export { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";
+export { type NodeHealthReport, nodeHealthReport } from "./node-health-report.ts";
 export { nodeIdOf, nodeKeyOf } from "./nodes/identity.ts";
 export type { NodeGate } from "./nodes/node-gate.ts";
 export { findNode, healthyNodesOf, NodeHealthState, nodeHealthOf } from "./nodes/node-health.ts";
@@ -32,10 +40,15 @@ export type { Refusals } from "./nodes/refusals.ts";
 export { BODY_HASH_HEADER, NODE_HEADER, type NodeClaim, type SignedRequest, signRequest } from "./nodes/signature.ts";
 export { timingOnTheWire } from "./nodes/timing.ts";
 export { isDeprecated, PROTOCOL } from "./nodes/versions.ts";
+export { type NodeDuties, noDuties } from "./recovery/node-duties.port.ts";
+export { type NodePower, nobodysPower, type PowerAct, type PowerOrder } from "./recovery/node-power.port.ts";
+export { RecoveryBook } from "./recovery/recovery-book.ts";
+export { createRecoveryConsole, type RecoveryConsole } from "./recovery-console.ts";
 export { createDiskGauge } from "./resources/disk-gauge.ts";
 export { processTree } from "./resources/process-tree.ts";
 export { systemSampler, WORKER_PID_FILE } from "./resources/system-sampler.ts";
 export { type ClusterServices, createClusterServices } from "./services.ts";
+export { nodeSettings } from "./settings.ts";
 export { resourceMonitorDaemon } from "./units/resource-monitor/resource-monitor.unit.ts";
 export { clusterUnits } from "./units.ts";
 export { judgedHealth, type SystemHealth } from "./views.ts";

@@ -9,6 +9,19 @@ export const membershipLimits = {
   togetherMs: 30_000,
 };
 
+export const nodeHealthLimits = {
+  /** Results of a node are compared so often at most, as far back, and of so many nodes in one round. */
+  compareEveryMs: 60_000,
+  resultsMs: 86_400_000,
+  comparedAtOnce: 4,
+};
+
+export const recoveryLimits = {
+  everyMs: 5_000,
+  /** Acts whose answer is remembered. */
+  maxAsked: 1_000,
+};
+
 export const capacityLimits = {
   everyMs: 5_000,
   /** A change that does not last so long is not emitted. */

@@ -6,11 +6,17 @@ import type { AbsenceRule } from "./alerts/absence.ts";
 import { type Alerts, createAlerts, recipientsOf } from "./alerts/alerts.ts";
 import { readAlertRules } from "./alerts/rules-file.ts";
 import { type AlertSink, logSink, slackSink, webhookSink } from "./alerts/sink.ts";
+import { type Availability, createAvailability } from "./availability.ts";
 import type { ComponentWork } from "./health/components.ts";
+import { HealthBook } from "./node-health/health-book.ts";
+import { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";
 import { createNodeGate, type NodeGate } from "./nodes/node-gate.ts";
 import { NodeRegistry } from "./nodes/node-registry.ts";
 import { ownCapabilities } from "./nodes/own-capabilities.ts";
 import { createRefusals, type Refusals } from "./nodes/refusals.ts";
+import { type NodeDuties, noDuties } from "./recovery/node-duties.port.ts";
+import { type NodePower, nobodysPower } from "./recovery/node-power.port.ts";
+import { RecoveryBook } from "./recovery/recovery-book.ts";
 import { createDiskGauge, type DiskGauge } from "./resources/disk-gauge.ts";
 import type { ResourceSampler } from "./resources/sample.ts";
 import { systemSampler } from "./resources/system-sampler.ts";
@@ -28,6 +34,12 @@ export interface ClusterSurroundings {
   readonly version: string;
   /** What the runtime says of its units; asked only while it runs. */
   readonly work: () => readonly ComponentWork[];
+  /** What other rooms know of how nodes work. */
+  readonly signs?: NodeSigns;
+  /** What nodes are entrusted with. */
+  readonly duties?: NodeDuties;
+  /** Who can reboot and replace machines; nobody unless said. */
+  readonly power?: NodePower;
 }
 
 /** All that this room keeps while a process runs. Its units, and the surfaces, take it as it is. */
@@ -39,6 +51,15 @@ export interface ClusterServices {
   readonly random: Random;
   readonly settings: ClusterSettings;
   readonly nodes: NodeRegistry;
+  /** How each node does. */
+  readonly health: HealthBook;
+  readonly signs: NodeSigns;
+  /** What is being done for nodes that are ill. */
+  readonly recovery: RecoveryBook;
+  readonly duties: NodeDuties;
+  readonly power: NodePower;
+  /** Who may get work, data and models. */
+  readonly availability: Availability;
   /** Where nodes show who they are. */
   readonly gate: NodeGate;
   readonly refusals: Refusals;
@@ -74,12 +95,16 @@ export function alertSinks(settings: AlertSettings, clock: Clock, log: Log): Ale
 
 export function createClusterServices(around: ClusterSurroundings): ClusterServices {
   const { settings, store, clock, listened, random, log, catalog, version, work } = around;
+  const { signs = noSigns, duties = noDuties, power = nobodysPower } = around;
   const { nodeId, dataDir } = settings;
   const { rulesFile } = settings.alerts;
   const { timing, maxOfToken } = settings.nodes;
+  const health = new HealthBook(store);
+  const recovery = new RecoveryBook(store);
   const nodes = new NodeRegistry({
     ...{ store, clock, listened, log, timing, version, maxOfToken },
     localNodeId: nodeId,
+    healthOf: (id) => health.view(id),
   });
   const sinks = alertSinks(settings.alerts, clock, log);
   const sampler = systemSampler({ dataDir, clock });
@@ -91,6 +116,12 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     random,
     settings,
     nodes,
+    health,
+    signs,
+    recovery,
+    duties,
+    power,
+    availability: createAvailability({ nodes, health, recovery, signs, localNodeId: nodeId }),
     gate: createNodeGate({ nodes: nodes, clock, boot: randomBytes(12).toString("hex") }),
     refusals: createRefusals(clock),
     sampler,

@@ -56,6 +56,14 @@ export const nodeSettings = {
       about: "Time after a start of the coordinator in which silent nodes raise no alarm.",
     }),
   },
+  healthEveryMs: seconds({
+    key: "nodes.health_check",
+    variable: "RINGRIFT_NODE_HEALTH_CHECK",
+    min: 0.1,
+    max: 3_600,
+    default: 10,
+    about: "Time between two checks of a node's health. A check that fails three times makes the node unhealthy.",
+  }),
   maxOfToken: whole({
     key: "nodes.max_of_token",
     variable: "RINGRIFT_NODES_MAX_OF_TOKEN",
@@ -73,6 +81,40 @@ export const nodeSettings = {
     unit: "accelerators",
     default: 0,
     about: "Accelerators that the cluster should have. With fewer, its capacity counts as low.",
+  }),
+};
+
+export const recoverySettings = {
+  enabled: yesNo({
+    key: "recovery.enabled",
+    variable: "RINGRIFT_RECOVERY_ENABLED",
+    default: true,
+    about: "Repair nodes automatically. If off, you are only told what is wrong and what would be done.",
+  }),
+  observeMs: seconds({
+    key: "recovery.observe",
+    variable: "RINGRIFT_RECOVERY_OBSERVE",
+    min: 0.1,
+    max: 86_400,
+    default: 60,
+    about: "Time for which an ill node is only watched before its jobs go to others.",
+  }),
+  patienceMs: seconds({
+    key: "recovery.patience",
+    variable: "RINGRIFT_RECOVERY_PATIENCE",
+    min: 0.1,
+    max: 86_400,
+    default: 300,
+    about: "Time that a step of repair has to show its effect. After it, the next step follows.",
+  }),
+  actsPerHour: whole({
+    key: "recovery.acts_per_hour",
+    variable: "RINGRIFT_RECOVERY_ACTS_PER_HOUR",
+    min: 0,
+    max: 1_000,
+    unit: "repairs",
+    default: 6,
+    about: "Maximum number of restarts, reboots and replacements of nodes per hour, over all nodes.",
   }),
 };
 
@@ -189,5 +231,6 @@ export type AlertSettings = SettingValues<typeof alertSettings>;
 export interface ClusterSettings {
   readonly resources: SettingValues<typeof resourceSettings>;
   readonly nodes: SettingValues<typeof nodeSettings>;
+  readonly recovery: SettingValues<typeof recoverySettings>;
   readonly alerts: AlertSettings;
 }

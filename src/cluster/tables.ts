@@ -10,7 +10,13 @@ import {
   forgetAlerts,
   raiseAlert,
 } from "./alerts/alert-rows.ts";
-import { healthMigrations, noteFailure, noteNode, noteRecovery, noteWell } from "./health/health-rows.ts";
+import {
+  healthMigrations,
+  nodesElsewhereMigration,
+  noteFailure,
+  noteRecovery,
+  noteWell,
+} from "./health/health-rows.ts";
 import { addNode, changeNode, dropNode, nodeMigration, tokenWorkerMigration, touchNodes } from "./nodes/node-rows.ts";
 
 /** What this room keeps in the store. */
@@ -22,6 +28,7 @@ export const clusterModule = defineStoreModule({
     nodeMigration(3),
     alertCountsMigration(4),
     tokenWorkerMigration(5),
+    nodesElsewhereMigration(6),
   ],
   operations: [
     raiseAlert,
@@ -36,7 +43,6 @@ export const clusterModule = defineStoreModule({
     endDelivery,
     noteFailure,
     noteWell,
-    noteNode,
     noteRecovery,
     addNode,
     changeNode,

@@ -6,6 +6,8 @@ import {
   recoveryManager,
 } from "./units/health-manager/health-manager.unit.ts";
 import { membershipDaemon } from "./units/membership/membership.unit.ts";
+import { nodeHealthDaemon } from "./units/node-health/node-health.unit.ts";
+import { nodeRecoveryDaemon } from "./units/node-recovery/node-recovery.unit.ts";
 import { resourceCoordinator } from "./units/resource-coordinator/resource-coordinator.unit.ts";
 import { resourceMonitorDaemon } from "./units/resource-monitor/resource-monitor.unit.ts";
 
@@ -19,4 +21,6 @@ export const clusterUnits = (services: ClusterServices) =>
     errorCoordinator,
     recoveryManager,
     alertManagerCoordinator(services),
+    nodeHealthDaemon(services),
+    nodeRecoveryDaemon(services),
   ] as const;

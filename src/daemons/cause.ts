@@ -25,6 +25,7 @@ export const ADVICE_ACTIONS = [
   "history",
   "add_worker",
   "show_node",
+  "node_health",
   "uncordon",
   "free_disk",
   "unburden",

@@ -4,8 +4,6 @@ export const PLANNED_UNITS = {
   fleet: [
     "utilization_optimizer",
     "cluster_monitor",
-    "node_health",
-    "node_recovery",
     "connectivity_monitor",
     "multi_provider",
     "provisioner",

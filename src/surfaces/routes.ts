@@ -15,6 +15,7 @@ import { pipelineRoutes } from "./pipeline/routes.ts";
 import { probeRoutes } from "./probes/routes.ts";
 import { workRoutes } from "./queue/routes.ts";
 import { recordRoutes } from "./records/routes.ts";
+import { recoveryRoutes } from "./recovery/routes.ts";
 import { resourceRoutes } from "./resources/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
 import { syncRoutes } from "./sync/routes.ts";
@@ -38,6 +39,7 @@ export const allRoutes: readonly Route[] = [
   ...tokenRoutes,
   ...workRoutes,
   ...nodeRoutes,
+  ...recoveryRoutes,
   ...artifactRoutes,
   ...copyRoutes,
   ...syncRoutes,

@@ -55,6 +55,13 @@ export const knownWorkerLimits = {
   max: 20_000,
 };
 
+export const nodeOutcomeLimits = {
+  /** Of each node the last so many attempts are remembered, and none that ended longer ago. */
+  keep: 24,
+  windowMs: 1_800_000,
+  maxNodes: 20_000,
+};
+
 export const shortageLimits = {
   /** How long a node counts as short of something if nobody says that it is over. */
   shortMs: 600_000,

@@ -69,6 +69,8 @@ export type AdmissionLimits = typeof admissionLimitDefaults;
 
 export interface NodeFacts {
   readonly hold: NodeHold | undefined;
+  /** What its health leaves it. */
+  readonly limit?: NodeHold | undefined;
   readonly shortages: readonly (NodeShortage & { readonly resource?: string })[];
   readonly slots?: NodeSlots | undefined;
   readonly misfits: readonly string[];
@@ -97,7 +99,7 @@ const holdOf = (slots: NodeSlots | undefined): NodeHold | undefined =>
 /** The right to take one more job, or why not. Pressure slows a node; only what one job more would make worse stops it. */
 export function judgeNode(facts: NodeFacts, limits: AdmissionLimits, now: number): NodeVerdict {
   const no = (reason: string, shortOf?: string): NodeVerdict => ({ accepts: false, reason, ...defined({ shortOf }) });
-  const brake = tightest([facts.hold, ...facts.shortages, holdOf(facts.slots)], now);
+  const brake = tightest([facts.hold, facts.limit, ...facts.shortages, holdOf(facts.slots)], now);
   if (brake !== undefined && brake.leaves <= facts.heldHere)
     return brake.leaves === 0
       ? no(brake.reason, brake.shortOf)
@@ -148,6 +150,28 @@ export const nodesStuck = (store: Pick<Store, "read">): Set<string> =>
       .map(({ key }) => key),
   );
 
+/** What of a node's troubles the units of this room keep. */
+export interface NodeTroubles {
+  /** When jobs stood still there, oldest first. */
+  readonly stuckAt: readonly number[];
+  /** Why its disk takes no more; undefined while it does. */
+  readonly disk: string | undefined;
+}
+
+const TROUBLES = `SELECT table_name, value FROM state_rows WHERE table_name = '${stuckNodes.table}' AND key = ?1
+  UNION ALL SELECT table_name, value FROM state_rows WHERE table_name = '${nodeShortages.table}' AND key = ?1 || '/disk'`;
+
+export function nodeTroubles(store: Pick<Store, "read">, nodeId: string, now: number): NodeTroubles {
+  const rows = store.read<{ table_name: string; value: string }>(TROUBLES, nodeId);
+  const of = <T>({ table }: StateTable): T | undefined => {
+    const found = rows.find(({ table_name }) => table_name === table);
+    return found && (JSON.parse(found.value) as T);
+  };
+  const short = of<NodeShortage>(nodeShortages);
+  const isFull = short !== undefined && short.until > now && short.leaves === 0;
+  return { stuckAt: of<{ at: readonly number[] }>(stuckNodes)?.at ?? [], disk: isFull ? short.reason : undefined };
+}
+
 /** What the units keep about a node, in one look. */
 const KEPT = `SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeHolds.table}' AND key = ?1
   UNION ALL SELECT table_name, key, value FROM state_rows WHERE table_name = '${nodeMisfits.table}' AND key = ?1
@@ -171,6 +195,7 @@ export const storedNodePolicy = (
   store: Pick<Store, "read">,
   limits = admissionLimitDefaults,
   withSameToken: (nodeId: string) => readonly string[] | undefined = () => undefined,
+  limited: (nodeId: string) => NodeHold | undefined = () => undefined,
 ): NodePolicy => {
   let counted = { at: Number.NEGATIVE_INFINITY, jobs: 0 };
   const heldInAll = (now: number): number => {
@@ -194,6 +219,7 @@ export const storedNodePolicy = (
     const siblings = withSameToken(nodeId);
     const facts: NodeFacts = {
       hold: of<NodeHold>(nodeHolds)[0],
+      limit: limited(nodeId),
       shortages: rowsOf(nodeShortages).map(({ key, value }) => ({
         ...(JSON.parse(value) as NodeShortage),
         resource: key.slice(nodeId.length + 1),

@@ -7,6 +7,7 @@ import { createKnownWorkers } from "./known-workers.ts";
 import { createLanes } from "./lanes.ts";
 import { HELD_COLUMNS, type HeldLease, LeaseTimes } from "./lease-times.ts";
 import { type WorkLimits, workLimitDefaults } from "./limits.ts";
+import { createNodeOutcomes } from "./node-outcomes.ts";
 import type { NodePolicy, QueueState } from "./queue-state.ts";
 import { type LeasePolicy, leasePolicyDefaults } from "./settings.ts";
 import type { AgeingPolicy } from "./urgency.ts";
@@ -55,6 +56,7 @@ export function openQueueState<K extends string>(options: WorkQueueOptions<K>): 
     times,
     durations,
     workers: createKnownWorkers(clock),
+    outcomes: createNodeOutcomes(clock),
     random: options.random,
     given: new Map(),
     deficits: new Map(),

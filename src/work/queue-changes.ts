@@ -1,4 +1,4 @@
-import type { EventName } from "../events/index.ts";
+import type { EventName, PayloadFor } from "../events/index.ts";
 import { type Clock, defined } from "../kernel/index.ts";
 import type { AnyEvent, EventRouter, RemoteSpan, Store, WriteSet } from "../router/index.ts";
 import { type AddedJob, addJobs } from "./add.ts";
@@ -127,10 +127,21 @@ export class QueueChanges {
     return new Plan(this.#store, this.#state.lanes, this.#known, this.#clock.now());
   }
 
+  /** How attempts ended says how their nodes do. */
+  #noteOutcomes({ emitted, now: at }: Plan): void {
+    for (const { eventType, payload } of emitted) {
+      if (eventType !== "TASK_COMPLETED" && eventType !== "TASK_FAILED") continue;
+      const { node_id, work_type, config_key, error } = payload as unknown as PayloadFor<"TASK_FAILED">;
+      const [ok, sort] = [eventType === "TASK_COMPLETED", `${work_type}/${config_key ?? ""}`];
+      this.#state.outcomes.note(node_id, { sort, ok, at, error: ok ? null : error });
+    }
+  }
+
   /** A plan is on disk: claims find what it has made claimable. */
   #settled(plan: Plan): void {
     const { lanes, times, durations } = this.#state;
     this.#known.settle(plan);
+    this.#noteOutcomes(plan);
     for (const { lane, ms, nodeId } of plan.took) durations.note(lane, ms, nodeId);
     for (const row of plan.rows())
       if (!isHeld(row.state) && !isHeld(this.#known.row(row.seq)?.state ?? "completed")) times.forget(row.seq);

@@ -6,6 +6,7 @@ import type { KnownWorkers } from "./known-workers.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LeaseTimes } from "./lease-times.ts";
 import type { WorkLimits } from "./limits.ts";
+import type { NodeOutcomes } from "./node-outcomes.ts";
 import type { LeasePolicy } from "./settings.ts";
 import type { AgeingPolicy } from "./urgency.ts";
 
@@ -45,6 +46,8 @@ export interface QueueState {
   readonly times: LeaseTimes;
   readonly durations: Durations;
   readonly workers: KnownWorkers;
+  /** How the last attempts on each node ended. */
+  readonly outcomes: NodeOutcomes;
   readonly random: Random;
   /** Jobs by node that are handed out, and not on disk yet. */
   readonly given: Map<string, number>;

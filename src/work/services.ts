@@ -16,8 +16,10 @@ export interface WorkSurroundings {
   readonly settings: WorkSettings;
   /** The built-in ones unless said. */
   readonly kinds?: WorkKinds;
-  /** Why a node gets no work, by what its operators decided; undefined if it may. */
+  /** Why a node gets no work; undefined if it may. */
   readonly barred: (nodeId: string) => string | undefined;
+  /** How few jobs a node may hold for now, and why; as many as it has room for unless said. */
+  readonly limited?: (nodeId: string) => { readonly reason: string; readonly leaves: number } | undefined;
   /** All names under which the workers of a node's token came; undefined for a node with a key. */
   readonly withSameToken?: (nodeId: string) => readonly string[] | undefined;
   /** Whether a file is in the store, whole: a result counts only with its files. */
@@ -43,9 +45,18 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
     barred,
     isStored,
     withSameToken,
+    limited,
   } = around;
   const { maxHeldByNode: maxPerNode, maxHeldByToken: maxPerToken } = settings;
-  const stored = storedNodePolicy(store, { ...admissionLimitDefaults, maxPerNode, maxPerToken }, withSameToken);
+  const stored = storedNodePolicy(
+    store,
+    { ...admissionLimitDefaults, maxPerNode, maxPerToken },
+    withSameToken,
+    (nodeId) => {
+      const limit = limited?.(nodeId);
+      return limit && { ...limit, until: null };
+    },
+  );
   const queue = new WorkQueue({
     router,
     store,

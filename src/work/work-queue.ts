@@ -24,7 +24,8 @@ import {
 } from "./lease.ts";
 import type { Idle } from "./lease-times.ts";
 import { type NodeFigures, nodeFigures } from "./node-figures.ts";
-import { allNodeSlots, type NodeSlots, nodesStuck } from "./node-policy.ts";
+import type { NodeOutcomes } from "./node-outcomes.ts";
+import { allNodeSlots, type NodeSlots, type NodeTroubles, nodesStuck, nodeTroubles } from "./node-policy.ts";
 import { openQueueState, type WorkQueueOptions } from "./open-queue.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { type Candidate, type Placement, placementOf, whyJobNotOn } from "./placement.ts";
@@ -32,6 +33,7 @@ import type { Plan } from "./plan.ts";
 import { type JoinedContext, QueueChanges } from "./queue-changes.ts";
 import type { NodeVerdict, QueueState } from "./queue-state.ts";
 import { type Reaped, type ReapPass, reapAll } from "./reap.ts";
+import { resultsResidual } from "./results-residual.ts";
 import type { JobState } from "./states.ts";
 import type { WaitingJob } from "./units/job-scheduler/decide.ts";
 import type { UntakenJob } from "./untaken.ts";
@@ -277,6 +279,26 @@ export class WorkQueue<K extends string = string> {
   /** Nodes on which jobs stood still lately: others are asked where somebody has to be. */
   stuckNodes(): ReadonlySet<string> {
     return nodesStuck(this.#store);
+  }
+
+  /** How the last attempts on each node ended. */
+  get outcomes(): NodeOutcomes {
+    return this.#state.outcomes;
+  }
+
+  /** How many times as long as usual jobs take on a node; undefined while too few are known. */
+  pace(nodeId: string): number | undefined {
+    return this.#state.durations.pace(nodeId);
+  }
+
+  /** When jobs stood still on a node, oldest first, and why its disk takes no more; empty and undefined where all is well. */
+  troubles(nodeId: string): NodeTroubles {
+    return nodeTroubles(this.#store, nodeId, this.#clock.now());
+  }
+
+  /** How far the results of a node are from those of the others since then, in standard deviations. */
+  resultsResidual(nodeId: string, since: number, signal?: AbortSignal): Promise<number | null> {
+    return resultsResidual(this.#store, nodeId, since, signal);
   }
 
   /** How many jobs each node may hold, where that was decided; by node. */

@@ -168,8 +168,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     ],
     left: [
       later("cluster_monitor", "P2P_CLUSTER_HEALTHY", "P2P_CLUSTER_UNHEALTHY"),
-      later("node_health", "NODE_UNHEALTHY"),
-      later("node_recovery", "NODE_RECOVERED"),
+      why("who gets a run is asked at every claim, and an ill node gets none", "NODE_UNHEALTHY", "NODE_RECOVERED"),
       why(
         "model_rollback decides on a regression, and its rollback is heard: two that pause would contradict each other",
         "REGRESSION_DETECTED",

@@ -1,11 +1,12 @@
 /** Everything that is wrong, as one list: what `why`, `status`, `health` and the live view read. */
-import type { SystemHealth } from "../../cluster/index.ts";
+import { isIll, type NodeView, type SystemHealth } from "../../cluster/index.ts";
 import { type Cause, causeOf, isWell, rootCauses } from "../../daemons/index.ts";
 import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
 import { causeOfDaemon, causeOfFault, diagnose, type statusOf } from "../../surfaces/index.ts";
 import type { JobView } from "../../work/index.ts";
 import { configCause } from "./config-cause.ts";
 import type { WorkFacts } from "./facts.ts";
+import { illNodeCause } from "./job-cause.ts";
 import { namedCause, namedConfig } from "./named.ts";
 
 type Status = ReturnType<typeof statusOf>;
@@ -24,6 +25,8 @@ export interface CauseSources {
   fault(): Status["fault"];
   status(): Status;
   openAlerts(): Readonly<Record<"critical" | "error" | "warning", number>>;
+  /** All nodes. */
+  nodes(): readonly NodeView[];
   /** Undefined where nobody is meant to judge it. */
   health(): SystemHealth | undefined;
 }
@@ -42,6 +45,12 @@ function healthCause(health: SystemHealth | undefined, uptimeSeconds: number): C
   const advice = { action: "health", subject: "" } as const;
   return [causeOf(level, "health", "system", what, { actual: Math.round(score), required: "healthy", since, advice })];
 }
+
+/** Nodes that are meant to be there and do not do well. One that left in order is nobody's trouble. */
+const illNodes = (nodes: readonly NodeView[]): Cause[] =>
+  nodes
+    .filter(({ state, health }) => isIll(health.condition) && state !== "left" && state !== "joined")
+    .map(illNodeCause);
 
 /** What `/health` says: never better than the causes that are known. */
 export const healthWith = (health: SystemHealth, causes: readonly Cause[]) => ({
@@ -83,6 +92,7 @@ export function createCauses(sources: CauseSources) {
     return rootCauses([
       ...diagnose(status, now, { critical, error, warning }),
       ...judged().configs.flatMap(({ cause }) => (cause == null ? [] : [cause])),
+      ...illNodes(sources.nodes()),
       ...healthCause(sources.health(), status.uptime_seconds),
     ]).map((cause) => namedCause(cause, sources.named));
   };

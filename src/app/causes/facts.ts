@@ -12,6 +12,8 @@ export interface WorkNode {
   /** What its worker takes; undefined where no worker asks for jobs, no kinds where it takes all. */
   readonly worker: { readonly kinds?: readonly string[] | undefined } | undefined;
   readonly cordoned: NodeView["cordoned"];
+  /** How it does, by its checks. */
+  readonly health: NodeView["health"];
   /** Why it gets no work at all; null if it may have some. */
   readonly heldBy: string | null;
   /** What it is short of, where that is the reason. */
@@ -58,6 +60,7 @@ export function workFacts({ queue, book, now }: WorkSources) {
       isThere: isThere(view),
       worker: workers.get(id),
       cordoned,
+      health: view.health,
       heldBy: verdict.accepts ? null : verdict.reason,
       shortOf: verdict.accepts ? null : (verdict.shortOf ?? null),
       isSlowed: !verdict.accepts && verdict.slowed === true,

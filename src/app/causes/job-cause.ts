@@ -1,4 +1,5 @@
 /** Why a job does not go on: from the job over what it waits for to the node and the gate there. Pure. */
+import { isIll, type NodeView } from "../../cluster/index.ts";
 import { type Cause, causeOf } from "../../daemons/index.ts";
 import { duration, plural } from "../../surfaces/commands/index.ts";
 import type { JobView } from "../../work/index.ts";
@@ -21,9 +22,21 @@ const nodeStep = ({ label }: WorkNode, what: string) => ({ kind: "node", subject
 const listed = (items: readonly string[], max = 3): string =>
   items.slice(0, max).join(", ") + (items.length > max ? ` and ${items.length - max} more` : "");
 
+/** What makes a node ill: the same words wherever it is told. */
+export const illNodeCause = ({ label, health }: Pick<NodeView, "label" | "health">): Cause => {
+  const { condition, reason, since } = health;
+  return causeOf("warn", `node_${condition}`, label, `${label} is ${condition}: ${reason ?? "its checks fail"}`, {
+    actual: reason ?? condition,
+    required: "healthy",
+    since,
+    advice: { action: "node_health", subject: label },
+    because: [{ kind: "node", subject: label, what: condition }],
+  });
+};
+
 /** What keeps a node from all work. */
 export function nodeCause(node: WorkNode): Cause | undefined {
-  const { label, heldBy, shortOf, cordoned, state } = node;
+  const { label, heldBy, shortOf, cordoned, state, health } = node;
   if (!node.isThere)
     return causeOf("warn", "node_away", label, `${label} is ${state}`, {
       actual: state,
@@ -46,6 +59,7 @@ export function nodeCause(node: WorkNode): Cause | undefined {
         because: [nodeStep(node, "cordoned")],
       },
     );
+  if (isIll(health.condition)) return illNodeCause(node.view);
   if (heldBy === null) return undefined;
   if (node.isSlowed)
     return causeOf("note", "node_slowed", label, `${label} gets no new jobs for now: ${heldBy}`, {

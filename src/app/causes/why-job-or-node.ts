@@ -1,4 +1,4 @@
-import type { NodeRegistry, NodeView } from "../../cluster/index.ts";
+import { isIll, type NodeRegistry, type NodeView } from "../../cluster/index.ts";
 import { type Cause, causeOf } from "../../daemons/index.ts";
 import { duration } from "../../surfaces/commands/index.ts";
 import type { Why } from "../../surfaces/index.ts";
@@ -200,6 +200,13 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
     gate("version", !node.deprecated, node.version, "not older than the coordinator's", {
       hint: "Upgrade ringrift on the node; it keeps working until then.",
     }),
+    gate(
+      "health",
+      !isIll(node.health.condition),
+      node.health.reason === null ? node.health.condition : `${node.health.condition}: ${node.health.reason}`,
+      "healthy",
+      { since: node.health.since, hint: `See its checks: 'ringrift nodes health ${node.label}'.` },
+    ),
     gate(
       "not_cordoned",
       node.cordoned === null,

@@ -103,8 +103,13 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "nodes",
-    "list, show, drain, cordon and forget the machines of the cluster",
+    "list, show, check, drain, cordon and forget the machines of the cluster",
     async (command, { shell }) => (await import("../../surfaces/nodes/command.ts")).registerNodes(command, shell),
+  ],
+  [
+    "recovery",
+    "show what is done for nodes that are ill, have it done now, and see what was done",
+    async (command, { shell }) => (await import("../../surfaces/recovery/command.ts")).registerRecovery(command, shell),
   ],
   [
     "queue",

@@ -2,7 +2,17 @@
  * What a main process that is gone would answer, read from its folder: the same handlers over the same views, on a store that
  * refuses to be written. So commands that only look need to know nothing of it.
  */
-import { createAlerts, NodeRegistry } from "../../cluster/index.ts";
+import {
+  createAlerts,
+  createAvailability,
+  createRecoveryConsole,
+  HealthBook,
+  NodeRegistry,
+  nobodysPower,
+  noDuties,
+  noSigns,
+  RecoveryBook,
+} from "../../cluster/index.ts";
 import { causeOf } from "../../daemons/index.ts";
 import { assert, type Clock, createIds, type Random, silentLog } from "../../kernel/index.ts";
 import { createPipelineConsole } from "../../pipeline/index.ts";
@@ -79,7 +89,13 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
   const log = silentLog();
   // Only changes go through it.
   const router = { store } as EventRouter;
-  const book = new NodeRegistry({ store, clock, log, timing: settings.nodes.timing, localNodeId, version });
+  const health = new HealthBook(store);
+  const healthOf = (id: string) => health.view(id);
+  const book = new NodeRegistry({ store, clock, log, timing: settings.nodes.timing, localNodeId, version, healthOf });
+  const availability = createAvailability({
+    ...{ nodes: book, health, recovery: new RecoveryBook(store) },
+    ...{ signs: noSigns, localNodeId },
+  });
   const work = createWorkServices({
     router,
     store,
@@ -87,11 +103,12 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     random,
     listened: () => 0,
     settings: settings.work,
-    barred: (node) => book.barred(node),
+    barred: (node) => availability.barred(node),
+    limited: (node) => availability.limited(node),
     withSameToken: (node) => book.withSameToken(node),
   });
   const catalog = createArtifactCatalog({ store, clock });
-  const nodes = () => holdersIn(book, settings.worker.tags);
+  const nodes = () => holdersIn(book, availability, settings.worker.tags);
   const copies = createCopies({ store, nodeId: localNodeId, copies: settings.artifacts.copies, nodes });
   const pipeline = createPipelineConsole({ router, store, clock, queue: work.queue, catalog });
   const why = (subject: string) =>
@@ -106,7 +123,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     tokens: createTokens(store, clock, log),
     writes: createWrites(store, clock, () => {}),
     work,
-    nodes: { book, version },
+    nodes: { book, version, health, availability },
     sync: new SyncFacade({
       router,
       store,
@@ -125,6 +142,10 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
       store,
       clock,
       ids: createIds(clock, random),
+    }),
+    recovery: createRecoveryConsole({
+      ...{ store, clock, nodes: book, health, recovery: new RecoveryBook(store), settings },
+      ...{ duties: noDuties, power: nobodysPower },
     }),
     pipeline,
     why: (subject: string) => stopped(why(subject), dataDir),

@@ -4,11 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { nodeWorld } from "../../../test/fixtures/node-world.ts";
 import { unitWorld } from "../../../test/fixtures/unit-world.ts";
 import { CAPABILITIES, nodeKeys } from "../../../test/support/node-client.ts";
 import { entryOf, sha256Of, syncWorld } from "../../../test/unit/sync/sync-world.ts";
 import { createClusterServices, timingOnTheWire } from "../../cluster/index.ts";
+import { listActs } from "../../cluster/recovery/recovery-rows.ts";
 import { membershipDaemon } from "../../cluster/units/membership/membership.unit.ts";
+import { nodeHealthDaemon } from "../../cluster/units/node-health/node-health.unit.ts";
+import { nodeRecoveryDaemon } from "../../cluster/units/node-recovery/node-recovery.unit.ts";
 import { resourceCoordinator } from "../../cluster/units/resource-coordinator/resource-coordinator.unit.ts";
 import { builtinRows } from "../../events/index.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
@@ -54,6 +58,35 @@ async function silentNode(environment: Environment, forSeconds: number): Promise
     .history({ fromJournal: true, limit: 1_000 })
     .map(({ eventType }) => eventType)
     .filter((type) => /^(NODE_|P2P_|CAPACITY_)/.test(type));
+}
+
+/** After how many seconds a node with a full disk is unhealthy. */
+async function unhealthyAfter(environment: Environment): Promise<number> {
+  const w = await nodeWorld({ environment: { RINGRIFT_NODE_HEALTH_CHECK: "10", ...environment } });
+  onTestFinished(() => w.close());
+  const node = await w.join("a");
+  node.disk = "its disk is full";
+  await w.driven(w.runtime([nodeHealthDaemon(w.services)]).start());
+  for (let seconds = 0; ; seconds += 2) {
+    if (w.conditionOf(node) === "unhealthy") return seconds;
+    await w.pass(2_000);
+  }
+}
+
+/** What is done within so many seconds for a node on which jobs stand still, and which restarts in vain. */
+async function doneWithin(environment: Environment, forSeconds: number): Promise<string[]> {
+  const w = await nodeWorld({ environment });
+  onTestFinished(() => w.close());
+  const [node] = [await w.join("a"), await w.join("b"), await w.join("c")];
+  await w.driven(
+    w.runtime([membershipDaemon(w.services), nodeHealthDaemon(w.services), nodeRecoveryDaemon(w.services)]).start(),
+  );
+  await w.live(10);
+  node.stuckAt.push(w.clock.now(), w.clock.now());
+  await w.live(forSeconds);
+  return listActs(w.store)
+    .map(({ rung }) => rung)
+    .reverse();
 }
 
 /** Whether a job comes back within so many seconds from a holder that is never heard. */
@@ -296,6 +329,31 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     without: false,
     set: "1",
     with: true,
+  },
+  "nodes.health_check": { see: unhealthyAfter, without: 20, set: "2", with: 6 },
+  "recovery.enabled": {
+    see: (env) => doneWithin(env, 200),
+    without: ["observe", "drain", "restart"],
+    set: "false",
+    with: ["observe"],
+  },
+  "recovery.observe": {
+    see: (env) => doneWithin(env, 60),
+    without: ["observe"],
+    set: "5",
+    with: ["observe", "drain", "restart"],
+  },
+  "recovery.patience": {
+    see: (env) => doneWithin(env, 200).then((rungs) => rungs.at(-1)),
+    without: "restart",
+    set: "20",
+    with: "person",
+  },
+  "recovery.acts_per_hour": {
+    see: (env) => doneWithin(env, 200),
+    without: ["observe", "drain", "restart"],
+    set: "0",
+    with: ["observe", "drain"],
   },
   "nodes.max_of_token": { see: bringsThree, without: true, set: "2", with: false },
   "work.max_held_by_node": { see: given, without: [5, 0], set: "2", with: [2, 2] },

@@ -1,6 +1,12 @@
 /** Every setting of the program: the rows of all rooms, in the shape in which the parts get their values. */
 
-import { alertSettings, nodeSettings, p2pSettings, resourceSettings } from "../../cluster/settings.ts";
+import {
+  alertSettings,
+  nodeSettings,
+  p2pSettings,
+  recoverySettings,
+  resourceSettings,
+} from "../../cluster/settings.ts";
 import { loopWatchdogSettings, maintenanceSettings, supervisorSettings } from "../../daemons/settings.ts";
 import { rowsWith, type Setting, type SettingValues, type SomeValues } from "../../kernel/settings/index.ts";
 import { pipelineSettings } from "../../pipeline/settings.ts";
@@ -21,6 +27,7 @@ export const settingTree = {
   maintenance: maintenanceSettings,
   worker: { ...workerSettings, outbox: outboxSettings },
   nodes: nodeSettings,
+  recovery: recoverySettings,
   p2p: p2pSettings,
   resources: resourceSettings,
   alerts: alertSettings,

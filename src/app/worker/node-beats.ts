@@ -23,6 +23,8 @@ export interface NodeBeatsOptions {
   readonly about: NodeAbout;
   /** There are transfers for this node. */
   readonly onAsked?: (() => void) | undefined;
+  /** The main process wants this worker to start anew; said again until it has. */
+  readonly onRestart?: ((order: { readonly act_id: string; readonly reason: string }) => void) | undefined;
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -34,7 +36,7 @@ const FIRST_EVERY_MS = 15_000;
 const FINAL = new Set(["PROTOCOL_REFUSED", "UNKNOWN_NODE", "NODE_FORGOTTEN", "BAD_SIGNATURE", "WRONG_CERTIFICATE"]);
 
 export function keepBeating(options: NodeBeatsOptions) {
-  const { link, nodeId, incarnation, worker, outbox, about, onAsked, version, clock, random, log } = options;
+  const { link, nodeId, incarnation, worker, outbox, about, onAsked, onRestart, version, clock, random, log } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
 
@@ -43,7 +45,7 @@ export function keepBeating(options: NodeBeatsOptions) {
   let state = "";
   /** Until it was heard once, the main process may not know what this node has. */
   let wasHeard = false;
-  let sendsOutbox = true;
+  let sendsMore = true;
 
   const beat = async (): Promise<void> => {
     const { running, free, spool } = worker.status();
@@ -53,7 +55,7 @@ export function keepBeating(options: NodeBeatsOptions) {
       ...(wasHeard ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
-      ...(sendsOutbox ? { outbox: outbox() } : {}),
+      ...(sendsMore ? { outbox: outbox(), clock: clock.now() } : {}),
       version,
     });
     wasHeard = true;
@@ -61,6 +63,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     if (answer.state !== state) log.info(`the main process sees this node as ${answer.state}`, { node_id: nodeId });
     state = answer.state;
     if (answer.ask) onAsked?.();
+    if (answer.restart !== null) onRestart?.(answer.restart);
     if (answer.drain === isDrained) return;
     isDrained = answer.drain;
     log.info(isDrained ? "no new work is claimed" : "work is claimed again", { node_id: nodeId });
@@ -76,9 +79,9 @@ export function keepBeating(options: NodeBeatsOptions) {
         pauseMs = everyMs * (0.9 + 0.1 * random.next());
       } catch (thrown) {
         if (stopping.signal.aborted) return;
-        // A main process of the version before knows nothing of outboxes, and refuses what it does not know.
-        if (sendsOutbox && isOperatingError(thrown, "INVALID_REQUEST")) {
-          sendsOutbox = false;
+        // A main process of the version before refuses what it does not know.
+        if (sendsMore && isOperatingError(thrown, "INVALID_REQUEST")) {
+          sendsMore = false;
           continue;
         }
         failures += 1;

@@ -162,6 +162,7 @@ async function startJoined(
 ) {
   const events = await startNodeEvents({ ...world, link, nodeId, news, space: spaceOf(world, inputs) });
   const about = aboutNode(world.settings.worker, gpus);
+  const restart = Promise.withResolvers<{ readonly act_id: string; readonly reason: string }>();
   const beats = keepBeating({
     ...world,
     link,
@@ -171,9 +172,11 @@ async function startJoined(
     outbox: events.waiting,
     about,
     onAsked: hurry,
+    onRestart: restart.resolve,
   });
   return {
     broken: beats.broken,
+    restart: restart.promise,
     async leave(): Promise<void> {
       await events.finish();
       await beats.leave("the worker ends in order");
@@ -329,10 +332,13 @@ export async function runWorker(world: WorkerWorld) {
       worker,
       /** Resolves if it cannot go on as the node that it has joined as. */
       broken: joined?.broken,
-      async close(): Promise<void> {
+      /** Resolves if the main process wants it to start anew. */
+      restart: joined?.restart,
+      /** `comesBack`: it starts anew at once, so that nobody is told that it leaves. */
+      async close({ comesBack = false } = {}): Promise<void> {
         // What only this node has goes while its jobs come to their end: a machine that is taken away leaves no time after.
-        await Promise.all([worker.stop(), copies?.leave(leaveLimitsOf(settings.worker))]);
-        await joined?.leave();
+        await Promise.all([worker.stop(), comesBack ? undefined : copies?.leave(leaveLimitsOf(settings.worker))]);
+        if (!comesBack) await joined?.leave();
         await undo.disposeAsync();
       },
     };

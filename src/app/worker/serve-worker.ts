@@ -2,7 +2,16 @@
 
 import { dirname, join } from "node:path";
 import { CommanderError } from "commander";
-import { createLog, defined, isOperatingError, logPathOf, messageOf, openLogFile, sleep } from "../../kernel/index.ts";
+import {
+  aborted,
+  createLog,
+  defined,
+  isOperatingError,
+  logPathOf,
+  messageOf,
+  openLogFile,
+  sleep,
+} from "../../kernel/index.ts";
 import { logLine, type Shell } from "../../surfaces/commands/index.ts";
 import { findEndpoint } from "../../surfaces/index.ts";
 import type { Settings } from "../settings.ts";
@@ -73,20 +82,24 @@ export async function serveWorker(
   let forced = false;
   try {
     if (!(await waitForMain(world, stopping.signal))) return;
-    running = await runWorker(world);
-    const { nodeId, main, kinds, worker } = running;
-    const { slots } = settings.worker;
-    if (shell.json) shell.print({ status: "ready", pid: process.pid, node_id: nodeId, main, slots, kinds });
-    else shell.say(`worker ready pid ${process.pid} node ${nodeId} slots ${slots} kinds ${kinds.join(",")}`);
-    log.info("the worker is ready", { node_id: nodeId, main, slots, kinds });
-    void running.broken?.then((error) => {
-      broken = error;
-      askToStop(messageOf(error));
-    });
-    await new Promise<void>((resolve) => {
-      if (stopping.signal.aborted) resolve();
-      else stopping.signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    for (;;) {
+      running = await runWorker(world);
+      const { nodeId, main, kinds } = running;
+      const { slots } = settings.worker;
+      if (shell.json) shell.print({ status: "ready", pid: process.pid, node_id: nodeId, main, slots, kinds });
+      else shell.say(`worker ready pid ${process.pid} node ${nodeId} slots ${slots} kinds ${kinds.join(",")}`);
+      log.info("the worker is ready", { node_id: nodeId, main, slots, kinds });
+      void running.broken?.then((error) => {
+        broken = error;
+        askToStop(messageOf(error));
+      });
+      const order = await Promise.race([aborted(stopping.signal), running.restart ?? new Promise<never>(() => {})]);
+      if (order === undefined || stopping.signal.aborted) break;
+      log.warn("the worker starts anew: the main process wants it", order);
+      if (!shell.json) shell.say(`restarting: ${order.reason}`);
+      await running.close({ comesBack: true });
+    }
+    const { worker } = running;
     log.info("the worker stops", { reason: why });
     if (!shell.json) shell.say(`stopping: ${why}`);
     const release = io.onForce?.(() => {

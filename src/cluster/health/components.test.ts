@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { NodeView } from "../nodes/node-view.ts";
 import { breakerState, closedBreaker, failed, breakerDefaults as policy, worked } from "./component-breaker.ts";
 import { type ComponentFacts, type ComponentWork, judgeComponents, judgeNodes } from "./components.ts";
 
@@ -73,10 +74,13 @@ test("a component that was given up and belongs to nobody is forgotten after a w
   expect(judgeComponents(facts({ now, records: [record], work }))).toMatchObject([{ breaker: "open" }]);
 });
 
+const WELL: NodeView["health"] = { condition: "healthy", reason: null, since: null };
+const ILL: NodeView["health"] = { condition: "unhealthy", reason: "its disk is full", since: 1 };
+
 test("a node is missing when it is dead or told to be ill, and not when it left or never came", () => {
   const states = ["online", "suspect", "dead", "left", "joined", "online"] as const;
-  const nodes = states.map((state, i) => ({ node_id: `n${i}`, label: `box${i}`, state }));
-  expect(judgeNodes(nodes, new Set(["n5"]), "n0")).toEqual({
+  const nodes = states.map((state, i) => ({ node_id: `n${i}`, label: `box${i}`, state, health: i === 5 ? ILL : WELL }));
+  expect(judgeNodes(nodes, "n0")).toEqual({
     known: 4,
     online: 2,
     missing: ["box2", "box5"],
@@ -85,11 +89,11 @@ test("a node is missing when it is dead or told to be ill, and not when it left 
 });
 
 test("the node that judges counts before its own first beat, and is missing when it is ill", () => {
-  const judged = (ill: readonly string[], state?: "joined") =>
-    judgeNodes(state === undefined ? [] : [{ node_id: "n0", label: "box", state }], new Set(ill), "n0");
-  expect(judged([])).toEqual({ known: 1, online: 1, missing: [], late: [] });
-  expect(judged([], "joined")).toEqual({ known: 1, online: 1, missing: [], late: [] });
-  expect(judged(["n0"], "joined")).toEqual({ known: 1, online: 0, missing: ["box"], late: [] });
+  const judged = (health: typeof WELL, state?: "joined") =>
+    judgeNodes(state === undefined ? [] : [{ node_id: "n0", label: "box", state, health }], "n0");
+  expect(judged(WELL)).toEqual({ known: 1, online: 1, missing: [], late: [] });
+  expect(judged(WELL, "joined")).toEqual({ known: 1, online: 1, missing: [], late: [] });
+  expect(judged(ILL, "joined")).toEqual({ known: 1, online: 0, missing: ["box"], late: [] });
 });
 
 describe("the breaker of a component", () => {

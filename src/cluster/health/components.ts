@@ -1,6 +1,7 @@
 /** Which components do their work. Alive is not enough: a loop has a deadline, and who is expected has to report. Pure. */
 import type { Registry, UnitRuntime } from "../../daemons/index.ts";
 import type { BreakerState } from "../../kernel/index.ts";
+import { isIll } from "../node-health/health-book.ts";
 import type { NodeView } from "../nodes/node-view.ts";
 import { breakerDefaults, breakerState, type ComponentBreaker } from "./component-breaker.ts";
 import type { ComponentRow } from "./health-rows.ts";
@@ -120,18 +121,15 @@ export function judgeComponents(facts: ComponentFacts): ComponentVerdict[] {
 }
 
 /**
- * Whoever has come and has not left is expected; missing is who is dead by the register, or of whom it was told to be ill. The node
+ * Whoever has come and has not left is expected; missing is who is dead by the register, or ill by its checks. The node
  * that judges is there: it does not wait for its own first beat.
  */
-export function judgeNodes(
-  nodes: readonly Pick<NodeView, "node_id" | "label" | "state">[],
-  ill: ReadonlySet<string>,
-  here: string,
-) {
-  const self = { node_id: here, label: nodes.find(({ node_id }) => node_id === here)?.label ?? here, state: "online" };
+export function judgeNodes(nodes: readonly Pick<NodeView, "node_id" | "label" | "state" | "health">[], here: string) {
+  const own = nodes.find(({ node_id }) => node_id === here);
+  const self = { node_id: here, label: own?.label ?? here, state: "online", health: own?.health };
   const others = nodes.filter(({ node_id, state }) => node_id !== here && state !== "joined" && state !== "left");
   const expected = [self, ...others];
-  const missing = expected.filter(({ state, node_id }) => state === "dead" || ill.has(node_id));
+  const missing = expected.filter(({ state, health }) => state === "dead" || isIll(health?.condition ?? "healthy"));
   return {
     known: expected.length,
     online: expected.length - missing.length,

@@ -22,7 +22,6 @@ export type Meaning =
   | { readonly kind: "well"; readonly component: string }
   /** It ended in order: its silence is no loss. */
   | { readonly kind: "gone"; readonly component: string }
-  | { readonly kind: "node"; readonly state: "online" | "offline" | "unhealthy" | "heard"; readonly text: string }
   | { readonly kind: "recovery"; readonly step: "begun" | "worked" | "failed"; readonly text: string }
   /** A unit's own word, every half minute. */
   | { readonly kind: "beat" };
@@ -32,8 +31,6 @@ const failure = (component: string, severity: ErrorSeverity | "own", text: strin
 const held = (component: string, severity: ErrorSeverity, text: string) =>
   ({ kind: "failure", component, severity, text, held: true }) as const;
 const well = (component: string) => ({ kind: "well", component }) as const;
-const node = (state: "online" | "offline" | "unhealthy" | "heard", text: string) =>
-  ({ kind: "node", state, text }) as const;
 
 export const healthMeanings = {
   ERROR: failure("{component}", "own", "{error}"),
@@ -79,11 +76,12 @@ export const healthMeanings = {
     when: { field: "passed", among: [false] },
     orWell: true,
   },
-  HOST_ONLINE: node("online", ""),
-  HOST_OFFLINE: node("offline", "{reason}"),
-  NODE_UNHEALTHY: node("unhealthy", "{reason}"),
-  NODE_RECOVERED: node("online", ""),
-  HEALTH_CHECK_PASSED: node("heard", ""),
+  // Who is there and how each does is counted where it is true; here is written down what was told of it.
+  HOST_ONLINE: well("node {node_id}"),
+  HOST_OFFLINE: failure("node {node_id}", "warning", "{reason}"),
+  NODE_UNHEALTHY: failure("node {node_id}", "warning", "{node_state}: {reason}"),
+  NODE_RECOVERED: well("node {node_id}"),
+  HEALTH_CHECK_PASSED: well("checks {node_id}"),
   HEALTH_CHECK_FAILED: failure("checks {node_id}", "warning", "{check_type}: {reason}"),
   RECOVERY_INITIATED: { kind: "recovery", step: "begun", text: "{recovery_action}" },
   RECOVERY_COMPLETED: { kind: "recovery", step: "worked", text: "{recovery_action}" },

@@ -1,4 +1,4 @@
-/** Errors, components, nodes and repairs, as bounded rows that the writer keeps: no handler waits for another. */
+/** Errors, components and repairs, as bounded rows that the writer keeps: no handler waits for another. */
 import { defineOperation, insertRow, type Migration, type Store, type Transaction } from "../../router/index.ts";
 import { breakerDefaults, type ComponentBreaker, closedBreaker, failed, worked } from "./component-breaker.ts";
 import type { ErrorSeverity } from "./health-events.ts";
@@ -46,10 +46,16 @@ export const healthMigrations: readonly Migration[] = [
   },
 ];
 
+/** How nodes do is kept by `node_health`. */
+export const nodesElsewhereMigration = (id: number): Migration => ({
+  id,
+  name: "nodes are judged elsewhere",
+  sql: "DROP TABLE health_nodes;",
+});
+
 const KEPT_ERRORS = 1_000;
 const KEPT_RECOVERIES = 500;
 const KEPT_COMPONENTS = 1_000;
-const KEPT_NODES = 10_000;
 
 export interface ComponentRow {
   readonly component: string;
@@ -58,13 +64,6 @@ export interface ComponentRow {
   readonly errors: number;
   readonly last_error: string | null;
   readonly last_error_at: number | null;
-}
-
-export interface NodeRow {
-  readonly node_id: string;
-  readonly state: "online" | "offline" | "unhealthy";
-  readonly reason: string;
-  readonly heard_at: number;
 }
 
 const breakerOf = (row: Pick<ComponentRow, "breaker"> | undefined): ComponentBreaker =>
@@ -124,23 +123,6 @@ export const noteWell = defineOperation<{ component: string; at: number }, void>
   },
 );
 
-export const noteNode = defineOperation<
-  { node_id: string; state: NodeRow["state"] | "heard"; reason: string; at: number },
-  void
->("health.node", (tx, { node_id, state, reason, at }) => {
-  const news = "state = excluded.state, reason = excluded.reason";
-  const heard = "heard_at = max(heard_at, excluded.heard_at)";
-  // One that is only heard of keeps its state, and bad news is no sign of life.
-  const changed = { heard, online: `${news}, ${heard}`, offline: news, unhealthy: news }[state];
-  const row = { node_id, state: state === "heard" ? "online" : state, reason, heard_at: at };
-  insertRow(tx, "health_nodes", row, `ON CONFLICT (node_id) DO UPDATE SET ${changed}`);
-  tx.run(
-    `DELETE FROM health_nodes WHERE node_id IN
-       (SELECT node_id FROM health_nodes ORDER BY heard_at DESC LIMIT -1 OFFSET ?)`,
-    KEPT_NODES,
-  );
-});
-
 export const noteRecovery = defineOperation<
   { node_id: string; step: "begun" | "worked" | "failed"; action: string; at: number },
   void
@@ -165,9 +147,6 @@ export const storedComponents = (store: Reader): (ComponentRow & { readonly stat
   store
     .read<ComponentRow>("SELECT component, breaker, critical, errors, last_error, last_error_at FROM health_components")
     .map((row) => ({ ...row, state: breakerOf(row) }));
-
-export const storedNodes = (store: Reader): NodeRow[] =>
-  store.read<NodeRow>("SELECT node_id, state, reason, heard_at FROM health_nodes ORDER BY node_id");
 
 /** Errors since a moment: a critical one counts twice, a warning not at all. */
 export const errorsSince = (store: Reader, since: number): number =>

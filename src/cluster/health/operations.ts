@@ -1,7 +1,7 @@
 import type { AnyEvent, Operation } from "../../router/index.ts";
 import { fill } from "../alerts/judge.ts";
 import { type HealthEvent, healthMeanings, type Meaning } from "./health-events.ts";
-import { noteFailure, noteNode, noteRecovery, noteWell } from "./health-rows.ts";
+import { noteFailure, noteRecovery, noteWell } from "./health-rows.ts";
 
 const MAX_TEXT = 500;
 
@@ -28,8 +28,6 @@ export function operationsOf(eventType: HealthEvent, event: AnyEvent, at: number
     }
     case "well":
       return [noteWell({ component: text(meaning.component).slice(0, 200), at })];
-    case "node":
-      return node_id === undefined ? [] : [noteNode({ node_id, state: meaning.state, reason: text(meaning.text), at })];
     case "recovery":
       return node_id === undefined
         ? []

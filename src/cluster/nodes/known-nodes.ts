@@ -19,6 +19,8 @@ export interface NodeBeat extends Pick<NodeRow, "node_id" | "incarnation" | "ver
   readonly capabilities?: NodeCapabilities | undefined;
   readonly load: { readonly running: number; readonly free: NodeCapabilities };
   readonly spool: { readonly waiting: number };
+  /** How far its clock is ahead of ours; unknown where it does not say. */
+  readonly clockAheadMs?: number | undefined;
   /** Events that it has kept: on their way, and set aside because they were refused. */
   readonly outbox?: { readonly waiting: number; readonly refused: number } | undefined;
 }

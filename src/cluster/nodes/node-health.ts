@@ -1,4 +1,5 @@
 import { OperatingError } from "../../kernel/index.ts";
+import type { NodeHealthView } from "../node-health/health-book.ts";
 import type { NodeView } from "./node-view.ts";
 import type { NodeState } from "./states.ts";
 
@@ -6,6 +7,8 @@ import type { NodeState } from "./states.ts";
 export const NodeHealthState = Object.freeze({
   HEALTHY: "healthy",
   DEGRADED: "degraded",
+  UNHEALTHY: "unhealthy",
+  EVICTED: "evicted",
   OFFLINE: "offline",
   RETIRED: "retired",
   UNKNOWN: "unknown",
@@ -20,12 +23,25 @@ const byState: Readonly<Record<NodeState, NodeHealthState>> = {
   left: NodeHealthState.RETIRED,
 };
 
-/** What makes it so: its signs of life alone. One that is kept from work by an operator may be in good health. */
-export const nodeHealthOf = ({ state }: { readonly state: NodeState }): NodeHealthState => byState[state];
+/** Who is there and what it does make it so. One that is kept from work by an operator may be in good health. */
+export const nodeHealthOf = ({
+  state,
+  health,
+}: {
+  readonly state: NodeState;
+  readonly health?: Pick<NodeHealthView, "condition"> | undefined;
+}): NodeHealthState => {
+  const isHeard = state === "online" || state === "suspect";
+  return isHeard && health !== undefined && health.condition !== "healthy" ? health.condition : byState[state];
+};
 
 /** Nodes that have been heard in time and get work, by their ids. */
 export const healthyNodesOf = (
-  nodes: readonly (Pick<NodeView, "node_id" | "state"> & { readonly cordoned: unknown; readonly draining: boolean })[],
+  nodes: readonly (Pick<NodeView, "node_id" | "state"> & {
+    readonly health?: Pick<NodeHealthView, "condition"> | undefined;
+    readonly cordoned: unknown;
+    readonly draining: boolean;
+  })[],
 ): string[] =>
   nodes
     .filter((node) => nodeHealthOf(node) === NodeHealthState.HEALTHY && node.cordoned === null && !node.draining)

@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type Clock, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import { settingDefaults } from "../../kernel/settings/index.ts";
 import type { Store } from "../../router/index.ts";
+import type { NodeHealthView } from "../node-health/health-book.ts";
 import { nodeSettings } from "../settings.ts";
 import { nodeIdOf, nodeKeyOf } from "./identity.ts";
 import { type KnownNode, KnownNodes, type NodeBeat } from "./known-nodes.ts";
@@ -39,11 +40,14 @@ export interface NodeRegistryOptions {
   /** The coordinator's own node. */
   readonly localNodeId: string;
   readonly version: string;
+  /** How each node does; all do well unless said. */
+  readonly healthOf?: (nodeId: string) => NodeHealthView;
   /** Workers that one token may bring under names of their own; the default of the setting unless said. */
   readonly maxOfToken?: number;
 }
 
 const MAX_NODES = 20_000;
+const WELL: NodeHealthView = { condition: "healthy", reason: null, since: null };
 
 /** All nodes, as everybody sees them: who joins, beats, leaves, is cordoned or forgotten, and who is there. */
 export class NodeRegistry {
@@ -233,23 +237,13 @@ export class NodeRegistry {
     return dryRun ? node.row : await this.#nodes.change(node, { forgotten_at: this.#ports.clock.now() });
   }
 
-  /** Why a node gets no work; undefined if it may, or if nobody knows it. */
+  /** What operators decided against a node; undefined if it may have work, or if nobody knows it. */
   barred(nodeId: string): string | undefined {
     const row = this.#nodes.any(nodeId)?.row;
     if (row === undefined) return undefined;
     if (row.forgotten_at !== null) return "it was forgotten";
     if (row.cordon_reason === null) return undefined;
     return `${row.draining === 1 ? "it is being drained" : "it is cordoned"}: ${row.cordon_reason}`;
-  }
-
-  /** Nodes that are there and may have work. */
-  working(): string[] {
-    return this.#nodes
-      .present()
-      .map(({ row }) => row)
-      .filter(({ state, node_id }) => state === "online" && this.barred(node_id) === undefined)
-      .map(({ node_id }) => node_id)
-      .sort();
   }
 
   /** Nodes whose state is no longer what is stored. */
@@ -289,7 +283,8 @@ export class NodeRegistry {
   }
 
   view(row: NodeRow): NodeView {
-    return nodeView(row, this.#nodes.any(row.node_id), this.#ports);
+    const { localNodeId, version, healthOf = () => WELL } = this.#ports;
+    return nodeView(row, this.#nodes.any(row.node_id), { localNodeId, version, healthOf });
   }
 
   list(): NodeView[] {

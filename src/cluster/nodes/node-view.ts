@@ -1,3 +1,4 @@
+import type { NodeHealthView } from "../node-health/health-book.ts";
 import type { KnownNode, NodeBeat } from "./known-nodes.ts";
 import { isGuest, type NodeCapabilities, type NodeRow } from "./node-rows.ts";
 import { isDeprecated } from "./versions.ts";
@@ -11,6 +12,10 @@ export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "drain
   readonly capabilities: NodeCapabilities;
   readonly cordoned: { readonly reason: string; readonly at: number; readonly by: string } | null;
   readonly draining: boolean;
+  /** How it does, by what it does. */
+  readonly health: NodeHealthView;
+  /** How far its clock is ahead of the coordinator's; null where it did not say. */
+  readonly clock_ahead_seconds: number | null;
   readonly load: NodeBeat["load"] | null;
   readonly spool: NodeBeat["spool"] | null;
   readonly outbox: NonNullable<NodeBeat["outbox"]> | null;
@@ -24,7 +29,11 @@ export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "drain
 export function nodeView(
   row: NodeRow,
   node: KnownNode | undefined,
-  coordinator: { readonly localNodeId: string; readonly version: string },
+  coordinator: {
+    readonly localNodeId: string;
+    readonly version: string;
+    readonly healthOf: (nodeId: string) => NodeHealthView;
+  },
 ): NodeView {
   const { public_key, token_id, protocol, cordon_reason, cordoned_at, cordoned_by, forgotten_at, ...told } = row;
   return {
@@ -35,6 +44,8 @@ export function nodeView(
     cordoned:
       cordon_reason === null ? null : { reason: cordon_reason, at: cordoned_at ?? 0, by: cordoned_by ?? "unknown" },
     draining: row.draining === 1,
+    health: coordinator.healthOf(row.node_id),
+    clock_ahead_seconds: node?.beat?.clockAheadMs === undefined ? null : node.beat.clockAheadMs / 1_000,
     load: node?.beat?.load ?? null,
     spool: node?.beat?.spool ?? null,
     outbox: node?.beat?.outbox ?? null,

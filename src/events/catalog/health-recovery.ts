@@ -10,7 +10,6 @@ export const healthRecovery = defineEvents("health_recovery", {
     about: "A node passed a health check.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id"),
       check_type: checkType,
@@ -20,7 +19,6 @@ export const healthRecovery = defineEvents("health_recovery", {
   HEALTH_CHECK_FAILED: {
     about: "A node failed a health check.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "reason", "consecutive_failures", "last_success_at?", "error?"),
       check_type: checkType,
@@ -35,19 +33,16 @@ export const healthRecovery = defineEvents("health_recovery", {
   RECOVERY_INITIATED: {
     about: "An automatic repair of a node began.",
     orderKey: "node_id",
-    provisional: true,
     payload: fields("node_id", "recovery_action", "reason", "attempts"),
   },
   RECOVERY_COMPLETED: {
     about: "An automatic repair of a node worked.",
     orderKey: "node_id",
-    provisional: true,
     payload: fields("node_id", "recovery_action", "duration_seconds", "attempts?"),
   },
   RECOVERY_FAILED: {
     about: "An automatic repair of a node did not work.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "recovery_action", "error", "attempts"),
       needs_operator: flag("whether the ladder is at its end and a human has to act"),

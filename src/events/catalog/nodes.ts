@@ -51,7 +51,6 @@ export const nodes = defineEvents("nodes", {
   NODE_UNHEALTHY: {
     about: "A node failed its health checks and gets no new work.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "reason", "consecutive_failures", "last_success_at?", "error?"),
       node_state: oneOf("state of the node", ["degraded", "unhealthy", "evicted"]),
@@ -60,7 +59,6 @@ export const nodes = defineEvents("nodes", {
   NODE_RECOVERED: {
     about: "A node works again and may get work.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "downtime_seconds"),
       recovery_action: field.recovery_action.describe("step that helped"),

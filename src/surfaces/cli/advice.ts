@@ -21,6 +21,8 @@ const WORDS: Readonly<Record<CauseAdvice["action"], (subject: string) => string>
   add_worker: () =>
     "Start one here with 'ringrift worker', or join another machine: 'ringrift token create <label> --join' prints the command to run there.",
   show_node: (node) => `Look at it: 'ringrift nodes show ${node}'. It continues by itself when the reason is gone.`,
+  node_health: (node) =>
+    `See its checks: 'ringrift nodes health ${node}'. It gets work again when they pass; other nodes do its jobs until then.`,
   uncordon: (node) => `Give it work again: 'ringrift nodes uncordon ${node}'.`,
   free_disk: (node) =>
     `Free some space on the disk of ${node}; it then continues by itself. 'ringrift doctor' there shows more.`,

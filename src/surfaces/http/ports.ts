@@ -1,5 +1,15 @@
 /** What the surface needs of the program behind it. `app` connects it. */
-import type { Alerts, NodeGate, NodeRegistry, Refusals, SystemHealth } from "../../cluster/index.ts";
+import type {
+  Alerts,
+  Availability,
+  HealthBook,
+  NodeGate,
+  NodeRegistry,
+  RecoveryBook,
+  RecoveryConsole,
+  Refusals,
+  SystemHealth,
+} from "../../cluster/index.ts";
 import type { AuditReport, Cause, DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
 import type { Clock, Log } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
@@ -41,6 +51,9 @@ export interface NodesPort {
   readonly gate: NodeGate;
   readonly refusals: Refusals;
   readonly version: string;
+  /** How each does, and what it may get. */
+  readonly health: HealthBook;
+  readonly availability: Availability;
 }
 
 export interface ControlPorts {
@@ -76,6 +89,8 @@ export interface ControlPorts {
   readonly bootstrapStatus: () => Readonly<Record<string, unknown>>;
   readonly work: WorkServices;
   readonly nodes: NodesPort;
+  /** What is done for nodes that are ill. */
+  readonly recovery: Pick<RecoveryBook, "orderFor"> & RecoveryConsole;
   readonly artifacts: ArtifactStore;
   /** What is known of artifacts, and what people decide about them. */
   readonly library: ArtifactConsole;

@@ -4,8 +4,9 @@ import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
 import type { Answer } from "../http/wire.ts";
+import { nodeHealthLines } from "./health-view.ts";
 import { clusterLine, nodeDetails, nodeLines, withdrawnLine } from "./view.ts";
-import { cordonNode, drainNode, forgetNode, getNode, listNodes, uncordonNode } from "./wire.ts";
+import { cordonNode, drainNode, forgetNode, getNode, getNodeHealth, listNodes, uncordonNode } from "./wire.ts";
 
 const list = (shell: Shell) =>
   showAnswer(shell, listNodes, {}, ({ nodes }) => {
@@ -55,6 +56,13 @@ export function registerNodes(nodes: Command, shell: Shell): void {
     .description("show one node: its resources, its jobs, and what it has done")
     .argument(...which)
     .action((id: string) => showAnswer(shell, getNode, { params: { id } }, (node) => nodeDetails(node, shell), "node"));
+  nodes
+    .command("health")
+    .description("show how a node does: each check, its breaker, and whether the node may get work, data and models")
+    .argument(...which)
+    .action((id: string) =>
+      showAnswer(shell, getNodeHealth, { params: { id } }, (found) => nodeHealthLines(found, shell), "health"),
+    );
   for (const [verb, { route, about, done, would }] of Object.entries(VERBS)) {
     nodes
       .command(verb)

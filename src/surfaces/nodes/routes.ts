@@ -1,5 +1,5 @@
-import { isDeprecated, isGuest, PROTOCOL, timingOnTheWire } from "../../cluster/index.ts";
-import { isOperatingError, type OperatingError, sumOf } from "../../kernel/index.ts";
+import { isDeprecated, isGuest, nodeHealthReport, PROTOCOL, timingOnTheWire } from "../../cluster/index.ts";
+import { defined, isOperatingError, type OperatingError, sumOf } from "../../kernel/index.ts";
 import type { Prepared } from "../../router/index.ts";
 import { ingestFor } from "../events/ingest.ts";
 import { inSlices } from "../http/in-slices.ts";
@@ -83,11 +83,13 @@ export const nodeRoutes: readonly Route[] = [
   handle(wire.beatNode, async ({ ports, body, caller }) => {
     assertSpeaksFor(caller, [body.node_id], ports);
     const { book } = ports.nodes;
-    const row = await book.beat(body);
+    const { clock: own, ...beat } = body;
+    const row = await book.beat({ ...beat, ...defined({ clockAheadMs: own && own - ports.clock.now() }) });
     return {
       // Whoever beats is there; that it is written down follows within a second.
       state: row.state === "left" || row.state === "joined" ? "online" : row.state,
       drain: row.draining === 1,
+      restart: ports.recovery.orderFor(body.node_id, body.incarnation),
       ask: ports.copies.isWanted(body.node_id),
       timing: timingOnTheWire(book.timing),
       server_time: ports.clock.now(),
@@ -125,6 +127,9 @@ export const nodeRoutes: readonly Route[] = [
     };
   }),
   handle(wire.getNode, ({ ports, params: { id }, signal }) => nodeIn(ports, id, signal)),
+  handle(wire.getNodeHealth, ({ ports: { nodes, clock }, params: { id } }) =>
+    nodeHealthReport(nodes.book.view(nodes.book.find(id)), nodes, clock.now()),
+  ),
   handle(wire.cordonNode, withdraw(false)),
   handle(wire.drainNode, withdraw(true)),
   handle(wire.uncordonNode, async ({ ports, params: { id }, body }) => {

@@ -35,8 +35,10 @@ const heldWords = ({ held, held_by_token }: Node): string => {
 
 /** Why it gets less than it could, in a few words. */
 const heldBackBy = (node: Node): string => {
-  const { cordoned, slots } = node;
+  const { cordoned, slots, health } = node;
   if (cordoned !== null) return `${schedulingOf(node)}: ${printable(cordoned.reason)}`;
+  if (health !== undefined && health.condition !== "healthy")
+    return `${health.condition}: ${printable(health.reason ?? "")}`;
   return slots == null || slots.slots >= slots.of ? "" : slotsWords(slots);
 };
 
@@ -118,6 +120,11 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
   const { capabilities: has, work, jobs = [] } = node;
   const facts: Parameters<typeof factLines>[0] = [
     ["state", `${node.state}, since ${at(node.state_since)}`],
+    [
+      "health",
+      node.health &&
+        `${node.health.condition}${node.health.reason === null ? "" : `: ${printable(node.health.reason)}`}`,
+    ],
     ["heard", node.local ? "it is this process" : node.last_seen_at === null ? "never" : at(node.last_seen_at)],
     [
       "scheduling",

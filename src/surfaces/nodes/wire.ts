@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NODE_CONDITIONS } from "../../cluster/node-health/health-book.ts";
 import { NODE_STATES } from "../../cluster/nodes/states.ts";
 import { answersTo, dryRun, name, nodeId, note, offer, time, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
@@ -79,6 +80,12 @@ const node = z
     cordoned: z.object({ reason: z.string(), at: time, by: z.string() }).nullable(),
     draining: z.boolean(),
     left_reason: z.string().nullable(),
+    // An older main process says neither.
+    health: z
+      .object({ condition: z.enum(NODE_CONDITIONS), reason: z.string().nullable(), since: time.nullable() })
+      .optional()
+      .describe("How it does, by what it does."),
+    clock_ahead_seconds: z.number().nullable().optional(),
     load: z.looseObject({ running: z.int(), free: told }).nullable(),
     spool: spool.nullable(),
     outbox: outbox.nullable(),
@@ -131,11 +138,17 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
     load,
     spool,
     outbox: outbox.optional(),
+    clock: time.optional().describe("What its own clock says."),
   }),
   about: "How it is seen, and whether it shall give back its work.",
   answer: z.object({
     state: z.enum(NODE_STATES),
     drain: z.boolean(),
+    restart: z
+      .object({ act_id: z.string(), reason: z.string() })
+      .nullable()
+      .default(null)
+      .describe("Its worker shall start anew; said again until it has."),
     ask: z.boolean().default(false).describe("There are transfers for it: it shall ask for them at once."),
     timing,
     server_time: time,
@@ -193,6 +206,47 @@ export const getNode = defineRoute("getNode", "GET /v1/nodes/{id}", {
   params,
 });
 
+const check = z.object({
+  check: z.string(),
+  verdict: z.enum(["pass", "warn", "fail"]),
+  what: z.string(),
+  actual: z.string(),
+  required: z.string(),
+  since: time,
+  failures: z.int().describe("In a row."),
+  breaker: z.enum(["closed", "open", "half_open"]),
+  openings: z.int().describe("How often its breaker opened lately."),
+  last_pass_at: time.nullable(),
+});
+
+export const getNodeHealth = defineRoute("getNodeHealth", "GET /v1/nodes/{id}/health", {
+  tag,
+  summary: "How a node does: each check with what is and what must be, and whether it may get work, data and models.",
+  about: "The verdict, the checks behind it, and what follows from it.",
+  params,
+  answer: z
+    .object({
+      node_id: z.string(),
+      label: z.string(),
+      state: z.enum(NODE_STATES),
+      condition: z.enum(NODE_CONDITIONS),
+      reason: z.string().nullable(),
+      since: time,
+      on_trial: z.boolean().describe("It has one job to show that it is well again."),
+      slow_start: z.object({ leaves: z.int(), since: time }).nullable(),
+      checks: z.array(check),
+      may: z.array(
+        z.object({
+          use: z.enum(["work", "data", "model"]),
+          allowed: z.boolean(),
+          max_jobs: z.int().nullable().describe("So few at a time; null where its health sets no limit."),
+          reason: z.string().nullable(),
+        }),
+      ),
+    })
+    .meta({ id: "NodeHealth" }),
+});
+
 /** What an operator may decide about a node; each may be tried first. */
 const triable = { ...one, params, body: z.strictObject({ reason: note.optional(), dry_run: dryRun }) } as const;
 
@@ -219,3 +273,4 @@ export const forgetNode = defineRoute("forgetNode", "POST /v1/nodes/{id}/forget"
 });
 
 export type Node = Answer<typeof getNode>;
+export type NodeHealthShown = Answer<typeof getNodeHealth>;

@@ -62,10 +62,12 @@ export function createCopies(ports: CopiesPorts) {
         .map(({ node_id, incarnation }) => [node_id, incarnation]),
     );
     return new Map(
-      ports.nodes().map(({ incarnation, node_id, name, isThere, isLate = false, isRented, isLeaving = false }) => {
-        const isConfirmed = node_id === nodeId || confirmed.get(node_id) === incarnation;
-        return [node_id, { node_id, name, isThere, isLate, isRented, isLeaving, isConfirmed }];
-      }),
+      ports
+        .nodes()
+        .map(({ incarnation, node_id, name, isThere, isLate = false, isRented, isLeaving = false, barred }) => {
+          const isConfirmed = node_id === nodeId || confirmed.get(node_id) === incarnation;
+          return [node_id, { node_id, name, isThere, isLate, isRented, isLeaving, isConfirmed, barred }];
+        }),
     );
   };
 

@@ -16,6 +16,8 @@ export interface CopyNode {
   readonly isLate?: boolean;
   /** It may vanish at any time, and what only it holds with it. */
   readonly isRented: boolean;
+  /** Why nothing new goes there; undefined if it may. */
+  readonly barred?: string | undefined;
   /** It is drained: what it holds shall lie elsewhere before it goes. */
   readonly isLeaving?: boolean;
   /** It has said since its start what it holds. */

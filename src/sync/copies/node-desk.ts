@@ -179,12 +179,12 @@ export function createNodeDesk(ports: DeskPorts) {
     return taken;
   };
 
-  /** What a node that is about to end alone holds is sent home before all else. */
-  const rescue = async ({ node_id, leaving }: NodeNews): Promise<number> => {
-    if (leaving !== true) return 0;
+  /** What a node alone holds, as one that is about to end, is sent home before all else. */
+  const bringHome = async (node_id: string, { order: isOrdered }: { readonly order: boolean }): Promise<number> => {
     const at = clock.now();
     const ask = { heldBefore: at, max: MAX_RETIRED_TOLD };
     const alone = await aloneOn(store, [node_id], copies.counting(), ask);
+    if (!isOrdered) return alone.length;
     const lacking = alone.filter(({ ordered }) => !ordered.includes(node_id));
     const seqs = alone.map(({ seq }) => seq);
     const order = { node_id, action: "send", urgency: MAX_URGENCY, max_rate: null, reason: "at risk" } as const;
@@ -223,7 +223,7 @@ export function createNodeDesk(ports: DeskPorts) {
             dropping(news),
           ]);
       const confirm = !isConfirmed(news);
-      const alone = confirm ? 0 : await rescue(news);
+      const alone = !confirm && news.leaving === true ? await bringHome(news.node_id, { order: true }) : 0;
       const taken = confirm ? [] : await orders(news);
       return {
         held: noted.seqs.map((seq, i) =>
@@ -248,6 +248,8 @@ export function createNodeDesk(ports: DeskPorts) {
         coordinator: sources.office(),
       };
     },
+    /** How many files lie nowhere but on a node; with `order`, they are sent home before all else. */
+    alone: bringHome,
     /** The copies that a node is known to hold, in the order of the catalog, from a place on. */
     listed: (nodeId: string, after: number, limit: number) =>
       store.read<{ seq: number; sha256: string; bytes: number }>(LISTED, nodeId, after, limit),

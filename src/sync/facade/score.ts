@@ -3,6 +3,8 @@
 export interface TargetFacts {
   readonly node_id: string;
   readonly isThere: boolean;
+  /** Why nothing new goes there; undefined if it may. */
+  readonly barred?: string | undefined;
   readonly isConfirmed: boolean;
   readonly isRented: boolean;
   readonly isHome: boolean;
@@ -76,8 +78,12 @@ export function judgeTarget(facts: TargetFacts): Judgement {
   return { node_id, skipped: whySkipped(facts, requiredBytes), score, reasons };
 }
 
-function whySkipped({ isThere, isConfirmed, freeBytes }: TargetFacts, requiredBytes: number): Judgement["skipped"] {
+function whySkipped(
+  { isThere, isConfirmed, freeBytes, barred }: TargetFacts,
+  requiredBytes: number,
+): Judgement["skipped"] {
   if (!isThere) return { why: "it is away", actual: "away", required: "online" };
+  if (barred !== undefined) return { why: barred, actual: "barred", required: "available" };
   if (!isConfirmed) return { why: "it has not said what it holds", actual: "unconfirmed", required: "confirmed" };
   if (freeBytes === null)
     return { why: "it has not said how much room it has", actual: "unknown", required: requiredBytes };

@@ -7,6 +7,8 @@ import type { SqliteWriter } from "../../../src/adapters/sqlite/writer.ts";
 import { createCauses } from "../../../src/app/causes/causes.ts";
 import { workFacts } from "../../../src/app/causes/facts.ts";
 import { holdersIn } from "../../../src/app/holders.ts";
+import { nodeDutiesOf } from "../../../src/app/node-duties.ts";
+import { nodeSignsOf } from "../../../src/app/node-signs.ts";
 import { workersFor } from "../../../src/app/workers-for.ts";
 import {
   type ClusterServices,
@@ -14,7 +16,7 @@ import {
   componentWork,
   createClusterServices,
 } from "../../../src/cluster/index.ts";
-import { alertSettings, nodeSettings, resourceSettings } from "../../../src/cluster/settings.ts";
+import { alertSettings, nodeSettings, recoverySettings, resourceSettings } from "../../../src/cluster/settings.ts";
 import { createUnitRuntime, DaemonManager, type Unit } from "../../../src/daemons/index.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { type Clock, listeningTime, pick, type Random, silentLog } from "../../../src/kernel/index.ts";
@@ -155,6 +157,7 @@ export function bootMain(around: Surroundings): MainProcess {
     settings: {
       resources: settingDefaults(resourceSettings),
       nodes: settingDefaults(nodeSettings),
+      recovery: settingDefaults(recoverySettings),
       alerts: settingDefaults(alertSettings),
       nodeId: LOCAL,
       dataDir: "/nowhere",
@@ -167,6 +170,8 @@ export function bootMain(around: Surroundings): MainProcess {
     catalog: catalog as never,
     version: VERSION,
     work: () => componentWork(registry, runtime),
+    signs: nodeSignsOf(() => work.queue),
+    duties: nodeDutiesOf(() => ({ queue: work.queue, desk: sync.desk })),
   });
   given.close();
   const cluster: ClusterServices = { ...given, sampler: sampler(machine) };
@@ -178,7 +183,8 @@ export function bootMain(around: Surroundings): MainProcess {
     listened,
     random,
     settings: { ...settingDefaults(workSettings), ...(plant === "no-progress-deadline" ? NEVER_STUCK : {}) },
-    barred: (node) => nodes.barred(node),
+    barred: (node) => cluster.availability.barred(node),
+    limited: (node) => cluster.availability.limited(node),
     ...(plant === "done-without-files" ? {} : { isStored: async (sha256: string) => files.has(sha256) }),
   });
   const { queue } = work;
@@ -190,7 +196,7 @@ export function bootMain(around: Surroundings): MainProcess {
     log,
     nodeId: LOCAL,
     ...oneNode,
-    nodes: () => holdersIn(nodes, []),
+    nodes: () => holdersIn(nodes, cluster.availability, []),
   });
   const pipeline = testServices({
     clock: own,
@@ -201,7 +207,8 @@ export function bootMain(around: Surroundings): MainProcess {
     nodeId: LOCAL,
     engine: createRatingEngine(1_000),
     anchors: () => ["random", "mcts"],
-    workersFor: (kind: string) => (plant === "nodes-as-workers" ? nodes.working() : workersFor(kind, queue, nodes)),
+    workersFor: (kind: string) =>
+      plant === "nodes-as-workers" ? cluster.availability.working() : workersFor(kind, queue, cluster.availability),
     everyMs: MIN_TICK_MS,
   });
   const units = [
@@ -237,6 +244,7 @@ export function bootMain(around: Surroundings): MainProcess {
         version: VERSION,
       }),
     openAlerts: () => cluster.alerts.counts("open"),
+    nodes: () => nodes.list(),
     health: () => undefined,
   });
   mine.troubles = () =>

@@ -7,6 +7,7 @@ import { silentLog } from "../../../kernel/index.ts";
 import type { ComponentWork } from "../../health/components.ts";
 import { healthEvents, healthMeanings, type Meaning } from "../../health/health-events.ts";
 import { healthLimits } from "../../limits.ts";
+import { HealthBook, wellSince } from "../../node-health/health-book.ts";
 import { NodeRegistry } from "../../nodes/node-registry.ts";
 import { PROTOCOL } from "../../nodes/versions.ts";
 import { healthGates, systemHealth } from "../../views.ts";
@@ -25,7 +26,11 @@ const start = async (given: Partial<typeof healthLimits> = {}) => {
   const units: ComponentWork[] = [];
   const timing = { beatMs: 15_000, suspectMs: 45_000, deadMs: 120_000, purgeMs: 7 * 86_400_000, startupGraceMs: 0 };
   const { store, clock } = w;
-  const nodes = new NodeRegistry({ store, clock, log: silentLog(), timing, localNodeId: "n1", version: "1.0.0" });
+  const book = new HealthBook(store);
+  const nodes = new NodeRegistry({
+    ...{ store, clock, log: silentLog(), timing, localNodeId: "n1", version: "1.0.0" },
+    healthOf: (id) => book.view(id),
+  });
   const has = { cpu: 1, gpu: 0, memory_gb: 1, gpu_memory_gb: 0, tags: [] };
   await nodes.ensureLocal(has);
   nodes.settled("n1", { state: "online" });
@@ -60,7 +65,7 @@ const start = async (given: Partial<typeof healthLimits> = {}) => {
       handled_events: 1,
       failed_events: 0,
     });
-  return { w, units, run, runtime, say, health, alerts, beat, nodes, join };
+  return { w, units, run, runtime, say, health, alerts, beat, nodes, join, book };
 };
 
 test("the table hears everything that the plan sends to health_manager, and names fields that there are", () => {
@@ -213,13 +218,17 @@ describe("health_manager", () => {
     expect(health().parts[0]).toMatchObject({ score: 100, message: "3 of 3 nodes are online" });
   });
 
-  test("counts a node that is told to be ill as missing until it is told to be well", async () => {
-    const { w, say, health, join } = await start();
+  test("counts a node that is ill by its checks as missing until it is well, and one that is degraded as there", async () => {
+    const { w, health, join, book } = await start();
     const node_id = await join("a");
-    await say("NODE_UNHEALTHY", { node_id, reason: "its disk fails" });
+    const row = wellSince(w.clock.now());
+    book.settled(node_id, { ...row, condition: "degraded" });
+    await w.pass(6_000);
+    expect(health().parts[0]!.message).toBe("2 of 2 nodes are online");
+    book.settled(node_id, { ...row, condition: "unhealthy", reason: "its disk fails" });
     await w.pass(6_000);
     expect(health().parts[0]!.message).toBe("1 of 2 nodes are online; missing: a");
-    await say("NODE_RECOVERED", { node_id, recovery_action: "restart" });
+    book.settled(node_id, row);
     await w.pass(6_000);
     expect(health().parts[0]!.message).toBe("2 of 2 nodes are online");
   });
@@ -229,7 +238,7 @@ describe("health_manager", () => {
     await w.pass(MINUTE);
     const before = health();
     await beat("ghost");
-    await say("NODE_UNHEALTHY", { node_id: "ghost", reason: "gone" });
+    await say("NODE_UNHEALTHY", { node_id: "ghost", reason: "gone", consecutive_failures: 3, node_state: "unhealthy" });
     await say("HOST_OFFLINE", { node_id: "ghost", reason: "gone" });
     for (let i = 0; i < 12; i += 1)
       await say("SYNC_FAILURE_CRITICAL", { node_id: "ghost", consecutive_failures: i + 1, error: `no ${i}` });

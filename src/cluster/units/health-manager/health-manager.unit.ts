@@ -10,7 +10,7 @@ import type { AnyEvent } from "../../../router/index.ts";
 import { fill } from "../../alerts/judge.ts";
 import { type Beat, type ComponentVerdict, judgeComponents, judgeNodes } from "../../health/components.ts";
 import { type HealthEvent, healthEvents, healthMeanings, type Meaning } from "../../health/health-events.ts";
-import { errorsSince, recoveriesSince, storedComponents, storedNodes } from "../../health/health-rows.ts";
+import { errorsSince, recoveriesSince, storedComponents } from "../../health/health-rows.ts";
 import { operationsOf } from "../../health/operations.ts";
 import type { HealthFacts } from "../../health/score.ts";
 import { nextVerdict, saysTheSame, verdictDefaults } from "../../health/verdict.ts";
@@ -35,13 +35,6 @@ const wiring = {
     SPLIT_BRAIN_RESOLVED: "leader_lease",
     DEADLOCK_DETECTED: "lock_store",
     LOCK_TIMEOUT: "lock_store",
-    HEALTH_CHECK_FAILED: "node_health",
-    HEALTH_CHECK_PASSED: "node_health",
-    NODE_UNHEALTHY: "node_health",
-    NODE_RECOVERED: "node_recovery",
-    RECOVERY_COMPLETED: "node_recovery",
-    RECOVERY_FAILED: "node_recovery",
-    RECOVERY_INITIATED: "node_recovery",
     BUDGET_ALERT: "provisioner",
     BUDGET_EXCEEDED: "provisioner",
   },
@@ -97,7 +90,6 @@ export const healthManagerCoordinator = (
 
   const factsOf = (cache: Cache, now: number): { facts: HealthFacts; components: ComponentVerdict[] } => {
     const { startedAt } = cache;
-    const ill = storedNodes(store).filter(({ state }) => state === "unhealthy");
     const components = judgeComponents({
       now,
       startedAt,
@@ -110,7 +102,7 @@ export const healthManagerCoordinator = (
     return {
       components,
       facts: {
-        nodes: judgeNodes(nodes.list(), new Set(ill.map(({ node_id }) => node_id)), nodeId),
+        nodes: judgeNodes(nodes.list(), nodeId),
         components: {
           known: components.length,
           badCritical: bad.filter(({ critical }) => critical).map(({ component }) => component),

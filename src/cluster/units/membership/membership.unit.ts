@@ -91,6 +91,14 @@ export const membershipDaemon = (
 
   return defineDaemon({
     ...wiring,
+    on: {
+      // It beats, and nobody may count on it: for whoever gives it work or data that is as good as gone.
+      NODE_UNHEALTHY({ payload: { node_id, node_state, reason } }, { emit }) {
+        const state = nodes.row(node_id)?.state;
+        if (node_state === "evicted" && (state === "online" || state === "suspect"))
+          emit.HOST_OFFLINE({ node_id, reason: `it was evicted: ${reason}` });
+      },
+    },
     loop: {
       everyMs: limits.everyMs,
       async tick(context) {

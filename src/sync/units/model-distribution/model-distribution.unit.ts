@@ -1,6 +1,7 @@
 import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
 import type { PayloadFor } from "../../../events/index.ts";
 import { type ArtifactRow, isUsable } from "../../artifact.ts";
+import type { CopyNode } from "../../copies/decide.ts";
 import { distributionLimits } from "../../limits.ts";
 import type { NewOrder } from "../../orders/order.ts";
 import { placeOrders } from "../../orders/order-operations.ts";
@@ -45,12 +46,15 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
   const { store, copies, desk, nodeId, champions, players, trials, get } = services;
   const nameOf = (id: string) => copies.nodes().get(id)?.name ?? id;
 
+  /** It is there, and may get a model. */
+  const isOpen = (node: CopyNode | undefined): boolean => node?.isThere === true && node.barred === undefined;
+
   /** Nodes that take self-play and are there, home aside: its store has every model. */
   const playersOf = ({ seq, bytes }: ArtifactRow): Player[] => {
     const known = copies.nodes();
     const holders = new Set(store.read<{ node_id: string }>(HOLDERS, seq).map(({ node_id }) => node_id));
     return players()
-      .filter((id) => id !== nodeId && known.get(id)?.isThere === true && known.get(id)?.isLeaving !== true)
+      .filter((id) => id !== nodeId && isOpen(known.get(id)))
       .slice(0, limits.maxNodes)
       .map((node_id) => {
         const free = desk.storageOf(node_id)?.free_bytes ?? null;
@@ -166,7 +170,7 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
     order(
       context,
       file,
-      to.filter((id) => id !== nodeId && known.get(id)?.isThere === true && !holders.has(id)),
+      to.filter((id) => id !== nodeId && isOpen(known.get(id)) && !holders.has(id)),
       2,
     );
   };

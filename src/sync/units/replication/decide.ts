@@ -73,7 +73,7 @@ export function planRepairs(
     const wanted = required - held.filter(counts).length - ordered.length;
     if (wanted <= 0) continue;
     const able = [...nodes.values()]
-      .filter((node) => counts(node) && !node.isHome && !having.has(node.node_id))
+      .filter((node) => counts(node) && node.barred === undefined && !node.isHome && !having.has(node.node_id))
       .filter(({ node_id }) => room.get(node_id)! - bytes > reserveBytes)
       .sort((a, b) => room.get(b.node_id)! - room.get(a.node_id)!)
       .slice(0, wanted);

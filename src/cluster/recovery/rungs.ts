@@ -1,0 +1,38 @@
+import type { PayloadFor } from "../../events/index.ts";
+import type { CheckName } from "../node-health/health-book.ts";
+
+/** The ladder, gentlest first. */
+export const RUNGS = ["observe", "drain", "restart", "reboot", "replace", "person"] as const;
+export type Rung = (typeof RUNGS)[number];
+
+/** Rungs that end what runs on a node. */
+export const isHard = (rung: Rung): boolean => rung === "restart" || rung === "reboot" || rung === "replace";
+
+/** As events name them. */
+export const rungActions: Readonly<Record<Rung, PayloadFor<"RECOVERY_INITIATED">["recovery_action"]>> = {
+  observe: "none",
+  drain: "failover",
+  restart: "soft_restart",
+  reboot: "reboot",
+  replace: "reprovision",
+  person: "notify",
+};
+
+export const rungWords: Readonly<Record<Rung, string>> = {
+  observe: "look whether it passes by itself",
+  drain: "give its jobs to others",
+  restart: "restart its worker",
+  reboot: "reboot the machine",
+  replace: "replace the machine",
+  person: "ask a person",
+};
+
+const WHOLE: readonly Rung[] = RUNGS;
+/** What helps against what: a worker that cannot be reached is not told to restart, and no restart empties a disk. */
+const ladders: Readonly<Partial<Record<CheckName, readonly Rung[]>>> = {
+  beats: ["observe", "drain", "reboot", "replace", "person"],
+  starts: ["observe", "drain", "reboot", "replace", "person"],
+  disk: ["observe", "drain", "person"],
+};
+
+export const ladderFor = (check: CheckName | null): readonly Rung[] => (check && ladders[check]) ?? WHOLE;

@@ -1,0 +1,183 @@
+/** What speaks for and against a node, check by check, from what it does. Pure. */
+import type { CheckName, NodeCondition } from "../../node-health/health-book.ts";
+import type { JobOutcome, WorkSigns } from "../../node-health/node-signs.port.ts";
+import type { NodeState } from "../../nodes/states.ts";
+
+/** What is known of a node at one moment. Times are milliseconds since the epoch. */
+export interface NodeFacts {
+  readonly now: number;
+  readonly presence: NodeState;
+  readonly isLocal: boolean;
+  /** It came with a token: it owes nobody a beat. */
+  readonly isGuest: boolean;
+  readonly seenAt: number | null;
+  readonly version: string;
+  readonly isDeprecated: boolean;
+  /** How far its clock is ahead of ours; null where it did not say. */
+  readonly clockAheadMs: number | null;
+  /** When it started lately, oldest first. */
+  readonly starts: readonly number[];
+  readonly work: WorkSigns;
+  /** Of its failed jobs, those at which others do not fail. */
+  readonly isFault: (outcome: JobOutcome) => boolean;
+  /** How far its results are from those of the others; null where nothing can be compared, undefined where it was not asked now. */
+  readonly residual: number | null | undefined;
+}
+
+/** What one check finds; undefined where there is nothing to judge by. */
+export interface Finding {
+  readonly verdict: "pass" | "warn" | "fail";
+  readonly what: string;
+  readonly actual: string;
+  readonly required: string;
+  /** It is as bad as this at once. */
+  readonly atLeast?: NodeCondition;
+}
+
+export const checkLimits = {
+  /** Starts within the window that are a crash loop, and those that are worth a word. */
+  starts: { windowMs: 600_000, warn: 3, fail: 5 },
+  /** Failed attempts at work that others do, and those on trial. */
+  jobs: { fail: 3, failOnTrial: 1, pass: 1 },
+  /** Jobs that stood still within an hour. */
+  stuck: { windowMs: 3_600_000, fail: 2 },
+  /** Standard deviations. */
+  residual: { warn: 3, fail: 5 },
+  /** Times as long as usual. */
+  pace: 4,
+  clockMs: 60_000,
+};
+
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
+const found = (
+  verdict: Finding["verdict"],
+  what: string,
+  actual: string,
+  required: string,
+  atLeast?: NodeCondition,
+): Finding => ({ verdict, what, actual, required, ...(atLeast === undefined ? {} : { atLeast }) });
+
+/** What counts for a check from when on: after its breaker opened, or after a start, only what came since. */
+export interface Evidence {
+  readonly since: number;
+  readonly isOnTrial: boolean;
+}
+
+function beats({ presence, isLocal, isGuest, seenAt, now }: NodeFacts): Finding | undefined {
+  if (isLocal || isGuest || presence === "joined" || presence === "left") return undefined;
+  const silent = seenAt === null ? "never heard" : `heard ${seconds(Math.max(0, now - seenAt))} ago`;
+  if (presence === "dead") return found("fail", "it is silent", silent, "a beat in time", "evicted");
+  if (presence === "suspect") return found("warn", "it is late with its beats", silent, "a beat in time");
+  return found("pass", "its beats come", silent, "a beat in time");
+}
+
+function starts({ starts: all, now }: NodeFacts): Finding | undefined {
+  const { windowMs, warn, fail } = checkLimits.starts;
+  const lately = all.filter((at) => now - at < windowMs).length;
+  const actual = `${lately} starts in ${seconds(windowMs)}`;
+  const required = `fewer than ${fail}`;
+  if (lately >= fail) return found("fail", "its worker starts again and again", actual, required, "unhealthy");
+  if (lately >= warn) return found("warn", "its worker was started several times", actual, required);
+  return found("pass", "its worker runs", actual, required);
+}
+
+function jobs({ work: { outcomes }, isFault }: NodeFacts, { since, isOnTrial }: Evidence): Finding | undefined {
+  const { fail, failOnTrial, pass } = checkLimits.jobs;
+  const lately = outcomes.filter(({ at }) => at > since);
+  if (lately.length === 0) return undefined;
+  const done = lately.filter(({ ok }) => ok).length;
+  const faults = lately.filter((outcome) => !outcome.ok && isFault(outcome));
+  const error = faults.at(-1)?.error ?? "";
+  const actual = `${faults.length} of ${lately.length} attempts failed${error === "" ? "" : `: ${error.slice(0, 200)}`}`;
+  const required = "done like those of the others";
+  if (faults.length >= (isOnTrial ? failOnTrial : fail) && faults.length > done)
+    return found("fail", "its jobs fail, and others do them", actual, required);
+  return done >= pass ? found("pass", "its jobs are done", actual, required) : undefined;
+}
+
+function progress({ work: { stuckAt, outcomes }, now }: NodeFacts, { since }: Evidence): Finding | undefined {
+  const { windowMs, fail } = checkLimits.stuck;
+  const lately = stuckAt.filter((at) => at > since && now - at < windowMs);
+  const done = outcomes.some(({ ok, at }) => ok && at > Math.max(since, lately.at(-1) ?? 0));
+  const actual = `${lately.length} jobs stood still in ${seconds(windowMs)}`;
+  const required = `fewer than ${fail}`;
+  if (done) return found("pass", "its jobs go on", actual, required);
+  if (lately.length >= fail) return found("fail", "its jobs stand still", actual, required);
+  if (lately.length > 0) return found("warn", "a job stood still", actual, required);
+  return undefined;
+}
+
+function results({ residual }: NodeFacts): Finding | undefined {
+  if (residual == null) return undefined;
+  const { warn, fail } = checkLimits.residual;
+  const actual = `${residual.toFixed(1)} standard deviations from the others`;
+  const required = `less than ${fail}`;
+  if (residual >= fail) return found("fail", "its results are not like the others'", actual, required);
+  if (residual >= warn) return found("warn", "its results are strange", actual, required);
+  return found("pass", "its results are like the others'", actual, required);
+}
+
+function speed({ work: { pace } }: NodeFacts): Finding | undefined {
+  if (pace === undefined) return undefined;
+  const isSlow = pace >= checkLimits.pace;
+  const actual = `${pace.toFixed(1)} times as long as usual`;
+  return found(isSlow ? "warn" : "pass", isSlow ? "it is slow" : "it is fast enough", actual, `${checkLimits.pace}`);
+}
+
+const disk = ({ work }: NodeFacts): Finding =>
+  work.disk === undefined
+    ? found("pass", "its disk has room", "room", "room for one more job")
+    : found("fail", "its disk is full", work.disk, "room for one more job");
+
+function clock({ clockAheadMs: ahead }: NodeFacts): Finding | undefined {
+  if (ahead === null) return undefined;
+  const isOff = Math.abs(ahead) > checkLimits.clockMs;
+  const actual = `${seconds(Math.abs(ahead))} ${ahead < 0 ? "behind" : "ahead"}`;
+  return found(
+    isOff ? "warn" : "pass",
+    isOff ? "its clock is wrong" : "its clock is right",
+    actual,
+    "at most 60 s off",
+  );
+}
+
+const version = ({ isDeprecated, version: runs }: NodeFacts): Finding | undefined =>
+  runs === ""
+    ? undefined
+    : found(
+        isDeprecated ? "warn" : "pass",
+        isDeprecated ? "it runs an older version" : "its version is right",
+        runs,
+        "not older than the coordinator's",
+      );
+
+/** A check as a row: what it looks at, how bad it may make a node, how long its breaker stays open, and what shows that it is well. */
+export interface CheckRule {
+  readonly find: (facts: NodeFacts, evidence: Evidence) => Finding | undefined;
+  readonly worst: NodeCondition;
+  /** Only work can show that it is well again: the node gets one job when its breaker has been open for so long. */
+  readonly isShownByWork: boolean;
+  readonly openMs: readonly number[];
+}
+
+const MINUTE = 60_000;
+/** By how often it opened lately. */
+const USUAL = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE];
+const rule = (find: CheckRule["find"], worst: NodeCondition, isShownByWork = false, openMs = USUAL): CheckRule => ({
+  find,
+  worst,
+  isShownByWork,
+  openMs,
+});
+
+export const checkRules: Readonly<Record<CheckName, CheckRule>> = {
+  beats: rule(beats, "evicted"),
+  starts: rule(starts, "unhealthy"),
+  jobs: rule(jobs, "unhealthy", true),
+  progress: rule(progress, "unhealthy", true),
+  results: rule(results, "evicted", true, [15 * MINUTE, 60 * MINUTE]),
+  speed: rule(speed, "degraded"),
+  disk: rule(disk, "unhealthy"),
+  clock: rule(clock, "degraded"),
+  version: rule(version, "degraded"),
+};

@@ -1,0 +1,87 @@
+import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
+import { recoveryLimits } from "../../limits.ts";
+import { recoveryCases, recoveryRequests } from "../../recovery/recovery-book.ts";
+import { fleetFacts, isPatient, type RecoveryServices } from "./facts.ts";
+import { openCase, type TreatmentCache, treat } from "./treatment.ts";
+
+const wiring = {
+  name: "node_recovery",
+  layer: 7,
+  placement: "leader",
+  profiles: ["coordinator"],
+  daemonTypes: ["AVAILABILITY_RECOVERY_ENGINE", "NODE_RECOVERY", "RECOVERY_ORCHESTRATOR"],
+  alsoKnownAs: [
+    "NodeRecoveryDaemon",
+    "RecoveryOrchestrator (nodes)",
+    "EventEmissionMixin (retirement)",
+    "EventSubscriptionRegistry (suspects)",
+  ],
+  dependsOn: ["node_health"],
+  emits: ["RECOVERY_INITIATED", "RECOVERY_COMPLETED", "RECOVERY_FAILED", "NODE_RECOVERED"],
+  awaits: {
+    CLUSTER_STALL_DETECTED: "cluster_monitor",
+    P2P_CLUSTER_UNHEALTHY: "cluster_monitor",
+    P2P_HEALTH_RECOVERED: "connectivity_monitor",
+  },
+} as const satisfies Wiring;
+
+type Context = ContextOf<typeof wiring, TreatmentCache>;
+
+/** Each is a reason to look at once; what is done follows from the rows alone. */
+const REASONS = [
+  "NODE_UNHEALTHY",
+  "NODE_SUSPECT",
+  "P2P_NODE_DEAD",
+  "P2P_NODES_DEAD",
+  "P2P_CLUSTER_UNHEALTHY",
+  "P2P_HEALTH_RECOVERED",
+  "CLUSTER_STALL_DETECTED",
+  "HEALTH_CHECK_PASSED",
+  "HEALTH_CHECK_FAILED",
+  "SYNC_NODE_UNREACHABLE",
+] as const;
+
+/**
+ * The one arbiter of repair for nodes. Whoever is ill gets a case; a case climbs one ladder (`decide.ts`), each rung with its evidence as a
+ * row, and never while jobs there make progress or files lie nowhere else. Before a hard rung the node's jobs are fenced and given to
+ * others. All of it is decided anew from rows at each look: a crash in between costs nothing.
+ */
+export const nodeRecoveryDaemon = (services: RecoveryServices, limits = recoveryLimits) => {
+  const { nodes } = services;
+
+  const look = async (context: Context): Promise<void> => {
+    const { rows, now, signal } = context;
+    const known = new Map(rows.list(recoveryCases));
+    for (const node of nodes.list().filter(isPatient)) if (!known.has(node.node_id)) openCase(services, node, context);
+    let fleet = fleetFacts(services, now);
+    for (const [nodeId, patient] of known) {
+      if (signal.aborted) return;
+      fleet = await treat(services, nodeId, patient, fleet, context);
+    }
+  };
+
+  return defineDaemon({
+    ...wiring,
+    state: {
+      tables: { recoveryCases, recoveryRequests },
+      cache: (): TreatmentCache => ({ asked: new Map() }),
+    },
+    on: {
+      ...onEach(REASONS, (_event, context: Context) => look(context)),
+      TASK_ORPHANED({ payload: { node_id } }, { rows }) {
+        const patient = rows.get(recoveryCases, node_id);
+        if (patient !== undefined) rows.put(recoveryCases, node_id, { ...patient, orphans: patient.orphans + 1 });
+      },
+    },
+    loop: { everyMs: limits.everyMs, tick: look },
+    health: ({ rows }) => {
+      const cases = rows.list(recoveryCases);
+      return {
+        status: "running",
+        message: cases.length === 0 ? "" : `${cases.length} nodes are ill`,
+        details: { cases: Object.fromEntries(cases.map(([node, { rung, waits_for }]) => [node, { rung, waits_for }])) },
+      };
+    },
+    timeoutMs: 120_000,
+  });
+};
