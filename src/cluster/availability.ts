@@ -1,5 +1,6 @@
 /** May a node get work, data, a model? One answer for all rooms, from what operators decided, who is there, and how it does. */
-import { type HealthBook, isIll, type NodeHealthRow } from "./node-health/health-book.ts";
+import { isIll } from "./node-health/conditions.ts";
+import type { HealthBook, NodeHealthRow } from "./node-health/health-book.ts";
 import type { NodeSigns } from "./node-health/node-signs.port.ts";
 import type { NodeRegistry } from "./nodes/node-registry.ts";
 import type { NodeState } from "./nodes/states.ts";
@@ -15,7 +16,7 @@ export interface Barrier {
   readonly leaves: number;
 }
 
-export interface AvailabilityFacts {
+interface AvailabilityFacts {
   /** What its operators decided; undefined if they let it work. */
   readonly decided: string | undefined;
   readonly isDraining: boolean;
@@ -27,7 +28,7 @@ export interface AvailabilityFacts {
 }
 
 /** What stands between a node and this use of it; undefined if nothing does. Pure. */
-export function barrierFor(use: NodeUse, facts: AvailabilityFacts): Barrier | undefined {
+function barrierFor(use: NodeUse, facts: AvailabilityFacts): Barrier | undefined {
   const { decided, isDraining, repair, health, areOthers } = facts;
   if (decided !== undefined && (use === "work" || isDraining)) return { reason: decided, leaves: 0 };
   if (repair !== undefined) return { reason: repair, leaves: 0 };

@@ -25,11 +25,12 @@
 
 export type { Alert } from "./alerts/alert.ts";
 export { type Alerts, createAlerts } from "./alerts/alerts.ts";
-export { type Availability, createAvailability, NODE_USES, type NodeUse } from "./availability.ts";
+export { type Availability, createAvailability } from "./availability.ts";
 export { componentWork } from "./health/components.ts";
-export { HealthBook, isIll, NODE_CONDITIONS } from "./node-health/health-book.ts";
+export { isIll } from "./node-health/conditions.ts";
+export { HealthBook } from "./node-health/health-book.ts";
 export { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";
-export { type NodeHealthReport, nodeHealthReport } from "./node-health-report.ts";
+export { nodeHealthReport } from "./node-health-report.ts";
 export { nodeIdOf, nodeKeyOf } from "./nodes/identity.ts";
 export type { NodeGate } from "./nodes/node-gate.ts";
 export { findNode, healthyNodesOf, NodeHealthState, nodeHealthOf } from "./nodes/node-health.ts";
@@ -41,7 +42,7 @@ export { BODY_HASH_HEADER, NODE_HEADER, type NodeClaim, type SignedRequest, sign
 export { timingOnTheWire } from "./nodes/timing.ts";
 export { isDeprecated, PROTOCOL } from "./nodes/versions.ts";
 export { type NodeDuties, noDuties } from "./recovery/node-duties.port.ts";
-export { type NodePower, nobodysPower, type PowerAct, type PowerOrder } from "./recovery/node-power.port.ts";
+export { nobodysPower } from "./recovery/node-power.port.ts";
 export { RecoveryBook } from "./recovery/recovery-book.ts";
 export { createRecoveryConsole, type RecoveryConsole } from "./recovery-console.ts";
 export { createDiskGauge } from "./resources/disk-gauge.ts";

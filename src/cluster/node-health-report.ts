@@ -5,8 +5,6 @@ import type { NodeView } from "./nodes/node-view.ts";
 import { breakerOf } from "./units/node-health/decide.ts";
 
 /** Times are milliseconds since the epoch. */
-export type NodeHealthReport = ReturnType<typeof nodeHealthReport>;
-
 export function nodeHealthReport(
   { node_id, label, state }: Pick<NodeView, "node_id" | "label" | "state">,
   { health, availability }: { readonly health: HealthBook; readonly availability: Pick<Availability, "barrier"> },

@@ -3,8 +3,9 @@
  * wrong, fill their disks, fall silent and crash in loops, alone and together; they heal by themselves, by a restart, by a reboot, by a
  * replacement, or never. The world keeps books of its own of what is done to whom, and compares. One seed is one history.
  */
-import type { NodeCondition } from "../../src/cluster/node-health/health-book.ts";
-import { isIll, type NodeHealthRow, wellSince } from "../../src/cluster/node-health/health-book.ts";
+import type { NodeCondition } from "../../src/cluster/node-health/conditions.ts";
+import { isIll } from "../../src/cluster/node-health/conditions.ts";
+import { type NodeHealthRow, wellSince } from "../../src/cluster/node-health/health-book.ts";
 import type { RecoveryCase } from "../../src/cluster/recovery/recovery-case.ts";
 import { isHard, type Rung } from "../../src/cluster/recovery/rungs.ts";
 import { nextHealth, recovered } from "../../src/cluster/units/node-health/decide.ts";
@@ -18,7 +19,7 @@ import {
 } from "../../src/cluster/units/node-recovery/decide.ts";
 import { pick, type Random, seededRandom } from "../../src/kernel/index.ts";
 
-export const SICKNESSES = ["hang", "slow", "wrong", "disk", "cut", "crash_loop", "failing_jobs"] as const;
+const SICKNESSES = ["hang", "slow", "wrong", "disk", "cut", "crash_loop", "failing_jobs"] as const;
 type Sickness = (typeof SICKNESSES)[number];
 
 /** Mistakes that the world must find. */

@@ -1,7 +1,7 @@
 /** Which components do their work. Alive is not enough: a loop has a deadline, and who is expected has to report. Pure. */
 import type { Registry, UnitRuntime } from "../../daemons/index.ts";
 import type { BreakerState } from "../../kernel/index.ts";
-import { isIll } from "../node-health/health-book.ts";
+import { isIll } from "../node-health/conditions.ts";
 import type { NodeView } from "../nodes/node-view.ts";
 import { breakerDefaults, breakerState, type ComponentBreaker } from "./component-breaker.ts";
 import type { ComponentRow } from "./health-rows.ts";

@@ -7,7 +7,7 @@ import {
   type SqlValue,
   type Store,
 } from "../../router/index.ts";
-import type { Rung } from "./rungs.ts";
+import type { ActState, Rung } from "./rungs.ts";
 
 export const recoveryMigration = (id: number): Migration => ({
   id,
@@ -34,10 +34,6 @@ export const recoveryMigration = (id: number): Migration => ({
     CREATE INDEX recovery_acts_by_time ON recovery_acts (begun_at);
   `,
 });
-
-/** Worked: the node is well. Failed: it is not. Ended: something else came of it, as when its node left. */
-export const ACT_STATES = ["acting", "worked", "failed", "ended"] as const;
-export type ActState = (typeof ACT_STATES)[number];
 
 /** Times are milliseconds since the epoch. */
 export interface RecoveryAct {

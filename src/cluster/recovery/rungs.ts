@@ -5,6 +5,10 @@ import type { CheckName } from "../node-health/health-book.ts";
 export const RUNGS = ["observe", "drain", "restart", "reboot", "replace", "person"] as const;
 export type Rung = (typeof RUNGS)[number];
 
+/** Worked: the node is well. Failed: it is not. Ended: something else came of it, as when its node left. */
+export const ACT_STATES = ["acting", "worked", "failed", "ended"] as const;
+export type ActState = (typeof ACT_STATES)[number];
+
 /** Rungs that end what runs on a node. */
 export const isHard = (rung: Rung): boolean => rung === "restart" || rung === "reboot" || rung === "replace";
 

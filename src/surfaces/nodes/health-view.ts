@@ -4,10 +4,7 @@ import { factLines, sectionLines } from "../cli/table.ts";
 import { duration, momentAgo, plural, printable } from "../cli/text.ts";
 import type { NodeHealthShown } from "./wire.ts";
 
-export const conditionColor = painter(
-  { healthy: "green", degraded: "yellow", unhealthy: "red", evicted: "red" },
-  "dim",
-);
+const conditionColor = painter({ healthy: "green", degraded: "yellow", unhealthy: "red", evicted: "red" }, "dim");
 const verdictColor = painter({ pass: "green", warn: "yellow", fail: "red" }, "dim");
 
 const mayWords = ({ allowed, max_jobs, reason }: NodeHealthShown["may"][number]): string => {

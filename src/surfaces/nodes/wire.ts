@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NODE_CONDITIONS } from "../../cluster/node-health/health-book.ts";
+import { NODE_CONDITIONS } from "../../cluster/node-health/conditions.ts";
 import { NODE_STATES } from "../../cluster/nodes/states.ts";
 import { answersTo, dryRun, name, nodeId, note, offer, time, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";

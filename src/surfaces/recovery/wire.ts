@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { ACT_STATES } from "../../cluster/recovery/recovery-rows.ts";
-import { RUNGS } from "../../cluster/recovery/rungs.ts";
+import { ACT_STATES, RUNGS } from "../../cluster/recovery/rungs.ts";
 import { dryRun, name, note, time } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 

@@ -1,5 +1,6 @@
 /** What speaks for and against a node, check by check, from what it does. Pure. */
-import type { CheckName, NodeCondition } from "../../node-health/health-book.ts";
+import type { NodeCondition } from "../../node-health/conditions.ts";
+import type { CheckName } from "../../node-health/health-book.ts";
 import type { JobOutcome, WorkSigns } from "../../node-health/node-signs.port.ts";
 import type { NodeState } from "../../nodes/states.ts";
 
@@ -34,7 +35,7 @@ export interface Finding {
   readonly atLeast?: NodeCondition;
 }
 
-export const checkLimits = {
+const checkLimits = {
   /** Starts within the window that are a crash loop, and those that are worth a word. */
   starts: { windowMs: 600_000, warn: 3, fail: 5 },
   /** Failed attempts at work that others do, and those on trial. */

@@ -1,13 +1,11 @@
 /** How a node does, from what its checks find: with hysteresis, a breaker for each check, and a slow start for those who return. Pure. */
+import { isIll, type NodeCondition, worse } from "../../node-health/conditions.ts";
 import {
   CHECKS,
   type CheckName,
   type CheckState,
-  isIll,
-  type NodeCondition,
   type NodeHealthRow,
   wellSince,
-  worse,
 } from "../../node-health/health-book.ts";
 import { checkRules, type Evidence, type Finding, type NodeFacts } from "./checks.ts";
 

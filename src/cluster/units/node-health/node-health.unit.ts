@@ -2,14 +2,8 @@ import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daem
 import type { PayloadFor } from "../../../events/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import { nodeHealthLimits } from "../../limits.ts";
-import {
-  isIll,
-  NODE_CONDITIONS,
-  type NodeHealthRow,
-  nodeHealthTable,
-  wellSince,
-  worse,
-} from "../../node-health/health-book.ts";
+import { isIll, NODE_CONDITIONS, worse } from "../../node-health/conditions.ts";
+import { type NodeHealthRow, nodeHealthTable, wellSince } from "../../node-health/health-book.ts";
 import type { NodeView } from "../../nodes/node-view.ts";
 import type { ClusterServices } from "../../services.ts";
 import type { NodeFacts } from "./checks.ts";

@@ -1,5 +1,6 @@
 /** What is done next for a node that is ill: one ladder, with evidence, guards, cooldowns and a budget. Pure. */
-import { type CheckName, isIll, type NodeCondition } from "../../node-health/health-book.ts";
+import { isIll, type NodeCondition } from "../../node-health/conditions.ts";
+import type { CheckName } from "../../node-health/health-book.ts";
 import type { RecoveryCase } from "../../recovery/recovery-case.ts";
 import { isHard, ladderFor, RUNGS, type Rung } from "../../recovery/rungs.ts";
 

@@ -1,5 +1,5 @@
 /** What repairs are decided by, taken from a running process at one moment. */
-import { isIll } from "../../node-health/health-book.ts";
+import { isIll } from "../../node-health/conditions.ts";
 import type { NodeView } from "../../nodes/node-view.ts";
 import { hardActsSince, lastUsed } from "../../recovery/recovery-rows.ts";
 import type { ClusterServices } from "../../services.ts";

@@ -27,7 +27,7 @@ interface Wish {
   readonly reason: string;
 }
 
-export const SELF = "node_recovery";
+const SELF = "node_recovery";
 
 const evidenceOf = (facts: PatientFacts, fleet: FleetFacts, { orphans }: RecoveryCase, skipped: readonly string[]) => ({
   condition: facts.condition,
