@@ -4,7 +4,7 @@ import { defineEvents } from "../row.ts";
 /** What each config is worth playing, and how hard. */
 export const curriculum = defineEvents("curriculum", {
   CURRICULUM_REBALANCED: {
-    about: "The weights of all configs were computed anew.",
+    about: "The scheduler has new weights for all configs.",
     orderKey: "config_key",
     provisional: true,
     payload: {
@@ -27,14 +27,14 @@ export const curriculum = defineEvents("curriculum", {
     payload: fields("config_key", "tier", "previous_tier", "reason", "win_rate?", "games?", "elo?"),
   },
   CURRICULUM_ADVANCEMENT_NEEDED: {
-    about: "A config stands still and should move to a harder tier.",
+    about: "A config makes no progress and should move to a harder tier.",
     orderKey: "config_key",
     dedup: ["config_key"],
     provisional: true,
     payload: fields("config_key", "reason", "tier?", "elo_per_day?"),
   },
   WEIGHT_UPDATED: {
-    about: "The weight of one config changed, and this is why.",
+    about: "The weight of one config changed, with the reason.",
     orderKey: "config_key",
     provisional: true,
     payload: fields("config_key", "weight", "previous_weight", "reason", "trigger?"),
@@ -49,7 +49,7 @@ export const curriculum = defineEvents("curriculum", {
     },
   },
   ARCHITECTURE_WEIGHTS_UPDATED: {
-    about: "The share of work for each network architecture was computed anew.",
+    about: "Each network architecture has a new share of the work.",
     orderKey: "config_key",
     provisional: true,
     payload: {

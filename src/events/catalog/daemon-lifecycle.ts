@@ -17,7 +17,7 @@ const coordinator = { ...fields("coordinator_name"), node_id: field.node_id.desc
 /** Units as their supervisor sees them: started, stopped, alive, failing. */
 export const daemonLifecycle = defineEvents("daemon_lifecycle", {
   DAEMON_STARTED: {
-    about: "A daemon runs.",
+    about: "A daemon has started.",
     orderKey: "daemon_name",
     payload: {
       ...fields("restarts?"),
@@ -26,7 +26,7 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     },
   },
   DAEMON_STOPPED: {
-    about: "A daemon ended in order.",
+    about: "A daemon stopped as planned.",
     orderKey: "daemon_name",
     payload: {
       ...fields("reason", "uptime_seconds?"),
@@ -44,7 +44,7 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     },
   },
   DAEMON_CRASH_LOOP_DETECTED: {
-    about: "A daemon crashes again and again and will soon be given up.",
+    about: "A daemon crashes again and again. The supervisor will soon stop restarting it.",
     orderKey: "daemon_name",
     payload: {
       ...fields("restarts", "error?"),
@@ -54,7 +54,7 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     },
   },
   DAEMON_PERMANENTLY_FAILED: {
-    about: "A daemon used up its restarts, or hung at shutdown, and is given up until somebody resets it.",
+    about: "A daemon used up its restarts, or hung at shutdown. The supervisor does not start it again until somebody resets it.",
     orderKey: "daemon_name",
     payload: {
       ...fields("restarts", "reason", "error?"),
@@ -62,7 +62,7 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     },
   },
   COORDINATOR_HEARTBEAT: {
-    about: "A unit is alive, and this is what it has handled so far.",
+    about: "A unit is alive, with what it has handled so far.",
     class: "volatile",
     orderKey: "coordinator_name",
     payload: {
@@ -76,7 +76,7 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     },
   },
   COORDINATOR_HEALTHY: {
-    about: "A coordinator is up and all its subscriptions stand.",
+    about: "A coordinator is ready, with all its subscriptions.",
     orderKey: "coordinator_name",
     payload: {
       ...fields("health_score?", "uptime_seconds?"),
@@ -110,7 +110,7 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     },
   },
   COORDINATOR_SHUTDOWN: {
-    about: "A coordinator stops in order; its silence from now on is no loss.",
+    about: "A coordinator stops as planned; its silence from now on is expected.",
     orderKey: "coordinator_name",
     payload: {
       ...fields("reason"),

@@ -150,7 +150,7 @@ export const dataSync = defineEvents("data_sync", {
     },
   },
   SYNC_RETRY_REQUESTED: {
-    about: "A stalled transfer shall be tried again by another way.",
+    about: "A stalled transfer should be tried again by another way.",
     orderKey: "node_id",
     payload: {
       ...fields("sync_id", "data_type", "target_node_id?"),

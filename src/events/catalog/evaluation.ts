@@ -83,7 +83,7 @@ export const evaluation = defineEvents("evaluation", {
     },
   },
   ELO_UPDATED: {
-    about: "The rating of a model was computed anew from the match ledger.",
+    about: "A model has a new rating, computed from the match ledger.",
     orderKey: "config_key",
     stage: "elo_calibration_complete",
     payload: {
@@ -92,7 +92,7 @@ export const evaluation = defineEvents("evaluation", {
     },
   },
   ELO_SIGNIFICANT_CHANGE: {
-    about: "The rating of a config moved enough to think again about its share of the work.",
+    about: "The rating of a config changed so much that its share of the work may change.",
     orderKey: "config_key",
     payload: {
       ...fields("config_key", "model_id", "elo", "previous_elo", "elo_change", "elo_low?", "elo_high?"),

@@ -15,7 +15,7 @@ export const exploration = defineEvents("exploration", {
     },
   },
   EXPLORATION_BOOST: {
-    about: "A config shall explore more for a while.",
+    about: "A config should explore more for a limited time.",
     orderKey: "config_key",
     provisional: true,
     payload: {
@@ -30,7 +30,7 @@ export const exploration = defineEvents("exploration", {
     provisional: true,
     payload: {
       ...fields("config_key", "quality_score", "trend"),
-      position_difficulty: oneOf("how hard the starting positions shall be", ["normal", "medium-hard", "hard"]),
+      position_difficulty: oneOf("how hard the starting positions should be", ["normal", "medium-hard", "hard"]),
       mcts_budget_multiplier: positive("factor on the search budget"),
       exploration_temp_boost: positive("factor on the temperature"),
     },

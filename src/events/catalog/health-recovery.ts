@@ -25,7 +25,7 @@ export const healthRecovery = defineEvents("health_recovery", {
     },
   },
   HEALTH_ALERT: {
-    about: "Something is not well and an operator should know.",
+    about: "The system has a problem that an operator should know.",
     orderKey: "component",
     dedup: "content",
     payload: fields("component", "severity", "message", "node_id?", "health_score?", "action?"),
@@ -50,7 +50,7 @@ export const healthRecovery = defineEvents("health_recovery", {
     },
   },
   P2P_RESTART_TRIGGERED: {
-    about: "A node restarts its own link to the cluster and should be given a moment.",
+    about: "A node restarts its own link to the cluster. Wait for it before you judge it.",
     orderKey: "node_id",
     provisional: true,
     payload: fields("node_id", "reason", "consecutive_failures", "restarts?", "silent_seconds?"),

@@ -4,7 +4,7 @@ import { defineEvents } from "../row.ts";
 /** Named locks that were waited for too long. */
 export const locks = defineEvents("locks", {
   LOCK_TIMEOUT: {
-    about: "A lock could not be had in time.",
+    about: "A lock was not free in time.",
     orderKey: "lock_name",
     dedup: "content",
     provisional: true,

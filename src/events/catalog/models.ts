@@ -23,7 +23,7 @@ export const models = defineEvents("models", {
     },
   },
   MODEL_UPDATED: {
-    about: "What is written about a model changed, and the nodes should know.",
+    about: "The description of a model changed, and the nodes should know.",
     orderKey: "model_id",
     payload: {
       ...fields("model_id", "config_key"),
@@ -79,7 +79,7 @@ export const models = defineEvents("models", {
     payload: {
       ...fields("model_id", "config_key?", "artifact_bytes?"),
       artifact_hash: file,
-      node_ids: field.node_ids.describe("nodes that shall get it"),
+      node_ids: field.node_ids.describe("nodes that should get it"),
     },
   },
   MODEL_DISTRIBUTION_COMPLETE: {

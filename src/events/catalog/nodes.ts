@@ -31,7 +31,7 @@ export const nodes = defineEvents("nodes", {
     payload: fields("node_id", "reason", "last_seen_at?"),
   },
   NODE_SUSPECT: {
-    about: "A node is late with its sign of life; it has a little time before it counts as dead.",
+    about: "A node is late with its heartbeat. It has a little time before it counts as dead.",
     orderKey: "node_id",
     payload: fields("node_id", "last_seen_at", "silent_seconds"),
   },

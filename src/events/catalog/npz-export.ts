@@ -4,7 +4,7 @@ import { defineEvents } from "../row.ts";
 /** Games become training files, and files become one. */
 export const npzExport = defineEvents("npz_export", {
   EXPORT_TRIGGERED: {
-    about: "The games of a config shall be exported into a training file now.",
+    about: "Somebody asks to export the games of a config into a training file now.",
     orderKey: "config_key",
     payload: { ...fields("config_key", "reason"), games: field.games.describe("games that wait").optional() },
   },

@@ -42,7 +42,7 @@ export const optimization = defineEvents("optimization", {
     },
   },
   CMAES_TRIGGERED: {
-    about: "A CMA-ES search for better parameters is wanted.",
+    about: "Somebody asks for a CMA-ES search for better parameters.",
     orderKey: "config_key",
     provisional: true,
     payload: {
@@ -51,7 +51,7 @@ export const optimization = defineEvents("optimization", {
     },
   },
   CMAES_COMPLETED: {
-    about: "A CMA-ES search ended, and this is the best it found.",
+    about: "A CMA-ES search ended, with the best that it found.",
     orderKey: "config_key",
     stage: "cmaes_complete",
     provisional: true,
@@ -80,7 +80,7 @@ export const optimization = defineEvents("optimization", {
     payload: fields("run_id", "generation", "best_score", "config_key?"),
   },
   PBT_COMPLETED: {
-    about: "Population-based training ended, and this is the best it found.",
+    about: "Population-based training ended, with the best that it found.",
     orderKey: "run_id",
     dedup: ["run_id"],
     provisional: true,
@@ -90,7 +90,7 @@ export const optimization = defineEvents("optimization", {
     },
   },
   NAS_TRIGGERED: {
-    about: "A search for a better network architecture is wanted.",
+    about: "Somebody asks for a search for a better network architecture.",
     orderKey: "config_key",
     provisional: true,
     payload: {
@@ -126,7 +126,7 @@ export const optimization = defineEvents("optimization", {
     },
   },
   NAS_COMPLETED: {
-    about: "The architecture search ended, and this is the best it found.",
+    about: "The architecture search ended, with the best that it found.",
     orderKey: "run_id",
     dedup: ["run_id"],
     stage: "nas_complete",

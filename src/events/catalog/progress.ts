@@ -14,7 +14,7 @@ export const progress = defineEvents("progress", {
     },
   },
   PIPELINE_STAGE_ENTERED: {
-    about: "A config entered a stage; whoever works on that stage looks at the rows. It only saves them the wait.",
+    about: "A config entered a stage. The unit of that stage looks at its rows at once, and not only at its next tick.",
     class: "durable",
     orderKey: "config_key",
     payload: {
@@ -32,7 +32,7 @@ export const progress = defineEvents("progress", {
     },
   },
   PROGRESS_RECOVERED: {
-    about: "A config that had stalled moves again.",
+    about: "A config that had stalled makes progress again.",
     orderKey: "config_key",
     payload: fields("config_key", "pipeline_stage", "stalled_seconds", "elo_per_day?"),
   },

@@ -35,12 +35,12 @@ export const promotion = defineEvents("promotion", {
     },
   },
   PROMOTION_FAILED: {
-    about: "The promotion of a model broke before it was decided or done.",
+    about: "The promotion of a model failed before it was decided or done.",
     orderKey: "config_key",
     payload: fields("config_key", "model_id", "error", "retryable", "error_code?"),
   },
   PROMOTION_REJECTED: {
-    about: "A candidate did not pass a gate, and this is the gate with what it asked and what it got.",
+    about: "A candidate did not pass a gate, with the required and the actual value.",
     orderKey: "config_key",
     payload: {
       ...fields("config_key", "model_id", "reason?", "games?"),
@@ -71,7 +71,7 @@ export const promotion = defineEvents("promotion", {
     },
   },
   CROSSBOARD_PROMOTION: {
-    about: "A model holds its own on several boards and is promoted for all of them.",
+    about: "A model is strong on several boards and is promoted for all of them.",
     orderKey: "model_id",
     dedup: ["model_id"],
     provisional: true,

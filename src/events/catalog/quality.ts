@@ -18,7 +18,7 @@ export const quality = defineEvents("quality", {
     },
   },
   QUALITY_CHECK_REQUESTED: {
-    about: "The data of a config shall be scored now.",
+    about: "Somebody asks to score the data of a config now.",
     orderKey: "config_key",
     dedup: ["config_key"],
     payload: fields("config_key", "reason", "urgency?"),
@@ -68,7 +68,7 @@ export const quality = defineEvents("quality", {
     },
   },
   LOW_QUALITY_DATA_WARNING: {
-    about: "The data of a config is poor and somebody should know.",
+    about: "The data of a config is poor, and an operator should know.",
     orderKey: "config_key",
     payload: {
       ...fields("config_key", "quality_score", "recommendation?"),
@@ -100,7 +100,7 @@ export const quality = defineEvents("quality", {
     payload: { ...fields("config_key", "job_id"), games: field.games.describe("games to check") },
   },
   PARITY_VALIDATION_COMPLETED: {
-    about: "The check of games against the rules has its result.",
+    about: "The check of games against the rules has ended, with its result.",
     orderKey: "config_key",
     payload: {
       ...fields("config_key", "job_id", "duration_seconds?"),
@@ -112,7 +112,7 @@ export const quality = defineEvents("quality", {
     },
   },
   PARITY_FAILURE_RATE_CHANGED: {
-    about: "The share of games that break the rules moved.",
+    about: "The share of games that break the rules changed.",
     orderKey: "config_key",
     payload: {
       ...fields("config_key"),

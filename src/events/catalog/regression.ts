@@ -43,7 +43,7 @@ export const regression = defineEvents("regression", {
     payload: verdict,
   },
   REGRESSION_CLEARED: {
-    about: "A champion is as strong again as it was; what was paused goes on.",
+    about: "A champion is as strong as before. Paused work continues.",
     orderKey: "config_key",
     payload: {
       ...fields("config_key", "elo"),

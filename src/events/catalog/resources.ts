@@ -66,7 +66,7 @@ export const resources = defineEvents("resources", {
     },
   },
   DISK_CLEANUP_TRIGGERED: {
-    about: "Files were freed on a node; what is gone is listed.",
+    about: "Files were deleted on a node, with the list of them.",
     orderKey: "node_id",
     payload: {
       ...fields("node_id", "reason", "duration_seconds?"),

@@ -18,7 +18,7 @@ export const selfplay = defineEvents("selfplay", {
     },
   },
   SELFPLAY_TARGET_UPDATED: {
-    about: "The number of games wanted from a config changed.",
+    about: "The target number of games of a config changed.",
     orderKey: "config_key",
     payload: {
       ...fields("config_key", "reason", "urgency?"),
@@ -28,7 +28,7 @@ export const selfplay = defineEvents("selfplay", {
     },
   },
   SELFPLAY_RATE_CHANGED: {
-    about: "A config shall be played noticeably faster or more slowly.",
+    about: "A config should be played noticeably faster or more slowly.",
     orderKey: "config_key",
     provisional: true,
     payload: {
@@ -63,7 +63,7 @@ export const selfplay = defineEvents("selfplay", {
     payload: {
       ...fields("batch_id", "config_key", "work_type", "reason?"),
       jobs: field.jobs.describe("jobs in the batch"),
-      node_ids: field.node_ids.describe("nodes that shall run them"),
+      node_ids: field.node_ids.describe("nodes that should run them"),
       games_per_job: some("games of each job").optional(),
     },
   },

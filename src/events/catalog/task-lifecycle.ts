@@ -16,7 +16,7 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     payload: { ...task, pid: some("process").optional() },
   },
   TASK_HEARTBEAT: {
-    about: "A task lives, and this is how far it is.",
+    about: "A task is alive, with its progress.",
     class: "volatile",
     orderKey: "task_id",
     payload: {
@@ -46,7 +46,7 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     },
   },
   TASK_ORPHANED: {
-    about: "A task lost its node or its sign of life; its work comes back to the queue.",
+    about: "A task lost its node, or its heartbeat stopped. Its work returns to the queue.",
     orderKey: "task_id",
     dedup: ["task_id", "last_seen_at"],
     payload: {
@@ -63,7 +63,7 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     },
   },
   TASK_ABANDONED: {
-    about: "A node gave a task up on purpose; its work comes back to the queue.",
+    about: "A node gave a task up on purpose. Its work returns to the queue.",
     orderKey: "task_id",
     payload: {
       ...fields("reason"),

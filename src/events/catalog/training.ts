@@ -100,7 +100,7 @@ export const training = defineEvents("training", {
     payload: fields("config_key", "job_id", "expires_at", "node_id?"),
   },
   TRAINING_SLOT_UNAVAILABLE: {
-    about: "A run that was asked for has to wait, and this is what it waits for.",
+    about: "A requested training run has to wait, with the reason.",
     orderKey: "config_key",
     dedup: ["config_key"],
     payload: {
@@ -186,7 +186,7 @@ export const training = defineEvents("training", {
     },
   },
   PER_PRIORITIES_UPDATED: {
-    about: "The priorities of samples in a replay buffer were computed anew.",
+    about: "The samples in a replay buffer have new priorities.",
     class: "process",
     orderKey: "config_key",
     provisional: true,

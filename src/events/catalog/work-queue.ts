@@ -37,7 +37,7 @@ export const workQueue = defineEvents("work_queue", {
     },
   },
   WORK_COMPLETED: {
-    about: "An item is done, and this is its result.",
+    about: "An item is done, with its result.",
     orderKey: "work_id",
     payload: {
       ...fields("attempts", "duration_seconds", "result"),

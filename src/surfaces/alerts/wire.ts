@@ -38,7 +38,7 @@ export const listAlerts = defineRoute("listAlerts", "GET /v1/alerts", {
     severity: severity.optional(),
     limit: whole(1, 1_000).default(100),
   }),
-  about: "Those that fit.",
+  about: "The matching ones.",
   answer: z.object({ alerts: z.array(alert) }),
 });
 
@@ -52,7 +52,7 @@ export const getAlert = defineRoute("getAlert", "GET /v1/alerts/{id}", {
 
 export const acknowledgeAlert = defineRoute("acknowledgeAlert", "POST /v1/alerts/{id}/acknowledge", {
   ...decision,
-  summary: "Says that somebody deals with an alert.",
+  summary: "Records that somebody takes care of an alert.",
 });
 
 export const closeAlert = defineRoute("closeAlert", "POST /v1/alerts/{id}/close", {

@@ -17,23 +17,23 @@ const stat = z.object({
   size: z.int().nullable().describe("Null while only a part is there."),
   received: z.int().describe("Bytes that need not be sent again."),
 });
-const whole = { about: "It is whole, and in its place.", answer: stat, status: 201 } as const;
+const whole = { about: "The file is complete and stored.", answer: stat, status: 201 } as const;
 
 export const putArtifact = defineRoute("putArtifact", "PUT /v1/artifacts/{sha256}", {
   ...bringing,
   ...whole,
-  summary: "Brings a file under its hash, whole or from where it stopped (Content-Range). Twice is once.",
+  summary: "Uploads a file by its hash, whole or from where it stopped (Content-Range). Uploading it twice changes nothing.",
   bytes: true,
   bound:
     "16 files at once of one caller, 64 of all; a file: `artifacts.most_bytes`; the disk: `resources.disk_critical` leaves the rest to the journal",
-  otherAnswers: { 202: { about: "A part of it is there; go on after what was received.", schema: stat } },
+  otherAnswers: { 202: { about: "A part is stored. Continue after the bytes that were received.", schema: stat } },
 });
 
 export const adoptArtifact = defineRoute("adoptArtifact", "POST /v1/artifacts/{sha256}/adopt", {
   ...bringing,
   ...whole,
   summary:
-    "Takes a file of this machine under its hash without sending it; only through the socket of the data folder.",
+    "Stores a file of this machine by its hash, without an upload. Only through the socket of the data folder.",
   body: z.strictObject({
     file: z.string().min(1).max(4_096).describe("Where it lies, inside the folder of the worker's jobs."),
     bytes: z.int().min(0),
@@ -42,7 +42,7 @@ export const adoptArtifact = defineRoute("adoptArtifact", "POST /v1/artifacts/{s
 
 export const getArtifact = defineRoute("getArtifact", "GET /v1/artifacts/{sha256}", {
   ...shared,
-  summary: "The bytes of a file, or a range of them; to HEAD how much of it is there.",
+  summary: "The bytes of a file, or a range of them. HEAD tells how many bytes are stored.",
   about: "All bytes.",
   answer: z.string(),
   type: TYPE,
@@ -103,13 +103,13 @@ export const listArtifacts = defineRoute("listArtifacts", "GET /v1/artifacts", {
     after: count(1, Number.MAX_SAFE_INTEGER).optional().describe("The `seq` of the last one that was seen."),
     limit: count(1, 1_000).default(50),
   }),
-  about: "Those that fit.",
+  about: "The matching ones.",
   answer: z.object({ artifacts: z.array(artifact) }),
 });
 
 export const showArtifact = defineRoute("showArtifact", "GET /v1/artifacts/{id}/about", {
   tag,
-  summary: "All that is known of a file: who made it, who needs it, and who holds it since when.",
+  summary: "Everything about a file: who made it, who needs it, and who has had it since when.",
   params,
   about: "The file.",
   answer: artifact
@@ -121,9 +121,9 @@ const sum = z.object({ files: z.int(), bytes: z.int(), games: z.int() });
 
 export const getCopies = defineRoute("getCopies", "GET /v1/copies", {
   tag,
-  summary: "How safe all files are, by kind and config, and what lies on each node.",
+  summary: "How many copies files have, by kind and config, and what each node holds.",
   limit: "heavy",
-  about: "Files with as many copies as there must be, those with fewer, and those on rented nodes alone.",
+  about: "Files with enough copies, files with too few, and files that are only on rented nodes.",
   answer: z.object({
     places: z.int().describe("Nodes whose copies count."),
     lines: z.array(
@@ -162,7 +162,7 @@ export const verifyArtifact = defineRoute("verifyArtifact", "POST /v1/artifacts/
   summary: "Hashes a file here again, and asks the nodes that hold it to do the same.",
   params,
   body: z.strictObject({}),
-  about: "What was found here, and who was asked.",
+  about: "What was found here, and which nodes were asked.",
   answer: z.object({
     sha256: z.string(),
     here: z.looseObject({ sound: z.boolean(), damage: z.string().optional() }).nullable(),
@@ -172,19 +172,19 @@ export const verifyArtifact = defineRoute("verifyArtifact", "POST /v1/artifacts/
 
 export const pinArtifact = defineRoute("pinArtifact", "POST /v1/artifacts/{id}/pin", {
   tag,
-  summary: "Keeps a file until it is let go by hand, or lets go of it.",
+  summary: "Pins a file until somebody unpins it, or unpins it.",
   params,
   body: z.strictObject({ release: z.boolean().default(false), dry_run: dryRun }),
-  about: "Who needs it now.",
+  about: "Who needs the file now.",
   answer: z.object({ sha256: z.string(), pins: z.array(z.string()), applied: z.boolean() }),
 });
 
 export const freeArtifact = defineRoute("freeArtifact", "POST /v1/artifacts/{id}/free", {
   tag,
-  summary: "Gives a file up at once, with all its copies, if nothing needs it; its games stay in the books.",
+  summary: "Deletes a file and all its copies at once, if nothing needs it. Its games stay in the books.",
   params,
   body: z.strictObject({ dry_run: dryRun }),
-  about: "What goes, and where it lay.",
+  about: "What is deleted, and where it was.",
   answer: z.object({ sha256: z.string(), bytes: z.int(), nodes: z.array(z.string()), applied: z.boolean() }),
 });
 

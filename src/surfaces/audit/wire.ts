@@ -4,7 +4,7 @@ import { defineRoute } from "../http/wire.ts";
 
 export const getAudit = defineRoute("getAudit", "GET /v1/audit", {
   tag: "system",
-  summary: "The wiring, judged from the declarations and from what was seen here.",
+  summary: "The audit of the wiring, from the declarations and from what this process saw.",
   limit: "heavy",
   about: "Findings and totals.",
   answer: documentOf<AuditReport>(),

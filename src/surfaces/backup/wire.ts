@@ -42,7 +42,7 @@ const place = z
 
 export const listBackupTasks = defineRoute("listBackupTasks", "GET /v1/backups", {
   tag,
-  summary: "The places for backups, how old the last backup and drill of each is, and what was done lately.",
+  summary: "The places for backups, the age of the last backup and drill at each, and the latest tasks.",
   query: z.strictObject({ limit: whole(1, 1_000).default(20) }),
   about: "Places, and tasks, newest first.",
   answer: z.object({
@@ -54,7 +54,7 @@ export const listBackupTasks = defineRoute("listBackupTasks", "GET /v1/backups",
 
 export const showBackupTask = defineRoute("showBackupTask", "GET /v1/backups/{id}", {
   tag,
-  summary: "One task: how far it is, and what came of it.",
+  summary: "One task, with its progress and its result.",
   params: z.strictObject({ id: name }),
   about: "The task.",
   answer: task,
@@ -62,7 +62,7 @@ export const showBackupTask = defineRoute("showBackupTask", "GET /v1/backups/{id
 
 export const startBackupTask = defineRoute("startBackupTask", "POST /v1/backups", {
   tag,
-  summary: "Makes a backup, verifies one, restores one for a drill, or takes old ones away. The answer comes at once.",
+  summary: "Makes a backup, verifies one, restores one for a drill, or deletes old ones. The answer comes at once.",
   bound: "one at a time",
   body: z.strictObject({
     kind: z.enum(BACKUP_KINDS),

@@ -24,16 +24,16 @@ export const consumerRow = z.looseObject({
 
 export const listConsumers = defineRoute("listConsumers", "GET /v1/consumers", {
   tag,
-  summary: "Durable consumers, with their place in the journal.",
+  summary: "Durable consumers, with their position in the journal.",
   about: "One row for each.",
   answer: z.object({ consumers: z.array(consumerRow) }),
 });
 
 export const forgetConsumer = defineRoute("forgetConsumer", "DELETE /v1/consumers/{consumer}", {
   tag,
-  summary: "Says goodbye for a consumer: it is owed nothing any more.",
+  summary: "Removes a consumer. The journal keeps no more events for it.",
   params: consumerParams,
-  about: "How many deliveries it is forgiven.",
+  about: "The number of deliveries that are dropped.",
   answer: z.object({ forgiven: z.int() }),
 });
 
@@ -42,7 +42,7 @@ const ofSession = { ...ofWorker, params: z.strictObject({ consumer: name, sessio
 
 export const openSession = defineRoute("openSession", `POST ${base}`, {
   ...ofWorker,
-  summary: "Opens a session; another one of the same consumer ends with it.",
+  summary: "Opens a session, and ends another session of the same consumer.",
   params: consumerParams,
   body: z.strictObject({
     event_types: z.array(name).max(1_000).default([]),
@@ -52,7 +52,7 @@ export const openSession = defineRoute("openSession", `POST ${base}`, {
   }),
   record: "after",
   bound: "durable consumers of a token or node: `router.max_consumers`",
-  about: "It is open.",
+  about: "The session is open.",
   answer: z.object({ session_id: z.string(), consumer: z.string() }),
 });
 
@@ -60,20 +60,20 @@ const delivery = z.object({ attempt: z.int(), event: cloudEvent });
 
 export const pollSession = defineRoute("pollSession", `POST ${base}/{session}/poll`, {
   ...ofSession,
-  summary: "Takes deliveries, and waits for some.",
+  summary: "Takes deliveries, and waits if there are none.",
   body: z.strictObject({
     max: z.int().min(1).max(1_000).default(100),
     wait_seconds: z.number().min(0).max(60).default(0),
   }),
   record: "no",
   bound: "8 MB with one consumer at once",
-  about: "What is leased to you now.",
+  about: "The deliveries that you hold now.",
   answer: z.object({ deliveries: z.array(delivery) }),
 });
 
 export const ackSession = defineRoute("ackSession", `POST ${base}/{session}/ack`, {
   ...ofSession,
-  summary: "Done, together with what follows from it.",
+  summary: "Acknowledges deliveries, and emits events in the same commit.",
   body: z.strictObject({
     seqs: z.array(z.int().min(1)).min(1).max(10_000),
     emit: z
@@ -86,24 +86,24 @@ export const ackSession = defineRoute("ackSession", `POST ${base}/{session}/ack`
   // A number to find, and no event to check.
   itemCosts: { seqs: 0.1 },
   record: "after",
-  about: "What counted, and what was no longer yours.",
+  about: "The deliveries that counted, and those that you no longer hold.",
   answer: z.object({ acked: seqs, refused: seqs }),
 });
 
 export const nackSession = defineRoute("nackSession", `POST ${base}/{session}/nack`, {
   ...ofSession,
-  summary: "It failed here: one try is spent.",
+  summary: "Reports that a delivery failed. This uses up one try.",
   body: z.strictObject({ seq: z.int().min(1), error: z.string().max(10_000) }),
   record: "after",
-  about: "What becomes of it.",
+  about: "What happens to the delivery next.",
   answer: z.object({ outcome: z.enum(["retrying", "dead", "refused"]) }),
 });
 
 export const closeSession = defineRoute("closeSession", `DELETE ${base}/{session}`, {
   ...ofSession,
-  summary: "Ends a session in good order: what is not acknowledged goes back, and no try is spent.",
+  summary: "Closes a session. Unacknowledged deliveries go back, and no try is used up.",
   record: "after",
-  about: "It is closed.",
+  about: "The session is closed.",
   answer: z.object({ closed: z.literal(true) }),
 });
 

@@ -68,7 +68,7 @@ const batches = z
 
 export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
   ...ofNodes,
-  summary: "A node says which files it holds or has lost, and asks which it may remove.",
+  summary: "A node reports the files that it holds or has lost, and asks which it may remove.",
   body: z.strictObject({
     node_id: nodeId,
     incarnation: count,
@@ -107,7 +107,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
     leaving: z.boolean().optional().describe("It is about to end: what it alone holds goes home first."),
     transfers: transfers.optional().describe("How files travel to and from it."),
   }),
-  about: "What counts, what may go, what must go, and what shall be looked at.",
+  about: "The copies that count, may be removed, must be removed, or must be checked.",
   answer: z.object({
     held: z.array(z.enum(["counted", "given_up", "unknown"])),
     drop: z.array(z.object({ sha256: z.string(), allowed: z.boolean(), why: z.string().nullable() })),
@@ -147,7 +147,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
 
 export const findSources = defineRoute("findSources", "POST /v1/sync/sources", {
   ...ofNodes,
-  summary: "From whom a node gets files that it needs now: other nodes first, with tickets for them.",
+  summary: "Where a node gets files that it needs now: other nodes first, with tickets for them.",
   body: z.strictObject({ node_id: nodeId, files: z.array(sha256).min(1).max(MAX_TOLD) }),
   about: "Every file of the catalog is in one batch.",
   answer: z.object({ batches }),
@@ -155,7 +155,7 @@ export const findSources = defineRoute("findSources", "POST /v1/sync/sources", {
 
 export const listCopies = defineRoute("listCopies", "GET /v1/sync/copies", {
   ...ofNodes,
-  summary: "The copies that a node is known to hold, in the order of the catalog.",
+  summary: "The copies that a node holds by the catalog, in its order.",
   query: z.strictObject({
     node_id: nodeId,
     after: whole(0, Number.MAX_SAFE_INTEGER).default(0),
@@ -167,7 +167,7 @@ export const listCopies = defineRoute("listCopies", "GET /v1/sync/copies", {
 
 export const confirmCopies = defineRoute("confirmCopies", "POST /v1/sync/confirm", {
   ...ofNodes,
-  summary: "A node says after its start which of its copies are there.",
+  summary: "A node reports after its start which of its copies it still has.",
   body: z.strictObject({
     node_id: nodeId,
     incarnation: count,
@@ -175,7 +175,7 @@ export const confirmCopies = defineRoute("confirmCopies", "POST /v1/sync/confirm
     bits: z.string().max(4_000_000).describe("One bit for each place of the catalog, deflated, in base64."),
   }),
   maxBodyBytes: 5_000_000,
-  about: "Whether it is believed, and how many of its copies are lost.",
+  about: "Whether the report is accepted, and how many copies are lost.",
   answer: z.object({ believed: z.boolean(), lost: z.int() }),
 });
 

@@ -52,8 +52,8 @@ export const getDaemon = defineRoute("getDaemon", "GET /v1/daemons/{name}", {
 
 export const listDaemonActions = defineRoute("listDaemonActions", "GET /v1/daemon-actions", {
   tag,
-  summary: "What was done to daemons and what led to it, oldest first.",
-  about: "The last thousand.",
+  summary: "What was done to daemons, by whom and why, oldest first.",
+  about: "The last 1,000 actions.",
   answer: z.object({
     actions: z.array(
       z.looseObject({
@@ -74,17 +74,17 @@ const order = <const Verb extends string>(verb: Verb, summary: string) =>
     summary,
     params,
     body: emptyBody,
-    about: "What it is now; ok says whether it was done.",
+    about: "The daemon as it is now; `ok` says whether the order was carried out.",
     answer: z.object({ name: z.string(), state: z.string(), ok: z.boolean(), message: z.string() }),
   });
 
 /** What one may do to a daemon. */
 export const daemonOrders = {
   start: order("start", "Starts a daemon."),
-  stop: order("stop", "Ends a daemon, after those that depend on it."),
-  restart: order("restart", "Ends a daemon and starts it again."),
-  reset: order("reset", "Gives a daemon that was given up its restarts back."),
-  resume: order("resume", "Lifts the pause of an operator; what else holds the daemon goes on holding it."),
+  stop: order("stop", "Stops a daemon, after the daemons that depend on it."),
+  restart: order("restart", "Stops a daemon and starts it again."),
+  reset: order("reset", "Gives a daemon all its restarts back, so that the supervisor starts it again."),
+  resume: order("resume", "Ends the pause of an operator. Other holds on the daemon stay."),
 };
 
 export const pauseDaemon = {

@@ -42,7 +42,7 @@ export const letterGroups = z.object({ groups: z.array(z.looseObject({ ...failed
 
 export const listDeadLetters = defineRoute("listDeadLetters", "GET /v1/dead-letters", {
   tag,
-  summary: "Deliveries whose tries are spent; a page has at most 8 MB.",
+  summary: "Deliveries without a try left. A page has at most 8 MB.",
   limit: "heavy",
   query: z.strictObject({
     ...filter,
@@ -56,9 +56,9 @@ export const listDeadLetters = defineRoute("listDeadLetters", "GET /v1/dead-lett
 
 export const summarizeDeadLetters = defineRoute("summarizeDeadLetters", "GET /v1/dead-letters/summary", {
   tag,
-  summary: "Dead letters by status, and those with one cause together.",
+  summary: "Dead letters by status, grouped by cause.",
   limit: "heavy",
-  about: "Counts, and groups of the pending ones.",
+  about: "Counts, and groups of the pending letters.",
   answer: letterGroups.extend({ counts: z.record(status, z.int()) }),
 });
 
@@ -73,24 +73,24 @@ const order = {
     dry_run: z.boolean().default(false),
     actor: name.default("unknown"),
   }),
-  about: "The letters that it was about.",
+  about: "The letters that were selected.",
   answer: letters.extend({ dry_run: z.boolean() }),
 } as const;
 
 export const retryDeadLetters = defineRoute("retryDeadLetters", "POST /v1/dead-letters/retry", {
   ...order,
-  summary: "Sends letters back to the consumer that failed, and to nobody else.",
+  summary: "Sends letters back to the consumer that failed, and to no other.",
 });
 
 export const discardDeadLetters = defineRoute("discardDeadLetters", "POST /v1/dead-letters/discard", {
   ...order,
-  summary: "Gives letters up for good, on record.",
+  summary: "Discards letters for good, and records it.",
 });
 
 export const cleanUpDeadLetters = defineRoute("cleanUpDeadLetters", "POST /v1/dead-letters/cleanup", {
   tag,
-  summary: "Forgets letters that were resolved long ago; unresolved ones stay.",
+  summary: "Deletes letters that were resolved long ago. Unresolved letters stay.",
   body: z.strictObject({ older_than_hours: z.number().min(0).max(1e6) }),
-  about: "How many were forgotten.",
+  about: "The number of deleted letters.",
   answer: z.object({ deleted: z.int() }),
 });

@@ -30,7 +30,7 @@ export const publishEvents = defineRoute("publishEvents", "POST /v1/events", {
   body: z.unknown().meta({ anyOf: [ref, { type: "array", items: ref, minItems: 1, maxItems: MAX_EVENTS }] }),
   maxBodyBytes: MAX_BODY_BYTES,
   record: "after",
-  about: "They are on disk.",
+  about: "The events are on disk.",
   answer: z.object({
     events: z.array(publishedReceipt),
   }),
@@ -38,7 +38,7 @@ export const publishEvents = defineRoute("publishEvents", "POST /v1/events", {
 
 export const listEvents = defineRoute("listEvents", "GET /v1/events", {
   tag,
-  summary: "The newest events that fit, oldest first; a page has at most 8 MB.",
+  summary: "The newest matching events, oldest first. A page has at most 8 MB.",
   limit: "heavy",
   query: z.strictObject({
     event_type: name.optional(),
@@ -51,13 +51,13 @@ export const listEvents = defineRoute("listEvents", "GET /v1/events", {
     before: whole(1, Number.MAX_SAFE_INTEGER).optional().describe("Only events before this place in the journal."),
     limit: whole(1, 10_000).default(100),
   }),
-  about: "A page; next_before leads to the one before it.",
+  about: "A page; `next_before` leads to the page before it.",
   answer: z.object({ events: z.array(cloudEvent), next_before: z.int().nullable() }),
 });
 
 export const getEvent = defineRoute("getEvent", "GET /v1/events/{id}", {
   tag,
-  summary: "One event, and what became of it at each consumer.",
+  summary: "One event, and its state at each consumer.",
   params,
   about: "The event.",
   answer: note,
@@ -65,14 +65,14 @@ export const getEvent = defineRoute("getEvent", "GET /v1/events/{id}", {
 
 export const getTrace = defineRoute("getTrace", "GET /v1/events/{id}/trace", {
   tag,
-  summary: "All that belongs to the trace of an event, oldest first; a page has at most 8 MB.",
+  summary: "All events with the same trace, oldest first. A page has at most 8 MB.",
   limit: "heavy",
   params,
   query: z.strictObject({
     after: place.default(0).describe("Only events after this place in the journal."),
     limit: whole(1, 1_000).default(1_000),
   }),
-  about: "A page; next_after leads to the next one.",
+  about: "A page; `next_after` leads to the next one.",
   answer: z.object({ trace_id: z.string(), events: z.array(note), next_after: z.int().nullable() }),
 });
 
@@ -129,7 +129,7 @@ export const listEventUse = defineRoute("listEventUse", "GET /v1/event-types", {
 
 export const replayEvents = defineRoute("replayEvents", "POST /v1/consumers/{consumer}/replay", {
   tag: "consumers",
-  summary: "Delivers events that a consumer has behind it once more, oldest first.",
+  summary: "Delivers events to a consumer again that it had before, oldest first.",
   params: z.strictObject({ consumer: name }),
   limit: "heavy",
   body: z.strictObject({
@@ -141,7 +141,7 @@ export const replayEvents = defineRoute("replayEvents", "POST /v1/consumers/{con
     reason: remark.optional(),
     dry_run: dryRun,
   }),
-  about: "What is delivered again, or would be.",
+  about: "The events that are delivered again, or would be.",
   answer: z.object({
     consumer: z.string(),
     dry_run: z.boolean(),
@@ -154,18 +154,18 @@ export const replayEvents = defineRoute("replayEvents", "POST /v1/consumers/{con
 
 export const tailEvents = defineRoute("tailEvents", "GET /v1/stream", {
   tag,
-  summary: "What happens from now on, as JSON lines; an empty line is a sign of life.",
+  summary: "New events, as JSON lines. An empty line only shows that the connection is alive.",
   limit: "stream",
   query: z.strictObject({ event_type: names }),
   endless: true,
-  about: "JSON lines `{event}`, `{missed}` for a reader that is too slow, and `{ended}` with why, if it is cut off.",
+  about: "JSON lines: `{event}`, `{missed}` for a reader that is too slow, and `{ended}` with the reason if it is cut off.",
   answer: z.string(),
   type: "application/x-ndjson",
 });
 
 export const followEvents = defineRoute("followEvents", "GET /events", {
   tag,
-  summary: "Server-sent events: the journal from any place on, and then what happens.",
+  summary: "Server-sent events: the journal from any position on, then new events.",
   limit: "stream",
   query: z.strictObject({
     after: place
@@ -180,7 +180,7 @@ export const followEvents = defineRoute("followEvents", "GET /events", {
     class: z.enum(["durable", "volatile"]).optional(),
   }),
   endless: true,
-  about: "Messages with an event as data and its place in the journal as id; `Last-Event-ID` reads on from there.",
+  about: "Messages with the event as data and its position in the journal as id. `Last-Event-ID` continues from there.",
   answer: z.string(),
   type: "text/event-stream",
 });

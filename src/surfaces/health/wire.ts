@@ -5,8 +5,8 @@ import { type Answer, defineRoute } from "../http/wire.ts";
 
 export const getHealth = defineRoute("getHealth", "GET /health", {
   tag: "system",
-  summary: "How well the system does, with the reasons.",
-  about: "The judgement.",
+  summary: "The health of the system, with the reasons.",
+  about: "The verdict and its reasons.",
   answer: z
     .looseObject({
       status: z.enum(["healthy", "degraded", "unhealthy"]),

@@ -27,13 +27,13 @@ export const listModels = defineRoute("listModels", "GET /v1/models", {
     stage: name.optional(),
     limit: whole(1, 1_000).default(100),
   }),
-  about: "Those that fit.",
+  about: "The matching ones.",
   answer: z.object({ models: z.array(model) }),
 });
 
 export const getModel = defineRoute("getModel", "GET /v1/models/{id}", {
   ...whereItRuns,
-  summary: "One model: its losses, its gate, what it was made of, and what it was when.",
+  summary: "One model: its losses, its gate, what it was made from, and its history.",
   params: modelParams,
   about: "The model.",
   answer: model

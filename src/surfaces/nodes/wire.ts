@@ -104,7 +104,7 @@ const ofNodes = { tag, scope: "worker" } as const;
 
 export const joinNode = defineRoute("joinNode", "POST /v1/nodes/join", {
   ...ofNodes,
-  summary: "Makes a machine a node, known by its key.",
+  summary: "Registers a machine as a node, by its key.",
   bound: "the uses of a join token; nodes of any other token: `nodes.max_of_token`; 20,000 in all",
   body: z.strictObject({
     public_key: z.string().min(1).max(100).describe("The raw 32 bytes of an Ed25519 key, in base64."),
@@ -113,7 +113,7 @@ export const joinNode = defineRoute("joinNode", "POST /v1/nodes/join", {
     protocol: z.int().min(0).max(1_000_000),
     capabilities,
   }),
-  about: "Who it is from here on, and how often it shall speak.",
+  about: "The id of the node, and how often it must send a heartbeat.",
   answer: z.object({
     node_id: z.string().min(1),
     label: z.string(),
@@ -127,7 +127,7 @@ export const joinNode = defineRoute("joinNode", "POST /v1/nodes/join", {
 
 export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
   ...ofNodes,
-  summary: "A node's sign of life, with its load; what it shall do comes back.",
+  summary: "The heartbeat of a node, with its load. The answer says what the node has to do.",
   limit: "beat",
   record: "no",
   body: z.strictObject({
@@ -140,7 +140,7 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
     outbox: outbox.optional(),
     clock: time.optional().describe("What its own clock says."),
   }),
-  about: "How it is seen, and whether it shall give back its work.",
+  about: "The state of the node, and whether it has to give its jobs back.",
   answer: z.object({
     state: z.enum(NODE_STATES),
     drain: z.boolean(),
@@ -157,7 +157,7 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
 
 export const publishNodeEvents = defineRoute("publishNodeEvents", "POST /v1/nodes/events", {
   ...ofNodes,
-  summary: "The events of a node's outbox, oldest first. Each is answered by itself; sent again it counts once.",
+  summary: "Takes the events of a node's outbox, oldest first, with an answer for each. An event that is sent twice counts once.",
   limit: "traffic",
   // The journal tells of each event and which node it is of.
   record: "no",
@@ -171,7 +171,7 @@ export const publishNodeEvents = defineRoute("publishNodeEvents", "POST /v1/node
       .describe("Oldest first."),
   }),
   maxBodyBytes: MAX_EVENTS_BYTES,
-  about: "Those that are taken are on disk.",
+  about: "The accepted events are on disk.",
   answer: answersTo(
     z.object({
       event_id: z.string(),
@@ -186,7 +186,7 @@ const one = { tag, about: "The node as it is now.", answer: node } as const;
 export const leaveNode = defineRoute("leaveNode", "POST /v1/nodes/leave", {
   ...ofNodes,
   ...one,
-  summary: "A node says goodbye: its silence from here on is no alarm.",
+  summary: "A node leaves: from now on its silence raises no alarm.",
   body: z.strictObject({ node_id: nodeId, reason: note.min(1) }),
 });
 
@@ -252,23 +252,23 @@ const triable = { ...one, params, body: z.strictObject({ reason: note.optional()
 
 export const cordonNode = defineRoute("cordonNode", "POST /v1/nodes/{id}/cordon", {
   ...triable,
-  summary: "Gives a node no new work; what it has goes on.",
+  summary: "Gives a node no new jobs. Its running jobs continue.",
 });
 
 export const drainNode = defineRoute("drainNode", "POST /v1/nodes/{id}/drain", {
   ...triable,
-  summary: "Gives a node no new work, and lets it give back what it has.",
+  summary: "Gives a node no new jobs, and lets it give its jobs back.",
 });
 
 export const uncordonNode = defineRoute("uncordonNode", "POST /v1/nodes/{id}/uncordon", {
   ...triable,
-  summary: "Lets a node have work again.",
+  summary: "Gives a node jobs again.",
 });
 
 export const forgetNode = defineRoute("forgetNode", "POST /v1/nodes/{id}/forget", {
   ...triable,
-  summary: "Takes a node out for good: its key opens nothing any more, and its jobs come back.",
-  about: "Who is forgotten, or would be, and the jobs that it held.",
+  summary: "Removes a node for good. Its key is no longer valid, and its jobs return to the queue.",
+  about: "The node that is removed, or would be, and its jobs.",
   answer: z.object({ node_id: z.string(), label: z.string(), jobs: z.array(z.string()), applied: z.boolean() }),
 });
 

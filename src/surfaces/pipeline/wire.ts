@@ -17,7 +17,7 @@ const params = z.strictObject({ config: field.config_key });
 
 export const getPipeline = defineRoute("getLoop", "GET /v1/loop", {
   ...whereItRuns,
-  summary: "Where every config stands: stages, games, losses, gates, champion, ladder, waits.",
+  summary: "The state of every config: stages, games, losses, gates, champion, ladder, waits.",
   about: "The loop as it is now.",
   answer: snapshot,
 });
@@ -39,7 +39,7 @@ const ended = z
 
 export const getPipelineHistory = defineRoute("getLoopHistory", "GET /v1/loop/{config}/history", {
   ...whereItRuns,
-  summary: "The stages of a config that have ended, newest first, each with its evidence or its failure.",
+  summary: "The finished stages of a config, newest first, each with its evidence or its failure.",
   params,
   query: z.strictObject({ stage: stage.optional(), limit: whole(1, 1_000).default(100) }),
   about: "One row for each attempt.",
@@ -59,7 +59,7 @@ export const getLedger = defineRoute("getLedger", "GET /v1/ledger", {
 
 export const getLineage = defineRoute("getLineage", "GET /v1/trace/{id}", {
   ...whereItRuns,
-  summary: "Where a game, a file, a model or a job comes from, and what came of it.",
+  summary: "Where a game, a file, a model or a job comes from, and what was made from it.",
   limit: "heavy",
   params: z.strictObject({
     id: z
@@ -90,25 +90,25 @@ const decided = z
 const decision = {
   ...whereItRuns,
   body: z.strictObject({ reason: note.min(1).optional(), dry_run: z.boolean().default(false) }),
-  about: "What it changed, or would.",
+  about: "What was changed, or would be.",
   answer: decided,
 } as const;
 
 export const pausePipeline = defineRoute("pauseLoop", "POST /v1/loop/{config}/pause", {
   ...decision,
-  summary: "Holds a config: what runs ends, nothing new begins.",
+  summary: "Pauses a config: running jobs end, and no new ones start.",
   params,
 });
 
 export const resumePipeline = defineRoute("resumeLoop", "POST /v1/loop/{config}/resume", {
   ...decision,
-  summary: "Lets a config that was held go on.",
+  summary: "Lets a paused config continue.",
   params,
 });
 
 export const retryPipeline = defineRoute("retryLoop", "POST /v1/loop/{config}/retry", {
   ...decision,
-  summary: "Tries a stage that has failed again, at once.",
+  summary: "Tries a failed stage again at once.",
   params,
 });
 
@@ -124,7 +124,7 @@ export const modelParams = z.strictObject({
 
 export const promoteModel = defineRoute("promoteModel", "POST /v1/models/{id}/promote", {
   ...decision,
-  summary: "Makes a model the champion of its config by hand. If it is worse it is rolled back, as any other.",
+  summary: "Makes a model the champion of its config by hand. If it is worse, it is rolled back like any other.",
   params: modelParams,
 });
 

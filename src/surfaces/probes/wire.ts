@@ -19,6 +19,6 @@ const probe = (id: string, summary: string) =>
     otherAnswers: { 503: { about: "A check does not hold.", schema: answer } },
   });
 
-export const livez = probe("livez", "Whether this process is worth keeping.");
-export const readyz = probe("readyz", "Whether it does its work now.");
-export const startupz = probe("startupz", "Whether its start has ended.");
+export const livez = probe("livez", "Whether this process is alive and should keep running.");
+export const readyz = probe("readyz", "Whether this process is ready and doing its work.");
+export const startupz = probe("startupz", "Whether the start of this process has finished.");

@@ -65,7 +65,7 @@ const lease = z
 
 export const claimWork = defineRoute("claimWork", "POST /v1/work/claim", {
   ...daily,
-  summary: "Leases on jobs that this node may have now; with wait_seconds it stays open until there are some.",
+  summary: "Claims jobs for this node. With `wait_seconds` the request waits until there are some.",
   limit: "claim",
   bound: "jobs held: `work.max_held_by_node`, `work.max_held_by_token`; names of a token: `nodes.max_of_token`",
   body: z.strictObject({
@@ -82,7 +82,7 @@ export const claimWork = defineRoute("claimWork", "POST /v1/work/claim", {
       .default(false)
       .describe("The node begins with them at once: the attempts run from here on, and `start` need not be said."),
   }),
-  about: "The leases; none, with when to ask again, if there is nothing for it.",
+  about: "The leases. If there are none, when to ask again.",
   answer: z.object({
     leases: z.array(lease),
     server_time: time.optional().describe("By the clock that the times of the leases were read from."),
@@ -94,7 +94,7 @@ export const claimWork = defineRoute("claimWork", "POST /v1/work/claim", {
 
 export const startWork = defineRoute("startWork", "POST /v1/work/start", {
   ...daily,
-  summary: "Begins the attempts: from here on their own time runs.",
+  summary: "Starts attempts. Their time limit runs from here on.",
   body: z.strictObject({
     leases: each(
       z.strictObject({
@@ -107,7 +107,7 @@ export const startWork = defineRoute("startWork", "POST /v1/work/start", {
       }),
     ),
   }),
-  about: "When each attempt must have ended.",
+  about: "The deadline of each attempt.",
   answer: answersTo(z.object({ expires_at: time })),
 });
 
@@ -119,7 +119,7 @@ const metrics = z
 
 export const beatWork = defineRoute("beatWork", "POST /v1/work/beat", {
   ...daily,
-  summary: "Signs of life of running jobs, with how far they are.",
+  summary: "Heartbeats of running jobs, with their progress.",
   body: z.strictObject({
     beats: each(
       z.strictObject({
@@ -134,7 +134,7 @@ export const beatWork = defineRoute("beatWork", "POST /v1/work/beat", {
       }),
     ),
   }),
-  about: "Until when each is believed, and whether to stop.",
+  about: "How long each lease holds, and whether the job has to stop.",
   answer: answersTo(
     z.object({
       beat_by: time,
@@ -146,7 +146,7 @@ export const beatWork = defineRoute("beatWork", "POST /v1/work/beat", {
 
 export const completeWork = defineRoute("completeWork", "POST /v1/work/complete", {
   ...daily,
-  summary: "Jobs that are done, with their evidence.",
+  summary: "Reports jobs that are done, with their evidence.",
   body: z.strictObject({ completions: each(z.strictObject({ ref, evidence: evidenceSchema })) }),
   about: "Whether each counts.",
   answer: answersTo(z.object({ repeated: z.boolean() })),
@@ -156,7 +156,7 @@ const afterFailure = answersTo(z.object({ again: z.boolean(), retry_at: time.nul
 
 export const failWork = defineRoute("failWork", "POST /v1/work/fail", {
   ...daily,
-  summary: "Attempts that failed; their class decides what follows.",
+  summary: "Reports attempts that failed. Their class decides what follows.",
   body: z.strictObject({ failures: each(z.strictObject({ ref, failure: failureSchema })) }),
   about: "Whether each is tried again.",
   answer: afterFailure,
@@ -164,7 +164,7 @@ export const failWork = defineRoute("failWork", "POST /v1/work/fail", {
 
 export const releaseWork = defineRoute("releaseWork", "POST /v1/work/release", {
   ...daily,
-  summary: "Gives jobs back; no attempt is spent.",
+  summary: "Gives jobs back. No attempt is used up.",
   body: z.strictObject({
     releases: each(
       z.strictObject({
@@ -176,7 +176,7 @@ export const releaseWork = defineRoute("releaseWork", "POST /v1/work/release", {
       }),
     ),
   }),
-  about: "What became of each.",
+  about: "The new state of each job.",
   answer: afterFailure,
 });
 
@@ -229,14 +229,14 @@ export const addWork = defineRoute("addWork", "POST /v1/work/jobs", {
   bound: "250,000 jobs that are not finished",
   body: z.strictObject({ jobs: each(jobSpecSchema) }),
   maxBodyBytes: MAX_BODY_BYTES,
-  about: "The id of each; a duplicate is the job that had its dedup key first.",
+  about: "The id of each job. For a duplicate, the id of the job that had its dedup key first.",
   answer: z.object({ added: z.array(z.object({ work_id: z.string(), duplicate: z.boolean() })) }),
   status: 201,
 });
 
 export const listWork = defineRoute("listWork", "GET /v1/work/jobs", {
   tag,
-  summary: "Jobs: those that were added first, or last, or the most urgent ones.",
+  summary: "Jobs: the oldest, the newest, or the most urgent ones first.",
   query: z.strictObject({
     state: z.enum(JOB_STATES).optional(),
     config_key: name.optional(),
@@ -247,7 +247,7 @@ export const listWork = defineRoute("listWork", "GET /v1/work/jobs", {
     order: z.enum(JOB_ORDERS).default("oldest").describe("Which come first."),
     limit: whole(1, 1_000).default(100),
   }),
-  about: "Those that fit.",
+  about: "The matching ones.",
   answer: z.object({ jobs: z.array(job) }),
 });
 
@@ -260,20 +260,20 @@ export const getWork = defineRoute("getWork", "GET /v1/work/jobs/{id}", {
 
 export const cancelWork = defineRoute("cancelWork", "POST /v1/work/jobs/{id}/cancel", {
   ...one,
-  summary: "Takes a job back; its holder is told at its next beat.",
+  summary: "Cancels a job. Its holder hears of it at its next heartbeat.",
   body: z.strictObject({ reason: note.min(1), dry_run: dryRun }),
 });
 
 export const retryWork = defineRoute("retryWork", "POST /v1/work/jobs/{id}/retry", {
   ...one,
-  summary: "Lets a job that failed or was cancelled be tried again, with all its attempts.",
+  summary: "Tries a failed or cancelled job again, with all its attempts.",
   body: z.strictObject({ reason: note.optional(), dry_run: dryRun }),
 });
 
 export const getWorkStats = defineRoute("getWorkStats", "GET /v1/work/stats", {
   tag,
-  summary: "How much waits and for how long, and how much is under way.",
-  about: "In all, by state, and by config and kind.",
+  summary: "How many jobs wait and for how long, and how many are running.",
+  about: "Totals, by state, and by config and kind.",
   answer: z.looseObject({
     unfinished: z.int(),
     states: z.record(z.string(), z.int()),

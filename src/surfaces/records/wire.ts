@@ -22,13 +22,13 @@ export const listRecords = defineRoute("listRecords", "GET /v1/records", {
   ...whereItRuns,
   summary: "Files of played games, newest first.",
   query: z.strictObject({ config_key: field.config_key.optional(), limit: whole(1, 1_000).default(20) }),
-  about: "Those that fit.",
+  about: "The matching ones.",
   answer: z.object({ segments: z.array(segment) }),
 });
 
 export const getRecord = defineRoute("getRecord", "GET /v1/records/{id}", {
   ...whereItRuns,
-  summary: "The file of games whose hash begins so.",
+  summary: "The file of games whose hash starts with `id`.",
   params: z.strictObject({
     id: z.string().regex(/^[0-9a-f]{6,64}$/, "must be a SHA-256 in hex, or its first 6 digits"),
   }),

@@ -16,9 +16,9 @@ const process = z
 
 export const getResources = defineRoute("getResources", "GET /v1/resources", {
   tag: "system",
-  summary: "What every process here takes of the machine, what comes in, and what waits on the nodes.",
+  summary: "What every process uses of this machine, the uploads, and what waits on the nodes.",
   limit: "heavy",
-  about: "The main process first, then those that it started, and theirs.",
+  about: "The main process first, then its child processes.",
   answer: z.object({
     at: time,
     processes: z.array(process),

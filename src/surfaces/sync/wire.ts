@@ -128,7 +128,7 @@ const sync = z
 
 export const runSync = defineRoute("runSync", "POST /v1/sync", {
   tag,
-  summary: "Brings files to nodes. The answer comes at once with the id of the sync; its state tells how far it is.",
+  summary: "Sends files to nodes. The answer comes at once with the id of the sync; ask for its state to see the progress.",
   body: request,
   about: "The sync that began.",
   answer: sync,
@@ -138,15 +138,15 @@ export const explainSync = defineRoute("explainSync", "POST /v1/sync/explain", {
   tag,
   summary: "What a sync would do and why, without doing it.",
   body: request,
-  about: "Who would get what, and why others would not.",
+  about: "Which nodes would get which files, and why others would not.",
   answer: plan,
 });
 
 export const listSyncs = defineRoute("listSyncs", "GET /v1/sync", {
   tag,
-  summary: "Syncs, newest first, with how far each is, and how the facade does.",
+  summary: "Syncs with their progress, newest first, and the health of the facade.",
   query: z.strictObject({ limit: whole(1, 1_000).default(20) }),
-  about: "Those that ran or run.",
+  about: "The syncs that are running or have ended.",
   answer: z.object({
     syncs: z.array(sync),
     stats: z.object({
@@ -192,13 +192,13 @@ const delivery = z
 
 export const listDeliveries = defineRoute("listDeliveries", "GET /v1/sync/deliveries", {
   tag,
-  summary: "Single transfers, newest first: what was tried by which way, when the next try is, what was given up.",
+  summary: "Single transfers, newest first: the tries and their ways, the time of the next try, and what failed for good.",
   query: z.strictObject({
     view: z.enum(DELIVERY_VIEWS).default("failing"),
     node: name.optional(),
     limit: whole(1, 1_000).default(20),
   }),
-  about: "Transfers, and what is known of the hosts that carry them out.",
+  about: "Transfers, and the state of the nodes that carry them out.",
   answer: z.object({
     deliveries: z.array(delivery),
     hosts: z.array(
@@ -232,7 +232,7 @@ export const listDeliveries = defineRoute("listDeliveries", "GET /v1/sync/delive
 
 export const showSync = defineRoute("showSync", "GET /v1/sync/{id}", {
   tag,
-  summary: "One sync: how far it is, and what came of it.",
+  summary: "One sync, with its progress and its result.",
   params: z.strictObject({ id: name }),
   about: "The sync.",
   answer: sync.extend({ response: response.nullable() }).meta({ id: "SyncDetails" }),
@@ -240,7 +240,7 @@ export const showSync = defineRoute("showSync", "GET /v1/sync/{id}", {
 
 export const cancelSync = defineRoute("cancelSync", "POST /v1/sync/{id}/cancel", {
   tag,
-  summary: "Ends a sync: what has arrived stays, the rest is not fetched.",
+  summary: "Cancels a sync. Files that have arrived stay; the rest is not fetched.",
   params: z.strictObject({ id: name }),
   body: z.strictObject({ reason: note.optional() }),
   about: "The sync as it ended.",

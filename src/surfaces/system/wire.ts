@@ -17,7 +17,7 @@ export const unit = z
 
 export const getMetrics = defineRoute("getMetrics", "GET /metrics", {
   tag,
-  summary: "Figures for Prometheus.",
+  summary: "Metrics for Prometheus.",
   about: "The text format.",
   answer: z.string(),
   type: "text/plain",
@@ -25,7 +25,7 @@ export const getMetrics = defineRoute("getMetrics", "GET /metrics", {
 
 export const getOpenApi = defineRoute("getOpenApi", "GET /openapi.json", {
   tag,
-  summary: "This surface as an OpenAPI 3.1 document.",
+  summary: "This API as an OpenAPI 3.1 document.",
   limit: "heavy",
   about: "The routes that are mounted here.",
   answer: document,
@@ -33,31 +33,31 @@ export const getOpenApi = defineRoute("getOpenApi", "GET /openapi.json", {
 
 export const listUnits = defineRoute("listUnits", "GET /v1/units", {
   tag,
-  summary: "The units of this process and how each does.",
+  summary: "The units of this process, with the health of each.",
   about: "One row for each.",
   answer: z.object({ units: z.array(unit) }),
 });
 
 export const getBootstrap = defineRoute("getBootstrap", "GET /v1/bootstrap", {
   tag,
-  summary: "What the start did, step by step.",
-  about: "Coordinators and daemons, started or not, and why.",
+  summary: "The steps of the start of this process.",
+  about: "Coordinators and daemons: started or not, with the reason.",
   answer: document,
 });
 
 export const getSettings = defineRoute("getSettings", "GET /v1/settings", {
   tag,
-  summary: "What this process was started with, each value with where it came from.",
+  summary: "The settings of this process, each value with its origin.",
   scope: "operator",
-  about: "Secrets only say that they are set.",
+  about: "All settings. A secret only shows that it is set.",
   answer: configReport,
 });
 
 export const shutDown = defineRoute("shutDown", "POST /v1/shutdown", {
   tag,
-  summary: "Ends the process in good order.",
+  summary: "Stops the process cleanly.",
   body: optionalReasonBody,
   status: 202,
-  about: "It begins to stop.",
+  about: "The process begins to stop.",
   answer: z.object({ status: z.literal("stopping") }),
 });

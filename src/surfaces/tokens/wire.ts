@@ -54,7 +54,7 @@ export const createToken = defineRoute("createToken", "POST /v1/tokens", {
     expires_in_seconds: z.number().min(1).max(LONGEST_SECONDS).optional(),
     join_uses: z.int().min(1).max(10_000).optional().describe("Of scope worker: so many nodes may join with it."),
   }),
-  about: "With its secret, which is shown this once.",
+  about: "The token with its secret, which is shown only this once.",
   answer: token.extend({
     token: z.string(),
     join: joinAddress.nullish().describe("Of one that nodes join with: where, and which certificate they shall trust."),
@@ -64,7 +64,7 @@ export const createToken = defineRoute("createToken", "POST /v1/tokens", {
 
 export const revokeToken = defineRoute("revokeToken", "DELETE /v1/tokens/{id}", {
   tag,
-  summary: "Revokes a token at once; what is open under it ends.",
+  summary: "Revokes a token at once, and ends its open connections.",
   params: z.strictObject({ id: name }),
   about: "The token as it is now.",
   answer: token,
@@ -72,7 +72,7 @@ export const revokeToken = defineRoute("revokeToken", "DELETE /v1/tokens/{id}", 
 
 export const listWrites = defineRoute("listWrites", "GET /v1/writes", {
   tag,
-  summary: "What was changed through this surface, and by whom; newest first.",
+  summary: "Changes that were made through this API, and by whom, newest first.",
   query: z.strictObject({ limit: whole(1, 1_000).default(100) }),
   about: "One row for each.",
   answer: z.object({

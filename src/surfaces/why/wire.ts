@@ -5,7 +5,7 @@ import { type Answer, defineRoute } from "../http/wire.ts";
 
 export const getWhy = defineRoute("why", "GET /v1/why/{subject}", {
   tag: "system",
-  summary: "What stands between a subject and its work: every gate with its actual and its required value.",
+  summary: "Why a subject does not work: every gate with its actual and its required value.",
   params: z.strictObject({ subject: name }),
   about: "The gates, in the order they are asked.",
   answer: z
