@@ -93,7 +93,7 @@ export function createBringUp(options: BringUpOptions) {
       leftOut = plan.leftOut;
       await units.start(plan.chosen);
       completedAt = clock.now();
-      await emitStart().catch((thrown: unknown) => log.error("the start was not told", { error: messageOf(thrown) }));
+      await emitStart().catch((thrown: unknown) => log.error("the start could not be reported", { error: messageOf(thrown) }));
       return status();
     },
     status,
@@ -105,7 +105,7 @@ export function createBringUp(options: BringUpOptions) {
         ({ name }): Emission => ["COORDINATOR_SHUTDOWN", { coordinator_name: name, node_id: nodeId, reason }],
       );
       await Promise.race([
-        emit(ends).catch((thrown: unknown) => log.warn("the end was not told", { error: messageOf(thrown) })),
+        emit(ends).catch((thrown: unknown) => log.warn("the end could not be reported", { error: messageOf(thrown) })),
         sleep(clock, GOODBYE_MS, waiting.signal),
       ]).finally(() => waiting.abort());
     },

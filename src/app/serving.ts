@@ -32,7 +32,7 @@ export function serveControl(options: ServingOptions) {
   const { api, port } = settings;
   const tokens = createTokens(store, clock, log);
   const writes = createWrites(store, clock, (rows, thrown) =>
-    log.error("writes were not recorded", { rows, error: messageOf(thrown) }),
+    log.error("changes were not recorded", { rows, error: messageOf(thrown) }),
   );
   const address = () => addressOf(surface, { serverName: api.serverName, hostname: hostname() });
   const ports: ControlPorts = { ...options.ports, clock, log, tokens, writes, address };

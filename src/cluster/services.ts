@@ -133,7 +133,7 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     enterOwnNode: () =>
       nodes
         .ensureLocal(ownCapabilities())
-        .catch((thrown: unknown) => log.error("this node was not written down", { error: messageOf(thrown) })),
+        .catch((thrown: unknown) => log.error("this node was not stored", { error: messageOf(thrown) })),
     close: () => sampler.close(),
   };
 }

@@ -318,7 +318,7 @@ export class Consumers {
       wants: (eventType, seq, source, bits) =>
         source !== deafTo && (covers(eventType, seq, bits) || covers("*", seq, bits)),
       onUnread: (error) =>
-        log.error("what a consumer is owed cannot be read; trying again", { consumer, error: error.message }),
+        log.error("the deliveries of a consumer cannot be read; trying again", { consumer, error: error.message }),
       onReady: request.onReady,
       breakerOf: request.breakerOf,
     });

@@ -55,7 +55,7 @@ export function createDeadLetterQueue(options: DeadLetterQueueOptions) {
     try {
       if (await options.again(consumer, seq)) await store.commit([recoverDeadLetter({ id, at: clock.now() })]);
     } catch (thrown) {
-      log.error("a letter of a listener stays pending", { consumer, seq, error: messageOf(thrown) });
+      log.error("the dead letter of a listener stays pending", { consumer, seq, error: messageOf(thrown) });
     } finally {
       inHand.delete(id);
     }

@@ -51,7 +51,7 @@ export async function spendTry(
       return await cursor.fail(delivery, failure.error, reportOnce);
     } catch (thrown) {
       if (isOver(thrown)) return "retrying";
-      hooks.log.error("a failed delivery could not be written down; trying again", {
+      hooks.log.error("a failed delivery could not be stored; trying again", {
         consumer,
         event_id: event.eventId,
         error: messageOf(thrown),

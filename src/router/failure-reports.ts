@@ -83,7 +83,7 @@ export class FailureReports {
     try {
       onCommitted(await store.commit([...bury, ...appends]));
     } catch (thrown) {
-      log.error("what a listener failed at was not written down", {
+      log.error("the failure of a listener was not stored", {
         consumer,
         event_id: eventId,
         error: messageOf(thrown),

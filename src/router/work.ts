@@ -78,7 +78,7 @@ export function beginWork({ store, source, what, attempt = 1, signal, prepareEmi
         try {
           run();
         } catch (thrown) {
-          log.error("what was to follow a commit failed", { source, error: messageOf(thrown) });
+          log.error("a step after a commit failed", { source, error: messageOf(thrown) });
         }
       }
     },

@@ -64,7 +64,7 @@ export function createArtifactInspector(ports: ArtifactInspectorPorts) {
 
   const close = files.onDamage((found) => {
     note([found]).catch((thrown: unknown) =>
-      log.error("the damage of an artifact was not noted", { sha256: found.sha256, error: messageOf(thrown) }),
+      log.error("the damage of an artifact was not stored", { sha256: found.sha256, error: messageOf(thrown) }),
     );
   });
 

@@ -159,9 +159,9 @@ describe.skipIf(!canNotify)("sd_notify", () => {
     mkdirSync(bin);
     symlinkSync(process.execPath, join(bin, "node"));
     const main = await up({ env: { NOTIFY_SOCKET: join(own.folder(), "nobody"), PATH: bin } });
-    await main.waitForLine(/systemd could not be told/);
+    await main.waitForLine(/systemd could not be notified/);
     expect(await main.stop()).toEqual({ code: 0, signal: null });
-    expect(main.stderr().match(/systemd could not be told/g)).toHaveLength(1);
+    expect(main.stderr().match(/systemd could not be notified/g)).toHaveLength(1);
   });
 });
 

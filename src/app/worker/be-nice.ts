@@ -7,6 +7,6 @@ export function beNice(nice: number, log: Pick<Log, "info">, pid = process.pid):
     if (getPriority(pid) < nice) setPriority(pid, nice);
   } catch (thrown) {
     // A system that refuses it runs jobs all the same.
-    log.info("the worker keeps its priority", { error: messageOf(thrown) });
+    log.info("the worker could not lower its priority", { error: messageOf(thrown) });
   }
 }

@@ -85,7 +85,7 @@ export function keepBeating(options: NodeBeatsOptions) {
           continue;
         }
         failures += 1;
-        if (failures === 3) log.warn("the main process does not hear this node", { error: messageOf(thrown) });
+        if (failures === 3) log.warn("the main process does not receive the heartbeats of this node", { error: messageOf(thrown) });
         if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);
         pauseMs = Math.min(everyMs, backoffMs(PEER_BACKOFF, failures, random));
       }
@@ -100,7 +100,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     /** Says that it goes in order, so that its silence is no loss. */
     async leave(reason: string): Promise<void> {
       await leaveOver(link, nodeId, reason).catch((thrown) =>
-        log.info("the main process did not hear that this node leaves", { error: messageOf(thrown) }),
+        log.info("the main process could not be told that this node leaves", { error: messageOf(thrown) }),
       );
     },
     async stop(): Promise<void> {

@@ -135,7 +135,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   const look = async (sha256: string): Promise<void> => {
     const found = await hasher.hash(pathOf(sha256), signal).catch(() => undefined);
     if (found?.sha256 === sha256) return held(sha256);
-    if (found !== undefined) log.error("a copy is damaged and goes", { sha256, actual: found.sha256 });
+    if (found !== undefined) log.error("a damaged copy is removed", { sha256, actual: found.sha256 });
     await drop(sha256);
   };
 
@@ -143,8 +143,8 @@ export function keepCopies(options: NodeCopiesOptions) {
     const listed = await port.listed(signal);
     const { present, others } = await foundOf(folder, listed);
     const { believed, lost } = await port.confirm(present, listed.at(-1)?.seq ?? 0, signal);
-    if (!believed) log.error("nothing of all copies of this node is here; is its disk mounted?", { folder });
-    else if (lost > 0) log.warn("copies of this node are not here any more", { copies: lost });
+    if (!believed) log.error("all copies of this node are missing; is its disk mounted?", { folder });
+    else if (lost > 0) log.warn("copies of this node are missing", { copies: lost });
     isConfirmed = believed;
     for (const name of others) if (!toTell.has(name)) toHash.add(name);
   };
@@ -214,7 +214,7 @@ export function keepCopies(options: NodeCopiesOptions) {
         if (isDeaf) for (const sha256 of unneeded) await drop(sha256);
         failures += 1;
         if (failures === 3 && !isDeaf)
-          log.warn("the main process was not told of the copies here", { error: messageOf(thrown) });
+          log.warn("the copies of this node could not be reported to the main process", { error: messageOf(thrown) });
         pauseMs = Math.max(pauseMs, backoffMs(PEER_BACKOFF, failures, random));
       }
       const woken = leaving.isLeaving ? signal : AbortSignal.any([signal, leaving.hurry.signal]);

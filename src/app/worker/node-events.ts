@@ -76,7 +76,7 @@ export async function startNodeEvents(options: NodeEventsOptions) {
       });
     await daemons.startAll({ profile: "training_node" });
     const { waiting, refused } = outbox.status();
-    if (waiting + refused > 0) log.info("events of an earlier life are in the outbox", { waiting, refused });
+    if (waiting + refused > 0) log.info("events of an earlier start are in the outbox", { waiting, refused });
     let finished: Promise<void> | undefined;
     return {
       /** Its supervisor. */

@@ -35,6 +35,6 @@ export async function sendHome(
   while (leaving.alone !== 0 && isTime() && !signal.aborted)
     await sleep(clock, LEAVING_MS / 2, signal).catch(() => undefined);
   const left = leaving.alone ?? 0;
-  if (left > 0) log.error("files lie nowhere but here, and this node ends", { files: left });
+  if (left > 0) log.error("files are only on this node, and it shuts down", { files: left });
   return left;
 }

@@ -113,7 +113,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     serve: { host: plan.host, port: plan.port, ...defined({ tls }) },
     log,
     onRefused({ code, nodeId = null, from, message }) {
-      log.warn("somebody was turned away who wanted files of this node", { code, node_id: nodeId, from, message });
+      log.warn("a request for files of this node was refused", { code, node_id: nodeId, from, message });
       if (refused.length < MAX_REFUSED) refused.push({ code, node_id: nodeId, from });
     },
   });

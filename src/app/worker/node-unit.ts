@@ -65,7 +65,7 @@ export function runNodeUnit({ unit, outbox, clock, log: all }: NodeUnitOptions):
         if (stopping.signal.aborted) return;
         // A full outbox says so itself, once.
         if (!isOperatingError(thrown, "OUTBOX_FULL"))
-          log.error("the loop of a unit failed", { error: messageOf(thrown) });
+          log.error("the loop of a unit threw an error", { error: messageOf(thrown) });
       }
       await sleep(clock, everyMs, stopping.signal).catch(() => undefined);
     }

@@ -115,7 +115,7 @@ export async function serveWorker(
     if (shell.json) shell.print({ status: "stopped", reason: why, ...counts, waiting: spool.waiting });
     else shell.say(`stopped: ${counts.completed} completed, ${counts.failed} failed, ${counts.released} given back`);
   } catch (thrown) {
-    log.error("the worker cannot go on", {
+    log.error("the worker cannot continue", {
       error: messageOf(thrown),
       code: isOperatingError(thrown) ? thrown.code : undefined,
     });

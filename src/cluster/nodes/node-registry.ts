@@ -278,7 +278,7 @@ export class NodeRegistry {
     for (const node of due) node.touchedAt = now;
     await store
       .commit([touchNodes(seen)])
-      .catch((thrown: unknown) => log.warn("signs of life were not written down", { error: messageOf(thrown) }));
+      .catch((thrown: unknown) => log.warn("heartbeats were not stored", { error: messageOf(thrown) }));
     for (const { nodeId, at } of seen) this.settled(nodeId, { last_seen_at: at });
   }
 

@@ -76,7 +76,7 @@ export class Reporter {
 
   gaveUp(daemon: Daemon, { kind, reason, restarts }: PermanentFailure): void {
     const { name } = daemon.spec;
-    this.#o.log.error("a daemon is given up until it is reset", { daemon: name, reason });
+    this.#o.log.error("a daemon has no restarts left; it stays down until somebody resets it", { daemon: name, reason });
     this.condition(daemon, "PermanentlyFailed", "true", FAILURE_WORDS[kind], reason);
     this.save(daemon);
     this.act(daemon, "gave_up", reason, name, SELF);
@@ -125,7 +125,7 @@ export class Reporter {
 
   /** Waits until all is written, and ends. */
   async close(timeoutMs: number): Promise<void> {
-    if (!(await this.#queue.drain(timeoutMs))) this.#o.log.error("the supervisor's last records were not written");
+    if (!(await this.#queue.drain(timeoutMs))) this.#o.log.error("the last records of the supervisor were not stored");
     this.#queue.stop();
   }
 

@@ -393,7 +393,7 @@ export class Supervisor {
   #over(daemon: Daemon, run: DaemonRun, end: RunEnd): void {
     if (daemon.zombie === run) {
       daemon.zombie = undefined;
-      this.#o.log.warn("a daemon that was given up has ended after all", { daemon: daemon.spec.name });
+      this.#o.log.warn("a daemon that did not stop in time has ended now", { daemon: daemon.spec.name });
       this.#reconcile();
       return;
     }
@@ -406,7 +406,7 @@ export class Supervisor {
     } else if (ending !== undefined || end.kind === "returned") {
       const why = ending ?? { reason: "its work is done", cause: null, actor: daemon.spec.name, failed: false };
       if (end.kind === "threw")
-        this.#o.log.debug("a daemon threw while it stopped", {
+        this.#o.log.debug("a daemon threw an error while it stopped", {
           daemon: daemon.spec.name,
           error: messageOf(end.thrown),
         });

@@ -35,7 +35,7 @@ export function createWriteQueue({ store, clock, log }: Pick<Surroundings, "stor
       try {
         await store.write(batch);
       } catch (thrown) {
-        log.error("the supervisor's records were not written; trying again", { error: messageOf(thrown) });
+        log.error("the records of the supervisor were not stored; trying again", { error: messageOf(thrown) });
         records = new Map([...batch.records, ...records]);
         actions = [...batch.actions, ...actions].slice(-MAX_WAITING);
         events = [...batch.events, ...events].slice(-MAX_WAITING);

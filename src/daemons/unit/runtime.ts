@@ -274,7 +274,7 @@ export class UnitRuntime {
 
   #onTickError(unit: Unit, thrown: unknown): void {
     const error = messageOf(thrown).slice(0, MAX_TEXT);
-    this.#o.log.error("the loop of a unit failed", { unit: unit.name, error });
+    this.#o.log.error("the loop of a unit threw an error", { unit: unit.name, error });
     this.#emit("ERROR", {
       component: unit.name,
       error,

@@ -136,7 +136,7 @@ export function takeBackStranded(
 ): void {
   const why = { reason, requested_by };
   const stays = (thrown: unknown) =>
-    log.info("a job stays that another took the place of", { error: messageOf(thrown) });
+    log.info("a job that was replaced could not be cancelled", { error: messageOf(thrown) });
   afterCommit(() => void queue.cancel(workId, why).catch(stays));
 }
 

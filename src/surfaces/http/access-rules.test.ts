@@ -208,7 +208,7 @@ describe("who shows a token", () => {
     for (const authorization of wrong)
       expect(w.refusal({ authorization }), authorization).toMatchObject({
         ...unauthorized,
-        message: "this token opens nothing: it is wrong, revoked or expired",
+        message: "this token is not valid: it is wrong, revoked or expired",
       });
     expect(w.seen.failedLogins).toBe(wrong.length);
   });

@@ -101,8 +101,8 @@ export function createAccess(options: AccessOptions) {
     metrics.failedLogin();
     const wait = limits.take(from, "login");
     if (wait > 0) throw tooMany(wait, "too many tokens that open nothing came from here");
-    log.warn("a token that opens nothing was shown", { from });
-    throw unauthorized("this token opens nothing: it is wrong, revoked or expired");
+    log.warn("a request came with an invalid token", { from });
+    throw unauthorized("this token is not valid: it is wrong, revoked or expired");
   };
 
   const bearer = (request: IncomingMessage, from: string): Caller | undefined => {

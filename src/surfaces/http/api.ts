@@ -65,7 +65,7 @@ export function createApi(options: ApiOptions) {
   const streams = createStreams(
     clock,
     metrics,
-    (thrown) => log.error("a stream broke off", { error: messageOf(thrown) }),
+    (thrown) => log.error("a stream was interrupted", { error: messageOf(thrown) }),
     ({ actor, from }, reason) => log.warn("a reader of a stream was cut off", { actor, from, why: reason.message }),
   );
   ports.tokens.onRevoked((id) => streams.endToken(id));
@@ -166,7 +166,7 @@ export function createApi(options: ApiOptions) {
     if (route!.record === "after") ports.writes.addSoon(row);
     else
       await ports.writes.add(row).catch((thrown: unknown) =>
-        log.error("a write was not recorded", {
+        log.error("a change was not recorded", {
           request_id: requestId,
           actor: caller.actor,
           error: messageOf(thrown),

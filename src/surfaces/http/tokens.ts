@@ -96,7 +96,7 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
     store
       .commit([touchToken({ id, at })])
       .catch((thrown: unknown) =>
-        log.warn("the use of a token was not written down", { error: messageOf(thrown), token_id: id }),
+        log.warn("the use of a token was not stored", { error: messageOf(thrown), token_id: id }),
       );
   };
   return {

@@ -264,7 +264,7 @@ export function createNodeDesk(ports: DeskPorts) {
         confirmCopies({ node_id: nodeId, incarnation, upto, present, at: clock.now() }),
       ]);
       if (!found.believed)
-        log.error("a node finds nothing of all its copies; they do not count until it shows them", { node_id: nodeId });
+        log.error("a node misses all its copies; they do not count until it reports them again", { node_id: nodeId });
       else if (found.lost.length > 0)
         log.warn("a node has lost copies", { node_id: nodeId, copies: found.lost.length });
       return { believed: found.believed, lost: found.lost.length };

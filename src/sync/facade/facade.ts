@@ -108,7 +108,7 @@ export class SyncFacade {
     const syncId = this.#newId();
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     this.#run(request, requestedBy, syncId, () => resolve(syncId)).catch((thrown: unknown) => {
-      this.#ports.log.error("a sync broke off", { sync_id: syncId, error: messageOf(thrown) });
+      this.#ports.log.error("a sync was interrupted", { sync_id: syncId, error: messageOf(thrown) });
       reject(thrown);
     });
     return promise;

@@ -58,7 +58,7 @@ export function createBeats(
         }
       }
     } catch (thrown) {
-      log.debug("a beat did not get through", { leases: all.length, error: messageOf(thrown) });
+      log.debug("a heartbeat could not be sent", { leases: all.length, error: messageOf(thrown) });
     } finally {
       beating = false;
     }

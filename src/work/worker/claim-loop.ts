@@ -47,7 +47,7 @@ export async function runClaimLoop(
       const { leases, began } = await queue.claim(ask, late.signal);
       take(leases, began);
     } catch (thrown) {
-      log.debug("what an open claim was given is not known", { error: messageOf(thrown) });
+      log.debug("the answer to an open claim is unknown", { error: messageOf(thrown) });
     } finally {
       timer.cancel();
     }

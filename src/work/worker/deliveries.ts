@@ -168,7 +168,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       return entry;
     } catch (thrown) {
       stopping.signal.throwIfAborted();
-      log.warn("what a job saved is lost; the next try begins anew", {
+      log.warn("the checkpoint of a job is lost; the next try starts again", {
         work_id: entry.ref.work_id,
         error: messageOf(thrown),
       });
@@ -193,7 +193,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   /** The queue has answered, whatever the disk does: what stays in the spool is said once more at the next start. */
   const kept = (put: Promise<void>, { ref }: SpoolEntry): Promise<void> =>
     put.catch((thrown: unknown) =>
-      log.error("an answered result stays in the spool", { id: entryId(ref), error: messageOf(thrown) }),
+      log.error("a confirmed result could not be removed from the spool", { id: entryId(ref), error: messageOf(thrown) }),
     );
 
   const deliver = async (entry: SpoolEntry): Promise<void> => {
@@ -210,7 +210,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       refused !== undefined &&
       /^(WORK_EVIDENCE|ARTIFACT_|RESULT_FILE_)/.test(refused.code)
     ) {
-      log.warn("a job's result was not taken", { work_id: entry.ref.work_id, error: refused.message });
+      log.warn("the result of a job was refused", { work_id: entry.ref.work_id, error: refused.message });
       await report(lacks(entry, refused));
       await kept(spool.reject(entry, refused), entry);
     } else if (refused === undefined || entry.say !== "complete") await kept(spool.remove(entry), entry);

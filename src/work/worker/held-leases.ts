@@ -36,7 +36,7 @@ export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log) 
       held.get(entryId(ref))?.ticket?.release();
       held.delete(entryId(ref));
       // A note that stays is only asked about once more at the next start.
-      spool.drop(ref).catch((thrown) => log.warn("a note of a lease stays", { error: messageOf(thrown) }));
+      spool.drop(ref).catch((thrown) => log.warn("the note of a lease could not be removed", { error: messageOf(thrown) }));
       changed();
     },
     has: (one: Held) => held.get(entryId(one.ref)) === one,
@@ -47,7 +47,7 @@ export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log) 
     async note(all: readonly Held[], began: boolean) {
       const noted = all.map(({ ref, workType }) => spool.hold({ ref, work_type: workType, began }));
       await Promise.all(noted).catch((thrown) =>
-        log.warn("leases are held without a note", { error: messageOf(thrown) }),
+        log.warn("leases are held but not noted on disk", { error: messageOf(thrown) }),
       );
     },
     /** Something has changed: whoever waits for room looks again. */

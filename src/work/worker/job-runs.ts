@@ -53,7 +53,7 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
         ? spool.reject(entry, { code: "STALE_LEASE", message: "the lease was lost while it ran" })
         : spool.remove(entry);
     // A full disk is no reason to go on holding what is somebody else's.
-    await put.catch((thrown: unknown) => log.error("a result was not put aside", { error: messageOf(thrown) }));
+    await put.catch((thrown: unknown) => log.error("a refused result could not be kept", { error: messageOf(thrown) }));
     counts[one.void === "cancelled" ? "cancelled" : "lost"] += 1;
     held.letGo(one.ref);
   };
@@ -95,7 +95,7 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
         },
       });
     } catch (thrown) {
-      log.error("an executor threw", { work_id: lease.work_id, error: messageOf(thrown) });
+      log.error("an executor threw an error", { work_id: lease.work_id, error: messageOf(thrown) });
       const failure = { class: "retryable", error: messageOf(thrown), error_code: "EXECUTOR_FAILED" } as const;
       return { status: "failed", failure };
     }
@@ -121,7 +121,7 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
         await held.note(open, true);
         return;
       } catch (thrown) {
-        log.debug("a start did not get through", { tries, error: messageOf(thrown) });
+        log.debug("the start of a job could not be reported", { tries, error: messageOf(thrown) });
         await sleep(clock, backoffMs(PEER_BACKOFF, tries, random), signal).catch(() => undefined);
         if (signal.aborted) return;
       }
@@ -145,7 +145,7 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
       // Nobody waits for the answer: a lease that is not ours any more stops its job as soon as we hear of it.
       const began = isBegun ? BEGAN : begin(taken);
       await Promise.all([began, ...taken.map((one, i) => runOne(one, leases[i]!, began))]);
-    })().catch((thrown) => log.error("a job fell through", { error: messageOf(thrown) }));
+    })().catch((thrown) => log.error("a job failed unexpectedly", { error: messageOf(thrown) }));
     running.add(run);
     void run.finally(() => running.delete(run));
   };

@@ -60,7 +60,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       execFile(PROGRAM, words, { env: child, timeout: SEND_TIMEOUT_MS }, (error) => {
         if (error !== null && !hasWarned) {
           hasWarned = true;
-          log.warn("systemd could not be told", { error: messageOf(error), hint: "Is systemd-notify installed?" });
+          log.warn("systemd could not be notified", { error: messageOf(error), hint: "Is systemd-notify installed?" });
         }
         resolve();
       });

@@ -97,7 +97,7 @@ export const daemonControl = (
       try {
         align(cache);
       } catch (thrown) {
-        log.error("the supervisor could not be told", { error: messageOf(thrown) });
+        log.error("the supervisor could not be notified", { error: messageOf(thrown) });
       }
     });
   };

@@ -68,7 +68,7 @@ export const eventRouter = (
           maxBytes: router.settings.retentionBytes,
           chunk: settings.chunk,
         });
-        if (deleted > 0) log.info("old events left the journal", { deleted, bytes });
+        if (deleted > 0) log.info("old events were deleted from the journal", { deleted, bytes });
         const before = now / 1_000 - router.settings.dedupWindowSeconds;
         for (;;) {
           const [trimmed] = await store.commit([trimDedup({ before, chunk: settings.chunk })]);

@@ -68,7 +68,7 @@ export const httpServer = (
         doors = await surface.check();
         for (const door of doors) {
           if (signal.aborted) return;
-          await tend(door, (message) => log.error("a door of the API stays shut", { message }));
+          await tend(door, (message) => log.error("an address of the API could not be opened", { message }));
         }
       },
     },

@@ -48,7 +48,7 @@ export const diskSpaceManager = ({ nodeId, space, graces }: DiskSpaceServices, l
     const { level, why } = pressureOf(space.measured(), limits);
     if (!isDue(cache.lookedAt, level, now, limits)) return;
     cache.lookedAt = now;
-    if (space.tidyLogs()) log.info("a new log file was begun");
+    if (space.tidyLogs()) log.info("a new log file was started");
     for (const [configKey, { until }] of rows.list(unbalanced)) if (until <= now) rows.delete(unbalanced, configKey);
     const { sha256s, bytes, fromQuarantine } = await space.clean(
       cleaningFor(level, graces, held(context), limits),
@@ -66,7 +66,7 @@ export const diskSpaceManager = ({ nodeId, space, graces }: DiskSpaceServices, l
       all_bytes: (before?.all_bytes ?? 0) + bytes,
       all_files: (before?.all_files ?? 0) + files,
     });
-    log.info("files were freed", { files, bytes, reason: why });
+    log.info("files were deleted", { files, bytes, reason: why });
     emit.DISK_CLEANUP_TRIGGERED({
       node_id: nodeId as Payload["node_id"],
       bytes_freed: bytes,

@@ -150,7 +150,7 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
     if (JSON.stringify(next) === JSON.stringify(known)) return;
     rows.put(spreads, champion.configKey, next);
     if (next.state !== known?.state || next.model !== known.model)
-      log.info("a champion on its way to the nodes", { ...champion, state: next.state, proven: next.proven });
+      log.info("a champion is being sent to the nodes", { ...champion, state: next.state, proven: next.proven });
   };
 
   const look = async (context: Context): Promise<void> => {

@@ -68,7 +68,7 @@ export const syncCoordinator = ({ store, copies }: SyncUnitServices, limits = de
     if (lost.length > 0) {
       const orderIds = lost.map(({ order_id }) => order_id);
       rows.apply(giveUpOrders({ orderIds, code: "NODE_AWAY", error: "its node is away", at: now }));
-      afterCommit(() => log.info("transfers of nodes that are away are given up", { orders: lost.length }));
+      afterCommit(() => log.info("transfers of offline nodes are cancelled", { orders: lost.length }));
     }
     emitTroubles(context);
     afterCommit(() => {

@@ -100,7 +100,7 @@ export const jobScheduler = (
           context.emit.BATCH_DISPATCHED({ ...about, jobs: added.length, failed_jobs: 0, node_ids: [...node_ids] });
         } catch (thrown) {
           if (!isOperatingError(thrown) || mayPass(thrown)) throw thrown;
-          context.log.warn("a batch cannot be handed out", { ...about, error: thrown.message });
+          context.log.warn("a batch of jobs cannot be handed out", { ...about, error: thrown.message });
           context.emit.BATCH_DISPATCHED({ ...about, jobs: 0, failed_jobs: jobs });
         }
       },

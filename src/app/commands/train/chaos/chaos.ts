@@ -113,7 +113,7 @@ export function createChaos({ seed, clock, log, begin = beginAct }: ChaosOptions
 
   const endOne = ({ act }: Open): Promise<void> =>
     (act.end?.() ?? Promise.resolve()).catch((thrown: unknown) =>
-      log.error("what chaos had started did not end", { what: act.what, error: messageOf(thrown) }),
+      log.error("a fault that chaos started could not be ended", { what: act.what, error: messageOf(thrown) }),
     );
 
   return {

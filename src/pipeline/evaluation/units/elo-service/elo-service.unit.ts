@@ -106,7 +106,7 @@ async function collect(services: EvaluationServices, look: Look, given: RatingWo
       if (!isOperatingError(thrown)) throw thrown;
       if (!isLasting(thrown)) continue;
       const about = { config_key: look.configKey, work_id: job.work_id, error: thrown.message };
-      look.log.warn("rating games brought no result", about);
+      look.log.warn("rating games gave no result", about);
       blame(part);
     }
     delete open[part];

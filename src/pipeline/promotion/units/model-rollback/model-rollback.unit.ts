@@ -38,7 +38,7 @@ export const modelRollback = (services: StageServices) =>
         return log.warn("a champion was withdrawn", { config_key: configKey, ...outcome, reason });
       if (look.row(refusedRollbacks)?.generation === champion.generation) return;
       const { refused, actual, required } = outcome;
-      log.error("a champion should go and cannot", { config_key: configKey, why: REFUSALS[refused], reason });
+      log.error("a champion could not be withdrawn", { config_key: configKey, why: REFUSALS[refused], reason });
       look.put(refusedRollbacks, {
         generation: champion.generation,
         waits: [{ for: "rollback", about: { refused }, actual, required, since: now }],
