@@ -34,6 +34,7 @@ const light = [
   "^src/[^/]+/settings\\.ts$",
   "^src/(cluster/alerts/alert|cluster/nodes/states|cluster/node-health/conditions|cluster/recovery/rungs|daemons/cause(-levels|-schema)?|daemons/limits|events/fields|events/instant)\\.ts$",
   "^src/(pipeline/snapshot|pipeline/stage/stages|work/states|work/urgency)\\.ts$",
+  "^src/router/(store\\.port|sql-rows)\\.ts$",
   "^src/sync/(states|copies/policy|facade/request|orders/order|backup/words)\\.ts$",
 ];
 // A command is loaded by itself, so the program enters a feature by the file that is about it.

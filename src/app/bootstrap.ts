@@ -44,6 +44,8 @@ export interface Coordination<R extends Rows> {
   /** What is wrong, each root once, worst first. */
   causes(): readonly Cause[];
   readonly startedAt: number;
+  /** How long it has been up, whatever happened to the wall clock meanwhile. */
+  uptimeMs(): number;
   /** Where it logs: the log file, and what was chosen beside it. */
   readonly log: Log;
   /** Resolves if the process cannot go on, whatever it tries; whoever runs it should end it, and start it again. */
@@ -74,7 +76,7 @@ export const getHealthyNodes = ({ nodes }: Pick<Coordination<Rows>, "nodes">): s
 /** The fourth phase of a start: the doors are opened, the units come up layer by layer, and the process says where it is. */
 async function bringUp(
   options: Pick<BootstrapOptions, "plans" | "enable">,
-  { settings, router, version, startedAt }: Ground,
+  { settings, router, version, started }: Ground,
   { supervisor, cluster, work, workloads, router: inner }: AppServices,
   wired: Wired,
   undo: AsyncDisposableStack,
@@ -105,7 +107,7 @@ async function bringUp(
     secure: control.surface.secure,
     node_id: settings.nodeId,
     version,
-    started_at: startedAt / 1_000,
+    started_at: started.at / 1_000,
   };
   writeWhole(join(settings.dataDir, ENDPOINT_FILE), `${JSON.stringify(endpoint)}\n`);
   undo.defer(() => rmSync(join(settings.dataDir, ENDPOINT_FILE), { force: true }));
@@ -156,7 +158,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       nodes: services.cluster.nodes,
       loop: parts.causes.snapshot,
       causes: parts.causes.all,
-      startedAt: ground.startedAt,
+      startedAt: ground.started.at,
+      uptimeMs: ground.started.agoMs,
       log: ground.log,
       broken: ground.broken,
       status: () => statusOf(status),

@@ -93,7 +93,9 @@ export function createBringUp(options: BringUpOptions) {
       leftOut = plan.leftOut;
       await units.start(plan.chosen);
       completedAt = clock.now();
-      await emitStart().catch((thrown: unknown) => log.error("the start could not be reported", { error: messageOf(thrown) }));
+      await emitStart().catch((thrown: unknown) =>
+        log.error("the start could not be reported", { error: messageOf(thrown) }),
+      );
       return status();
     },
     status,

@@ -12,7 +12,9 @@ import {
   type Log,
   type LogFile,
   logPathOf,
+  type Moment,
   makeFolders,
+  momentOf,
   type OperatingError,
   openLogFile,
   type Random,
@@ -47,7 +49,7 @@ export interface Ground<R extends Rows = Record<never, never>> {
   readonly metrics: ReturnType<typeof createMetrics>;
   readonly router: EventRouter<typeof builtinRows & R>;
   readonly version: string;
-  readonly startedAt: number;
+  readonly started: Moment;
   readonly broken: Promise<OperatingError>;
 }
 
@@ -108,8 +110,8 @@ export async function openStore<R extends Rows>(
     settings: settings.router,
     ...defined({ spanIds: telemetry?.spanIds }),
   });
-  const [version, startedAt] = [readVersion(), clock.now()];
-  const place = { databasePath, store, uses, metrics, router, version, startedAt, broken };
+  const [version, started] = [readVersion(), momentOf(clock)];
+  const place = { databasePath, store, uses, metrics, router, version, started, broken };
   const speaksInSentences = options.logStream !== undefined;
   return { settings, clock, random, log, logFile, speaksInSentences, ...place };
 }

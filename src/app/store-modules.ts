@@ -5,7 +5,9 @@ import { maintenanceModule } from "../daemons/units/maintenance/store-chores.ts"
 import { evaluationModule } from "../pipeline/evaluation/tables.ts";
 import { modelsModule } from "../pipeline/models/tables.ts";
 import { pipelineModule } from "../pipeline/tables.ts";
-import { journalModule, type StoreModule, stateModule } from "../router/index.ts";
+import { journalModule } from "../router/journal/tables.ts";
+import type { StoreModule } from "../router/store.port.ts";
+import { stateModule } from "../router/write-set.ts";
 import { apiModule } from "../surfaces/tables.ts";
 import { backupModule } from "../sync/backup/tables.ts";
 import { syncModule } from "../sync/tables.ts";

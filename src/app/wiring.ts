@@ -49,7 +49,7 @@ export function wireUnits<R extends Rows>(
   services: AppServices,
   { phase, shutdown }: Life,
 ) {
-  const { settings, store, uses, clock, random, log, metrics, version, startedAt } = ground;
+  const { settings, store, uses, clock, random, log, metrics, version, started } = ground;
   const { router, supervisor, cluster, work, files } = services;
   const { units: own = [], wrapUnit = (unit) => unit } = options;
   const control = serveControl({
@@ -69,7 +69,7 @@ export function wireUnits<R extends Rows>(
       phase,
       readiness: () => units.readiness(),
       units: () => units.status(),
-      startedAt,
+      started,
       audit: () => audit(),
       wiringOf: (eventType) => ({
         emitters: [...registry.units, ...registry.parts]
@@ -157,7 +157,7 @@ export function wireUnits<R extends Rows>(
     work: { ...work, nodes: cluster.nodes, artifacts: files, store, disk: services.disk },
     phase,
     clock,
-    startedAt,
+    started,
     version,
   };
   const jobsOf = (configKey: string) => stageJobs({ store }, configKey).flatMap((id) => work.queue.show(id) ?? []);

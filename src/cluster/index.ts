@@ -36,6 +36,7 @@ export type { NodeGate } from "./nodes/node-gate.ts";
 export { findNode, healthyNodesOf, NodeHealthState, nodeHealthOf } from "./nodes/node-health.ts";
 export { NodeRegistry } from "./nodes/node-registry.ts";
 export { isGuest } from "./nodes/node-rows.ts";
+export { settingDifferences } from "./nodes/node-settings.ts";
 export type { NodeView } from "./nodes/node-view.ts";
 export type { Refusals } from "./nodes/refusals.ts";
 export { BODY_HASH_HEADER, NODE_HEADER, type NodeClaim, type SignedRequest, signRequest } from "./nodes/signature.ts";

@@ -1,4 +1,4 @@
-import { defineStoreModule } from "../router/index.ts";
+import { defineStoreModule } from "../router/store.port.ts";
 import { saveWatches } from "./alerts/absence-rows.ts";
 import { beginDelivery, dropReceivers, endDelivery, summarizeOutbox } from "./alerts/alert-outbox.ts";
 import {
@@ -17,7 +17,15 @@ import {
   noteRecovery,
   noteWell,
 } from "./health/health-rows.ts";
-import { addNode, changeNode, dropNode, nodeMigration, tokenWorkerMigration, touchNodes } from "./nodes/node-rows.ts";
+import {
+  addNode,
+  changeNode,
+  dropNode,
+  nodeMigration,
+  nodeSettingsMigration,
+  tokenWorkerMigration,
+  touchNodes,
+} from "./nodes/node-rows.ts";
 
 /** What this room keeps in the store. */
 export const clusterModule = defineStoreModule({
@@ -29,6 +37,7 @@ export const clusterModule = defineStoreModule({
     alertCountsMigration(4),
     tokenWorkerMigration(5),
     nodesElsewhereMigration(6),
+    nodeSettingsMigration(7),
   ],
   operations: [
     raiseAlert,

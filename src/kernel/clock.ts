@@ -23,6 +23,17 @@ export const systemClock = (): Clock => ({
   },
 });
 
+/** A moment on both clocks: when it was, for people, and how long ago it is, whatever happens to the wall clock. */
+export interface Moment {
+  readonly at: number;
+  agoMs(): number;
+}
+
+export const momentOf = (clock: Pick<Clock, "now" | "monotonic">): Moment => {
+  const from = clock.monotonic();
+  return { at: clock.now(), agoMs: () => clock.monotonic() - from };
+};
+
 const LISTENING = { everyMs: 250, maxGapMs: 1_000 };
 
 /** How long this process has listened. */

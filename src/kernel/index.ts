@@ -12,6 +12,8 @@ export {
   type Clock,
   type Listening,
   listeningTime,
+  type Moment,
+  momentOf,
   sleep,
   systemClock,
   type Timer,

@@ -1,4 +1,5 @@
-import { defineOperation, defineStoreModule, insertRow, parseColumns, type Store } from "../router/index.ts";
+import { insertRow, parseColumns } from "../router/sql-rows.ts";
+import { defineOperation, defineStoreModule, type Store } from "../router/store.port.ts";
 import type { Stage, StageWork } from "./stage/index.ts";
 
 /** One attempt of one stage that has ended. Times are milliseconds since the epoch. */

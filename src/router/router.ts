@@ -367,7 +367,9 @@ export class EventRouter<R extends Rows = Rows> {
         if (this.store.fault !== null) return;
         await this.#consumers
           .flushMarks()
-          .catch((error: unknown) => this.#hooks.log.warn("positions of consumers were not stored", { error: String(error) }));
+          .catch((error: unknown) =>
+            this.#hooks.log.warn("positions of consumers were not stored", { error: String(error) }),
+          );
       },
       () => this.#hooks.timeLimits.stop(),
       () => this.#settlement.recheck(),

@@ -46,7 +46,15 @@ export { createSurface, type Surface } from "./http/server.ts";
 export { createTokens } from "./http/tokens.ts";
 export { answerOf } from "./http/wire.ts";
 export { createWrites } from "./http/writes.ts";
-export { beatOver, eventsOver, type Joined, joinOver, leaveOver, type NodeAbout } from "./nodes/node-client.ts";
+export {
+  beatOver,
+  eventsOver,
+  type Joined,
+  joinOver,
+  leaveOver,
+  type NodeAbout,
+  settingsOver,
+} from "./nodes/node-client.ts";
 export type { NodesClient } from "./nodes/nodes-client.ts";
 export { createPipelineTeller } from "./pipeline/changes.ts";
 export { type PipelineFigures, pipelineLines } from "./pipeline/screen.ts";

@@ -1,5 +1,6 @@
 /** The tables of the surface: tokens, of which only hashes are kept, and the record of what was changed through it. */
-import { defineOperation, defineStoreModule, insertRow, type Transaction } from "../router/index.ts";
+import { insertRow } from "../router/sql-rows.ts";
+import { defineOperation, defineStoreModule, type Transaction } from "../router/store.port.ts";
 import type { TokenScope } from "./http/scope.ts";
 
 export interface TokenRow {

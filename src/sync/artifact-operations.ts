@@ -1,9 +1,10 @@
 import { OperatingError } from "../kernel/index.ts";
-import { defineOperation, type Transaction } from "../router/index.ts";
+import { defineOperation, type Transaction } from "../router/store.port.ts";
 import { book, type Counted, type Fate } from "./accounts.ts";
-import { type ArtifactEntry, type ArtifactRow, unknownArtifact } from "./artifact.ts";
+import type { ArtifactEntry, ArtifactRow } from "./artifact.ts";
 import { doubtCopies } from "./copies/copy-operations.ts";
 import { type ArtifactAction, type ArtifactState, after } from "./states.ts";
+import { unknownArtifact } from "./unknown-artifact.ts";
 
 type Life = Pick<
   ArtifactRow,

@@ -67,11 +67,6 @@ export interface ArtifactRow extends Readonly<Omit<ArtifactEntry, "parents" | "c
 export const isUsable = ({ state, freed_at }: Pick<ArtifactRow, "state" | "freed_at">): boolean =>
   (state === "in_flight" || state === "durable") && freed_at === null;
 
-export const unknownArtifact = (sha256: string) =>
-  OperatingError.internal("ARTIFACT_UNKNOWN", `the catalog has no artifact ${sha256}`, {
-    hint: "Record it in the commit that first speaks of it.",
-  });
-
 const MODEL_KINDS = new Set(["model", "checkpoint"]);
 
 /** What an artifact is to those who move data. */

@@ -1,10 +1,11 @@
 import { type Clock, OperatingError } from "../kernel/index.ts";
 import type { Cause, HandlerContext } from "../router/index.ts";
-import { type ArtifactEntryInput, dataTypeOf, isUsable, parseEntries, unknownArtifact } from "./artifact.ts";
+import { type ArtifactEntryInput, dataTypeOf, isUsable, parseEntries } from "./artifact.ts";
 import type { ArtifactCatalog } from "./catalog.ts";
 import type { Damage, Inspection } from "./file-check.ts";
 import type { InspectionEvents } from "./inspection-events.ts";
 import { beginRun, endRun, noteAnnounced } from "./run-operations.ts";
+import { unknownArtifact } from "./unknown-artifact.ts";
 
 export interface DamagedFile {
   readonly sha256: string;

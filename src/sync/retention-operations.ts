@@ -1,4 +1,4 @@
-import { defineOperation, type Transaction } from "../router/index.ts";
+import { defineOperation, type Transaction } from "../router/store.port.ts";
 import { book } from "./accounts.ts";
 import { changed, fateOf, lifeOf } from "./artifact-operations.ts";
 import { forgetCopies, retireCopies } from "./copies/copy-operations.ts";

@@ -1,4 +1,4 @@
-import { defineOperation } from "../router/index.ts";
+import { defineOperation } from "../router/store.port.ts";
 import { changed } from "./artifact-operations.ts";
 
 export type RunState = "running" | "completed" | "failed";

@@ -1,4 +1,4 @@
-import { defineStoreModule, type Migration } from "../router/index.ts";
+import { defineStoreModule, type Migration } from "../router/store.port.ts";
 import { countProduced, judgeArtifacts, noteDamaged, noteSound, recordArtifacts } from "./artifact-operations.ts";
 import {
   askDrop,

@@ -1,7 +1,8 @@
 import type { Store } from "../router/index.ts";
 import { type Answer, each } from "./answers.ts";
-import { ClaimLines, claimJobs, type Lease } from "./claim.ts";
+import { claimJobs, type Lease } from "./claim.ts";
 import type { ClaimRequest } from "./claim-request.ts";
+import { ClaimLines } from "./deal.ts";
 import type { QueueChanges } from "./queue-changes.ts";
 import type { QueueState } from "./queue-state.ts";
 import { isDue, promoteDue } from "./tables.ts";

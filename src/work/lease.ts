@@ -11,13 +11,14 @@ import {
   withoutLease,
   withWinner,
 } from "./earlier-leases.ts";
-import { FAILURE_CLASSES, failureSchema, headOf, judgeRetry, retryRules, tailOf, type WorkFailure } from "./failure.ts";
+import { failureSchema, type WorkFailure } from "./failure.ts";
 import { type JobRow, type LeaseRef, notFound, type SavedInput, savedSchema, seqOf } from "./job.ts";
 import { durationOf, emitFailed, emitRetry, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { checkEvidence, type EvidenceInput, kindOf } from "./kinds.ts";
 import { resultLimits } from "./limits.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
+import { FAILURE_CLASSES, headOf, judgeRetry, retryRules, tailOf } from "./retry-rules.ts";
 import { isHeld } from "./states.ts";
 import type { JobChanges } from "./tables.ts";
 

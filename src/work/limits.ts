@@ -62,6 +62,12 @@ export const nodeOutcomeLimits = {
   maxNodes: 20_000,
 };
 
+export const forecastLimits = {
+  /** Nodes that a forecast looks at, and jobs for each. */
+  maxNodes: 100,
+  maxJobs: 10,
+};
+
 export const shortageLimits = {
   /** How long a node counts as short of something if nobody says that it is over. */
   shortMs: 600_000,

@@ -1,12 +1,12 @@
 import { defined, OperatingError } from "../kernel/index.ts";
 import { otherOfItsKey } from "./dedup.ts";
-import { headOf } from "./failure.ts";
 import { columnsOf, type JobRow, notFound, seqOf, workIdOf } from "./job.ts";
 import { durationOf, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { kindOf } from "./kinds.ts";
 import { giveBack } from "./lease.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
+import { headOf } from "./retry-rules.ts";
 import { isFinished, isHeld, type JobState } from "./states.ts";
 import { priorityOf, URGENCIES } from "./urgency.ts";
 

@@ -1,11 +1,11 @@
 import { stuckOn } from "./earlier-leases.ts";
-import { headOf, judgeRetry } from "./failure.ts";
 import { columnsOf, type JobRow, workIdOf } from "./job.ts";
 import { durationOf, emitFailed, failedOutcome, itemOf, taskOf } from "./job-events.ts";
 import { endAttempt, giveBack } from "./lease.ts";
 import type { WhyOver } from "./lease-times.ts";
 import type { Plan } from "./plan.ts";
 import type { QueueState } from "./queue-state.ts";
+import { headOf, judgeRetry } from "./retry-rules.ts";
 import { isHeld } from "./states.ts";
 import { isForOthersOfItsKind } from "./untaken.ts";
 

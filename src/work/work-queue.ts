@@ -7,6 +7,7 @@ import { claimMany, promote } from "./claim-many.ts";
 import type { ClaimRequest } from "./claim-request.ts";
 import type { DurationRow, PaceRow } from "./durations.ts";
 import type { WorkFailure } from "./failure.ts";
+import { type Forecast, forecastNext } from "./forecast.ts";
 import { forgetFinished } from "./forget.ts";
 import type { JobSpecInput, LeaseRef, SavedInput } from "./job.ts";
 import { expectedMs, idleOf } from "./job-times.ts";
@@ -217,6 +218,13 @@ export class WorkQueue<K extends string = string> {
   /** Jobs at the fronts of their lines that nobody who is there may have, with the reason. */
   untaken(): UntakenJob[] {
     return untakenJobs(this.#store, this.#state, this.#clock.now());
+  }
+
+  /** What would be handed out next, to whom and by what; nothing is handed out by asking. */
+  forecast(): Promise<Forecast> {
+    const endsInMs = ({ work_id, node_id }: HeldJob) => this.expectedMs(work_id, node_id);
+    const sources = { state: this.#state, store: this.#store, held: this.held(), endsInMs };
+    return this.#changes.tryOut((plan) => forecastNext({ ...sources, plan }));
   }
 
   /** Jobs that wait and that this node could take, at the fronts of their lines. */

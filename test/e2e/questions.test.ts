@@ -62,11 +62,15 @@ beforeAll(async () => {
     expect((await run("queue", "show", failedJob)).out).toMatch(/failed/);
     expect((await run("alerts")).out).toMatch(/Training of hex7_2p failed/);
   }, PATIENT);
+  // A job for a machine that nobody has.
+  await run("queue", "add", "evaluation", "--config-key", CONFIG, "--node", "nowhere");
   await exporter.stop();
   await client.close();
   // A machine that has joined, under a name of its own.
   const token = (await run("token", "create", "box2", "--scope", "worker")).out.trim();
-  await joinNode({ host: "127.0.0.1", port: loop.main.api.port }, token, "box2");
+  const box = await joinNode({ host: "127.0.0.1", port: loop.main.api.port }, token, "box2");
+  const settings = [{ key: "worker.nice", value: 5 }];
+  await box.send("POST", "/v1/node-settings", { node_id: box.nodeId, incarnation: 1, settings });
   const { segments } = await json<{ segments: { sha256: string }[] }>("records", "list");
   aGame = `${segments[0]!.sha256.slice(0, 12)}#0`;
 }, patience(300_000));
@@ -118,6 +122,19 @@ const questions: readonly Question[] = [
     /node_id +desk .*RINGRIFT_NODE_ID/,
   ),
   ask("9. explain: what a restart would change", () => ["config", "diff"], /would change no setting|KEY +RUNNING/),
+  ask(
+    "9. explain: where nodes differ",
+    () => ["config", "diff", "--nodes"],
+    /KEY +main process +box2/,
+    /worker\.nice +default +5/,
+    /router\.max_attempts +2 +default/,
+  ),
+  ask(
+    "9. explain: what the scheduler does next",
+    () => ["queue", "next"],
+    /desk +now/,
+    /w\d+ \(evaluation\) waits: desk: the job is for other nodes/,
+  ),
   ask("10. preflight for a night alone", () => ["doctor"], /is open to others \(0755\)/),
   ask(
     "10. hand-over after it",

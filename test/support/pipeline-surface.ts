@@ -7,7 +7,7 @@ import { serveControl } from "../../src/app/serving.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
 import { createRefusals } from "../../src/cluster/nodes/refusals.ts";
-import { seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
+import { momentOf, seededRandom, silentLog, systemClock } from "../../src/kernel/index.ts";
 import type { PipelineConsole } from "../../src/pipeline/index.ts";
 import { type ControlPorts, createMetrics, ENDPOINT_FILE } from "../../src/surfaces/index.ts";
 import { createArtifactCatalog, createArtifactConsole, createCopies } from "../../src/sync/index.ts";
@@ -57,7 +57,7 @@ export async function runPipelineSurface(
       phase: () => "ready",
       readiness: unused("readiness"),
       units: unused("units"),
-      startedAt: clock.now(),
+      started: momentOf(clock),
       audit: unused("the audit"),
       shutdown: unused("an end"),
       library: createArtifactConsole({

@@ -79,6 +79,7 @@ export const bodyOf = (route: Route): unknown => {
       spool: { waiting: 0 },
     },
     leaveNode: { node_id: "walker", reason: "walking" },
+    reportNodeSettings: { node_id: "walker", incarnation: 1, settings: [] },
   };
   return wanted[route.id] ?? {};
 };

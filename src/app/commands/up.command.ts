@@ -141,7 +141,7 @@ async function stop(
   const hung = forced ? waitedFor(daemons.getStatus()) : (await daemons.shutdown()).hung;
   return {
     status: "stopped",
-    uptime_seconds: Math.round(clock.now() - main.startedAt) / 1_000,
+    uptime_seconds: Math.round(main.uptimeMs()) / 1_000,
     events,
     handler_failures,
     dead_letters: pending + retrying,

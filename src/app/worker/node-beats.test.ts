@@ -6,16 +6,24 @@ import { PATIENT } from "../../../test/support/patience.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import { makeNodeKey, openLink } from "../../surfaces/index.ts";
 import type { Worker } from "../../work/worker/index.ts";
+import { readSettings } from "../settings.ts";
 import { keepBeating } from "./node-beats.ts";
 
 const NOTHING = { cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] };
 
-test("tells what waits in the outbox, and is heard without it by a main process that does not know of outboxes", async () => {
+test("tells what waits in the outbox, and is heard by a main process that knows neither of outboxes nor of settings", async () => {
   const heard: unknown[] = [];
+  const reported: unknown[] = [];
   const onAsked = vi.fn();
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const part of request) text += String(part);
+    if (request.url === "/v1/node-settings") {
+      reported.push((JSON.parse(text) as { settings: unknown }).settings);
+      response.writeHead(404, { "content-type": "application/problem+json" });
+      response.end(JSON.stringify({ code: "NOT_FOUND", detail: "no such route", retryable: false }));
+      return;
+    }
     const { outbox } = JSON.parse(text) as { outbox?: unknown };
     heard.push(outbox);
     if (outbox !== undefined) {
@@ -40,6 +48,7 @@ test("tells what waits in the outbox, and is heard without it by a main process 
     worker: { status: () => status } as unknown as Worker,
     outbox: () => ({ waiting: 2, refused: 1 }),
     about: { ...NOTHING, hostname: "h", platform: "p" },
+    settings: readSettings({ RINGRIFT_WORKER_SLOTS: "3" }, "/", {}),
     onAsked,
     version: "1",
     clock,
@@ -56,4 +65,6 @@ test("tells what waits in the outbox, and is heard without it by a main process 
   expect(heard.slice(0, 4)).toEqual([{ waiting: 2, refused: 1 }, undefined, undefined, undefined]);
   // It is asked for its transfers where there are some, and only then.
   expect(onAsked).toHaveBeenCalledTimes(1);
+  // Only what is set, and once: who does not know the route will not know it with the next beat either.
+  expect(reported).toEqual([[{ key: "worker.slots", value: 3 }]]);
 });

@@ -10,8 +10,9 @@ import {
   type Random,
   sleep,
 } from "../../kernel/index.ts";
-import { beatOver, leaveOver, type NodeAbout, type NodeLink } from "../../surfaces/index.ts";
+import { beatOver, leaveOver, type NodeAbout, type NodeLink, settingsOver } from "../../surfaces/index.ts";
 import type { Worker } from "../../work/worker/index.ts";
+import type { Settings } from "../settings.ts";
 
 export interface NodeBeatsOptions {
   readonly link: NodeLink;
@@ -21,6 +22,7 @@ export interface NodeBeatsOptions {
   /** Events that wait here, and those that were refused. */
   readonly outbox: () => { readonly waiting: number; readonly refused: number };
   readonly about: NodeAbout;
+  readonly settings: Pick<Settings, "report">;
   /** There are transfers for this node. */
   readonly onAsked?: (() => void) | undefined;
   /** The main process wants this worker to start anew; said again until it has. */
@@ -36,7 +38,21 @@ const FIRST_EVERY_MS = 15_000;
 const FINAL = new Set(["PROTOCOL_REFUSED", "UNKNOWN_NODE", "NODE_FORGOTTEN", "BAD_SIGNATURE", "WRONG_CERTIFICATE"]);
 
 export function keepBeating(options: NodeBeatsOptions) {
-  const { link, nodeId, incarnation, worker, outbox, about, onAsked, onRestart, version, clock, random, log } = options;
+  const {
+    link,
+    nodeId,
+    incarnation,
+    worker,
+    outbox,
+    about,
+    settings,
+    onAsked,
+    onRestart,
+    version,
+    clock,
+    random,
+    log,
+  } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
 
@@ -46,6 +62,18 @@ export function keepBeating(options: NodeBeatsOptions) {
   /** Until it was heard once, the main process may not know what this node has. */
   let wasHeard = false;
   let sendsMore = true;
+  let owesSettings = true;
+
+  /** Once: they are those of its start. A main process of the version before does not know the route. */
+  const reportSettings = async (): Promise<void> => {
+    try {
+      await settingsOver(link, { node_id: nodeId, incarnation }, settings.report);
+      owesSettings = false;
+    } catch (thrown) {
+      owesSettings = isOperatingError(thrown) && thrown.retryable;
+      log.debug("the settings of this node were not reported", { error: messageOf(thrown) });
+    }
+  };
 
   const beat = async (): Promise<void> => {
     const { running, free, spool } = worker.status();
@@ -64,6 +92,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     state = answer.state;
     if (answer.ask) onAsked?.();
     if (answer.restart !== null) onRestart?.(answer.restart);
+    if (owesSettings) await reportSettings();
     if (answer.drain === isDrained) return;
     isDrained = answer.drain;
     log.info(isDrained ? "no new work is claimed" : "work is claimed again", { node_id: nodeId });
@@ -85,7 +114,8 @@ export function keepBeating(options: NodeBeatsOptions) {
           continue;
         }
         failures += 1;
-        if (failures === 3) log.warn("the main process does not receive the heartbeats of this node", { error: messageOf(thrown) });
+        if (failures === 3)
+          log.warn("the main process does not receive the heartbeats of this node", { error: messageOf(thrown) });
         if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);
         pauseMs = Math.min(everyMs, backoffMs(PEER_BACKOFF, failures, random));
       }

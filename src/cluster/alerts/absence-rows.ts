@@ -1,4 +1,5 @@
-import { defineOperation, insertRow, type Store } from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { defineOperation, type Store } from "../../router/store.port.ts";
 import type { WatchChanges, WatchRow } from "./absence.ts";
 
 /** Writes watches down, so that a restart knows who was there. */

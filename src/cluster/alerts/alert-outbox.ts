@@ -1,5 +1,6 @@
 /** Messages that wait to be sent, as rows: what is not delivered stays, however often the process ends. */
-import { defineOperation, insertRow, type Store, type Transaction } from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { defineOperation, type Store, type Transaction } from "../../router/store.port.ts";
 import { ALERT_SEVERITIES, type AlertSeverity, type AlertSnapshot, isWorse } from "./alert.ts";
 
 export interface OutboxRow {

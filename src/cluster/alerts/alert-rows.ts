@@ -2,7 +2,8 @@
  * Alerts and what is to be told of them, as rows. A step of an alert and the messages it asks for are one operation of the
  * writer: whoever raises it need not know what it was before, so that ten thousand handlers do not wait for each other.
  */
-import { defineOperation, insertRow, type Migration, type Transaction } from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type Transaction } from "../../router/store.port.ts";
 import { type AlertPolicy, type AlertRow, type AlertSeverity, type AlertSnapshot, isWorse, shownOf } from "./alert.ts";
 import { addMessage } from "./alert-outbox.ts";
 import { acknowledge, age, close, dueAt, isSameTrouble, raise, type Step } from "./lifecycle.ts";

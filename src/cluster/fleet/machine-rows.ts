@@ -1,6 +1,7 @@
 /** The ledger: one row for each machine that was ever wanted, written before anybody is asked for it. */
 import { OperatingError } from "../../kernel/index.ts";
-import { defineOperation, insertRow, type Migration, type Store, type Transaction } from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type Store, type Transaction } from "../../router/store.port.ts";
 import { type Budget, type BudgetRefusal, refusalOf } from "./budget.ts";
 import { isOpen, type LedgerState, OPEN_STATES } from "./ledger-states.ts";
 import { machineLimits } from "./limits.ts";

@@ -1,5 +1,6 @@
 /** Errors, components and repairs, as bounded rows that the writer keeps: no handler waits for another. */
-import { defineOperation, insertRow, type Migration, type Store, type Transaction } from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type Store, type Transaction } from "../../router/store.port.ts";
 import { breakerDefaults, type ComponentBreaker, closedBreaker, failed, worked } from "./component-breaker.ts";
 import type { ErrorSeverity } from "./health-events.ts";
 

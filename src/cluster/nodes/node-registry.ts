@@ -8,6 +8,7 @@ import { nodeIdOf, nodeKeyOf } from "./identity.ts";
 import { type KnownNode, KnownNodes, type NodeBeat } from "./known-nodes.ts";
 import { nodeCalled, nodeName, unknownNode, withNodeNames } from "./node-names.ts";
 import { isGuest, type NodeCapabilities, type NodeChanges, type NodeRow, touchNodes } from "./node-rows.ts";
+import type { NodeSetting, ReportedSettings } from "./node-settings.ts";
 import { capabilitiesOf, type NodeView, nodeView, widest } from "./node-view.ts";
 import { changedStates, type GoneNode, goneNodes, heardSince, type NodeEdge } from "./presence.ts";
 import { createReplayWindow, type ReplayWindow } from "./replay-window.ts";
@@ -170,6 +171,24 @@ export class NodeRegistry {
     const news = Object.entries(told).filter(([column, value]) => row[column as keyof typeof told] !== value);
     // Most beats change nothing that is stored, and cost no commit.
     return news.length === 0 ? row : this.#nodes.change(node, Object.fromEntries(news));
+  }
+
+  /** The settings that a node has set, as its worker found them at its start. */
+  async reportSettings(nodeId: string, incarnation: number, settings: readonly NodeSetting[]): Promise<void> {
+    const node = this.#nodes.get(nodeId);
+    if (node === undefined) throw unknownNode(nodeId, []);
+    this.assertIncarnation(nodeId, incarnation);
+    const text = JSON.stringify(settings);
+    if (node.row.settings !== text) await this.#nodes.change(node, { settings: text });
+  }
+
+  /** The same of all nodes that have reported them. */
+  settings(): ReportedSettings[] {
+    return this.#nodes
+      .present()
+      .flatMap(({ row: { node_id, version, settings } }) =>
+        settings === null ? [] : [{ node: this.nameOf(node_id), version, settings: JSON.parse(settings) }],
+      );
   }
 
   /** What an earlier life of a node still says is not believed any more. */

@@ -1,4 +1,5 @@
-import { defineOperation, insertRow, type Migration, type Store } from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type Store } from "../../router/store.port.ts";
 import type { NodeState } from "./states.ts";
 import { PROTOCOL } from "./versions.ts";
 
@@ -24,6 +25,8 @@ export interface NodeRow {
   readonly version: string;
   readonly protocol: number;
   readonly capabilities: string;
+  /** The settings that it has set, as JSON; null until it reported them. */
+  readonly settings: string | null;
   readonly incarnation: number;
   readonly state: NodeState;
   readonly state_since: number;
@@ -57,6 +60,7 @@ export const freshRow = (nodeId: string, now: number): NodeRow => ({
   version: "",
   protocol: PROTOCOL.current,
   capabilities: "{}",
+  settings: null,
   incarnation: 0,
   state: "joined",
   state_since: now,
@@ -101,6 +105,12 @@ export const touchNodes = defineOperation<readonly { nodeId: string; at: number 
 
 export const storedNodes = (store: Pick<Store, "read">): NodeRow[] =>
   store.read<NodeRow>("SELECT * FROM cluster_nodes ORDER BY node_id");
+
+export const nodeSettingsMigration = (id: number): Migration => ({
+  id,
+  name: "settings of nodes",
+  sql: "ALTER TABLE cluster_nodes ADD COLUMN settings TEXT;",
+});
 
 export const tokenWorkerMigration = (id: number): Migration => ({
   id,

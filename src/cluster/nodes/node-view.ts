@@ -4,7 +4,15 @@ import { isGuest, type NodeCapabilities, type NodeRow } from "./node-rows.ts";
 import { isDeprecated } from "./versions.ts";
 
 /** What of the row is told in another form, or not at all. */
-type Untold = "public_key" | "token_id" | "protocol" | "cordon_reason" | "cordoned_at" | "cordoned_by" | "forgotten_at";
+type Untold =
+  | "public_key"
+  | "settings"
+  | "token_id"
+  | "protocol"
+  | "cordon_reason"
+  | "cordoned_at"
+  | "cordoned_by"
+  | "forgotten_at";
 
 /** A node for people and clients. */
 export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "draining"> {
@@ -35,7 +43,8 @@ export function nodeView(
     readonly healthOf: (nodeId: string) => NodeHealthView;
   },
 ): NodeView {
-  const { public_key, token_id, protocol, cordon_reason, cordoned_at, cordoned_by, forgotten_at, ...told } = row;
+  const { public_key, settings, token_id, protocol, cordon_reason, cordoned_at, cordoned_by, forgotten_at, ...told } =
+    row;
   return {
     ...told,
     deprecated: isDeprecated(row.version, coordinator.version),

@@ -1,12 +1,6 @@
 /** Every act of repair as a row: who was treated, how, why, with what evidence, and what came of it. */
-import {
-  conditions,
-  defineOperation,
-  insertRow,
-  type Migration,
-  type SqlValue,
-  type Store,
-} from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { conditions, defineOperation, type Migration, type SqlValue, type Store } from "../../router/store.port.ts";
 import type { ActState, Rung } from "./rungs.ts";
 
 export const recoveryMigration = (id: number): Migration => ({

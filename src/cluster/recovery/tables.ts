@@ -1,4 +1,4 @@
-import { defineStoreModule } from "../../router/index.ts";
+import { defineStoreModule } from "../../router/store.port.ts";
 import { beginAct, endActs, recoveryMigration } from "./recovery-rows.ts";
 
 /** What repairs keep in the store, beside the rest of this room. */

@@ -1,3 +1,4 @@
+import type { Moment } from "../../kernel/index.ts";
 import { MAX_TEXT } from "../limits.ts";
 import { type ConditionStatus, type ConditionType, sameConditions, withCondition } from "./conditions.ts";
 import type { Surroundings } from "./config.ts";
@@ -60,10 +61,10 @@ export class Reporter {
   }
 
   /** It ended because it was told to, or because its work is done. Before it was ready it had not started. */
-  ended(daemon: Daemon, { reason, cause, actor }: Ending, startedAt: number | null): void {
+  ended(daemon: Daemon, { reason, cause, actor }: Ending, started: Moment | null): void {
     this.act(daemon, "stopped", reason, cause, actor);
-    if (startedAt === null) return;
-    const uptime_seconds = Math.max(0, this.#o.clock.now() - startedAt) / 1_000;
+    if (started === null) return;
+    const uptime_seconds = started.agoMs() / 1_000;
     const payload = { ...this.#about(daemon), reason: reason.slice(0, MAX_TEXT), uptime_seconds };
     this.#emit({ type: "DAEMON_STOPPED", payload });
   }
@@ -76,7 +77,10 @@ export class Reporter {
 
   gaveUp(daemon: Daemon, { kind, reason, restarts }: PermanentFailure): void {
     const { name } = daemon.spec;
-    this.#o.log.error("a daemon has no restarts left; it stays down until somebody resets it", { daemon: name, reason });
+    this.#o.log.error("a daemon has no restarts left; it stays down until somebody resets it", {
+      daemon: name,
+      reason,
+    });
     this.condition(daemon, "PermanentlyFailed", "true", FAILURE_WORDS[kind], reason);
     this.save(daemon);
     this.act(daemon, "gave_up", reason, name, SELF);

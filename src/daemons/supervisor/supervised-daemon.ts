@@ -1,4 +1,4 @@
-import type { Clock } from "../../kernel/index.ts";
+import type { Clock, Moment } from "../../kernel/index.ts";
 import type { DaemonManagerConfig } from "./config.ts";
 import type { DaemonHealthReport, DaemonInfo, DaemonSpec, DaemonState } from "./daemon.ts";
 import type { DaemonRun } from "./daemon-run.ts";
@@ -40,8 +40,8 @@ export interface Daemon {
   owes: boolean;
   /** On the monotonic clock. */
   notBefore: number;
-  /** When it became ready, in milliseconds since the epoch; null while it is not. */
-  startedAt: number | null;
+  /** When it became ready; null while it is not. */
+  started: Moment | null;
   lastError: string | null;
   /** It failed and may not be restarted by itself. */
   leftFailed: boolean;
@@ -72,7 +72,7 @@ export const supervisedDaemon = (spec: DaemonSpec, record: DaemonRecord = emptyR
   health: unchecked,
   owes: false,
   notBefore: Number.NEGATIVE_INFINITY,
-  startedAt: null,
+  started: null,
   lastError: null,
   leftFailed: false,
 });
@@ -137,8 +137,8 @@ export function infoOf(
     dependsOn: daemon.spec.dependsOn,
     paused: paused?.reason ?? null,
     waitsFor: paused?.waitsFor ?? null,
-    startedAt: daemon.startedAt,
-    uptimeMs: daemon.startedAt === null ? 0 : Math.max(0, now - daemon.startedAt),
+    startedAt: daemon.started?.at ?? null,
+    uptimeMs: daemon.started?.agoMs() ?? 0,
     restarts: recentRestarts(daemon.record.restarts, restartWindowMs, now).length,
     maxRestarts: daemon.spec.maxRestarts,
     restartAt: state === "restarting" ? now + Math.max(0, daemon.notBefore - clock.monotonic()) : null,

@@ -1,4 +1,4 @@
-import { messageOf, OperatingError, type Random, type Timer } from "../../kernel/index.ts";
+import { messageOf, momentOf, OperatingError, type Random, type Timer } from "../../kernel/index.ts";
 import { MAX_TEXT } from "../limits.ts";
 import type { Surroundings } from "./config.ts";
 import type { DaemonHealth, PermanentFailure } from "./daemon.ts";
@@ -343,7 +343,7 @@ export class Supervisor {
     const { clock, config } = this.#o;
     const { spec } = daemon;
     daemon.phase = "running";
-    daemon.startedAt = clock.now();
+    daemon.started = momentOf(clock);
     daemon.health = { healthy: true, status: "running", message: "not checked yet", details: {}, checkedAt: null };
     const check = spec.healthCheck;
     if (check === undefined) this.#reporter.condition(daemon, "Healthy", "true", "NoCheck");
@@ -435,7 +435,7 @@ export class Supervisor {
     daemon.run = undefined;
     daemon.ending = undefined;
     daemon.phase = "down";
-    daemon.startedAt = null;
+    daemon.started = null;
     daemon.health = unchecked;
     daemon.misses = 0;
     this.#reporter.condition(daemon, "Ready", "false", why, message);
@@ -443,9 +443,9 @@ export class Supervisor {
   }
 
   #ended(daemon: Daemon, ending: Ending): void {
-    const { startedAt } = daemon;
+    const { started } = daemon;
     this.#down(daemon, ending.cause === null ? "Stopped" : "Paused", ending.reason);
-    this.#reporter.ended(daemon, ending, startedAt);
+    this.#reporter.ended(daemon, ending, started);
   }
 
   #failed(daemon: Daemon, error: string, thrown: unknown): void {

@@ -54,7 +54,8 @@ export const daemonLifecycle = defineEvents("daemon_lifecycle", {
     },
   },
   DAEMON_PERMANENTLY_FAILED: {
-    about: "A daemon used up its restarts, or hung at shutdown. The supervisor does not start it again until somebody resets it.",
+    about:
+      "A daemon used up its restarts, or hung at shutdown. The supervisor does not start it again until somebody resets it.",
     orderKey: "daemon_name",
     payload: {
       ...fields("restarts", "reason", "error?"),

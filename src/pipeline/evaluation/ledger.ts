@@ -2,7 +2,8 @@
  * The match ledger: every block that was played and counted, once, for ever. Ratings and verdicts follow from it. Beside the
  * blocks stand their sums for each pair of players, so that nobody reads a long ledger to look at one pair.
  */
-import { defineOperation, insertRow, type Migration, type Store } from "../../router/index.ts";
+import { insertRow } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type Store } from "../../router/store.port.ts";
 
 /** What a match was played for. Only rating games make ratings: gates stop on lucky streaks. */
 export type MatchPurpose = "gate" | "rating" | "regression";

@@ -1,5 +1,5 @@
-import { defineOperation, insertRow, type Migration, parseColumns, type Store } from "../../router/index.ts";
-import { type Stability, stabilityOf } from "../statistics/index.ts";
+import { insertRow, parseColumns } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type Store } from "../../router/store.port.ts";
 
 export type GateVerdictWord = "promote" | "reject" | "inconclusive";
 
@@ -81,22 +81,6 @@ export const gateVerdicts = (store: Pick<Store, "read">, configKey: string, limi
       limit,
     )
     .map((row) => parseColumns<GateVerdict>(row, "counts"));
-
-/**
- * How steady the gains of a config were up to an iteration. What came later says nothing of a champion of before, and would
- * make its check depend on when it is looked at.
- */
-export const stabilityUpTo = (
-  store: Pick<Store, "read">,
-  configKey: string,
-  iteration = Number.POSITIVE_INFINITY,
-): Stability | undefined =>
-  stabilityOf(
-    gateVerdicts(store, configKey)
-      .filter((verdict) => verdict.iteration <= iteration)
-      .reverse()
-      .map(({ elo, elo_low: low, elo_high: high }) => ({ elo, low, high })),
-  );
 
 /** How many gates of a config ended, and how many promoted, for each pair of error rates that they ran with. */
 export const gateTallies = (

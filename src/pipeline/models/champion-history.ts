@@ -1,5 +1,6 @@
 import type { Json } from "../../kernel/index.ts";
-import { defineOperation, insertRow, type Migration, parseColumns, type Store } from "../../router/index.ts";
+import { insertRow, parseColumns } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type Store } from "../../router/store.port.ts";
 
 /** How a model came to its place: as the first one, through a gate, by a person's word, or because another was withdrawn. */
 export type CrowningCause = "first" | "gate" | "hand" | "rollback";

@@ -1,12 +1,6 @@
 import { canonicalJson, type Json } from "../../kernel/index.ts";
-import {
-  defineOperation,
-  insertRow,
-  type Migration,
-  parseColumns,
-  type SqlRow,
-  type Store,
-} from "../../router/index.ts";
+import { insertRow, parseColumns } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type SqlRow, type Store } from "../../router/store.port.ts";
 import type { TrainingRun } from "./training-runs.ts";
 
 /** Where a model is in its life. The words are those of REGISTRY_UPDATED. */

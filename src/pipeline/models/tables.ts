@@ -1,4 +1,4 @@
-import { defineStoreModule } from "../../router/index.ts";
+import { defineStoreModule } from "../../router/store.port.ts";
 import { championMigrations, recordCheck, recordCrowning } from "./champion-history.ts";
 import { changeModel, registerModel, registryMigration, registryOrderMigration } from "./registry.ts";
 import { recipeMigration, recordRun, trainingRunMigration } from "./training-runs.ts";

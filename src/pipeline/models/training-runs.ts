@@ -1,12 +1,6 @@
 import type { Json } from "../../kernel/index.ts";
-import {
-  defineOperation,
-  insertRow,
-  type Migration,
-  parseColumns,
-  type SqlRow,
-  type Store,
-} from "../../router/index.ts";
+import { insertRow, parseColumns } from "../../router/sql-rows.ts";
+import { defineOperation, type Migration, type SqlRow, type Store } from "../../router/store.port.ts";
 
 /** A training run that brought a model. Times are milliseconds since the epoch. */
 export interface TrainingRun {

@@ -72,7 +72,8 @@ function checkedBy({ catalog, clock, random, log, nodeId, passing }: OutboxOptio
     strictNames: false,
     onIncomplete: (eventType, missing) =>
       log.warn("an event was published without all of its fields", { event_type: eventType, missing }),
-    onDeprecated: (kind, what, instead) => log.warn("an event contains an old or unknown value", { kind, what, instead }),
+    onDeprecated: (kind, what, instead) =>
+      log.warn("an event contains an old or unknown value", { kind, what, instead }),
   };
   return (eventType: string, payload: unknown, given: PublishOptions, how: Validation): Prepared => {
     const made = prepare(context, eventType, payload, given, how);

@@ -22,7 +22,8 @@ const whole = { about: "The file is complete and stored.", answer: stat, status:
 export const putArtifact = defineRoute("putArtifact", "PUT /v1/artifacts/{sha256}", {
   ...bringing,
   ...whole,
-  summary: "Uploads a file by its hash, whole or from where it stopped (Content-Range). Uploading it twice changes nothing.",
+  summary:
+    "Uploads a file by its hash, whole or from where it stopped (Content-Range). Uploading it twice changes nothing.",
   bytes: true,
   bound:
     "16 files at once of one caller, 64 of all; a file: `artifacts.most_bytes`; the disk: `resources.disk_critical` leaves the rest to the journal",
@@ -32,8 +33,7 @@ export const putArtifact = defineRoute("putArtifact", "PUT /v1/artifacts/{sha256
 export const adoptArtifact = defineRoute("adoptArtifact", "POST /v1/artifacts/{sha256}/adopt", {
   ...bringing,
   ...whole,
-  summary:
-    "Stores a file of this machine by its hash, without an upload. Only through the socket of the data folder.",
+  summary: "Stores a file of this machine by its hash, without an upload. Only through the socket of the data folder.",
   body: z.strictObject({
     file: z.string().min(1).max(4_096).describe("Where it lies, inside the folder of the worker's jobs."),
     bytes: z.int().min(0),

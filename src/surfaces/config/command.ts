@@ -5,6 +5,8 @@ import { negative, type Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { plural, printable } from "../cli/text.ts";
 import type { ConfigReport, ConfigRow } from "../http/settings-report.ts";
+import type { Answer } from "../http/wire.ts";
+import { compareNodeSettings } from "../nodes/wire.ts";
 import { getSettings } from "../system/wire.ts";
 
 /** What these commands need to know about settings; the composition root has the schema. */
@@ -143,6 +145,32 @@ function diff(running: ConfigReport, here: ConfigReport, shell: Shell): void {
   if (changes.length > 0) throw negative();
 }
 
+/** What is set on one machine and not on another, or otherwise. */
+function diffNodes(answer: Answer<typeof compareNodeSettings>, shell: Shell): void {
+  const { nodes, unknown, differences } = answer;
+  if (shell.json) shell.print(answer);
+  else {
+    const text = ({ value }: { readonly value?: string | number | boolean | null | undefined }) =>
+      value === undefined ? shell.paint.dim("default") : printable(String(value ?? "(none)"));
+    if (differences.length > 0)
+      shell.say(
+        ...tableLines(
+          [
+            ["KEY", ...nodes.map(({ node }) => printable(node))],
+            ...differences.map(({ key, values }) => [printable(key), ...values.map(text)]),
+          ],
+          shell,
+        ),
+      );
+    else if (nodes.length > 1)
+      shell.say(`${plural(nodes.length - 1, "node")} and the main process have the same settings`);
+    else shell.say("no node has reported its settings");
+    if (unknown.length > 0)
+      shell.note(`not known, since they have not reported them: ${unknown.map(printable).join(", ")}`);
+  }
+  if (differences.length > 0) throw negative();
+}
+
 interface ShowOptions {
   readonly origin?: boolean;
   readonly here?: boolean;
@@ -187,7 +215,13 @@ Examples:
   command
     .command("diff")
     .description("show which settings a restart from here would change; exit code 1 if there are any")
-    .action(() => askMain(shell.main, async (main) => diff(await main.call(getSettings), config.inspect(), shell)));
+    .option("--nodes", "show which settings differ between the main process and the nodes that joined it instead")
+    .action(({ nodes = false }: { readonly nodes?: boolean }) =>
+      askMain(shell.main, async (main) => {
+        if (nodes) diffNodes(await main.call(compareNodeSettings), shell);
+        else diff(await main.call(getSettings), config.inspect(), shell);
+      }),
+    );
 
   command
     .command("check")

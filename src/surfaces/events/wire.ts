@@ -158,7 +158,8 @@ export const tailEvents = defineRoute("tailEvents", "GET /v1/stream", {
   limit: "stream",
   query: z.strictObject({ event_type: names }),
   endless: true,
-  about: "JSON lines: `{event}`, `{missed}` for a reader that is too slow, and `{ended}` with the reason if it is cut off.",
+  about:
+    "JSON lines: `{event}`, `{missed}` for a reader that is too slow, and `{ended}` with the reason if it is cut off.",
   answer: z.string(),
   type: "application/x-ndjson",
 });

@@ -11,7 +11,7 @@ import type {
   SystemHealth,
 } from "../../cluster/index.ts";
 import type { AuditReport, Cause, DaemonManager, Readiness, UnitStatus } from "../../daemons/index.ts";
-import type { Clock, Log } from "../../kernel/index.ts";
+import type { Clock, Log, Moment } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
 import type { ArtifactConsole, ArtifactStore, Backups, DiskView, NodeDesk, SyncFacade } from "../../sync/index.ts";
@@ -62,8 +62,7 @@ export interface ControlPorts {
   readonly log: Log;
   readonly store: Store;
   readonly version: string;
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number;
+  readonly started: Moment;
   /** What this process was started with, each value with where it came from. */
   readonly settings: ConfigReport;
   readonly daemons: DaemonManager;

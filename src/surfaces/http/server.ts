@@ -46,7 +46,9 @@ export function createSurface(options: SurfaceOptions) {
       server.close();
       throw cannotListen(cause, plan.address(), state.port);
     }
-    server.on("error", (error) => log.error("an address of the API failed", { door: plan.name, error: messageOf(error) }));
+    server.on("error", (error) =>
+      log.error("an address of the API failed", { door: plan.name, error: messageOf(error) }),
+    );
     doors.set(plan.name, server);
   };
   const closeDoor = (server: Server, graceMs: number): Promise<void> =>

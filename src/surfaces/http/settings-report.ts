@@ -30,3 +30,9 @@ export const configReport = z
 
 export type ConfigReport = Given<z.output<typeof configReport>>;
 export type ConfigRow = ConfigReport["settings"][number];
+
+/** Those that are set, as one machine tells another of them. */
+export const settingsThatAreSet = ({ settings }: ConfigReport): { key: string; value: ConfigRow["value"] }[] =>
+  settings
+    .filter(({ origin, sound }) => sound && origin.kind !== "default")
+    .map(({ key, value }) => ({ key, value: typeof value === "string" ? value.slice(0, 500) : value }));

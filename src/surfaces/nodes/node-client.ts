@@ -5,8 +5,9 @@ import { isBodyRefused, OperatingError } from "../../kernel/index.ts";
 import type { ForwardPort, ForwardVerdict } from "../../router/outbox/index.ts";
 import { callTo } from "../client/call.ts";
 import type { NodeLink } from "../client/node-link.ts";
+import { type ConfigReport, settingsThatAreSet } from "../http/settings-report.ts";
 import type { Answer, Input } from "../http/wire.ts";
-import { beatNode, joinNode, leaveNode, publishNodeEvents } from "./wire.ts";
+import { beatNode, joinNode, leaveNode, publishNodeEvents, reportNodeSettings } from "./wire.ts";
 
 export type Joined = Answer<typeof joinNode>;
 type Sent<W extends typeof joinNode | typeof beatNode> = Input<W>["body"];
@@ -25,6 +26,13 @@ export const beatOver = (link: NodeLink, body: Sent<typeof beatNode>) =>
 
 export const leaveOver = (link: NodeLink, node_id: string, reason: string): Promise<unknown> =>
   callTo(link, leaveNode, { body: { node_id, reason } }, { timeoutMs: LEAVE_MS });
+
+export const settingsOver = (
+  link: NodeLink,
+  node: { readonly node_id: string; readonly incarnation: number },
+  report: ConfigReport,
+): Promise<unknown> =>
+  callTo(link, reportNodeSettings, { body: { ...node, settings: settingsThatAreSet(report) } }, { timeoutMs: BEAT_MS });
 
 /** The way of a node's events to its coordinator: what `src/router/outbox` asks for. */
 export const eventsOver = (link: NodeLink, nodeId: string): ForwardPort => ({

@@ -1,4 +1,11 @@
-import { isDeprecated, isGuest, nodeHealthReport, PROTOCOL, timingOnTheWire } from "../../cluster/index.ts";
+import {
+  isDeprecated,
+  isGuest,
+  nodeHealthReport,
+  PROTOCOL,
+  settingDifferences,
+  timingOnTheWire,
+} from "../../cluster/index.ts";
 import { defined, isOperatingError, type OperatingError, sumOf } from "../../kernel/index.ts";
 import type { Prepared } from "../../router/index.ts";
 import { ingestFor } from "../events/ingest.ts";
@@ -7,6 +14,7 @@ import { assertSpeaksFor } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { refusalOf } from "../http/problem.ts";
 import { type Caller, handle, type Route } from "../http/route.ts";
+import { settingsThatAreSet } from "../http/settings-report.ts";
 import * as wire from "./wire.ts";
 
 /** A node with what it holds and has done. */
@@ -113,6 +121,25 @@ export const nodeRoutes: readonly Route[] = [
     assertSpeaksFor(caller, [node_id], ports);
     const { book } = ports.nodes;
     return book.view(await book.leave(node_id, reason));
+  }),
+  handle(wire.reportNodeSettings, async ({ ports, body: { node_id, incarnation, settings }, caller }) => {
+    assertSpeaksFor(caller, [node_id], ports);
+    await ports.nodes.book.reportSettings(node_id, incarnation, settings);
+    return { settings: settings.length };
+  }),
+  handle(wire.compareNodeSettings, ({ ports: { nodes, settings, version } }) => {
+    const reported = nodes.book.settings();
+    const here = { node: "main process", version, settings: settingsThatAreSet(settings) };
+    const known = new Set(reported.map(({ node }) => node));
+    const joined = nodes.book.list().filter(({ local, with_token }) => !local && !with_token);
+    return {
+      nodes: [here, ...reported].map((each) => ({ node: each.node, version: each.version })),
+      unknown: joined.map(({ node_id }) => nodes.book.nameOf(node_id)).filter((name) => !known.has(name)),
+      differences: settingDifferences([here, ...reported]).map(({ key, values }) => ({
+        key,
+        values: values.map((value) => defined({ value })),
+      })),
+    };
   }),
   handle(wire.listNodes, async ({ ports: { nodes, work }, signal }) => {
     const held = await work.queue.heldCounts(signal);

@@ -157,7 +157,8 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
 
 export const publishNodeEvents = defineRoute("publishNodeEvents", "POST /v1/nodes/events", {
   ...ofNodes,
-  summary: "Takes the events of a node's outbox, oldest first, with an answer for each. An event that is sent twice counts once.",
+  summary:
+    "Takes the events of a node's outbox, oldest first, with an answer for each. An event that is sent twice counts once.",
   limit: "traffic",
   // The journal tells of each event and which node it is of.
   record: "no",
@@ -195,6 +196,36 @@ export const listNodes = defineRoute("listNodes", "GET /v1/nodes", {
   summary: "All nodes.",
   about: "One row for each.",
   answer: z.object({ nodes: z.array(node) }),
+});
+
+const setting = z.strictObject({
+  key: word,
+  value: z.union([z.string().max(500), z.number(), z.boolean()]).nullable(),
+});
+
+export const reportNodeSettings = defineRoute("reportNodeSettings", "POST /v1/node-settings", {
+  ...ofNodes,
+  summary: "A node reports the settings that are set on it.",
+  limit: "beat",
+  record: "no",
+  body: z.strictObject({ node_id: nodeId, incarnation: z.int().min(0), settings: z.array(setting).max(500) }),
+  about: "The settings are stored.",
+  answer: z.object({ settings: z.int() }),
+});
+
+export const compareNodeSettings = defineRoute("compareNodeSettings", "GET /v1/node-settings", {
+  tag,
+  summary: "Settings that differ between the main process and its nodes.",
+  scope: "operator",
+  about:
+    "The main process first. A value that is left out is the default. What every machine has of its own, such as its folder, is not compared.",
+  answer: z.object({
+    nodes: z.array(z.object({ node: z.string(), version: z.string() })),
+    unknown: z.array(z.string()).describe("Nodes that have not reported their settings."),
+    differences: z.array(
+      z.object({ key: z.string(), values: z.array(z.object({ value: setting.shape.value.optional() })) }),
+    ),
+  }),
 });
 
 const params = z.strictObject({ id: name });

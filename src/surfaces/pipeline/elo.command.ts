@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import type { Shell } from "../cli/shell.ts";
 import { printable, shorten } from "../cli/text.ts";
 import { wholeNumber } from "../cli/values.ts";
-import { showConfig } from "./asking.ts";
 import { stabilityWords } from "./words.ts";
 
 const show = async (configKey: string, limit: number, shell: Shell) => {
   const { dim } = shell.paint;
-  const { ladderLines } = await import("./ladder.ts");
+  // Whoever only reads the help needs no schemas.
+  const [{ showConfig }, { ladderLines }] = await Promise.all([import("./asking.ts"), import("./ladder.ts")]);
   return showConfig(
     configKey,
     shell,

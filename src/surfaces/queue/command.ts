@@ -6,8 +6,8 @@ import { URGENCIES, type Urgency } from "../../work/urgency.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { decimal, lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";
-import { jobDetails, jobLines, orderedLine, statsLines } from "./view.ts";
-import { addWork, cancelWork, getWork, getWorkStats, type Job, listWork, retryWork } from "./wire.ts";
+import { forecastLines, jobDetails, jobLines, orderedLine, statsLines } from "./view.ts";
+import { addWork, cancelWork, forecastWork, getWork, getWorkStats, type Job, listWork, retryWork } from "./wire.ts";
 
 interface ListOptions {
   readonly state?: Job["state"];
@@ -131,4 +131,8 @@ export function registerQueue(queue: Command, shell: Shell): void {
     .command("stats")
     .description("count jobs and show how long they wait, by config, kind and state")
     .action(() => showAnswer(shell, getWorkStats, {}, (stats) => statsLines(stats, shell)));
+  queue
+    .command("next")
+    .description("show which jobs the queue would hand out next, to which node and why; nothing is handed out")
+    .action(() => showAnswer(shell, forecastWork, {}, (forecast) => forecastLines(forecast, shell)));
 }

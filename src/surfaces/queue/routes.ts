@@ -170,6 +170,26 @@ const operatorRoutes: readonly Route[] = [
       counts,
     };
   }),
+  handle(wire.forecastWork, async ({ ports }) => {
+    const { nodes, configs, preemptions, untaken } = await ports.work.queue.forecast();
+    return {
+      nodes: nodes.map(({ node_id, after, jobs, held }) => ({
+        node: ports.nodes.book.nameOf(node_id),
+        after:
+          after === undefined
+            ? null
+            : {
+                work_id: after.work_id,
+                ends_in_seconds: after.endsInMs === undefined ? null : after.endsInMs / 1_000,
+              },
+        jobs: jobs.map(({ waitedMs, ...job }) => ({ ...job, waited_seconds: waitedMs / 1_000 })),
+        held: held ?? null,
+      })),
+      configs,
+      preemptions,
+      untaken: untaken.map(({ waitedMs, ...job }) => ({ ...job, waited_seconds: waitedMs / 1_000 })),
+    };
+  }),
 ];
 
 export const workRoutes: readonly Route[] = [...workerRoutes, ...operatorRoutes];

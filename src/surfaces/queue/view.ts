@@ -5,7 +5,7 @@ import type { Shell } from "../cli/shell.ts";
 import { factLines, right, tableLines } from "../cli/table.ts";
 import { ago, duration, moment, momentAgo, number, percent, plural, printable, printableLines } from "../cli/text.ts";
 import type { Answer } from "../http/wire.ts";
-import type { getWorkStats, Job } from "./wire.ts";
+import type { forecastWork, getWorkStats, Job } from "./wire.ts";
 
 const stateColor = painter(
   { failed: "red", completed: "green", running: "cyan", claimed: "cyan", delayed: "yellow", blocked: "yellow" },
@@ -121,5 +121,49 @@ export function statsLines(stats: Answer<typeof getWorkStats>, shell: Shell): st
       `${plural(stats.claims_waiting, "claim waits", "claims wait")} for work`,
     ...(stats.slots ?? []).map((each) => paint.yellow(`${printable(each.node)} is held back: ${slotsWords(each)}`)),
     ...(seen.length === 0 ? [] : ["", ...tableLines([head, ...rows, total], shell)]),
+  ];
+}
+
+type Forecast = Answer<typeof forecastWork>;
+type NextJob = Forecast["nodes"][number]["jobs"][number];
+
+/** Why this one comes now: by its urgency, or by what its config is owed. */
+const whyNext = ({ urgency, counts_as, waited_seconds, share, owed }: NextJob): string => {
+  const waited = `waited ${duration(waited_seconds * 1_000)}`;
+  const aged = counts_as === urgency ? waited : `${waited}, so it counts as ${counts_as}`;
+  return `${aged}; its config has ${percent(share)} and is owed ${owed.toFixed(1)}`;
+};
+
+const whenNext = (after: Forecast["nodes"][number]["after"]): string => {
+  if (after === null) return "now";
+  const soon = after.ends_in_seconds === null ? "" : `, about ${duration(after.ends_in_seconds * 1_000)}`;
+  return `after ${after.work_id}${soon}`;
+};
+
+export function forecastLines({ nodes, preemptions, untaken }: Forecast, shell: Shell): string[] {
+  const { paint } = shell;
+  const rows = nodes.flatMap(({ node, after, jobs, held }) => {
+    const name = printable(node);
+    const dealt = jobs.map((job) => [
+      name,
+      whenNext(after),
+      paint.yellow(job.work_id),
+      printable(job.work_type),
+      printable(job.config_key ?? ""),
+      job.urgency,
+      whyNext(job),
+    ]);
+    const none = held === null ? "no waiting job fits" : `gets no jobs: ${printable(held)}`;
+    return dealt.length > 0 ? dealt : [[name, whenNext(after), "", "", "", "", none]];
+  });
+  const head = ["NODE", "WHEN", "JOB", "KIND", "CONFIG", "URGENCY", "WHY"];
+  return [
+    ...(nodes.length === 0
+      ? ["no worker is connected: nothing will be handed out"]
+      : tableLines([head, ...rows], shell)),
+    ...preemptions.map(({ stop, for: other }) => `${stop} will be stopped for ${other}, which is more urgent`),
+    ...untaken.map(
+      ({ work_id, work_type, reason }) => `${work_id} (${printable(work_type)}) waits: ${printable(reason)}`,
+    ),
   ];
 }

@@ -299,4 +299,42 @@ export const getWorkStats = defineRoute("getWorkStats", "GET /v1/work/stats", {
   }),
 });
 
+const nextJob = z.object({
+  work_id: z.string(),
+  work_type: z.string(),
+  config_key: z.string().nullable(),
+  urgency: z.enum(URGENCIES),
+  counts_as: z.enum(URGENCIES).describe("Its urgency with its waiting counted in."),
+  waited_seconds: z.number(),
+  share: z.number().describe("The share of its config of all jobs that are handed out."),
+  owed: z.number().describe("What its config is owed of its share, in units of cost."),
+});
+
+export const forecastWork = defineRoute("forecastWork", "GET /v1/work/next", {
+  tag,
+  summary: "Which jobs the queue would hand out next, to which node and why. Asking hands out nothing.",
+  limit: "heavy",
+  about: "Nodes in the order in which they would be served, at most 100, with up to 10 jobs each.",
+  answer: z.object({
+    nodes: z.array(
+      z.object({
+        node: z.string(),
+        after: z
+          .object({ work_id: z.string(), ends_in_seconds: z.number().nullable() })
+          .nullable()
+          .describe("The job that has to end first; null if the node has room now."),
+        jobs: z.array(nextJob),
+        held: z.string().nullable().describe("Why it gets no jobs, or fewer than it has room for."),
+      }),
+    ),
+    configs: z.array(z.object({ config_key: z.string().nullable(), share: z.number(), owed: z.number() })),
+    preemptions: z
+      .array(z.object({ stop: z.string(), for: z.string() }))
+      .describe("Running jobs that would be stopped for more urgent ones."),
+    untaken: z
+      .array(z.object({ work_id: z.string(), work_type: z.string(), waited_seconds: z.number(), reason: z.string() }))
+      .describe("Jobs that no connected worker may take."),
+  }),
+});
+
 export type Job = Answer<typeof getWork>;

@@ -33,6 +33,7 @@ const status = (rest: Partial<Status> = {}): Status => ({
   version: "0.1.0",
   pid: 7,
   node_id: "n1",
+  started_at: NOW - 60_000,
   uptime_seconds: 60,
   degraded: false,
   fault: null,

@@ -18,7 +18,7 @@ export interface OpenAlerts {
 /** What it judges by. */
 export type StatusFacts = Pick<
   Status,
-  "fault" | "router" | "journal" | "dead_letters" | "readiness" | "daemons" | "uptime_seconds"
+  "fault" | "router" | "journal" | "dead_letters" | "readiness" | "daemons" | "started_at"
 >;
 
 /** A consumer so many journal rows behind is worth a look. */
@@ -166,11 +166,10 @@ export const causeOfFault = (fault: StatusFacts["fault"], nowMs: number): Cause 
 
 export function diagnose(status: StatusFacts, nowMs: number, alerts?: OpenAlerts): Cause[] {
   const { fault, router, journal, daemons } = status;
-  const startedAtMs = nowMs - status.uptime_seconds * 1_000;
   return [
     ...[causeOfFault(fault, nowMs)].filter((found) => found !== undefined),
     ...ofReadiness(status),
-    ...daemons.filter((row) => isTold(row, startedAtMs)).flatMap((row) => causeOfDaemon(row, nowMs) ?? []),
+    ...daemons.filter((row) => isTold(row, status.started_at)).flatMap((row) => causeOfDaemon(row, nowMs) ?? []),
     ...waitingFor(daemons),
     ...(alerts === undefined ? [] : ofAlerts(alerts)),
     ...ofLetters(status.dead_letters),

@@ -4,12 +4,12 @@ import type { ControlPorts } from "../http/ports.ts";
 
 export type StatusSources = Pick<
   ControlPorts,
-  "router" | "daemons" | "units" | "readiness" | "phase" | "clock" | "startedAt" | "version"
+  "router" | "daemons" | "units" | "readiness" | "phase" | "started" | "version"
 >;
 
 /** Seed 003's runbook greps for `event_subscription_status` and `handler_timeouts`. */
 export function statusOf(sources: StatusSources) {
-  const { router, daemons, clock, startedAt, version } = sources;
+  const { router, daemons, started, version } = sources;
   const stats = router.getStats();
   const units = sources.units();
   return {
@@ -17,7 +17,8 @@ export function statusOf(sources: StatusSources) {
     pid: process.pid,
     node_id: router.nodeId,
     phase: sources.phase(),
-    uptime_seconds: (clock.now() - startedAt) / 1_000,
+    started_at: started.at,
+    uptime_seconds: started.agoMs() / 1_000,
     degraded: stats.degraded,
     fault: stats.fault,
     event_subscription_status: stats.subscribers,

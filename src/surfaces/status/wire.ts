@@ -17,6 +17,7 @@ export const getStatus = defineRoute("getStatus", "GET /status", {
       version: z.string(),
       pid: z.int(),
       node_id: z.string(),
+      started_at: time,
       uptime_seconds: z.number(),
       degraded: z.boolean(),
       fault,

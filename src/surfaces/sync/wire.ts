@@ -128,7 +128,8 @@ const sync = z
 
 export const runSync = defineRoute("runSync", "POST /v1/sync", {
   tag,
-  summary: "Sends files to nodes. The answer comes at once with the id of the sync; ask for its state to see the progress.",
+  summary:
+    "Sends files to nodes. The answer comes at once with the id of the sync; ask for its state to see the progress.",
   body: request,
   about: "The sync that began.",
   answer: sync,
@@ -192,7 +193,8 @@ const delivery = z
 
 export const listDeliveries = defineRoute("listDeliveries", "GET /v1/sync/deliveries", {
   tag,
-  summary: "Single transfers, newest first: the tries and their ways, the time of the next try, and what failed for good.",
+  summary:
+    "Single transfers, newest first: the tries and their ways, the time of the next try, and what failed for good.",
   query: z.strictObject({
     view: z.enum(DELIVERY_VIEWS).default("failing"),
     node: name.optional(),

@@ -1,4 +1,4 @@
-import { defineStoreModule } from "../../router/index.ts";
+import { defineStoreModule } from "../../router/store.port.ts";
 import { beginBackupTask, endBackupTask, forgetBackupTasks, noteBackupsTold } from "./task-operations.ts";
 
 /** What is kept of backups. */

@@ -1,4 +1,4 @@
-import { defineOperation } from "../../router/index.ts";
+import { defineOperation } from "../../router/store.port.ts";
 import type { BackupKind } from "./words.ts";
 
 /** Something that was done about backups. Times are milliseconds since the epoch. */

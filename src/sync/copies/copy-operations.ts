@@ -1,4 +1,4 @@
-import { defineOperation, type Transaction } from "../../router/index.ts";
+import { defineOperation, type Transaction } from "../../router/store.port.ts";
 import { closeOrders, dropOrders } from "../orders/order-operations.ts";
 import { believeListing, type Copy, type DropAnswer, mayDrop } from "./decide.ts";
 import { settleInvalid } from "./invalid-operations.ts";

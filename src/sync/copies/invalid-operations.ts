@@ -1,5 +1,5 @@
 /** Copies that must not be used as they are: their node drops them, or hashes them anew where the cluster needs them. */
-import { defineOperation, type Transaction } from "../../router/index.ts";
+import { defineOperation, type Transaction } from "../../router/store.port.ts";
 
 export interface InvalidateCopies {
   readonly sha256: string;

@@ -1,4 +1,4 @@
-import { defineOperation } from "../../router/index.ts";
+import { defineOperation } from "../../router/store.port.ts";
 import type { SyncBackend } from "./request.ts";
 
 export type SyncState = "running" | "completed" | "failed" | "cancelled";

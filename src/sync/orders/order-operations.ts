@@ -1,6 +1,6 @@
 /** Transfers that the coordinator orders and nodes carry out: rows, so that a restart of either side costs a try at most. */
 import { OperatingError } from "../../kernel/index.ts";
-import { defineOperation, type Transaction } from "../../router/index.ts";
+import { defineOperation, type Transaction } from "../../router/store.port.ts";
 import { nextTryAt, type TryLimits } from "./decide.ts";
 import type { NewOrder, OrderRow, WayTried } from "./order.ts";
 

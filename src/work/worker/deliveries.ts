@@ -193,7 +193,10 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   /** The queue has answered, whatever the disk does: what stays in the spool is said once more at the next start. */
   const kept = (put: Promise<void>, { ref }: SpoolEntry): Promise<void> =>
     put.catch((thrown: unknown) =>
-      log.error("a confirmed result could not be removed from the spool", { id: entryId(ref), error: messageOf(thrown) }),
+      log.error("a confirmed result could not be removed from the spool", {
+        id: entryId(ref),
+        error: messageOf(thrown),
+      }),
     );
 
   const deliver = async (entry: SpoolEntry): Promise<void> => {

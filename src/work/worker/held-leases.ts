@@ -36,7 +36,9 @@ export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log) 
       held.get(entryId(ref))?.ticket?.release();
       held.delete(entryId(ref));
       // A note that stays is only asked about once more at the next start.
-      spool.drop(ref).catch((thrown) => log.warn("the note of a lease could not be removed", { error: messageOf(thrown) }));
+      spool
+        .drop(ref)
+        .catch((thrown) => log.warn("the note of a lease could not be removed", { error: messageOf(thrown) }));
       changed();
     },
     has: (one: Held) => held.get(entryId(one.ref)) === one,

@@ -19,7 +19,7 @@ import {
 import { alertSettings, nodeSettings, recoverySettings, resourceSettings } from "../../../src/cluster/settings.ts";
 import { createUnitRuntime, DaemonManager, type Unit } from "../../../src/daemons/index.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
-import { type Clock, listeningTime, pick, type Random, silentLog } from "../../../src/kernel/index.ts";
+import { type Clock, listeningTime, momentOf, pick, type Random, silentLog } from "../../../src/kernel/index.ts";
 import { settingDefaults } from "../../../src/kernel/settings/index.ts";
 import { createRatingEngine } from "../../../src/pipeline/evaluation/rating-engine.ts";
 import {
@@ -220,7 +220,7 @@ export function bootMain(around: Surroundings): MainProcess {
   const registry = { catalog, units, parts: [], ingress: [], excused: {}, delegations: [] };
   const runtime = createUnitRuntime({ registry: registry as never, router, clock: own, log, manager });
   const snapshotOf = { store, queue, catalog: sync.catalog };
-  const startedAt = clock.now();
+  const started = momentOf(clock);
   mine.queue = queue;
   mine.nodes = nodes;
   mine.console = createPipelineConsole({ router, store, clock: own, queue, catalog: sync.catalog });
@@ -239,8 +239,7 @@ export function bootMain(around: Surroundings): MainProcess {
         units: () => runtime.status(),
         readiness: () => runtime.readiness(),
         phase: () => "ready",
-        clock: own,
-        startedAt,
+        started,
         version: VERSION,
       }),
     openAlerts: () => cluster.alerts.counts("open"),

@@ -111,6 +111,20 @@ describe("every unit", () => {
     expect(lastBeat("tidy")).not.toHaveProperty("overdue_seconds");
   });
 
+  test("has been up as long as it has, and not since another hour because somebody set the clock", async () => {
+    const tidy = defineDaemon({
+      ...{ name: "tidy", layer: 1, placement: "leader", emits: [] },
+      loop: { everyMs: 60_000, tick: () => undefined },
+    } as const);
+    const { w, manager } = await boot([tidy]);
+    const upSeconds = () => manager.report().find(({ name }) => name === "tidy")!.uptime_seconds;
+    const before = upSeconds();
+    w.clock.setWall(3_600_000);
+    await w.pass(10_000);
+    w.clock.setWall(-2 * 3_600_000);
+    expect(upSeconds()).toBeCloseTo(before + 10, 1);
+  });
+
   test("that is stopped hears nothing, says that it is off duty, and has all it is owed when it is back", async () => {
     const heard: string[] = [];
     const { w, manager, runtime, offline, lastBeat } = await boot([picky(heard)]);

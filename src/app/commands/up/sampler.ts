@@ -14,7 +14,7 @@ const JUDGE_EVERY_MS = 5_000;
 
 /** Takes looks at a running coordination; rates are those between two looks. */
 export function createSampler<R extends Rows>(
-  { router, daemons, startedAt, causes }: Coordination<R>,
+  { router, daemons, uptimeMs, causes }: Coordination<R>,
   clock: Clock,
   loop: LoopDelay,
 ): () => Sample {
@@ -36,7 +36,7 @@ export function createSampler<R extends Rows>(
     const known = Object.values(daemons.getStatus()).filter(({ wanted }) => wanted);
     const { pending, retrying } = router.deadLetters.counts();
     return {
-      uptimeMs: clock.now() - startedAt,
+      uptimeMs: uptimeMs(),
       ready: known.filter(({ state }) => state === "running" || state === "degraded").length,
       wanted: known.length,
       events,

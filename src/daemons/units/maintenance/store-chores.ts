@@ -1,4 +1,4 @@
-import { defineOperation, defineStoreModule, type Store } from "../../../router/index.ts";
+import { defineOperation, defineStoreModule, type Store } from "../../../router/store.port.ts";
 import type { MaintenanceLimits } from "../../limits.ts";
 
 /** Gives free pages at the end of the file back to the disk. Does nothing for a database that was made without this. */

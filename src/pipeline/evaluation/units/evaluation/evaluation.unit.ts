@@ -23,7 +23,8 @@ import { batchOf, emptyCounts, gateFor } from "../../gate.ts";
 import { VERDICTS_SEEN } from "../../limits.ts";
 import { isLasting } from "../../match-results.ts";
 import type { EvaluationServices } from "../../services.ts";
-import { gateVerdicts, stabilityUpTo } from "../../verdicts.ts";
+import { stabilityUpTo } from "../../stability-up-to.ts";
+import { gateVerdicts } from "../../verdicts.ts";
 import { conclude } from "./conclude.ts";
 import {
   type Batch,

@@ -30,7 +30,7 @@ import { quietTime } from "../../quiet-time.ts";
 import { ratingGamesLeft } from "../../rating-budget.ts";
 import { type Regression, regressions } from "../../regressions.ts";
 import type { EvaluationServices } from "../../services.ts";
-import { stabilityUpTo } from "../../verdicts.ts";
+import { stabilityUpTo } from "../../stability-up-to.ts";
 import { faultOf, stepAfter } from "./decide.ts";
 
 type Judged = Exclude<Severity, "none">;
