@@ -44,7 +44,6 @@ export { type Emitters, EventRouter, type RouterOptions } from "./router.ts";
 export type { DurableHandler } from "./runner.ts";
 export { Session } from "./session.ts";
 export { defaultRouterSettings, type RouterSettings } from "./settings.ts";
-export { insertRow, parseColumns } from "./sql-rows.ts";
 export type { RouterStats } from "./statistics.ts";
 export {
   conditions,
@@ -54,7 +53,6 @@ export {
   type Migration,
   type Operation,
   type SqlParams,
-  type SqlRow,
   type SqlValue,
   type Store,
   type StoreFault,
