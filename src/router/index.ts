@@ -39,7 +39,18 @@ export {
 } from "./journal/queries.ts";
 export { enforceRetention, journalBytes, trimDedup } from "./journal/retention.ts";
 export { journalModule } from "./journal/tables.ts";
+export {
+  type DecodedEntry,
+  decodeEntry,
+  type EntryHeader,
+  type EntryKind,
+  encodeEntry,
+  type LogPosition,
+  misfit,
+  NO_ENTRY,
+} from "./log-entry.ts";
 export type { Cause, Prepared, PublishOptions } from "./prepare.ts";
+export type { AppendOutcome, LogEntry, ReplicatedLog, StoredEntry } from "./replicated-log.port.ts";
 export { type Emitters, EventRouter, type RouterOptions } from "./router.ts";
 export type { DurableHandler } from "./runner.ts";
 export { Session } from "./session.ts";

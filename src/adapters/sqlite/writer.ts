@@ -104,15 +104,8 @@ function migrate(db: DatabaseSync, modules: readonly StoreModule[]): void {
   }
 }
 
-/** `content` is what a database in memory begins with, as `serialize` gave it. */
-export function openWriter(path: string, modules: readonly StoreModule[], content?: Uint8Array): SqliteWriter {
-  const db = openDatabase(path, content);
-  try {
-    migrate(db, modules);
-  } catch (thrown) {
-    db.close();
-    throw translateFault(thrown);
-  }
+/** Runs the operations of commits inside a transaction that somebody else begins and ends. */
+export function operationRunner(db: DatabaseSync, modules: readonly StoreModule[]) {
   const operations = new Map<string, (tx: Transaction, args: never) => unknown>();
   for (const module of modules)
     for (const { op, run } of module.operations) {
@@ -128,27 +121,41 @@ export function openWriter(path: string, modules: readonly StoreModule[], conten
       return run(tx, args as never);
     });
 
-  /** The common case: nobody refuses, so no savepoints are needed. */
-  const runTogether = (commits: readonly (readonly Operation[])[]): Outcome[] =>
-    commits.map((commit) => ({ ok: true, results: runOne(commit) }));
+  return {
+    tx,
+    /** The common case: nobody refuses, so no savepoints are needed. */
+    runTogether: (commits: readonly (readonly Operation[])[]): Outcome[] =>
+      commits.map((commit) => ({ ok: true, results: runOne(commit) })),
+    /** Somebody refused: each commit stands alone between savepoints, so that only the refusing one is undone. */
+    runApart: (commits: readonly (readonly Operation[])[]): Outcome[] =>
+      commits.map((commit) => {
+        tx.run("SAVEPOINT one");
+        try {
+          const results = runOne(commit);
+          tx.run("RELEASE one");
+          return { ok: true, results };
+        } catch (thrown) {
+          const error = translateFault(thrown);
+          // A fault of the disk concerns everybody and ends the batch; a refusal concerns its commit alone.
+          if (isStoreFault(error) || !db.isTransaction) throw error;
+          tx.run("ROLLBACK TO one");
+          tx.run("RELEASE one");
+          return { ok: false, error };
+        }
+      }),
+  };
+}
 
-  /** Somebody refused: each commit stands alone between savepoints, so that only the refusing one is undone. */
-  const runApart = (commits: readonly (readonly Operation[])[]): Outcome[] =>
-    commits.map((commit) => {
-      tx.run("SAVEPOINT one");
-      try {
-        const results = runOne(commit);
-        tx.run("RELEASE one");
-        return { ok: true, results };
-      } catch (thrown) {
-        const error = translateFault(thrown);
-        // A fault of the disk concerns everybody and ends the batch; a refusal concerns its commit alone.
-        if (isStoreFault(error) || !db.isTransaction) throw error;
-        tx.run("ROLLBACK TO one");
-        tx.run("RELEASE one");
-        return { ok: false, error };
-      }
-    });
+/** `content` is what a database in memory begins with, as `serialize` gave it. */
+export function openWriter(path: string, modules: readonly StoreModule[], content?: Uint8Array): SqliteWriter {
+  const db = openDatabase(path, content);
+  try {
+    migrate(db, modules);
+  } catch (thrown) {
+    db.close();
+    throw translateFault(thrown);
+  }
+  const { tx, runTogether, runApart } = operationRunner(db, modules);
 
   const inTransaction = (body: () => Outcome[]): Outcome[] => {
     tx.run("BEGIN IMMEDIATE");
