@@ -9,6 +9,7 @@ export {
   type ClientOptions,
   type ClientPublishOptions,
   connect,
+  type LocksClient,
   type NodesClient,
   type PublishedReceipt,
   type SubscribeOptions,

@@ -4,13 +4,16 @@ import {
   componentWork,
   findNode,
   healthyNodesOf,
+  Lock,
+  type LockOptions,
+  type LockStore,
   type NodeHealthState,
   type NodeRegistry,
   nodeHealthOf,
 } from "../cluster/index.ts";
 import type { AuditReport, Cause, DaemonManager, UnitRuntime } from "../daemons/index.ts";
 import type { builtinRows, Rows } from "../events/index.ts";
-import { type Log, messageOf, type OperatingError } from "../kernel/index.ts";
+import { createIds, type Log, messageOf, type OperatingError } from "../kernel/index.ts";
 import type { PipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { ENDPOINT_FILE, type EndpointFile, type Phase, type Surface, statusOf } from "../surfaces/index.ts";
@@ -39,6 +42,8 @@ export interface Coordination<R extends Rows> {
   readonly sync: SyncFacade;
   /** The machines of the cluster. */
   readonly nodes: Pick<NodeRegistry, "list" | "find" | "counts">;
+  /** Takes a name that one holder has at a time: `await using lock = await coordination.lock("export", { ttlMs: 60_000 })`. */
+  lock(name: string, options: LockOptions): Promise<Lock>;
   /** The closed loop, as it stands on disk, and for each config why it stands still. */
   loop(): PipelineSnapshot;
   /** What is wrong, each root once, worst first. */
@@ -72,6 +77,25 @@ export const shutdownCoordination = (coordination: Pick<Coordination<Rows>, "shu
 export const getNodeHealth = ({ nodes }: Pick<Coordination<Rows>, "nodes">, name: string): NodeHealthState =>
   nodeHealthOf(findNode(nodes.list(), name));
 export const getHealthyNodes = ({ nodes }: Pick<Coordination<Rows>, "nodes">): string[] => healthyNodesOf(nodes.list());
+
+const LOCK_WAIT_MS = 30_000;
+
+async function lockFor(
+  { clock, random, settings }: Ground,
+  locks: LockStore,
+  name: string,
+  { ttlMs, waitMs = LOCK_WAIT_MS, holder, signal }: LockOptions,
+): Promise<Lock> {
+  const askedAt = clock.monotonic();
+  const row = await locks.acquire({
+    name,
+    holder: holder ?? `${settings.nodeId}/${createIds(clock, random).uuid()}`,
+    ttlMs,
+    waitMs,
+    signal,
+  });
+  return new Lock(row, askedAt, locks, clock);
+}
 
 /** The fourth phase of a start: the doors are opened, the units come up layer by layer, and the process says where it is. */
 async function bringUp(
@@ -156,6 +180,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
       queue: services.work.queue,
       sync: services.facade,
       nodes: services.cluster.nodes,
+      lock: (name, asked) => lockFor(ground, services.locks, name, asked),
       loop: parts.causes.snapshot,
       causes: parts.causes.all,
       startedAt: ground.started.at,

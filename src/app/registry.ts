@@ -1,4 +1,4 @@
-import { type ClusterServices, clusterUnits, nodeSettings } from "../cluster/index.ts";
+import { type ClusterServices, clusterUnits, lockStorePart, nodeSettings } from "../cluster/index.ts";
 import {
   coordinatorsAmong,
   createRegistry,
@@ -44,7 +44,7 @@ export const liveRegistry = ({ daemons, cluster, work, sync, pipeline }: Service
       ...syncUnits(sync),
       ...pipelineUnits(pipeline),
     ],
-    parts: [...daemonsParts, workStorePart, artifactStorePart, syncFacadePart, ...pipelineParts],
+    parts: [...daemonsParts, lockStorePart, workStorePart, artifactStorePart, syncFacadePart, ...pipelineParts],
     ingress: [],
   }) as unknown as Registry;
   return { ...registry, excused: { deadSubscriptions: watchedByUser(registry, cluster) } };

@@ -1,6 +1,6 @@
 /** The second phase of a start: each room builds what its units and the surface work with. */
 import { sqliteCare } from "../adapters/sqlite/care.ts";
-import { type ClusterServices, createClusterServices } from "../cluster/index.ts";
+import { type ClusterServices, createClusterServices, LockStore } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
 import { createIds, defined, listeningTime, logPathOf } from "../kernel/index.ts";
 import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
@@ -66,6 +66,8 @@ export function createServices(
     duties: nodeDutiesOf(() => ({ queue: work.queue, desk: sync.desk })),
   });
   undo.defer(() => cluster.close());
+  const locks = new LockStore({ store, router, clock, listened, nodeId });
+  undo.defer(() => locks.close());
   const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);
   const files = artifactStoreOf(settings, clock);
   undo.defer(() => files.close());
@@ -128,6 +130,7 @@ export function createServices(
     router,
     supervisor,
     cluster,
+    locks,
     workloads,
     work,
     files,

@@ -106,6 +106,7 @@ export function wireUnits<R extends Rows>(
         ...createRecoveryConsole(cluster),
         orderFor: (node, incarnation) => cluster.recovery.orderFor(node, incarnation),
       },
+      locks: services.locks,
       artifacts: files,
       library: services.library,
       copies: services.copies,

@@ -20,6 +20,7 @@
  * - a message is sent at least once, under one idempotency key for all of its tries; a receiver that is dead holds up nobody,
  *   and none is sent more in a minute than it may be: the rest comes as a summary;
  * - silence is only counted while somebody listens, so that no restart is taken for a loss;
+ * - a lock has one holder at a time, under a fence that only grows; it lapses only while somebody listens, and a ring of waits is refused;
  * - secrets of receivers are in no log, error or status.
  */
 
@@ -27,6 +28,9 @@ export type { Alert } from "./alerts/alert.ts";
 export { type Alerts, createAlerts } from "./alerts/alerts.ts";
 export { type Availability, createAvailability } from "./availability.ts";
 export { componentWork } from "./health/components.ts";
+export type { Claimed, Lease, ReplicaPort, SchemaSteps, Term, TermWriter } from "./leadership/replica.port.ts";
+export { Lock, type LockOptions } from "./locks/lock.ts";
+export { LockStore, type LockView } from "./locks/lock-store.ts";
 export { isIll } from "./node-health/conditions.ts";
 export { HealthBook } from "./node-health/health-book.ts";
 export { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";
@@ -52,5 +56,5 @@ export { systemSampler, WORKER_PID_FILE } from "./resources/system-sampler.ts";
 export { type ClusterServices, createClusterServices } from "./services.ts";
 export { nodeSettings } from "./settings.ts";
 export { resourceMonitorDaemon } from "./units/resource-monitor/resource-monitor.unit.ts";
-export { clusterUnits } from "./units.ts";
+export { clusterUnits, lockStorePart } from "./units.ts";
 export { judgedHealth, type SystemHealth } from "./views.ts";

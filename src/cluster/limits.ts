@@ -50,6 +50,14 @@ export const healthLimits = {
   maxText: 500,
 };
 
+export const lockLimits = {
+  maxHeld: 10_000,
+  maxWaiting: 10_000,
+  minTtlMs: 100,
+  /** The longest that one is held without a renewal, or waited for. */
+  maxMs: 86_400_000,
+};
+
 export const alertLimits = {
   everyMs: 1_000,
   keepClosedMs: 30 * 86_400_000,

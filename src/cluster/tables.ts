@@ -17,6 +17,7 @@ import {
   noteRecovery,
   noteWell,
 } from "./health/health-rows.ts";
+import { lockMigration, lockOperations } from "./locks/lock-rows.ts";
 import {
   addNode,
   changeNode,
@@ -38,6 +39,7 @@ export const clusterModule = defineStoreModule({
     tokenWorkerMigration(5),
     nodesElsewhereMigration(6),
     nodeSettingsMigration(7),
+    lockMigration(8),
   ],
   operations: [
     raiseAlert,
@@ -57,5 +59,6 @@ export const clusterModule = defineStoreModule({
     changeNode,
     dropNode,
     touchNodes,
+    ...lockOperations,
   ],
 });

@@ -1,3 +1,5 @@
+import { definePart } from "../daemons/index.ts";
+import { LOCK_STORE } from "./locks/lock-store.ts";
 import type { ClusterServices } from "./services.ts";
 import { alertManagerCoordinator } from "./units/alert-manager/alert-manager.unit.ts";
 import {
@@ -24,3 +26,10 @@ export const clusterUnits = (services: ClusterServices) =>
     nodeHealthDaemon(services),
     nodeRecoveryDaemon(services),
   ] as const;
+
+/** Named locks: tells who waited in vain, and who would have waited for ever. */
+export const lockStorePart = definePart({
+  name: LOCK_STORE,
+  placement: "leader",
+  emits: ["LOCK_TIMEOUT", "DEADLOCK_DETECTED"],
+});

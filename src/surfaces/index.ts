@@ -46,6 +46,7 @@ export { createSurface, type Surface } from "./http/server.ts";
 export { createTokens } from "./http/tokens.ts";
 export { answerOf } from "./http/wire.ts";
 export { createWrites } from "./http/writes.ts";
+export type { LocksClient } from "./locks/locks-client.ts";
 export {
   beatOver,
   eventsOver,

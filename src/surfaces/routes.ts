@@ -9,6 +9,7 @@ import { deadLetterRoutes } from "./dead-letters/routes.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { healthRoutes } from "./health/routes.ts";
 import type { Route } from "./http/route.ts";
+import { lockRoutes } from "./locks/routes.ts";
 import { modelRoutes } from "./models/routes.ts";
 import { nodeRoutes } from "./nodes/routes.ts";
 import { pipelineRoutes } from "./pipeline/routes.ts";
@@ -40,6 +41,7 @@ export const allRoutes: readonly Route[] = [
   ...workRoutes,
   ...nodeRoutes,
   ...recoveryRoutes,
+  ...lockRoutes,
   ...artifactRoutes,
   ...copyRoutes,
   ...syncRoutes,

@@ -78,6 +78,10 @@ export const bodyOf = (route: Route): unknown => {
       load: { running: 0, free: { cpu: 1 } },
       spool: { waiting: 0 },
     },
+    acquireLock: { name: "walk", holder: "walker", ttl_seconds: 1 },
+    renewLock: { name: "walk", fence: 1 },
+    releaseLock: { name: "walk", fence: 1 },
+    breakLock: { name: "walk", reason: "walking", dry_run: true },
     leaveNode: { node_id: "walker", reason: "walking" },
     reportNodeSettings: { node_id: "walker", incarnation: 1, settings: [] },
   };

@@ -112,6 +112,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/recovery/command.ts")).registerRecovery(command, shell),
   ],
   [
+    "locks",
+    "list the locks that somebody holds, and take one away",
+    async (command, { shell }) => (await import("../../surfaces/locks/command.ts")).registerLocks(command, shell),
+  ],
+  [
     "queue",
     "list, show, add, cancel and retry jobs, and count the waiting ones",
     async (command, { shell }) => (await import("../../surfaces/queue/command.ts")).registerQueue(command, shell),

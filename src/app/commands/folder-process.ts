@@ -7,6 +7,7 @@ import {
   createAvailability,
   createRecoveryConsole,
   HealthBook,
+  LockStore,
   NodeRegistry,
   nobodysPower,
   noDuties,
@@ -124,6 +125,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     writes: createWrites(store, clock, () => {}),
     work,
     nodes: { book, version, health, availability },
+    locks: new LockStore({ store, router, clock, listened: () => 0, nodeId: localNodeId }),
     sync: new SyncFacade({
       router,
       store,

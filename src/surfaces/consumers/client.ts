@@ -31,6 +31,7 @@ import { requireEndpoint } from "../client/endpoint.ts";
 import { publishEvents, tailEvents } from "../events/wire.ts";
 import type { PublishedReceipt } from "../http/fields.ts";
 import { addressOf } from "../http/wire.ts";
+import { type LocksClient, locksOver } from "../locks/locks-client.ts";
 import { type NodesClient, nodesOver } from "../nodes/nodes-client.ts";
 import { jobsOver, type WorkQueueClient } from "../queue/jobs-client.ts";
 import { ackSession, closeSession, nackSession, openSession, pollSession, streamSession } from "./wire.ts";
@@ -131,6 +132,8 @@ export class Client<R extends Rows = BuiltinRows> {
   readonly work: WorkQueueClient;
   /** The machines, and how they are. */
   readonly nodes: NodesClient;
+  /** Names that one holder has at a time. */
+  readonly locks: LocksClient;
   #channel: Channel | undefined;
   #outbox: Outgoing[] = [];
   #sending = false;
@@ -145,6 +148,7 @@ export class Client<R extends Rows = BuiltinRows> {
     const sender: Pick<Channel, "send"> = { send: (...request) => this.#open().send(...request) };
     this.work = jobsOver(sender);
     this.nodes = nodesOver(sender);
+    this.locks = locksOver(sender);
   }
 
   /** Resolves once the event is committed. Repeats the same event, under the same id, over restarts of the main process. */

@@ -69,6 +69,7 @@ const TAGS: Readonly<Record<string, string>> = {
   access: "Tokens, and the record of writes.",
   work: "The queue: add, claim, renew, finish, cancel and retry jobs.",
   nodes: "The machines of the cluster.",
+  locks: "Names that one holder has at a time.",
   artifacts: "Files by their SHA-256.",
   copies: "What nodes hold of the files, and what they may let go.",
   backups: "Backups of what was trained: run, list, check, practise.",

@@ -3,6 +3,7 @@ import type {
   Alerts,
   Availability,
   HealthBook,
+  LockStore,
   NodeGate,
   NodeRegistry,
   RecoveryBook,
@@ -90,6 +91,8 @@ export interface ControlPorts {
   readonly nodes: NodesPort;
   /** What is done for nodes that are ill. */
   readonly recovery: Pick<RecoveryBook, "orderFor"> & RecoveryConsole;
+  /** Named locks, for whoever asks. */
+  readonly locks: LockStore;
   readonly artifacts: ArtifactStore;
   /** What is known of artifacts, and what people decide about them. */
   readonly library: ArtifactConsole;

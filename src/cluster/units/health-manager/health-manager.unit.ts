@@ -33,8 +33,6 @@ const wiring = {
     CLUSTER_STALL_DETECTED: "cluster_monitor",
     SPLIT_BRAIN_DETECTED: "leader_lease",
     SPLIT_BRAIN_RESOLVED: "leader_lease",
-    DEADLOCK_DETECTED: "lock_store",
-    LOCK_TIMEOUT: "lock_store",
     BUDGET_ALERT: "provisioner",
     BUDGET_EXCEEDED: "provisioner",
   },
