@@ -1,0 +1,165 @@
+/**
+ * A database that is one of several equal ones. It knows the entry of the log that it has come to, and takes the next: whole, once, and
+ * only if it belongs there. Whatever does not belong stops it with its reason; it never skips and never guesses.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { SchemaSteps } from "../../../cluster/index.ts";
+import { assert, isOperatingError, OperatingError } from "../../../kernel/index.ts";
+import {
+  type DecodedEntry,
+  decodeEntry,
+  type LogPosition,
+  misfit,
+  NO_ENTRY,
+  type StoredEntry,
+} from "../../../router/index.ts";
+import { translateFault } from "../faults.ts";
+import { rowsDigest, schemaDigest, tablesWithoutKey } from "./digests.ts";
+
+/** Bytes of a changeset before it was packed; more than one commit of the writer can make. */
+const MAX_CHANGES_BYTES = 2 ** 30;
+
+export const packChanges = (changes: Uint8Array): Uint8Array => zstdCompressSync(changes);
+const unpackChanges = (body: Uint8Array): Uint8Array =>
+  zstdDecompressSync(body, { maxOutputLength: MAX_CHANGES_BYTES });
+
+const diverged = (what: string) =>
+  OperatingError.internal("REPLICA_DIVERGED", `this replica cannot go on with the log: ${what}`, {
+    hint: "Keep a copy of the data folder, then give this machine a snapshot of another coordinator.",
+  });
+
+interface PositionRow extends LogPosition {
+  readonly schema: string;
+}
+
+const CREATE = `
+  CREATE TABLE IF NOT EXISTS replica_position (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    cluster TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    term INTEGER NOT NULL,
+    chain TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS replica_checks (seq INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT;`;
+
+/** Checks of the rows that are kept, newest first. */
+const MAX_CHECKS = 100;
+
+export interface Replica {
+  readonly db: DatabaseSync;
+  position(): LogPosition;
+  /** Digest of the schema as it is now. */
+  schema(): string;
+  /** Takes the next entries, all in one flush. Throws REPLICA_DIVERGED, LOG_ENTRY_DAMAGED or SCHEMA_MISMATCH, and stays where it was. */
+  replay(entries: readonly StoredEntry[]): void;
+  /** Writes down, inside the transaction of whoever leads, that it has come to this entry. */
+  advance(entry: DecodedEntry & { readonly seq: number }): void;
+  /** Takes steps of the schema inside the transaction of whoever leads. */
+  migrate(body: Uint8Array): void;
+  /** Looks at the schema again, after such steps were committed. */
+  renewSchema(): void;
+  /** What the rows come to at each `verify` entry. */
+  checks(): readonly { readonly seq: number; readonly digest: string }[];
+}
+
+export interface ReplicaOptions {
+  readonly cluster: string;
+  readonly generation: number;
+}
+
+/** Begins at the start of the log, unless the database says where it is. */
+export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOptions): Replica {
+  db.exec(CREATE);
+  db.prepare("INSERT OR IGNORE INTO replica_position VALUES (1, ?, ?, 0, 0, ?)").run(cluster, generation, NO_ENTRY);
+  const keyless = tablesWithoutKey(db);
+  assert(keyless.length === 0, `every table has a key: ${keyless.join(", ")}`);
+  const read = db.prepare("SELECT cluster, generation, seq, term, chain FROM replica_position");
+  const write = db.prepare("UPDATE replica_position SET seq = ?, term = ?, chain = ?");
+  const check = db.prepare("INSERT OR REPLACE INTO replica_checks (seq, digest) VALUES (?, ?)");
+  const trim = db.prepare("DELETE FROM replica_checks WHERE seq <= (SELECT max(seq) FROM replica_checks) - ?");
+  const current = (): LogPosition => ({ ...(read.get() as unknown as LogPosition) });
+  let schema = schemaDigest(db);
+  const own = current();
+  if (own.cluster !== cluster || own.generation !== generation)
+    throw diverged(`it is of cluster ${own.cluster}, generation ${own.generation}, not of ${cluster}, ${generation}`);
+
+  const advance: Replica["advance"] = ({ seq, header, digest }) => {
+    if (header.kind === "verify") {
+      check.run(seq, rowsDigest(db));
+      trim.run(MAX_CHECKS);
+    }
+    write.run(seq, header.term, digest);
+  };
+
+  const applyChanges = (seq: number, body: Uint8Array): void => {
+    let applied: boolean;
+    try {
+      applied = db.applyChangeset(unpackChanges(body));
+    } catch (thrown) {
+      throw diverged(`entry ${seq} could not be applied (${String(thrown)})`);
+    }
+    // A conflict leaves the transaction open and says no more than this.
+    if (!applied) throw diverged(`entry ${seq} changes rows that are not as they were where it was made`);
+  };
+
+  const migrate = (body: Uint8Array): void => {
+    const { steps } = JSON.parse(Buffer.from(body).toString()) as SchemaSteps;
+    const taken = db.prepare("INSERT INTO migrations (module, id, name) VALUES (?, ?, ?)");
+    for (const { module, id, name, sql } of steps) {
+      db.exec(sql);
+      taken.run(module, id, name);
+    }
+  };
+
+  const apply = (stored: StoredEntry, at: PositionRow): PositionRow => {
+    const entry = { ...decodeEntry(stored.bytes), seq: stored.seq };
+    const { header, body, seq, digest } = entry;
+    const wrong = misfit(entry, at);
+    if (wrong !== undefined) throw diverged(wrong);
+    if (header.schema !== at.schema)
+      throw OperatingError.conflict("SCHEMA_MISMATCH", `entry ${seq} is for another schema than the one that is here`, {
+        hint: "Install the version of the leader on this machine.",
+      });
+    if (header.kind === "changes") applyChanges(seq, body);
+    if (header.kind === "migrate") migrate(body);
+    advance(entry);
+    const after = header.kind === "migrate" ? schemaDigest(db) : at.schema;
+    return { ...at, seq, term: header.term, chain: digest, schema: after };
+  };
+
+  const inOneFlush = (entries: readonly StoredEntry[]): void => {
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      let at: PositionRow = { ...current(), schema };
+      for (const entry of entries) at = apply(entry, at);
+      db.exec("COMMIT");
+      schema = at.schema;
+    } catch (thrown) {
+      if (db.isTransaction) db.exec("ROLLBACK");
+      throw translateFault(thrown);
+    }
+  };
+
+  return {
+    db,
+    position: current,
+    schema: () => schema,
+    advance,
+    migrate,
+    renewSchema() {
+      schema = schemaDigest(db);
+    },
+    replay(entries) {
+      try {
+        inOneFlush(entries);
+      } catch (thrown) {
+        // Those before the one that stops it are sound, and it shall stop exactly there.
+        if (entries.length <= 1 || !isOperatingError(thrown)) throw thrown;
+        for (const entry of entries) inOneFlush([entry]);
+      }
+    },
+    checks: () => db.prepare("SELECT seq, digest FROM replica_checks ORDER BY seq DESC").all() as never,
+  };
+}

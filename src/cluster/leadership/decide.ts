@@ -1,0 +1,52 @@
+/**
+ * When a coordinator may believe that it leads, and when another may try to.
+ *
+ * The lease is in the log itself: every entry renews it. Who leads counts from before it sent the entry, who waits from when it got it,
+ * both on clocks that never go back. So a leader stops to believe before anybody else begins, as long as no clock runs faster than
+ * another by more than the margin; and if one does, the log still refuses whoever is late. Clocks of the day play no part.
+ */
+
+export interface LeaseTiming {
+  /** Silence after which others may try to lead. */
+  readonly leaseMs: number;
+  /** So much earlier the leader stops to believe that it is one. */
+  readonly marginMs: number;
+  /** A leader without work appends after this time. */
+  readonly beatMs: number;
+  /** So much longer those wait that are not preferred. */
+  readonly headStartMs: number;
+}
+
+/** Until when an entry that is in the log lets its writer believe that it leads; `sentAt` is when it was first sent. */
+export const trustedUntil = (sentAt: number, { leaseMs, marginMs }: LeaseTiming): number => sentAt + leaseMs - marginMs;
+
+export const isBeatDue = (now: number, appendedAt: number, { beatMs }: LeaseTiming): boolean =>
+  now - appendedAt >= beatMs;
+
+/** What a coordinator that does not lead knows of the one that does. */
+export interface Silence {
+  /** When it last got an entry, or began to listen, or was refused. */
+  readonly heardAt: number;
+  readonly isPreferred: boolean;
+  /** The last entry was a step-down in its favour. */
+  readonly isOffered: boolean;
+}
+
+/** The moment from which it may try to lead. */
+export const campaignAt = ({ heardAt, isPreferred, isOffered }: Silence, timing: LeaseTiming): number =>
+  isOffered ? heardAt : heardAt + timing.leaseMs + (isPreferred ? 0 : timing.headStartMs);
+
+/** Answers of the log about its last number, as somebody at this position saw them. */
+export interface SeenLast {
+  readonly at: number;
+  readonly last: number;
+}
+
+/**
+ * Whether acknowledged entries are gone: the log says that it ends before this position, and has said nothing else for a whole lease. A
+ * single answer proves nothing, since a server that was cut off knows less than the others.
+ */
+export function hasLostEntries(seq: number, seen: readonly SeenLast[], now: number, { leaseMs }: LeaseTiming): boolean {
+  const recent = seen.slice(seen.findLastIndex(({ last }) => last >= seq) + 1);
+  return recent.length > 1 && now - recent[0]!.at >= leaseMs;
+}

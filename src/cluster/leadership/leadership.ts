@@ -1,0 +1,195 @@
+/**
+ * One coordinator's part in leading: it follows the log, tries to lead after a silence, leads until its term is over, and follows again.
+ *
+ * Everything that leads lives inside `lead`: it is begun with a term and has ended before anything else happens, so that nothing of one
+ * term is left in the next. What acts outside of the database asks `trustedUntil` first.
+ */
+import { aborted, type Clock, type Log, sleep } from "../../kernel/index.ts";
+import { decodeEntry, isStoreTrouble, type ReplicatedLog, type StoredEntry } from "../../router/index.ts";
+import { campaignAt, isBeatDue, type LeaseTiming, trustedUntil } from "./decide.ts";
+import type { ReplicaPort, Term, TermWriter } from "./replica.port.ts";
+
+/** A term while it lasts. */
+export interface Leading {
+  readonly term: Term;
+  readonly writer: TermWriter;
+  /** Until when it may act outside of the database, on the clock that never goes back. */
+  readonly trustedUntil: () => number;
+}
+
+export interface LeadershipOptions {
+  readonly replica: ReplicaPort;
+  readonly log: Pick<ReplicatedLog, "follow">;
+  readonly clock: Clock;
+  readonly logLines: Pick<Log, "info" | "warn">;
+  readonly timing: LeaseTiming;
+  /** The process and its node. */
+  readonly boot: string;
+  readonly node: string;
+  readonly isPreferred: boolean;
+  /** Begins what leads; what it gives ends all of that again, and resolves when nothing of it runs any more. */
+  readonly lead: (leading: Leading) => Promise<() => Promise<void>>;
+}
+
+export interface Leadership {
+  readonly role: () => "leader" | "follower" | "candidate";
+  /** Rejects when this replica cannot go on: it diverged, or the log holds nothing for it any more. */
+  readonly running: Promise<void>;
+  /** Hands the lead over, to one node or to whoever is first; resolves when this term is over. Does nothing for who does not lead. */
+  stepDown(to: string | undefined): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Whom the lead is offered to; null: everybody. */
+interface StepDown {
+  readonly to: string | null;
+}
+
+const isFor = (body: Uint8Array, node: string): boolean => {
+  const { to } = JSON.parse(Buffer.from(body).toString()) as StepDown;
+  return to === null || to === node;
+};
+
+const DISK_AGAIN_MS = 1_000;
+const BEAT_AGAIN_MS = 100;
+
+interface Won {
+  readonly term: Term;
+  readonly sentAt: number;
+}
+
+export function startLeadership(options: LeadershipOptions): Leadership {
+  const { replica, log, clock, timing, boot, node, isPreferred } = options;
+  const stopping = new AbortController();
+  let role: ReturnType<Leadership["role"]> = "follower";
+  let current: { readonly handOver: (handed: StepDown) => void; readonly over: Promise<unknown> } | undefined;
+
+  /** A disk that is full or fails is waited for; everything else stops this replica. */
+  async function take(entry: StoredEntry, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        replica.replay([entry]);
+        return;
+      } catch (thrown) {
+        if (!isStoreTrouble(thrown)) throw thrown;
+        await sleep(clock, DISK_AGAIN_MS, signal).catch(() => {});
+      }
+    }
+  }
+
+  /** Follows until it has won a term. Entries are taken one after the other, and none while it tries to win. */
+  async function follow(): Promise<Won | undefined> {
+    let silence = { heardAt: clock.monotonic(), isPreferred, isOffered: false };
+    let claiming: Promise<unknown> = Promise.resolve();
+    /** Wakes who waits for the silence to last. */
+    let offered = new AbortController();
+    const over = new AbortController();
+    const signal = AbortSignal.any([stopping.signal, over.signal]);
+    const reading = (async () => {
+      for await (const entry of log.follow(replica.position().seq, signal)) {
+        await claiming;
+        if (signal.aborted) return;
+        if (entry.seq <= replica.position().seq) continue;
+        await take(entry, signal);
+        const { header, body } = decodeEntry(entry.bytes);
+        const isOffered = header.kind === "step-down" && header.boot !== boot && isFor(body, node);
+        silence = { ...silence, heardAt: clock.monotonic(), isOffered };
+        if (isOffered) offered.abort();
+        else if (offered.signal.aborted) offered = new AbortController();
+      }
+    })();
+    const broken = reading.then(() => aborted(signal));
+    const tryToLead = async () => {
+      while (!signal.aborted) {
+        const waitMs = campaignAt(silence, timing) - clock.monotonic();
+        if (waitMs > 0) {
+          await sleep(clock, waitMs, AbortSignal.any([signal, offered.signal])).catch(() => {});
+          continue;
+        }
+        role = "candidate";
+        const at = replica.position();
+        const term = { cluster: at.cluster, generation: at.generation, term: at.term + 1, boot, node };
+        const claim = replica.claim(term);
+        claiming = claim.catch(() => {});
+        const claimed = await claim;
+        if (claimed.claim === "won") return { term, sentAt: claimed.sentAt };
+        role = "follower";
+        silence = { ...silence, heardAt: clock.monotonic(), isOffered: false };
+        offered = new AbortController();
+      }
+      return undefined;
+    };
+    try {
+      return await Promise.race([tryToLead(), broken.then(() => undefined)]);
+    } finally {
+      over.abort();
+      await reading.catch(() => {});
+    }
+  }
+
+  /** Leads until the term is over, and until everything that led has ended. */
+  async function leadFor({ term, sentAt }: Won): Promise<void> {
+    let trusted = trustedUntil(sentAt, timing);
+    let appendedAt = clock.monotonic();
+    const writer = replica.open(term, {
+      trustedUntil: () => trusted,
+      onAccepted: (at) => {
+        trusted = Math.max(trusted, trustedUntil(at, timing));
+        appendedAt = clock.monotonic();
+      },
+    });
+    const over = new AbortController();
+    void writer.ended.then(() => over.abort());
+    const beating = (async () => {
+      while (!over.signal.aborted) {
+        await sleep(clock, Math.max(BEAT_AGAIN_MS, appendedAt + timing.beatMs - clock.monotonic()), over.signal).catch(() => {});
+        // Who cannot renew its lease finds out when it ends: the writer says so, and the term is over.
+        if (!over.signal.aborted && isBeatDue(clock.monotonic(), appendedAt, timing))
+          await writer.append("beat").catch(() => {});
+      }
+    })();
+    role = "leader";
+    options.logLines.info(`${node} leads in term ${term.term}`);
+    const handOver = Promise.withResolvers<StepDown>();
+    current = { handOver: handOver.resolve, over: writer.ended };
+    if (stopping.signal.aborted) handOver.resolve({ to: null });
+    try {
+      const leading = { term, writer, trustedUntil: () => (over.signal.aborted ? 0 : trusted) };
+      const endLeading = await options.lead(leading);
+      const handed = await Promise.race([writer.ended.then(() => undefined), handOver.promise]);
+      await endLeading();
+      // Nothing of this term acts any more by the time that others hear of its end.
+      if (handed !== undefined) await writer.append("step-down", Buffer.from(JSON.stringify(handed))).catch(() => {});
+    } finally {
+      await writer.end("it has stepped down");
+      current = undefined;
+      role = "follower";
+      await beating;
+      options.logLines.warn(`${node} leads no more`, { why: (await writer.ended).message });
+    }
+  }
+
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      const won = await follow();
+      if (won !== undefined) await leadFor(won);
+    }
+  })();
+  // Whoever waits for it is told; nobody has to.
+  running.catch(() => {});
+
+  const stepDown: Leadership["stepDown"] = async (to) => {
+    current?.handOver({ to: to ?? null });
+    await current?.over;
+  };
+  return {
+    role: () => role,
+    running,
+    stepDown,
+    async stop() {
+      stopping.abort();
+      await stepDown(undefined);
+      await running.catch(() => {});
+    },
+  };
+}
