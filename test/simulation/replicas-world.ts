@@ -11,7 +11,15 @@ import { openReplica, type Replica } from "../../src/adapters/sqlite/replica/rep
 import { replicaPort } from "../../src/adapters/sqlite/replica/term-writer.ts";
 import type { LeaseTiming } from "../../src/cluster/leadership/decide.ts";
 import { type Leadership, type Leading, startLeadership } from "../../src/cluster/leadership/leadership.ts";
-import { type Clock, isOperatingError, messageOf, pick, type Random, seededRandom, virtualClock } from "../../src/kernel/index.ts";
+import {
+  type Clock,
+  isOperatingError,
+  messageOf,
+  pick,
+  type Random,
+  seededRandom,
+  virtualClock,
+} from "../../src/kernel/index.ts";
 import {
   decodeEntry,
   defineOperation,
@@ -22,7 +30,13 @@ import {
 import { type AppendFate, simulatedLog } from "../support/simulated-log.ts";
 import { breathe } from "../support/virtual-time.ts";
 
-export const PLANTS = ["none", "commit-before-ack", "without-fence", "id-without-boot", "trust-without-margin"] as const;
+export const PLANTS = [
+  "none",
+  "commit-before-ack",
+  "without-fence",
+  "id-without-boot",
+  "trust-without-margin",
+] as const;
 export type Plant = (typeof PLANTS)[number];
 
 export interface ReplicasReport {
@@ -124,7 +138,7 @@ class World {
       fateOf: () => this.#fate(),
       arrivalMs: () => pick(this.random, this.isTroubled ? 200 : 5),
     });
-    this.members = NAMES.map((name) => new Member(name, 0.97 + this.random.next() * 0.06, this.base));
+    this.members = NAMES.map((name) => new Member(name, 0.94 + this.random.next() * 0.12, this.base));
   }
 
   #fate(): AppendFate {
@@ -235,7 +249,10 @@ class World {
   /** One misfortune, now and then. */
   trouble(): void {
     if (!this.isTroubled) return;
-    const member = this.members[pick(this.random, this.members.length)]!;
+    const leader = this.members.find(({ leading }) => leading !== undefined);
+    const anybody = this.members[pick(this.random, this.members.length)]!;
+    // Who leads has most to lose.
+    const member = this.random.next() < 0.4 ? (leader ?? anybody) : anybody;
     const lasts = 500 + pick(this.random, 25_000);
     const kind = pick(this.random, 7);
     if (kind <= 1 && member.life !== undefined) {
@@ -264,7 +281,8 @@ class World {
     let n = 0;
     const next = () => {
       n += 1;
-      if (n % 3 === 0) work(`${name}.${n}`, [finish({ job: `job ${n}`, attempt: name })], (won) => this.#ended(n, name, won));
+      if (n % 3 === 0)
+        work(`${name}.${n}`, [finish({ job: `job ${n}`, attempt: name })], (won) => this.#ended(n, name, won));
       else work(`${name}.${n}`, [note({ id: `${name}.${n}` })], (seq) => this.#noted(`${name}.${n}`, seq));
     };
     const again = (run: () => void) => this.base.after(200 + pick(this.random, 3_000), run);
@@ -324,7 +342,8 @@ class World {
     const { header } = decodeEntry(this.log.entries()[seq - 1]!.bytes);
     if (header.kind === "term") this.termAt.set(header.term, this.base.monotonic());
     const newest = Math.max(...this.termAt.keys());
-    if (header.term < newest) this.violations.push(`entry ${seq} is of term ${header.term}, after term ${newest} began`);
+    if (header.term < newest)
+      this.violations.push(`entry ${seq} is of term ${header.term}, after term ${newest} began`);
   }
 
   isAtPeace(): boolean {
@@ -332,7 +351,8 @@ class World {
     return (
       members.some(({ leading }) => leading !== undefined) &&
       members.every(
-        ({ broken, replica, db }) => broken !== undefined || (!db.isTransaction && replica.position().seq === log.last()),
+        ({ broken, replica, db }) =>
+          broken !== undefined || (!db.isTransaction && replica.position().seq === log.last()),
       )
     );
   }
@@ -343,13 +363,19 @@ class World {
     if (!this.isAtPeace()) violations.push("there is no leader, or not all have caught up, in peace");
     for (const { name, db } of members) {
       const stored = new Map(
-        db.prepare("SELECT id, seq FROM notes").all().map(({ id, seq }) => [String(id), Number(seq)]),
+        db
+          .prepare("SELECT id, seq FROM notes")
+          .all()
+          .map(({ id, seq }) => [String(id), Number(seq)]),
       );
       const wrong = [...acked].filter(([id, seq]) => stored.get(id) !== seq);
       if (wrong.length > 0) violations.push(`${name} lacks ${wrong.length} of ${acked.size} acknowledged notes`);
     }
     if (new Set(members.map(({ db }) => rowsDigest(db))).size > 1) violations.push("replicas differ at the same entry");
-    const checks = Map.groupBy(members.flatMap(({ replica }) => replica.checks()), ({ seq }) => seq);
+    const checks = Map.groupBy(
+      members.flatMap(({ replica }) => replica.checks()),
+      ({ seq }) => seq,
+    );
     for (const [seq, all] of checks)
       if (new Set(all.map(({ digest }) => digest)).size > 1) violations.push(`replicas differed at entry ${seq}`);
     for (const { term, at } of this.effects) {

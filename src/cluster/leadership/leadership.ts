@@ -142,7 +142,9 @@ export function startLeadership(options: LeadershipOptions): Leadership {
     void writer.ended.then(() => over.abort());
     const beating = (async () => {
       while (!over.signal.aborted) {
-        await sleep(clock, Math.max(BEAT_AGAIN_MS, appendedAt + timing.beatMs - clock.monotonic()), over.signal).catch(() => {});
+        await sleep(clock, Math.max(BEAT_AGAIN_MS, appendedAt + timing.beatMs - clock.monotonic()), over.signal).catch(
+          () => {},
+        );
         // Who cannot renew its lease finds out when it ends: the writer says so, and the term is over.
         if (!over.signal.aborted && isBeatDue(clock.monotonic(), appendedAt, timing))
           await writer.append("beat").catch(() => {});

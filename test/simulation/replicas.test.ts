@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { PLANTS, runReplicas } from "./replicas-world.ts";
+
+/** `REPLICA_SEEDS=7-7` runs one world again. */
+const [from, to] = (process.env.REPLICA_SEEDS ?? "1-200").split("-").map(Number) as [number, number];
+
+test(`three replicas keep their promises in the worlds ${from} to ${to}`, async () => {
+  const sums = { terms: 0, acked: 0, crashes: 0 };
+  for (let seed = from; seed <= to; seed += 1) {
+    const { violations, trace, terms, acked, crashes } = await runReplicas(seed);
+    expect(violations, `world ${seed}:\n${trace.join("\n")}`).toEqual([]);
+    sums.terms += terms;
+    sums.acked += acked;
+    sums.crashes += crashes;
+  }
+  // The worlds are as rough as they should be: leaders change, processes crash, and clients are answered all the same.
+  const worlds = to - from + 1;
+  expect(sums.terms).toBeGreaterThan(worlds);
+  expect(sums.acked).toBeGreaterThan(10 * worlds);
+  if (worlds >= 20) expect(sums.crashes).toBeGreaterThan(worlds / 4);
+});
+
+test("one seed gives one history", async () => {
+  const [first, second] = [await runReplicas(8), await runReplicas(8)];
+  expect(second.trace).toEqual(first.trace);
+});
+
+test.each(PLANTS.filter((plant) => plant !== "none"))("%s is found out", async (plant) => {
+  let found: readonly string[] = [];
+  for (let seed = 1; seed <= 100 && found.length === 0; seed += 1) found = (await runReplicas(seed, plant)).violations;
+  expect(found).not.toEqual([]);
+});
