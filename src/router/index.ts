@@ -42,7 +42,6 @@ export { journalModule } from "./journal/tables.ts";
 export {
   type DecodedEntry,
   decodeEntry,
-  type EntryHeader,
   type EntryKind,
   encodeEntry,
   type LogPosition,
@@ -50,7 +49,7 @@ export {
   NO_ENTRY,
 } from "./log-entry.ts";
 export type { Cause, Prepared, PublishOptions } from "./prepare.ts";
-export type { AppendOutcome, LogEntry, ReplicatedLog, StoredEntry } from "./replicated-log.port.ts";
+export type { ReplicatedLog, StoredEntry } from "./replicated-log.port.ts";
 export { type Emitters, EventRouter, type RouterOptions } from "./router.ts";
 export type { DurableHandler } from "./runner.ts";
 export { Session } from "./session.ts";

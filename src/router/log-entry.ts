@@ -52,7 +52,7 @@ const MAGIC = Buffer.from("RRL1");
 const LENGTH_BYTES = 4;
 const MAX_HEADER_BYTES = 4_096;
 
-export const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
+const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
 export function encodeEntry(header: Omit<EntryHeader, "body">, body: Uint8Array): Uint8Array {
   const head = Buffer.from(JSON.stringify({ ...header, body: digestOf(body) }));
