@@ -1,4 +1,5 @@
 /** The second phase of a start: each room builds what its units and the surface work with. */
+import { join } from "node:path";
 import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { type ClusterServices, createClusterServices, LockStore } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
@@ -6,8 +7,8 @@ import { createIds, defined, listeningTime, logPathOf } from "../kernel/index.ts
 import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { createSyncServices, type ScrubPace } from "../sync/index.ts";
-import { createWorkServices, kindsWith } from "../work/index.ts";
-import { CONFIG_KEYS } from "../workloads/arena/index.ts";
+import { createWorkServices, filesInResults, kindsWith } from "../work/index.ts";
+import { CONFIG_KEYS, createStructureReader } from "../workloads/arena/index.ts";
 import { artifactStoreOf } from "./artifact-files.ts";
 import { backupPortsOf } from "./backup/ports.ts";
 import { spreadPorts } from "./champion-trials.ts";
@@ -16,6 +17,7 @@ import { holdersIn } from "./holders.ts";
 import { createHomeTransfers } from "./home-transfers.ts";
 import { nodeDutiesOf } from "./node-duties.ts";
 import { nodeSignsOf } from "./node-signs.ts";
+import { orphanFolders } from "./orphan-folders.ts";
 import { ticketKeyIn } from "./ticket-key.ts";
 import { workloadFor, workloadList } from "./worker/workload-list.ts";
 import { workersFor } from "./workers-for.ts";
@@ -94,7 +96,14 @@ export function createServices(
     onRefused: (refusal) => cluster.refusals.note(refusal),
   });
   undo.defer(() => home.close());
+  const structures = createStructureReader();
+  undo.defer(() => structures.close());
   const sync = createSyncServices({
+    orphans: {
+      folders: orphanFolders(settings, { path: join(settings.dataDir, "artifacts"), layout: "prefixes" }),
+      inResults: (sha256s) => filesInResults(store, sha256s),
+    },
+    readStructure: structures.read,
     router,
     store,
     files,
@@ -138,6 +147,7 @@ export function createServices(
     sync: sync.units,
     backups: sync.backups,
     facade: sync.facade,
+    imports: sync.imports,
     library: sync.console,
     copies: sync.desk,
     disk: sync.disk,

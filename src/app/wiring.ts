@@ -113,6 +113,7 @@ export function wireUnits<R extends Rows>(
       disk: services.disk,
       sync: services.facade,
       backups: services.backups,
+      imports: services.imports,
       pipeline: {
         ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
         snapshot: () => causes.snapshot(),

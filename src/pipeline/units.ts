@@ -1,4 +1,4 @@
-import { autoExport, parityValidator, qualityMonitor } from "./data/index.ts";
+import { autoExport, dataConsolidation, parityValidator, qualityMonitor } from "./data/index.ts";
 import { eloService, evaluationDaemon, modelPerformanceWatchdog } from "./evaluation/index.ts";
 import { modelCoordinator } from "./models/index.ts";
 import { autoPromotion, modelCommandsPart, modelRollback } from "./promotion/index.ts";
@@ -26,6 +26,7 @@ export const pipelineUnits = (services: PipelineServices) =>
     pipelineOrchestrator(services),
     qualityMonitor(services),
     autoExport(services),
+    dataConsolidation(services),
     progressWatchdog(services),
   ] as const;
 

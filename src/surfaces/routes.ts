@@ -9,6 +9,7 @@ import { deadLetterRoutes } from "./dead-letters/routes.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { healthRoutes } from "./health/routes.ts";
 import type { Route } from "./http/route.ts";
+import { importRoutes } from "./imports/routes.ts";
 import { lockRoutes } from "./locks/routes.ts";
 import { modelRoutes } from "./models/routes.ts";
 import { nodeRoutes } from "./nodes/routes.ts";
@@ -45,6 +46,7 @@ export const allRoutes: readonly Route[] = [
   ...artifactRoutes,
   ...copyRoutes,
   ...syncRoutes,
+  ...importRoutes,
   ...backupRoutes,
   ...pipelineRoutes,
   ...modelRoutes,

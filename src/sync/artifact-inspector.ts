@@ -8,7 +8,7 @@ import { createInspectionEvents } from "./inspection-events.ts";
 import { bytesOf, createRuns, damagedOf } from "./inspection-runs.ts";
 import { INSPECTED_AT_ONCE, NOTED_AT_ONCE, scrubDefaults } from "./limits.ts";
 
-const ARTIFACT_STORE = "artifact_store";
+export const ARTIFACT_STORE = "artifact_store";
 
 /** The store of artifacts: it says what was looked through, what is there for everybody, and what is damaged. */
 export const artifactStorePart = definePart({

@@ -3,6 +3,7 @@ import { conditions, type Store, type WriteSet } from "../router/index.ts";
 import { type ArtifactEntryInput, type ArtifactRow, parseEntries } from "./artifact.ts";
 import { countProduced, judgeArtifacts, recordArtifacts } from "./artifact-operations.ts";
 import { type BookFault, bookFaults, type ConfigBooks, readBooks } from "./books.ts";
+import { broughtPin } from "./brought/names.ts";
 import { isSha256, notAnArtifact } from "./disk.ts";
 import { MAX_LISTED, MAX_REASON_LENGTH, MAX_RELATIVES } from "./limits.ts";
 import { type Lineage, lineageOf } from "./lineage.ts";
@@ -56,6 +57,8 @@ export interface ArtifactCatalog {
   parentsOf(sha256: string): string[];
   pinsOf(sha256: string): string[];
   pinnedBy(owner: string): string[];
+  /** Segments of a config that came by no job of ours and are in no set yet, in the order of their hash. */
+  brought(configKey: string, limit: number): ArtifactRow[];
   lineage(sha256: string, max?: number): Lineage | undefined;
   books(configKey?: string): ConfigBooks[];
   bookFaults(max?: number): Promise<readonly BookFault[]>;
@@ -152,6 +155,16 @@ export function createArtifactCatalog({
     parentsOf,
     pinsOf: (sha256) => column("SELECT owner AS value FROM sync_pins WHERE sha256 = ? ORDER BY owner", sha256),
     pinnedBy: (owner) => column("SELECT sha256 AS value FROM sync_pins WHERE owner = ? ORDER BY sha256", owner),
+    brought: (configKey, limit) =>
+      store.read<ArtifactRow>(
+        `SELECT a.* FROM sync_pins p JOIN sync_artifacts a ON a.sha256 = p.sha256
+         WHERE p.owner >= ?1 AND p.owner < ?2 AND a.config_key = ?3 AND a.state = 'durable' AND a.freed_at IS NULL
+         ORDER BY a.sha256 LIMIT ?4`,
+        broughtPin(""),
+        broughtPin("g"),
+        configKey,
+        limit,
+      ),
     lineage: (sha256, max = MAX_RELATIVES) => lineageOf(store, get, sha256, max),
     books: (configKey) => readBooks(store, configKey),
     bookFaults: (max) => bookFaults(store, max),

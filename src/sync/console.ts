@@ -9,6 +9,7 @@ import type { NodeDesk } from "./copies/node-desk.ts";
 import { copyOverview, gamesAtRisk } from "./copies/overview.ts";
 import type { Inspection } from "./file-check.ts";
 import { MAX_LISTED } from "./limits.ts";
+import { rescuesIn } from "./orphans/orphan.ts";
 import { freeArtifacts, pinArtifacts } from "./retention-operations.ts";
 
 export interface ArtifactConsolePorts {
@@ -80,6 +81,8 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
         parents: catalog.parentsOf(row.sha256),
       };
     },
+    /** Files of games that nodes found and no manifest knew. */
+    orphans: () => rescuesIn(store).slice(0, MAX_LISTED),
     gamesAtRisk: () => gamesAtRisk(store, copies),
     /** How safe everything is, and what lies on each node. */
     async overview() {

@@ -155,6 +155,26 @@ export const deliveryLimits = {
   maxGivenUp: 1_000,
 };
 
+/** Files of games that no manifest knows. */
+export const orphanLimits = {
+  everyMs: 60_000,
+  /** What was written since then may be on its way with its job. */
+  youngMs: 15 * 60_000,
+  /** Folders, of 256, that one look goes through. */
+  prefixes: 32,
+  /** Names of one folder, and how deep a watched folder is looked through. */
+  maxFiles: 20_000,
+  deep: 4,
+  /** Files that are hashed and read in one look. */
+  maxLooks: 20,
+  maxListed: 1_000,
+  /** Files of one event. */
+  maxTold: 100,
+};
+
+/** How long the coordinator waits for the bytes of an orphan, how often it asks for them, and how long its end is shown. */
+export const rescueLimits = { patienceMs: DAY, askMs: HOUR, keepMs: 7 * DAY, maxAtOnce: 20, maxKept: 5_000 };
+
 /** Files that lie nowhere but on nodes that may go. */
 export const guardLimits = {
   everyMs: 5_000,

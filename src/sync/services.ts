@@ -1,9 +1,12 @@
 import type { Chore } from "../daemons/index.ts";
-import { type Clock, type Ids, type Log, messageOf, OperatingError } from "../kernel/index.ts";
+import { type Clock, createFileHasher, type Ids, type Log, messageOf, OperatingError } from "../kernel/index.ts";
 import type { EventRouter, Store } from "../router/index.ts";
-import { createArtifactInspector } from "./artifact-inspector.ts";
+import { ARTIFACT_STORE, createArtifactInspector } from "./artifact-inspector.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import { type Backups, type BackupsPorts, createBackups } from "./backup/backups.ts";
+import { type Brought, createBrought } from "./brought/brought.ts";
+import { createImports, type Imports } from "./brought/imports.ts";
+import { type ReadStructure, readNothing } from "./brought/structure.ts";
 import { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 import { type Copies, type CopiesPorts, createCopies } from "./copies/copies.ts";
@@ -15,6 +18,9 @@ import type { PlanNode } from "./facade/plan.ts";
 import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
+import { createOrphanSearch, type OrphanFolder } from "./orphans/find-orphans.ts";
+import { knownFiles } from "./orphans/known-files.ts";
+import { setOrphanAside } from "./orphans/set-aside.ts";
 import { createSources, type Sources, type SourcesPorts } from "./sources/sources.ts";
 import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts";
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
@@ -22,6 +28,7 @@ import { transferDefaults } from "./transfer/limits.ts";
 import { createTransferNews, type TransferNews } from "./transfer/transfer-news.ts";
 import type { BackupPace } from "./units/backup/decide.ts";
 import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
+import type { OrphanServices } from "./units/orphan-detection/orphan-detection.unit.ts";
 import { troubledHosts } from "./units/sync-coordinator/tables.ts";
 
 /** How the background looks at files: how often, how many at once, and how long one that was sound is left alone. */
@@ -50,6 +57,13 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   readonly disk?: Pick<DiskSpace, "measured" | "tidyLogs">;
   /** What is backed up, where, how and how often; nowhere unless given. */
   readonly backup?: Omit<BackupsPorts, "store" | "clock" | "ids"> & { readonly pace: BackupPace };
+  /** Where files of games are looked for that no manifest knows, and who knows files beside the catalog; nowhere unless given. */
+  readonly orphans?: {
+    readonly folders: readonly OrphanFolder[];
+    readonly inResults: (sha256s: readonly string[]) => Promise<readonly string[]>;
+  };
+  /** Reads files of others on a thread; nothing is known of any format unless given. */
+  readonly readStructure?: ReadStructure;
   /** How nodes fetch from each other; without it they fetch from here alone. */
   readonly between?: (Pick<SourcesPorts, "ticketKey" | "home"> & Pick<DeskPorts, "onRefused" | "heard">) | undefined;
 }
@@ -75,6 +89,10 @@ export interface SyncServices {
   disk(): DiskView;
   /** Where one asks for backups. */
   readonly backups: Backups;
+  /** Files that came by no job of ours. */
+  readonly brought: Brought;
+  /** Where files that were made elsewhere are handed in. */
+  readonly imports: Imports;
   /** Looks at the bytes of files again. */
   verify(sha256s: readonly string[]): void;
   /** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
@@ -85,7 +103,7 @@ export interface SyncServices {
 }
 
 /** What the units of this room work with. */
-export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts {
+export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts, OrphanServices {
   readonly backups: Backups;
   readonly backupPace: BackupPace;
   readonly store: Store;
@@ -115,6 +133,15 @@ function once(log: Log, what: string): (name: string, run: () => Promise<unknown
       .finally(() => running.delete(name));
   };
 }
+
+/** Whether files of the catalog lie on a node. */
+const EXPECTED = "SELECT 1 FROM sync_held WHERE node_id = ? AND state = 'held' LIMIT 1";
+
+const unreadableFile = (message: string, code?: string) =>
+  OperatingError.internal("FILE_UNREADABLE", `a file could not be read: ${message}`, {
+    retryable: true,
+    details: { code },
+  });
 
 const nowhere = async (): Promise<never> => {
   throw OperatingError.invalid("BACKUP_NO_PLACE", "no place for backups is set");
@@ -165,6 +192,7 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
         if (sound && games > 0) news.noteArrived({ sha256, games, configKey, from });
       }
     });
+  const knows = knownFiles(surroundings.store, surroundings.orphans?.inResults);
   const desk: NodeDesk = createNodeDesk({
     ...surroundings,
     ...surroundings.between,
@@ -173,6 +201,17 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     sources,
     get: catalog.get,
     verify: verifyBrought,
+    knows,
+  });
+  const readStructure = surroundings.readStructure ?? readNothing;
+  const brought = createBrought({ files, inspector, readStructure });
+  const hasher = createFileHasher(unreadableFile);
+  const orphanSearch = createOrphanSearch({
+    folders: surroundings.orphans?.folders ?? [],
+    knows,
+    expectsFiles: () => surroundings.store.read(EXPECTED, surroundings.nodeId).length > 0,
+    readStructure,
+    hasher,
   });
   const { pace: backupPace, ...backupPorts } = surroundings.backup ?? NO_BACKUPS;
   const backups = createBackups({ ...surroundings, ...backupPorts });
@@ -191,7 +230,16 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       nameOf: (nodeId) => copies.nodes().get(nodeId)?.name ?? nodeId,
     }),
     backups,
+    brought,
+    imports: createImports({
+      ...surroundings,
+      catalog,
+      brought,
+      transact: (body) => surroundings.router.transact({ source: ARTIFACT_STORE, validation: "strict" }, body),
+    }),
     units: {
+      orphanSearch,
+      setOrphanAside: (orphan) => setOrphanAside(orphan.folder, orphan),
       backups,
       backupPace,
       store: surroundings.store,
@@ -238,6 +286,9 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
         },
       },
     ],
-    close: inspector.close,
+    close() {
+      inspector.close();
+      void hasher.close();
+    },
   };
 }

@@ -50,6 +50,14 @@ export const artifactSettings = {
     default: 86_400,
     about: "How long an unrecorded file stays, such as the results of a match or an upload that was never finished.",
   }),
+  watchedFolder: path("folder", {
+    key: "artifacts.watched_folder",
+    variable: "RINGRIFT_WATCHED_FOLDER",
+    default: undefined,
+    shown: "none",
+    about:
+      "Folder in which this node looks for games that were made elsewhere (.jsonl, .npz, .arena) and offers them for `ringrift import`. An empty folder is a fault: its disk may not be mounted.",
+  }),
   copies: {
     games: copiesOf("games", "RINGRIFT_COPIES_GAMES", 2, "files of played games"),
     models: copiesOf("models", "RINGRIFT_COPIES_MODELS", 3, "models"),

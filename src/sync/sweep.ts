@@ -6,6 +6,7 @@ import type { ArtifactStore } from "./artifact-store.ts";
 import { noteGone } from "./copies/copy-operations.ts";
 import type { Cleaning } from "./disk-space.ts";
 import { sweepDefaults } from "./limits.ts";
+import { orphans } from "./orphans/orphan.ts";
 import { disownFile, forgetArtifacts, freeArtifacts, noteRemoved } from "./retention-operations.ts";
 import { artifactSettings } from "./settings.ts";
 import { PREFIXES, type StoredFile } from "./stored-files.ts";
@@ -94,8 +95,11 @@ export function createSweeper(ports: {
   const isKnown = (sha256: string): boolean =>
     store.read(
       `SELECT 1 FROM sync_artifacts WHERE sha256 = ?1 AND removed_at IS NULL
-       UNION ALL SELECT 1 FROM sync_pins WHERE sha256 = ?1`,
+       UNION ALL SELECT 1 FROM sync_pins WHERE sha256 = ?1
+       UNION ALL SELECT 1 FROM state_rows WHERE table_name = ?2 AND key = ?1`,
       sha256,
+      // Games that nobody has written down yet are dealt with by their rule, and never taken for waste.
+      orphans.table,
     ).length > 0;
   const isLeft = (sha256: string): boolean =>
     store.read("SELECT 1 FROM sync_artifacts WHERE sha256 = ? AND freed_at IS NOT NULL AND removed_at IS NULL", sha256)

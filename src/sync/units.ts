@@ -5,6 +5,7 @@ import { cacheOrchestrator } from "./units/cache-orchestrator/cache-orchestrator
 import { diskSpaceManager } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 import { ephemeralGuard } from "./units/ephemeral-guard/ephemeral-guard.unit.ts";
 import { modelDistributionDaemon } from "./units/model-distribution/model-distribution.unit.ts";
+import { orphanDetection } from "./units/orphan-detection/orphan-detection.unit.ts";
 import { replicationDaemon } from "./units/replication/replication.unit.ts";
 import { syncCoordinator } from "./units/sync-coordinator/sync-coordinator.unit.ts";
 import { syncRouter } from "./units/sync-router/sync-router.unit.ts";
@@ -25,4 +26,5 @@ export const syncUnits = (services: SyncUnitServices) =>
     diskSpaceManager(services),
     trainingActivity(services),
     backupDaemon(services),
+    orphanDetection(services),
   ] as const;

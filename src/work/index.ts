@@ -33,5 +33,5 @@ export { JOB_ORDERS, JOB_STATES } from "./states.ts";
 export { pressures as queuePressures, QUEUE_SCOPE } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
 export { workStorePart, workUnits } from "./units.ts";
 export { URGENCIES, type Urgency } from "./urgency.ts";
-export { heldJobs, type JobView, showJob } from "./views.ts";
+export { filesInResults, heldJobs, type JobView, showJob } from "./views.ts";
 export { WorkQueue } from "./work-queue.ts";

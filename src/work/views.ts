@@ -73,6 +73,16 @@ function viewOf({ seq, urgency, metrics, outcome, earlier, saved, ...row }: Join
   };
 }
 
+/** Those of these files that a job has brought or saved. It goes through all jobs that are kept, on the thread of the readers. */
+export async function filesInResults(store: Pick<Store, "scan">, sha256s: readonly string[]): Promise<string[]> {
+  const found = await store.scan<{ sha256: string }>(
+    `SELECT f.value AS sha256 FROM json_each(?) f WHERE EXISTS (SELECT 1 FROM work_jobs j
+       WHERE instr(ifnull(j.outcome, '') || ifnull(j.saved, ''), f.value) > 0)`,
+    [JSON.stringify(sha256s)],
+  );
+  return found.map(({ sha256 }) => sha256);
+}
+
 export function showJob(store: Reader, workId: string): JobView | undefined {
   const [row] = store.read<Joined>(`${JOINED} WHERE j.seq = ?`, seqOf(workId));
   return row === undefined ? undefined : viewOf(row);

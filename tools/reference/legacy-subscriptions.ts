@@ -260,7 +260,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
   model_distribution_daemon: { listed: null },
   idle_resource_daemon: { listed: null, isToCome: true },
   quality_monitor_daemon: { listed: null },
-  orphan_detection_daemon: { listed: null, isToCome: true },
+  orphan_detection_daemon: { listed: null },
   curriculum_integration: {
     listed: [
       "EVALUATION_COMPLETED",

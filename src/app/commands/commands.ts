@@ -289,6 +289,14 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     },
   ],
   [
+    "import [options] <folder>",
+    "take games (.jsonl, .arena) and rows (.npz) that were made elsewhere into the books; exit code 1 if a file was refused",
+    async (command, { shell }) => {
+      const { createStructureReader } = await import("../../workloads/arena/index.ts");
+      (await import("./import.command.ts")).registerImport(command, shell, createStructureReader);
+    },
+  ],
+  [
     "play [options] [config_key]",
     "play a game in the terminal, built-in or your own, against the champion, a fixed opponent or a model file",
     async (command, { shell, ports, settings }) => {

@@ -20,6 +20,7 @@ import type { EventRouter } from "../../router/index.ts";
 import { createCopies } from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
 import { artifactStoreOf } from "../artifact-files.ts";
+import { orphanFolders } from "../orphan-folders.ts";
 import { declaredServices, liveRegistry } from "../registry.ts";
 import { readSettings } from "./read.ts";
 import { settingRows } from "./tree.ts";
@@ -390,6 +391,13 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   "artifacts.copies_samples": { see: copiesOf("samples"), without: 1, set: "2", with: 2 },
   "artifacts.copies_rebuildable": { see: copiesOf("training_set"), without: 1, set: "2", with: 2 },
   "artifacts.copies_exceptions": { see: copiesOf("games"), without: 2, set: "hex8_2p:games:5", with: 5 },
+  "artifacts.watched_folder": {
+    see: async (env) =>
+      orphanFolders(readSettings(env, "/"), { path: "/own", layout: "prefixes" }).map(({ path }) => path),
+    without: ["/own"],
+    set: "/games",
+    with: ["/own", "/games"],
+  },
   "artifacts.stray_grace": { see: (env) => staysFor(env, "stray"), without: 86_400_000, set: "3600", with: 3_600_000 },
 };
 

@@ -103,7 +103,8 @@ export function keepCopies(options: NodeCopiesOptions) {
   let invalid: ReadonlySet<string> = new Set();
   /** Models, the newest first. */
   let newest: readonly string[] = [];
-  let isConfirmed = false;
+  /** Whether the main process knows of copies here, and was told that they are. */
+  let [isHolder, isConfirmed] = [false, false];
   /** A main process of the version before knows no copies: then files go as they did. */
   let isDeaf = false;
   const leaving = createLeaving();
@@ -111,7 +112,6 @@ export function keepCopies(options: NodeCopiesOptions) {
 
   const held = (sha256: string): void => void toTell.set(sha256, { dueMs: 0, tells: 0 });
   const orders = carryOut({ folder, artifacts, transfers, held, log, signal, atOnce });
-  const pathOf = (sha256: string) => join(folder, sha256);
 
   const flush = async (sha256s: readonly string[]): Promise<string[]> => {
     const flushed = await flushCopies(folder, sha256s);
@@ -133,7 +133,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   };
 
   const look = async (sha256: string): Promise<void> => {
-    const found = await hasher.hash(pathOf(sha256), signal).catch(() => undefined);
+    const found = await hasher.hash(join(folder, sha256), signal).catch(() => undefined);
     if (found?.sha256 === sha256) return held(sha256);
     if (found !== undefined) log.error("a damaged copy is removed", { sha256, actual: found.sha256 });
     await drop(sha256);
@@ -145,7 +145,7 @@ export function keepCopies(options: NodeCopiesOptions) {
     const { believed, lost } = await port.confirm(present, listed.at(-1)?.seq ?? 0, signal);
     if (!believed) log.error("all copies of this node are missing; is its disk mounted?", { folder });
     else if (lost > 0) log.warn("copies of this node are missing", { copies: lost });
-    isConfirmed = believed;
+    [isHolder, isConfirmed] = [listed.length > 0, believed];
     for (const name of others) if (!toTell.has(name)) toHash.add(name);
   };
 
@@ -164,8 +164,7 @@ export function keepCopies(options: NodeCopiesOptions) {
       toHash.delete(sha256);
       await look(sha256);
     }
-    const [shown, lost] = [await flush(due()), [...gone].slice(0, MAX_TOLD)];
-    const asked = [...unneeded].slice(0, MAX_TOLD);
+    const [shown, lost, asked] = [await flush(due()), [...gone].slice(0, MAX_TOLD), [...unneeded].slice(0, MAX_TOLD)];
     const storage = { free_bytes: Math.max(0, freeBytes()), waiting: await waiting() };
     const reports = orders.reports();
     const { isLeaving } = leaving;
@@ -239,6 +238,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   return {
     watch,
     newest: () => newest,
+    expectsFiles: () => isHolder,
     /** One round, for whoever has a clock of its own. */
     round(of: Inputs): Promise<void> {
       inputs = of;

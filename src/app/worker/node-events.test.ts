@@ -26,6 +26,7 @@ test("a joined node runs the profile training_node, whole and under a supervisor
     link,
     nodeId: "n7",
     news: createTransferNews(),
+    orphans: { folders: [], knows: async () => new Set(), expectsFiles: () => false },
     space,
   });
   onTestFinished(() => node.close());

@@ -1,17 +1,23 @@
 /** What a joined node says by itself: its outbox, the units of the profile `training_node`, and who sends it all on. */
+import { dirname } from "node:path";
 import { createDiskGauge, resourceMonitorDaemon, systemSampler } from "../../cluster/index.ts";
 import { DaemonManager, type Unit } from "../../daemons/index.ts";
-import { aborted, type Clock, type Log, type Random } from "../../kernel/index.ts";
+import { aborted, type Clock, createFileHasher, type Log, OperatingError, type Random } from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
 import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
 import {
   autoSync,
+  createOrphanSearch,
   type DiskSpace,
   diskSpaceManager,
+  type OrphanSearchPorts,
+  orphanDetection,
+  setOrphanAside,
   sweepPolicy,
   type TransferNews,
   transferVerifier,
 } from "../../sync/index.ts";
+import { createStructureReader } from "../../workloads/arena/index.ts";
 import { isRented } from "../holders.ts";
 import type { Settings } from "../settings.ts";
 import { openSendingOutbox } from "./node-outbox.ts";
@@ -26,6 +32,8 @@ export interface NodeEventsOptions {
   readonly nodeId: string;
   /** What came of the transfers of this node. */
   readonly news: TransferNews;
+  /** Where this node looks for games that no manifest knows. */
+  readonly orphans: Pick<OrphanSearchPorts, "folders" | "knows" | "expectsFiles">;
   /** What frees the files of this node. */
   readonly space: Pick<DiskSpace, "clean" | "tidyLogs">;
 }
@@ -46,6 +54,12 @@ export async function startNodeEvents(options: NodeEventsOptions) {
     undo.defer(() => sampler.close());
     const daemons = new DaemonManager({ clock, random, log, nodeId, pid: process.pid, config: settings.daemons });
     undo.defer(async () => void (await daemons.shutdown()));
+    const structures = createStructureReader();
+    undo.defer(() => structures.close());
+    const hasher = createFileHasher((message, code) =>
+      OperatingError.internal("FILE_UNREADABLE", `a file could not be read: ${message}`, { details: { code } }),
+    );
+    undo.defer(() => hasher.close());
     const disk = createDiskGauge();
     const units: readonly Unit[] = [
       resourceMonitorDaemon({ nodeId, sampler, settings, disk }),
@@ -61,6 +75,11 @@ export async function startNodeEvents(options: NodeEventsOptions) {
         stallMs: settings.transfers.stallMs,
       }),
       transferVerifier({ nodeId, news }),
+      orphanDetection({
+        nodeId,
+        orphanSearch: createOrphanSearch({ ...options.orphans, readStructure: structures.read, hasher }),
+        setOrphanAside: (orphan) => setOrphanAside(dirname(orphan.folder), orphan),
+      }),
     ];
     for (const unit of units)
       daemons.registerFactory({

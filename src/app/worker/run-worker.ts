@@ -35,6 +35,7 @@ import {
 import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
 import { guardDataDir } from "../folder-lock.ts";
 import { isRented } from "../holders.ts";
+import { orphanFolders } from "../orphan-folders.ts";
 import type { Settings } from "../settings.ts";
 import { bringOverLine } from "./bring-over-line.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
@@ -158,9 +159,20 @@ async function startJoined(
   worker: Worker,
   gpus: readonly Gpu[],
   inputs: Inputs,
-  { news, hurry }: Pick<Awaited<ReturnType<typeof startCopies>>, "news" | "hurry">,
+  { news, hurry, port, expectsFiles }: Awaited<ReturnType<typeof startCopies>>,
 ) {
-  const events = await startNodeEvents({ ...world, link, nodeId, news, space: spaceOf(world, inputs) });
+  const events = await startNodeEvents({
+    ...world,
+    link,
+    nodeId,
+    news,
+    orphans: {
+      folders: orphanFolders(world.settings, { path: inputs.folder, layout: "flat" }),
+      knows: port.known,
+      expectsFiles,
+    },
+    space: spaceOf(world, inputs),
+  });
   const about = aboutNode(world.settings.worker, gpus);
   const restart = Promise.withResolvers<{ readonly act_id: string; readonly reason: string }>();
   const beats = keepBeating({
@@ -203,7 +215,7 @@ async function startCopies(
   const hasher = createFileHasher((message, code) =>
     OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
   );
-  const { watch, newest, start, hurry, leave, stop } = keepCopies({
+  const { watch, newest, start, hurry, leave, stop, expectsFiles } = keepCopies({
     port,
     folder,
     artifacts: artifactsOver(link),
@@ -223,6 +235,8 @@ async function startCopies(
     hurry,
     leave,
     news,
+    port,
+    expectsFiles,
     bring: transfers.bring,
     async close(): Promise<void> {
       await stop();

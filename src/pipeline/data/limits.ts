@@ -21,3 +21,16 @@ export const MAX_REDUNDANCY = 0.7;
 export const FREE_ENTROPY = 0.2;
 /** A score that moves less than this has no direction. */
 export const STILL_SCORE = 0.02;
+
+/** When what was brought is merged: from so many games on, or when it has waited so long; so many files and bytes at once. */
+export const consolidationLimits = {
+  minGames: 50,
+  waitMs: 5 * 60_000,
+  maxFiles: 100,
+  maxBytes: 512 * 1_024 ** 2,
+  /** Before the second try; each further one waits twice as long. */
+  firstWaitMs: 60_000,
+  maxWaitMs: 6 * 3_600_000,
+  /** Files of fresh rows that wait for an export at most: then nothing more is merged. */
+  maxFresh: 50,
+};

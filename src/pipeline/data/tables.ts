@@ -1,5 +1,5 @@
 import { defineTable } from "../../router/index.ts";
-import type { Shard, StageWork } from "../stage/index.ts";
+import type { ArtifactRef, Shard, StageWork } from "../stage/index.ts";
 import type { Figures } from "./figures.ts";
 
 /** What the check of one segment came to. */
@@ -38,3 +38,29 @@ export type ExportBase = {
 };
 /** By config_key. Written by `auto_export_daemon`. */
 export const exportBases = defineTable<ExportBase>("pipeline_export_base");
+
+/** Rows of games that were brought, and that no training file has yet. */
+export type FreshRows = ArtifactRef & { readonly games: number };
+
+/** The canonical set of what was brought to a config: every game once. Times are milliseconds since the epoch. */
+export type Consolidation = {
+  readonly state: "idle" | "running" | "failed";
+  /** The set so far. Games are null where only rows are known. */
+  readonly set: { readonly games: ArtifactRef | null; readonly samples: ArtifactRef; readonly count: number } | null;
+  readonly fresh: readonly FreshRows[];
+  /** What is being merged, under which name, by which job, and since when. */
+  readonly job: string | null;
+  readonly job_id: string;
+  readonly sources: readonly string[];
+  readonly since: number;
+  readonly rounds: number;
+  readonly tries: number;
+  readonly not_before: number | null;
+  readonly failure: string | null;
+};
+/** By config_key. Written by `data_consolidation`. */
+export const consolidations = defineTable<Consolidation>("pipeline_consolidations");
+
+/** Rows that were brought and are in a training file by now, by their hash. By config_key; written by `auto_export_daemon`. */
+export type BroughtExports = { readonly files: readonly string[] };
+export const broughtExports = defineTable<BroughtExports>("pipeline_brought_exports");

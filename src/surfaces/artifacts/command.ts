@@ -5,8 +5,16 @@ import { plural, printable } from "../cli/text.ts";
 import { wholeNumber } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
 import { bytes } from "../status/view.ts";
-import { artifactDetails, artifactLines, copiesLines } from "./view.ts";
-import { freeArtifact, getCopies, listArtifacts, pinArtifact, showArtifact, verifyArtifact } from "./wire.ts";
+import { artifactDetails, artifactLines, copiesLines, orphanLines } from "./view.ts";
+import {
+  freeArtifact,
+  getCopies,
+  listArtifacts,
+  listOrphans,
+  pinArtifact,
+  showArtifact,
+  verifyArtifact,
+} from "./wire.ts";
 
 type Query = NonNullable<Input<typeof listArtifacts>["query"]>;
 interface ListOptions {
@@ -49,6 +57,14 @@ export function registerArtifacts(artifacts: Command, shell: Shell): void {
     .command("copies")
     .description("show how safe all files are, and what each node holds")
     .action(() => showAnswer(shell, getCopies, {}, (report) => copiesLines(report, shell)));
+  artifacts
+    .command("orphans")
+    .description("list files of games that nodes found and no manifest knew, and what becomes of each")
+    .action(() =>
+      showAnswer(shell, listOrphans, {}, ({ orphans }) =>
+        orphans.length === 0 ? "no node has found games that no manifest knows" : orphanLines(orphans, shell),
+      ),
+    );
   artifacts
     .command("verify")
     .description("hash a file again, here and on the nodes that hold it; a damaged copy is set aside")

@@ -100,6 +100,7 @@ export const artifactRoutes: readonly Route[] = [
   }),
   handle(wire.listArtifacts, async ({ ports, query }) => ({ artifacts: await ports.library.list(defined(query)) })),
   handle(wire.showArtifact, ({ ports, params: { id } }) => ports.library.show(id)),
+  handle(wire.listOrphans, ({ ports }) => ({ orphans: ports.library.orphans() })),
   handle(wire.getCopies, ({ ports }) => ports.library.overview()),
   handle(wire.verifyArtifact, ({ ports, params: { id } }) => ports.library.verify(id)),
   handle(wire.pinArtifact, ({ ports, params: { id }, body }) => ports.library.pin(id, !body.release, body.dry_run)),

@@ -3,7 +3,7 @@ import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
 import { ago, duration, momentAgo, number, plural, printable } from "../cli/text.ts";
 import { bytes } from "../status/view.ts";
-import type { Artifact, ArtifactDetails, CopiesReport } from "./wire.ts";
+import type { Artifact, ArtifactDetails, CopiesReport, Orphan } from "./wire.ts";
 
 const short = (sha256: string): string => sha256.slice(0, 12);
 const stateColor = painter({ durable: "green", in_flight: "yellow", rejected: "dim", freed: "dim" }, "red");
@@ -28,6 +28,23 @@ export function artifactLines(artifacts: readonly Artifact[], shell: Shell): str
     printable(one.nodes.join(", ")),
   ]);
   return tableLines([["ARTIFACT", "KIND", "CONFIG", "STATE", "COPIES", right("SIZE"), "MADE", "ON"], ...rows], shell);
+}
+
+const orphanColor = painter({ registered: "green", waiting: "yellow", told: "dim" }, "red");
+
+export function orphanLines(orphans: readonly Orphan[], shell: Shell): string[] {
+  const { paint, clock } = shell;
+  const rows = orphans.map((one) => [
+    paint.yellow(short(one.sha256)),
+    printable(one.node_id),
+    printable(one.config_key ?? ""),
+    right(number(one.games)),
+    one.rule,
+    orphanColor(paint, one.state)(one.state),
+    ago(one.since, clock.now()),
+    printable(`${one.place}: ${one.why}`),
+  ]);
+  return tableLines([["FILE", "NODE", "CONFIG", right("GAMES"), "RULE", "STATE", "FOUND", ""], ...rows], shell);
 }
 
 export function artifactDetails(one: ArtifactDetails, shell: Shell): string[] {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
+import { ORPHAN_RULES } from "../../sync/orphans/rules.ts";
 import { ARTIFACT_STATES } from "../../sync/states.ts";
 import { whole as count, dryRun, name, time } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
@@ -115,6 +116,31 @@ export const showArtifact = defineRoute("showArtifact", "GET /v1/artifacts/{id}/
   answer: artifact
     .extend({ holders: z.array(holder), pins: z.array(z.string()), parents: z.array(z.string()) })
     .meta({ id: "ArtifactDetails" }),
+});
+
+const orphan = z
+  .object({
+    node_id: z.string(),
+    sha256: z.string(),
+    place: z.string().describe("Where it lies on its node."),
+    bytes: z.int(),
+    config_key: z.string().nullable(),
+    games: z.int().describe("Games in it, as far as they can be read."),
+    rule: z.enum(ORPHAN_RULES).describe("What becomes of it: adopted, moved aside, offered for import, or left alone."),
+    state: z.enum(["told", "waiting", "registered", "refused"]),
+    why: z.string(),
+    since: time,
+    ended_at: time.nullable(),
+  })
+  .meta({ id: "Orphan" });
+
+export type Orphan = z.output<typeof orphan>;
+
+export const listOrphans = defineRoute("listOrphans", "GET /v1/orphans", {
+  tag,
+  summary: "Files of games that nodes found and no manifest knew, and what becomes of each.",
+  about: "The newest first.",
+  answer: z.object({ orphans: z.array(orphan) }),
 });
 
 const sum = z.object({ files: z.int(), bytes: z.int(), games: z.int() });

@@ -7,6 +7,7 @@ import {
   type CopiesAnswer,
   type CopiesTold,
   confirmCopies,
+  findKnown,
   findSources,
   listCopies,
   MAX_LISTED_COPIES,
@@ -16,6 +17,8 @@ import {
 
 /** A node that waits for longer has other trouble, and asks again. */
 const TELL_MS = 30_000;
+/** Files of one question. */
+const MAX_ASKED = 500;
 
 export interface ListedCopy {
   readonly seq: number;
@@ -27,6 +30,8 @@ export interface CopiesPort {
   tell(told: Omit<CopiesTold, "node_id" | "incarnation">, signal: AbortSignal): Promise<CopiesAnswer>;
   /** From whom these come. */
   sources(files: readonly string[], signal: AbortSignal): Promise<readonly OfferedBatch[]>;
+  /** Those of these files that the main process knows. */
+  known(files: readonly string[], signal?: AbortSignal): Promise<ReadonlySet<string>>;
   /** All copies that the main process knows of here. */
   listed(signal: AbortSignal): Promise<ListedCopy[]>;
   confirm(present: readonly number[], upto: number, signal: AbortSignal): Promise<{ believed: boolean; lost: number }>;
@@ -53,6 +58,14 @@ export function copiesOver(link: NodeLink, node_id: string, incarnation: number)
     async sources(files, signal) {
       const body = { node_id, files: [...files] };
       return (await callTo(link, findSources, { body }, options(signal))).batches;
+    },
+    async known(files, signal = AbortSignal.timeout(TELL_MS)) {
+      const all = new Set<string>();
+      for (let at = 0; at < files.length; at += MAX_ASKED) {
+        const body = { node_id, files: files.slice(at, at + MAX_ASKED) };
+        for (const sha256 of (await callTo(link, findKnown, { body }, options(signal))).known) all.add(sha256);
+      }
+      return all;
     },
     async listed(signal) {
       const all: ListedCopy[] = [];

@@ -11,6 +11,10 @@ export const copyRoutes: readonly Route[] = [
     assertSpeaksFor(caller, [node_id], ports);
     return ports.copies.sourcesFor(node_id, files);
   }),
+  handle(wire.findKnown, ({ ports, body: { node_id, files }, caller }) => {
+    assertSpeaksFor(caller, [node_id], ports);
+    return ports.copies.known(files);
+  }),
   handle(wire.listCopies, ({ ports, query: { node_id, after, limit }, caller }) => {
     assertSpeaksFor(caller, [node_id], ports);
     return { copies: ports.copies.listed(node_id, after, limit) };

@@ -153,6 +153,14 @@ export const findSources = defineRoute("findSources", "POST /v1/sync/sources", {
   answer: z.object({ batches }),
 });
 
+export const findKnown = defineRoute("findKnown", "POST /v1/sync/known", {
+  ...ofNodes,
+  summary: "Which of these files a manifest, a pin or a job knows. A node asks it of files that it found.",
+  body: z.strictObject({ node_id: nodeId, files: z.array(sha256).min(1).max(MAX_TOLD) }),
+  about: "Those that are known.",
+  answer: z.object({ known: z.array(z.string()) }),
+});
+
 export const listCopies = defineRoute("listCopies", "GET /v1/sync/copies", {
   ...ofNodes,
   summary: "The copies that a node holds by the catalog, in its order.",

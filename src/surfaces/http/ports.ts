@@ -15,7 +15,15 @@ import type { AuditReport, Cause, DaemonManager, Readiness, UnitStatus } from ".
 import type { Clock, Log, Moment } from "../../kernel/index.ts";
 import type { PipelineConsole } from "../../pipeline/index.ts";
 import type { EventRouter, Store } from "../../router/index.ts";
-import type { ArtifactConsole, ArtifactStore, Backups, DiskView, NodeDesk, SyncFacade } from "../../sync/index.ts";
+import type {
+  ArtifactConsole,
+  ArtifactStore,
+  Backups,
+  DiskView,
+  Imports,
+  NodeDesk,
+  SyncFacade,
+} from "../../sync/index.ts";
 import type { WorkServices } from "../../work/index.ts";
 import type { SurfaceAddress } from "./address.ts";
 import type { Metrics } from "./metrics.ts";
@@ -102,6 +110,8 @@ export interface ControlPorts {
   readonly disk: () => DiskView;
   /** Where one asks that files be brought to nodes. */
   readonly sync: SyncFacade;
+  /** Where files that were made elsewhere are handed in. */
+  readonly imports: Imports;
   /** Where one asks for backups. */
   readonly backups: Backups;
   /** Its routes are there without it too, and say that it is not. */

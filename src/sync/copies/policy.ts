@@ -9,7 +9,14 @@ export type CopyPolicy = Readonly<Record<CopyClass, number>> & {
   readonly exceptions: readonly string[];
 };
 
-const CLASS_OF_KIND: Readonly<Record<string, CopyClass>> = { games: "games", model: "models", samples: "samples" };
+const CLASS_OF_KIND: Readonly<Record<string, CopyClass>> = {
+  games: "games",
+  // Games that came from elsewhere: nobody can make this set again.
+  game_set: "games",
+  sample_set: "games",
+  model: "models",
+  samples: "samples",
+};
 
 const copyClassOf = (kind: string): CopyClass => CLASS_OF_KIND[kind] ?? "rebuildable";
 

@@ -20,6 +20,7 @@ export type { Table } from "./console/table.ts";
 export { decodeModel, encodeModel } from "./files/model-file.ts";
 export { decodeNpz, encodeNpz } from "./files/npz.ts";
 export { decodeSamples, encodeSamples } from "./files/samples-file.ts";
+export { createStructureReader, type StructureReader } from "./files/structure-reader.ts";
 export { CONFIG_KEYS, createGame, DEFAULT_CONFIG_KEY } from "./games/catalog.ts";
 export type { Game } from "./games/game.ts";
 export { arenaDeclaration } from "./jobs/declaration.ts";

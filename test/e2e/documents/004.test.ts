@@ -16,6 +16,7 @@ import {
   getBootstrapStatus,
   HealthCheckHelper,
   type RouterEvent,
+  SyncFacade,
   seededRandom,
   shutdownCoordination,
   silentLog,
@@ -87,13 +88,12 @@ const deaf = ({ ready }: DaemonContext) => {
 };
 
 walk("004", sections, {
-  async "Overview: the picture of the parts"(world) {
-    const { coordination } = world;
+  "Overview: the picture of the parts"({ coordination }) {
     expect(Object.keys(DaemonType)).toEqual(expect.arrayContaining(["DATA_PIPELINE", "FEEDBACK_LOOP", "EVALUATION"]));
     expect([coordination.router.dataBus, coordination.router.stageBus, coordination.router.crossProcess]).toEqual(
       Array(3).fill(expect.objectContaining({ publish: expect.any(Function) })),
     );
-    await refused(world, "sync");
+    expect(coordination.sync).toBeInstanceOf(SyncFacade);
   },
 
   "1 Import: what the daemon manager is made of"({ coordination }) {
@@ -108,7 +108,7 @@ walk("004", sections, {
 
   async "1 Starting Daemons: one, with dependencies, all, a profile"(world) {
     const { daemons } = world.coordination;
-    await refused(world, "sync");
+    expect(await daemons.start(DaemonType.DATA_CONSOLIDATION)).toBe(true);
     expect(await daemons.start(DaemonType.DATA_PIPELINE, { waitForDeps: true })).toBe(true);
     expect((await daemons.startAll()).notStarted).toEqual({});
     expect((await daemons.startAll({ profile: "coordinator" })).started).toContain("pipeline_orchestrator");
@@ -283,13 +283,65 @@ walk("004", sections, {
     expect(router.history().at(-1)).toHaveProperty("eventId");
   },
 
-  "3 Import: what the sync facade is made of": (world) => refused(world, "sync"),
-  "3 Basic Sync Operations: three calls": (world) => refused(world, "sync"),
-  "3 Using SyncFacade Directly: one request with all options": (world) => refused(world, "sync"),
-  "3 Priority Sync for Recovery: at once, with a reason": (world) => refused(world, "sync"),
-  "3 SyncResponse Structure: what a sync came to": (world) => refused(world, "sync"),
-  "3 Sync Backends: the ways to move a file": (world) => refused(world, "sync"),
-  "3 Health Check: of the sync facade": (world) => refused(world, "sync"),
+  "3 Import: what the sync facade is made of"({ coordination }) {
+    expect(coordination.sync).toBeInstanceOf(SyncFacade);
+  },
+  async "3 Basic Sync Operations: three calls"({ coordination: { sync } }) {
+    // There is nobody beside this machine, and nothing to bring: that is well, and says by which way.
+    expect(await sync.sync("games")).toMatchObject({ success: true, backendUsed: "auto_sync" });
+    await expect(sync.sync("models", { targets: ["node-1", "node-2"] })).rejects.toMatchObject({
+      code: "NODE_NOT_FOUND",
+    });
+    expect(await sync.sync("games", { boardType: "hex8", priority: "high" })).toMatchObject({
+      backendUsed: "cluster_data_sync",
+    });
+  },
+  async "3 Using SyncFacade Directly: one request with all options"({ coordination: { sync, settings } }) {
+    const response = await sync.sync("games", {
+      targets: [settings.nodeId],
+      boardType: "hex8",
+      numPlayers: 2,
+      priority: "high",
+      timeoutSeconds: 300,
+      bandwidthLimitMbps: 50,
+      excludeNodes: [],
+      preferEphemeral: false,
+      requireConfirmation: true,
+    });
+    expect([response.success, response.errors]).toEqual([true, []]);
+  },
+  async "3 Priority Sync for Recovery: at once, with a reason"({ coordination: { sync, settings } }) {
+    const response = await sync.triggerPrioritySync({
+      reason: "orphan_games_recovery",
+      sourceNode: settings.nodeId,
+      configKey: "hex8_2p",
+      dataType: "games",
+    });
+    expect(response.success).toBe(true);
+  },
+  async "3 SyncResponse Structure: what a sync came to"({ coordination: { sync } }) {
+    expect(await sync.sync("games")).toEqual({
+      success: true,
+      backendUsed: expect.any(String),
+      nodesSynced: expect.any(Number),
+      bytesTransferred: 0,
+      durationSeconds: expect.any(Number),
+      errors: [],
+      details: expect.objectContaining({ syncId: expect.any(String) }),
+    });
+  },
+  async "3 Sync Backends: the ways to move a file"({ coordination: { sync } }) {
+    const used = async (more: object) => (await sync.sync("games", more)).backendUsed;
+    expect([await used({ preferEphemeral: true }), await used({ priority: "critical" }), await used({})]).toEqual([
+      "ephemeral_sync",
+      "cluster_data_sync",
+      "auto_sync",
+    ]);
+  },
+  "3 Health Check: of the sync facade"({ coordination: { sync } }) {
+    expect(sync.healthCheck()).toMatchObject({ healthy: true, status: "running", message: "" });
+    expect(sync.getStats()).toMatchObject({ totalErrors: expect.any(Number) });
+  },
 
   "4 Import: what the bootstrap is made of"() {
     expect([boot, shutdownCoordination, getBootstrapStatus]).toEqual(Array(3).fill(expect.any(Function)));
@@ -366,7 +418,7 @@ walk("004", sections, {
       true,
       true,
     ]);
-    await refused(world, "sync");
+    expect(await daemons.start(DaemonType.AUTO_SYNC)).toBe(true);
     await refused(world, "steering");
     // One look of the loop that watches over them.
     const watched = Object.entries(daemons.getAllDaemonHealth()).filter(
@@ -396,7 +448,6 @@ walk("004", sections, {
   },
 
   async "6 Priority Sync with Feedback: sync, then tell"(world) {
-    await refused(world, "sync");
     const config_key = configKeyOf(BoardType.HEX8, 2);
     const { router } = world.coordination;
     const done = await router.publish("PRIORITY_SYNC_COMPLETED", {
@@ -424,7 +475,7 @@ walk("004", sections, {
       routed: expect.any(Number),
       duplicates_prevented: expect.any(Number),
     });
-    await refused(world, "sync");
+    expect(world.coordination.sync.healthCheck().healthy).toBe(true);
   },
 });
 

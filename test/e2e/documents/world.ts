@@ -46,7 +46,7 @@ export const boot = (dataDir: string, more: Partial<BootstrapOptions> = {}) =>
 const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
 
 /** The stages that are to come, by one daemon type whose work each of them brings. */
-const comesWith = { sync: "DATA_CONSOLIDATION", steering: "FEEDBACK_LOOP" } as const;
+const comesWith = { steering: "FEEDBACK_LOOP" } as const;
 
 /** What stands in for a block until its part exists: the part is asked for, and the refusal names its stage. */
 export async function refused({ coordination }: World, stage: keyof typeof comesWith): Promise<void> {

@@ -6,6 +6,7 @@ import type { Unit } from "../../../src/daemons/unit/shape.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { defined, type Json, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
 import { autoExport } from "../../../src/pipeline/data/units/auto-export/auto-export.unit.ts";
+import { dataConsolidation } from "../../../src/pipeline/data/units/data-consolidation/data-consolidation.unit.ts";
 import { parityValidator } from "../../../src/pipeline/data/units/parity-validator/parity-validator.unit.ts";
 import { qualityMonitor } from "../../../src/pipeline/data/units/quality-monitor/quality-monitor.unit.ts";
 import { recordCrowning } from "../../../src/pipeline/models/champion-history.ts";
@@ -80,6 +81,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     validator: () => parityValidator(services()),
     monitor: () => qualityMonitor(services()),
     exporter: () => autoExport(services()),
+    consolidation: () => dataConsolidation(services()),
   };
   const write = (change: (rows: WriteSet) => void) =>
     driven(router.transact({ source: "test" }, ({ rows }) => change(rows)));

@@ -82,7 +82,25 @@ export function createPlayer({ vices = {}, instead }: PlayerOptions = {}) {
     };
   };
 
+  /** The union of what it is given: on paper no two files share a game. */
+  const uniting = (payload: Payload): EvidenceInput => {
+    const of = (prefix: string) =>
+      payload.inputs.filter(({ name }) => name.startsWith(prefix)).map(({ sha256 }) => files.get(sha256)!);
+    const games = [...of("set-samples"), ...of("games-"), ...of("rows-")].reduce((sum, file) => sum + file.games, 0);
+    const fresh = [...of("games-"), ...of("rows-")].reduce((sum, file) => sum + file.games, 0);
+    const text = canonicalJson(payload as unknown as Json);
+    return {
+      outputs: [
+        make("games.arena", `set ${text}`, { rows: 0, games }),
+        make("samples.npz", `set rows ${text}`, { rows: games * ROWS_PER_GAME, games }),
+        make("fresh.npz", `fresh ${text}`, { rows: fresh * ROWS_PER_GAME, games: fresh }),
+      ],
+      counts: { games, rows: games * ROWS_PER_GAME, new_games: fresh, new_rows: fresh * ROWS_PER_GAME, duplicates: 0 },
+    };
+  };
+
   const exporting = (payload: Payload): EvidenceInput => {
+    if (payload.parameters.mode === "union") return uniting(payload);
     const inputs = payload.inputs.map(({ sha256 }) => files.get(sha256)!);
     const rows = inputs.reduce((sum, file) => sum + file.rows, 0);
     const held = payload.parameters.mode === "shard" ? Math.floor(rows * Number(payload.parameters.holdout_share)) : 0;
@@ -98,6 +116,8 @@ export function createPlayer({ vices = {}, instead }: PlayerOptions = {}) {
 
   return {
     files,
+    /** A file of somebody else's games. */
+    file: make,
     do(lease: Lease, node: string): Outcome {
       const other = instead?.(lease);
       if (other !== undefined) return "class" in other ? { failure: other } : { evidence: other };

@@ -18,6 +18,8 @@ export const testServices = (
   verify: () => {},
   engine: { rate: () => Promise.reject(new Error("this world rates nobody")) },
   anchors: () => [],
+  brought: { look: async () => ({ state: "away" }), note: () => undefined },
+  desk: { wake: () => {} },
   handOver: { syncBatch: () => {}, distribute: () => {} },
   everyMs: 1_000,
   ...given,

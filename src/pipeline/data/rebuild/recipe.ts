@@ -40,7 +40,10 @@ export const samplesNamed = (sha256s: readonly string[]): Input[] =>
   sha256s.map((sha256, n) => ({ name: `samples-${String(n).padStart(4, "0")}`, sha256 }));
 
 /** What an export is told. */
-export const exportParameters = (mode: "shard" | "combine", { holdout_share }: Pick<ConfigPlan, "holdout_share">) => ({
+export const exportParameters = (
+  mode: "shard" | "combine" | "union",
+  { holdout_share }: Pick<ConfigPlan, "holdout_share">,
+) => ({
   mode,
   format: "npz",
   ...(mode === "shard" ? { holdout_share } : {}),

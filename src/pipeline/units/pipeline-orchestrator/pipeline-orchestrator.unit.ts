@@ -1,6 +1,8 @@
 import type { Wiring } from "../../../daemons/index.ts";
 import { sumOf } from "../../../kernel/index.ts";
 import { defineTable } from "../../../router/index.ts";
+import { rescues } from "../../../sync/index.ts";
+import { consolidations } from "../../data/index.ts";
 import { champions } from "../../models/index.ts";
 import { entriesOf } from "../../selfplay/index.ts";
 import type { PipelineServices } from "../../services.ts";
@@ -19,6 +21,7 @@ import {
 } from "../../stage/index.ts";
 import { endedStage } from "../../tables.ts";
 import { type PipelineView, reconcile, type Step } from "./decide.ts";
+import { noteOrphans, rescueOrphans } from "./rescue.ts";
 
 const wiring = {
   name: "pipeline_orchestrator",
@@ -30,13 +33,13 @@ const wiring = {
   alsoKnownAs: ["DataPipelineOrchestrator", "DataPipeline"],
   pattern: "WIRE",
   dependsOn: ["selfplay_orchestrator", "training_coordinator"],
-  emits: ["PIPELINE_STAGE_ENTERED", "NEW_GAMES_AVAILABLE", "EXPORT_TRIGGERED"],
+  emits: ["PIPELINE_STAGE_ENTERED", "NEW_GAMES_AVAILABLE", "EXPORT_TRIGGERED", "ORPHAN_GAMES_REGISTERED"],
 } as const satisfies Wiring;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
 
-/** Games that a config has, all in all. */
-const totals = defineTable<{ games: number }>("pipeline_totals");
+/** Games that a config has, all in all, and how many of them came from elsewhere. Rows of older versions do not say. */
+const totals = defineTable<{ readonly games: number; readonly brought?: number }>("pipeline_totals");
 
 /**
  * Drives the stage rows of every config until the loop closes, again and again. The rows are the truth; events only save it
@@ -45,7 +48,7 @@ const totals = defineTable<{ games: number }>("pipeline_totals");
 export const pipelineOrchestrator = (services: PipelineServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { iterations, totals } },
+    state: { tables: { iterations, totals, rescues } },
     wakes: [
       "SELFPLAY_COMPLETE",
       "DATA_SYNC_STARTED",
@@ -54,6 +57,8 @@ export const pipelineOrchestrator = (services: PipelineServices) =>
       "GAME_SYNCED",
       "SYNC_TRIGGERED",
       "SYNC_CHECKSUM_FAILED",
+      "CONSOLIDATION_STARTED",
+      "CONSOLIDATION_COMPLETE",
       "REPAIR_COMPLETED",
       "PRIORITY_SYNC_COMPLETED",
       "PRIORITY_SYNC_FAILED",
@@ -73,8 +78,18 @@ export const pipelineOrchestrator = (services: PipelineServices) =>
       "PROMOTION_FAILED",
       "CACHE_INVALIDATED",
     ],
+    on: {
+      ORPHAN_GAMES_DETECTED: async ({ payload }, context) => {
+        noteOrphans(context, payload);
+        await rescueOrphans(services, context);
+      },
+    },
     everyMs: everyMs(services),
-    look: (look) => drive(services, look),
+    look: (look) => {
+      countBrought(look);
+      drive(services, look);
+    },
+    afterAll: (context) => rescueOrphans(services, context),
     health: ({ rows }) => {
       const all = rows.list(iterations);
       const failed = all.filter(([, { state }]) => state === "failed").map(([key]) => key);
@@ -87,6 +102,16 @@ export const pipelineOrchestrator = (services: PipelineServices) =>
       };
     },
   });
+
+/** What was brought and merged counts for the config like what was played. */
+function countBrought({ row, put, emit, configKey: config_key }: Look): void {
+  const { games = 0, brought = 0 } = row(totals) ?? {};
+  const merged = row(consolidations)?.set?.count ?? 0;
+  if (merged <= brought) return;
+  const total_games = games + merged - brought;
+  put(totals, { games: total_games, brought: merged });
+  emit.NEW_GAMES_AVAILABLE({ config_key, new_games: merged - brought, total_games });
+}
 
 function drive(services: PipelineServices, look: Look): void {
   const { log, afterCommit, row, configKey: config_key } = look;
@@ -120,7 +145,7 @@ function emitStep({ rows, row, put, emit, now, configKey: config_key }: Look, { 
   if (ended?.stage === "data_sync" && ended.work.state === "done") {
     const games = sumOf(row(syncWork)!.own.accepted, (segment) => segment.games);
     const total_games = (row(totals)?.games ?? 0) + games;
-    put(totals, { games: total_games });
+    put(totals, { ...row(totals), games: total_games });
     if (games > 0) emit.NEW_GAMES_AVAILABLE({ config_key, new_games: games, total_games });
     emit.EXPORT_TRIGGERED({ config_key, reason: `iteration ${iteration} has its games`, games });
   }

@@ -13,6 +13,7 @@ import {
 } from "../../stage/index.ts";
 import { eloVelocity } from "../../statistics/index.ts";
 import { bookAlarms, watchBooks } from "./book-watch.ts";
+import { lateMerges, watchMerge } from "./consolidation-watch.ts";
 import { currentStep, deadlineOf, STEPS, type Step, type StepEvent, stepOf, steps } from "./steps.ts";
 
 const wiring = {
@@ -66,8 +67,9 @@ export function strengthOf({ points }: Rated, now: number, windowMs: number) {
 export const progressWatchdog = (services: StageServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { stalls, strengths, steps, bookAlarms } },
-    wakes: [],
+    state: { tables: { stalls, strengths, steps, bookAlarms, lateMerges } },
+    // The clock of a merge runs from its first sign.
+    wakes: ["CONSOLIDATION_STARTED", "CONSOLIDATION_COMPLETE"],
     on: {
       ...onEach(
         Object.keys(STEPS) as StepEvent[],
@@ -102,6 +104,7 @@ export const progressWatchdog = (services: StageServices) =>
   });
 
 function watch(look: Look): void {
+  watchMerge(look);
   const { rows, row, emit, now, at, configKey: config_key } = look;
   if (at === undefined) return;
   const known = row(stalls);

@@ -150,6 +150,8 @@ export const replicationDaemon = (
       HOST_ONLINE: wake,
       HOST_OFFLINE: wake,
       DATA_SYNC_COMPLETED: wake,
+      // A set that stands for many segments has one copy when it is made.
+      CONSOLIDATION_COMPLETE: wake,
       GAME_SYNCED: wake,
       MODEL_CORRUPTED: wake,
       DISK_CLEANUP_TRIGGERED: wake,

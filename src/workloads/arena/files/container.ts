@@ -131,9 +131,8 @@ const columnSpec = (value: unknown) => {
   return { name, shape: sides, type: type as ColumnType, elements };
 };
 
-/** Reads a file of one kind and one version, or says in a typed error why it cannot. */
-export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent {
-  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** The header of a file, within its bounds, and where the columns begin. */
+function headerOf(file: Buffer) {
   if (!file.subarray(0, MAGIC.length).equals(MAGIC))
     throw corrupt("This is no file of the arena: it does not start with its mark.");
   if (file.length < MAGIC.length + 4 + DIGEST_BYTES)
@@ -145,6 +144,17 @@ export function decodeFile(bytes: Uint8Array, kind: string, version: number): Fi
   if (headerStart + headerLength + DIGEST_BYTES > file.length)
     throw fileFault("ARENA_FILE_TRUNCATED", "The file ends inside its header.");
   const header = parseHeader(file.subarray(headerStart, headerStart + headerLength));
+  return { header, start: headerStart + headerLength };
+}
+
+/** What a file says it holds, before anything else of it is read. */
+export const kindOf = (bytes: Uint8Array): string =>
+  String(headerOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).header.kind);
+
+/** Reads a file of one kind and one version, or says in a typed error why it cannot. */
+export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const { header, start } = headerOf(file);
 
   if (typeof header.version !== "number") throw fileFault("ARENA_FILE_VERSION", "The file does not say its version.");
   if (header.kind !== kind)
@@ -159,7 +169,7 @@ export function decodeFile(bytes: Uint8Array, kind: string, version: number): Fi
 
   const specs = header.columns.map(columnSpec);
   const payload = specs.reduce((sum, { elements, type }) => sum + elements * bytesOf(type), 0);
-  const expected = headerStart + headerLength + payload + DIGEST_BYTES;
+  const expected = start + payload + DIGEST_BYTES;
   if (file.length < expected)
     throw fileFault("ARENA_FILE_TRUNCATED", `The file has ${file.length} of its ${expected} bytes.`);
   if (file.length > expected) throw corrupt(`The file has ${file.length - expected} bytes too many.`);
@@ -167,7 +177,7 @@ export function decodeFile(bytes: Uint8Array, kind: string, version: number): Fi
   if (!file.subarray(end).equals(hash("sha256", file.subarray(0, end), "buffer")))
     throw corrupt("The bytes do not match the file's own SHA-256.");
 
-  let at = headerStart + headerLength;
+  let at = start;
   const columns = specs.map(({ name, shape, type, elements }) => {
     const size = elements * bytesOf(type);
     const data = columnFrom(file.subarray(at, at + size), type);

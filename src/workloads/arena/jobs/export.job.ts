@@ -1,20 +1,53 @@
-import { badInput, type JobHandler } from "../../process/index.ts";
+import { badInput, type JobHandler, type ServedJob } from "../../process/index.ts";
 import { MAX_FILE_BYTES } from "../files/container.ts";
+import { encodeGames } from "../files/games-file.ts";
 import { encodeNpz } from "../files/npz.ts";
 import { encodeSamples } from "../files/samples-file.ts";
+import type { Game } from "../games/game.ts";
 import type { Samples } from "../net/samples.ts";
 import { onEnd, shardOf } from "./export-rows.ts";
 import { nothingMade } from "./failures.ts";
 import { inputsLike, type JobWorld, readRows } from "./job-world.ts";
 import { exportParameters, parseParameters } from "./parameters.ts";
 import { bytesOf } from "./samples-cache.ts";
+import { unionOf } from "./union.ts";
+
+/** Makes one set of many segments, and a file of the rows that are new in it. */
+async function unite(job: ServedJob, world: JobWorld, game: Game, format: "npz" | "arena") {
+  const { games, samples, fresh, freshGames, duplicates } = await unionOf(job, world, game);
+  if (samples.count === 0) throw nothingMade("The segments hold no rows.");
+  const bytes = bytesOf(samples);
+  if (bytes + FRAME_BYTES > MAX_FILE_BYTES)
+    throw badInput(`The rows take ${bytes} bytes; a file of more than ${MAX_FILE_BYTES} could not be read again.`);
+  const encode = format === "npz" ? encodeNpz : encodeSamples;
+  const origin = { mode: "union" };
+  const meta = { config_key: game.configKey };
+  if (games.length > 0) {
+    const file = encodeGames(game.configKey, games, origin).bytes;
+    await job.writeArtifact("games.arena", file, { kind: "game_set", rows: games.length, meta });
+  }
+  const about = { ...meta, format };
+  await job.writeArtifact(`samples.${format}`, encode(samples, origin).bytes, {
+    kind: "sample_set",
+    rows: samples.count,
+    meta: about,
+  });
+  if (fresh.count > 0)
+    await job.writeArtifact(`fresh.${format}`, encode(fresh, { ...origin, fresh: true }).bytes, {
+      kind: "fresh_rows",
+      rows: fresh.count,
+      meta: about,
+    });
+  const set = new Set(samples.game).size;
+  return { rows: samples.count, games: set, new_games: freshGames, new_rows: fresh.count, duplicates };
+}
 
 /** A file has a frame around its rows. */
 const FRAME_BYTES = 1 << 20;
 
 /**
  * Makes training files (inputs `samples-...` in the order of the job): of segments a file to train on and one that is held
- * out (mode `shard`), of training files a single one (mode `combine`). What is read is checked to the last row; what is
+ * out (mode `shard`), of training files a single one (mode `combine`), of segments from anywhere one set (mode `union`). What is read is checked to the last row; what is
  * broken fails the job and is named.
  */
 export const exportJob =
@@ -22,6 +55,7 @@ export const exportJob =
   async (job) => {
     const given = parseParameters(exportParameters, job.message.parameters);
     const game = world.game(job.message.config_key);
+    if (given.mode === "union") return unite(job, world, game, given.format);
     const parts = await readRows(job, world, game, "samples", (i, total) => job.progress(i, { total }));
     if (parts.length === 0) throw badInput("There is nothing to export: give inputs whose names start with `samples`.");
     const bytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);

@@ -59,8 +59,8 @@ export const validationParameters = z.strictObject({
 });
 
 export const exportParameters = z.strictObject({
-  /** `shard`: rows of segments become a training file. `combine`: training files become one. */
-  mode: z.enum(["shard", "combine"]).default("shard"),
+  /** `shard`: rows of segments become a training file. `combine`: training files become one. `union`: segments become one set. */
+  mode: z.enum(["shard", "combine", "union"]).default("shard"),
   /** The share of positions, by hash, that is kept out of training. */
   holdout_share: z.number().min(0).max(0.5).default(0.02),
   format: format("npz"),

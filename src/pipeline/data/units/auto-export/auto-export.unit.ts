@@ -19,7 +19,7 @@ import {
   waiting,
 } from "../../../stage/index.ts";
 import { createArtifactRebuilder } from "../../rebuild/rebuilder.ts";
-import { type ExportBase, exportBases } from "../../tables.ts";
+import { broughtExports, type ExportBase, exportBases } from "../../tables.ts";
 import { combineNow } from "./combine.ts";
 import { windowOf, withoutLost } from "./decide.ts";
 import { exportNow, type Work } from "./export-jobs.ts";
@@ -61,8 +61,15 @@ export const autoExport = (services: StageServices) => {
     ...wiring,
     stage: "npz_export",
     work: exportWork,
-    state: { tables: { exportBases, rebuildRows } },
-    wakes: ["EXPORT_TRIGGERED", "NEW_GAMES_AVAILABLE", "MODEL_CORRUPTED", "DATA_SYNC_FAILED", ...JOB_ENDS],
+    state: { tables: { exportBases, rebuildRows, broughtExports } },
+    wakes: [
+      "EXPORT_TRIGGERED",
+      "NEW_GAMES_AVAILABLE",
+      "CONSOLIDATION_COMPLETE",
+      "MODEL_CORRUPTED",
+      "DATA_SYNC_FAILED",
+      ...JOB_ENDS,
+    ],
     // A job of any stage that lacks an input may wait for a file to be made again.
     jobs: ({ work_type, error_code }) => work_type === "export" || error_code === NO_INPUT,
     everyMs: everyMs(services),

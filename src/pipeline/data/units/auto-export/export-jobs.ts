@@ -21,6 +21,8 @@ import {
   waiting,
 } from "../../../stage/index.ts";
 import { exportParameters, samplesNamed } from "../../rebuild/recipe.ts";
+import { broughtExports } from "../../tables.ts";
+import { broughtFor, exportedNow } from "./brought-rows.ts";
 import { entriesOfJob, filesOfShard, shardOf, shardsOfSegments } from "./shards.ts";
 
 export type Work = StageWork<ExportOwn>;
@@ -138,15 +140,21 @@ export function exportNow(
   if (found.state === "failed") return failed(work, now, jobFailure("EXPORT_FAILED", "export", found.lost));
   const samples = segments.map(({ samples_file }) => samples_file);
   if (found.state === "none") {
-    const next = putExports(services, turn, work, "export", { [SHARD]: exportJob(turn, "shard", samples) });
-    if (next.jobs[SHARD] !== undefined)
-      emit.NPZ_EXPORT_STARTED({ config_key: configKey, job_id: jobId, games: gamesIn(segments) });
-    return next;
+    const brought = broughtFor(turn);
+    const next = putExports(services, turn, work, "export", {
+      [SHARD]: exportJob(turn, "shard", [...samples, ...brought]),
+    });
+    if (next.jobs[SHARD] === undefined) return next;
+    emit.NPZ_EXPORT_STARTED({ config_key: configKey, job_id: jobId, games: gamesIn(segments) });
+    if (brought.length === 0) return next;
+    return { ...next, evidence: { ...next.evidence, brought: brought.map(({ sha256 }) => sha256) } };
   }
   const { job } = found;
   const shard = shardOf(job, iteration);
   if (isFailure(shard)) return failed(work, now, shard);
-  const parents = samples.map(({ sha256 }) => sha256);
+  const brought = (work.evidence.brought ?? []) as readonly string[];
+  const parents = [...samples.map(({ sha256 }) => sha256), ...brought];
+  if (brought.length > 0) turn.put(broughtExports, exportedNow(turn.row(broughtExports), brought));
   enterFiles(services, turn, SHARD, filesOfShard(shard), job, parents);
   emitShards(turn, segments, [shard], job.node_id);
   const { duplicates = 0, files = parents.length } = job.evidence!.counts;

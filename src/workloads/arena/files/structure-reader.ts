@@ -1,0 +1,62 @@
+import { createAskedThread, isOperatingError, moduleBeside, OperatingError } from "../../../kernel/index.ts";
+import type { MadeSegment } from "./segments.ts";
+import type { ReadFile } from "./structure.ts";
+
+/** What a look at a file came to: what it is, or what is wrong with it. */
+export type Structure = ({ readonly sound: true } & ReadFile) | FileRefusal;
+
+/** What is wrong with a file. */
+export interface FileRefusal {
+  readonly sound: false;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What the thread is asked. */
+export type FileQuestion =
+  | {
+      readonly ask: "structure";
+      readonly path: string;
+      readonly replay: boolean;
+      readonly maxBytes?: number | undefined;
+    }
+  | { readonly ask: "segments"; readonly path: string; readonly scratch: string }
+  | { readonly ask: "rows"; readonly path: string; readonly games: string };
+
+const FAULT = /^(ARENA_FILE_(?!NOT_FOUND)|UNKNOWN_GAME)/;
+const PREFIX = "a file could not be read: ";
+
+/** Reads files of others on a thread of its own. It rejects where a file could not be looked at, which says nothing of it. */
+export function createStructureReader() {
+  const thread = createAskedThread<FileQuestion, unknown>(
+    moduleBeside(import.meta.url, "./structure.thread"),
+    (message, code) => OperatingError.internal(code ?? "FILE_UNREADABLE", `${PREFIX}${message}`, { retryable: true }),
+  );
+  const ask = async <T>(question: FileQuestion, signal?: AbortSignal): Promise<T | FileRefusal> => {
+    try {
+      return (await thread.ask(question, signal)) as T;
+    } catch (thrown) {
+      if (!isOperatingError(thrown) || !FAULT.test(thrown.code)) throw thrown;
+      return { sound: false, code: thrown.code, message: thrown.message.replace(PREFIX, "") };
+    }
+  };
+  return {
+    /** What a file is; with `replay` its games are played through by the rules. */
+    async read(
+      path: string,
+      { replay = false, maxBytes, signal }: { replay?: boolean; maxBytes?: number; signal?: AbortSignal } = {},
+    ): Promise<Structure> {
+      const found = await ask<ReadFile>({ ask: "structure", path, replay, maxBytes }, signal);
+      return "sound" in found ? found : { sound: true, ...found };
+    },
+    /** The segments that a file of somebody else's becomes; files that are made lie in `scratch`. */
+    segments: (path: string, scratch: string, signal?: AbortSignal) =>
+      ask<readonly MadeSegment[]>({ ask: "segments", path, scratch }, signal),
+    /** What is wrong with rows that are said to be of these games. */
+    faultOfRows: (path: string, games: string, signal?: AbortSignal) =>
+      ask<{ readonly fault: string | null }>({ ask: "rows", path, games }, signal),
+    close: thread.close,
+  };
+}
+
+export type StructureReader = ReturnType<typeof createStructureReader>;

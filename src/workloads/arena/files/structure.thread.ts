@@ -1,0 +1,11 @@
+/** The body of a thread that reads files of others: what takes long, or breaks, does so here. */
+import { answerQuestions } from "../../../kernel/index.ts";
+import { faultOfRows, segmentsIn } from "./segments.ts";
+import { readStructure } from "./structure.ts";
+import type { FileQuestion } from "./structure-reader.ts";
+
+answerQuestions(async (question: FileQuestion) => {
+  if (question.ask === "segments") return segmentsIn(question.path, question.scratch);
+  if (question.ask === "rows") return { fault: await faultOfRows(question.games, question.path) };
+  return readStructure(question.path, question.replay, question.maxBytes);
+});
