@@ -1,6 +1,5 @@
 /** Units and parts that are to come, by the stage that brings them. Who is built is no longer listed here. */
 export const PLANNED_UNITS = {
-  sync: ["orphan_detection_daemon", "data_consolidation"],
   fleet: [
     "utilization_optimizer",
     "cluster_monitor",
