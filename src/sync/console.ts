@@ -9,6 +9,7 @@ import type { NodeDesk } from "./copies/node-desk.ts";
 import { copyOverview, gamesAtRisk } from "./copies/overview.ts";
 import type { Inspection } from "./file-check.ts";
 import { MAX_LISTED } from "./limits.ts";
+import { knownFiles } from "./orphans/known-files.ts";
 import { rescuesIn } from "./orphans/orphan.ts";
 import { freeArtifacts, pinArtifacts } from "./retention-operations.ts";
 
@@ -20,6 +21,8 @@ export interface ArtifactConsolePorts {
   readonly copies: Copies;
   readonly desk?: Pick<NodeDesk, "look" | "storageOf"> | undefined;
   readonly inspector?: Pick<ArtifactInspector, "verify"> | undefined;
+  /** Those of these files that a manifest, a pin or a job knows. */
+  readonly knows?: ((sha256s: readonly string[]) => Promise<ReadonlySet<string>>) | undefined;
 }
 
 export type ListedArtifact = ArtifactRow & Omit<CopiesOf, "holders"> & { readonly nodes: readonly string[] };
@@ -81,6 +84,8 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
         parents: catalog.parentsOf(row.sha256),
       };
     },
+    /** Those of these files that a manifest, a pin or a job knows. */
+    known: async (sha256s: readonly string[]) => ({ known: [...(await (ports.knows ?? knownFiles(store))(sha256s))] }),
     /** Files of games that nodes found and no manifest knew. */
     orphans: () => rescuesIn(store).slice(0, MAX_LISTED),
     gamesAtRisk: () => gamesAtRisk(store, copies),

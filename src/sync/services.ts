@@ -201,7 +201,6 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     sources,
     get: catalog.get,
     verify: verifyBrought,
-    knows,
   });
   const readStructure = surroundings.readStructure ?? readNothing;
   const brought = createBrought({ files, inspector, readStructure });
@@ -221,7 +220,7 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
       syncBatch: (batch) => sync(batch.syncId, () => inspector.syncBatch(batch)),
       distribute: (model) => spread(model.sha256, () => inspector.distribute(model)),
     },
-    console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector }),
+    console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector, knows }),
     desk,
     facade: new SyncFacade({
       ...surroundings,

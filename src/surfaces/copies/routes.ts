@@ -13,7 +13,7 @@ export const copyRoutes: readonly Route[] = [
   }),
   handle(wire.findKnown, ({ ports, body: { node_id, files }, caller }) => {
     assertSpeaksFor(caller, [node_id], ports);
-    return ports.copies.known(files);
+    return ports.library.known(files);
   }),
   handle(wire.listCopies, ({ ports, query: { node_id, after, limit }, caller }) => {
     assertSpeaksFor(caller, [node_id], ports);

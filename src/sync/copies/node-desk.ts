@@ -12,7 +12,6 @@ import {
   type TakenOrder,
   takeOrders,
 } from "../orders/order-operations.ts";
-import { knownFiles } from "../orphans/known-files.ts";
 import { createSources, type OfferedBatch, type Serving, type Sources, type TicketOffice } from "../sources/sources.ts";
 import type { TransferNews } from "../transfer/transfer-news.ts";
 import type { TransportName } from "../transport.port.ts";
@@ -103,8 +102,6 @@ export interface DeskPorts {
   readonly verify: (sha256s: readonly string[], from: string) => void;
   /** What came of transfers to this node. */
   readonly news?: Pick<TransferNews, "noteWrong"> | undefined;
-  /** Those of these files that somebody knows. */
-  readonly knows?: ((sha256s: readonly string[]) => Promise<ReadonlySet<string>>) | undefined;
   /** From whom nodes fetch; without it, from here alone. */
   readonly sources?: Sources | undefined;
   /** A node that knows tickets was heard. */
@@ -130,7 +127,6 @@ const LISTED = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artif
 
 export function createNodeDesk(ports: DeskPorts) {
   const { store, clock, log, copies, get, verify, heard, onRefused, news: arrivals } = ports;
-  const { knows = knownFiles(store) } = ports;
   const { sources = createSources({ store, clock, nodeId: "", copies, nodes: () => [] }) } = ports;
   /** What each node said last of its disk; lost with the process, and soon known again. */
   const storage = createRecent<NodeStorage>(NODE_NEWS_MS, 20_000);
@@ -285,8 +281,6 @@ export function createNodeDesk(ports: DeskPorts) {
       arrivals?.noteWrong({ sha256, actual, transport: "coordinator", nodeId }),
     /** From whom a node gets files that it needs now. */
     sourcesFor: (nodeId: string, sha256s: readonly string[]) => ({ batches: sources.planNamed(nodeId, sha256s) }),
-    /** Those of these that a manifest, a pin or a job knows. */
-    known: async (sha256s: readonly string[]) => ({ known: [...(await knows(sha256s))] }),
     /** How files travel to and from a node, as it last said. */
     transfersOf: (nodeId: string): NodeTransfers | undefined => transfers.get(nodeId, clock.monotonic()),
     storageOf: (nodeId: string): NodeStorage | undefined => storage.get(nodeId, clock.monotonic()),
