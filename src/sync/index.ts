@@ -35,7 +35,6 @@ export { BOOKS_UNBALANCED, type BookFault, type ConfigBooks } from "./books.ts";
 export type { Brought } from "./brought/brought.ts";
 export type { Imports } from "./brought/imports.ts";
 export { broughtPin, foundAs } from "./brought/names.ts";
-export type { ReadStructure, Structure } from "./brought/structure.ts";
 export { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 export { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 export { packSeqs } from "./copies/bitset.ts";

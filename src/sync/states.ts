@@ -44,3 +44,7 @@ export function after(
   const found = artifactSteps.filter((step) => step.from === from && step.action === action);
   return (found.find(({ to }) => to === before) ?? found[0])?.to;
 }
+
+/** What becomes of a file of games that no manifest knows. */
+export const ORPHAN_RULES = ["adopt", "quarantine", "offer", "leave"] as const;
+export type OrphanRule = (typeof ORPHAN_RULES)[number];

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
-import { ORPHAN_RULES } from "../../sync/orphans/rules.ts";
-import { ARTIFACT_STATES } from "../../sync/states.ts";
+import { ARTIFACT_STATES, ORPHAN_RULES } from "../../sync/states.ts";
 import { whole as count, dryRun, name, time } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 

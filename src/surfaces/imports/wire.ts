@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
 import { dryRun, name } from "../http/fields.ts";
-import { type Answer, defineRoute, type Input } from "../http/wire.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
 const count = z.int().min(0).max(10_000_000);
@@ -43,5 +43,4 @@ export const importFiles = defineRoute("importFiles", "POST /v1/imports", {
   }),
 });
 
-export type ImportBody = Input<typeof importFiles>["body"];
 export type ImportVerdicts = Answer<typeof importFiles>["files"];

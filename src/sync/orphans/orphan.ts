@@ -1,5 +1,5 @@
 import { defineTable, type Store } from "../../router/index.ts";
-import type { OrphanRule } from "./rules.ts";
+import type { OrphanRule } from "../states.ts";
 
 /** A file of games on this node that no manifest knows. Times are milliseconds since the epoch. */
 export type Orphan = {

@@ -1,6 +1,6 @@
 /** What becomes of a file that no manifest knows. Nothing is ever deleted. */
 import type { FoundFile } from "../../orphans/find-orphans.ts";
-import type { OrphanRule } from "../../orphans/rules.ts";
+import type { OrphanRule } from "../../states.ts";
 
 export interface OrphanVerdict {
   readonly rule: OrphanRule;

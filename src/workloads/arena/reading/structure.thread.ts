@@ -1,7 +1,7 @@
 /** The body of a thread that reads files of others: what takes long, or breaks, does so here. */
 import { answerQuestions } from "../../../kernel/index.ts";
+import { readStructure } from "../files/structure.ts";
 import { faultOfRows, segmentsIn } from "./segments.ts";
-import { readStructure } from "./structure.ts";
 import type { FileQuestion } from "./structure-reader.ts";
 
 answerQuestions(async (question: FileQuestion) => {

@@ -1,15 +1,15 @@
 /** Files of other programs as segments of ours: read within bounds, played through by the rules, and written anew where they are lines. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { hashOf, MAGIC } from "../files/container.ts";
+import { corrupt, fileFault } from "../files/errors.ts";
+import { decodeGames, encodeGames } from "../files/games-file.ts";
+import { decodeNpz } from "../files/npz.ts";
+import { decodeRecords, RULES_VERSION } from "../files/records-file.ts";
+import { decodeSamples } from "../files/samples-file.ts";
+import { readBytes, readPlainFile } from "../files/structure.ts";
 import { createGame } from "../games/catalog.ts";
 import { createInspection, rowsByGame } from "../jobs/inspection.ts";
-import { hashOf, MAGIC } from "./container.ts";
-import { corrupt, fileFault } from "./errors.ts";
-import { decodeGames, encodeGames } from "./games-file.ts";
-import { decodeNpz } from "./npz.ts";
-import { decodeRecords, RULES_VERSION } from "./records-file.ts";
-import { decodeSamples } from "./samples-file.ts";
-import { readBytes, readPlainFile } from "./structure.ts";
 
 /** A file that can be imported as it is. */
 export interface MadeSegment {

@@ -1,6 +1,6 @@
 import { createAskedThread, isOperatingError, moduleBeside, OperatingError } from "../../../kernel/index.ts";
+import type { ReadFile } from "../files/structure.ts";
 import type { MadeSegment } from "./segments.ts";
-import type { ReadFile } from "./structure.ts";
 
 /** What a look at a file came to: what it is, or what is wrong with it. */
 export type Structure = ({ readonly sound: true } & ReadFile) | FileRefusal;
