@@ -14,7 +14,6 @@ export const PLANNED_UNITS = {
     "derived_training",
     "feedback_loop",
     "gauntlet_feedback",
-    "curriculum_integration",
     "exploration_scheduler",
     "metrics_orchestrator",
     "optimization_coordinator",

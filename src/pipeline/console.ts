@@ -6,7 +6,8 @@ import { lineageOf } from "./lineage.ts";
 import { championHistory, type ModelEntry, modelEntries } from "./models/index.ts";
 import { type ByHandPorts, decideByHand, promoteByHand, requireConfig, rollbackByHand } from "./promotion/index.ts";
 import type { ConfigSnapshot, PipelineSnapshot } from "./snapshot.ts";
-import { type ConfigKey, configs, iterations, type Stage } from "./stage/index.ts";
+import { type ConfigKey, configs, iterations, type Knob, type Stage } from "./stage/index.ts";
+import { holdKnob, steeringView } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
 import { pipelineSnapshot } from "./views.ts";
 
@@ -156,6 +157,10 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
     segments: (filter: Parameters<ArtifactCatalog["games"]>[0]) => catalog.games(filter),
     segmentsBeginning: (hex: string) => catalog.beginning(hex, "games"),
     pause: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, true),
+    steering: () => steeringView(store),
+    /** At a value, or no longer where that is null. */
+    hold: (configKey: string, knob: Knob, value: number | null, decision: PipelineDecision): Promise<PipelineDecided> =>
+      holdKnob(parts, configKey, knob, value, decision),
     retry,
     resume: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, false),
     async promote(modelId: string, { actor, reason, dryRun }: PipelineDecision): Promise<PipelineDecided> {

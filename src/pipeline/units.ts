@@ -4,6 +4,7 @@ import { modelCoordinator } from "./models/index.ts";
 import { autoPromotion, modelCommandsPart, modelRollback } from "./promotion/index.ts";
 import { queuePopulator, selfplayOrchestrator, selfplayScheduler } from "./selfplay/index.ts";
 import type { PipelineServices } from "./services.ts";
+import { curriculumIntegration } from "./steering/index.ts";
 import { trainingCoordinator, trainingTrigger } from "./training/index.ts";
 import { pipelineOrchestrator } from "./units/pipeline-orchestrator/pipeline-orchestrator.unit.ts";
 import { progressWatchdog } from "./units/progress-watchdog/progress-watchdog.unit.ts";
@@ -28,6 +29,7 @@ export const pipelineUnits = (services: PipelineServices) =>
     autoExport(services),
     dataConsolidation(services),
     progressWatchdog(services),
+    curriculumIntegration(services),
   ] as const;
 
 export const pipelineParts = [modelCommandsPart] as const;

@@ -20,6 +20,7 @@ import { recordRoutes } from "./records/routes.ts";
 import { recoveryRoutes } from "./recovery/routes.ts";
 import { resourceRoutes } from "./resources/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
+import { steeringRoutes } from "./steering/routes.ts";
 import { syncRoutes } from "./sync/routes.ts";
 import { systemRoutes } from "./system/routes.ts";
 import { tokenRoutes } from "./tokens/routes.ts";
@@ -49,6 +50,7 @@ export const allRoutes: readonly Route[] = [
   ...importRoutes,
   ...backupRoutes,
   ...pipelineRoutes,
+  ...steeringRoutes,
   ...modelRoutes,
   ...recordRoutes,
   ...resourceRoutes,

@@ -200,6 +200,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await steering()).registerRetry(command, shell),
   ],
   [
+    "steering",
+    "show what steers each config and why, and hold a knob by hand",
+    async (command, { shell }) => (await import("../../surfaces/steering/command.ts")).registerSteering(command, shell),
+  ],
+  [
     "trace <id>",
     "show where a game, a file, a model or a job comes from, and what was made from it; for events use 'events trace'",
     async (command, { shell }) =>

@@ -6,7 +6,6 @@ export const curriculum = defineEvents("curriculum", {
   CURRICULUM_REBALANCED: {
     about: "The scheduler has new weights for all configs.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("reason", "trigger?"),
       config_key: field.config_key.describe("config whose change set it off"),
@@ -17,7 +16,6 @@ export const curriculum = defineEvents("curriculum", {
   CURRICULUM_UPDATED: {
     about: "The plan for one config changed.",
     orderKey: "config_key",
-    provisional: true,
     payload: fields("config_key", "weight", "reason", "tier?", "trigger?"),
   },
   CURRICULUM_ADVANCED: {
@@ -36,7 +34,6 @@ export const curriculum = defineEvents("curriculum", {
   WEIGHT_UPDATED: {
     about: "The weight of one config changed, with the reason.",
     orderKey: "config_key",
-    provisional: true,
     payload: fields("config_key", "weight", "previous_weight", "reason", "trigger?"),
   },
   OPPONENT_MASTERED: {

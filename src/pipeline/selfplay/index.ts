@@ -10,6 +10,7 @@ export { byPart, cutIntoJobs } from "./cut-into-jobs.ts";
 export { excluding } from "./orders.ts";
 export { entriesOf, filesOf } from "./segments.ts";
 export {
+  allocations,
   goals,
   QUALITY_BANDS,
   type Quality,

@@ -51,6 +51,7 @@ export const goals = defineTable<Goal>("pipeline_goals");
 export type Reason = {
   readonly name:
     | "weight"
+    | "curriculum"
     | "staleness"
     | "gap"
     | "velocity"

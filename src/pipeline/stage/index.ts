@@ -57,6 +57,15 @@ export { putChanged } from "./rows.ts";
 export { seedFor } from "./seeds.ts";
 export { everyMs, type StageServices } from "./services.ts";
 export { pipelineDefaults } from "./settings.ts";
+export {
+  KNOBS,
+  type Knob,
+  knobIn,
+  knobKey,
+  type SignalHold,
+  signalHolds,
+  signals,
+} from "./signals.ts";
 export { LOOP_KINDS, STAGES, type Stage, stageAfter } from "./stages.ts";
 export { isRefusal, pausedWait, refusedWait, type Wait, type Waiting, waitsSince } from "./waits.ts";
 export {

@@ -16,7 +16,7 @@ interface SteerOptions {
 
 const valueWords = (value: string | number | null): string => (value === null ? "nothing" : shortModel(String(value)));
 
-function decidedLines({ config_key, applied, changes }: Decided): string[] {
+export function decidedLines({ config_key, applied, changes }: Decided): string[] {
   const key = printable(config_key);
   if (changes.length === 0) return [`${key}: there is nothing to do`];
   const lines = changes.map(
@@ -32,7 +32,7 @@ const steer = <W extends typeof promoteModel | typeof pausePipeline>(
   shell: Shell,
 ) => showAnswer(shell, route, { params, body: { reason, dry_run: dryRun } } as Input<W>, decidedLines);
 
-const withOptions = (command: Command) =>
+export const withDecision = (command: Command) =>
   command
     .option("--reason <text>", "the reason; it is recorded", sentence("--reason"))
     .option("--dry-run", "only show what would change");
@@ -40,12 +40,12 @@ const withOptions = (command: Command) =>
 /** What a person may decide about the loop: `ringrift promote`, and of a config `rollback`, `pause`, `resume` and `retry`. */
 export const registerPromote = (command: Command, shell: Shell): void => {
   command.argument("<model>", "its id, or the first characters of it, as 'ringrift models' shows them");
-  withOptions(command).action((id: string, options: SteerOptions) => steer(promoteModel, { id }, options, shell));
+  withDecision(command).action((id: string, options: SteerOptions) => steer(promoteModel, { id }, options, shell));
 };
 
 const ofConfig = (route: typeof pausePipeline) => (command: Command, shell: Shell) => {
   command.argument("<config>", "the config, for example othello6_2p");
-  withOptions(command).action((config: ConfigKey, options: SteerOptions) => steer(route, { config }, options, shell));
+  withDecision(command).action((config: ConfigKey, options: SteerOptions) => steer(route, { config }, options, shell));
 };
 
 export const registerRollback = ofConfig(rollbackPipeline);

@@ -87,7 +87,7 @@ const decided = z
   })
   .meta({ id: "LoopDecided" });
 
-const decision = {
+export const decision = {
   ...whereItRuns,
   body: z.strictObject({ reason: note.min(1).optional(), dry_run: z.boolean().default(false) }),
   about: "What was changed, or would be.",

@@ -21,6 +21,7 @@ import {
   type Stage,
 } from "../../../src/pipeline/stage/index.ts";
 import type { PipelineSettings } from "../../../src/pipeline/stage/settings.ts";
+import { curriculumIntegration } from "../../../src/pipeline/steering/index.ts";
 import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
 import { WorkQueue } from "../../../src/work/index.ts";
@@ -82,6 +83,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     monitor: () => qualityMonitor(services()),
     exporter: () => autoExport(services()),
     consolidation: () => dataConsolidation(services()),
+    curriculum: () => curriculumIntegration(services()),
   };
   const write = (change: (rows: WriteSet) => void) =>
     driven(router.transact({ source: "test" }, ({ rows }) => change(rows)));

@@ -10,6 +10,7 @@ const facts = (more: Partial<ConfigFacts> = {}): ConfigFacts => ({
   done: 0,
   gap: null,
   eloPerDay: null,
+  curriculum: 1,
   weight: 1,
   quality: null,
   poorShare: null,
@@ -33,6 +34,7 @@ const anyFacts = fc
     gap: fc.option(gap),
     eloPerDay: fc.option(number(-500, 500)),
     weight: number(0.01, 100),
+    curriculum: number(0.5, 2),
     quality: fc.option(number(0, 1)),
     poorShare: fc.option(number(0, 1)),
     training: fc.constantFrom(null, "early_stopped" as const, "loss_grows" as const),
@@ -164,6 +166,8 @@ describe("an allocation", () => {
     expect(shareOf({ gap: { estimate: 400, low: 380, high: 420 } })).toBeGreaterThan(0.55);
     expect(shareOf({ eloPerDay: 200 })).toBeGreaterThan(0.5);
     expect(shareOf({ eloPerDay: -200 })).toBeLessThan(0.5);
+    expect(shareOf({ curriculum: 2 })).toBeGreaterThan(0.55);
+    expect(shareOf({ curriculum: 0.5 })).toBeLessThan(0.45);
     expect(shareOf({ quality: 0.2 })).toBeLessThan(0.5);
     expect(shareOf({ weight: 3 })).toBeCloseTo(0.25 + 0.5 * 0.75);
   });

@@ -17,6 +17,8 @@ export interface ConfigFacts {
   /** Elo gained per day; null while nobody knows. */
   readonly eloPerDay: number | null;
   readonly weight: number;
+  /** What the curriculum makes of how fast it learns: a factor, 1 where nobody knows. */
+  readonly curriculum: number;
   /** Of its data, 0 to 1; null while nobody knows. */
   readonly quality: number | null;
   /** Share of its games that lie in poor segments; null while nobody knows. */
@@ -74,6 +76,7 @@ const stageFactor = (stage: Stage): number => (stage === "selfplay" ? 1 : 0.5);
 
 const reasonsOf = (facts: ConfigFacts): Reason[] => [
   { name: "weight", actual: facts.weight, factor: facts.weight },
+  { name: "curriculum", actual: facts.curriculum, factor: facts.curriculum },
   { name: "staleness", actual: facts.staleMs, factor: stalenessFactor(facts.staleMs) },
   { name: "gap", actual: facts.gap?.high ?? null, factor: gapFactor(facts.gap) },
   { name: "velocity", actual: facts.eloPerDay, factor: velocityFactor(facts.eloPerDay) },

@@ -1,0 +1,10 @@
+/**
+ * pipeline/steering: what is learned from results steers what is done next.
+ *
+ * It guarantees that
+ * - a signal is a row with its bounds, its half-life and its evidence; it fades by itself, and `ringrift steering` shows it;
+ * - each knob is turned by one unit and applied by one other, and a person's word on it counts first;
+ * - what is steered by time or load changes when work is done, and never what it is: one seed still gives one champion.
+ */
+export { holdKnob, steeringView } from "./console.ts";
+export { curriculumIntegration } from "./units/curriculum-integration/curriculum-integration.unit.ts";

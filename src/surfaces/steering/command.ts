@@ -1,0 +1,115 @@
+import type { Command } from "commander";
+import { showAnswer } from "../cli/answers.ts";
+import type { Shell } from "../cli/shell.ts";
+import { right, tableLines } from "../cli/table.ts";
+import { duration, printable } from "../cli/text.ts";
+import { decimal, oneOf } from "../cli/values.ts";
+import type { Input } from "../http/wire.ts";
+import { decidedLines, withDecision } from "../pipeline/steer.command.ts";
+import { getSteering, holdKnob, releaseKnob, type Steering } from "./wire.ts";
+
+type Config = Steering["configs"][number];
+type KnobView = Config["knobs"][number];
+
+const times = (factor: number): string => `x ${Number(factor.toPrecision(3))}`;
+const percent = (share: number | null): string => (share === null ? "-" : `${Math.round(100 * share)} %`);
+
+const knobWords = ({ held, signal, author }: KnobView, now: number): string => {
+  if (held !== null) return printable(`held by ${held.by} for ${duration(Math.max(0, now - held.at))}: ${held.reason}`);
+  return signal === null ? `${author} has said nothing yet` : printable(signal.reason);
+};
+
+export function steeringLines({ configs }: Steering, shell: Pick<Shell, "paint" | "width" | "clock">): string[] {
+  if (configs.length === 0) return ["no config trains here: start one with 'ringrift train'"];
+  const now = shell.clock.now();
+  const rows = configs.flatMap(({ config_key, share, knobs }) =>
+    knobs.map((each) => [
+      shell.paint.bold(printable(config_key)),
+      each.knob,
+      right(times(each.value)),
+      right(percent(share)),
+      shell.paint.dim(knobWords(each, now)),
+    ]),
+  );
+  return tableLines([["CONFIG", "KNOB", right("FACTOR"), right("SHARE"), "WHY"], ...rows], shell);
+}
+
+/** What a config's share of self-play is made of, one factor a line, and each knob with its bounds. */
+export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width" | "clock">): string[] {
+  const now = shell.clock.now();
+  const factors = config.factors.map(({ name, actual, factor }) => [
+    `  ${name}`,
+    right(times(factor)),
+    shell.paint.dim(actual === null ? "not known" : printable(String(actual))),
+  ]);
+  const knobs = config.knobs.flatMap((each) => [
+    `${each.knob}: ${times(each.value)}, from ${each.low} to ${each.high}, turned by ${each.author}`,
+    `  ${knobWords(each, now)}`,
+    ...(each.signal === null || each.held !== null
+      ? []
+      : [
+          `  said in iteration ${each.signal.iteration}; half of it is left after ${each.signal.half_life} iterations without news`,
+        ]),
+  ]);
+  return [
+    shell.paint.bold(`${printable(config.config_key)} gets ${percent(config.share)} of self-play`),
+    ...tableLines(factors, shell),
+    ...knobs,
+  ];
+}
+
+const KNOB_NAMES = ["share"] as const;
+type ConfigKey = Input<typeof holdKnob>["params"]["config"];
+type KnobName = (typeof KNOB_NAMES)[number];
+
+interface Options {
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+}
+
+/** `ringrift steering`: what steers each config, why, and what a person holds. */
+export function registerSteering(group: Command, shell: Shell): void {
+  group
+    .command("show", { isDefault: true })
+    .description("show every knob of every config: its factor now, and why")
+    .action(() => showAnswer(shell, getSteering, {}, (steering) => steeringLines(steering, shell)));
+  group
+    .command("explain")
+    .description("show what a config's share of self-play is made of, factor by factor")
+    .argument("<config>", "the config, for example othello6_2p")
+    .action((config: string) =>
+      showAnswer(shell, getSteering, {}, ({ configs }) => {
+        const found = configs.find(({ config_key }) => config_key === config);
+        return found === undefined
+          ? `no config '${printable(config)}' trains here; there are: ${configs.map(({ config_key }) => config_key).join(", ") || "none"}`
+          : explainLines(found, shell);
+      }),
+    );
+  const knobOf = (command: Command) =>
+    command
+      .argument("<config>", "the config, for example othello6_2p")
+      .argument("<knob>", `what to hold: ${KNOB_NAMES.join(", ")}`, oneOf("the knob", KNOB_NAMES));
+  withDecision(
+    knobOf(group.command("hold").description("hold a knob at a value until 'release'")).argument(
+      "<value>",
+      "a factor from 0.5 to 2; 1 changes nothing",
+      decimal("the value", 0, 1_000),
+    ),
+  ).action((config: ConfigKey, knob: KnobName, value: number, { reason, dryRun }: Options) =>
+    showAnswer(
+      shell,
+      holdKnob,
+      { params: { config, knob }, body: { value, reason, dry_run: dryRun } } as Input<typeof holdKnob>,
+      decidedLines,
+    ),
+  );
+  withDecision(knobOf(group.command("release").description("let steering turn a knob again"))).action(
+    (config: ConfigKey, knob: KnobName, { reason, dryRun }: Options) =>
+      showAnswer(
+        shell,
+        releaseKnob,
+        { params: { config, knob }, body: { reason, dry_run: dryRun } } as Input<typeof releaseKnob>,
+        decidedLines,
+      ),
+  );
+}

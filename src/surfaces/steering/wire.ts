@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { field } from "../../events/fields.ts";
+import { time } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
+import { decision, whereItRuns } from "../pipeline/wire.ts";
+
+const knob = z.enum(["share"]).describe("What is turned: `share` is the part of self-play that a config gets.");
+
+export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
+  ...whereItRuns,
+  summary:
+    "What steers every config: each knob with its factor, its evidence and who holds it, and what makes up its share.",
+  about: "Knobs and shares, by config.",
+  answer: z
+    .object({
+      configs: z.array(
+        z.object({
+          config_key: z.string(),
+          iteration: z.int(),
+          share: z.number().nullable().describe("Part of all self-play; null while it takes no part."),
+          factors: z.array(
+            z.object({
+              name: z.string(),
+              actual: z.union([z.number(), z.string()]).nullable(),
+              factor: z.number(),
+            }),
+          ),
+          knobs: z.array(
+            z.object({
+              knob,
+              value: z.number().describe("The factor that counts now; 1 changes nothing."),
+              low: z.number(),
+              high: z.number(),
+              author: z.string().describe("The unit that turns it."),
+              signal: z
+                .looseObject({
+                  value: z.number(),
+                  half_life: z.number().describe("Iterations after which half of it is left."),
+                  iteration: z.int(),
+                  since: time,
+                  reason: z.string(),
+                })
+                .nullable(),
+              held: z
+                .object({ value: z.number(), by: z.string(), at: time, reason: z.string() })
+                .nullable()
+                .describe("A person's word, which counts before the signal."),
+            }),
+          ),
+        }),
+      ),
+    })
+    .meta({ id: "Steering" }),
+});
+
+export type Steering = Answer<typeof getSteering>;
+
+const params = z.strictObject({ config: field.config_key, knob });
+
+export const holdKnob = defineRoute("holdKnob", "POST /v1/steering/{config}/{knob}/hold", {
+  ...decision,
+  summary: "Holds a knob of a config at a value until somebody releases it.",
+  params,
+  body: decision.body.extend({ value: z.number().min(0).max(1_000).describe("A factor; 1 changes nothing.") }),
+});
+
+export const releaseKnob = defineRoute("releaseKnob", "POST /v1/steering/{config}/{knob}/release", {
+  ...decision,
+  summary: "Lets steering turn a knob again that somebody held.",
+  params,
+});
