@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { rounds } from "../../test/support/thorough.ts";
 import { type CatalogWorld, catalogWorld, entryOf, sha256Of } from "../../test/unit/sync/sync-world.ts";
 import { defineOperation, defineStoreModule, type Operation } from "../router/index.ts";
 import { noteDamaged, noteSound } from "./artifact-operations.ts";
@@ -240,7 +241,7 @@ test("whatever happens to files, in whatever order and through crashes: produced
       }
       await close();
     }),
-    { numRuns: 150, seed: 7 },
+    { numRuns: rounds(50, 150), seed: 7 },
   );
   // The walk has been everywhere.
   expect([...seen].toSorted()).toEqual(

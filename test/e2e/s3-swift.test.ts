@@ -10,6 +10,7 @@ import { markBucket, type S3TransportOptions, s3Transport } from "../../src/adap
 import { newFolder, transportContract, wantedOf } from "../../src/sync/transport.contract.ts";
 import type { Wanted } from "../../src/sync/transport.port.ts";
 import { type SwiftServer, swiftServer } from "../support/swift/swift-server.ts";
+import { isThorough } from "../support/thorough.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ringrift-swift-"));
 const { signal } = new AbortController();
@@ -74,7 +75,7 @@ async function open() {
   };
 }
 
-transportContract("Swift", { open });
+transportContract("Swift", { open, briefly: !isThorough });
 
 test("a wrong secret, an unknown key, a clock an hour off, a lying hash and no such bucket have the codes that the double gives", async () => {
   const world = await open();

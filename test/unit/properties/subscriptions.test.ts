@@ -7,6 +7,7 @@ import { createCatalog, defineEvents } from "../../../src/events/index.ts";
 import { type Clock, seededRandom, silentLog, virtualClock } from "../../../src/kernel/index.ts";
 import { EventRouter, expireConsumers, type Session, type Store } from "../../../src/router/index.ts";
 import { countPairs } from "../../../src/router/journal/queries.ts";
+import { rounds } from "../../support/thorough.ts";
 
 const TYPES = ["ALPHA", "BETA", "GAMMA"] as const;
 const rows = defineEvents("test", {
@@ -300,7 +301,7 @@ test("every pair that was ever owed is in the state that a model gives it, throu
       }
     }),
     {
-      numRuns: Number(process.env.RUNS ?? 120),
+      numRuns: Number(process.env.RUNS ?? rounds(60, 500)),
       ...(process.env.SEED === undefined ? {} : { seed: Number(process.env.SEED) }),
     },
   );

@@ -16,6 +16,7 @@ import {
 } from "../../../src/kernel/index.ts";
 import { EventRouter } from "../../../src/router/index.ts";
 import { WorkQueue } from "../../../src/work/index.ts";
+import { rounds } from "../../support/thorough.ts";
 import { type LeaseWords, ReferenceModel } from "./reference-model.ts";
 import { EVIDENCE, type Kind, kinds, PLENTY, withWork } from "./work-world.ts";
 
@@ -468,7 +469,7 @@ test("the queue does what the model says, whatever is called and whenever it cra
       }
     }),
     {
-      numRuns: Number(process.env.RUNS ?? 200),
+      numRuns: Number(process.env.RUNS ?? rounds(200, 2_000)),
       seed: Number(process.env.SEED ?? 20_261),
       interruptAfterTimeLimit: 600_000,
     },

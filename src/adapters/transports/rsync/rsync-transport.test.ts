@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type SshServer, sshServer } from "../../../../test/support/ssh-server.ts";
+import { isThorough } from "../../../../test/support/thorough.ts";
 import { systemClock } from "../../../kernel/index.ts";
 import { newFolder, receiver, transportContract, wantedOf } from "../../../sync/transport.contract.ts";
 import type { Wanted } from "../../../sync/transport.port.ts";
@@ -66,7 +67,7 @@ async function open(more: Partial<RsyncTransportOptions> = {}) {
   };
 }
 
-transportContract("rsync over ssh", { open, stallMs: 5_000 });
+transportContract("rsync over ssh", { open, stallMs: 5_000, briefly: !isThorough });
 
 const content = Buffer.from("the bytes of a model");
 
