@@ -156,7 +156,8 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const opened = await openStore(options, folder, () => wired?.status, undo);
     const ground = opened as unknown as Ground;
     const components = () => (wired === undefined ? [] : componentWork(wired.registry, wired.units));
-    const services = createServices(ground, components, options.scrub, undo);
+    const cause = () => wired?.causes.all().find(({ level }) => level !== "note")?.what;
+    const services = createServices(ground, { components, cause }, options.scrub, undo);
     const { status, units, control, ...parts } = wireUnits(options, ground, services, {
       phase: () => phase,
       shutdown(reason, actor) {

@@ -1,7 +1,7 @@
 /** The second phase of a start: each room builds what its units and the surface work with. */
 import { join } from "node:path";
 import { sqliteCare } from "../adapters/sqlite/care.ts";
-import { type ClusterServices, createClusterServices, LockStore } from "../cluster/index.ts";
+import { type ClusterServices, type ClusterWork, createClusterServices, LockStore } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
 import { createIds, defined, listeningTime, logPathOf } from "../kernel/index.ts";
 import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
@@ -12,6 +12,7 @@ import { CONFIG_KEYS, createStructureReader } from "../workloads/arena/index.ts"
 import { artifactStoreOf } from "./artifact-files.ts";
 import { backupPortsOf } from "./backup/ports.ts";
 import { spreadPorts } from "./champion-trials.ts";
+import { clusterWorkOf } from "./cluster-work.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
 import { createHomeTransfers } from "./home-transfers.ts";
@@ -27,7 +28,7 @@ const ANCHORS = ["random", "mcts-100", "mcts-1000"] as const;
 
 export function createServices(
   ground: Ground,
-  components: ClusterServices["work"],
+  { components, cause }: { readonly components: ClusterServices["work"]; readonly cause: ClusterWork["cause"] },
   scrub: ScrubPace | undefined,
   undo: AsyncDisposableStack,
 ) {
@@ -65,6 +66,7 @@ export function createServices(
     version,
     work: components,
     signs: nodeSignsOf(() => work.queue),
+    clusterWork: clusterWorkOf(() => work.queue, cause),
     duties: nodeDutiesOf(() => ({ queue: work.queue, desk: sync.desk })),
   });
   undo.defer(() => cluster.close());

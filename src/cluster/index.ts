@@ -3,7 +3,7 @@
  *
  * `membership` knows which nodes belong to the cluster and which of them are there; a node is its key, and every word of it
  * is signed. `node_health` judges each by what it does, and `availability.ts` answers for all rooms whether it may get work, data or a
- * model. `node_recovery` repairs those that are ill, by one ladder. `resource_coordinator` keeps what they offer. `resource_monitor` measures its node. `health_manager` makes one score and one verdict of what all others say.
+ * model. `cluster_monitor` sums them into one verdict. `node_recovery` repairs those that are ill, by one ladder. `resource_coordinator` keeps what they offer. `resource_monitor` measures its node. `health_manager` makes one score and one verdict of what all others say.
  * `alert_manager` makes alerts of what is alarming, and of what is missing, and sends them out.
  *
  * It guarantees that
@@ -31,6 +31,7 @@ export { componentWork } from "./health/components.ts";
 export type { Claimed, Lease, ReplicaPort, SchemaSteps, Term, TermWriter } from "./leadership/replica.port.ts";
 export { Lock, type LockOptions } from "./locks/lock.ts";
 export { LockStore, type LockView } from "./locks/lock-store.ts";
+export type { ClusterWork } from "./node-health/cluster-work.port.ts";
 export { isIll } from "./node-health/conditions.ts";
 export { HealthBook } from "./node-health/health-book.ts";
 export { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";

@@ -26,6 +26,8 @@ export const capacityLimits = {
   everyMs: 5_000,
   /** A change that does not last so long is not emitted. */
   settleMs: 15_000,
+  /** A pause between two looks that says that the machine slept. */
+  breakMs: 60_000,
 };
 
 export const resourceMonitorLimits = {

@@ -8,6 +8,7 @@ import { readAlertRules } from "./alerts/rules-file.ts";
 import { type AlertSink, logSink, slackSink, webhookSink } from "./alerts/sink.ts";
 import { type Availability, createAvailability } from "./availability.ts";
 import type { ComponentWork } from "./health/components.ts";
+import { type ClusterWork, noWork } from "./node-health/cluster-work.port.ts";
 import { HealthBook } from "./node-health/health-book.ts";
 import { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";
 import { createNodeGate, type NodeGate } from "./nodes/node-gate.ts";
@@ -36,6 +37,8 @@ export interface ClusterSurroundings {
   readonly work: () => readonly ComponentWork[];
   /** What other rooms know of how nodes work. */
   readonly signs?: NodeSigns;
+  /** What the whole cluster does. */
+  readonly clusterWork?: ClusterWork;
   /** What nodes are entrusted with. */
   readonly duties?: NodeDuties;
   /** Who can reboot and replace machines; nobody unless said. */
@@ -54,6 +57,7 @@ export interface ClusterServices {
   /** How each node does. */
   readonly health: HealthBook;
   readonly signs: NodeSigns;
+  readonly clusterWork: ClusterWork;
   /** What is being done for nodes that are ill. */
   readonly recovery: RecoveryBook;
   readonly duties: NodeDuties;
@@ -95,7 +99,7 @@ export function alertSinks(settings: AlertSettings, clock: Clock, log: Log): Ale
 
 export function createClusterServices(around: ClusterSurroundings): ClusterServices {
   const { settings, store, clock, listened, random, log, catalog, version, work } = around;
-  const { signs = noSigns, duties = noDuties, power = nobodysPower } = around;
+  const { signs = noSigns, duties = noDuties, power = nobodysPower, clusterWork = noWork } = around;
   const { nodeId, dataDir } = settings;
   const { rulesFile } = settings.alerts;
   const { timing, maxOfToken } = settings.nodes;
@@ -119,6 +123,7 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     health,
     signs,
     recovery,
+    clusterWork,
     duties,
     power,
     availability: createAvailability({ nodes, health, recovery, signs, localNodeId: nodeId }),

@@ -64,6 +64,15 @@ export const nodeSettings = {
     default: 10,
     about: "Time between two checks of a node's health. A check that fails three times makes the node unhealthy.",
   }),
+  stallMs: seconds({
+    key: "nodes.stall",
+    variable: "RINGRIFT_NODES_STALL",
+    min: 1,
+    max: 30 * 86_400,
+    default: 1_800,
+    about:
+      "Time without any progress in the whole cluster, while jobs wait, after which you get an alert with the cause.",
+  }),
   maxOfToken: whole({
     key: "nodes.max_of_token",
     variable: "RINGRIFT_NODES_MAX_OF_TOKEN",

@@ -2,6 +2,7 @@ import { definePart } from "../daemons/index.ts";
 import { LOCK_STORE } from "./locks/lock-store.ts";
 import type { ClusterServices } from "./services.ts";
 import { alertManagerCoordinator } from "./units/alert-manager/alert-manager.unit.ts";
+import { clusterMonitorDaemon } from "./units/cluster-monitor/cluster-monitor.unit.ts";
 import {
   errorCoordinator,
   healthManagerCoordinator,
@@ -18,6 +19,7 @@ export const clusterUnits = (services: ClusterServices) =>
   [
     resourceMonitorDaemon(services),
     membershipDaemon(services),
+    clusterMonitorDaemon(services),
     resourceCoordinator(services),
     healthManagerCoordinator(services),
     errorCoordinator,

@@ -2,7 +2,6 @@
 export const PLANNED_UNITS = {
   fleet: [
     "utilization_optimizer",
-    "cluster_monitor",
     "connectivity_monitor",
     "multi_provider",
     "provisioner",

@@ -289,6 +289,11 @@ export class WorkQueue<K extends string = string> {
     return nodesStuck(this.#store);
   }
 
+  /** Milliseconds since the epoch, by its own clock. */
+  get now(): number {
+    return this.#clock.now();
+  }
+
   /** How the last attempts on each node ended. */
   get outcomes(): NodeOutcomes {
     return this.#state.outcomes;

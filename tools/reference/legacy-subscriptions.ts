@@ -77,12 +77,10 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       "JOB_PREEMPTED",
     ],
     left: [
-      why("it is the one that emits it", "CLUSTER_CAPACITY_CHANGED"),
       why("pressure has one voice, work_queue_monitor", "BACKPRESSURE_ACTIVATED", "BACKPRESSURE_RELEASED"),
       why("what a node is short of stands in its sample; global_task_coordinator acts on it", "RESOURCE_CONSTRAINT"),
       why("what a stopped job gives back is free in the beats of its node", "JOB_PREEMPTED"),
     ],
-    added: [why("who comes and goes changes what there is", "HOST_ONLINE", "HOST_OFFLINE", "NODE_RETIRED")],
   },
   cache_orchestrator: { listed: 2 },
   health_manager: {
@@ -167,7 +165,11 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       "TRAINING_FAILED",
     ],
     left: [
-      later("cluster_monitor", "P2P_CLUSTER_HEALTHY", "P2P_CLUSTER_UNHEALTHY"),
+      why(
+        "daemon_control holds who brings work in while nobody is left to do it",
+        "P2P_CLUSTER_HEALTHY",
+        "P2P_CLUSTER_UNHEALTHY",
+      ),
       why("who gets a run is asked at every claim, and an ill node gets none", "NODE_UNHEALTHY", "NODE_RECOVERED"),
       why(
         "model_rollback decides on a regression, and its rollback is heard: two that pause would contradict each other",
@@ -231,7 +233,11 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
         "P2P_NODE_DEAD",
         "HOST_OFFLINE",
       ),
-      later("cluster_monitor", "P2P_CLUSTER_UNHEALTHY", "P2P_CLUSTER_HEALTHY"),
+      why(
+        "daemon_control holds who brings work in while nobody is left to do it",
+        "P2P_CLUSTER_UNHEALTHY",
+        "P2P_CLUSTER_HEALTHY",
+      ),
       why("the score that blocks is what QUALITY_DEGRADED tells it of", "TRAINING_BLOCKED_BY_QUALITY"),
       why("the rollback that follows makes another champion, and the games go on with that one", "REGRESSION_DETECTED"),
     ],

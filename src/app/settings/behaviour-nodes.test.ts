@@ -10,6 +10,7 @@ import { CAPABILITIES, nodeKeys } from "../../../test/support/node-client.ts";
 import { entryOf, sha256Of, syncWorld } from "../../../test/unit/sync/sync-world.ts";
 import { createClusterServices, timingOnTheWire } from "../../cluster/index.ts";
 import { listActs } from "../../cluster/recovery/recovery-rows.ts";
+import { clusterMonitorDaemon } from "../../cluster/units/cluster-monitor/cluster-monitor.unit.ts";
 import { membershipDaemon } from "../../cluster/units/membership/membership.unit.ts";
 import { nodeHealthDaemon } from "../../cluster/units/node-health/node-health.unit.ts";
 import { nodeRecoveryDaemon } from "../../cluster/units/node-recovery/node-recovery.unit.ts";
@@ -44,7 +45,7 @@ async function silentNode(environment: Environment, forSeconds: number): Promise
     work: () => [],
   });
   const { nodes: book } = services;
-  const units = [membershipDaemon(services), resourceCoordinator(services)];
+  const units = [membershipDaemon(services), clusterMonitorDaemon(services), resourceCoordinator(services)];
   const { node_id } = await w.driven(
     book.join(
       { ...nodeKeys(), label: "a", version: "0.1.0", protocol: 1, capabilities: CAPABILITIES },
@@ -58,7 +59,7 @@ async function silentNode(environment: Environment, forSeconds: number): Promise
   return w.router
     .history({ fromJournal: true, limit: 1_000 })
     .map(({ eventType }) => eventType)
-    .filter((type) => /^(NODE_|P2P_|CAPACITY_)/.test(type));
+    .filter((type) => /^(NODE_|P2P_NODE|CAPACITY_)/.test(type));
 }
 
 /** After how many seconds a node with a full disk is unhealthy. */
@@ -72,6 +73,16 @@ async function unhealthyAfter(environment: Environment): Promise<number> {
     if (w.conditionOf(node) === "unhealthy") return seconds;
     await w.pass(2_000);
   }
+}
+
+/** Whether a cluster in which jobs wait and nothing is done for ten minutes is told. */
+async function toldOfStall(environment: Environment): Promise<boolean> {
+  const clusterWork = { unfinished: () => 3, usefulAt: () => null, cause: () => "no worker is connected" };
+  const w = await nodeWorld({ environment, more: () => ({ clusterWork }) });
+  onTestFinished(() => w.close());
+  await w.driven(w.runtime([membershipDaemon(w.services), clusterMonitorDaemon(w.services)]).start());
+  await w.live(600);
+  return w.told("CLUSTER_STALL_DETECTED").length > 0;
 }
 
 /** What is done within so many seconds for a node on which jobs stand still, and which restarts in vain. */
@@ -356,6 +367,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     set: "0",
     with: ["observe", "drain"],
   },
+  "nodes.stall": { see: toldOfStall, without: false, set: "300", with: true },
   "nodes.max_of_token": { see: bringsThree, without: true, set: "2", with: false },
   "work.max_held_by_node": { see: given, without: [5, 0], set: "2", with: [2, 2] },
   "work.max_held_by_token": { see: given, without: [5, 0], set: "3", with: [3, -1] },

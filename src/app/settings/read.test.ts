@@ -167,7 +167,13 @@ describe("precedence", () => {
       localWorkers: 0,
       loop: { configs: [], allowPendingGate: false, oldChampionMs: 1_800_000 },
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
-      nodes: { timing: nodeTimingDefaults, healthEveryMs: 10_000, maxOfToken: 1_000, requiredGpus: 0 },
+      nodes: {
+        timing: nodeTimingDefaults,
+        healthEveryMs: 10_000,
+        stallMs: 1_800_000,
+        maxOfToken: 1_000,
+        requiredGpus: 0,
+      },
       recovery: { enabled: true, observeMs: 60_000, patienceMs: 300_000, actsPerHour: 6 },
       p2p: { swimEnabled: false, raftEnabled: false },
       work: {

@@ -100,7 +100,7 @@ export const alertRules = {
   NODE_PROVISION_FAILED: passing("warning", ["provider"], "{provider} gave no machine", "{error}"),
   P2P_NODES_DEAD: { ...lasting("error", cluster, "Several nodes are gone at once", "{node_ids}", "P2P_CLUSTER_HEALTHY"), group: "CLUSTER" },
   P2P_CLUSTER_UNHEALTHY: { ...lasting("critical", cluster, "The cluster is not well", "{healthy_nodes} of {total_nodes} nodes are healthy: {reason}", "P2P_CLUSTER_HEALTHY"), group: "CLUSTER" },
-  CLUSTER_STALL_DETECTED: lasting("critical", cluster, "Nothing moves in the cluster", "no progress for {stalled_seconds} s on {node_ids}", "P2P_CLUSTER_HEALTHY"),
+  CLUSTER_STALL_DETECTED: lasting("critical", cluster, "Nothing moves in the cluster", "no progress for {stalled_seconds} s: {reason}", "P2P_CLUSTER_HEALTHY"),
   LEADER_LOST: { ...lasting("warning", cluster, "The cluster has no leader", "{previous_leader_node_id} led: {reason}", "LEADER_ELECTED"), group: "LEADERSHIP" },
   SPLIT_BRAIN_DETECTED: lasting("own", cluster, "Several nodes claim to lead", "{claiming_node_ids}", "SPLIT_BRAIN_RESOLVED"),
   RESOURCE_CONSTRAINT: { ...lasting("level", ["node_id", "resource"], "{resource} of {node_id} runs short", "{usage} in use; the limit is {threshold}"), group: "RESOURCE", overWhen: { field: "level", is: "none" } },

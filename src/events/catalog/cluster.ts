@@ -9,7 +9,6 @@ export const cluster = defineEvents("cluster", {
   CLUSTER_STATUS_CHANGED: {
     about: "The overall state of the cluster changed.",
     orderKey: "cluster_id",
-    provisional: true,
     payload: {
       ...fields("cluster_id", "healthy_nodes", "total_nodes", "reason?"),
       cluster_status: oneOf("state of the cluster", states),
@@ -19,9 +18,8 @@ export const cluster = defineEvents("cluster", {
   CLUSTER_STALL_DETECTED: {
     about: "Nodes are up but make no progress.",
     orderKey: "cluster_id",
-    provisional: true,
     payload: {
-      ...fields("cluster_id", "stalled_seconds", "total_nodes?"),
+      ...fields("cluster_id", "stalled_seconds", "total_nodes?", "reason?"),
       node_ids: field.node_ids.describe("nodes that make no progress"),
     },
   },
@@ -37,7 +35,6 @@ export const cluster = defineEvents("cluster", {
   P2P_CLUSTER_HEALTHY: {
     about: "Enough nodes are healthy; everything may run.",
     orderKey: "cluster_id",
-    provisional: true,
     payload: {
       ...fields("cluster_id", "healthy_nodes", "total_nodes", "leader_node_id?"),
       quorum: quorum.optional(),
@@ -46,7 +43,6 @@ export const cluster = defineEvents("cluster", {
   P2P_CLUSTER_UNHEALTHY: {
     about: "Too few nodes are healthy; new work waits.",
     orderKey: "cluster_id",
-    provisional: true,
     payload: {
       ...fields("cluster_id", "healthy_nodes", "total_nodes", "reason"),
       quorum: quorum.optional(),

@@ -63,6 +63,7 @@ const TAGS: Readonly<Record<string, string>> = {
   system: "The process as a whole: status, health, figures, why, shutdown.",
   daemons: "Look at daemons, and start, stop, restart, reset, pause and resume them.",
   alerts: "What needs a person.",
+  recovery: "What is done for nodes that are ill.",
   events: "Publish events, look back at them, and follow them.",
   consumers: "Sessions of processes that are owed events.",
   "dead letters": "Deliveries whose tries are spent.",

@@ -37,7 +37,7 @@ export function registerRecovery(recovery: Command, shell: Shell): void {
   recovery
     .command("history")
     .description("show what was done for ill nodes, newest first, with what came of it")
-    .option("--node <node>", "only for this node", sentence("--node"))
+    .option("--node <node>", "only for this node")
     .option("--limit <n>", "list at most this many", wholeNumber("--limit", 1, 1_000), 50)
     .action(({ node, limit }: { node?: string; limit: number }) =>
       showAnswer(shell, recoveryHistory, { query: { node, limit } }, (found) => historyLines(found, shell)),

@@ -30,7 +30,6 @@ const wiring = {
   dependsOn: ["event_router"],
   emits: ["HEALTH_ALERT"],
   awaits: {
-    CLUSTER_STALL_DETECTED: "cluster_monitor",
     SPLIT_BRAIN_DETECTED: "leader_lease",
     SPLIT_BRAIN_RESOLVED: "leader_lease",
     BUDGET_ALERT: "provisioner",

@@ -3,9 +3,16 @@ import { unitWorld } from "../../../../test/fixtures/unit-world.ts";
 import { CAPABILITIES, nodeKeys } from "../../../../test/support/node-client.ts";
 import { builtinRows } from "../../../events/index.ts";
 import { listeningTime, silentLog } from "../../../kernel/index.ts";
+import type { Store } from "../../../router/index.ts";
+import { createAvailability } from "../../availability.ts";
+import { noWork } from "../../node-health/cluster-work.port.ts";
+import { HealthBook } from "../../node-health/health-book.ts";
+import { noSigns } from "../../node-health/node-signs.port.ts";
 import { NodeRegistry } from "../../nodes/node-registry.ts";
 import { createRefusals } from "../../nodes/refusals.ts";
 import { nodeTimingDefaults } from "../../nodes/timing.ts";
+import { RecoveryBook } from "../../recovery/recovery-book.ts";
+import { clusterMonitorDaemon } from "../cluster-monitor/cluster-monitor.unit.ts";
 import { resourceCoordinator } from "../resource-coordinator/resource-coordinator.unit.ts";
 import { membershipDaemon } from "./membership.unit.ts";
 
@@ -22,6 +29,15 @@ const TOLD = [
   "CLUSTER_CAPACITY_CHANGED",
 ];
 
+const availableIn = (nodes: NodeRegistry, store: Store) =>
+  createAvailability({
+    nodes,
+    health: new HealthBook(store),
+    recovery: new RecoveryBook(store),
+    signs: noSigns,
+    localNodeId: "n1",
+  });
+
 async function cluster({ requiredGpus = 0 } = {}) {
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
@@ -35,7 +51,13 @@ async function cluster({ requiredGpus = 0 } = {}) {
     const refusals = createRefusals(clock);
     const runtime = w.runtime([
       membershipDaemon({ nodes: book, refusals }),
-      resourceCoordinator({ nodes: book, settings: { nodes: { timing, requiredGpus } } as never }),
+      clusterMonitorDaemon({
+        nodes: book,
+        availability: availableIn(book, store),
+        clusterWork: noWork,
+        settings: { nodes: { stallMs: 1e9 } },
+      }),
+      resourceCoordinator({ settings: { nodes: { timing, requiredGpus } } as never }),
     ]);
     await w.driven(runtime.start());
     return runtime;

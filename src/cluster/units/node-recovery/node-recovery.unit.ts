@@ -19,8 +19,6 @@ const wiring = {
   dependsOn: ["node_health"],
   emits: ["RECOVERY_INITIATED", "RECOVERY_COMPLETED", "RECOVERY_FAILED", "NODE_RECOVERED"],
   awaits: {
-    CLUSTER_STALL_DETECTED: "cluster_monitor",
-    P2P_CLUSTER_UNHEALTHY: "cluster_monitor",
     P2P_HEALTH_RECOVERED: "connectivity_monitor",
   },
 } as const satisfies Wiring;

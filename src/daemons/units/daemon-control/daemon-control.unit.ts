@@ -23,9 +23,6 @@ const wiring = {
   dependsOn: ["event_router"],
   emits: [],
   awaits: {
-    P2P_CLUSTER_HEALTHY: "cluster_monitor",
-    P2P_CLUSTER_UNHEALTHY: "cluster_monitor",
-    CLUSTER_STATUS_CHANGED: "cluster_monitor",
     LEADER_ELECTED: "leader_lease",
     LEADER_LOST: "leader_lease",
     LEADER_STEPDOWN: "leader_lease",

@@ -123,13 +123,13 @@ const table: {
     ),
   ],
   REGRESSION_CLEARED: ({ config_key }) => [lift(`regression:${config_key}`)],
-  P2P_CLUSTER_UNHEALTHY: ({ cluster_id, healthy_nodes, total_nodes, reason }) => [
-    hold(
-      `cluster:${cluster_id}`,
-      "intake",
-      `cluster ${cluster_id} is unhealthy, ${healthy_nodes} of ${total_nodes} nodes are well: ${reason}`,
-    ),
-  ],
+  // While anybody works, work comes: only with nobody left it waits.
+  P2P_CLUSTER_UNHEALTHY: ({ cluster_id, healthy_nodes, total_nodes, reason }) => {
+    const message = `cluster ${cluster_id} is unhealthy, ${healthy_nodes} of ${total_nodes} nodes are well: ${reason}`;
+    return [
+      healthy_nodes === 0 ? hold(`cluster:${cluster_id}`, "intake", message) : show(`cluster:${cluster_id}`, message),
+    ];
+  },
   P2P_CLUSTER_HEALTHY: ({ cluster_id }) => [lift(`cluster:${cluster_id}`)],
   CLUSTER_STATUS_CHANGED: ({ cluster_id, cluster_status, healthy_nodes, total_nodes }) => [
     cluster_status === "healthy"
