@@ -25,6 +25,10 @@ const put = defineOperation<{ key: string; value: string }, number>(
 const star = defineOperation<{ key: string }, void>("notes.star", (tx, { key }) => {
   tx.run("UPDATE notes SET stars = 5 WHERE key = ?", key);
 });
+const visit = defineOperation<null, number>("visits.add", (tx) => tx.run("INSERT INTO visits DEFAULT VALUES").lastId);
+const forget = defineOperation<null, void>("visits.forget", (tx) => {
+  tx.run("DELETE FROM visits");
+});
 const refuse = defineOperation<null, void>("notes.refuse", () => {
   throw new Error("no");
 });
@@ -38,10 +42,11 @@ const notes = defineStoreModule({
       id: 1,
       name: "notes",
       sql: `CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+            CREATE TABLE visits (id INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
             CREATE TABLE store_probe (id INTEGER PRIMARY KEY, at INTEGER) STRICT;`,
     },
   ],
-  operations: [put, star, refuse, probe],
+  operations: [put, star, visit, forget, refuse, probe],
 });
 const modules: readonly StoreModule[] = [notes];
 const CLUSTER = { cluster: "games", generation: 1 };
@@ -200,6 +205,19 @@ test("steps of the schema are entries that every replica takes at the same place
   expect(schemaDigest(b.replica.db)).not.toBe(before);
   expect(b.replica.position()).toEqual(a.replica.position());
   expect(b.rows()).toEqual(a.rows());
+});
+
+test("a number that SQLite gave once is never given again by the next leader", async () => {
+  const log = newLog();
+  const [a, b] = [member(log, "a"), member(log, "b")];
+  const writer = await a.lead();
+  const given = await writer.apply([[visit(null)], [visit(null)], [forget(null)]]);
+  expect(given.slice(0, 2)).toMatchObject([{ results: [1] }, { results: [2] }]);
+  b.catchUp();
+  const next = await b.lead();
+  expect(await next.apply([[visit(null)]])).toMatchObject([{ results: [3] }]);
+  a.catchUp();
+  expect(rowsDigest(a.replica.db)).toBe(rowsDigest(b.replica.db));
 });
 
 test("all our tables have a key, so that no change of theirs is left out", () => {

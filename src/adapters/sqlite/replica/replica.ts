@@ -42,6 +42,7 @@ const CREATE = `
     term INTEGER NOT NULL,
     chain TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS replica_sequences (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS replica_checks (seq INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT;`;
 
 /** Checks of the rows that are kept, newest first. */
@@ -56,6 +57,13 @@ export interface Replica {
   replay(entries: readonly StoredEntry[]): void;
   /** Writes down, inside the transaction of whoever leads, that it has come to this entry. */
   advance(entry: DecodedEntry & { readonly seq: number }): void;
+  /**
+   * Numbers that SQLite gives by itself and never again. Changes of rows do not show them: a row that came and went in one transaction
+   * leaves no trace elsewhere, and its number would be given twice. So they are kept as rows, inside the transaction of whoever leads.
+   */
+  keepSequences(): void;
+  /** Goes on behind the numbers that earlier leaders gave. */
+  takeSequences(): void;
   /** Takes steps of the schema inside the transaction of whoever leads. */
   migrate(body: Uint8Array): void;
   /** Looks at the schema again, after such steps were committed. */
@@ -142,9 +150,26 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
     }
   };
 
+  const keep = `INSERT INTO replica_sequences SELECT name, seq FROM sqlite_sequence WHERE true
+    ON CONFLICT (name) DO UPDATE SET seq = excluded.seq WHERE excluded.seq <> replica_sequences.seq`;
+  const hasSequences = () =>
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'").get() !== undefined;
+  const keepSequences = hasSequences() ? db.prepare(keep) : undefined;
+
   return {
     db,
     position: current,
+    keepSequences: () => void keepSequences?.run(),
+    takeSequences() {
+      if (keepSequences === undefined) return;
+      db.exec(`
+        BEGIN IMMEDIATE;
+        UPDATE sqlite_sequence SET seq = max(seq, (SELECT k.seq FROM replica_sequences k WHERE k.name = sqlite_sequence.name))
+          WHERE name IN (SELECT name FROM replica_sequences);
+        INSERT INTO sqlite_sequence (name, seq) SELECT name, seq FROM replica_sequences
+          WHERE name NOT IN (SELECT name FROM sqlite_sequence);
+        COMMIT;`);
+    },
     schema: () => schema,
     advance,
     migrate,

@@ -135,6 +135,7 @@ export function createTermWriter(options: TermWriterOptions, term: Term, lease: 
     try {
       tx.run("BEGIN IMMEDIATE");
       outcomes = body();
+      replica.keepSequences();
       changes = session.changeset();
       if (changes.length > PATCHSET_ABOVE_BYTES) changes = session.patchset();
     } catch (thrown) {
@@ -233,5 +234,8 @@ export const replicaPort = (options: TermWriterOptions): ReplicaPort => ({
   position: options.replica.position,
   replay: options.replica.replay,
   claim: (term) => claimTerm(options, term),
-  open: (term, lease) => createTermWriter(options, term, lease),
+  open(term, lease) {
+    options.replica.takeSequences();
+    return createTermWriter(options, term, lease);
+  },
 });

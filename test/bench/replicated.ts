@@ -1,0 +1,163 @@
+/**
+ * What it costs that every commit goes through a log on three real nats-servers first: publishing beside the same store without a log, and
+ * beside JetStream with a message an event. Stores, router and servers share this machine, and both stores write on the thread that
+ * measures, so that the ratio is that of the log alone.
+ */
+import { join } from "node:path";
+import { jetstream } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { createStream } from "../../src/adapters/nats/connection.ts";
+import { openJetStreamLog } from "../../src/adapters/nats/jetstream-log.ts";
+import { subjectOf } from "../../src/adapters/nats/stream-settings.ts";
+import { inThreadStore } from "../../src/adapters/sqlite/in-thread-store.ts";
+import { openReplica } from "../../src/adapters/sqlite/replica/replica.ts";
+import { replicatedStore } from "../../src/adapters/sqlite/replica/replicated-store.ts";
+import { replicaPort } from "../../src/adapters/sqlite/replica/term-writer.ts";
+import { openWriter } from "../../src/adapters/sqlite/writer.ts";
+import { storeModules } from "../../src/app/store-modules.ts";
+import { createCatalog } from "../../src/events/index.ts";
+import { silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
+import { EventRouter, type Store } from "../../src/router/index.ts";
+import { findNatsServer, natsServers } from "../support/nats-servers.ts";
+import { until } from "../support/patience.ts";
+import { owned } from "../support/process.ts";
+import { durablePayload, durableRows } from "./events-durable.ts";
+import { inFolder } from "./support/folder.ts";
+import { defineBench, sized } from "./support/frame.ts";
+import { atLeast, atMost, type Contender, compare } from "./support/measure.ts";
+import type { Section } from "./support/table.ts";
+
+export const about = "publishing through a log on three nats-servers, beside the same without a log";
+
+const clock = systemClock();
+const NAMES = { plain: "plain", replicated: "replicated", bare: "JetStream, a message an event" };
+const CLUSTER = { cluster: "bench", generation: 1 };
+const TERM = { ...CLUSTER, term: 1, boot: "bench", node: "bench" };
+
+const routerOver = (store: Store) =>
+  new EventRouter({
+    catalog: createCatalog(durableRows),
+    store,
+    clock,
+    random: systemRandom(),
+    log: silentLog(),
+    nodeId: "bench",
+  });
+
+/** Runs `times` of them, never more than `inFlight` at once. */
+const pipelined =
+  (inFlight: number, one: (n: number) => Promise<unknown>): Contender["run"] =>
+  async (times) => {
+    let next = 0;
+    const lane = async () => {
+      while (next < times) {
+        next += 1;
+        await one(next);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(inFlight, times) }, lane));
+  };
+
+async function measure(events: number, awaited: number, rounds: number): Promise<readonly Section[]> {
+  const program = findNatsServer();
+  if (program === undefined)
+    return [{ title: "replicated", measured: [], goals: [], notes: { skipped: "no nats-server from 2.15 on" } }];
+  await using own = owned();
+  const servers = await natsServers(own, program);
+  const options = {
+    servers: servers.map(({ url }) => url),
+    monitors: servers.map(({ monitor }) => monitor),
+    replicas: 3,
+    answerMs: 5_000,
+    clock,
+  };
+  for (const stream of ["bench", "bare"])
+    await until(
+      () =>
+        createStream({ ...options, stream }).then(
+          () => true,
+          (thrown: { code?: string }) => thrown.code === "LOG_EXISTS",
+        ),
+      () => "no stream could be made",
+    );
+  // The servers live as long as this.
+  return await inFolder(async (folder) => {
+    const plainWriter = openWriter(join(folder, "plain.db"), storeModules);
+    const plain = routerOver(inThreadStore(plainWriter, { clock, onClosed: plainWriter.close }));
+    const log = await openJetStreamLog({ ...options, stream: "bench" });
+    const path = join(folder, "replicated.db");
+    const replica = openReplica(openWriter(path, storeModules).db, CLUSTER);
+    let sent = 0;
+    const nextId = () => {
+      sent += 1;
+      return `bench.${sent}`;
+    };
+    const port = replicaPort({ replica, modules: storeModules, log, clock, nextId });
+    const claimed = await port.claim(TERM);
+    if (claimed.claim !== "won") throw new Error("the term was not won");
+    const writer = port.open(TERM, { trustedUntil: () => Number.POSITIVE_INFINITY, onAccepted() {} });
+    const replicated = routerOver(replicatedStore(writer, path, clock));
+    const connection = await connect({ servers: options.servers });
+    const client = jetstream(connection);
+    const publishOn = (router: EventRouter<typeof durableRows>) => (n: number) =>
+      router.publish("GAMES_PLAYED", durablePayload(n), { source: "bench" });
+    const ways = {
+      [NAMES.plain]: publishOn(plain),
+      [NAMES.replicated]: publishOn(replicated),
+      [NAMES.bare]: (n: number) =>
+        client.publish(subjectOf("bare"), JSON.stringify(durablePayload(n)), {
+          timeout: 30_000,
+          msgID: `${n}.${Math.random()}`,
+        }),
+    };
+    const among = (inFlight: number): Contender[] =>
+      Object.entries(ways).map(([name, one]) => ({ name, run: pipelined(inFlight, one) }));
+    const sections: Section[] = [];
+    for (const [inFlight, least] of [
+      [1_000, 0.8],
+      [100, 0.6],
+    ] as const) {
+      const found = await compare(among(inFlight), events, rounds);
+      sections.push({
+        title: `durable publish, ${inFlight} in flight`,
+        measured: found.contenders,
+        goals: [
+          atLeast("events a second, share of plain", found.costRatio(NAMES.plain, NAMES.replicated), least),
+          atLeast("events a second, share of JetStream's", found.costRatio(NAMES.bare, NAMES.replicated), 1),
+        ],
+        notes: {},
+      });
+    }
+    const one = await compare(among(1), awaited, rounds);
+    const costOf = (name: string) => one.contenders.find((each) => each.name === name)!.costUs;
+    sections.push({
+      title: "durable publish, awaited one by one",
+      measured: one.contenders,
+      goals: [
+        atMost(
+          "microseconds, beside a publish to JetStream + 1 ms",
+          costOf(NAMES.replicated),
+          costOf(NAMES.bare) + 1_000,
+        ),
+      ],
+      notes: {},
+    });
+    await connection.close();
+    await plain.stop();
+    await replicated.stop();
+    await plain.store.close();
+    await replicated.store.close();
+    await writer.end("the bench is over");
+    await log.close();
+    return sections;
+  });
+}
+
+const bench = defineBench("replicated", [
+  (size) => measure(sized(size, 20_000, 4_000, 50), sized(size, 300, 50, 3), sized(size, 9, 3, 1)),
+]);
+export const run = bench.run;
+export const tiny = bench.tiny;
+export const print = bench.print;
+
+if (import.meta.main) await bench.main();
