@@ -323,6 +323,12 @@ class World {
     this.ends.set(`job ${n}`, name);
   }
 
+  rollBack(entries: number): void {
+    this.say(`the log forgets its last ${entries} entries`);
+    this.log.rollBack(this.log.last() - entries);
+    this.log.wakeAll();
+  }
+
   /** Somebody asks now and then what the rows come to. */
   verify(): void {
     for (const { leading } of this.members) void leading?.writer.append("verify").catch(() => {});
@@ -386,6 +392,47 @@ class World {
       }
     }
   }
+}
+
+/** The log forgets its newest entries once, as no log should: that must be noticed, and never spread. */
+export async function runRolledBack(seed: number): Promise<ReplicasReport & { readonly noticed: readonly string[] }> {
+  const world = new World(seed, "none");
+  for (const member of world.members) world.start(member);
+  for (const name of ["x", "y", "z"]) world.client(name);
+  await world.run(TROUBLE_MS / 3);
+  // Where one was cut off, it does not know what the log has lost, and goes on from there.
+  const behind = seed % 2 === 0 ? undefined : world.members[2];
+  if (behind !== undefined) behind.isCut = true;
+  await world.run(TROUBLE_MS / 2);
+  if (behind !== undefined) behind.isCut = false;
+  world.rollBack(1 + pick(world.random, 8));
+  world.isTroubled = false;
+  await world.run(TROUBLE_MS + PEACE_MS.most);
+  const { trace, acked, crashes, termAt, members } = world;
+  // What the log has lost may be done again; only that it is noticed and does not spread can be asked for.
+  const violations: string[] = [];
+  const sound = members.filter(({ broken }) => broken === undefined);
+  const noticed = members.flatMap(({ broken }) => broken ?? []);
+  for (const one of sound)
+    for (const other of sound)
+      if (
+        one.replica.position().seq === other.replica.position().seq &&
+        !one.db.isTransaction &&
+        !other.db.isTransaction &&
+        rowsDigest(one.db) !== rowsDigest(other.db)
+      )
+        violations.push(`${one.name} and ${other.name} differ at the same entry`);
+  const lacking = sound.filter(({ db }) => {
+    const stored = new Set(
+      db
+        .prepare("SELECT id FROM notes")
+        .all()
+        .map(({ id }) => String(id)),
+    );
+    return [...acked.keys()].some((id) => !stored.has(id));
+  });
+  if (lacking.length > 0 && noticed.length === 0) violations.push("acknowledged notes are gone, and nobody noticed");
+  return { violations, trace, terms: termAt.size, acked: acked.size, crashes, noticed };
 }
 
 export async function runReplicas(seed: number, plant: Plant = "none"): Promise<ReplicasReport> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PLANTS, runReplicas } from "./replicas-world.ts";
+import { PLANTS, runReplicas, runRolledBack } from "./replicas-world.ts";
 
 /** `REPLICA_SEEDS=7-7` runs one world again. */
 const [from, to] = (process.env.REPLICA_SEEDS ?? "1-200").split("-").map(Number) as [number, number];
@@ -18,6 +18,16 @@ test(`three replicas keep their promises in the worlds ${from} to ${to}`, async 
   expect(sums.terms).toBeGreaterThan(worlds);
   expect(sums.acked).toBeGreaterThan(10 * worlds);
   if (worlds >= 20) expect(sums.crashes).toBeGreaterThan(worlds / 4);
+});
+
+test("a log that loses what it acknowledged is noticed, and no two replicas differ at one entry", async () => {
+  const noticed = new Set<string>();
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const report = await runRolledBack(seed);
+    expect(report.violations, `world ${seed}:\n${report.trace.join("\n")}`).toEqual([]);
+    for (const code of report.noticed) noticed.add(code);
+  }
+  expect([...noticed].toSorted()).toEqual(["LOG_LOST_ENTRIES", "REPLICA_DIVERGED"]);
 });
 
 test("one seed gives one history", async () => {

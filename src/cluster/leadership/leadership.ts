@@ -4,9 +4,9 @@
  * Everything that leads lives inside `lead`: it is begun with a term and has ended before anything else happens, so that nothing of one
  * term is left in the next. What acts outside of the database asks `trustedUntil` first.
  */
-import { aborted, type Clock, type Log, sleep } from "../../kernel/index.ts";
+import { aborted, type Clock, type Log, OperatingError, sleep } from "../../kernel/index.ts";
 import { decodeEntry, isStoreTrouble, type ReplicatedLog, type StoredEntry } from "../../router/index.ts";
-import { campaignAt, isBeatDue, type LeaseTiming, trustedUntil } from "./decide.ts";
+import { campaignAt, hasLostEntries, isBeatDue, type LeaseTiming, type SeenLast, trustedUntil } from "./decide.ts";
 import type { ReplicaPort, Term, TermWriter } from "./replica.port.ts";
 
 /** A term while it lasts. */
@@ -50,6 +50,16 @@ const isFor = (body: Uint8Array, node: string): boolean => {
   return to === null || to === node;
 };
 
+const lostEntries = (seq: number, last: number): OperatingError =>
+  OperatingError.internal(
+    "LOG_LOST_ENTRIES",
+    `the replicated log ends at entry ${last}, and this replica has entry ${seq}: acknowledged entries are gone`,
+    {
+      hint: "Stop all coordinators. Keep the servers' folders, and begin a new generation from the replica that has most.",
+    },
+  );
+
+const MAX_SEEN = 10;
 const DISK_AGAIN_MS = 1_000;
 const BEAT_AGAIN_MS = 100;
 
@@ -61,6 +71,8 @@ interface Won {
 export function startLeadership(options: LeadershipOptions): Leadership {
   const { replica, log, clock, timing, boot, node, isPreferred } = options;
   const stopping = new AbortController();
+  /** Where the log was said to end, while it went on without this one. */
+  let seenLasts: readonly SeenLast[] = [];
   let role: ReturnType<Leadership["role"]> = "follower";
   let current: { readonly handOver: (handed: StepDown) => void; readonly over: Promise<unknown> } | undefined;
 
@@ -114,6 +126,10 @@ export function startLeadership(options: LeadershipOptions): Leadership {
         const claimed = await claim;
         if (claimed.claim === "won") return { term, sentAt: claimed.sentAt };
         role = "follower";
+        if (claimed.claim === "lost" && claimed.last !== undefined) {
+          seenLasts = [...seenLasts, { at: clock.monotonic(), last: claimed.last }].slice(-MAX_SEEN);
+          if (hasLostEntries(at.seq, seenLasts, clock.monotonic(), timing)) throw lostEntries(at.seq, claimed.last);
+        }
         silence = { ...silence, heardAt: clock.monotonic(), isOffered: false };
         offered = new AbortController();
       }

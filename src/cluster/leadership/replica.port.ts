@@ -47,8 +47,14 @@ export interface TermWriter {
   end(why: string): Promise<void>;
 }
 
-/** `unknown`: it may have been won, and nobody leads until the silence is over again. */
-export type Claimed = { readonly claim: "won"; readonly sentAt: number } | { readonly claim: "lost" | "unknown" };
+/**
+ * `lost`: the log goes on otherwise, and `last` is where some server says that it ends. `unknown`: it may have been won, and nobody leads
+ * until the silence is over again.
+ */
+export type Claimed =
+  | { readonly claim: "won"; readonly sentAt: number }
+  | { readonly claim: "lost"; readonly last: number | undefined }
+  | { readonly claim: "unknown" };
 
 export interface ReplicaPort {
   position(): LogPosition;

@@ -60,9 +60,9 @@ export async function claimTerm({ replica, log, clock, nextId }: TermWriterOptio
   const id = nextId();
   const sentAt = clock.monotonic();
   while (clock.monotonic() - sentAt < CLAIM_MS) {
-    const { outcome } = await log.append({ id, bytes }, at.seq);
-    if (outcome === "refused") return { claim: "lost" };
-    if (outcome === "accepted") {
+    const answer = await log.append({ id, bytes }, at.seq);
+    if (answer.outcome === "refused") return { claim: "lost", last: answer.last };
+    if (answer.outcome === "accepted") {
       try {
         replica.replay([{ seq: at.seq + 1, bytes }]);
         return { claim: "won", sentAt };
