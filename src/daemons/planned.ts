@@ -8,7 +8,7 @@ export const PLANNED_UNITS = {
     "idle_shutdown",
     "idle_resource_daemon",
   ],
-  ha: ["leadership_coordinator", "leader_lease", "lock_store", "replicated_log"],
+  ha: ["leadership_coordinator", "leader_lease", "replicated_log"],
   steering: [
     "derived_training",
     "feedback_loop",

@@ -1,5 +1,5 @@
 import { OperatingError } from "../../kernel/index.ts";
-import { defineOperation, type Migration, type Operation, type Store } from "../../router/index.ts";
+import { defineOperation, type Migration, type Operation, type Store } from "../../router/store.port.ts";
 
 /** A lock that somebody has, as it is stored. When it lapses is not: that is counted by whoever listens. */
 export interface LockRow {

@@ -27,7 +27,11 @@ const hashOf = async (path: string): Promise<string> => {
 const positionIn = (path: string): LogPosition => {
   const db = new DatabaseSync(path, { readOnly: true });
   try {
-    return { ...(db.prepare("SELECT cluster, generation, seq, term, chain FROM replica_position").get() as never) };
+    return {
+      ...(db
+        .prepare("SELECT cluster, generation, seq, term, chain FROM replica_position")
+        .get() as unknown as LogPosition),
+    };
   } finally {
     db.close();
   }
