@@ -68,6 +68,10 @@ export function createServices(
     signs: nodeSignsOf(() => work.queue),
     clusterWork: clusterWorkOf(() => work.queue, cause),
     duties: nodeDutiesOf(() => ({ queue: work.queue, desk: sync.desk })),
+    ownWork: () => {
+      const own = work.queue.workers.list().find(({ node_id }) => node_id === nodeId);
+      return own && { running: work.queue.held(nodeId).length, slots: own.all };
+    },
   });
   undo.defer(() => cluster.close());
   const locks = new LockStore({ store, router, clock, listened, nodeId });

@@ -98,6 +98,7 @@ export function wireUnits<R extends Rows>(
         book: cluster.nodes,
         gate: cluster.gate,
         refusals: cluster.refusals,
+        idleRequests: cluster.idleRequests,
         version,
         health: cluster.health,
         availability: cluster.availability,

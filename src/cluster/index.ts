@@ -3,7 +3,8 @@
  *
  * `membership` knows which nodes belong to the cluster and which of them are there; a node is its key, and every word of it
  * is signed. `node_health` judges each by what it does, and `availability.ts` answers for all rooms whether it may get work, data or a
- * model. `cluster_monitor` sums them into one verdict. `node_recovery` repairs those that are ill, by one ladder. `resource_coordinator` keeps what they offer. `resource_monitor` measures its node. `health_manager` makes one score and one verdict of what all others say.
+ * model. `cluster_monitor` sums them into one verdict. `node_recovery` repairs those that are ill, by one ladder. `resource_coordinator` keeps what they offer. `resource_monitor` measures its node, and
+ * `idle_resource_daemon` says that it could do more. `health_manager` makes one score and one verdict of what all others say.
  * `alert_manager` makes alerts of what is alarming, and of what is missing, and sends them out.
  *
  * It guarantees that
@@ -54,8 +55,10 @@ export { createRecoveryConsole, type RecoveryConsole } from "./recovery-console.
 export { createDiskGauge } from "./resources/disk-gauge.ts";
 export { processTree } from "./resources/process-tree.ts";
 export { systemSampler, WORKER_PID_FILE } from "./resources/system-sampler.ts";
+export { createUsageGauge, type IdleRequests } from "./resources/usage-gauge.ts";
 export { type ClusterServices, createClusterServices } from "./services.ts";
 export { nodeSettings } from "./settings.ts";
+export { idleResourceDaemon } from "./units/idle-resource/idle-resource.unit.ts";
 export { resourceMonitorDaemon } from "./units/resource-monitor/resource-monitor.unit.ts";
 export { clusterUnits, lockStorePart } from "./units.ts";
 export { judgedHealth, type SystemHealth } from "./views.ts";

@@ -37,6 +37,15 @@ export const resourceMonitorLimits = {
   forecastWithinMs: 72 * 3_600_000,
 };
 
+export const idleLimits = {
+  everyMs: 15_000,
+  /** A node that was idle for so long has something to give; it says so again after the second time. */
+  detectAfterMs: 60_000,
+  detectEveryMs: 60_000,
+  /** How idle it is, it tells at every change, when it is asked, and this often. */
+  tellEveryMs: 300_000,
+};
+
 export const healthLimits = {
   everyMs: 5_000,
   /** An unchanged judgement is written down again after this, as a sign of life. */

@@ -21,6 +21,7 @@ import { RecoveryBook } from "./recovery/recovery-book.ts";
 import { createDiskGauge, type DiskGauge } from "./resources/disk-gauge.ts";
 import type { ResourceSampler } from "./resources/sample.ts";
 import { systemSampler } from "./resources/system-sampler.ts";
+import { createIdleRequests, createUsageGauge, type IdleRequests, type UsageGauge } from "./resources/usage-gauge.ts";
 import type { AlertSettings, ClusterSettings } from "./settings.ts";
 
 export interface ClusterSurroundings {
@@ -43,7 +44,12 @@ export interface ClusterSurroundings {
   readonly duties?: NodeDuties;
   /** Who can reboot and replace machines; nobody unless said. */
   readonly power?: NodePower;
+  /** What the worker of this node does; undefined where none asks for jobs. */
+  readonly ownWork?: OwnWork;
 }
+
+/** Jobs that a worker does, and how many it does at once. */
+export type OwnWork = () => { readonly running: number; readonly slots: number } | undefined;
 
 /** All that this room keeps while a process runs. Its units, and the surfaces, take it as it is. */
 export interface ClusterServices {
@@ -70,6 +76,10 @@ export interface ClusterServices {
   readonly sampler: ResourceSampler;
   /** What was measured of the disk. */
   readonly disk: DiskGauge;
+  /** What was measured of this node, and who is to be asked how idle it is. */
+  readonly usage: UsageGauge;
+  readonly idleRequests: IdleRequests;
+  readonly ownWork: OwnWork;
   readonly sinks: readonly AlertSink[];
   /** Rules of the user: which events must not stay away. */
   readonly absence: readonly AbsenceRule[];
@@ -100,6 +110,7 @@ export function alertSinks(settings: AlertSettings, clock: Clock, log: Log): Ale
 export function createClusterServices(around: ClusterSurroundings): ClusterServices {
   const { settings, store, clock, listened, random, log, catalog, version, work } = around;
   const { signs = noSigns, duties = noDuties, power = nobodysPower, clusterWork = noWork } = around;
+  const { ownWork = () => undefined } = around;
   const { nodeId, dataDir } = settings;
   const { rulesFile } = settings.alerts;
   const { timing, maxOfToken } = settings.nodes;
@@ -131,6 +142,9 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     refusals: createRefusals(clock),
     sampler,
     disk: createDiskGauge(),
+    usage: createUsageGauge(),
+    idleRequests: createIdleRequests(),
+    ownWork,
     sinks,
     absence: rulesFile === undefined ? [] : readAlertRules(rulesFile, catalog),
     alerts: createAlerts({ store, clock, recipients: recipientsOf(sinks) }),

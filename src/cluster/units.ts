@@ -8,6 +8,7 @@ import {
   healthManagerCoordinator,
   recoveryManager,
 } from "./units/health-manager/health-manager.unit.ts";
+import { idleResourceDaemon } from "./units/idle-resource/idle-resource.unit.ts";
 import { membershipDaemon } from "./units/membership/membership.unit.ts";
 import { nodeHealthDaemon } from "./units/node-health/node-health.unit.ts";
 import { nodeRecoveryDaemon } from "./units/node-recovery/node-recovery.unit.ts";
@@ -21,6 +22,7 @@ export const clusterUnits = (services: ClusterServices) =>
     membershipDaemon(services),
     clusterMonitorDaemon(services),
     resourceCoordinator(services),
+    idleResourceDaemon(services),
     healthManagerCoordinator(services),
     errorCoordinator,
     recoveryManager,

@@ -1,12 +1,10 @@
 /** Units and parts that are to come, by the stage that brings them. Who is built is no longer listed here. */
 export const PLANNED_UNITS = {
   fleet: [
-    "utilization_optimizer",
     "connectivity_monitor",
     "multi_provider",
     "provisioner",
     "idle_shutdown",
-    "idle_resource_daemon",
   ],
   ha: ["leadership_coordinator", "leader_lease", "replicated_log"],
   steering: [

@@ -17,7 +17,7 @@ export { createPipelineConsole, type PipelineConsole, type PipelineDecision } fr
 export { createRatingEngine, PAIRS_FILE } from "./evaluation/index.ts";
 export { champions } from "./models/index.ts";
 export { championOf } from "./promotion/index.ts";
-export { suspects } from "./selfplay/index.ts";
+export { plannedJobs, suspects } from "./selfplay/index.ts";
 export type { PipelineServices } from "./services.ts";
 export type {
   ChampionView,

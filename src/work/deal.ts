@@ -7,6 +7,7 @@ import { leftToFaster, type PassesOver } from "./left-to-faster.ts";
 import { Line } from "./line.ts";
 import { fits, type Lane, type Offer, whyNotThere, without } from "./needs.ts";
 import type { Plan } from "./plan.ts";
+import { leftToNodesWithoutGpus } from "./preprocessing.ts";
 import type { NodeVerdict, QueueState } from "./queue-state.ts";
 import { isForOthers, isForOthersOfItsKind } from "./untaken.ts";
 import { agedUrgency, CRITICAL } from "./urgency.ts";
@@ -143,7 +144,9 @@ function deal(
   const chosen: Dealt[] = [];
   let { offer } = request;
   const passesOver = passedOverBy(parts, request, plan.now);
-  const leaves = leftToFaster(parts, plan, request.node_id, plan.now);
+  const toFaster = leftToFaster(parts, plan, request.node_id, plan.now);
+  const toOthers = leftToNodesWithoutGpus(parts, request.node_id, plan.now);
+  const leaves: PassesOver = (job, lane) => toFaster(job, lane) || toOthers(job, lane);
   const heads = new Map<string, Choice>();
   const look = (config: string) => {
     const best = bestOf(config, lines.get(config)!, offer, parts, plan.now, passesOver, leaves);

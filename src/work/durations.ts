@@ -6,9 +6,9 @@ export type DurationRow = { readonly took: readonly number[] };
 /** By kind and config; kept by `job_reaper`. */
 export const jobDurations = defineTable<DurationRow>("work_durations");
 
-/** How long jobs took on a node, each as so many times what such jobs usually take; newest last. */
+/** How long jobs took on a node, each as so many times what such jobs usually take; newest last. Of all kinds, and of each. */
 export type PaceRow = { readonly times: readonly number[] };
-/** By node; kept by `job_reaper`. */
+/** By node, and by node and kind; kept by `job_reaper`. */
 export const nodePaces = defineTable<PaceRow>("work_node_paces");
 
 export const durationLimits = {
@@ -17,13 +17,17 @@ export const durationLimits = {
   /** Fewer say too little to judge others by. */
   min: 3,
   maxSorts: 5_000,
-  maxNodes: 20_000,
+  /** Of paces: each node has one, and one for each kind that it does. */
+  maxPaces: 60_000,
   /** Beyond this it was no pace, but an accident. */
   maxTimes: 32,
 };
 
 type Sort = Pick<Lane, "workType" | "configKey">;
 const sortOf = ({ workType, configKey }: Sort): string => `${workType}/${configKey ?? ""}`;
+
+/** No node is called like this: names of nodes have no bar. */
+const paceKey = (nodeId: string, workType: string): string => `${nodeId}|${workType}`;
 
 const MEDIAN = 0.5;
 
@@ -57,7 +61,7 @@ export class Durations {
       );
     for (const { key, value } of rows(jobDurations.table, limits.maxSorts))
       this.#took.set(key, (JSON.parse(value) as DurationRow).took);
-    for (const { key, value } of rows(nodePaces.table, limits.maxNodes))
+    for (const { key, value } of rows(nodePaces.table, limits.maxPaces))
       this.#paces.set(key, (JSON.parse(value) as PaceRow).times);
   }
 
@@ -65,37 +69,46 @@ export class Durations {
     const key = sortOf(sort);
     const before = this.#took.get(key);
     const usualMs = this.took(sort, MEDIAN);
-    if (nodeId !== undefined && usualMs !== undefined && usualMs > 0) this.#notePace(nodeId, ms / usualMs);
+    if (nodeId !== undefined && usualMs !== undefined && usualMs > 0)
+      for (const whose of [nodeId, paceKey(nodeId, sort.workType)]) this.#notePace(whose, ms / usualMs);
     if (before === undefined && this.#took.size >= this.#limits.maxSorts) return;
     this.#took.set(key, [...(before ?? []), Math.max(0, Math.round(ms))].slice(-this.#limits.keep));
     this.#unsaved.add(key);
     this.#answers.clear();
   }
 
-  #notePace(nodeId: string, times: number): void {
-    const before = this.#paces.get(nodeId);
-    if (before === undefined && this.#paces.size >= this.#limits.maxNodes) return;
+  #notePace(whose: string, times: number): void {
+    const before = this.#paces.get(whose);
+    if (before === undefined && this.#paces.size >= this.#limits.maxPaces) return;
     const { maxTimes, keep } = this.#limits;
     const bounded = Math.min(maxTimes, Math.max(1 / maxTimes, times));
-    this.#paces.set(nodeId, [...(before ?? []), Math.round(bounded * 1_000) / 1_000].slice(-keep));
-    this.#unsavedPaces.add(nodeId);
-    this.#paceAnswers.delete(nodeId);
+    this.#paces.set(whose, [...(before ?? []), Math.round(bounded * 1_000) / 1_000].slice(-keep));
+    this.#unsavedPaces.add(whose);
+    this.#paceAnswers.delete(whose);
   }
 
-  /** How many times as long as usual jobs take on a node; undefined while too few are known. */
-  pace(nodeId: string): number | undefined {
-    const known = this.#paceAnswers.get(nodeId);
+  /**
+   * How many times as long as usual jobs take on a node; undefined while too few are known. A machine may be fast at one kind and slow
+   * at another: it is judged by the kind, and by all of its jobs while too few of that kind are known.
+   */
+  pace(nodeId: string, workType?: string): number | undefined {
+    const ofKind = workType === undefined ? undefined : this.#paceOf(paceKey(nodeId, workType));
+    return ofKind ?? this.#paceOf(nodeId);
+  }
+
+  #paceOf(key: string): number | undefined {
+    const known = this.#paceAnswers.get(key);
     if (known !== undefined) return known;
-    const times = this.#paces.get(nodeId) ?? [];
+    const times = this.#paces.get(key) ?? [];
     const pace = times.length < this.#limits.min ? undefined : quantile(times, MEDIAN);
-    if (pace !== undefined) this.#paceAnswers.set(nodeId, pace);
+    if (pace !== undefined) this.#paceAnswers.set(key, pace);
     return pace;
   }
 
   /** How long such a job takes on a node; undefined while too little is known of either. */
   expected(sort: Sort, nodeId: string): number | undefined {
     const usualMs = this.took(sort, MEDIAN);
-    const pace = this.pace(nodeId);
+    const pace = this.pace(nodeId, sort.workType);
     return usualMs === undefined || pace === undefined ? undefined : usualMs * pace;
   }
 

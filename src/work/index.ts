@@ -21,6 +21,7 @@ export { BackpressureLevel, type QueueLevel, rateMultiplierOf } from "./backpres
 export type { Lease } from "./claim.ts";
 export type { ClaimDesk } from "./claim-desk.ts";
 export { failureSchema, type WorkFailure } from "./failure.ts";
+export type { JobsOfSort } from "./load/load-forecast.ts";
 export { type JobSpecInput, jobSpecSchema, savedSchema } from "./job.ts";
 export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./kinds.ts";
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";

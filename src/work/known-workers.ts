@@ -8,6 +8,8 @@ export interface KnownWorker extends Pick<ClaimRequest, "node_id" | "offer" | "k
   readonly slots: number;
   /** The most that it ever asked for at once: as an idle worker does, for all that it has. */
   readonly all: number;
+  /** The most accelerators that it ever had free. */
+  readonly gpus: number;
   /** Milliseconds since the epoch. */
   readonly heard_at: number;
 }
@@ -21,6 +23,8 @@ export interface KnownWorkers {
   /** A sign of life of one that may be too busy to ask. */
   heard(nodeId: string): void;
   list(): KnownWorker[];
+  /** Whether a node has accelerators, as far as it ever offered some. */
+  hasGpus(nodeId: string): boolean;
   /** Nodes with a worker for a kind, in order. */
   takers(kind: string): string[];
   /** Whether everybody had the time to ask since the start. */
@@ -48,14 +52,17 @@ export function createKnownWorkers(clock: Clock, limits = knownWorkerLimits): Kn
 
   return {
     asked({ node_id, offer, kinds, most }) {
-      const all = Math.max(most, workers.get(node_id)?.all ?? 0);
-      note({ node_id, offer, kinds, slots: most, all, heard_at: clock.now() });
+      const known = workers.get(node_id);
+      const all = Math.max(most, known?.all ?? 0);
+      const gpus = Math.max(offer.gpu, known?.gpus ?? 0);
+      note({ node_id, offer, kinds, slots: most, all, gpus, heard_at: clock.now() });
     },
     heard(nodeId) {
       const known = workers.get(nodeId);
       if (known !== undefined) note({ ...known, heard_at: clock.now() });
     },
     list,
+    hasGpus: (nodeId) => (workers.get(nodeId)?.gpus ?? 0) > 0,
     takers: (kind) =>
       list()
         .filter(({ kinds }) => kinds === undefined || kinds.includes(kind))

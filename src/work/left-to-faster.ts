@@ -23,24 +23,25 @@ export function leftToFaster(parts: QueueState, plan: Plan, nodeId: string, now:
   const { durations } = parts;
   if (durations.pace(nodeId) === undefined) return () => false;
   let waiting: number | undefined;
-  let rivals: readonly KnownWorker[] | undefined;
+  const rivals = new Map<string, readonly KnownWorker[]>();
   const looked = new Map<number, readonly FasterNode[]>();
   return (job, lane) => {
     const takesMs = durations.expected(lane, nodeId);
     if (takesMs === undefined) return false;
     waiting ??= waitingIn(plan);
     if (waiting > PLENTY_WAITS) return false;
-    rivals ??= fasterThan(parts, nodeId);
-    if (rivals.length === 0) return false;
-    if (!looked.has(lane.lane)) looked.set(lane.lane, fasterAt(parts, plan, lane, rivals, now));
+    if (!rivals.has(lane.workType)) rivals.set(lane.workType, fasterThan(parts, nodeId, lane.workType));
+    const faster = rivals.get(lane.workType)!;
+    if (faster.length === 0) return false;
+    if (!looked.has(lane.lane)) looked.set(lane.lane, fasterAt(parts, plan, lane, faster, now));
     return leavesToFaster({ takesMs, waitedMs: now - job.ready_at, waiting }, looked.get(lane.lane)!);
   };
 }
 
-/** The fastest of those that are there and faster. */
-function fasterThan({ durations, workers }: QueueState, nodeId: string): KnownWorker[] {
-  const paceOf = ({ node_id }: KnownWorker) => durations.pace(node_id) ?? Number.POSITIVE_INFINITY;
-  const own = durations.pace(nodeId)!;
+/** The fastest of those that are there and faster at a kind. */
+function fasterThan({ durations, workers }: QueueState, nodeId: string, workType: string): KnownWorker[] {
+  const paceOf = ({ node_id }: KnownWorker) => durations.pace(node_id, workType) ?? Number.POSITIVE_INFINITY;
+  const own = durations.pace(nodeId, workType)!;
   return workers
     .list()
     .filter((each) => paceOf(each) < own)

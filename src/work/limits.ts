@@ -83,6 +83,16 @@ export const slotLimits = {
   writeAt: 0.05,
 };
 
+export const utilizationLimits = {
+  everyMs: 60_000,
+  /** A node without work for so long that gets some was put to work. */
+  activatedAfterMs: 300_000,
+  /** Of a job of which nothing is known: how long it takes. */
+  unknownJobMs: 60_000,
+  maxNodes: 20_000,
+  maxSorts: 5_000,
+};
+
 export const queueMonitorLimits = {
   everyMs: 5_000,
   /** A shortage that nobody has spoken of for so long is over. */

@@ -35,6 +35,28 @@ const DONE = `SELECT j.node_id, coalesce(l.config_key, '') || '/' || l.work_type
 /** Work in a line: games where they are counted, else jobs. */
 const amountOf = ({ games, jobs }: Group) => games || jobs;
 
+/** What a node did in the last day, and in how much of its time. */
+export interface NodeRate {
+  readonly games: number;
+  readonly games_per_hour: number | null;
+}
+
+/** Games of the last day for an hour in which one job runs, of every node that has done jobs. */
+export async function nodeRates(
+  store: Pick<Store, "scan">,
+  now: number,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, NodeRate>> {
+  const groups = Map.groupBy(await store.scan<Group>(DONE, [now - DAY_MS], signal), ({ node_id }) => node_id);
+  return new Map(
+    [...groups].map(([node, own]) => {
+      const games = own.reduce((sum, group) => sum + group.games, 0);
+      const ms = own.reduce((sum, group) => sum + (group.games > 0 ? group.ms : 0), 0);
+      return [node, { games, games_per_hour: ms === 0 ? null : games / (ms / 3_600_000) }];
+    }),
+  );
+}
+
 /** A day's jobs of all nodes are gone through. */
 export async function nodeFigures(
   store: Pick<Store, "scan">,

@@ -25,10 +25,7 @@ export const nodeMisfits = defineTable<{ readonly configs: readonly string[]; re
   "work_node_misfits",
 );
 
-/**
- * How many jobs a node may hold, and what that was decided by. `job_scheduler` writes it; whoever takes the decision over writes
- * the same rows, and nothing else changes: every claim obeys them.
- */
+/** How many jobs a node may hold, and what that was decided by. `utilization_optimizer` writes it, and every claim obeys it. */
 export type NodeSlots = {
   readonly slots: number;
   /** Jobs that it would hold by itself. */
@@ -38,13 +35,22 @@ export type NodeSlots = {
   readonly measured: number;
   /** When it was measured: what is old decides nothing. */
   readonly at: number;
+  /** Jobs at once with which it did most work, once that was found out; and the work, in slots of a usual node. */
+  readonly best?: number;
+  readonly rate?: number;
 };
 /** By node. */
 export const nodeSlots = defineTable<NodeSlots>("work_node_slots");
 
 /** As people read it. */
-export const slotsWords = ({ slots, of, target, measured }: NodeSlots): string =>
-  `slots ${slots} of ${of}: target ${target.toFixed(2)}, measured ${measured.toFixed(2)}`;
+type ToldSlots = Pick<NodeSlots, "slots" | "of" | "target" | "measured"> & { readonly best?: number | undefined };
+export const slotsWords = ({ slots, of, target, measured, best }: ToldSlots): string => {
+  if (best === slots) return `slots ${slots} of ${of}: it does most work with ${best}`;
+  return `slots ${slots} of ${of}: target ${target.toFixed(2)}, measured ${measured.toFixed(2)}`;
+};
+
+/** Since when a node has held no job; null while it has some. By node; kept by `utilization_optimizer`. */
+export const nodeIdle = defineTable<{ readonly since: number | null }>("work_node_idle");
 
 /** When jobs made no progress on a node, newest last, and whether that was told; by node. Kept by `job_reaper`. */
 export const stuckNodes = defineTable<{ readonly at: readonly number[]; readonly alerted: boolean }>(
@@ -140,6 +146,18 @@ export const allNodeSlots = (store: Pick<Store, "read">, now: number): Map<strin
       .read<{ key: string; value: string }>("SELECT key, value FROM state_rows WHERE table_name = ?", nodeSlots.table)
       .map(({ key, value }): [string, NodeSlots] => [key, JSON.parse(value) as NodeSlots])
       .filter(([, { at }]) => at + slotLimits.freshMs > now),
+  );
+
+/** Since when nodes have held no job, of those that hold none; by node. */
+export const idleSince = (store: Pick<Store, "read">): Map<string, number> =>
+  new Map(
+    store
+      .read<{ key: string; since: number }>(
+        `SELECT key, json_extract(value, '$.since') AS since FROM state_rows WHERE table_name = ?
+         AND json_extract(value, '$.since') IS NOT NULL`,
+        nodeIdle.table,
+      )
+      .map(({ key, since }) => [key, since]),
   );
 
 /** Nodes on which jobs stood still lately. */

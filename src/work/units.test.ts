@@ -8,6 +8,7 @@ import { globalTaskCoordinator } from "./units/global-task-coordinator/global-ta
 import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";
 import { jobScheduler } from "./units/job-scheduler/job-scheduler.unit.ts";
 import { SILENT_MS, STOPPING_MS, stuckTasks, taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
+import { utilizationOptimizer } from "./units/utilization-optimizer/utilization-optimizer.unit.ts";
 import { workQueueMonitor } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
 import { workStorePart, workUnits } from "./units.ts";
 
@@ -421,48 +422,6 @@ describe("job_scheduler", () => {
     expect(await w.claimOne("a")).toBeDefined();
   });
 
-  test("other programs on a node take slots away one by one, never the last, and the claims find fewer", async () => {
-    const w = guarded();
-    const runtime = await start(w);
-    await w.queue.addAll(Array.from({ length: 8 }, () => selfplay("a")));
-    w.queue.workers.asked({ node_id: "a", most: 4, offer: PLENTY });
-    const sample = (cpu_others: number, cpu_usage = 1) =>
-      publish(w, "NODE_CAPACITY_UPDATED", {
-        node_id: "a",
-        cpu_usage,
-        cpu_others,
-        memory_usage: 0.5,
-        disk_usage: 0.5,
-        slots: 4,
-        free_slots: 0,
-      });
-    // Ours alone: full is what it is for.
-    for (let n = 0; n < 10; n += 1) await sample(0.01);
-    expect(w.queue.slots().get("a")).toMatchObject({ slots: 4, of: 4, target: 0.9 });
-    expect(w.queue.verdictOn("a")).not.toHaveProperty("slowed");
-    for (let n = 0; n < 10; n += 1) await sample(0.5, 0.5);
-    expect(w.queue.slots().get("a")).toMatchObject({ slots: 2, of: 4 });
-    expect(await w.queue.claim({ node_id: "a", most: 4, offer: PLENTY })).toHaveLength(2);
-    await expect(w.claimOne("a")).rejects.toMatchObject({
-      message: expect.stringContaining("held: slots 2 of 4: target 0.90, measured 1.00"),
-      details: { retryAfterSeconds: 1 },
-    });
-    for (let n = 0; n < 20; n += 1) await sample(0.97);
-    expect(w.queue.slots().get("a")).toMatchObject({ slots: 1 });
-    // Another process goes on where this one was.
-    await w.driven(runtime.stop());
-    await start(w);
-    await sample(0.97);
-    expect(w.queue.slots().get("a")).toMatchObject({ slots: 1 });
-    // Nobody measures any more: what was decided holds nobody back for ever.
-    await w.pass(4 * MINUTE);
-    expect(w.queue.verdictOn("a")).toMatchObject({ accepts: true });
-    expect(w.queue.slots().has("a")).toBe(false);
-    w.queue.workers.asked({ node_id: "a", most: 4, offer: PLENTY });
-    for (let n = 0; n < 20; n += 1) await sample(0.01);
-    expect(w.queue.slots().get("a")).toMatchObject({ slots: 4 });
-  });
-
   test("a batch that nobody can do is told as failed", async () => {
     const w = guarded();
     await start(w);
@@ -551,6 +510,155 @@ describe("job_scheduler", () => {
   });
 });
 
+describe("utilization_optimizer", () => {
+  const start = (w: WorkWorld) => w.runtime([utilizationOptimizer(w.services)]);
+  test("other programs on a node take slots away one by one, never the last, and the claims find fewer", async () => {
+    const w = guarded();
+    const runtime = await start(w);
+    await w.queue.addAll(Array.from({ length: 8 }, () => selfplay("a")));
+    w.queue.workers.asked({ node_id: "a", most: 4, offer: PLENTY });
+    const sample = (cpu_others: number, cpu_usage = 1) =>
+      publish(w, "NODE_CAPACITY_UPDATED", {
+        node_id: "a",
+        cpu_usage,
+        cpu_others,
+        memory_usage: 0.5,
+        disk_usage: 0.5,
+        slots: 4,
+        free_slots: 0,
+      });
+    // Ours alone: full is what it is for.
+    for (let n = 0; n < 10; n += 1) await sample(0.01);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 4, of: 4, target: 0.9 });
+    expect(w.queue.verdictOn("a")).not.toHaveProperty("slowed");
+    for (let n = 0; n < 10; n += 1) await sample(0.5, 0.5);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 2, of: 4 });
+    expect(await w.queue.claim({ node_id: "a", most: 4, offer: PLENTY })).toHaveLength(2);
+    await expect(w.claimOne("a")).rejects.toMatchObject({
+      message: expect.stringContaining("held: slots 2 of 4: target 0.90, measured 1.00"),
+      details: { retryAfterSeconds: 1 },
+    });
+    for (let n = 0; n < 20; n += 1) await sample(0.97);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 1 });
+    // Another process goes on where this one was.
+    await w.driven(runtime.stop());
+    await start(w);
+    await sample(0.97);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 1 });
+    // Nobody measures any more: what was decided holds nobody back for ever.
+    await w.pass(4 * MINUTE);
+    expect(w.queue.verdictOn("a")).toMatchObject({ accepts: true });
+    expect(w.queue.slots().has("a")).toBe(false);
+    w.queue.workers.asked({ node_id: "a", most: 4, offer: PLENTY });
+    for (let n = 0; n < 20; n += 1) await sample(0.01);
+    expect(w.queue.slots().get("a")).toMatchObject({ slots: 4 });
+  });
+
+  const idleSample = { node_id: "a", cpu_usage: 0.1, memory_usage: 0.1, disk_usage: 0.1, slots: 4, free_slots: 4 };
+
+  test("knows since when a node has had nothing to do, and tells when it was put to work", async () => {
+    const w = guarded();
+    await start(w);
+    const offer = { ...PLENTY, gpu: 0 };
+    w.queue.workers.asked({ node_id: "a", most: 4, offer });
+    await publish(w, "NODE_CAPACITY_UPDATED", idleSample);
+    const since = w.clock.now();
+    for (let n = 0; n < 6; n += 1) {
+      await w.pass(MINUTE - 1_000);
+      w.queue.workers.asked({ node_id: "a", most: 4, offer });
+      await publish(w, "NODE_CAPACITY_UPDATED", idleSample);
+    }
+    expect(w.queue.idleSince().get("a")).toBeLessThanOrEqual(since);
+    await w.queue.add(selfplay("a"));
+    const [lease] = await w.queue.claim({ node_id: "a", most: 4, offer });
+    await publish(w, "NODE_CAPACITY_UPDATED", idleSample);
+    expect(w.said("NODE_ACTIVATED").map(({ payload }) => payload)).toEqual([
+      { node_id: "a", work_type: "selfplay", config_key: "a_2p", reason: "it had nothing to do for 6 min" },
+    ]);
+    expect(w.queue.idleSince().has("a")).toBe(false);
+    // A short pause is none.
+    await w.queue.start(lease!);
+    await w.queue.complete(lease!, EVIDENCE);
+    await publish(w, "NODE_CAPACITY_UPDATED", idleSample);
+    await w.queue.add(selfplay("a"));
+    await w.queue.claim({ node_id: "a", most: 4, offer });
+    await publish(w, "NODE_CAPACITY_UPDATED", idleSample);
+    expect(w.said("NODE_ACTIVATED")).toHaveLength(1);
+  });
+
+  test("finds out with how many jobs at once a node does most work, and the claims obey it", async () => {
+    const w = guarded();
+    await start(w);
+    const offer = { ...PLENTY, gpu: 0 };
+    // Beyond two at once its jobs stand in each other's way: four take three times as long as two.
+    const tookMs = (held: number) => (held <= 2 ? 60_000 : held === 3 ? 140_000 : 180_000);
+    const held: { lease: Awaited<ReturnType<typeof w.claimOne>>; endsAt: number }[] = [];
+    for (let n = 0; n < 2_400; n += 1) {
+      if (w.queue.unfinished < 8) await w.queue.addAll(Array.from({ length: 8 }, () => selfplay("a")));
+      const leases = await w.queue.claim({ node_id: "a", most: 4, offer }).catch(() => []);
+      for (const lease of leases) {
+        await w.queue.start(lease);
+        held.push({ lease, endsAt: w.clock.now() + tookMs(w.queue.held("a").length) });
+      }
+      await w.pass(15_000);
+      for (const done of held.filter(({ endsAt }) => endsAt <= w.clock.now())) {
+        held.splice(held.indexOf(done), 1);
+        await w.queue.complete(done.lease!, EVIDENCE);
+      }
+      await publish(w, "NODE_CAPACITY_UPDATED", { ...idleSample, cpu_usage: 1, cpu_others: 0 });
+    }
+    expect(w.queue.slots().get("a")).toMatchObject({ best: 2, of: 4 });
+    expect(held.length).toBeLessThanOrEqual(3);
+  });
+
+  test("tells when a node without accelerators has prepared data, which those with some leave to it", async () => {
+    const w = guarded();
+    await w.runtime([utilizationOptimizer(w.services)], [workStorePart]);
+    const offers = { cpu: { ...PLENTY, gpu: 0 }, gpu: PLENTY };
+    const ask = (node: keyof typeof offers) => w.queue.claim({ node_id: node, most: 1, offer: offers[node] });
+    for (const node of ["cpu", "gpu"] as const) w.queue.workers.asked({ node_id: node, most: 1, offer: offers[node] });
+    await w.queue.add({ work_type: "export" });
+    expect(await ask("gpu")).toEqual([]);
+    const [lease] = await ask("cpu");
+    await w.queue.start(lease!);
+    await w.queue.complete(lease!, { ...EVIDENCE, counts: { rows: 5 } });
+    await w.pass(1_000);
+    expect(w.said("CPU_PIPELINE_JOB_COMPLETED").map(({ payload }) => payload)).toMatchObject([
+      { work_id: lease!.work_id, work_type: "export", node_id: "cpu" },
+    ]);
+    // Self-play is for everybody, and what nobody without accelerators takes in time is too.
+    await w.queue.add(selfplay("a"));
+    expect(await ask("gpu")).toHaveLength(1);
+    await w.queue.add({ work_type: "export" });
+    expect(await ask("gpu")).toEqual([]);
+    await w.pass(21_000);
+    const [late] = await ask("gpu");
+    await w.queue.start(late!);
+    await w.queue.complete(late!, { ...EVIDENCE, counts: { rows: 5 } });
+    await w.pass(1_000);
+    expect(w.said("CPU_PIPELINE_JOB_COMPLETED")).toHaveLength(1);
+  });
+
+  test("counts what comes, and foresees what will", async () => {
+    const w = guarded();
+    await start(w);
+    await w.pass(61_000);
+    for (let n = 0; n < 180; n += 1) {
+      await w.queue.addAll([selfplay("a"), selfplay("a")]);
+      await w.pass(MINUTE);
+    }
+    const { hours, errors, waiting_slots, planned_slots } = w.queue.loadForecast([
+      { workType: "selfplay", configKey: "a_2p", jobs: 60 },
+    ]);
+    // Two jobs in a minute of which nothing is known are two slots, taken for a minute each.
+    expect(hours[1]!.slots).toBeGreaterThan(1.5);
+    expect(hours[1]!.slots).toBeLessThan(2.5);
+    expect(errors[0]!.error).toBeLessThan(0.6);
+    expect(waiting_slots).toBeCloseTo(6, 0);
+    expect(planned_slots).toBeCloseTo(1, 1);
+  });
+});
+
 describe("all of them together", () => {
   test("start, keep jobs moving, and tell nothing that nobody declared", async () => {
     const w = guarded();
@@ -573,6 +681,6 @@ describe("all of them together", () => {
     }
     expect(new Set(heard).size).toBe(20);
     expect(runtime.status().filter(({ failed_events, tick_errors }) => failed_events + tick_errors > 0)).toEqual([]);
-    expect(runtime.status().map(({ status }) => status)).toEqual(Array(6).fill("running"));
+    expect(runtime.status().map(({ status }) => status)).toEqual(Array(7).fill("running"));
   });
 });

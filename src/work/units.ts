@@ -5,6 +5,7 @@ import { globalTaskCoordinator } from "./units/global-task-coordinator/global-ta
 import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";
 import { jobScheduler } from "./units/job-scheduler/job-scheduler.unit.ts";
 import { taskCoordinator } from "./units/task-coordinator/task-coordinator.unit.ts";
+import { utilizationOptimizer } from "./units/utilization-optimizer/utilization-optimizer.unit.ts";
 import { workQueueMonitor } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
 
 /** The units of this room, for `app` to put into its registry. */
@@ -15,6 +16,7 @@ export const workUnits = (services: Pick<WorkServices, "queue" | "settings">) =>
     workQueueMonitor(services),
     jobReaper(services),
     jobScheduler(services),
+    utilizationOptimizer(services),
   ] as const;
 
 /** The queue itself: it says what becomes of jobs and of their attempts, in the commit that makes it so. */

@@ -8,6 +8,13 @@ import type { ClaimRequest } from "./claim-request.ts";
 import type { DurationRow, PaceRow } from "./durations.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type Forecast, forecastNext } from "./forecast.ts";
+import {
+  type JobsOfSort,
+  jobsAfter,
+  type LoadForecast,
+  loadForecastOf,
+  storedForecast,
+} from "./load/load-forecast.ts";
 import { forgetFinished } from "./forget.ts";
 import type { JobSpecInput, LeaseRef, SavedInput } from "./job.ts";
 import { expectedMs, idleOf } from "./job-times.ts";
@@ -24,9 +31,10 @@ import {
   startJob,
 } from "./lease.ts";
 import type { Idle } from "./lease-times.ts";
-import { type NodeFigures, nodeFigures } from "./node-figures.ts";
+import { utilizationLimits } from "./limits.ts";
+import { type NodeFigures, type NodeRate, nodeFigures, nodeRates } from "./node-figures.ts";
 import type { NodeOutcomes } from "./node-outcomes.ts";
-import { allNodeSlots, type NodeSlots, type NodeTroubles, nodesStuck, nodeTroubles } from "./node-policy.ts";
+import { allNodeSlots, idleSince, type NodeSlots, type NodeTroubles, nodesStuck, nodeTroubles } from "./node-policy.ts";
 import { openQueueState, type WorkQueueOptions } from "./open-queue.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { type Candidate, type Placement, placementOf, whyJobNotOn } from "./placement.ts";
@@ -55,6 +63,8 @@ import {
   showJob,
 } from "./views.ts";
 import { countClaimable, countFitting, untakenJobs, urgentJobs } from "./waiting-jobs.ts";
+
+const { unknownJobMs: UNKNOWN_JOB_MS } = utilizationLimits;
 
 /**
  * The durable queue, as everybody sees it: what one may ask of it and tell it. How a change comes to the disk is in
@@ -322,6 +332,47 @@ export class WorkQueue<K extends string = string> {
   /** What a node has done lately, and how fast beside the others. */
   figures(nodeId: string, signal?: AbortSignal): Promise<NodeFigures> {
     return nodeFigures(this.#store, nodeId, this.#clock.now(), signal);
+  }
+
+  /** Games of the last day and the time that they took, of every node that has done some. */
+  rates(signal?: AbortSignal): Promise<ReadonlyMap<string, NodeRate>> {
+    return nodeRates(this.#store, this.#clock.now(), signal);
+  }
+
+  /** Since when nodes have held no job, in milliseconds since the epoch; by node. */
+  idleSince(): ReadonlyMap<string, number> {
+    return idleSince(this.#store);
+  }
+
+  /** Whether a worker is there on a node that never had an accelerator to offer. */
+  isWithoutGpus(nodeId: string): boolean {
+    return this.workers.list().some(({ node_id, gpus }) => node_id === nodeId && gpus === 0);
+  }
+
+  /** How long jobs of a sort usually take; undefined while too few are known. */
+  usualMs(sort: Pick<JobsOfSort, "workType" | "configKey">): number | undefined {
+    return this.#state.durations.took(sort, 0.5);
+  }
+
+  /** Jobs that were added after one, by kind and config; none, where no job is named. */
+  addedAfter(seq: number | null, signal?: AbortSignal): ReturnType<typeof jobsAfter> {
+    return jobsAfter(this.#store, this.#state.lanes, seq, this.#state.nextSeq - 1, signal);
+  }
+
+  /** How many slots the work of the next hours fills. `planned`: jobs that will be added within the hour, as far as that is known. */
+  loadForecast(planned: readonly JobsOfSort[] = []): LoadForecast {
+    const workOf = (sorts: readonly JobsOfSort[]) =>
+      sorts.reduce((sum, sort) => sum + sort.jobs * (this.usualMs(sort) ?? UNKNOWN_JOB_MS), 0);
+    const waiting = this.counts()
+      .filter(({ state }) => state === "pending" || state === "delayed" || state === "blocked")
+      .map(({ work_type, config_key, jobs }) => ({ workType: work_type, configKey: config_key, jobs }));
+    const decided = this.slots();
+    const slots = this.workers.list().reduce((sum, { node_id, all }) => sum + (decided.get(node_id)?.slots ?? all), 0);
+    return loadForecastOf(storedForecast(this.#store), {
+      waitingWork: workOf(waiting),
+      plannedWork: workOf(planned),
+      slots,
+    });
   }
 
   /** What it takes jobs of. */

@@ -264,7 +264,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
   auto_export_daemon: { listed: null },
   evaluation_daemon: { listed: 1 },
   model_distribution_daemon: { listed: null },
-  idle_resource_daemon: { listed: null, isToCome: true },
+  idle_resource_daemon: { listed: null },
   quality_monitor_daemon: { listed: null },
   orphan_detection_daemon: { listed: null },
   curriculum_integration: {

@@ -209,7 +209,7 @@ async function slotsBeside(environment: Environment): Promise<number | undefined
   });
   services.queue.workers.asked({ node_id: "a", most: 4, offer: CAPABILITIES });
   const { units } = liveRegistry({ ...declaredServices(), work: services });
-  await w.driven(w.runtime(units.filter(({ name }) => name === "job_scheduler")).start());
+  await w.driven(w.runtime(units.filter(({ name }) => name === "utilization_optimizer")).start());
   const sample = {
     node_id: "a",
     cpu_usage: 0.5,

@@ -27,6 +27,8 @@ export interface NodeBeatsOptions {
   readonly onAsked?: (() => void) | undefined;
   /** The main process wants this worker to start anew; said again until it has. */
   readonly onRestart?: ((order: { readonly act_id: string; readonly reason: string }) => void) | undefined;
+  /** The main process wants to know how idle this node is. */
+  readonly onIdleAsked?: (() => void) | undefined;
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -47,6 +49,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     about,
     settings,
     onAsked,
+    onIdleAsked,
     onRestart,
     version,
     clock,
@@ -91,6 +94,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     if (answer.state !== state) log.info(`the main process sees this node as ${answer.state}`, { node_id: nodeId });
     state = answer.state;
     if (answer.ask) onAsked?.();
+    if (answer.tell_idle) onIdleAsked?.();
     if (answer.restart !== null) onRestart?.(answer.restart);
     if (owesSettings) await reportSettings();
     if (answer.drain === isDrained) return;

@@ -27,6 +27,7 @@ test("a joined node runs the profile training_node, whole and under a supervisor
     nodeId: "n7",
     news: createTransferNews(),
     orphans: { folders: [], knows: async () => new Set(), expectsFiles: () => false },
+    ownWork: () => ({ running: 0, slots: 1 }),
     space,
   });
   onTestFinished(() => node.close());

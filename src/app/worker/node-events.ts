@@ -1,6 +1,12 @@
 /** What a joined node says by itself: its outbox, the units of the profile `training_node`, and who sends it all on. */
 import { dirname } from "node:path";
-import { createDiskGauge, resourceMonitorDaemon, systemSampler } from "../../cluster/index.ts";
+import {
+  createDiskGauge,
+  createUsageGauge,
+  idleResourceDaemon,
+  resourceMonitorDaemon,
+  systemSampler,
+} from "../../cluster/index.ts";
 import { DaemonManager, type Unit } from "../../daemons/index.ts";
 import { aborted, type Clock, createFileHasher, type Log, OperatingError, type Random } from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
@@ -30,6 +36,8 @@ export interface NodeEventsOptions {
   readonly log: Log;
   readonly link: NodeLink;
   readonly nodeId: string;
+  /** What the worker here does, and how many jobs it does at once. */
+  readonly ownWork: () => { readonly running: number; readonly slots: number };
   /** What came of the transfers of this node. */
   readonly news: TransferNews;
   /** Where this node looks for games that no manifest knows. */
@@ -42,7 +50,7 @@ export interface NodeEventsOptions {
 const FINISH_MS = 2_000;
 
 export async function startNodeEvents(options: NodeEventsOptions) {
-  const { settings, clock, random, log, link, nodeId, news } = options;
+  const { settings, clock, random, log, link, nodeId, news, ownWork } = options;
   const { dataDir } = settings;
   const undo = new AsyncDisposableStack();
   try {
@@ -61,8 +69,10 @@ export async function startNodeEvents(options: NodeEventsOptions) {
     );
     undo.defer(() => hasher.close());
     const disk = createDiskGauge();
+    const usage = createUsageGauge();
     const units: readonly Unit[] = [
-      resourceMonitorDaemon({ nodeId, sampler, settings, disk }),
+      resourceMonitorDaemon({ nodeId, sampler, settings, disk, usage }),
+      idleResourceDaemon({ nodeId, usage, ownWork }),
       diskSpaceManager({
         nodeId,
         space: { ...options.space, measured: disk.measured },
@@ -100,6 +110,8 @@ export async function startNodeEvents(options: NodeEventsOptions) {
     return {
       /** Its supervisor. */
       daemons,
+      /** The main process wants to know how idle this node is. */
+      tellIdle: () => usage.ask(),
       /** Events that wait here, and those that the main process refused. */
       waiting() {
         const status = outbox.status();

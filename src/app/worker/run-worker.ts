@@ -161,11 +161,13 @@ async function startJoined(
   inputs: Inputs,
   { news, hurry, port, expectsFiles }: Awaited<ReturnType<typeof startCopies>>,
 ) {
+  const ownWork = () => ({ running: worker.status().running.length, slots: world.settings.worker.slots });
   const events = await startNodeEvents({
     ...world,
     link,
     nodeId,
     news,
+    ownWork,
     orphans: {
       folders: orphanFolders(world.settings, { path: inputs.folder, layout: "flat" }),
       knows: port.known,
@@ -185,6 +187,7 @@ async function startJoined(
     about,
     onAsked: hurry,
     onRestart: restart.resolve,
+    onIdleAsked: events.tellIdle,
   });
   return {
     broken: beats.broken,

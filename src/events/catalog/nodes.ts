@@ -72,7 +72,6 @@ export const nodes = defineEvents("nodes", {
   NODE_ACTIVATED: {
     about: "A node that had little to do was put to work.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "work_type", "config_key?", "reason?"),
       gpu_usage: field.gpu_usage.describe("share of the accelerators in use before (0 to 1)").optional(),

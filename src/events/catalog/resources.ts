@@ -1,6 +1,7 @@
 import { amount, count, field, fields, flag, oneOf, seconds } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
+const freeSlots = count("jobs that it could take at once");
 const recommendedConfigKey = field.config_key.describe("config that would fit");
 const capacity = {
   ...fields("scope", "provider?"),
@@ -76,12 +77,12 @@ export const resources = defineEvents("resources", {
     },
   },
   IDLE_RESOURCE_DETECTED: {
-    about: "An accelerator of a node has nothing to do.",
+    about: "Processors or accelerators of a node have nothing to do, and its worker has room for jobs.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
-      ...fields("node_id", "gpu_usage", "gpu_memory_gb", "idle_seconds"),
+      ...fields("node_id", "gpu_usage?", "gpu_memory_gb?", "idle_seconds"),
+      free_slots: freeSlots,
       recommended_config_key: recommendedConfigKey.optional(),
     },
   },
@@ -89,11 +90,11 @@ export const resources = defineEvents("resources", {
     about: "A node tells how idle it is.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
-      ...fields("node_id", "gpu_usage", "idle_seconds", "gpu_memory_gb?", "gpu_memory_free_gb?"),
+      ...fields("node_id", "gpu_usage?", "idle_seconds", "gpu_memory_gb?", "gpu_memory_free_gb?"),
       idle: flag("whether it could take work now"),
       running_tasks: count("tasks under way"),
+      free_slots: freeSlots,
       recommended_config_key: recommendedConfigKey.optional(),
     },
   },
@@ -101,7 +102,6 @@ export const resources = defineEvents("resources", {
     about: "A node is asked how idle it is.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("reason?"),
       node_id: field.node_id.describe("node that is asked"),

@@ -100,7 +100,6 @@ export const workQueue = defineEvents("work_queue", {
     about: "A job that needs no accelerator is done on a node that has none.",
     orderKey: "work_id",
     dedup: ["work_id"],
-    provisional: true,
     payload: {
       ...fields("duration_seconds", "result?"),
       ...item,

@@ -8,6 +8,7 @@
  */
 export { byPart, cutIntoJobs } from "./cut-into-jobs.ts";
 export { excluding } from "./orders.ts";
+export { plannedJobs } from "./planned-jobs.ts";
 export { entriesOf, filesOf } from "./segments.ts";
 export {
   allocations,

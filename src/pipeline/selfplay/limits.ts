@@ -8,6 +8,11 @@ export const PRESSURE_SHARES = { none: 1, soft: 0.5, hard: 0.1, stop: 0 } as con
 export const JOB_COST = { min: 0.1, max: 10 } as const;
 /** Self-play is divided anew so often without being asked. */
 export const SCHEDULER_MS = 5_000;
+/** What a node said of how idle it is holds for so long; one that has said nothing is asked this often. */
+export const IDLE_GOOD_FOR_MS = 150_000;
+export const IDLE_ASK_MS = 120_000;
+/** Nodes that are asked at once. */
+export const MAX_IDLE_ASKED = 20;
 /** Staleness moves all the time: it counts in steps, so that rows do not change with every look. */
 export const STALE_STEP_MS = 300_000;
 /** From here on data is good; see the bands of its score. */

@@ -1,8 +1,9 @@
 import type { ReadRows } from "../../daemons/index.ts";
+import { sumOf } from "../../kernel/index.ts";
 import { QUEUE_SCOPE, type QueueLevel, queuePressures } from "../../work/index.ts";
 import type { Segment, SelfplayOwn, StageWork } from "../stage/index.ts";
-import { JOB_COST, MAX_EXCLUDED, PRESSURE_SHARES } from "./limits.ts";
-import type { Rejection } from "./tables.ts";
+import { IDLE_GOOD_FOR_MS, JOB_COST, MAX_EXCLUDED, PRESSURE_SHARES } from "./limits.ts";
+import { idleNodes, type Rejection } from "./tables.ts";
 
 /** Segments of an earlier attempt at this iteration that still count. */
 export function keptSegments(
@@ -32,6 +33,10 @@ export const queuePressure = (rows: Pick<ReadRows, "get">): QueueLevel =>
 /** Jobs of a config that may be in the queue at once. Never none: a trickle goes on, or nothing would ever move again. */
 export const openJobsAllowed = (level: QueueLevel, share: number, maxOpen: number): number =>
   Math.max(1, Math.floor(maxOpen * share * PRESSURE_SHARES[level]));
+
+/** Jobs that nodes could take at once which said lately that they are idle. */
+export const idleRoom = (rows: Pick<ReadRows, "list">, now: number): number =>
+  sumOf(rows.list(idleNodes), ([, { free_slots, at }]) => (now - at <= IDLE_GOOD_FOR_MS ? free_slots : 0));
 
 /**
  * What a job costs its config in the queue's books, so that the queue's equal turns come out as the allocation: a config

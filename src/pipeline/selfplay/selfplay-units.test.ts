@@ -6,9 +6,7 @@ import {
   type PipelineWorldOptions,
   pipelineWorld,
 } from "../../../test/unit/pipeline/pipeline-world.ts";
-import { settingDefaults } from "../../kernel/settings/index.ts";
 import { defineTable } from "../../router/index.ts";
-import { workSettings } from "../../work/index.ts";
 import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.ts";
 import { champions } from "../models/index.ts";
 import { seedFor, selfplayWork, trainingWork } from "../stage/index.ts";
@@ -500,7 +498,7 @@ describe("selfplay_scheduler", () => {
       w.units.scheduler(),
       w.units.populator(),
       w.units.orchestrator(),
-      jobScheduler({ queue: w.queue, settings: settingDefaults(workSettings) }),
+      jobScheduler({ queue: w.queue }),
     ]);
     await w.turn("selfplay");
     await w.pass(10_000);

@@ -47,6 +47,10 @@ export type Goal = {
 };
 export const goals = defineTable<Goal>("pipeline_goals");
 
+/** What a node said of how idle it is, and when it was asked for it. By node; written by `selfplay_scheduler`. */
+export type IdleNode = { readonly free_slots: number; readonly at: number; readonly asked_at: number };
+export const idleNodes = defineTable<IdleNode>("pipeline_idle_nodes");
+
 /** One factor of a config's score, with the number that it follows from. */
 export type Reason = {
   readonly name:

@@ -3,6 +3,7 @@ import type {
   Alerts,
   Availability,
   HealthBook,
+  IdleRequests,
   LockStore,
   NodeGate,
   NodeRegistry,
@@ -59,6 +60,8 @@ export interface NodesPort {
   readonly book: NodeRegistry;
   readonly gate: NodeGate;
   readonly refusals: Refusals;
+  /** Nodes that are to say with their next sign of life how idle they are. */
+  readonly idleRequests: IdleRequests;
   readonly version: string;
   /** How each does, and what it may get. */
   readonly health: HealthBook;

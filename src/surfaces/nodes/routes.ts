@@ -31,6 +31,8 @@ const nodeIn = async (
   return {
     ...book.view(row),
     slots: queue.slots().get(row.node_id) ?? null,
+    idle_since: queue.idleSince().get(row.node_id) ?? null,
+    games_per_hour: done.games_per_hour,
     jobs,
     work: done,
     held: { jobs: jobs.length, max: settings.maxHeldByNode },
@@ -99,6 +101,7 @@ export const nodeRoutes: readonly Route[] = [
       drain: row.draining === 1,
       restart: ports.recovery.orderFor(body.node_id, body.incarnation),
       ask: ports.copies.isWanted(body.node_id),
+      tell_idle: ports.nodes.idleRequests.take(body.node_id),
       timing: timingOnTheWire(book.timing),
       server_time: ports.clock.now(),
     };
@@ -144,12 +147,16 @@ export const nodeRoutes: readonly Route[] = [
   handle(wire.listNodes, async ({ ports: { nodes, work }, signal }) => {
     const held = await work.queue.heldCounts(signal);
     const slots = work.queue.slots();
+    const idle = work.queue.idleSince();
+    const rates = await work.queue.rates(signal);
     const max = work.settings.maxHeldByNode;
     return {
       nodes: nodes.book.list().map((node) => ({
         ...node,
         held: { jobs: held.get(node.node_id) ?? 0, max },
         slots: slots.get(node.node_id) ?? null,
+        idle_since: idle.get(node.node_id) ?? null,
+        games_per_hour: rates.get(node.node_id)?.games_per_hour ?? null,
       })),
     };
   }),

@@ -52,10 +52,12 @@ export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
     node.local ? "this process" : node.last_seen_at === null ? "never" : ago(node.last_seen_at, now),
     paint.yellow(heldBackBy(node)),
     right(heldOf(node.held)),
+    right(node.idle_since == null ? "" : duration(Math.max(0, now - node.idle_since))),
+    right(node.games_per_hour == null ? "" : number(Math.round(node.games_per_hour))),
     node.deprecated ? paint.yellow(printable(node.version)) : printable(node.version),
     sizeOf(node.capabilities),
   ]);
-  const head = ["NODE", "ID", "STATE", "HEARD", "", right("JOBS"), "VERSION", "HAS"];
+  const head = ["NODE", "ID", "STATE", "HEARD", "", right("JOBS"), right("IDLE"), right("GAMES/H"), "VERSION", "HAS"];
   return tableLines([head, ...rows], shell);
 }
 
@@ -133,6 +135,7 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
         : `${schedulingOf(node)} by ${node.cordoned.by}, ${at(node.cordoned.at)}: ${node.cordoned.reason}`,
     ],
     ["slots", node.slots && slotsWords(node.slots).replace(/^slots /, "")],
+    ["idle", node.idle_since == null ? "" : `since ${at(node.idle_since)}`],
     ["left", node.left_reason],
     ["has", `${sizeOf(has)}${has.tags.length === 0 ? "" : `, tags ${has.tags.join(", ")}`}`],
     ["free", node.load && `${sizeOf(node.load.free)}, ${plural(node.load.running, "job")} running`],

@@ -60,7 +60,15 @@ const doings = {
 
 /** How many jobs a node may hold, and by what that was decided. */
 export const slots = z
-  .object({ slots: z.int(), of: z.int(), target: z.number(), measured: z.number(), at: time })
+  .object({
+    slots: z.int(),
+    of: z.int(),
+    target: z.number(),
+    measured: z.number(),
+    at: time,
+    best: z.int().optional().describe("Jobs at once with which it did most work, once that was found out."),
+    rate: z.number().optional().describe("The work that it does with them, in slots of a usual node."),
+  })
   .meta({ id: "Slots", description: "How many jobs a node may hold of those it has room for, by what it measured." });
 
 const node = z
@@ -95,6 +103,8 @@ const node = z
     held: held.optional().describe("Jobs in its hands, and how many it may have."),
     held_by_token: held.optional().describe("The same of all workers that came with its token."),
     slots: slots.nullable().optional(),
+    idle_since: time.nullable().optional().describe("Since when it has held no job; null while it has some."),
+    games_per_hour: z.number().nullable().optional().describe("Of the last day, for an hour in which one job runs."),
     applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
     ...doings,
   })
@@ -150,6 +160,7 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
       .default(null)
       .describe("Its worker shall start anew; said again until it has."),
     ask: z.boolean().default(false).describe("There are transfers for it: it shall ask for them at once."),
+    tell_idle: z.boolean().default(false).describe("It shall say at once how idle it is."),
     timing,
     server_time: time,
   }),

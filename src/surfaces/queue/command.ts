@@ -6,8 +6,18 @@ import { URGENCIES, type Urgency } from "../../work/urgency.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { decimal, lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";
-import { forecastLines, jobDetails, jobLines, orderedLine, statsLines } from "./view.ts";
-import { addWork, cancelWork, forecastWork, getWork, getWorkStats, type Job, listWork, retryWork } from "./wire.ts";
+import { forecastLines, jobDetails, jobLines, loadLines, orderedLine, statsLines } from "./view.ts";
+import {
+  addWork,
+  cancelWork,
+  forecastWork,
+  getLoadForecast,
+  getWork,
+  getWorkStats,
+  type Job,
+  listWork,
+  retryWork,
+} from "./wire.ts";
 
 interface ListOptions {
   readonly state?: Job["state"];
@@ -135,4 +145,8 @@ export function registerQueue(queue: Command, shell: Shell): void {
     .command("next")
     .description("show which jobs the queue would hand out next, to which node and why; nothing is handed out")
     .action(() => showAnswer(shell, forecastWork, {}, (forecast) => forecastLines(forecast, shell)));
+  queue
+    .command("forecast")
+    .description("show how many slots the work of the next 24 hours will fill, and how far such forecasts were off")
+    .action(() => showAnswer(shell, getLoadForecast, {}, (forecast) => loadLines(forecast, shell)));
 }

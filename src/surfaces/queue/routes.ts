@@ -1,5 +1,6 @@
 import { parseTraceparent } from "../../events/index.ts";
 import { defined, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
+import { plannedJobs } from "../../pipeline/index.ts";
 import type { Answer, JobView } from "../../work/index.ts";
 import { assertSpeaksFor, enlist } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
@@ -190,6 +191,7 @@ const operatorRoutes: readonly Route[] = [
       untaken: untaken.map(({ waitedMs, ...job }) => ({ ...job, waited_seconds: waitedMs / 1_000 })),
     };
   }),
+  handle(wire.getLoadForecast, ({ ports }) => ports.work.queue.loadForecast(plannedJobs(ports.store))),
 ];
 
 export const workRoutes: readonly Route[] = [...workerRoutes, ...operatorRoutes];

@@ -5,7 +5,7 @@ import type { Shell } from "../cli/shell.ts";
 import { factLines, right, tableLines } from "../cli/table.ts";
 import { ago, duration, moment, momentAgo, number, percent, plural, printable, printableLines } from "../cli/text.ts";
 import type { Answer } from "../http/wire.ts";
-import type { forecastWork, getWorkStats, Job } from "./wire.ts";
+import type { forecastWork, getLoadForecast, getWorkStats, Job } from "./wire.ts";
 
 const stateColor = painter(
   { failed: "red", completed: "green", running: "cyan", claimed: "cyan", delayed: "yellow", blocked: "yellow" },
@@ -167,3 +167,29 @@ export function forecastLines({ nodes, preemptions, untaken }: Forecast, shell: 
     ),
   ];
 }
+
+const MAX_BAR = 30;
+
+/** Hour by hour what comes, beside what there is; and how far forecasts were off. */
+export function loadLines(forecast: Answer<typeof getLoadForecast>, shell: Shell): string[] {
+  const { hours, errors, slots, waiting_slots, planned_slots } = forecast;
+  const { paint } = shell;
+  if (hours.length === 0) return ["nothing is known yet: the first forecast comes within a minute"];
+  const most = Math.max(1, slots, ...hours.map((hour) => hour.slots));
+  const rows = hours.map((hour) => {
+    const bar = "#".repeat(Math.round((MAX_BAR * hour.slots) / most));
+    return [shortTime(hour.at), right(hour.slots.toFixed(1)), hour.slots > slots ? paint.yellow(bar) : bar];
+  });
+  const off = errors.map(({ ahead_seconds, error }) => {
+    const ahead = `${duration(ahead_seconds * 1_000)} ahead`;
+    return error === null ? `${ahead}: not known yet` : `${ahead}: off by ${percent(error)}`;
+  });
+  return [
+    `${plural(slots, "slot")} there; what waits would fill ${waiting_slots.toFixed(1)} for an hour, what is planned ${planned_slots.toFixed(1)}`,
+    `errors of late: ${off.join(", ")}`,
+    "",
+    ...tableLines([["FROM", right("SLOTS"), ""], ...rows], shell),
+  ];
+}
+
+const shortTime = (ms: number): string => new Date(ms).toISOString().slice(11, 16);

@@ -337,4 +337,21 @@ export const forecastWork = defineRoute("forecastWork", "GET /v1/work/next", {
   }),
 });
 
+export const getLoadForecast = defineRoute("getLoadForecast", "GET /v1/work/forecast", {
+  tag,
+  summary: "How many slots the work of the next hours will fill, and how far such forecasts were off.",
+  about: "From what came lately, what came at this time of the days before, and what is planned.",
+  answer: z.object({
+    hours: z
+      .array(z.object({ at: time, slots: z.number() }))
+      .describe("Slots that are filled on average in each hour from now on."),
+    errors: z
+      .array(z.object({ ahead_seconds: z.number(), error: z.number().nullable() }))
+      .describe("How far forecasts were off lately, as a share of what came; null before the first was judged."),
+    waiting_slots: z.number().describe("Slots that what waits now would fill for an hour."),
+    planned_slots: z.number().describe("The same of jobs that are planned and not in the queue yet."),
+    slots: z.number().describe("Slots that are there."),
+  }),
+});
+
 export type Job = Answer<typeof getWork>;

@@ -22,6 +22,7 @@ export const withWork: readonly StoreModule[] = [
 export const kinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),
   training: defineKind({ evidence: { outputs: 1, counts: ["samples"] }, cost: 4, preemptible: false }),
+  export: defineKind({ evidence: { outputs: 1, counts: ["rows"] } }),
   check: defineKind({ evidence: { outputs: 0, counts: [] }, timeoutMs: 10_000 }),
 } satisfies WorkKinds;
 export type Kind = keyof typeof kinds;

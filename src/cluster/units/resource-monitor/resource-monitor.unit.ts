@@ -9,6 +9,7 @@ import {
   type Limits,
   levelDefaults,
   patientLevels,
+  RESOURCE_LEVELS,
   type ResourceLevel,
   stepLevel,
   thresholdOf,
@@ -95,7 +96,9 @@ export const resourceMonitorDaemon = (
     sampler,
     settings,
     disk: gauge,
-  }: Pick<ClusterServices, "nodeId" | "sampler" | "disk"> & { readonly settings: Pick<ClusterSettings, "resources"> },
+    usage: latest,
+  }: Pick<ClusterServices, "nodeId" | "sampler" | "disk"> &
+    Partial<Pick<ClusterServices, "usage">> & { readonly settings: Pick<ClusterSettings, "resources"> },
   own = resourceMonitorLimits,
 ) => {
   const limits: Readonly<Record<Resource, Limits>> = {
@@ -194,6 +197,9 @@ export const resourceMonitorDaemon = (
           cache.latest = sample;
           cache.fullInMs = fullIn;
           const { level = "none" } = next.get("disk") ?? {};
+          const held = [...next.values()].map((state) => state.level);
+          const worst = RESOURCE_LEVELS.findLast((one) => held.includes(one)) ?? "none";
+          latest?.set({ sample, level: worst });
           gauge.set({ level, usage: used.disk, freeBytes: sample.disk.freeBytes, fullInMs: fullIn });
           if (warns) cache.forecastEmittedAt = now;
         });

@@ -77,6 +77,7 @@ export const pipelineOrchestrator = (services: PipelineServices) =>
       "PROMOTION_REJECTED",
       "PROMOTION_FAILED",
       "CACHE_INVALIDATED",
+      "CPU_PIPELINE_JOB_COMPLETED",
     ],
     on: {
       ORPHAN_GAMES_DETECTED: async ({ payload }, context) => {

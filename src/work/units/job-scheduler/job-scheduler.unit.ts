@@ -1,12 +1,11 @@
 import { type ContextOf, defineDaemon, onEach, type UnitContext, type Wiring } from "../../../daemons/index.ts";
 import { defined, isOperatingError } from "../../../kernel/index.ts";
 import { defineTable, type StateTable } from "../../../router/index.ts";
-import { jobSchedulerLimits, slotLimits } from "../../limits.ts";
-import { type NodeSlots, nodeHolds, nodeMisfits, nodeSlots, slotsWords } from "../../node-policy.ts";
+import { jobSchedulerLimits } from "../../limits.ts";
+import { nodeHolds, nodeMisfits } from "../../node-policy.ts";
 import type { WorkServices } from "../../services.ts";
 import { urgencyLevel } from "../../urgency.ts";
 import { byLoss, choosePreemptions } from "./decide.ts";
-import { nextSlots, type SlotState } from "./slots.ts";
 
 const wiring = {
   name: "job_scheduler",
@@ -28,35 +27,14 @@ const OVERTAKING = urgencyLevel("high");
 /** Refusals that a better moment may lift; every other one is the batch's own fault. */
 const mayPass = (thrown: unknown) => isOperatingError(thrown) && thrown.retryable;
 
-/** How far the slots of each node have been controlled. After a start it begins with the slots that are written down. */
-type Cache = { readonly slots: Map<string, SlotState> };
-type Context = ContextOf<typeof wiring, Cache>;
-
-const resumed = ({ slots, measured }: NodeSlots, cpus: number): SlotState => ({
-  slots,
-  output: slots,
-  measured,
-  beside: measured - slots / Math.max(1, cpus),
-  errors: [0, 0],
-});
-
-/** What is written down already says as much. */
-const isAsTold = (written: NodeSlots, next: NodeSlots): boolean =>
-  written.slots === next.slots &&
-  written.of === next.of &&
-  written.target === next.target &&
-  next.at - written.at < slotLimits.writeEveryMs &&
-  Math.abs(written.measured - next.measured) < slotLimits.writeAt;
+type Context = ContextOf<typeof wiring>;
 
 /**
- * Hands out batches; takes work off nodes that are lost, overloaded or keep failing, and gives them rest; decides how many jobs a
- * node may hold beside what else runs there; and lets urgent jobs that wait drive out those that matter less. It only ever asks: the
- * queue decides, and its rows hold.
+ * Hands out batches; takes work off nodes that are lost, overloaded or keep failing, and gives them rest; and lets urgent jobs that
+ * wait drive out those that matter less. It only ever asks: the queue decides, and its rows hold. How many jobs a node may hold is
+ * `utilization_optimizer`'s to say.
  */
-export const jobScheduler = (
-  { queue, settings: { targetUsage: target } }: Pick<WorkServices, "queue" | "settings">,
-  limits = jobSchedulerLimits,
-) => {
+export const jobScheduler = ({ queue }: Pick<WorkServices, "queue">, limits = jobSchedulerLimits) => {
   const ask = async (workId: string, reason: string, other?: string) => {
     try {
       await queue.preempt(workId, { reason, ...defined({ for: other }) });
@@ -75,7 +53,7 @@ export const jobScheduler = (
 
   return defineDaemon({
     ...wiring,
-    state: { tables: { nodeHolds, nodeMisfits, nodeSlots, timeouts }, cache: (): Cache => ({ slots: new Map() }) },
+    state: { tables: { nodeHolds, nodeMisfits, timeouts } },
     on: {
       BATCH_SCHEDULED({ payload }, context: Context) {
         const { batch_id, config_key, work_type, jobs, node_ids, games_per_job } = payload;
@@ -110,8 +88,8 @@ export const jobScheduler = (
       },
       ...onEach(
         ["HOST_ONLINE", "NODE_RECOVERED"],
-        ({ payload: { node_id } }, { rows }: UnitContext<never, unknown, Cache>) => {
-          for (const table of [nodeHolds, nodeMisfits, nodeSlots, timeouts] as StateTable[])
+        ({ payload: { node_id } }, { rows }: UnitContext<never, unknown>) => {
+          for (const table of [nodeHolds, nodeMisfits, timeouts] as StateTable[])
             if (rows.get(table, node_id) !== undefined) rows.delete(table, node_id);
         },
       ),
@@ -130,22 +108,6 @@ export const jobScheduler = (
       },
       RESOURCE_CONSTRAINT({ payload: { node_id, resource, level } }, { rows }) {
         if (level === "none" && rows.get(nodeHolds, node_id)?.resource === resource) rows.delete(nodeHolds, node_id);
-      },
-      NODE_CAPACITY_UPDATED({ payload }, { rows, cache, now, log, afterCommit }) {
-        const { node_id, cpu_usage: usage, cpu_others: others, slots: cpus } = payload;
-        const held = queue.held(node_id).length;
-        const max = Math.max(held, queue.workers.list().find((each) => each.node_id === node_id)?.all ?? 0);
-        // Where nobody asks for jobs there is nothing to give out.
-        if (max === 0) return;
-        const written = rows.get(nodeSlots, node_id);
-        const before = cache.slots.get(node_id) ?? (written && resumed(written, cpus));
-        const state = nextSlots(before, { usage, others, cpus, held, max }, target);
-        if (state === undefined) return;
-        afterCommit(() => void cache.slots.set(node_id, state));
-        const next = { slots: state.slots, of: max, target, measured: state.measured, at: now };
-        if (written !== undefined && isAsTold(written, next)) return;
-        rows.put(nodeSlots, node_id, next);
-        if (written?.slots !== next.slots) log.info(slotsWords(next), { node_id });
       },
       NODE_INCOMPATIBLE_WITH_WORKLOAD({ payload: { node_id, config_keys, reason } }, { rows }) {
         const known = rows.get(nodeMisfits, node_id)?.configs ?? [];

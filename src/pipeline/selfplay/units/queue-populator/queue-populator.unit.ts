@@ -24,7 +24,7 @@ import {
   waitsSince,
 } from "../../../stage/index.ts";
 import { cutIntoJobs } from "../../cut-into-jobs.ts";
-import { costOf, excluding, keptSegments, openJobsAllowed, queuePressure } from "../../orders.ts";
+import { costOf, excluding, idleRoom, keptSegments, openJobsAllowed, queuePressure } from "../../orders.ts";
 import {
   allocations,
   type Goal,
@@ -124,7 +124,11 @@ function fill(services: StageServices, look: Look, goal: Goal): Waiting[] {
   const lacking = order.wanted.filter((part) => order.jobs[part] === undefined || stranded.has(part));
   const level = queuePressure(rows);
   const { share = 1, rate = 1 } = row(allocations) ?? {};
-  const allowed = openJobsAllowed(level, share * rate, services.settings.maxSelfplayJobs);
+  // Where nodes are idle and nothing presses, as many may wait as those could take at once.
+  const isHeld = (state: string | undefined) => state === "claimed" || state === "running";
+  const held = open.filter((part) => isHeld(services.queue.show(order.jobs[part]!)?.state)).length;
+  const roomLeft = level === "none" ? held + Math.floor(share * rate * idleRoom(rows, look.now)) : 0;
+  const allowed = Math.max(openJobsAllowed(level, share * rate, services.settings.maxSelfplayJobs), roomLeft);
   const now = failed.length > 0 ? [] : lacking.slice(0, Math.max(0, allowed - (open.length - stranded.size)));
   const put = putJobs(services.queue, look, {
     batch: undertakingOf(look.configKey, order, "selfplay"),

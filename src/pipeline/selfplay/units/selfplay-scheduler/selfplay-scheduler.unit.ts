@@ -15,12 +15,13 @@ import {
   trainingWork,
   undertakingOf,
 } from "../../../stage/index.ts";
-import { SCHEDULER_MS, STALE_STEP_MS } from "../../limits.ts";
+import { IDLE_ASK_MS, IDLE_GOOD_FOR_MS, MAX_IDLE_ASKED, SCHEDULER_MS, STALE_STEP_MS } from "../../limits.ts";
 import { queuePressure } from "../../orders.ts";
 import {
   type AllocationRow,
   allocations,
   goals,
+  idleNodes,
   penaltyRate,
   qualities,
   selfplayOrders,
@@ -38,10 +39,13 @@ const wiring = {
   alsoKnownAs: ["SelfplayScheduler"],
   pattern: "GET",
   dependsOn: ["selfplay_orchestrator"],
-  emits: ["SELFPLAY_ALLOCATION_UPDATED", "BATCH_SCHEDULED"],
+  emits: ["SELFPLAY_ALLOCATION_UPDATED", "BATCH_SCHEDULED", "IDLE_STATE_REQUEST"],
 } as const satisfies Wiring;
 
 type Context = ContextOf<typeof wiring>;
+/** A node of which nothing was heard for so long is forgotten. */
+const FORGOTTEN_MS = 86_400_000;
+
 type Playing = ConfigRow & { readonly iteration: Iteration };
 
 /**
@@ -52,33 +56,52 @@ type Playing = ConfigRow & { readonly iteration: Iteration };
 export const selfplayScheduler = (services: StageServices) =>
   defineDaemon({
     ...wiring,
-    state: { tables: { allocations } },
-    on: onEach(
-      [
-        "SELFPLAY_TARGET_UPDATED",
-        "ELO_UPDATED",
-        "ELO_VELOCITY_CHANGED",
-        "CURRICULUM_REBALANCED",
-        "CURRICULUM_UPDATED",
-        "WEIGHT_UPDATED",
-        "MODEL_PROMOTED",
-        "NEW_GAMES_AVAILABLE",
-        "PIPELINE_STAGE_ENTERED",
-        "QUALITY_DEGRADED",
-        "QUALITY_FEEDBACK_ADJUSTED",
-        "QUALITY_PENALTY_APPLIED",
-        "QUALITY_DISTRIBUTION_CHANGED",
-        "LOW_QUALITY_DATA_WARNING",
-        "SELFPLAY_COMPLETE",
-        "TRAINING_COMPLETED",
-        "TRAINING_EARLY_STOPPED",
-        "TRAINING_LOSS_TREND",
-        "BACKPRESSURE_ACTIVATED",
-        "BACKPRESSURE_RELEASED",
-      ],
-      (_event, context: Context) => divide(context),
-    ),
-    loop: { everyMs: everyMs(services, SCHEDULER_MS), tick: divide },
+    state: { tables: { allocations, idleNodes } },
+    on: {
+      ...onEach(["IDLE_RESOURCE_DETECTED", "IDLE_STATE_BROADCAST"], ({ payload }, { rows, now }: Context) => {
+        const { node_id, free_slots } = payload;
+        const isIdle = !("idle" in payload) || payload.idle;
+        const asked_at = rows.get(idleNodes, node_id)?.asked_at ?? 0;
+        rows.put(idleNodes, node_id, { free_slots: isIdle ? free_slots : 0, at: now, asked_at });
+      }),
+      NODE_ACTIVATED({ payload: { node_id } }, { rows, now }: Context) {
+        const known = rows.get(idleNodes, node_id);
+        // What it could still take it says itself; until then it counts for nothing.
+        if (known !== undefined) rows.put(idleNodes, node_id, { ...known, free_slots: 0, at: now });
+      },
+      ...onEach(
+        [
+          "SELFPLAY_TARGET_UPDATED",
+          "ELO_UPDATED",
+          "ELO_VELOCITY_CHANGED",
+          "CURRICULUM_REBALANCED",
+          "CURRICULUM_UPDATED",
+          "WEIGHT_UPDATED",
+          "MODEL_PROMOTED",
+          "NEW_GAMES_AVAILABLE",
+          "PIPELINE_STAGE_ENTERED",
+          "QUALITY_DEGRADED",
+          "QUALITY_FEEDBACK_ADJUSTED",
+          "QUALITY_PENALTY_APPLIED",
+          "QUALITY_DISTRIBUTION_CHANGED",
+          "LOW_QUALITY_DATA_WARNING",
+          "SELFPLAY_COMPLETE",
+          "TRAINING_COMPLETED",
+          "TRAINING_EARLY_STOPPED",
+          "TRAINING_LOSS_TREND",
+          "BACKPRESSURE_ACTIVATED",
+          "BACKPRESSURE_RELEASED",
+        ],
+        (_event, context: Context) => divide(context),
+      ),
+    },
+    loop: {
+      everyMs: everyMs(services, SCHEDULER_MS),
+      tick(context) {
+        divide(context);
+        askIdle(services, context);
+      },
+    },
     health: ({ rows }) => ({
       status: "running",
       message: "",
@@ -100,6 +123,22 @@ function divide(context: Context): void {
   for (const [n, allocation] of divided.entries()) apply(context, playing[n]!, allocation, sharing);
   for (const [key] of rows.list(allocations))
     if (!playing.some(({ plan }) => plan.config_key === key)) rows.delete(allocations, key);
+}
+
+/** While jobs wait only for room in the queue, nodes of which nothing is known are asked whether they have some. */
+function askIdle({ workersFor }: StageServices, { rows, emit, now }: Context): void {
+  for (const [node, { at }] of rows.list(idleNodes)) if (now - at > FORGOTTEN_MS) rows.delete(idleNodes, node);
+  const isHeldUp = rows.list(goals).some(([, { waits }]) => waits.some((wait) => wait.for === "room_in_queue"));
+  if (!isHeldUp) return;
+  const unknown = workersFor("selfplay").filter((node) => {
+    const known = rows.get(idleNodes, node);
+    return known === undefined || (now - known.at > IDLE_GOOD_FOR_MS && now - known.asked_at > IDLE_ASK_MS);
+  });
+  for (const node_id of unknown.slice(0, MAX_IDLE_ASKED)) {
+    const { at = 0 } = rows.get(idleNodes, node_id) ?? {};
+    rows.put(idleNodes, node_id, { free_slots: 0, at, asked_at: now });
+    emit.IDLE_STATE_REQUEST({ node_id, reason: "games wait for room in the queue" });
+  }
 }
 
 /** What may be played: neither held by people, nor ended, nor given up. */
