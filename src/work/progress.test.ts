@@ -311,7 +311,7 @@ describe("nodes of different speed", () => {
   test("what is known of them outlives the process", async () => {
     const w = await fastAndSlow();
     const kept = w.queue.newPaces();
-    expect(kept.map(([node]) => node).sort()).toEqual(["fast", "slow"]);
+    expect(kept.map(([node]) => node).sort()).toEqual(["fast", "fast|selfplay", "slow", "slow|selfplay"]);
     await w.driven(
       w.router.transact({ source: "test" }, ({ rows }) => {
         for (const [key, row] of kept) rows.put(nodePaces, key, row);

@@ -590,8 +590,8 @@ describe("utilization_optimizer", () => {
     const w = guarded();
     await start(w);
     const offer = { ...PLENTY, gpu: 0 };
-    // Beyond two at once its jobs stand in each other's way: four take three times as long as two.
-    const tookMs = (held: number) => (held <= 2 ? 60_000 : held === 3 ? 140_000 : 180_000);
+    // Beyond two at once its jobs stand in each other's way: four take three times as long as two, and do less.
+    const tookMs = (held: number) => (held <= 2 ? 60_000 : held === 3 ? 100_000 : 180_000);
     const held: { lease: Awaited<ReturnType<typeof w.claimOne>>; endsAt: number }[] = [];
     for (let n = 0; n < 2_400; n += 1) {
       if (w.queue.unfinished < 8) await w.queue.addAll(Array.from({ length: 8 }, () => selfplay("a")));

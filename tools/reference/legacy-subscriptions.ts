@@ -257,6 +257,12 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       ),
       why("a loss that grows asks for new games", "TRAINING_LOSS_TREND"),
       why("a person's word, and the weight of one config", "CURRICULUM_UPDATED", "WEIGHT_UPDATED"),
+      why(
+        "idle nodes let more jobs into the queue",
+        "IDLE_RESOURCE_DETECTED",
+        "IDLE_STATE_BROADCAST",
+        "NODE_ACTIVATED",
+      ),
     ],
   },
   multi_provider: { listed: 3, isToCome: true },

@@ -8,7 +8,7 @@ import {
   systemSampler,
 } from "../../cluster/index.ts";
 import { DaemonManager, type Unit } from "../../daemons/index.ts";
-import { aborted, type Clock, createFileHasher, type Log, OperatingError, type Random } from "../../kernel/index.ts";
+import { aborted, type Clock, createFileHasher, defined, type Log, OperatingError, type Random } from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
 import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
 import {
@@ -38,6 +38,8 @@ export interface NodeEventsOptions {
   readonly nodeId: string;
   /** What the worker here does, and how many jobs it does at once. */
   readonly ownWork: () => { readonly running: number; readonly slots: number };
+  /** Configs whose jobs keep running out of something here. */
+  readonly misfits?: () => readonly string[];
   /** What came of the transfers of this node. */
   readonly news: TransferNews;
   /** Where this node looks for games that no manifest knows. */
@@ -50,7 +52,7 @@ export interface NodeEventsOptions {
 const FINISH_MS = 2_000;
 
 export async function startNodeEvents(options: NodeEventsOptions) {
-  const { settings, clock, random, log, link, nodeId, news, ownWork } = options;
+  const { settings, clock, random, log, link, nodeId, news, ownWork, misfits } = options;
   const { dataDir } = settings;
   const undo = new AsyncDisposableStack();
   try {
@@ -72,7 +74,7 @@ export async function startNodeEvents(options: NodeEventsOptions) {
     const usage = createUsageGauge();
     const units: readonly Unit[] = [
       resourceMonitorDaemon({ nodeId, sampler, settings, disk, usage }),
-      idleResourceDaemon({ nodeId, usage, ownWork }),
+      idleResourceDaemon({ nodeId, usage, ownWork, ...defined({ misfits }) }),
       diskSpaceManager({
         nodeId,
         space: { ...options.space, measured: disk.measured },

@@ -40,6 +40,7 @@ import type { Settings } from "../settings.ts";
 import { bringOverLine } from "./bring-over-line.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
 import { type Inputs, keepInputs } from "./inputs.ts";
+import { noticeMisfits } from "./misfits.ts";
 import { keepBeating } from "./node-beats.ts";
 import { keepCopies } from "./node-copies.ts";
 import { startNodeEvents } from "./node-events.ts";
@@ -160,6 +161,7 @@ async function startJoined(
   gpus: readonly Gpu[],
   inputs: Inputs,
   { news, hurry, port, expectsFiles }: Awaited<ReturnType<typeof startCopies>>,
+  misfits: () => readonly string[],
 ) {
   const ownWork = () => ({ running: worker.status().running.length, slots: world.settings.worker.slots });
   const events = await startNodeEvents({
@@ -168,6 +170,7 @@ async function startJoined(
     nodeId,
     news,
     ownWork,
+    misfits,
     orphans: {
       folders: orphanFolders(world.settings, { path: inputs.folder, layout: "flat" }),
       knows: port.known,
@@ -314,7 +317,7 @@ export async function runWorker(world: WorkerWorld) {
     copies?.start(inputs);
     const gpus = await gpusOf(settings.worker, env);
     if (gpus.length > 0) log.info("accelerators are given to jobs", { gpus: gpus.map(({ id }) => id) });
-    const executor = createProcessExecutor({
+    const processes = createProcessExecutor({
       workloads,
       slots: settings.worker.slots,
       folder,
@@ -322,6 +325,7 @@ export async function runWorker(world: WorkerWorld) {
       inputs,
       givesGpus: gpus.length > 0,
     });
+    const executor = noticeMisfits(processes);
     const worker = createWorker({
       queue: queueOver(link, () => nodeId, clock),
       executor,
@@ -338,7 +342,7 @@ export async function runWorker(world: WorkerWorld) {
     const joined =
       own === undefined || copies === undefined
         ? undefined
-        : await startJoined(world, { link, nodeId, ...own }, worker, gpus, inputs, copies);
+        : await startJoined(world, { link, nodeId, ...own }, worker, gpus, inputs, copies, executor.misfits);
     undo.defer(() => joined?.close());
     await worker.start();
     return {

@@ -88,7 +88,6 @@ export const nodes = defineEvents("nodes", {
     about: "A node can run none of the configs that need work.",
     orderKey: "node_id",
     dedup: "content",
-    provisional: true,
     payload: {
       ...fields("node_id", "reason", "gpus?", "gpu_memory_gb?"),
       config_keys: field.config_keys.describe("configs that it cannot run"),

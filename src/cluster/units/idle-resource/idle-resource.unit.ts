@@ -14,7 +14,7 @@ const wiring = {
   alsoKnownAs: ["IdleResourceDaemon"],
   pattern: "IMPORT",
   dependsOn: ["resource_monitor"],
-  emits: ["IDLE_RESOURCE_DETECTED", "IDLE_STATE_BROADCAST"],
+  emits: ["IDLE_RESOURCE_DETECTED", "IDLE_STATE_BROADCAST", "NODE_INCOMPATIBLE_WITH_WORKLOAD"],
 } as const satisfies Wiring;
 
 interface Cache {
@@ -23,6 +23,8 @@ interface Cache {
   /** What was told last, and when. */
   told: { readonly idle: boolean; readonly at: number } | null;
   detectedAt: number;
+  /** Configs of which was told that they cannot run here. */
+  misfits: readonly string[];
 }
 type Context = ContextOf<typeof wiring, Cache>;
 
@@ -48,7 +50,12 @@ export const idleResourceDaemon = (
     usage,
     ownWork,
     idleRequests,
-  }: Pick<ClusterServices, "nodeId" | "usage" | "ownWork"> & Partial<Pick<ClusterServices, "idleRequests">>,
+    misfits = () => [],
+  }: Pick<ClusterServices, "nodeId" | "usage" | "ownWork"> &
+    Partial<Pick<ClusterServices, "idleRequests">> & {
+      /** Configs whose jobs keep running out of something here; its worker knows them. */
+      readonly misfits?: () => readonly string[];
+    },
   limits = idleLimits,
 ) => {
   const broadcast = ({ emit, cache, now, afterCommit }: Context, reading: UsageReading, verdict: IdleVerdict) => {
@@ -66,8 +73,24 @@ export const idleResourceDaemon = (
     });
   };
 
+  /** A node that has too little for a config gets none of it any more; it may be idle just because of that. */
+  const tellMisfits = ({ emit, cache, afterCommit }: Context) => {
+    const found = misfits();
+    const fresh = found.filter((config) => !cache.misfits.includes(config));
+    if (fresh.length === 0) return;
+    emit.NODE_INCOMPATIBLE_WITH_WORKLOAD({
+      node_id: nodeId,
+      config_keys: fresh as never,
+      reason: "jobs of these configs ran out of memory, disk or processes here, three times in a row",
+    });
+    afterCommit(() => {
+      cache.misfits = found;
+    });
+  };
+
   const look = (context: Context, isAsked: boolean) => {
     const { emit, cache, now, afterCommit } = context;
+    tellMisfits(context);
     const reading = usage.measured();
     const work = ownWork();
     // Where nothing was measured, or no worker asks for jobs, there is nothing to be idle.
@@ -95,7 +118,7 @@ export const idleResourceDaemon = (
     ...wiring,
     state: {
       tables: {},
-      cache: (): Cache => ({ since: null, told: null, detectedAt: Number.NEGATIVE_INFINITY }),
+      cache: (): Cache => ({ since: null, told: null, detectedAt: Number.NEGATIVE_INFINITY, misfits: [] }),
     },
     on: {
       IDLE_STATE_REQUEST({ payload: { node_id } }, context: Context) {

@@ -18,7 +18,6 @@ const wiring = {
   pattern: "WIRE",
   dependsOn: ["global_task_coordinator", "work_queue_monitor"],
   emits: ["WORK_QUEUED", "BATCH_DISPATCHED"],
-  awaits: { NODE_INCOMPATIBLE_WITH_WORKLOAD: "idle_resource_daemon" },
 } as const satisfies Wiring;
 
 /** When attempts ran out on a node, newest last. */
