@@ -21,11 +21,11 @@ export { BackpressureLevel, type QueueLevel, rateMultiplierOf } from "./backpres
 export type { Lease } from "./claim.ts";
 export type { ClaimDesk } from "./claim-desk.ts";
 export { failureSchema, type WorkFailure } from "./failure.ts";
-export type { JobsOfSort } from "./load/load-forecast.ts";
 export { type JobSpecInput, jobSpecSchema, savedSchema } from "./job.ts";
 export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./kinds.ts";
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
 export { resultLimits } from "./limits.ts";
+export type { JobsOfSort } from "./load/load-forecast.ts";
 export { slotsWords, whyHeldBack } from "./node-policy.ts";
 export type { Candidate, Placement } from "./placement.ts";
 export { createWorkServices, type WorkServices } from "./services.ts";

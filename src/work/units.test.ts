@@ -586,31 +586,6 @@ describe("utilization_optimizer", () => {
     expect(w.said("NODE_ACTIVATED")).toHaveLength(1);
   });
 
-  test("finds out with how many jobs at once a node does most work, and the claims obey it", async () => {
-    const w = guarded();
-    await start(w);
-    const offer = { ...PLENTY, gpu: 0 };
-    // Beyond two at once its jobs stand in each other's way: four take three times as long as two, and do less.
-    const tookMs = (held: number) => (held <= 2 ? 60_000 : held === 3 ? 100_000 : 180_000);
-    const held: { lease: Awaited<ReturnType<typeof w.claimOne>>; endsAt: number }[] = [];
-    for (let n = 0; n < 2_400; n += 1) {
-      if (w.queue.unfinished < 8) await w.queue.addAll(Array.from({ length: 8 }, () => selfplay("a")));
-      const leases = await w.queue.claim({ node_id: "a", most: 4, offer }).catch(() => []);
-      for (const lease of leases) {
-        await w.queue.start(lease);
-        held.push({ lease, endsAt: w.clock.now() + tookMs(w.queue.held("a").length) });
-      }
-      await w.pass(15_000);
-      for (const done of held.filter(({ endsAt }) => endsAt <= w.clock.now())) {
-        held.splice(held.indexOf(done), 1);
-        await w.queue.complete(done.lease!, EVIDENCE);
-      }
-      await publish(w, "NODE_CAPACITY_UPDATED", { ...idleSample, cpu_usage: 1, cpu_others: 0 });
-    }
-    expect(w.queue.slots().get("a")).toMatchObject({ best: 2, of: 4 });
-    expect(held.length).toBeLessThanOrEqual(3);
-  });
-
   test("tells when a node without accelerators has prepared data, which those with some leave to it", async () => {
     const w = guarded();
     await w.runtime([utilizationOptimizer(w.services)], [workStorePart]);

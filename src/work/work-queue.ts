@@ -8,13 +8,6 @@ import type { ClaimRequest } from "./claim-request.ts";
 import type { DurationRow, PaceRow } from "./durations.ts";
 import type { WorkFailure } from "./failure.ts";
 import { type Forecast, forecastNext } from "./forecast.ts";
-import {
-  type JobsOfSort,
-  jobsAfter,
-  type LoadForecast,
-  loadForecastOf,
-  storedForecast,
-} from "./load/load-forecast.ts";
 import { forgetFinished } from "./forget.ts";
 import type { JobSpecInput, LeaseRef, SavedInput } from "./job.ts";
 import { expectedMs, idleOf } from "./job-times.ts";
@@ -32,6 +25,7 @@ import {
 } from "./lease.ts";
 import type { Idle } from "./lease-times.ts";
 import { utilizationLimits } from "./limits.ts";
+import { type JobsOfSort, jobsAfter, type LoadForecast, loadForecastOf, storedForecast } from "./load/load-forecast.ts";
 import { type NodeFigures, type NodeRate, nodeFigures, nodeRates } from "./node-figures.ts";
 import type { NodeOutcomes } from "./node-outcomes.ts";
 import { allNodeSlots, idleSince, type NodeSlots, type NodeTroubles, nodesStuck, nodeTroubles } from "./node-policy.ts";

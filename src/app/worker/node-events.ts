@@ -8,7 +8,15 @@ import {
   systemSampler,
 } from "../../cluster/index.ts";
 import { DaemonManager, type Unit } from "../../daemons/index.ts";
-import { aborted, type Clock, createFileHasher, defined, type Log, OperatingError, type Random } from "../../kernel/index.ts";
+import {
+  aborted,
+  type Clock,
+  createFileHasher,
+  defined,
+  type Log,
+  OperatingError,
+  type Random,
+} from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
 import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
 import {

@@ -1,9 +1,9 @@
 import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import type { StateTable } from "../../../router/index.ts";
+import { utilizationLimits } from "../../limits.ts";
 import { beginForecast, forecastErrors, noteWork } from "../../load/forecast.ts";
 import { addedWork, loadForecasts } from "../../load/load-forecast.ts";
-import { utilizationLimits } from "../../limits.ts";
 import { nodeIdle, nodeSlots, slotsWords } from "../../node-policy.ts";
 import { isPreprocessing } from "../../preprocessing.ts";
 import type { WorkServices } from "../../services.ts";
