@@ -57,6 +57,7 @@ export {
   settingsOver,
 } from "./nodes/node-client.ts";
 export type { NodesClient } from "./nodes/nodes-client.ts";
+export { listNodes } from "./nodes/wire.ts";
 export { createPipelineTeller } from "./pipeline/changes.ts";
 export { type PipelineFigures, pipelineLines } from "./pipeline/screen.ts";
 export type { WorkQueueClient } from "./queue/jobs-client.ts";

@@ -71,6 +71,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
       (await import("./join.command.ts")).registerJoin(command, shell, ports.random, settings),
   ],
   [
+    "deploy [options] <inventory>",
+    "make the hosts of an inventory nodes of this main process over ssh, and upgrade them; exit code 1 if one failed",
+    async (command, { shell }) => (await import("./deploy.command.ts")).registerDeploy(command, shell),
+  ],
+  [
     "status [options]",
     "show whether all is well, what is wrong and what to do; exit code 1 if something needs you, 4 if nothing is running",
     async (command, { shell }) => {
