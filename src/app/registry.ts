@@ -1,3 +1,4 @@
+import { type FleetServices, fleetUnits } from "../cluster/fleet/index.ts";
 import { type ClusterServices, clusterUnits, lockStorePart, nodeSettings } from "../cluster/index.ts";
 import {
   coordinatorsAmong,
@@ -19,6 +20,7 @@ import { onlyDeclared } from "./only-declared.ts";
 export interface Services {
   readonly daemons: DaemonsServices;
   readonly cluster: ClusterServices;
+  readonly fleet: FleetServices;
   readonly work: Pick<WorkServices, "queue" | "settings">;
   readonly sync: SyncUnitServices;
   readonly pipeline: PipelineServices;
@@ -32,7 +34,7 @@ const watchedByUser = (registry: Registry, cluster: ClusterServices): Record<str
 };
 
 /** Every unit and part that exists, wired. A subscription that nobody feeds does not compile here. */
-export const liveRegistry = ({ daemons, cluster, work, sync, pipeline }: Services): Registry => {
+export const liveRegistry = ({ daemons, cluster, fleet, work, sync, pipeline }: Services): Registry => {
   const leaderUnits = () =>
     new Set(registry.units.filter(({ placement }) => placement === "leader").map(({ name }) => name));
   const registry: Registry = createRegistry({
@@ -40,6 +42,7 @@ export const liveRegistry = ({ daemons, cluster, work, sync, pipeline }: Service
     units: [
       ...daemonsUnits(daemons, leaderUnits),
       ...clusterUnits(cluster),
+      ...fleetUnits(fleet),
       ...workUnits(work),
       ...syncUnits(sync),
       ...pipelineUnits(pipeline),
@@ -57,6 +60,7 @@ export const declaredServices = (): Parameters<typeof liveRegistry>[0] => ({
     ...{ sinks: [], absence: [] },
     settings: onlyDeclared({ nodes: settingDefaults(nodeSettings) }),
   }),
+  fleet: onlyDeclared({}),
   work: onlyDeclared({ settings: settingDefaults(workSettings) }),
   sync: onlyDeclared({}),
   pipeline: onlyDeclared({ everyMs: undefined }),

@@ -13,6 +13,7 @@ import { artifactStoreOf } from "./artifact-files.ts";
 import { backupPortsOf } from "./backup/ports.ts";
 import { spreadPorts } from "./champion-trials.ts";
 import { clusterWorkOf } from "./cluster-work.ts";
+import { createFleet, type FleetDoor } from "./fleet.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
 import { createHomeTransfers } from "./home-transfers.ts";
@@ -138,6 +139,9 @@ export function createServices(
     },
   });
   undo.defer(() => sync.backups.close());
+  const door: FleetDoor = { invite: undefined };
+  const fleet = createFleet({ settings, store, clock, random, log, cluster, work, aloneOn: sync.aloneOn }, door);
+  undo.defer(() => fleet.close());
   const engine = createRatingEngine();
   undo.defer(() => engine.close());
   undo.defer(() => sync.close());
@@ -146,6 +150,9 @@ export function createServices(
     supervisor,
     cluster,
     locks,
+    fleet,
+    /** What nodes are told to join with, once the surface knows. */
+    door,
     workloads,
     work,
     files,

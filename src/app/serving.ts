@@ -62,6 +62,8 @@ export function serveControl(options: ServingOptions) {
   });
   return {
     surface,
+    tokens,
+    address,
     /** Ends the endless answers in good order. */
     endStreams,
     /** Shuts the doors; what still waits to be recorded is. */

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createFleetConsole } from "../cluster/fleet/index.ts";
 import { createRecoveryConsole, judgedHealth } from "../cluster/index.ts";
 import {
   type AuditReport,
@@ -52,6 +53,7 @@ export function wireUnits<R extends Rows>(
   const { settings, store, uses, clock, random, log, metrics, version, started } = ground;
   const { router, supervisor, cluster, work, files } = services;
   const { units: own = [], wrapUnit = (unit) => unit } = options;
+  const fleetConsole = createFleetConsole(services.fleet);
   const control = serveControl({
     settings,
     socketPath: socketPathFor(settings.dataDir),
@@ -115,6 +117,7 @@ export function wireUnits<R extends Rows>(
       sync: services.facade,
       backups: services.backups,
       imports: services.imports,
+      fleet: fleetConsole,
       pipeline: {
         ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
         snapshot: () => causes.snapshot(),
@@ -122,9 +125,16 @@ export function wireUnits<R extends Rows>(
       shutdown,
     },
   });
+  services.door.invite = async (label, expiresMs) => {
+    const order = { label, scope: "worker", expiresInSeconds: expiresMs / 1_000, joinUses: 1 } as const;
+    const { token } = await control.tokens.issue(order, "provisioner");
+    const install = settings.fleet.program ?? `ringrift-coordination@${version}`;
+    return { ...control.address(), token, program: { install } };
+  };
   const live = liveRegistry({
     daemons: { ...services.daemons, surface: control.kept },
     cluster,
+    fleet: services.fleet,
     work,
     sync: services.sync,
     pipeline: services.pipeline,

@@ -7,6 +7,7 @@ import { copyRoutes } from "./copies/routes.ts";
 import { daemonRoutes } from "./daemons/routes.ts";
 import { deadLetterRoutes } from "./dead-letters/routes.ts";
 import { eventRoutes } from "./events/routes.ts";
+import { fleetRoutes } from "./fleet/routes.ts";
 import { healthRoutes } from "./health/routes.ts";
 import type { Route } from "./http/route.ts";
 import { importRoutes } from "./imports/routes.ts";
@@ -44,6 +45,7 @@ export const allRoutes: readonly Route[] = [
   ...nodeRoutes,
   ...recoveryRoutes,
   ...lockRoutes,
+  ...fleetRoutes,
   ...artifactRoutes,
   ...copyRoutes,
   ...syncRoutes,

@@ -9,6 +9,7 @@ import { createImports, type Imports } from "./brought/imports.ts";
 import { type ReadStructure, readNothing } from "./brought/structure.ts";
 import { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
+import { aloneOn } from "./copies/alone.ts";
 import { type Copies, type CopiesPorts, createCopies } from "./copies/copies.ts";
 import { createNodeDesk, type DeskPorts, type NodeDesk } from "./copies/node-desk.ts";
 import type { CopyPolicy } from "./copies/policy.ts";
@@ -81,6 +82,8 @@ export interface SyncServices {
   readonly console: ArtifactConsole;
   /** Where joined nodes say what they hold. */
   readonly desk: NodeDesk;
+  /** How many files lie nowhere but on this node, as far as they are counted. */
+  readonly aloneOn: (nodeId: string) => Promise<number>;
   /** Where one asks that files be brought to nodes. */
   readonly facade: SyncFacade;
   /** How far champions are on their way to the nodes. */
@@ -157,6 +160,9 @@ const NO_BACKUPS: NonNullable<SyncSurroundings["backup"]> = {
   pace: { everyMs: Number.POSITIVE_INFINITY, drillEveryMs: Number.POSITIVE_INFINITY },
 };
 
+/** Whoever has so many alone has enough to wait for. */
+const MAX_ALONE = 1_000;
+
 export function createSyncServices(surroundings: SyncSurroundings): SyncServices {
   const { files, log, scrub } = surroundings;
   const catalog = createArtifactCatalog(surroundings);
@@ -222,6 +228,11 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     },
     console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector, knows }),
     desk,
+    async aloneOn(nodeId) {
+      const ask = { heldBefore: surroundings.clock.now(), max: MAX_ALONE };
+      const others = copies.counting().filter((id) => id !== nodeId);
+      return (await aloneOn(surroundings.store, [nodeId], others, ask)).length;
+    },
     facade: new SyncFacade({
       ...surroundings,
       nodes: planNodes,

@@ -43,7 +43,6 @@ export const workStorePart = definePart({
   ],
   unheard: {
     WORK_QUEUED: { outside: "workers are woken at the claim desk, and the queue's own rows say the rest" },
-    WORK_CLAIMED: { by: "idle_shutdown" },
     WORK_RETRY: { by: "metrics_orchestrator" },
   },
 });

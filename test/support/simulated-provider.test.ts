@@ -9,7 +9,7 @@ const start: ProviderWorld["start"] = {
   token: "rrt_0",
   tags: ["rented"],
   deadManMs: 3_600_000,
-  program: { from: "npm", version: "1.0.0" },
+  program: { install: "ringrift-coordination" },
 };
 
 /** Virtual time runs while somebody waits for an answer. */

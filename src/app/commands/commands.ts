@@ -122,6 +122,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/locks/command.ts")).registerLocks(command, shell),
   ],
   [
+    "fleet",
+    "rent machines within a budget, return them, and show what they cost",
+    async (command, { shell }) => (await import("../../surfaces/fleet/command.ts")).registerFleet(command, shell),
+  ],
+  [
     "queue",
     "list, show, add, cancel and retry jobs, and count the waiting ones",
     async (command, { shell }) => (await import("../../surfaces/queue/command.ts")).registerQueue(command, shell),

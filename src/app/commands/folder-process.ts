@@ -2,6 +2,7 @@
  * What a main process that is gone would answer, read from its folder: the same handlers over the same views, on a store that
  * refuses to be written. So commands that only look need to know nothing of it.
  */
+import { createFleetConsole } from "../../cluster/fleet/index.ts";
 import {
   createAlerts,
   createAvailability,
@@ -40,6 +41,7 @@ import { createWorkServices } from "../../work/index.ts";
 import { backupPortsOf } from "../backup/ports.ts";
 import { whyConfig } from "../causes/why-config.ts";
 import { whyJobOrNode } from "../causes/why-job-or-node.ts";
+import { createFleet } from "../fleet.ts";
 import { holdersIn } from "../holders.ts";
 import type { Settings } from "../settings.ts";
 import { storeModules } from "../store-modules.ts";
@@ -149,6 +151,12 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
       ...{ store, clock, nodes: book, health, recovery: new RecoveryBook(store), settings },
       ...{ duties: noDuties, power: nobodysPower },
     }),
+    fleet: createFleetConsole(
+      createFleet(
+        { settings, store, clock, random, log, cluster: { nodes: book }, work, aloneOn: async () => 0 },
+        { invite: undefined },
+      ),
+    ),
     pipeline,
     why: (subject: string) => stopped(why(subject), dataDir),
   } as unknown as ControlPorts;

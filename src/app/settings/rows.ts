@@ -208,6 +208,16 @@ export const workerSettings = {
     about:
       "How long a rented machine has from the signal to end until it is gone: jobs end and files that lie there alone are sent home within it.",
   }),
+  deadManMs: seconds({
+    key: "worker.dead_man",
+    variable: "RINGRIFT_WORKER_DEAD_MAN",
+    min: 0,
+    max: 30 * 86_400,
+    default: 0,
+    shown: "never",
+    about:
+      "A node that has not heard its main process for so long ends itself. Rented machines get it from `fleet.dead_man`. 0: never.",
+  }),
   graceMs: seconds({
     key: "jobs.grace_period",
     variable: "RINGRIFT_JOB_GRACE_PERIOD",

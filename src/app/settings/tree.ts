@@ -1,5 +1,6 @@
 /** Every setting of the program: the rows of all rooms, in the shape in which the parts get their values. */
 
+import { fleetSettings } from "../../cluster/fleet/settings.ts";
 import {
   alertSettings,
   nodeSettings,
@@ -31,6 +32,7 @@ export const settingTree = {
   p2p: p2pSettings,
   resources: resourceSettings,
   alerts: alertSettings,
+  fleet: fleetSettings,
   work: workSettings,
   artifacts: artifactSettings,
   backup: backupSettings,

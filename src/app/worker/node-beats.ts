@@ -5,7 +5,7 @@ import {
   isOperatingError,
   type Log,
   messageOf,
-  type OperatingError,
+  OperatingError,
   PEER_BACKOFF,
   type Random,
   sleep,
@@ -29,6 +29,8 @@ export interface NodeBeatsOptions {
   readonly onRestart?: ((order: { readonly act_id: string; readonly reason: string }) => void) | undefined;
   /** The main process wants to know how idle this node is. */
   readonly onIdleAsked?: (() => void) | undefined;
+  /** Without an answer for so long the node ends itself; 0 for one that waits for ever. */
+  readonly deadManMs?: number;
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -56,6 +58,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     random,
     log,
   } = options;
+  const { deadManMs = 0 } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
 
@@ -103,11 +106,15 @@ export function keepBeating(options: NodeBeatsOptions) {
     worker.drain(isDrained);
   };
 
+  let heardMs = clock.monotonic();
+  /** Nobody is left who could return this machine, or who waits for its work. */
+  const isAlone = (): boolean => deadManMs > 0 && clock.monotonic() - heardMs >= deadManMs;
   const loop = async (): Promise<void> => {
     for (let failures = 0; !stopping.signal.aborted; ) {
       let pauseMs: number;
       try {
         await beat();
+        heardMs = clock.monotonic();
         failures = 0;
         pauseMs = everyMs * (0.9 + 0.1 * random.next());
       } catch (thrown) {
@@ -121,6 +128,14 @@ export function keepBeating(options: NodeBeatsOptions) {
         if (failures === 3)
           log.warn("the main process does not receive the heartbeats of this node", { error: messageOf(thrown) });
         if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);
+        if (isAlone())
+          return broken.resolve(
+            OperatingError.conflict(
+              "COORDINATOR_GONE",
+              `the main process has not answered for ${Math.round((clock.monotonic() - heardMs) / 1_000)} s; this node ends itself`,
+              { cause: thrown, hint: "Join again once it is there." },
+            ),
+          );
         pauseMs = Math.min(everyMs, backoffMs(PEER_BACKOFF, failures, random));
       }
       await sleep(clock, pauseMs, stopping.signal).catch(() => undefined);

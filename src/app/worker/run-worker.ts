@@ -191,6 +191,7 @@ async function startJoined(
     onAsked: hurry,
     onRestart: restart.resolve,
     onIdleAsked: events.tellIdle,
+    deadManMs: world.settings.worker.deadManMs,
   });
   return {
     broken: beats.broken,

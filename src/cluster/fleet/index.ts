@@ -8,6 +8,9 @@
  * - what a provider does not say for certain is not believed: a list is whole or an error, and an unknown state is not gone;
  * - nothing that costs money is rented without a budget that a person set.
  */
-export type { NodeStart, ProgramSource } from "./node-start.ts";
+export { createFleetConsole, type FleetConsole } from "./console.ts";
+export type { NodeStart } from "./node-start.ts";
 export type { Machine, MachineOffer, MachineOrder, MachineProvider, MachineState } from "./provider.port.ts";
 export { machineIdOf, madeNothing, providerErrors } from "./provider-errors.ts";
+export { createFleetServices, type FleetServices, type FleetSurroundings, type Invitation } from "./services.ts";
+export { fleetUnits } from "./units.ts";

@@ -1,12 +1,4 @@
 /** How a machine becomes a node: what is told to it when it is made, and nothing that opens an account. */
-
-/** Where the program of a node comes from. */
-export type ProgramSource =
-  /** The registry of npm, by the version that the coordinator has. */
-  | { readonly from: "npm"; readonly version: string }
-  /** A packed program that the coordinator serves to whoever has the ticket, known by its hash. */
-  | { readonly from: "coordinator"; readonly url: string; readonly sha256: string };
-
 export interface NodeStart {
   /** The coordinator. */
   readonly url: string;
@@ -19,5 +11,6 @@ export interface NodeStart {
   readonly tags: readonly string[];
   /** Without a word from its coordinator for so long it ends itself. */
   readonly deadManMs: number;
-  readonly program: ProgramSource;
+  /** What `npm install` is given for the program: a package of the registry, or the address of a packed one. */
+  readonly program: { readonly install: string };
 }

@@ -44,8 +44,8 @@ export interface FleetSurroundings {
   readonly drain: (nodeId: string, reason: string) => Promise<void>;
   readonly burden: (nodeId: string) => Promise<Burden>;
   readonly demand: () => Demand;
-  /** Games an hour of a node, as measured; null where nobody knows. */
-  readonly speed: (nodeId: string) => Promise<number | null>;
+  /** What a node did in the last day. */
+  readonly figures: (nodeId: string) => Promise<{ readonly games: number; readonly gamesPerHour: number | null }>;
   /** Where a machine of this label joins, and with what: good for one machine, until its time is over. */
   readonly invite: (label: string, expiresMs: number) => Promise<Invitation>;
 }
@@ -54,6 +54,8 @@ export interface Invitation extends Pick<NodeStart, "url" | "fingerprint" | "tok
   /** Other machines cannot reach it. */
   readonly loopback: boolean;
 }
+
+const MAX_BURDENS = 10_000;
 
 /** Tags of every rented machine: what lies there alone counts as no copy. */
 const RENTED_TAGS = ["rented"];
@@ -68,6 +70,14 @@ export function createFleetServices(around: FleetSurroundings) {
   const { settings, store, clock, random, log, providers } = around;
   const ids = createIds(clock, random);
   const inventory: Inventory = createInventory(providers, clock, log);
+  /** What was last known of each node: for those who cannot wait. */
+  const burdens = new Map<string, Burden>();
+  const burden = async (nodeId: string): Promise<Burden> => {
+    const found = await around.burden(nodeId);
+    if (burdens.size > MAX_BURDENS) burdens.clear();
+    burdens.set(nodeId, found);
+    return found;
+  };
   const nodesByLabel = (): ReadonlyMap<string, FleetNode> =>
     new Map(around.nodes().map((node) => [node.joined_by, node]));
 
@@ -82,7 +92,7 @@ export function createFleetServices(around: FleetSurroundings) {
   const speeds = async (): Promise<Speeds> => {
     const measured = new Map<string, number[]>();
     for (const { node_id, provider, offer } of openMachines(store)) {
-      const speed = node_id === null ? null : await around.speed(node_id);
+      const speed = node_id === null ? null : (await around.figures(node_id)).gamesPerHour;
       const key = offerKey({ provider, offer_id: (JSON.parse(offer) as Priced).offer_id });
       if (speed !== null && speed > 0) measured.set(key, [...(measured.get(key) ?? []), speed]);
     }
@@ -135,7 +145,8 @@ export function createFleetServices(around: FleetSurroundings) {
   return {
     ...around,
     inventory,
-    ids,
+    burden,
+    lastBurden: (nodeId: string): Burden | undefined => burdens.get(nodeId),
     name,
     nodesByLabel,
     choose,

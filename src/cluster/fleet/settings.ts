@@ -1,9 +1,7 @@
 /** What operators may set of machines that are rented. Without a budget nothing is. */
 import {
-  choice,
   decimal,
   line,
-  path,
   type SettingValues,
   seconds,
   secretFile,
@@ -144,18 +142,13 @@ export const fleetSettings = {
     default: 30,
     about: "How often providers are asked for their machines while the fleet has any.",
   }),
-  program: choice(["npm", "coordinator"], {
+  program: line({
     key: "fleet.program",
     variable: "RINGRIFT_FLEET_PROGRAM",
-    default: "npm",
-    about: "Where rented machines get the program from: the npm registry, or the file fleet.program_file, served here.",
-  }),
-  programFile: path("file", {
-    key: "fleet.program_file",
-    variable: "RINGRIFT_FLEET_PROGRAM_FILE",
     default: undefined,
-    shown: "none",
-    about: "The packed program ('npm pack') for rented machines.",
+    shown: "this version, from the npm registry",
+    about:
+      "What rented machines give to `npm install` for the program: a package, or the HTTPS address of what `npm pack` wrote.",
   }),
   local: {
     machines: whole({
@@ -219,6 +212,14 @@ export const fleetSettings = {
       variable: "RINGRIFT_FLEET_RUNPOD_IMAGE",
       default: "node:24-bookworm",
       about: "Container image of pods at RunPod.",
+    }),
+    types: tagList({
+      key: "fleet.runpod_types",
+      variable: "RINGRIFT_FLEET_RUNPOD_TYPES",
+      default: "",
+      shown: "none: nothing is rented there",
+      about:
+        "Accelerators to rent at RunPod, each with the most that an hour may cost, as in NVIDIA_GeForce_RTX_4090:0.80: its API lists no prices.",
     }),
   },
   lambda: {

@@ -4,16 +4,14 @@ import { defineEvents } from "../row.ts";
 /** The life of a node: rented, joined, working, failing, gone. */
 export const nodes = defineEvents("nodes", {
   NODE_PROVISIONED: {
-    about: "A machine was rented and made ready to join.",
+    about: "A machine was rented, and has joined as a node.",
     orderKey: "node_id",
     dedup: ["node_id"],
-    provisional: true,
     payload: fields("node_id", "provider", "instance_id", "cost_per_hour_usd", "gpu_name?", "gpus?", "address?"),
   },
   NODE_PROVISION_FAILED: {
     about: "A machine could not be rented or made ready.",
     orderKey: "provider",
-    provisional: true,
     payload: fields("provider", "error", "retryable", "gpu_name?", "instance_id?"),
   },
   HOST_ONLINE: {
@@ -81,7 +79,6 @@ export const nodes = defineEvents("nodes", {
     about: "A rented node was drained and given back.",
     orderKey: "node_id",
     dedup: ["node_id"],
-    provisional: true,
     payload: fields("node_id", "provider", "reason", "instance_id?", "idle_seconds?", "cost_per_hour_usd?"),
   },
   NODE_INCOMPATIBLE_WITH_WORKLOAD: {

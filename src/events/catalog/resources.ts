@@ -121,14 +121,12 @@ export const resources = defineEvents("resources", {
     about: "Spending comes close to its limit.",
     orderKey: "scope",
     dedup: "content",
-    provisional: true,
     payload: budget,
   },
   BUDGET_EXCEEDED: {
     about: "Spending is over its limit; nothing more is rented.",
     orderKey: "scope",
     dedup: "content",
-    provisional: true,
     payload: budget,
   },
 });

@@ -1,4 +1,5 @@
 /** What the surface needs of the program behind it. `app` connects it. */
+import type { FleetConsole } from "../../cluster/fleet/index.ts";
 import type {
   Alerts,
   Availability,
@@ -117,6 +118,8 @@ export interface ControlPorts {
   readonly imports: Imports;
   /** Where one asks for backups. */
   readonly backups: Backups;
+  /** The machines that are rented. */
+  readonly fleet: FleetConsole;
   /** Its routes are there without it too, and say that it is not. */
   readonly pipeline?: PipelineConsole | undefined;
 }

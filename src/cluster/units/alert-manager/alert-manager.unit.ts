@@ -32,7 +32,6 @@ const wiring = {
   awaits: {
     NETWORK_ISOLATION_DETECTED: "connectivity_monitor",
     P2P_HEALTH_RECOVERED: "connectivity_monitor",
-    NODE_PROVISION_FAILED: "provisioner",
   },
 } as const satisfies Wiring;
 

@@ -32,8 +32,6 @@ const wiring = {
   awaits: {
     SPLIT_BRAIN_DETECTED: "leader_lease",
     SPLIT_BRAIN_RESOLVED: "leader_lease",
-    BUDGET_ALERT: "provisioner",
-    BUDGET_EXCEEDED: "provisioner",
   },
 } as const satisfies Wiring;
 

@@ -98,6 +98,10 @@ export const membershipDaemon = (
         if (node_state === "evicted" && (state === "online" || state === "suspect"))
           emit.HOST_OFFLINE({ node_id, reason: `it was evicted: ${reason}` });
       },
+      // The machine is gone for good, and its key with it.
+      async NODE_TERMINATED({ payload: { node_id } }) {
+        if (nodes.row(node_id) !== undefined) await nodes.forget(node_id);
+      },
     },
     loop: {
       everyMs: limits.everyMs,
