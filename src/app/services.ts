@@ -1,6 +1,7 @@
 /** The second phase of a start: each room builds what its units and the surface work with. */
 import { join } from "node:path";
 import { sqliteCare } from "../adapters/sqlite/care.ts";
+import { fleetPower } from "../cluster/fleet/index.ts";
 import { type ClusterServices, type ClusterWork, createClusterServices, LockStore } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
 import { createIds, defined, listeningTime, logPathOf } from "../kernel/index.ts";
@@ -73,6 +74,7 @@ export function createServices(
       const own = work.queue.workers.list().find(({ node_id }) => node_id === nodeId);
       return own && { running: work.queue.held(nodeId).length, slots: own.all };
     },
+    power: fleetPower(() => fleet),
   });
   undo.defer(() => cluster.close());
   const locks = new LockStore({ store, router, clock, listened, nodeId });

@@ -24,6 +24,7 @@ import { workFacts } from "./causes/facts.ts";
 import { namedWhy } from "./causes/named.ts";
 import { whyConfig } from "./causes/why-config.ts";
 import { whyJobOrNode } from "./causes/why-job-or-node.ts";
+import { withRented } from "./causes/why-rented.ts";
 import type { Ground } from "./ground.ts";
 import { profileOf } from "./profile.ts";
 import { readRecordedWiring } from "./recorded-wiring.ts";
@@ -89,7 +90,9 @@ export function wireUnits<R extends Rows>(
             subject,
             whyFacts({ now: clock.now(), registry, manager: supervisor, runtime: units, router, store, profile }),
           );
-        return namedWhy(found, named);
+        const rented =
+          found?.kind === "node" ? withRented(found, cluster.nodes.find(subject).node_id, fleetConsole) : found;
+        return namedWhy(rented, named);
       },
       health: () => healthWith(judgedHealth(store, clock.now(), units, supervisor), causes.all()),
       causes: () => causes.all(),

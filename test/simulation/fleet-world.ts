@@ -52,6 +52,8 @@ export interface FleetWorldOptions {
   /** Machines that a person asks for at the start. */
   readonly up?: number;
   readonly forMs: number;
+  /** How often the units look. */
+  readonly everyMs?: number;
   /** From here on nothing fails and nothing comes any more: what was rented has to go. */
   readonly calmAfterMs?: number;
 }
@@ -74,7 +76,7 @@ export interface FleetReport {
 const JOIN_MS = 20_000;
 const DEAD_MS = 120_000;
 const JOBS_AN_HOUR = 120;
-const STEP_MS = 5_000;
+const STEP_MS = 20_000;
 
 /** Load on the nodes that are there, as a fluid: jobs come, and each node does so many an hour. */
 function createLoad(nodes: () => readonly FleetNode[], load: (atMs: number) => number) {
@@ -101,6 +103,7 @@ function createLoad(nodes: () => readonly FleetNode[], load: (atMs: number) => n
 
 export async function simulateFleet(options: FleetWorldOptions): Promise<FleetReport> {
   const { seed, plant = "none", killAt, killChance = 0, load = () => 0, up = 0, forMs, calmAfterMs = forMs } = options;
+  const { everyMs = 5_000 } = options;
   const random: Random = seededRandom(seed);
   const clock = virtualClock();
   const startedAt = clock.now();
@@ -204,7 +207,7 @@ export async function simulateFleet(options: FleetWorldOptions): Promise<FleetRe
           loopback: false,
         }),
       });
-      const units = fleetUnits(this.services);
+      const units = fleetUnits(this.services, everyMs);
       const manager = new DaemonManager({ clock: mine, random, log: silentLog(), nodeId: "home", pid: 1 });
       const registry = { catalog: router.catalog, units, parts: [], ingress: [], excused: {}, delegations: [] };
       this.#runtime = createUnitRuntime({
@@ -320,9 +323,15 @@ export async function simulateFleet(options: FleetWorldOptions): Promise<FleetRe
   };
   look();
 
-  while (clock.now() - startedAt < forMs) {
+  /** Nothing is wanted any more, and nothing is left. */
+  const isOver = () =>
+    isCalm &&
+    rowsNow().length >= up &&
+    rowsNow().every((row) => !isOpen(row)) &&
+    [...account.machines.values()].every((one) => one.order === null || !account.isThere(one));
+  for (let steps = 0; clock.now() - startedAt < forMs; steps += 1) {
     await breathe();
-    if (!clock.step()) break;
+    if (!clock.step() || (up > 0 && steps % 256 === 0 && isOver())) break;
   }
 
   const rows = rowsNow();

@@ -146,6 +146,11 @@ const shown: Record<string, () => void | Promise<void>> = {
       60_000, 12_000, 40_000,
     ]);
   },
+  // That a node ends itself by it is seen beside its beats.
+  "worker.dead_man": () => {
+    const deadManMs = (env: Record<string, string>) => readSettings(env, "/").worker.deadManMs;
+    expect([deadManMs({}), deadManMs({ RINGRIFT_WORKER_DEAD_MAN: "60" })]).toEqual([0, 60_000]);
+  },
   async "worker.claim_wait"() {
     const { asked } = await seen({ RINGRIFT_WORKER_CLAIM_WAIT: "7" }, (_, all) =>
       expect(all.length).toBeGreaterThan(0),

@@ -68,3 +68,41 @@ test("tells what waits in the outbox, and is heard by a main process that knows 
   // Only what is set, and once: who does not know the route will not know it with the next beat either.
   expect(reported).toEqual([[{ key: "worker.slots", value: 3 }]]);
 });
+
+test("a node with a dead man ends itself when nobody has answered for so long, and one without waits", async () => {
+  const clock = systemClock();
+  const key = makeNodeKey();
+  // Nobody listens there.
+  const link = openLink({
+    target: { url: new URL("http://127.0.0.1:1"), trust: {} },
+    clock,
+    identity: { key, incarnation: 1 },
+  });
+  const beatsWith = (deadManMs: number) =>
+    keepBeating({
+      link,
+      nodeId: key.nodeId,
+      incarnation: 1,
+      worker: {
+        status: () => ({ running: [], free: NOTHING, spool: { waiting: 0 } }),
+      } as unknown as Worker,
+      outbox: () => ({ waiting: 0, refused: 0 }),
+      about: { ...NOTHING, hostname: "h", platform: "p" },
+      deadManMs,
+      version: "1",
+      clock,
+      random: seededRandom(1),
+      log: silentLog(),
+    });
+  const [mortal, patient] = [beatsWith(300), beatsWith(0)];
+  onTestFinished(async () => {
+    await Promise.all([mortal.stop(), patient.stop()]);
+    link.close();
+  });
+  let hasEnded = false;
+  void patient.broken.then(() => {
+    hasEnded = true;
+  });
+  expect(await mortal.broken).toMatchObject({ code: "COORDINATOR_GONE", exitCode: 5 });
+  expect(hasEnded).toBe(false);
+});

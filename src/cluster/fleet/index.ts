@@ -10,6 +10,7 @@
  */
 export { createFleetConsole, type FleetConsole } from "./console.ts";
 export type { NodeStart } from "./node-start.ts";
+export { fleetPower } from "./power.ts";
 export type { Machine, MachineOffer, MachineOrder, MachineProvider, MachineState } from "./provider.port.ts";
 export { machineIdOf, madeNothing, providerErrors } from "./provider-errors.ts";
 export { createFleetServices, type FleetServices, type FleetSurroundings, type Invitation } from "./services.ts";

@@ -19,7 +19,7 @@ import * as wire from "./wire.ts";
 
 /** A node with what it holds and has done. */
 const nodeIn = async (
-  { nodes: { book }, work: { queue, settings } }: ControlPorts,
+  { nodes: { book }, work: { queue, settings }, fleet }: ControlPorts,
   name: string,
   signal?: AbortSignal,
 ) => {
@@ -36,6 +36,7 @@ const nodeIn = async (
     jobs,
     work: done,
     held: { jobs: jobs.length, max: settings.maxHeldByNode },
+    ...defined({ rented: fleet?.machineOf(row.node_id) }),
     ...(siblings && {
       held_by_token: { jobs: sumOf(siblings, (each) => counts!.get(each) ?? 0), max: settings.maxHeldByToken },
     }),

@@ -100,6 +100,15 @@ export function costOf({ work, capabilities: { cpu }, joined_at }: Node, now: nu
   return `${hours}${games}${idle}`;
 }
 
+/** What a rented node costs, and what its games do. */
+function rentedOf({ rented, work }: Node): string {
+  if (rented === undefined) return "";
+  const { provider, price_usd_hour, cost_usd, last_day_usd } = rented;
+  const games = work?.games ?? 0;
+  const each = games === 0 ? "" : `, ${((last_day_usd / games) * 1_000).toFixed(4)} USD for 1,000 games`;
+  return `at ${printable(provider)} for ${price_usd_hour} USD an hour, ${cost_usd.toFixed(4)} USD so far${each}`;
+}
+
 /** Beyond this a node's results are worth a look. */
 const STRANGE_RESULTS = 3;
 
@@ -154,6 +163,7 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
           `${work.games_per_hour === null ? "" : ` (${number(Math.round(work.games_per_hour))} an hour)`}${residualOf(work.speed_residual)}`,
     ],
     ["cost", costOf(node, now)],
+    ["rented", rentedOf(node)],
     ["results", resultsOf(work?.results_residual)],
   ];
   const held = jobs.map((job) => [

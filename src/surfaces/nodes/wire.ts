@@ -45,6 +45,16 @@ const doings = {
       }),
     )
     .optional(),
+  rented: z
+    .looseObject({
+      label: z.string(),
+      provider: z.string(),
+      price_usd_hour: z.number(),
+      cost_usd: z.number(),
+      last_day_usd: z.number(),
+    })
+    .optional()
+    .describe("Of a rented one: the machine that it is, and what it cost."),
   work: z
     .looseObject({
       completed: z.int(),

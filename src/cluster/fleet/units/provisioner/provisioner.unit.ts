@@ -154,7 +154,7 @@ export const provisionerDaemon = (services: FleetServices, limits = provisionerL
     ...wiring,
     state: { tables: { budgetsTold, fleetPlans } },
     on: {
-      ...onEach(["TRAINING_SLOT_UNAVAILABLE", "P2P_NODES_DEAD"], hasten),
+      ...onEach(["TRAINING_SLOT_UNAVAILABLE", "P2P_NODES_DEAD", "RECOVERY_FAILED"], hasten),
       // One that is gone costs nothing more: how the money stands is told from its row.
       ...onEach(["NODE_RETIRED", "NODE_TERMINATED"], (_, context: Context) => tellMoney(context, undefined)),
       CAPACITY_LOW: ({ payload: { gpus, required_gpus } }, context) => lacks(context, required_gpus - gpus),

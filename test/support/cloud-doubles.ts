@@ -1,0 +1,249 @@
+/** Small clouds in this process, in the shapes of the published API documents: machines, pages, refusals, and answers that are lost. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+interface DoubleMachine {
+  readonly id: string;
+  readonly label: string | null;
+  status: string;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: Record<string, never>;
+}
+
+type Answered = readonly [status: number, body: unknown];
+
+/** What one cloud does of its own. */
+interface Cloud {
+  readonly newId: (n: number) => string;
+  readonly firstStatus: string;
+  /** The routes of one request; undefined where there is none. */
+  answer(asked: Asked, cloud: CloudDouble): Answered | undefined;
+}
+
+export interface CloudDouble {
+  readonly url: string;
+  readonly machines: Map<string, DoubleMachine>;
+  /** When each request came, and what it asked for. */
+  readonly asked: { readonly at: number; readonly what: string; readonly body: unknown }[];
+  readonly next: { failAfterEffect: boolean; sellOut: boolean; lockedOut: boolean; breakList: boolean };
+  /** Bends the next answers. */
+  bend: ((body: unknown) => unknown) | undefined;
+  make(label: string | null): DoubleMachine;
+  close(): void;
+}
+
+export const DOUBLE_KEY = "the-key-of-the-account";
+const PER_PAGE = 2;
+
+export async function cloudDouble(cloud: Cloud): Promise<CloudDouble> {
+  let made = 0;
+  const machines = new Map<string, DoubleMachine>();
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
+    let text = "";
+    for await (const part of request) text += String(part);
+    const url = new URL(request.url ?? "/", "http://cloud");
+    const method = request.method ?? "GET";
+    const body = text === "" ? {} : JSON.parse(text);
+    double.asked.push({ at: performance.now(), what: `${method} ${url.pathname}`, body });
+    const end = (status: number, answer: unknown) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(answer === null ? "" : JSON.stringify(answer));
+    };
+    if (request.headers.authorization !== `Bearer ${DOUBLE_KEY}` || double.next.lockedOut)
+      return end(401, { error: { code: "unauthorized", message: `who is ${DOUBLE_KEY}?` } });
+    const before = machines.size;
+    const answered = cloud.answer({ method, path: url.pathname, query: url.searchParams, body }, double);
+    if (answered === undefined) return end(404, { error: { code: "not_found", message: "no such thing" } });
+    if (double.next.failAfterEffect && machines.size > before) {
+      double.next.failAfterEffect = false;
+      return end(500, { error: { code: "server_error", message: "something went wrong" } });
+    }
+    const [status, answer] = answered;
+    return end(status, status < 300 && double.bend !== undefined ? double.bend(answer) : answer);
+  };
+  const server = createServer((request, response) => void respond(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const double: CloudDouble = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    machines,
+    asked: [],
+    next: { failAfterEffect: false, sellOut: false, lockedOut: false, breakList: false },
+    bend: undefined,
+    make(label) {
+      made += 1;
+      const machine = { id: cloud.newId(made), label, status: cloud.firstStatus };
+      machines.set(machine.id, machine);
+      return machine;
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return double;
+}
+
+const lastOf = (path: string) => path.split("/").at(-1)!;
+const page = <T>(all: readonly T[], number: number) => all.slice((number - 1) * PER_PAGE, number * PER_PAGE);
+const soldOut = ({ next }: CloudDouble): boolean => {
+  const is = next.sellOut;
+  next.sellOut = false;
+  return is;
+};
+const broken = ({ next }: CloudDouble, isLater: boolean): boolean => {
+  if (!next.breakList || !isLater) return false;
+  next.breakList = false;
+  return true;
+};
+const FAULT: Answered = [500, { error: { code: "server_error", message: "something went wrong" } }];
+
+const hetznerServer = ({ id, label, status }: DoubleMachine) => ({
+  id: Number(id),
+  name: label ?? "web-1",
+  status,
+  labels: label === null ? { role: "web" } : { ringrift: label },
+  public_net: { ipv4: { ip: "192.0.2.1", blocked: false, dns_ptr: "" } },
+  server_type: { name: "cpx22", prices: [{ location: "nbg1", price_hourly: { net: "0.0100", gross: "0.0119" } }] },
+  location: { name: "nbg1" },
+});
+
+export const hetznerCloud: Cloud = {
+  newId: (n) => String(4_711 + n),
+  firstStatus: "initializing",
+  answer({ method, path, query, body }, double) {
+    const at = Number(query.get("page") ?? 1);
+    const list = (field: string, all: readonly unknown[]): Answered => [
+      200,
+      { [field]: page(all, at), meta: { pagination: { next_page: at * PER_PAGE < all.length ? at + 1 : null } } },
+    ];
+    if (method === "GET" && path === "/server_types") {
+      const type = (name: string, architecture: string, gross: string) => ({
+        ...{ name, cores: 2, memory: 4, architecture, deprecated: false },
+        prices: [{ location: "nbg1", price_hourly: { net: gross, gross } }],
+      });
+      return list("server_types", [
+        type("cpx22", "x86", "0.0119"),
+        type("cax11", "arm", "0.0050"),
+        type("cpx32", "x86", "0.02"),
+      ]);
+    }
+    if (method === "GET" && path === "/servers") {
+      if (broken(double, at > 1)) return FAULT;
+      return list("servers", [...double.machines.values()].map(hetznerServer));
+    }
+    if (method === "POST" && path === "/servers") {
+      const { name } = body as unknown as { name: string };
+      if (soldOut(double)) return [412, { error: { code: "resource_unavailable", message: "none left" } }];
+      if ([...double.machines.values()].some(({ label }) => label === name))
+        return [409, { error: { code: "uniqueness_error", message: "it exists" } }];
+      return [201, { server: hetznerServer(double.make(name)), action: {}, next_actions: [], root_password: null }];
+    }
+    if (method === "DELETE" && double.machines.delete(lastOf(path))) return [200, { action: { id: 1 } }];
+    return undefined;
+  },
+};
+
+const lambdaType = {
+  ...{ name: "gpu_1x_a10", description: "1x A10", gpu_description: "A10 (24 GB PCIe)", price_cents_per_hour: 75 },
+  specs: { vcpus: 30, memory_gib: 200, storage_gib: 1_400, gpus: 1 },
+};
+export const lambdaCloud: Cloud = {
+  newId: (n) => `0920582c7ff041399e34823a0be6254${n}`,
+  firstStatus: "booting",
+  answer({ method, path, body }, double) {
+    if (method === "GET" && path.endsWith("/instance-types"))
+      return [
+        200,
+        {
+          data: {
+            gpu_1x_a10: {
+              instance_type: lambdaType,
+              regions_with_capacity_available: [{ name: "us-west-1", description: "" }],
+            },
+          },
+        },
+      ];
+    if (method === "GET")
+      return [
+        200,
+        {
+          data: [...double.machines.values()].map(({ id, label, status }) => ({
+            ...{ id, status, instance_type: lambdaType, region: { name: "us-west-1" } },
+            ...(label === null ? {} : { name: label }),
+          })),
+        },
+      ];
+    if (path.endsWith("/launch")) {
+      if (soldOut(double))
+        return [400, { error: { code: "instance-operations/launch/insufficient-capacity", message: "none left" } }];
+      return [200, { data: { instance_ids: [double.make((body as unknown as { name: string }).name).id] } }];
+    }
+    const [id] = (body as unknown as { instance_ids: string[] }).instance_ids;
+    if (path.endsWith("/terminate") && double.machines.delete(id!))
+      return [200, { data: { terminated_instances: [] } }];
+    return [404, { error: { code: "global/object-does-not-exist", message: "no such instance" } }];
+  },
+};
+
+export const vastCloud: Cloud = {
+  newId: (n) => String(900 + n),
+  firstStatus: "loading",
+  answer({ method, path, query, body }, double) {
+    if (path === "/api/v0/bundles") {
+      const offer = {
+        dph_total: 0.31,
+        num_gpus: 1,
+        gpu_name: "RTX 4090",
+        gpu_ram: 24_576,
+        cpu_cores_effective: 16,
+        cpu_ram: 65_536,
+      };
+      return [200, { offers: [{ id: 77, geolocation: "Sweden, SE", ...offer }] }];
+    }
+    if (method === "GET") {
+      const at = Number(query.get("after_token") ?? 1);
+      if (broken(double, at > 1)) return FAULT;
+      const all = [...double.machines.values()].map(({ id, label, status }) => ({
+        id: Number(id),
+        label,
+        actual_status: status,
+        dph_total: 0.31,
+      }));
+      return [
+        200,
+        { success: true, instances: page(all, at), next_token: at * PER_PAGE < all.length ? String(at + 1) : null },
+      ];
+    }
+    if (method === "PUT" && path.startsWith("/api/v0/asks/")) {
+      if (soldOut(double)) return [410, { success: false, error: "no_such_ask", msg: "it is gone" }];
+      return [
+        200,
+        { success: true, new_contract: Number(double.make((body as unknown as { label: string }).label).id) },
+      ];
+    }
+    if (method === "DELETE" && double.machines.delete(lastOf(path))) return [200, { success: true }];
+    return [404, { success: false, error: "no_such_instance", msg: "no such instance" }];
+  },
+};
+
+export const runPodCloud: Cloud = {
+  newId: (n) => `xedezhzb9la3y${n}`,
+  firstStatus: "RUNNING",
+  answer({ method, path, body }, double) {
+    const pod = ({ id, label, status }: DoubleMachine) => ({ id, name: label, desiredStatus: status, costPerHr: 0.69 });
+    if (method === "GET") return [200, [...double.machines.values()].map(pod)];
+    if (method === "POST" && path === "/pods") {
+      if (soldOut(double)) return [500, { error: "There are no instances currently available" }];
+      return [201, pod(double.make((body as unknown as { name: string }).name))];
+    }
+    if (method === "DELETE" && double.machines.delete(lastOf(path))) return [204, null];
+    return undefined;
+  },
+};
