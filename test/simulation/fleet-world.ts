@@ -163,15 +163,22 @@ export async function simulateFleet(options: FleetWorldOptions): Promise<FleetRe
         monotonic: clock.monotonic,
         after: (delayMs, run) => clock.after(delayMs, () => (this.alive ? run() : undefined)),
       };
+      // A batch arrives, and is answered, after the one before it.
+      let arrives = 0;
+      let answers = 0;
+      const inOrder = (after: number, delayMs: number) => Math.max(after, clock.monotonic() + delayMs);
       const store = inThreadStore(writer, {
         clock: mine,
-        carry: (apply) =>
-          void clock.after(pick(random, 5), () => {
+        carry: (apply) => {
+          arrives = inOrder(arrives, pick(random, 5));
+          clock.after(arrives - clock.monotonic(), () => {
             if (this.point()) return;
             const answer = apply();
             if (this.point()) return;
-            clock.after(pick(random, 3), () => (this.alive ? answer() : undefined));
-          }),
+            answers = inOrder(answers, pick(random, 3));
+            clock.after(answers - clock.monotonic(), () => (this.alive ? answer() : undefined));
+          });
+        },
       });
       const router = new EventRouter({
         catalog: createCatalog(builtinRows),

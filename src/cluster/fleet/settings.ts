@@ -99,7 +99,7 @@ export const fleetSettings = {
     min: 1,
     max: 4_096,
     unit: "CPUs",
-    default: 2,
+    default: 1,
     about: "Machines with fewer CPUs are not rented.",
   }),
   minGpus: whole({
