@@ -89,6 +89,7 @@ test("a node with a dead man ends itself when nobody has answered for so long, a
       outbox: () => ({ waiting: 0, refused: 0 }),
       about: { ...NOTHING, hostname: "h", platform: "p" },
       deadManMs,
+      settings: readSettings({ RINGRIFT_WORKER_SLOTS: "3" }, "/", {}),
       version: "1",
       clock,
       random: seededRandom(1),
