@@ -109,7 +109,7 @@ export const multiProvider = (services: FleetServices, limits = multiProviderLim
     },
     on: {
       // Whoever comes, goes or falls silent may be a machine that its provider has something to say about.
-      ...onEach(["HOST_ONLINE", "HOST_OFFLINE", "NODE_TERMINATED"], hurry),
+      ...onEach(["HOST_ONLINE", "HOST_OFFLINE", "NODE_TERMINATED", "CLUSTER_STATUS_CHANGED"], hurry),
       NODE_PROVISIONED({ payload: { provider } }, { rows }) {
         if (rows.get(providerRecords, provider) !== undefined) rows.delete(providerRecords, provider);
       },
