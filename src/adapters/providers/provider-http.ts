@@ -40,11 +40,25 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 /** Lets through one after the other, each so long after the one before. */
 export function createPace(clock: Clock, everyMs: number) {
   let nextMs = 0;
-  return async (signal: AbortSignal): Promise<void> => {
-    const atMs = Math.max(clock.monotonic(), nextMs);
-    nextMs = atMs + everyMs;
-    const waitMs = atMs - clock.monotonic();
-    if (waitMs > 0) await sleep(clock, waitMs, signal);
+  let before: Promise<unknown> = Promise.resolve();
+  return {
+    async wait(signal: AbortSignal): Promise<void> {
+      const atMs = Math.max(clock.monotonic(), nextMs);
+      nextMs = atMs + everyMs;
+      const waitMs = atMs - clock.monotonic();
+      if (waitMs > 0) await sleep(clock, waitMs, signal);
+    },
+    /** Runs one at a time, each so long after the one before was over: whatever else it waits for, none comes too soon. */
+    run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+      const running = before.then(async () => {
+        await this.wait(signal);
+        return work().finally(() => {
+          nextMs = clock.monotonic() + everyMs;
+        });
+      });
+      before = running.catch(() => undefined);
+      return running;
+    },
   };
 }
 
@@ -115,7 +129,7 @@ export function createProviderHttp({ name, url, key, clock, paceMs, refusalOf }:
   return {
     /** The checked answer. */
     async ask<S extends z.ZodType>(asked: Ask<S>): Promise<z.output<S>> {
-      await pace(asked.signal);
+      await pace.wait(asked.signal);
       const response = await send(asked);
       let text: string;
       try {

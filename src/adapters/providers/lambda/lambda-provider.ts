@@ -117,20 +117,21 @@ export function lambdaProvider({ sshKey, ...account }: LambdaOptions, pace = LAM
     },
     async create({ label, offer, max_price_usd_hour, start }, signal) {
       if (offer.price_usd_hour > max_price_usd_hour) throw providerErrors.refused(NAME, "it costs more by now");
-      await launches(signal);
-      const { data } = await http.ask({
-        method: "POST",
-        path: "api/v1/instance-operations/launch",
-        body: {
-          region_name: offer.region,
-          instance_type_name: offer.offer_id,
-          ssh_key_names: [sshKey],
-          name: label,
-          user_data: startScript(start, { powerOff: false }),
-        },
-        answer: z.object({ data: z.object({ instance_ids: z.array(pathId).min(1).max(100) }) }),
-        signal,
-      });
+      const launch = () =>
+        http.ask({
+          method: "POST",
+          path: "api/v1/instance-operations/launch",
+          body: {
+            region_name: offer.region,
+            instance_type_name: offer.offer_id,
+            ssh_key_names: [sshKey],
+            name: label,
+            user_data: startScript(start, { powerOff: false }),
+          },
+          answer: z.object({ data: z.object({ instance_ids: z.array(pathId).min(1).max(100) }) }),
+          signal,
+        });
+      const { data } = await launches.run(launch, signal);
       const [machine_id] = data.instance_ids;
       return {
         machine_id: machine_id!,
