@@ -127,7 +127,7 @@ describe.skipIf(!canNotify)("sd_notify", () => {
     const { index } = await systemd.waitForLine(/STOPPING=1/);
     expect(systemd.lines.slice(index + 1).join("\n")).not.toMatch(/READY/);
     // Its programs are told where to speak, and nobody else's watchdog is fed.
-    expect(main.stderr()).not.toMatch(/could not be told/);
+    expect(main.stderr()).not.toMatch(/could not be notified/);
   });
 
   test("feeds no watchdog while the process is not worth keeping", async () => {

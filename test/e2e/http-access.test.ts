@@ -232,7 +232,7 @@ describe("on loopback", () => {
     expect(Number(slowed.headers["retry-after"])).toBeGreaterThan(0);
     expect((await surface.ask("port", "/status", { token: surface.token })).status).toBe(200);
     expect((await surface.ask("port", "/metrics")).text).toContain("ringrift_http_failed_logins_total 16");
-    expect(lines.filter((line) => line.includes("opens nothing"))).toHaveLength(10);
+    expect(lines.filter((line) => line.includes("invalid token"))).toHaveLength(10);
     expect(lines.join("\n")).not.toContain(secret);
     await surface.end();
   });

@@ -54,6 +54,7 @@ describe("every answer", () => {
     const ids: Readonly<Record<string, object>> = {
       getWork: { id: work_id },
       getNode: { id: router.nodeId },
+      getNodeHealth: { id: router.nodeId },
       getArtifact: { sha256 },
       showArtifact: { id: sha256 },
       showSync: { id: sync.json.sync_id },
