@@ -7,6 +7,7 @@ import type { Settings } from "./settings.ts";
 export const artifactStoreOf = (
   { dataDir, artifacts, resources }: Pick<Settings, "dataDir" | "artifacts" | "resources">,
   clock: Clock,
+  faultOf?: (path: string) => Promise<string | null>,
 ) =>
   createArtifactStore({
     folder: join(dataDir, "artifacts"),
@@ -14,4 +15,5 @@ export const artifactStoreOf = (
     leaveFree: 1 - resources.disk.critical,
     adoptFrom: join(dataDir, "worker", "jobs"),
     clock,
+    ...(faultOf === undefined ? {} : { faultOf }),
   });

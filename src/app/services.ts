@@ -80,7 +80,9 @@ export function createServices(
   const locks = new LockStore({ store, router, clock, listened, nodeId });
   undo.defer(() => locks.close());
   const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);
-  const files = artifactStoreOf(settings, clock);
+  const structures = createStructureReader();
+  undo.defer(() => structures.close());
+  const files = artifactStoreOf(settings, clock, (path) => structures.faultOf(path));
   undo.defer(() => files.close());
   const work = createWorkServices({
     router,
@@ -105,8 +107,6 @@ export function createServices(
     onRefused: (refusal) => cluster.refusals.note(refusal),
   });
   undo.defer(() => home.close());
-  const structures = createStructureReader();
-  undo.defer(() => structures.close());
   const sync = createSyncServices({
     orphans: {
       folders: orphanFolders(settings, { path: join(settings.dataDir, "artifacts"), layout: "prefixes" }),

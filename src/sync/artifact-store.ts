@@ -40,6 +40,8 @@ export interface ArtifactStoreOptions extends Partial<typeof artifactStoreDefaul
   /** The folder on this machine whose files may be adopted; none unless given. */
   readonly adoptFrom?: string;
   readonly clock?: Clock;
+  /** What is wrong with the structure of a file that comes in; null if nothing is. Looked at on a thread. */
+  readonly faultOf?: (path: string) => Promise<string | null>;
 }
 
 /** What is there of an artifact. */
@@ -230,7 +232,14 @@ export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStor
       const { sha256, offset, size, length } = request;
       if (offset + length > size) throw OperatingError.invalid("INVALID_REQUEST", "the bytes go beyond the end");
       return takeIn(request, size, async (part) => {
-        await receive({ path: pathOf(sha256), part, hasher }, { ...request, bytes: traffic.received(request.bytes) });
+        const aside = async (from: string) => {
+          await makeFolder(files.quarantine);
+          await rename(from, join(files.quarantine, `${sha256}.${clock.now()}`));
+        };
+        await receive(
+          { path: pathOf(sha256), part, hasher, faultOf: options.faultOf, aside },
+          { ...request, bytes: traffic.received(request.bytes) },
+        );
         if (offset + length === size) traffic.came("received");
       });
     },

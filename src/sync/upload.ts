@@ -24,6 +24,10 @@ export interface UploadPlace {
   readonly path: string;
   readonly part: string;
   readonly hasher: Pick<FileHasher, "hash" | "hashFrom">;
+  /** What is wrong with the structure of a file whose bytes are right; null if nothing is. */
+  readonly faultOf?: ((path: string) => Promise<string | null>) | undefined;
+  /** Where one that is wrong is kept for a person to look at. */
+  readonly aside?: ((part: string, sha256: string) => Promise<void>) | undefined;
 }
 
 /** The bytes of one request, behind those that are there. Gives the hash of what came. */
@@ -54,6 +58,15 @@ async function finish(place: UploadPlace, sha256: string, file: FileHandle, whol
       status: 422,
       hint: "Nothing was kept. Send it again.",
       details: { actual },
+    });
+  }
+  const fault = (await place.faultOf?.(place.part)) ?? null;
+  if (fault !== null) {
+    await (place.aside ?? ((part: string) => rm(part)))(place.part, sha256);
+    throw OperatingError.conflict("ARTIFACT_STRUCTURE", `the artifact ${sha256} is not sound: ${fault}`, {
+      status: 422,
+      hint: "Its bytes are what was announced, and they are no file that anybody can read. Make it again.",
+      details: { fault },
     });
   }
   await rename(place.part, place.path);

@@ -124,6 +124,7 @@ async function run(folder: string, options: Options, shell: Shell, reader: Struc
 /** `ringrift import`: games and rows that were made elsewhere become segments. */
 export function registerImport(command: Command, shell: Shell, openReader: () => StructureReader): void {
   command
+    .argument("<folder>", "the folder that holds them")
     .option("--config-key <config>", "only games of this config")
     .option("--producer <name>", "who made them, as the books shall call it", "import")
     .option("--dry-run", "only say what would be imported, and what would be refused")

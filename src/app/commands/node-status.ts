@@ -5,6 +5,7 @@ import { isOperatingError, messageOf } from "../../kernel/index.ts";
 import { ago, type NodeStatus, plural, printable, type Shell } from "../../surfaces/commands/index.ts";
 import { openLink } from "../../surfaces/index.ts";
 import { joinedNode, type NodeFile, trustOf } from "../worker/node-identity.ts";
+import { type Replica, readReplica } from "../worker/node-replica.ts";
 import { findHolder } from "./own-process.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;
@@ -26,6 +27,21 @@ async function troubleWith(node: NodeFile, { clock }: Shell): Promise<string> {
 const filesIn = (folder: string): number =>
   existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")).length : 0;
 
+/** Who is champion, as the node heard it last, and how long ago that is. */
+function championsIn(replica: Replica | undefined, now: number) {
+  if (replica === undefined) return { json: [], at: null, lines: [] };
+  const { at, models } = replica;
+  const found = models.models
+    .filter(({ stage }) => stage === "production")
+    .map((model) => ({ config_key: model.config_key, model_id: String(model.model_id) }));
+  const words = found.map(({ config_key, model_id }) => `${config_key} ${model_id.slice(0, 12)}`).join(", ");
+  return {
+    json: found,
+    at: at / 1_000,
+    lines: [`  champions   ${words === "" ? "none yet" : printable(words)}, heard ${ago(at, now)}`],
+  };
+}
+
 /** Undefined where the folder has not joined anything. */
 export async function nodeStatusOf(shell: Shell): Promise<NodeStatus | undefined> {
   const { paint, main, clock } = shell;
@@ -39,6 +55,7 @@ export async function nodeStatusOf(shell: Shell): Promise<NodeStatus | undefined
   const waiting = filesIn(join(dataDir, "worker", "spool", "results"));
   const well = trouble === "" && (pid !== undefined || !canSee);
   const worker = pid !== undefined ? `runs, process ${pid}` : canSee ? "does not run" : "cannot be seen on this system";
+  const champions = championsIn(readReplica(dataDir), clock.now());
   const advice = [
     ...(pid === undefined && canSee ? ["'ringrift worker' lets it work."] : []),
     ...(trouble === "" ? [] : ["Check the address and the network. Finished results wait here until then."]),
@@ -57,6 +74,8 @@ export async function nodeStatusOf(shell: Shell): Promise<NodeStatus | undefined
         worker_pid: pid ?? null,
         main_reachable: trouble === "",
         results_waiting: waiting,
+        champions: champions.json,
+        champions_at: champions.at,
       },
     },
     lines: [
@@ -64,6 +83,7 @@ export async function nodeStatusOf(shell: Shell): Promise<NodeStatus | undefined
       `  works for   ${node.url}, joined ${ago(node.joined_at * 1_000, clock.now())}: ${trouble === "" ? "it answers" : printable(trouble)}`,
       `  worker      ${worker}`,
       `  results     ${plural(waiting, "result waits", "results wait")} to be sent`,
+      ...champions.lines,
       ...advice.map((line) => `  ${paint.dim(line)}`),
       paint.dim("  The main process tells the rest: run 'ringrift nodes show' there; 'ringrift logs' here."),
     ],

@@ -30,7 +30,9 @@ function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
   const settings = () => readSettings(io.env, io.cwd, flagsOf(program));
   const main = createMainProcesses(
     () => settings().dataDir,
-    async () => (await import("./folder-process.ts")).openFolderProcess({ settings: settings(), ...ports }),
+    async () =>
+      (await import("./folder-replica.ts")).openReplica(settings().dataDir) ??
+      (await import("./folder-process.ts")).openFolderProcess({ settings: settings(), ...ports }),
   );
   const openFolder = async (folder: string) => {
     const { openFolderJournal } = await import("./folder-journal.ts");

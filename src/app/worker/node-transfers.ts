@@ -24,6 +24,7 @@ import {
 import { fingerprintIn } from "../fingerprint.ts";
 import type { Settings } from "../settings.ts";
 import type { BringFile } from "./inputs.ts";
+import { judgeArrivals } from "./judge-arrivals.ts";
 import type { NodeFile } from "./node-identity.ts";
 import { readPlaces } from "./places.ts";
 import { type TransferPlan, transferPlan } from "./serving-plan.ts";
@@ -71,6 +72,8 @@ export interface NodeTransfersOptions {
   readonly overLine: BringFile;
   /** What comes of transfers is noted there. */
   readonly news: TransferNews;
+  /** What is wrong with the structure of a file that has come; null if nothing is. */
+  readonly faultOf?: (path: string) => Promise<string | null>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -163,7 +166,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     });
     book.note(report.tries);
     news.noteTries(report.tries, purpose);
-    return report;
+    return judgeArrivals(report, { pathOf, quarantine, news, clock, faultOf: options.faultOf });
   };
 
   const bringBatch: BringBatch = async (batch, terms) => {

@@ -32,6 +32,7 @@ import {
   type WorkerTiming,
   workerTimingDefaults,
 } from "../../work/worker/index.ts";
+import { createStructureReader } from "../../workloads/arena/index.ts";
 import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
 import { guardDataDir } from "../folder-lock.ts";
 import { isRented } from "../holders.ts";
@@ -44,8 +45,9 @@ import { noticeMisfits } from "./misfits.ts";
 import { keepBeating } from "./node-beats.ts";
 import { keepCopies } from "./node-copies.ts";
 import { startNodeEvents } from "./node-events.ts";
-import { joinedNode, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
+import { joinedNode, type NodeFile, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
 import type { LeaveLimits } from "./node-leaving.ts";
+import { keepReplica } from "./node-replica.ts";
 import { startNodeTransfers } from "./node-transfers.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
@@ -156,7 +158,12 @@ const spaceOf = ({ tidyLogs = () => false, clock }: WorkerWorld, inputs: Inputs)
 /** What a node of its own has beside its worker: its events, and its signs of life. */
 async function startJoined(
   world: WorkerWorld,
-  { link, nodeId, incarnation }: { readonly link: NodeLink; readonly nodeId: string; readonly incarnation: number },
+  {
+    link,
+    nodeId,
+    incarnation,
+    node,
+  }: { readonly link: NodeLink; readonly nodeId: string; readonly incarnation: number; readonly node: NodeFile },
   worker: Worker,
   gpus: readonly Gpu[],
   inputs: Inputs,
@@ -193,6 +200,7 @@ async function startJoined(
     onIdleAsked: events.tellIdle,
     deadManMs: world.settings.worker.deadManMs,
   });
+  const heard = keepReplica({ ...world, dataDir: world.settings.dataDir, url: node.url, link });
   return {
     broken: beats.broken,
     restart: restart.promise,
@@ -201,6 +209,7 @@ async function startJoined(
       await beats.leave("the worker ends in order");
     },
     async close(): Promise<void> {
+      await heard.stop();
       await beats.stop();
       await events.close();
     },
@@ -218,7 +227,10 @@ async function startCopies(
   const port = copiesOver(link, node.node_id, incarnation);
   const overLine = bringOverLine(link, folder, clock);
   const news = createTransferNews();
-  const transfers = await startNodeTransfers({ settings, link, node, key, folder, port, overLine, news, clock, log });
+  const structures = createStructureReader();
+  const faultOf = (path: string) => structures.faultOf(path);
+  const ports = { settings, link, node, key, folder, port, overLine, news, faultOf, clock, log };
+  const transfers = await startNodeTransfers(ports);
   const hasher = createFileHasher((message, code) =>
     OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
   );
@@ -248,6 +260,7 @@ async function startCopies(
     async close(): Promise<void> {
       await stop();
       await transfers.close();
+      await structures.close();
       await hasher.close();
     },
   };

@@ -39,7 +39,11 @@ export const healthMeanings = {
   REGRESSION_DETECTED: failure("strength {config_key}", "warning", "lost {elo_drop} Elo"),
   REGRESSION_CRITICAL: failure("strength {config_key}", "error", "lost {elo_drop} Elo"),
   PARITY_FAILURE_RATE_CHANGED: failure("parity {config_key}", "warning", "{failure_rate} of games fail"),
-  SYNC_FAILURE_CRITICAL: failure("sync {node_id}", "critical", "{error}"),
+  SYNC_FAILURE_CRITICAL: {
+    ...failure("sync {node_id}", "critical", "{error}"),
+    when: { field: "severity", among: [undefined, "critical"] },
+    orWell: true,
+  },
   LOCK_TIMEOUT: failure("lock {lock_name}", "warning", "{requested_by} waited {timeout_seconds} s"),
   DEADLOCK_DETECTED: failure("lock {lock_name}", "error", "holders wait for each other"),
   CLUSTER_STALL_DETECTED: failure("cluster", "critical", "no progress for {stalled_seconds} s"),

@@ -1,4 +1,4 @@
-import { field, fields, flag, list, word } from "../fields.ts";
+import { count, field, fields, flag, list, word } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 const carrier = field.node_id.describe("node that carries out the transfer");
@@ -123,10 +123,10 @@ export const dataSync = defineEvents("data_sync", {
     },
   },
   SYNC_CHECKSUM_FAILED: {
-    about: "Received bytes differ from their source; the copy is set aside and not used.",
+    about: "What arrived is not what it should be, in its bytes or in its structure; it is set aside and not used.",
     orderKey: "node_id",
     payload: {
-      ...fields("sync_id?", "data_type?", "source_node_id?", "transport?"),
+      ...fields("sync_id?", "data_type?", "source_node_id?", "transport?", "error?"),
       node_id: field.node_id.describe("node that received them"),
       artifact_hash: field.artifact_hash.describe("hash that was promised"),
       actual_hash: field.artifact_hash.describe("hash of what arrived"),
@@ -142,10 +142,11 @@ export const dataSync = defineEvents("data_sync", {
     },
   },
   SYNC_FAILURE_CRITICAL: {
-    about: "Transfers of a node failed too often in a row; data is at risk.",
+    about: "Transfers of a node failed too often in a row; data is at risk. With severity info: it is over.",
     orderKey: "node_id",
     payload: {
-      ...fields("consecutive_failures", "error", "data_type?", "last_success_at?"),
+      ...fields("error", "severity?", "data_type?", "last_success_at?"),
+      consecutive_failures: count("failures in a row; 0 when it is over"),
       node_id: field.node_id.describe("node whose transfers fail"),
     },
   },

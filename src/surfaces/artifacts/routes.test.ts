@@ -45,8 +45,8 @@ test("who sends bytes that are not what their name says is named", async () => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const news = createTransferNews();
   const copies = {
-    cameWrong: (nodeId: string | null, name: string, actual: string) =>
-      news.noteWrong({ sha256: name, actual, nodeId, transport: "coordinator" }),
+    cameWrong: (wrong: { sha256: string; actual: string; nodeId: string | null }) =>
+      news.noteWrong({ ...wrong, transport: "coordinator" }),
   };
   const other = Buffer.from("something else");
   const upload = {

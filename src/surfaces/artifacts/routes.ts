@@ -64,7 +64,15 @@ export const artifactRoutes: readonly Route[] = [
     const sent = { ...placeOf(headers["content-range"], length), sha256, bytes, length, accept };
     const found = await ports.artifacts.write({ ...sent, from: callerKey(caller) }).catch((thrown: unknown) => {
       const actual = isOperatingError(thrown, "ARTIFACT_HASH") ? thrown.details.actual : undefined;
-      if (typeof actual === "string") ports.copies.cameWrong(caller.nodeId ?? null, sha256, actual);
+      if (typeof actual === "string") ports.copies.cameWrong({ nodeId: caller.nodeId ?? null, sha256, actual });
+      // Its bytes are right, and it is no file that anybody can read.
+      if (isOperatingError(thrown, "ARTIFACT_STRUCTURE"))
+        ports.copies.cameWrong({
+          nodeId: caller.nodeId ?? null,
+          sha256,
+          actual: sha256,
+          fault: String(thrown.details.fault),
+        });
       throw thrown;
     });
     return found.size === null ? Response.json(found, { status: 202 }) : found;

@@ -9,10 +9,14 @@ import { duration } from "./text.ts";
 /** Asks for looking alone: where nothing runs, the folder answers, and that is said beside it. */
 export async function askEither<T>(shell: Shell, ask: (either: Answering) => Promise<T>): Promise<T> {
   using either = await shell.main.look();
-  const { leftAt } = either;
+  const { leftAt, replicaOf } = either;
   if (leftAt !== undefined) {
     const when = leftAt === null ? "" : `, as it was ${duration(Math.max(0, shell.clock.now() - leftAt))} ago`;
-    shell.note(`nothing is running on ${shell.main.dataDir}; this is what the folder holds${when}`);
+    shell.note(
+      replicaOf === undefined
+        ? `nothing is running on ${shell.main.dataDir}; this is what the folder holds${when}`
+        : `this folder is a node of ${replicaOf}; this is what it heard from there${when}`,
+    );
   }
   return await ask(either);
 }

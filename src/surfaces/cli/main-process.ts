@@ -6,6 +6,8 @@ import type { Answer, InputArgs, RawAnswer, WireRoute } from "../http/wire.ts";
 export interface Answering extends Disposable {
   /** When what it tells was left, in milliseconds since the epoch: nothing runs. Null where nobody knows; undefined while it runs. */
   readonly leftAt?: number | null;
+  /** The main process elsewhere whose words these are: the folder is that of a joined node. */
+  readonly replicaOf?: string;
   /** What a route answers, read: times are milliseconds. */
   call<W extends WireRoute>(route: W, ...input: InputArgs<W>): Promise<Answer<W>>;
   /** The same as it came, for `--json`. */

@@ -13,7 +13,7 @@ import {
   takeOrders,
 } from "../orders/order-operations.ts";
 import { createSources, type OfferedBatch, type Serving, type Sources, type TicketOffice } from "../sources/sources.ts";
-import type { TransferNews } from "../transfer/transfer-news.ts";
+import type { TransferNews, WrongCopy } from "../transfer/transfer-news.ts";
 import type { TransportName } from "../transport.port.ts";
 import { aloneOn } from "./alone.ts";
 import { unpackSeqs } from "./bitset.ts";
@@ -277,8 +277,7 @@ export function createNodeDesk(ports: DeskPorts) {
     wake: calls.wake,
     isWanted: calls.isWanted,
     /** Bytes that were sent here and are not what their name says. */
-    cameWrong: (nodeId: string | null, sha256: string, actual: string): void =>
-      arrivals?.noteWrong({ sha256, actual, transport: "coordinator", nodeId }),
+    cameWrong: (wrong: Omit<WrongCopy, "transport">) => arrivals?.noteWrong({ ...wrong, transport: "coordinator" }),
     /** From whom a node gets files that it needs now. */
     sourcesFor: (nodeId: string, sha256s: readonly string[]) => ({ batches: sources.planNamed(nodeId, sha256s) }),
     /** How files travel to and from a node, as it last said. */

@@ -28,6 +28,8 @@ export interface WayTrouble extends TransferPurpose {
 export interface WrongCopy extends WrongBytes {
   readonly transport: TransferTry["transport"];
   readonly nodeId: string | null;
+  /** What is wrong with its structure, where the bytes are what the name says. */
+  readonly fault?: string;
 }
 
 const MAX_KEPT = 500;

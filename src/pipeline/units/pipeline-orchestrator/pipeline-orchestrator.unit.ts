@@ -57,6 +57,7 @@ export const pipelineOrchestrator = (services: PipelineServices) =>
       "GAME_SYNCED",
       "SYNC_TRIGGERED",
       "SYNC_CHECKSUM_FAILED",
+      "S3_BACKUP_COMPLETED",
       "CONSOLIDATION_STARTED",
       "CONSOLIDATION_COMPLETE",
       "REPAIR_COMPLETED",

@@ -71,7 +71,14 @@ test("who sent wrong bytes is named, and shown for as long as it is news", async
   w.news.noteTries([{ ...try1, wrong: [{ sha256: HASH, actual: OTHER }] }], purpose);
   await w.pass(30_000);
   expect(w.said("SYNC_CHECKSUM_FAILED")).toEqual([
-    { node_id: "n2", artifact_hash: HASH, actual_hash: OTHER, transport: "http", source_node_id: "n7" },
+    {
+      node_id: "n2",
+      artifact_hash: HASH,
+      actual_hash: OTHER,
+      transport: "http",
+      source_node_id: "n7",
+      error: `its bytes are ${OTHER}`,
+    },
   ]);
   expect(w.health("transfer_verifier")).toMatchObject({
     status: "degraded",
@@ -96,8 +103,23 @@ test("what came wrong with a batch is told with its end", async () => {
   await w.driven(w.router.publish("DATA_SYNC_COMPLETED", ended as never));
   await w.pass(1_000);
   expect(w.said("SYNC_CHECKSUM_FAILED")).toEqual([
-    { node_id: "n2", artifact_hash: HASH, actual_hash: OTHER, transport: "coordinator" },
+    {
+      node_id: "n2",
+      artifact_hash: HASH,
+      actual_hash: OTHER,
+      transport: "coordinator",
+      error: `its bytes are ${OTHER}`,
+    },
   ]);
+});
+
+test("a file that is right by its hash and cannot be read is told with what is wrong with it", async () => {
+  const w = await world();
+  const fault = "ARENA_FILE_TRUNCATED: it ends early";
+  w.news.noteWrong({ sha256: HASH, actual: HASH, transport: "http", nodeId: "n7", fault });
+  await w.pass(30_000);
+  expect(w.said("SYNC_CHECKSUM_FAILED")).toMatchObject([{ artifact_hash: HASH, source_node_id: "n7", error: fault }]);
+  expect(w.health("transfer_verifier")).toMatchObject({ status: "degraded" });
 });
 
 test("a crowd is told a few at a time, and does not grow without bound", async () => {

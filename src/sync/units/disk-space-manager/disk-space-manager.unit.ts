@@ -84,6 +84,10 @@ export const diskSpaceManager = ({ nodeId, space, graces }: DiskSpaceServices, l
         // The next look is now, whatever was cleaned up a moment ago.
         if (node_id === nodeId) cache.lookedAt = null;
       },
+      DATA_BACKUP_COMPLETED({ payload: { node_id } }, { cache }) {
+        // What was read for it counts as used; the look after it finds what nobody has held since.
+        if (node_id === nodeId) cache.lookedAt = null;
+      },
       DATA_QUALITY_ALERT({ payload: { config_key, error_code, severity } }, { rows, now }) {
         if (error_code !== BOOKS_UNBALANCED) return;
         if (severity === "info") rows.delete(unbalanced, config_key);

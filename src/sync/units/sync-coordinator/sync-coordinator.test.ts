@@ -111,10 +111,12 @@ test("a host whose transfers fail again and again is told once, and is well when
     { node_id: "a", failures: 0, waiting: 0, last_success_at: expect.any(Number) },
     { node_id: "b", failures: 0, waiting: 5 },
   ]);
+  // That it is over is told once, so that whoever was called knows.
+  expect(w.critical().slice(1)).toMatchObject([{ node_id: "a", severity: "info", consecutive_failures: 0 }]);
   await w.order("a", "s9");
   await w.report("a", failed);
   await w.pass(MINUTE);
-  expect(w.critical()).toHaveLength(1);
+  expect(w.critical()).toHaveLength(2);
 });
 
 test("nobody waits for what a node shall do that is away, and a node that says nothing of an order spends its tries", async () => {

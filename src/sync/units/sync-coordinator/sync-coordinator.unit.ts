@@ -47,12 +47,18 @@ export const syncCoordinator = ({ store, copies }: SyncUnitServices, limits = de
       const found = failing.get(node_id);
       const before = known.get(node_id);
       const { trouble, isDue } = judgeHost(before, found, now, limits);
-      if (trouble === undefined && before !== undefined) rows.delete(hostTroubles, node_id);
-      if (trouble === undefined) continue;
+      if (trouble === undefined) {
+        if (before === undefined) continue;
+        rows.delete(hostTroubles, node_id);
+        const error = "its transfers succeed again, or nobody waits for them any more";
+        emit.SYNC_FAILURE_CRITICAL({ node_id: node_id as NodeId, severity: "info", consecutive_failures: 0, error });
+        continue;
+      }
       if (trouble.failures !== before?.failures || isDue) rows.put(hostTroubles, node_id, trouble);
       if (isDue)
         emit.SYNC_FAILURE_CRITICAL({
           node_id: node_id as NodeId,
+          severity: "critical",
           consecutive_failures: trouble.failures,
           error: `${trouble.error} (${trouble.code})`,
           ...(found?.last_success_at == null ? {} : { last_success_at: found.last_success_at / 1_000 }),

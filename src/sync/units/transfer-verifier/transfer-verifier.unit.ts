@@ -23,8 +23,9 @@ type Context = ContextOf<typeof wiring, Cache>;
 type Failed = PayloadFor<"SYNC_CHECKSUM_FAILED">;
 
 /**
- * Names who sent bytes that are not what their name says. That nobody uses them needs nobody: a file gets its name only when its hash
- * is right, and what is wrong is set aside where the transfer finds it.
+ * Names who sent what is not what it should be: bytes that are not what their name says, or a file that is right by its hash and
+ * cannot be read (cut, lying about its size, a bomb). That nobody uses it needs nobody: a file gets its name only when its hash
+ * and its structure are right, and what is wrong is set aside where it arrives.
  */
 export const transferVerifier = (
   { nodeId, news }: { readonly nodeId: string; readonly news: Pick<TransferNews, "wrong"> },
@@ -32,12 +33,13 @@ export const transferVerifier = (
 ) => {
   const tell = ({ emit, cache, now, afterCommit }: Context): void => {
     const { all, forget } = news.wrong.next(limits.maxEvents);
-    for (const { sha256, actual, transport, nodeId: from } of all)
+    for (const { sha256, actual, transport, nodeId: from, fault } of all)
       emit.SYNC_CHECKSUM_FAILED({
         node_id: nodeId as Failed["node_id"],
         artifact_hash: sha256 as Failed["artifact_hash"],
         actual_hash: actual as Failed["actual_hash"],
         transport,
+        error: fault ?? `its bytes are ${actual}`,
         ...(from === null ? {} : { source_node_id: from as NonNullable<Failed["source_node_id"]> }),
       });
     afterCommit(() => {

@@ -147,9 +147,11 @@ function headerOf(file: Buffer) {
   return { header, start: headerStart + headerLength };
 }
 
-/** What a file says it holds, before anything else of it is read. */
-export const kindOf = (bytes: Uint8Array): string =>
-  String(headerOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).header.kind);
+/** What a file says it holds and in which version, before anything else of it is read. */
+export function saidBy(bytes: Uint8Array): { readonly kind: string; readonly version: number } {
+  const { header } = headerOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  return { kind: String(header.kind), version: Number(header.version) };
+}
 
 /** Reads a file of one kind and one version, or says in a typed error why it cannot. */
 export function decodeFile(bytes: Uint8Array, kind: string, version: number): FileContent {

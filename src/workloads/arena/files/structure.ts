@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
 import type { Samples } from "../net/samples.ts";
-import { decodeFile, kindOf, MAGIC, MAX_FILE_BYTES } from "./container.ts";
+import { decodeFile, MAGIC, MAX_FILE_BYTES, saidBy } from "./container.ts";
 import { fileFault } from "./errors.ts";
 import { decodeGames, decodeUnplayedGames } from "./games-file.ts";
 import { describedModel } from "./model-file.ts";
@@ -55,7 +55,7 @@ const rowsOf = (format: "arena" | "npz", samples: Samples): ReadFile => ({
 });
 
 function arenaFile(bytes: Buffer, replay: boolean): ReadFile {
-  const kind = kindOf(bytes);
+  const { kind } = saidBy(bytes);
   const unplayed = { format: "arena", games: 0, rows: 0 } as const;
   if (kind === "games") {
     const { configKey, games } = replay ? decodeGames(bytes) : decodeUnplayedGames(bytes);
@@ -97,6 +97,22 @@ function lines(bytes: Buffer): ReadFile {
   const [only, ...others] = found.keys();
   const config_key = others.length === 0 ? (only ?? null) : null;
   return { format: "jsonl", kind: "games", config_key, games, rows: games };
+}
+
+/**
+ * Whether a file is whole and within its bounds, whatever it says: the frame and the columns of ours, the members of archives of
+ * rows. Files of other programs are theirs to judge. What is wrong is a typed error.
+ */
+export async function checkFrame(path: string, maxBytes = MAX_FILE_BYTES): Promise<ReadFile> {
+  const bytes = await readPlainFile(path, maxBytes);
+  if (bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
+    const { kind, version } = saidBy(bytes);
+    decodeFile(bytes, kind, version);
+    return { ...UNKNOWN, format: "arena" };
+  }
+  if (!bytes.subarray(0, ZIP_MAGIC.length).equals(ZIP_MAGIC) || !bytes.includes(META)) return UNKNOWN;
+  for (const { name, data } of decodeZip(bytes, ANY_ARCHIVE)) if (name.endsWith(".npy")) decodeNpy(data, name);
+  return { ...UNKNOWN, format: "npz" };
 }
 
 /** What bytes are that were read from a file of this name. */

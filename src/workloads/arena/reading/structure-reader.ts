@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { createAskedThread, isOperatingError, moduleBeside, OperatingError } from "../../../kernel/index.ts";
 import type { ReadFile } from "../files/structure.ts";
 import type { MadeSegment } from "./segments.ts";
@@ -20,9 +21,14 @@ export type FileQuestion =
       readonly replay: boolean;
       readonly maxBytes?: number | undefined;
     }
+  | { readonly ask: "frame"; readonly path: string; readonly maxBytes: number }
   | { readonly ask: "segments"; readonly path: string; readonly scratch: string }
   | { readonly ask: "rows"; readonly path: string; readonly games: string };
 
+/** Larger ones are known by their hash alone. */
+const MAX_FRAME_BYTES = 256 * 1_024 ** 2;
+/** What no version of ours writes. Another version or kind may be that of a newer node. */
+const BROKEN: ReadonlySet<string> = new Set(["ARENA_FILE_CORRUPT", "ARENA_FILE_TRUNCATED", "ARENA_FILE_TOO_LARGE"]);
 const FAULT = /^(ARENA_FILE_(?!NOT_FOUND)|UNKNOWN_GAME)/;
 const PREFIX = "a file could not be read: ";
 
@@ -48,6 +54,12 @@ export function createStructureReader() {
     ): Promise<Structure> {
       const found = await ask<ReadFile>({ ask: "structure", path, replay, maxBytes }, signal);
       return "sound" in found ? found : { sound: true, ...found };
+    },
+    /** What is wrong with the frame of a file that came from elsewhere; null where nothing is, or where it is not ours to judge. */
+    async faultOf(path: string, signal?: AbortSignal): Promise<string | null> {
+      if ((await stat(path)).size > MAX_FRAME_BYTES) return null;
+      const found = await ask<ReadFile>({ ask: "frame", path, maxBytes: MAX_FRAME_BYTES }, signal);
+      return "sound" in found && BROKEN.has(found.code) ? `${found.code}: ${found.message}` : null;
     },
     /** The segments that a file of somebody else's becomes; files that are made lie in `scratch`. */
     segments: (path: string, scratch: string, signal?: AbortSignal) =>
