@@ -152,7 +152,23 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
       const entry = entries.find(({ model }) => model === id);
       return entry === undefined ? undefined : detailsOf(entry, configOf(entry, snapshot()), byCheckpoint(entries));
     },
-    books: () => snapshot().configs.map(({ books }) => books),
+    /** Those of planned configs, and of others whose games were brought. */
+    books: () => {
+      const planned = snapshot().configs.map(({ books }) => books);
+      const known = new Set(planned.map(({ config_key }) => config_key));
+      const others = catalog.books().filter(({ config_key }) => !known.has(config_key));
+      return [
+        ...planned,
+        ...others.map(({ config_key, produced, durable, in_flight, rejected_by_reason: rejected, balanced }) => ({
+          config_key,
+          produced,
+          durable,
+          in_flight,
+          rejected,
+          balanced,
+        })),
+      ];
+    },
     lineage: (id: string) => lineageOf({ catalog, queue: parts.queue }, id),
     segments: (filter: Parameters<ArtifactCatalog["games"]>[0]) => catalog.games(filter),
     segmentsBeginning: (hex: string) => catalog.beginning(hex, "games"),

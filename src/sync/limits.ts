@@ -93,6 +93,9 @@ export const sourceLimits = {
 /** How often a node tells what came of its transfers, how much at once, and how long it shows who sent wrong bytes. */
 export const transferNewsLimits = { everyMs: 10_000, maxEvents: 50, blamedMs: HOUR };
 
+/** Policies of transfers: nodes that are called in one round, and how far the games of the best config go ahead. */
+export const policyLimits = { fanout: 3, maxNodes: 10_000, maxOrders: 200, urgency: 2, freshMs: DAY };
+
 /** How copies are kept at their number. */
 export const replicationLimits = {
   everyMs: 15_000,

@@ -156,6 +156,8 @@ export class DaemonManager {
       throw OperatingError.conflict("DAEMON_GIVEN_UP", `'${daemon.spec.name}' is permanently failed: ${given.reason}`, {
         hint: "Fix the cause, then reset it: clearPermanentlyFailed().",
       });
+    const asked = name.toUpperCase();
+    if (daemon.spec.daemonTypes.includes(asked)) daemon.spec.startedAs?.(asked);
     return this.#supervisor.start(daemon, waitForDeps, actor);
   }
 

@@ -52,6 +52,8 @@ export interface DaemonOptions {
   /** Its health is asked more often, decides liveness, and its restarts are never held back by a cascade. */
   readonly critical?: boolean;
   readonly healthCheck?: () => DaemonHealth | Promise<DaemonHealth>;
+  /** Told when somebody starts it under one of its daemon types. */
+  readonly startedAs?: (daemonType: string) => void;
   /** Asked while it starts; the daemon may call `ready()` instead. */
   readonly isReady?: () => boolean;
   /** Counts as ready after so long without a word; null if it always says so itself. */
@@ -64,8 +66,8 @@ export interface DaemonOptions {
 
 /** The options, filled in and with canonical names. */
 export interface DaemonSpec
-  extends Required<Omit<DaemonOptions, "daemonType" | "healthCheck" | "isReady">>,
-    Pick<DaemonOptions, "healthCheck" | "isReady"> {
+  extends Required<Omit<DaemonOptions, "daemonType" | "healthCheck" | "isReady" | "startedAs">>,
+    Pick<DaemonOptions, "healthCheck" | "isReady" | "startedAs"> {
   readonly name: string;
 }
 

@@ -100,6 +100,7 @@ export class UnitRuntime {
         dependsOn: live.unit.dependsOn.filter((name) => this.#names.includes(name)),
         critical: criticalDaemons.includes(live.unit.name),
         healthCheck: () => live.health(),
+        startedAs: (daemonType) => live.unit.behaviour.startedAs?.(daemonType),
         readyAfterMs: null,
         profiles: live.unit.profiles,
       });

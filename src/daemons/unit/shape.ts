@@ -78,6 +78,8 @@ export interface Behaviour {
   /** Builds the cache from committed rows. */
   rebuild(rows: ReadRows): unknown;
   health(view: HealthView): UnitHealth | undefined;
+  /** Somebody started it under this daemon type. */
+  startedAs?(daemonType: string): void;
   readonly timeoutMs: number | undefined;
   readonly start: "earliest" | "now";
   readonly version: string;
@@ -160,6 +162,8 @@ export interface UnitSpec<
   readonly loop?: Loop<NoInfer<E>, T, C, R>;
   /** Its own judgement; the standard rule on failures holds besides, and the worse of the two counts. */
   readonly health?: (view: HealthView<C>) => UnitHealth;
+  /** Somebody started it under one of its daemon types: for units whose types are policies. */
+  readonly startedAs?: (daemonType: string) => void;
   /** Time limit of a handler or tick; the router's unless set. */
   readonly timeoutMs?: number;
   /** Where its subscriptions start when they are first seen; now unless set. */
@@ -242,6 +246,7 @@ function build(kind: Declaration["kind"], spec: AnySpec): Unit {
       tables,
       rebuild: (rows) => spec.state?.cache?.(rows),
       health: (view) => spec.health?.(view),
+      startedAs: (daemonType) => spec.startedAs?.(daemonType),
       timeoutMs: spec.timeoutMs,
       start: spec.start ?? "now",
       version: spec.version ?? "1",

@@ -1,8 +1,10 @@
 import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
 import type { PayloadFor } from "../../../events/index.ts";
+import type { Store } from "../../../router/index.ts";
 import { dataTypeOf } from "../../artifact.ts";
 import { transferNewsLimits } from "../../limits.ts";
 import type { TransferNews } from "../../transfer/transfer-news.ts";
+import { dataScores, followPolicies, policies, switchPolicies } from "./policies.ts";
 
 const wiring = {
   name: "auto_sync",
@@ -14,6 +16,8 @@ const wiring = {
     "SYNC_COORDINATOR",
     "CLUSTER_DATA_SYNC",
     "EPHEMERAL_SYNC",
+    "GOSSIP_SYNC",
+    "HIGH_QUALITY_SYNC",
     "SYNC_PUSH",
     "UNIFIED_DATA_PLANE",
     "OWC_IMPORT",
@@ -28,6 +32,8 @@ interface Cache {
   copies: number;
   stalls: number;
   unreachable: number;
+  /** Rounds since the start. */
+  round: number;
 }
 type Context = ContextOf<typeof wiring, Cache>;
 type Synced = PayloadFor<"GAME_SYNCED">;
@@ -43,15 +49,21 @@ export interface AutoSyncServices {
   readonly news: TransferNews;
   /** Has a node ask for its orders soon. Only where nodes ask: on a joined node the orders come with the answers. */
   readonly wake?: ((nodeId: string) => void) | undefined;
+  /** Where the orders are; only on the coordinator. */
+  readonly store?: Pick<Store, "read"> | undefined;
 }
 
 /**
  * The transfers of this node. What is to be moved stands in the orders: the coordinator gives them to a node when it asks, and has it
- * ask soon when it hears of new ones; the node carries them out on a thread, and here it tells what came of them.
+ * ask soon when it hears of new ones; the node carries them out on a thread, and here it tells what came of them. Two of its daemon
+ * types are policies that one switches on by starting it under their name, and off by starting AUTO_SYNC: GOSSIP_SYNC calls a few nodes
+ * with waiting transfers in every round, each in its turn; HIGH_QUALITY_SYNC has the games of the config with the best score go first.
  */
 export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits) => {
   const { isRented, stallMs, news, wake = () => {} } = services;
   const node_id = services.nodeId as Synced["node_id"];
+  /** What it was started as since the last tick. */
+  const asked = new Set<string>();
 
   const emitArrived = ({ emit, cache, afterCommit }: Context): void => {
     const { all, forget } = news.arrived.next(limits.maxEvents);
@@ -100,25 +112,35 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
 
   return defineDaemon({
     ...wiring,
-    state: { cache: (): Cache => ({ copies: 0, stalls: 0, unreachable: 0 }) },
-    on: onEach(["SYNC_REQUEST", "SYNC_RETRY_REQUESTED"], ({ payload }, { afterCommit }: Context) =>
-      afterCommit(() => wake(payload.node_id)),
-    ),
+    state: {
+      tables: { policies, dataScores },
+      cache: (): Cache => ({ copies: 0, stalls: 0, unreachable: 0, round: 0 }),
+    },
+    startedAs: (daemonType) => void asked.add(daemonType),
+    on: {
+      ...onEach(["SYNC_REQUEST", "SYNC_RETRY_REQUESTED"], ({ payload }, { afterCommit }: Context) =>
+        afterCommit(() => wake(payload.node_id)),
+      ),
+      HIGH_QUALITY_DATA_AVAILABLE: ({ payload: { config_key, quality_score } }, { rows, now }) =>
+        rows.put(dataScores, config_key, { score: quality_score, at: now }),
+    },
     loop: {
       everyMs: limits.everyMs,
       tick(context) {
         emitArrived(context);
         emitStalls(context);
         emitUnreachable(context);
+        switchPolicies(context, asked);
+        if (services.store !== undefined) followPolicies(services.store, context, wake);
       },
     },
-    health: ({ cache: { copies, stalls, unreachable } }) => ({
+    health: ({ rows, cache: { copies, stalls, unreachable } }) => ({
       status: "running",
       message:
         stalls + unreachable === 0
           ? ""
           : `since the start transfers fell silent ${stalls} times and found nobody ${unreachable} times; other ways took their place`,
-      details: { copies, stalls, unreachable },
+      details: { copies, stalls, unreachable, policies: rows.list(policies).map(([name]) => name) },
     }),
   });
 };

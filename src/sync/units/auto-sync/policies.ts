@@ -1,0 +1,66 @@
+/** What auto_sync does besides when it is told to, by the name that it was started under. */
+import type { UnitContext } from "../../../daemons/index.ts";
+import { defineTable, type Store } from "../../../router/index.ts";
+import { policyLimits } from "../../limits.ts";
+import { hastenOrders } from "../../orders/order-operations.ts";
+
+const POLICIES = ["GOSSIP_SYNC", "HIGH_QUALITY_SYNC"] as const;
+type Policy = (typeof POLICIES)[number];
+
+/** Policies that are on, by name. Written by `auto_sync`. */
+export const policies = defineTable<{ readonly since: number }>("sync_policies");
+/** How good the data of a config was found last, by config_key. Written by `auto_sync`. */
+export const dataScores = defineTable<{ readonly score: number; readonly at: number }>("sync_data_scores");
+
+type Context = Pick<UnitContext<never>, "rows" | "now" | "afterCommit"> & { readonly cache: { round: number } };
+
+/** AUTO_SYNC alone is without any of them. */
+export function switchPolicies({ rows, now, afterCommit }: Context, asked: Set<string>): void {
+  const names = [...asked];
+  if (asked.has("AUTO_SYNC")) for (const [name] of rows.list(policies)) rows.delete(policies, name);
+  for (const name of POLICIES)
+    if (asked.has(name) && rows.get(policies, name) === undefined) rows.put(policies, name, { since: now });
+  afterCommit(() => {
+    for (const name of names) asked.delete(name);
+  });
+}
+
+const WAITING = `SELECT DISTINCT node_id FROM sync_orders WHERE state = 'waiting' AND not_before <= ? ORDER BY node_id LIMIT ?`;
+const BEHIND = `SELECT DISTINCT o.seq FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
+  WHERE o.state = 'waiting' AND o.urgency < ? AND a.config_key = ? AND a.kind IN ('games', 'samples') LIMIT ?`;
+
+/** A few in their turn: in as many rounds as it takes everybody is called once. */
+export const calledIn = (round: number, nodes: readonly string[], fanout: number): string[] =>
+  nodes.length <= fanout
+    ? [...nodes]
+    : Array.from({ length: fanout }, (_, i) => nodes[(round * fanout + i) % nodes.length]!);
+
+/** The config whose data was found best lately; the first by name where several were. */
+export const bestOf = (
+  scores: readonly (readonly [string, { readonly score: number; readonly at: number }])[],
+  since: number,
+): string | undefined =>
+  scores
+    .filter(([, { at }]) => at >= since)
+    .sort(([a, { score: x }], [b, { score: y }]) => y - x || (a < b ? -1 : 1))[0]?.[0];
+
+export function followPolicies(
+  store: Pick<Store, "read">,
+  { rows, now, cache, afterCommit }: Context,
+  wake: (nodeId: string) => void,
+): void {
+  const isOn = (policy: Policy) => rows.get(policies, policy) !== undefined;
+  const { fanout, maxNodes, maxOrders, urgency, freshMs } = policyLimits;
+  if (isOn("GOSSIP_SYNC")) {
+    const waiting = store.read<{ node_id: string }>(WAITING, now, maxNodes).map(({ node_id }) => node_id);
+    const called = calledIn(cache.round, waiting, fanout);
+    afterCommit(() => {
+      cache.round += 1;
+      for (const nodeId of called) wake(nodeId);
+    });
+  }
+  const best = isOn("HIGH_QUALITY_SYNC") ? bestOf(rows.list(dataScores), now - freshMs) : undefined;
+  if (best === undefined) return;
+  const seqs = store.read<{ seq: number }>(BEHIND, urgency, best, maxOrders).map(({ seq }) => seq);
+  if (seqs.length > 0) rows.apply(hastenOrders({ seqs, urgency, at: now }));
+}
