@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { s3Double } from "../../../test/support/s3-double.ts";
 import { sha256Of } from "../../../test/unit/sync/sync-world.ts";
+import { storeModules } from "../../app/store-modules.ts";
 import { systemClock, systemRandom } from "../../kernel/index.ts";
 import {
   type BackupPlace,
@@ -18,7 +19,7 @@ import {
   verifyBackup,
 } from "../../sync/index.ts";
 import { newFolder } from "../../sync/transport.contract.ts";
-import { threadedStore } from "../sqlite/threaded-store.ts";
+import { memoryWriter, ownStore } from "../sqlite/in-thread-store.ts";
 import { openBackupPlace, prepareBackupPlace } from "./open-place.ts";
 import { privateFilesOf } from "./private-files.ts";
 import { runBackupTask } from "./run-on-thread.ts";
@@ -26,15 +27,23 @@ import { takeSnapshot } from "./snapshot.ts";
 
 const { signal } = new AbortController();
 const SECRET = "a key of the user, long enough";
-const modulesUrl = new URL("../../app/store-modules.ts", import.meta.url).href;
 const clock = systemClock();
+
+/** A database as the first start of a program leaves it: made once, for every machine of these tests. */
+const emptyDatabase = (() => {
+  const writer = memoryWriter(storeModules);
+  const bytes = writer.db.serialize();
+  writer.close();
+  return bytes;
+})();
 
 /** A data folder with files, a catalog and books. */
 async function machine() {
   const dataDir = join(newFolder(), "data");
   mkdirSync(dataDir);
   const database = join(dataDir, "coordination.db");
-  const store = await threadedStore({ path: database, modulesUrl, clock });
+  writeFileSync(database, emptyDatabase);
+  const store = ownStore(database, storeModules, clock);
   onTestFinished(() => store.close());
   const catalog = createArtifactCatalog({ store, clock });
   const artifacts = join(dataDir, "artifacts");
