@@ -61,6 +61,7 @@ export const pipelineOrchestrator = (services: PipelineServices) =>
       "CONSOLIDATION_STARTED",
       "CONSOLIDATION_COMPLETE",
       "REPAIR_COMPLETED",
+      "REPAIR_FAILED",
       "PRIORITY_SYNC_COMPLETED",
       "PRIORITY_SYNC_FAILED",
       "PARITY_VALIDATION_COMPLETED",
