@@ -47,6 +47,7 @@ export { createTokens } from "./http/tokens.ts";
 export { answerOf } from "./http/wire.ts";
 export { createWrites } from "./http/writes.ts";
 export type { LocksClient } from "./locks/locks-client.ts";
+export { type ReplicaPort, replicaOver } from "./models/replica-client.ts";
 export {
   beatOver,
   eventsOver,

@@ -19,9 +19,9 @@ const model = (id: string, config_key: string, stage: string) => ({
   parent: null,
   rating: { elo: 120, low: 100, high: 140, games: 50 },
 });
-const answers: Readonly<Record<string, unknown>> = {
-  "/v1/models": { models: [model("a", "hex8_2p", "production"), model("b", "othello6_2p", "staging")] },
-  "/v1/loop": { at: 1_700_000_000, configs: [] },
+const answers = {
+  models: { models: [model("a", "hex8_2p", "production"), model("b", "othello6_2p", "staging")] },
+  pipeline: { at: 1_700_000_000, configs: [] },
 };
 
 function joined() {
@@ -31,15 +31,15 @@ function joined() {
   const node = { node_id: "n7", label: "box", url: "http://127.0.0.1:9", joined_at: 1 };
   writeFileSync(join(dataDir, "node", "node.json"), JSON.stringify(node));
   const main = { isAway: false, asked: 0 };
-  const link = {
-    send: async (_: string, path: string) => {
+  const port = {
+    ask: async () => {
       main.asked += 1;
       if (main.isAway) throw new Error("nobody answers");
-      return answers[path.split("?")[0]!] as never;
+      return answers;
     },
   };
   const edges = { clock: systemClock(), random: systemRandom(), log: silentLog() };
-  const kept = keepReplica({ dataDir, url: node.url, link: link as never, ...edges, everyMs: 5 });
+  const kept = keepReplica({ dataDir, url: node.url, port, ...edges, everyMs: 5 });
   onTestFinished(() => kept.stop());
   return { dataDir, main, kept };
 }

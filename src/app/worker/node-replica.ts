@@ -6,17 +6,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { backoffMs, type Clock, type Log, messageOf, PEER_BACKOFF, type Random, sleep } from "../../kernel/index.ts";
-import { sendTo } from "../../surfaces/client/call.ts";
-import type { NodeLink } from "../../surfaces/index.ts";
-import { listModels } from "../../surfaces/models/wire.ts";
-import { getPipeline } from "../../surfaces/pipeline/wire.ts";
+import type { ReplicaPort } from "../../surfaces/index.ts";
 import { writeWhole } from "../token.ts";
 import { nodeFolderOf } from "./node-identity.ts";
 
 const REPLICA_FILE = "replica.json";
 const EVERY_MS = 60_000;
-const ASK_MS = 15_000;
-const MAX_MODELS = 200;
 /** A folder shall not grow by what somebody else answers. */
 const MAX_CHARS = 8_000_000;
 
@@ -44,7 +39,7 @@ export function readReplica(dataDir: string): Replica | undefined {
 export interface ReplicaOptions {
   readonly dataDir: string;
   readonly url: string;
-  readonly link: Pick<NodeLink, "send">;
+  readonly port: ReplicaPort;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -52,15 +47,12 @@ export interface ReplicaOptions {
 }
 
 /** Asks again and again, seldom, and keeps the last whole answer. */
-export function keepReplica({ dataDir, url, link, clock, random, log, everyMs = EVERY_MS }: ReplicaOptions) {
+export function keepReplica({ dataDir, url, port, clock, random, log, everyMs = EVERY_MS }: ReplicaOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;
   const ask = async (): Promise<void> => {
-    const options = { timeoutMs: ASK_MS, signal };
     const at = clock.now();
-    const models = await sendTo(link as NodeLink, listModels, { query: { limit: MAX_MODELS } }, options);
-    const pipeline = await sendTo(link as NodeLink, getPipeline, {}, options);
-    const text = JSON.stringify(replica.parse({ version: 1, at, url, models, pipeline }));
+    const text = JSON.stringify(replica.parse({ version: 1, at, url, ...(await port.ask(signal)) }));
     if (text.length > MAX_CHARS) throw new Error(`the answer has ${text.length} characters; ${MAX_CHARS} are kept`);
     writeWhole(pathIn(dataDir), text);
   };

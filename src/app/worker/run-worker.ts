@@ -19,6 +19,7 @@ import {
   type NodeLink,
   openLink,
   queueOver,
+  replicaOver,
   requireEndpoint,
 } from "../../surfaces/index.ts";
 import { type Cleaning, createTransferNews, storedFiles } from "../../sync/index.ts";
@@ -200,7 +201,7 @@ async function startJoined(
     onIdleAsked: events.tellIdle,
     deadManMs: world.settings.worker.deadManMs,
   });
-  const heard = keepReplica({ ...world, dataDir: world.settings.dataDir, url: node.url, link });
+  const heard = keepReplica({ ...world, dataDir: world.settings.dataDir, url: node.url, port: replicaOver(link) });
   return {
     broken: beats.broken,
     restart: restart.promise,

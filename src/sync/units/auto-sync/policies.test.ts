@@ -17,7 +17,13 @@ const NODES = ["a", "b", "c", "d", "e", "f", "g"];
 async function world() {
   const w = unitWorld(builtinRows);
   onTestFinished(() => w.close());
-  const manager = new DaemonManager({ clock: w.clock, random: seededRandom(2), log: silentLog(), nodeId: "n1", pid: 1 });
+  const manager = new DaemonManager({
+    clock: w.clock,
+    random: seededRandom(2),
+    log: silentLog(),
+    nodeId: "n1",
+    pid: 1,
+  });
   const woken: string[] = [];
   const services = {
     nodeId: "n1",

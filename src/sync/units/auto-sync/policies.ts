@@ -36,7 +36,7 @@ export const calledIn = (round: number, nodes: readonly string[], fanout: number
     : Array.from({ length: fanout }, (_, i) => nodes[(round * fanout + i) % nodes.length]!);
 
 /** The config whose data was found best lately; the first by name where several were. */
-export const bestOf = (
+const bestOf = (
   scores: readonly (readonly [string, { readonly score: number; readonly at: number }])[],
   since: number,
 ): string | undefined =>
