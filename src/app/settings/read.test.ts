@@ -164,6 +164,7 @@ describe("precedence", () => {
         messagesPerMinute: 10,
         rulesFile: undefined,
       },
+      fleet: expect.objectContaining({ budget: { usdPerHour: 0, usdPerDay: 0 }, min: 0, idleAfterMs: 900_000 }),
       localWorkers: 0,
       loop: { configs: [], allowPendingGate: false, oldChampionMs: 1_800_000 },
       worker: expect.objectContaining({ graceMs: 60_000, beatMs: 10_000, tags: [] }),
