@@ -9,6 +9,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { bundle, licensesOf } from "./parts/bundle.ts";
 import { COMPILER, OperatingError, ROOT, reportAndExit } from "./parts/root.ts";
+import { buildPage } from "./parts/web-page.ts";
 
 interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
@@ -31,7 +32,8 @@ async function build(): Promise<string> {
   });
   if (compiled.status !== 0) throw OperatingError.internal("BUILD_TYPES", "the compiler found errors, listed above");
   const inputs = await bundle(dist);
-  writeFileSync(join(dist, "licenses.txt"), licensesOf(inputs));
+  const page = await buildPage(join(dist, "web"));
+  writeFileSync(join(dist, "licenses.txt"), licensesOf([...inputs, ...page.inputs]));
 
   const manifest: Manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const missing = promised(manifest).filter((path) => !existsSync(join(ROOT, path)));
@@ -59,7 +61,7 @@ async function build(): Promise<string> {
         hint: "Name it with `moduleBeside` of the kernel, which chooses the ending by that of import.meta.url.",
       },
     );
-  return `dist: ${inputs.length} modules in ${built.filter((path) => path.endsWith(".js")).length} files\n`;
+  return `${page.summary}\ndist: ${inputs.length} modules in ${built.filter((path) => path.endsWith(".js")).length} files\n`;
 }
 
 await reportAndExit(async () => {

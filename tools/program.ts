@@ -9,6 +9,7 @@ import { freshProgram, keptIn } from "../bin/kept-program.js";
 import { messageOf } from "../src/kernel/index.ts";
 import { bundle } from "./parts/bundle.ts";
 import { ROOT, readArguments, reportAndExit, say } from "./parts/root.ts";
+import { keepPage } from "./parts/web-page.ts";
 
 const KEPT = keptIn(ROOT);
 /** Those that are older are taken away; a process of one of these may still run. */
@@ -22,15 +23,17 @@ const sizeAndTime = (path: string): readonly [string, number, number] => {
 };
 
 async function keep(): Promise<number> {
+  mkdirSync(KEPT, { recursive: true });
+  say(await keepPage(join(KEPT, "web")));
   if (freshProgram(ROOT) !== undefined) {
     say("the program that is kept is fresh");
     return 0;
   }
-  mkdirSync(KEPT, { recursive: true });
   const begun = Date.now();
   const name = `program-${begun}-${process.pid}`;
   const folder = join(KEPT, name);
   const inputs = await bundle(join(folder, "dist"));
+  symlinkSync(join(KEPT, "web"), join(folder, "dist", "web"));
   for (const beside of BESIDE) symlinkSync(join(ROOT, beside), join(folder, beside));
   // What is in node_modules changes with the lockfile.
   const sources = inputs.filter((path) => !relative(ROOT, path).startsWith("node_modules"));

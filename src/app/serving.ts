@@ -11,6 +11,8 @@ import {
   createSurface,
   createTokens,
   createWrites,
+  pageFolder,
+  readPage,
   type Surface,
 } from "../surfaces/index.ts";
 import type { Settings } from "./settings.ts";
@@ -48,7 +50,8 @@ export function serveControl(options: ServingOptions) {
     metrics,
     nodes: ports.nodes?.gate,
   });
-  const { app, endStreams } = createApi({ routes: allRoutes, ports, access, limits, random });
+  const page = readPage(pageFolder());
+  const { app, endStreams } = createApi({ routes: allRoutes, ports, access, limits, random, page });
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = api;
   const surface: Surface = createSurface({
     socketPath: options.socketPath,

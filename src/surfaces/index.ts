@@ -67,3 +67,4 @@ export { allRoutes } from "./routes.ts";
 export { causeOfDaemon, causeOfFault, diagnose } from "./status/diagnosis.ts";
 export { statusOf } from "./status/report.ts";
 export { createToken, revokeToken } from "./tokens/wire.ts";
+export { pageFolder, readPage } from "./web/page-files.ts";

@@ -20,6 +20,8 @@ import { workRoutes } from "./queue/routes.ts";
 import { recordRoutes } from "./records/routes.ts";
 import { recoveryRoutes } from "./recovery/routes.ts";
 import { resourceRoutes } from "./resources/routes.ts";
+import { searchRoutes } from "./search/routes.ts";
+import { sessionRoutes } from "./session/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
 import { steeringRoutes } from "./steering/routes.ts";
 import { syncRoutes } from "./sync/routes.ts";
@@ -35,12 +37,14 @@ export const allRoutes: readonly Route[] = [
   ...healthRoutes,
   ...auditRoutes,
   ...whyRoutes,
+  ...searchRoutes,
   ...daemonRoutes,
   ...alertRoutes,
   ...eventRoutes,
   ...consumerRoutes,
   ...deadLetterRoutes,
   ...tokenRoutes,
+  ...sessionRoutes,
   ...workRoutes,
   ...nodeRoutes,
   ...recoveryRoutes,

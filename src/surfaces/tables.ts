@@ -3,6 +3,9 @@ import { insertRow } from "../router/sql-rows.ts";
 import { defineOperation, defineStoreModule, type Transaction } from "../router/store.port.ts";
 import type { TokenScope } from "./http/scope.ts";
 
+/** What it is for: programs, the one start of a session, or the browser that keeps it in a cookie. */
+export type TokenKind = "token" | "code" | "session";
+
 export interface TokenRow {
   readonly id: string;
   readonly label: string;
@@ -18,6 +21,7 @@ export interface TokenRow {
   readonly last_used_at: number | null;
   /** Nodes that may join with it, and nothing else; null for a token of its whole scope. */
   readonly join_uses: number | null;
+  readonly kind: TokenKind;
 }
 
 export interface WriteRow {
@@ -148,6 +152,11 @@ export const apiModule = defineStoreModule({
         ALTER TABLE api_writes ADD COLUMN dry_run INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE api_writes ADD COLUMN reason TEXT;
       `,
+    },
+    {
+      id: 4,
+      name: "codes and sessions of browsers",
+      sql: "ALTER TABLE api_tokens ADD COLUMN kind TEXT NOT NULL DEFAULT 'token'",
     },
   ],
   operations: [addToken, takeJoinPlace, revokeToken, touchToken, addWrites],

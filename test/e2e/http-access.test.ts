@@ -55,6 +55,9 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
       "SELECT count(*) AS n FROM events WHERE source NOT IN ('membership', 'resource_coordinator', 'health_manager')",
     )[0]?.n;
 
+  const cookie = (token: string) => ({ cookie: `__Host-ringrift-${surface.coordination.api.port}=${token}` });
+  const ourPage = () => ({ origin: `https://127.0.0.1:${surface.coordination.api.port}`, "x-ringrift-page": "1" });
+
   const call = (route: Route, asking: Asking): Promise<Answer> => {
     const body = bodyOf(route);
     return surface.ask("port", pathOf(route), {
@@ -90,6 +93,17 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
         if (enough) continue;
         const { status, json } = await call(route, { token });
         expect([status, json.code], scope).toEqual([403, "SCOPE_TOO_SMALL"]);
+        const byCookie = await call(route, { headers: { ...cookie(token), ...ourPage() } });
+        expect([byCookie.status, byCookie.json.code], `${scope} as a cookie`).toEqual([403, "SCOPE_TOO_SMALL"]);
+      }
+      for (const [name, token] of bad.slice(1)) {
+        const { status } = await call(route, { headers: { ...cookie(token!), ...ourPage() } });
+        expect(status, `${name} as a cookie`).toBe(route.scope === "probe" ? 200 : 401);
+      }
+      // A foreign page can make a browser send its cookie, but neither our Origin nor our header.
+      if (route.method !== "GET") {
+        const { status, json } = await call(route, { headers: cookie(tokens.get("operator")!) });
+        expect([status, json.code]).toEqual([403, "FORBIDDEN"]);
       }
       expect(told()).toBe(before);
     },

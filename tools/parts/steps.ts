@@ -76,6 +76,21 @@ export const steps: readonly Step[] = [
     group: "static",
   },
   {
+    name: "types-web",
+    about: "the compiler over what runs in browsers",
+    args: () => [
+      COMPILER,
+      "-p",
+      join(ROOT, "web"),
+      "--noEmit",
+      "--incremental",
+      "--tsBuildInfoFile",
+      cacheOf("types-web.json"),
+    ],
+    timeoutMs: 5 * MINUTE_MS,
+    group: "static",
+  },
+  {
     name: "lint",
     about: "format and lint rules (biome)",
     args: () => [scriptOf("biome"), "ci", "--colors=off", "--error-on-warnings", "."],

@@ -226,6 +226,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/why/command.ts")).registerWhy(command, shell),
   ],
   [
+    "find <text>",
+    "find anything by its name or id, or a part of it, with the command that shows it; exit code 1 if nothing has it",
+    async (command, { shell }) => (await import("../../surfaces/search/command.ts")).registerFind(command, shell),
+  ],
+  [
     "resources",
     "show what every process uses: memory, open files, processor time, delay of the main loop, children, transfers",
     async (command, { shell }) =>
@@ -235,6 +240,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     "logs [options]",
     "show the log of the main process, oldest line first, also after it has ended",
     async (command, { shell }) => (await import("../../surfaces/logs/command.ts")).registerLogs(command, shell),
+  ],
+  [
+    "open [options]",
+    "open the page in a browser, logged in: it prints an address that is good once",
+    async (command, { shell }) => (await import("../../surfaces/session/command.ts")).registerOpen(command, shell),
   ],
   [
     "token",

@@ -48,7 +48,7 @@ function world({ localReads = true, withNodes = true } = {}) {
   ): Caller => {
     const request = {
       headers: { host: "localhost", ...headers },
-      socket: { remoteAddress: from },
+      socket: { remoteAddress: from, localPort: 8_770 },
       method,
       url: "/v1/x",
     };
@@ -300,5 +300,54 @@ describe("who says to be a node", () => {
     expect(named({ scope: "worker", nodeId: one.nodeId })).toEqual([true, false, false]);
     expect(named({ scope: "worker" })).toEqual([false, false, true]);
     expect(named({ scope: "operator" })).toEqual([true, true, true]);
+  });
+});
+
+describe("the session of a browser", () => {
+  const cookie = (token: string, more: Readonly<Record<string, string>> = {}) => ({
+    cookie: `other=1; ringrift-8770=${token}`,
+    ...more,
+  });
+  const ourPage = { origin: "http://localhost", "x-ringrift-page": "1" };
+  const write = { method: "POST", scope: "operator" } as const;
+  const begun = async (scope: "read" | "worker" | "operator" = "operator") => {
+    const w = world();
+    const { token, id } = await w.tokens.issue({ label: "ann", scope, kind: "session" }, "ann");
+    return { ...w, token, id };
+  };
+
+  test("reads with its cookie, and writes from our own page alone", async () => {
+    const w = await begun();
+    expect(w.check(cookie(w.token))).toMatchObject({ actor: "ann", scope: "operator", isBrowser: true });
+    expect(w.check(cookie(w.token, ourPage), write)).toMatchObject({ actor: "ann" });
+    const half = [{}, { origin: ourPage.origin }, { "x-ringrift-page": "1" }];
+    for (const more of half) expect(w.refusal(cookie(w.token, more), write)).toMatchObject({ code: "FORBIDDEN" });
+    const foreign = { ...ourPage, origin: "http://localhost:3000" };
+    expect(w.refusal(cookie(w.token, foreign), write)).toMatchObject({ code: "FORBIDDEN" });
+    expect(w.refusal(cookie(w.token, { ...ourPage, host: "evil.example" }), write)).toMatchObject({
+      code: "FORBIDDEN",
+    });
+  });
+
+  test("may do what its scope says, and nothing once it is revoked", async () => {
+    const w = await begun("read");
+    expect(w.refusal(cookie(w.token, ourPage), write)).toMatchObject({ code: "SCOPE_TOO_SMALL" });
+    await w.tokens.revoke(w.id, "ann");
+    expect(w.refusal(cookie(w.token))).toMatchObject(unauthorized);
+  });
+
+  test("of another process on this machine is not taken for ours", async () => {
+    const w = await begun();
+    expect(w.check({ cookie: `ringrift-9999=${w.token}` })).toMatchObject({ actor: "local:reader" });
+  });
+
+  test("begins with a code that opens nothing else, and only once", async () => {
+    const w = world();
+    const { token, id } = await w.tokens.issue({ label: "ann", scope: "operator", kind: "code" }, "ann");
+    expect(w.refusal(bearing(token))).toMatchObject({ code: "TOKEN_ONLY_BEGINS" });
+    expect(w.check(bearing(token), { ...write, id: "beginSession" })).toMatchObject({ kind: "code" });
+    const spent = await Promise.all([w.tokens.spend(id, "ann"), w.tokens.spend(id, "ann")]);
+    expect(spent).toEqual([true, false]);
+    expect(w.refusal(bearing(token), { ...write, id: "beginSession" })).toMatchObject(unauthorized);
   });
 });

@@ -7,6 +7,7 @@ import type { Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Caller, Route } from "./route.ts";
 import { includes } from "./scope.ts";
+import { PAGE_HEADER, sessionIn } from "./session-cookie.ts";
 import type { Tokens } from "./tokens.ts";
 
 /**
@@ -109,10 +110,29 @@ export function createAccess(options: AccessOptions) {
     const given = bearerOf(request.headers.authorization);
     if (given === undefined) return undefined;
     if (timingSafeEqual(digest(given), local)) return callerAs(owner, "operator", from);
+    return bearing(given, from);
+  };
+
+  const bearing = (given: string, from: string): Caller => {
     const known = options.tokens().verify(given);
     if (known === undefined) return refuse(from);
-    const { id: tokenId, label, scope, expiresAt, onlyJoins } = known;
-    return { ...callerAs(label, scope, from), tokenId, expiresAt, onlyJoins };
+    const { id: tokenId, label, scope, expiresAt, onlyJoins, kind } = known;
+    return { ...callerAs(label, scope, from), tokenId, expiresAt, onlyJoins, kind };
+  };
+
+  /**
+   * A browser sends its cookie with whatever any page asks of it. So a write needs to come from our own page: its Origin says
+   * so, and a header that no foreign page can send without asking first.
+   */
+  const cookie = (request: IncomingMessage, from: string, isRead: boolean): Caller | undefined => {
+    const given = sessionIn(request);
+    if (given === undefined) return undefined;
+    const caller = bearing(given, from);
+    if (!isRead && (request.headers.origin === undefined || request.headers[PAGE_HEADER] === undefined))
+      throw OperatingError.denied("FORBIDDEN", "a browser may only write from our own page", {
+        hint: `Programs send 'Authorization: Bearer <token>' and no cookie.`,
+      });
+    return { ...caller, isBrowser: true };
   };
 
   /** Who is refused as a node is slowed down like somebody who tries tokens. */
@@ -150,8 +170,14 @@ export function createAccess(options: AccessOptions) {
       const scope = route?.scope ?? "read";
       if (scope === "probe") return nobody;
       const free = cameBy === "loopback" && options.localReads && (route === undefined || route.method === "GET");
+      const isRead = route === undefined || route.method === "GET";
       const caller =
-        node(request, from) ?? bearer(request, from) ?? (free ? callerAs("local:reader", "read", from) : nobody);
+        node(request, from) ??
+        bearer(request, from) ??
+        cookie(request, from, isRead) ??
+        (free ? callerAs("local:reader", "read", from) : nobody);
+      if (caller.kind === "code" && route?.id !== "beginSession")
+        throw OperatingError.denied("TOKEN_ONLY_BEGINS", "this code can only be used to begin a session in a browser");
       if (caller.onlyJoins === true && route?.id !== "joinNode")
         throw OperatingError.denied("TOKEN_ONLY_JOINS", "this token can only be used to join a node");
       if (includes(caller.scope, scope)) return caller;

@@ -20,6 +20,8 @@ import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { bytesOf, type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
 import { type Call, type Caller, callerKey, type Route, type Upload } from "./route.ts";
+import { mountPage, type PageFiles } from "./serve-page.ts";
+import { PAGE_HEADER, sessionCookie, sessionIn } from "./session-cookie.ts";
 import { createStreams, type Streams } from "./streams.ts";
 import { usualStatus } from "./wire.ts";
 
@@ -29,6 +31,8 @@ interface ApiOptions {
   readonly access: Access;
   readonly limits: Limits;
   readonly random?: Random;
+  /** The page for browsers, where there is one. */
+  readonly page?: PageFiles;
 }
 
 const MAX_WRITE_PATH = 300;
@@ -78,7 +82,8 @@ export function createApi(options: ApiOptions) {
   });
   const leave = (c: Context<Env>, asked: Asked, response: Response): Response => {
     response.headers.set("x-request-id", asked.requestId);
-    for (const [name, value] of Object.entries(NO_STORE)) response.headers.set(name, value);
+    for (const [name, value] of Object.entries(NO_STORE))
+      if (!response.headers.has(name)) response.headers.set(name, value);
     const seconds = (clock.monotonic() - asked.began) / 1_000;
     metrics.request(c.req.method, asked.route?.path ?? "(none)", response.status, seconds);
     return response;
@@ -116,7 +121,16 @@ export function createApi(options: ApiOptions) {
     try {
       return leave(c, asked, await run());
     } catch (thrown) {
-      return leave(c, asked, complain(slowed(c, thrown), asked));
+      const response = complain(slowed(c, thrown), asked);
+      // A session that has ended is forgotten by its browser too, once our page was told; a stream tells nobody.
+      if (
+        response.status === 401 &&
+        c.req.header(PAGE_HEADER) !== undefined &&
+        c.req.header("authorization") === undefined &&
+        sessionIn(c.env.incoming) !== undefined
+      )
+        response.headers.append("set-cookie", sessionCookie(c.env.incoming, "", 0));
+      return leave(c, asked, response);
     }
   };
   const pathOf = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
@@ -175,6 +189,15 @@ export function createApi(options: ApiOptions) {
     return response;
   };
 
+  if (options.page !== undefined)
+    mountPage(app, options.page, (c, answerWith) => {
+      const asked = ask(c, undefined);
+      return answer(c, asked, async () => {
+        // Everybody may have the page, which says nothing; but nobody may call us by a name that is not ours.
+        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET", id: "" });
+        return answerWith();
+      });
+    });
   for (const path of new Set(routes.map((route) => route.path))) {
     const allow = methodsOf(routes, path);
     app.all(pathOf(path), (c) => {
@@ -326,6 +349,7 @@ async function perform(
     body,
     upload: route.bytes ? uploadOf(c) : undefined,
     headers: c.env.incoming.headers as Readonly<Record<string, string | undefined>>,
+    request: c.env.incoming,
     lastEventId: lastEventIdOf(c.req.header("last-event-id")),
     stream: (run) => streams.open(caller, waiting, c.req.raw.signal, c.env.outgoing, { "content-type": type }, run),
   };

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import type { Given } from "../../kernel/index.ts";
+import type { TokenKind } from "../tables.ts";
 import type { Share } from "./backlog.ts";
 import type { ControlPorts } from "./ports.ts";
 import type { Scope } from "./scope.ts";
@@ -19,6 +21,10 @@ export interface Caller {
   readonly expiresAt: number | null;
   /** Its token lets nodes join and nothing else. */
   readonly onlyJoins?: boolean;
+  /** What its token is for; undefined for who needs none. */
+  readonly kind?: TokenKind;
+  /** Its token came in a cookie: a browser asks for whoever sits there. */
+  readonly isBrowser?: boolean;
   /** Address of the other side; `socket` for the Unix socket. */
   readonly from: string;
 }
@@ -61,6 +67,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** What is sent, for routes that take bytes as they come. */
   readonly upload: Upload | undefined;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The connection that it came by, for what depends on it. */
+  readonly request: Pick<IncomingMessage, "headers" | "socket">;
   /** An endless answer. */
   stream(run: (out: Out) => Promise<void>): Response;
 }

@@ -41,6 +41,7 @@ test("a token is a secret that is told once; the store has its hash, and who mad
     last_used_at: null,
     join_uses: null,
     status: "active",
+    kind: "token",
   };
   expect(made).toEqual({ ...told, token: made.token });
   expect(w.tokens.list()).toEqual([told]);
@@ -53,7 +54,14 @@ test("opens up to the moment at which it expires, and not in it", async () => {
   const w = world();
   const { id, token } = await w.tokens.issue({ ...wanted, expiresInSeconds: 60 }, "ann");
   const lasts = await w.tokens.issue(wanted, "ann");
-  const bearer = { id, label: "box", scope: "worker", expiresAt: w.clock.now() + 60_000, onlyJoins: false };
+  const bearer = {
+    kind: "token",
+    id,
+    label: "box",
+    scope: "worker",
+    expiresAt: w.clock.now() + 60_000,
+    onlyJoins: false,
+  };
   expect(w.tokens.verify(token)).toEqual(bearer);
   w.pass(59_999);
   expect(w.tokens.verify(token)).toEqual(bearer);
@@ -173,7 +181,14 @@ test("a token for one node says so to the second one", async () => {
 describe("a thousand tokens", () => {
   /** As they lie in the store, all in one commit: the first ended first. */
   const thousand = async (w: ReturnType<typeof world>, expiresAt: (n: number) => number | null) => {
-    const made = { ...wanted, hash: "0".repeat(64), created_at: 1, created_by: "ann", join_uses: null };
+    const made = {
+      ...wanted,
+      hash: "0".repeat(64),
+      created_at: 1,
+      created_by: "ann",
+      join_uses: null,
+      kind: "token" as const,
+    };
     const unused = { revoked_at: null, revoked_by: null, last_used_at: null };
     const ids = Array.from({ length: 1_000 }, (_, n) => `t${n}`);
     await w.store.commit(ids.map((id, n) => addToken({ id, ...made, ...unused, expires_at: expiresAt(n) })));

@@ -1,7 +1,15 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Clock, type Log, messageOf, OperatingError, sayWhich } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { addToken, MAX_SPENT_TOKENS, revokeToken, type TokenRow, takeJoinPlace, touchToken } from "../tables.ts";
+import {
+  addToken,
+  MAX_SPENT_TOKENS,
+  revokeToken,
+  type TokenKind,
+  type TokenRow,
+  takeJoinPlace,
+  touchToken,
+} from "../tables.ts";
 import type { TokenScope } from "./scope.ts";
 
 /** A token without what could open anything. */
@@ -13,6 +21,8 @@ export interface NewToken {
   readonly expiresInSeconds?: number | undefined;
   /** It only lets so many nodes join; a worker's token of its whole scope unless given. */
   readonly joinUses?: number | undefined;
+  /** A token for programs unless given. */
+  readonly kind?: TokenKind;
 }
 
 /** What a good token says about who bears it. */
@@ -24,6 +34,7 @@ export interface Bearer {
   readonly expiresAt: number | null;
   /** It lets nodes join and nothing else. */
   readonly onlyJoins: boolean;
+  readonly kind: TokenKind;
 }
 
 export interface Tokens {
@@ -33,6 +44,8 @@ export interface Tokens {
   issue(wanted: NewToken, actor: string): Promise<TokenView & { readonly token: string }>;
   /** Takes one of the uses of a token for a node, or refuses; a node that joins again takes none. */
   useToJoin(id: string, nodeId: string): Promise<void>;
+  /** Uses up a code: true for the first who comes with it, and only then. */
+  spend(id: string, actor: string): Promise<boolean>;
   /** By its id, the start of it, or a label that only one has. Ends what is open under it, too. */
   revoke(given: string, actor: string): Promise<TokenView>;
   /** Whether a token of this id still opens anything. */
@@ -57,6 +70,8 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
   /** When the use of each was written down last. */
   const touchedAt = new Map([...rows.values()].map(({ id, last_used_at }) => [id, last_used_at ?? 0]));
   const listeners = new Set<(id: string) => void>();
+  /** Codes that are being used up. */
+  const spending = new Set<string>();
   const statusOf = ({ revoked_at, expires_at }: TokenRow): TokenView["status"] => {
     if (revoked_at !== null) return "revoked";
     return expires_at !== null && expires_at <= clock.now() ? "expired" : "active";
@@ -106,10 +121,10 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
       const matches = timingSafeEqual(digest(secret), row === undefined ? NOBODY : Buffer.from(row.hash, "hex"));
       if (row === undefined || !matches || statusOf(row) !== "active") return undefined;
       touch(row);
-      const { label, scope, expires_at: expiresAt, join_uses } = row;
-      return { id, label, scope, expiresAt, onlyJoins: join_uses !== null };
+      const { label, scope, expires_at: expiresAt, join_uses, kind } = row;
+      return { id, label, scope, expiresAt, onlyJoins: join_uses !== null, kind };
     },
-    async issue({ label, scope, expiresInSeconds, joinUses }, actor) {
+    async issue({ label, scope, expiresInSeconds, joinUses, kind = "token" }, actor) {
       if ([...rows.values()].filter((row) => statusOf(row) === "active").length >= MAX_ACTIVE)
         throw OperatingError.conflict("TOO_MANY_TOKENS", `there are ${MAX_ACTIVE} tokens`, {
           hint: "Revoke unused tokens: GET /v1/tokens shows when each was last used.",
@@ -129,6 +144,7 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
         revoked_by: null,
         last_used_at: null,
         join_uses: joinUses ?? null,
+        kind,
       };
       await store.commit([addToken(row)]);
       rows.set(id, row);
@@ -143,6 +159,16 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
         throw OperatingError.denied("TOKEN_USED_UP", `this token let ${max} join, which is its limit`, {
           hint: "Make another: 'ringrift token create <label> --join'.",
         });
+    },
+    async spend(id, actor) {
+      if (spending.has(id) || rows.get(id)?.revoked_at !== null) return false;
+      spending.add(id);
+      try {
+        await this.revoke(id, actor);
+        return true;
+      } finally {
+        spending.delete(id);
+      }
     },
     async revoke(given, actor) {
       const row = meant(given);

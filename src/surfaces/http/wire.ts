@@ -19,6 +19,7 @@ import { z } from "zod";
 import { type Given, OperatingError } from "../../kernel/index.ts";
 import { decoderOf } from "./encode.ts";
 import type { LimitClass } from "./limits.ts";
+import { routeAddress } from "./route-address.ts";
 import type { Scope } from "./scope.ts";
 
 export interface Documented {
@@ -140,12 +141,8 @@ export type InputArgs<W extends WireRoute> = Empty extends Input<W> ? [input?: I
 
 /** The path of a route with its parameters and its query filled in. */
 export function addressOf<W extends WireRoute>(route: W, ...[input]: InputArgs<W>): string {
-  const { params = {}, query = {} } = (input ?? {}) as Record<"params" | "query", Record<string, unknown> | undefined>;
-  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    for (const each of [value].flat()) if (each !== undefined) search.append(name, String(each));
-  return search.size === 0 ? path : `${path}?${search}`;
+  const { params, query } = (input ?? {}) as Record<"params" | "query", Record<string, unknown> | undefined>;
+  return routeAddress(route.path, params, query);
 }
 
 /** Reads what a route answered. */

@@ -3,7 +3,8 @@ import { isWell } from "../../daemons/index.ts";
 import { createPaint } from "../cli/paint.ts";
 import type { Daemon } from "../daemons/wire.ts";
 import { diagnose } from "./diagnosis.ts";
-import { bytes, statusLine, troubleLines, verdictOf } from "./view.ts";
+import { verdictOf } from "./verdict.ts";
+import { bytes, statusLine, troubleLines } from "./view.ts";
 import type { Status } from "./wire.ts";
 
 const NOW = 1_700_000_000_000;

@@ -5,25 +5,14 @@ import { adviceWords } from "../cli/advice.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
-import { duration, number, plural, printable, shorten, wrapText } from "../cli/text.ts";
+import { duration, number, printable, shorten, wrapText } from "../cli/text.ts";
 import type { OpenAlerts } from "./diagnosis.ts";
+import { countOf, verdictOf } from "./verdict.ts";
 import type { Status } from "./wire.ts";
 
 const MARK: Readonly<Record<Cause["level"], string>> = { bad: "✗", warn: "!", note: "·" };
 
 const paintSeverity = painter({ bad: "red", warn: "yellow" }, "dim");
-
-const count = (troubles: readonly Cause[], level: Cause["level"]) =>
-  troubles.filter((each) => each.level === level).length;
-
-/** The verdict in one sentence. */
-export function verdictOf(troubles: readonly Cause[]): string {
-  const [now, look] = [count(troubles, "bad"), count(troubles, "warn")];
-  if (isWell(troubles)) return "well: nothing needs you";
-  const needs = (n: number, what: string) => `${plural(n, "thing")} ${n === 1 ? "needs" : "need"} ${what}`;
-  const parts = [...(now > 0 ? [needs(now, "you now")] : []), ...(look > 0 ? [needs(look, "a look")] : [])];
-  return `${now > 0 ? "in trouble" : "needs attention"}: ${parts.join(", ")}`;
-}
 
 const MAX_SHOWN = 12;
 
@@ -55,7 +44,7 @@ export const bytes = (value: number): string => {
 
 const isUp = ({ state }: { readonly state: string }) => state === "running" || state === "degraded";
 
-function factsOf(status: Status, alerts: OpenAlerts | undefined, perSecond: number | undefined) {
+export function factsOf(status: Status, alerts: OpenAlerts | undefined, perSecond: number | undefined) {
   const { journal, daemons, dead_letters: letters, router } = status;
   const wanted = daemons.filter(({ wanted: is }) => is);
   const present = journal.consumers.filter(({ expired_at }) => expired_at === null);
@@ -94,7 +83,7 @@ export function statusLines(screen: StatusScreen, shell: Shell): string[] {
   const { status, troubles } = screen;
   const width = Math.min(shell.width, 120);
   const well = isWell(troubles);
-  const color = well ? paint.green : paintSeverity(paint, count(troubles, "bad") > 0 ? "bad" : "warn");
+  const color = well ? paint.green : paintSeverity(paint, countOf(troubles, "bad") > 0 ? "bad" : "warn");
   const about = `${printable(status.node_id)}  pid ${status.pid}  port ${screen.port}  up ${duration(status.uptime_seconds * 1_000)}  ${printable(status.version)}`;
   return [
     `${paint.bold("RingRift")}  ${paint.dim(shorten(about, width - 10))}`,

@@ -21,6 +21,10 @@ const token = z
       .int()
       .nullable()
       .describe("Nodes that may join with it, and nothing else; null for one of its whole scope."),
+    kind: z
+      .enum(["token", "code", "session"])
+      .default("token")
+      .describe("For programs; the start of one session in a browser; such a session."),
   })
   .meta({ id: "Token" });
 

@@ -19,6 +19,7 @@ test("a run says first what it uses and where to look", () => {
   expect(text).toMatch(/^RingRift 1\.2\.3 trains othello6_2p on this machine\.$/m);
   expect(text).toMatch(/2 of 4 processors .*port 8770 .*folder \/home\/me\/\.ringrift/);
   expect(text).toMatch(/'ringrift status', 'ringrift why othello6_2p'/);
+  expect(text).toMatch(/in a browser: http:\/\/127\.0\.0\.1:8770 \('ringrift open'/);
   expect(text).toMatch(/stops after 1 min.*report: \/home\/me\/\.ringrift\/report\.html/);
 });
 

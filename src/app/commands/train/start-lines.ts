@@ -35,6 +35,9 @@ export function startLines(start: RunStart, width: number): string[] {
     ...(start.workers === 0
       ? [`'${start.command} token create <label> --join' prints the command to run on another machine.`]
       : []),
+    start.port === 0
+      ? `'${start.command} open' prints the address of its page.`
+      : `Look at it in a browser: http://127.0.0.1:${start.port} ('${start.command} open' lets you change things there).`,
     `In another terminal try: '${start.command} status', '${start.command} why ${printable(first)}', '${start.command} elo ${printable(first)}'.`,
     `${end}${start.report === undefined ? "" : ` The report: ${printable(start.report)}`}`,
   ];

@@ -1,0 +1,219 @@
+/** The page in a real browser, on a real process: every view, by mouse and by keys, in light and dark, wide and narrow. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, BrowserContext } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verdictOf } from "../../src/surfaces/status/verdict.ts";
+import { NAV } from "../../src/surfaces/web/nav.ts";
+import { VIEWS } from "../../src/surfaces/web/views.ts";
+import { accessibility, look, openBrowser, openTab, type Tab, tabIn } from "../support/browser.ts";
+import { commandsOn } from "../support/commands.ts";
+import { planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
+import { type Owned, owned } from "../support/process.ts";
+import { ask } from "../support/surface.ts";
+
+const CONFIG = "othello6_2p";
+/** What a stranger may write wherever text is taken. */
+const HOSTILE = `<script>window.hacked=1</script><img src=x onerror="window.hacked=1">`;
+
+let own: Owned;
+let loop: RunningLoop;
+let browser: Browser | undefined;
+let base: string;
+let tab: Tab;
+let eventId: string;
+let jobId: string;
+
+const run = (...words: string[]) => commandsOn(loop.dataDir)(...words);
+const json = async (...words: string[]) => JSON.parse((await run("--json", ...words)).out);
+
+/** Views with something in their places. */
+const addresses = (): string[] =>
+  VIEWS.map((view) => {
+    const config = loop.config();
+    const [model = config.champion?.model ?? "0000"] = config.gates.map(({ candidate }) => candidate);
+    const ids: Record<string, string> = {
+      "/models/:id": model,
+      "/why/:subject": CONFIG,
+      "/journal/:id": eventId,
+      "/work/:id": jobId,
+      "/nodes/:id": loop.main.router.nodeId,
+      "/artifacts/:id": model,
+      "/daemons/:id": "dlq_retry",
+    };
+    return view.replace(":config", CONFIG).replace(/:\w+/, ids[view] ?? "nobody");
+  });
+
+beforeAll(async () => {
+  own = owned();
+  // One round with all that belongs to it; then it is paused, which the page has to tell of.
+  loop = await startLoop(own, { plans: planned({ ...QUICK, most_iterations: 20 }) });
+  await loop.until(({ gates }) => gates.some(({ verdict }) => verdict !== null));
+  expect((await run("pause", CONFIG, "--reason", HOSTILE)).code).toBe(0);
+  base = `http://127.0.0.1:${loop.main.api.port}`;
+  const token = readFileSync(join(loop.dataDir, "token"), "utf8").trim();
+  const data = { config_key: CONFIG, new_games: 1, total_games: 1, [HOSTILE]: HOSTILE, node_id: HOSTILE };
+  const event = { specversion: "1.0", id: crypto.randomUUID(), type: "NEW_GAMES_AVAILABLE", source: "stranger", data };
+  const published = await ask({ host: "127.0.0.1", port: loop.main.api.port }, "/v1/events", {
+    method: "POST",
+    body: event,
+    token,
+  });
+  eventId = (published.json as { events: { event_id: string }[] }).events[0]!.event_id;
+  jobId = (await json("queue", "list")).jobs[0].work_id;
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await loop.end();
+  await own.end();
+});
+
+describe("the page", async () => {
+  test("lets a code in once, and keeps it in a cookie that no script sees", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const url = (await run("open", "--print")).out.trim();
+    expect(url).toMatch(new RegExp(`^${base}/#code=rrt_`));
+    tab = await openTab(browser);
+    await look(tab.page, url);
+    expect(tab.page.url()).toBe(`${base}/`);
+    await expect.poll(() => tab.page.textContent(".session")).toContain("operator");
+    const [cookie] = await tab.page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/" });
+    expect(await tab.page.evaluate("document.cookie")).toBe("");
+    const second = await openTab(browser);
+    await look(second.page, url);
+    expect(await second.page.textContent(".locked")).toContain("this token opens nothing");
+    await second.page.context().close();
+  });
+
+  test("says what the commands say: how all is, and why a config stands still", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/`);
+    // The fault is judged again and again: both are asked until they speak of the same moment.
+    await expect
+      .poll(async () => {
+        const { troubles } = await json("status");
+        return (await page.textContent("[data-verdict]"))?.slice(1).trim() === verdictOf(troubles);
+      })
+      .toBe(true);
+    const { configs } = await json("pipeline");
+    expect(await page.textContent("main .rows")).toContain(configs[0].config_key);
+    await look(page, `${base}/why/${CONFIG}`);
+    await expect
+      .poll(async () => (await page.textContent("[data-why]")) === (await json("why", CONFIG)).verdict)
+      .toBe(true);
+    for (const { gate } of (await json("why", CONFIG)).gates) expect(await page.textContent(".chain")).toContain(gate);
+  });
+
+  test("shows every view without a complaint, readable for everybody, in light and dark, wide and narrow", async ({
+    skip,
+  }) => {
+    if (browser === undefined) return skip();
+    const { page, troubles } = tab;
+    const found: string[] = [];
+    for (const address of addresses()) {
+      await page.setViewportSize({ width: 1_280, height: 800 });
+      await page.emulateMedia({ colorScheme: "light" });
+      await look(page, base + address);
+      found.push(...(await accessibility(page)).map((each) => `${address} light: ${each}`));
+      await page.emulateMedia({ colorScheme: "dark" });
+      found.push(...(await accessibility(page, "color-contrast")).map((each) => `${address} dark: ${each}`));
+      await page.setViewportSize({ width: 320, height: 640 });
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+      if (width > 320) found.push(`${address} is ${width} wide at 320`);
+      if ((await page.locator("main .error").count()) > 0)
+        found.push(`${address}: ${await page.textContent("main .error")}`);
+    }
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+    expect(found).toEqual([]);
+    expect(troubles).toEqual([]);
+  });
+
+  test("leaves what strangers write as text", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    for (const address of ["/journal", `/journal/${eventId}`]) {
+      await look(page, base + address);
+      await expect.poll(() => page.textContent("main")).toContain("<script>window.hacked");
+      expect(await page.evaluate("window.hacked")).toBeUndefined();
+    }
+    expect(tab.troubles).toEqual([]);
+  });
+
+  test("can be walked through by keys alone", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/`);
+    for (const { to, key } of NAV.flatMap(({ items }) => items)) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await expect.poll(() => new URL(page.url()).pathname).toBe(to);
+    }
+    await page.keyboard.press("/");
+    await page.keyboard.type(jobId);
+    await page.waitForSelector("#found [aria-selected=true]");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/work/${jobId}`);
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog[open]");
+    await page.keyboard.press("Escape");
+    expect(await page.locator("dialog[open]").count()).toBe(0);
+  });
+
+  test("changes something after a dry run, and the record says who", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/configs/${CONFIG}`);
+    await page.click("button:text-is('Resume')");
+    await page.waitForSelector(".would");
+    expect(await page.textContent(".would")).toContain("running");
+    await page.fill("dialog[open] input", "to see whether it works");
+    await page.click("dialog[open] .primary");
+    await expect.poll(() => loop.config().state).not.toBe("paused");
+    expect((await run("pause", CONFIG)).code).toBe(0);
+    await look(page, `${base}/writes`);
+    expect(await page.textContent("main .rows")).toContain("to see whether it works");
+  });
+
+  test("lives in many tabs with one stream", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const context: BrowserContext = tab.page.context();
+    const more = await Promise.all([1, 2, 3].map(async () => tabIn(await context.newPage())));
+    for (const { page } of more) await look(page, `${base}/journal`);
+    for (const { page } of more) await expect.poll(() => page.textContent(".live")).toBe("live");
+    const streams = async () =>
+      /^ringrift_http_streams(?:{.*})? (\d+)$/m.exec(
+        (await ask({ host: "127.0.0.1", port: loop.main.api.port }, "/metrics")).text,
+      )?.[1];
+    expect(await streams()).toBe("1");
+    const { eventId: id } = await loop.main.router.publish("NEW_GAMES_AVAILABLE", {
+      config_key: CONFIG,
+      new_games: 3,
+      total_games: 3,
+    });
+    for (const { page } of more) await page.waitForSelector(`a[href="/journal/${id}"]`);
+    for (const { page, troubles } of more) {
+      const places = await page.locator("main .rows tbody td:first-child").allTextContents();
+      const known = places.filter((text) => text !== "passing");
+      expect(new Set(known).size).toBe(known.length);
+      expect(troubles).toEqual([]);
+      await page.close();
+    }
+  });
+
+  test("ends with its session: what was open under it is refused", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/`);
+    const { tokens } = await json("token", "list");
+    const session = tokens.find(
+      (token: { kind: string; status: string }) => token.kind === "session" && token.status === "active",
+    );
+    await run("token", "revoke", session.id);
+    await page.waitForSelector(".locked");
+    expect(await page.textContent(".locked")).toContain("this token opens nothing");
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * The one stream of a browser: a worker that all tabs share holds it, while at least one of them is looked at. A browser opens
+ * six connections to one place, so a stream in each tab would leave nothing for the seventh.
+ */
+
+/** An event of the journal as it comes. */
+export interface StreamedEvent {
+  readonly seq: number | null;
+  readonly id: string;
+  readonly type: string;
+  readonly source: string;
+  readonly time: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What tabs are told. */
+export type StreamNews =
+  | { readonly kind: "state"; readonly state: StreamState }
+  | { readonly kind: "events"; readonly events: readonly StreamedEvent[] }
+  /** The journal no longer holds all that came meanwhile, or is another one: whoever counts begins anew. */
+  | { readonly kind: "gap" };
+
+export type StreamState = "off" | "connecting" | "live";
+
+/** What tabs say. */
+export interface StreamWish {
+  readonly visible: boolean;
+}
+
+/** Events that come together are told together. */
+const TOGETHER_MS = 150;
+/** A reader that a busy process has turned away comes back later and later. */
+const MAX_PAUSE_MS = 30_000;
+
+/** Follows the journal while it is wanted, from where it stopped; each event is told once. */
+export function createStream(tell: (news: StreamNews) => void) {
+  let source: EventSource | undefined;
+  let last: number | undefined;
+  let state: StreamState = "off";
+  let waiting: StreamedEvent[] = [];
+  let again: ReturnType<typeof setTimeout> | undefined;
+  let pauseMs = 1_000;
+
+  const become = (next: StreamState) => {
+    if (state === next) return;
+    state = next;
+    tell({ kind: "state", state });
+  };
+  const flush = () => {
+    const events = waiting;
+    waiting = [];
+    tell({ kind: "events", events });
+  };
+  const hear = ({ data: text }: MessageEvent<string>) => {
+    const { id, type, source: by, time, sequence, data = {} } = JSON.parse(text);
+    // What passes by is in no journal, and has no place in it.
+    const seq = sequence === undefined ? null : Number(sequence);
+    if (seq !== null && last !== undefined && seq <= last) return;
+    last = seq ?? last;
+    if (waiting.length === 0) setTimeout(flush, TOGETHER_MS);
+    waiting.push({ seq, id, type, source: by, time, data });
+  };
+  const close = () => {
+    source?.close();
+    source = undefined;
+    clearTimeout(again);
+    become("off");
+  };
+  const open = () => {
+    if (source !== undefined) return;
+    become("connecting");
+    source = new EventSource(last === undefined ? "/events" : `/events?after=${last}`);
+    source.onopen = () => {
+      pauseMs = 1_000;
+      become("live");
+    };
+    source.onmessage = hear;
+    source.addEventListener("gap", () => {
+      last = undefined;
+      tell({ kind: "gap" });
+    });
+    source.onerror = () => {
+      become("connecting");
+      // The browser itself comes back after a broken line, and gives up after a refusal.
+      if (source?.readyState !== EventSource.CLOSED) return;
+      close();
+      again = setTimeout(open, pauseMs);
+      pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
+    };
+  };
+  return {
+    open,
+    close,
+    get state(): StreamState {
+      return state;
+    },
+  };
+}

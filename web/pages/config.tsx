@@ -1,0 +1,249 @@
+/** One config: how strong it got, what the gate says, what training reported, and whether the books balance. */
+import type { ConfigSnapshot } from "../../src/pipeline/snapshot.ts";
+import { duration, number, payloadLine, plural, printable } from "../../src/surfaces/cli/text.ts";
+import type { Answer } from "../../src/surfaces/http/wire.ts";
+import {
+  getPipeline,
+  getPipelineHistory,
+  pausePipeline,
+  resumePipeline,
+  retryPipeline,
+  rollbackPipeline,
+} from "../../src/surfaces/pipeline/wire.ts";
+import {
+  byWords,
+  championRating,
+  eloWords,
+  falsePromotionWords,
+  producerName,
+  rejectedReasons,
+  STAGE_WORDS,
+  stabilityWords,
+  verdictCounts,
+  waitWords,
+} from "../../src/surfaces/pipeline/words.ts";
+import { Act, Changes } from "../browser/act.tsx";
+import { addressOf } from "../browser/api.ts";
+import { useApp } from "../browser/app.ts";
+import { Causes } from "../browser/causes.tsx";
+import { EloOverTime, Ladder } from "../browser/ladder-figure.tsx";
+import { LlrWalk } from "../browser/llr-walk.tsx";
+import { LossFigure, OtherCurves } from "../browser/loss-figure.tsx";
+import { Badge, Empty, Facts, Load, Num, Panel, Table, Time, ViewHead } from "../browser/parts.tsx";
+import { Stages } from "../browser/stages.tsx";
+import { useAnswer } from "../browser/use-answer.ts";
+import { GateTable } from "./gates.tsx";
+
+type ConfigKey = Parameters<typeof addressOf<typeof getPipelineHistory>>[1]["params"]["config"];
+
+const VERBS = [
+  {
+    name: "Pause",
+    route: pausePipeline,
+    about: "Running jobs end, and nothing new begins until it is resumed.",
+    fits: "at work",
+  },
+  { name: "Resume", route: resumePipeline, about: "It goes on where it was paused.", fits: "paused" },
+  { name: "Retry", route: retryPipeline, about: "The stage that has failed is tried again now.", fits: "failed" },
+  {
+    name: "Roll back",
+    route: rollbackPipeline,
+    about: "The last good champion comes back, as a new generation.",
+    fits: "any",
+  },
+] as const;
+
+function Verbs({ config, again }: { config: ConfigSnapshot; again: () => void }) {
+  const { api } = useApp();
+  const params = { config: config.config_key as ConfigKey };
+  const fits = (when: string) =>
+    when === "any" ||
+    (when === "paused" && config.state === "paused") ||
+    (when === "failed" && (config.state === "failed" || config.state === "waiting")) ||
+    (when === "at work" && config.state !== "paused" && config.state !== "complete");
+  return (
+    <>
+      {VERBS.filter((verb) => fits(verb.fits)).map(({ name, route, about }) => (
+        <Act
+          key={name}
+          name={name}
+          about={about}
+          attempt={() => api.call(route, { params, body: { dry_run: true } })}
+          perform={(reason) => api.call(route, { params, body: { ...(reason === "" ? {} : { reason }) } })}
+          show={({ changes }) => <Changes changes={changes} />}
+          done={again}
+          isGrave={name === "Roll back"}
+        />
+      ))}
+    </>
+  );
+}
+
+const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
+  const rating = championRating(config);
+  const { champion, books, quality, training } = config;
+  return (
+    <Facts
+      rows={[
+        [
+          "state",
+          <Badge tone={config.state === "failed" ? "bad" : config.state === "paused" ? "warn" : "accent"}>
+            {config.state}
+          </Badge>,
+        ],
+        ["stage", <Stages config={config} />],
+        ["in it for", <Time at={config.stage_since} bare />],
+        ["late after", <Time at={config.deadline} />],
+        [
+          "champion",
+          champion === null ? (
+            "none yet"
+          ) : (
+            <>
+              <a href={`/models/${champion.model}`}>generation {number(champion.generation)}</a>
+              {rating === undefined ? "" : `, Elo ${eloWords(rating)}`}, {byWords(champion)},{" "}
+              <Time at={champion.since} />
+            </>
+          ),
+        ],
+        ["games", `${number(config.games)}, ${config.games_per_second.toFixed(1)} a second`],
+        ["rows to learn from", number(config.rows)],
+        ["quality of games", quality === null ? "not judged yet" : `${quality.score.toFixed(2)}, ${quality.band}`],
+        ["verdicts", `${verdictCounts(config.verdicts)}; ${falsePromotionWords(config.expected_false_promotions)}`],
+        ...(config.stability === undefined ? [] : [["stability", stabilityWords(config.stability)] as const]),
+        ...(training === undefined ? [] : [["training now", `loss ${training.loss.toFixed(3)}`] as const]),
+        [
+          "books",
+          <>
+            {books.balanced ? <Badge tone="good">balanced</Badge> : <Badge tone="bad">out of balance</Badge>}{" "}
+            {number(books.produced)} produced = {number(books.durable)} durable + {number(books.in_flight)} in flight +{" "}
+            {rejectedReasons(books) === "" ? "none" : rejectedReasons(books)} rejected
+          </>,
+        ],
+        ...config.waits.map((wait) => ["waits", waitWords(wait, at)] as const),
+        ...config.suspects.map((one) => ["suspect", `${producerName(one)}: ${printable(one.reason)}`] as const),
+      ]}
+    />
+  );
+};
+
+type Ended = Answer<typeof getPipelineHistory>["history"][number];
+
+function History({ config }: { config: string }) {
+  const history = useAnswer(getPipelineHistory, { params: { config: config as ConfigKey }, query: { limit: 40 } });
+  return (
+    <Panel title="Stages that ended" aside="newest first">
+      <Load loaded={history}>
+        {({ history: rows }) => (
+          <Table<Ended>
+            label="Stages that ended"
+            rows={rows}
+            keyOf={({ iteration, stage, attempt }) => `${iteration} ${stage} ${attempt}`}
+            toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
+            empty={<Empty title="No stage has ended yet." />}
+            columns={[
+              { head: "Iteration", right: true, cell: ({ iteration }) => <Num value={iteration} /> },
+              { head: "Stage", cell: ({ stage }) => STAGE_WORDS[stage] },
+              { head: "Try", right: true, cell: ({ attempt }) => attempt },
+              { head: "State", cell: ({ state }) => <Badge tone={state === "failed" ? "bad" : "good"}>{state}</Badge> },
+              { head: "Took", right: true, cell: ({ since, ended_at }) => duration(ended_at - since) },
+              { head: "Ended", cell: ({ ended_at }) => <Time at={ended_at} /> },
+              {
+                head: "Evidence",
+                wide: true,
+                cell: ({ failure, evidence }) =>
+                  failure === null ? (
+                    <span class="mono small">{payloadLine(evidence, 100)}</span>
+                  ) : (
+                    `${printable(failure.message)} (${printable(failure.code)})`
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Load>
+    </Panel>
+  );
+}
+
+/** A config that is not there, in the words of the command. */
+const Unknown = ({ config, known }: { config: string; known: readonly string[] }) => (
+  <div class="empty">
+    <Empty
+      title={`No loop runs for '${printable(config)}'.`}
+      todo={known.length === 0 ? "Start one: 'ringrift train othello6_2p'." : `Configs here: ${known.join(", ")}.`}
+    />
+  </div>
+);
+
+export default function Config({
+  params: { config: key = "" },
+  query,
+}: {
+  params: Record<string, string>;
+  query: URLSearchParams;
+}) {
+  const loaded = useAnswer(getPipeline, {});
+  const other = query.get("with");
+  return (
+    <Load loaded={loaded}>
+      {({ configs, at }) => {
+        const config = configs.find(({ config_key }) => config_key === key);
+        if (config === undefined) return <Unknown config={key} known={configs.map(({ config_key }) => config_key)} />;
+        const beside = configs.find(({ config_key }) => config_key === other);
+        const others = configs.filter(({ config_key }) => config_key !== key);
+        const running = config.gates.findLast(({ verdict }) => verdict === null);
+        return (
+          <>
+            <ViewHead
+              title={printable(config.config_key)}
+              lead={`iteration ${number(config.iteration)}, seed ${config.seed}`}
+              json={addressOf(getPipeline)}
+              command={`ringrift pipeline ${config.config_key}`}
+            >
+              <a href={`/why/${config.config_key}`}>why</a>
+              {others.map(({ config_key }) => (
+                <a key={config_key} href={`/configs/${key}?with=${config_key}`}>
+                  beside {config_key}
+                </a>
+              ))}
+              <Verbs config={config} again={loaded.again} />
+            </ViewHead>
+            {config.cause != null && config.cause.level !== "note" && (
+              <Panel title="What blocks it">
+                <Causes causes={[config.cause]} />
+              </Panel>
+            )}
+            <div class="columns">
+              <Panel title="Strength" aside={plural(config.champions.length, "champion")}>
+                <EloOverTime config={config} beside={beside} />
+              </Panel>
+              <Panel title="Now">
+                <Now config={config} at={at} />
+              </Panel>
+              {running !== undefined && (
+                <Panel
+                  title={`Gate of iteration ${number(running.iteration)}`}
+                  aside={`${plural(running.games, "game")} so far`}
+                >
+                  <LlrWalk gate={running} />
+                </Panel>
+              )}
+              <Panel title="Loss" aside={plural(config.losses.length, "run")}>
+                <LossFigure losses={config.losses} />
+              </Panel>
+              <Panel title="Ladder" aside={<code class="hint">ringrift elo {config.config_key}</code>}>
+                <Ladder config={config} />
+              </Panel>
+              <OtherCurves losses={config.losses} />
+            </div>
+            <Panel title="Gates" aside={<a href="/gates">of all configs</a>}>
+              <GateTable gates={config.gates.toReversed().map((gate) => ({ ...gate, config }))} />
+            </Panel>
+            <History config={key} />
+          </>
+        );
+      }}
+    </Load>
+  );
+}

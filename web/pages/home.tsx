@@ -1,0 +1,165 @@
+/** Home: is it getting stronger, and what needs you. */
+
+import { listAlerts } from "../../src/surfaces/alerts/wire.ts";
+import { duration, number, plural, printable } from "../../src/surfaces/cli/text.ts";
+import type { Answer } from "../../src/surfaces/http/wire.ts";
+import { getPipeline } from "../../src/surfaces/pipeline/wire.ts";
+import {
+  championRating,
+  eloWords,
+  endedGates,
+  gateNumbers,
+  standstillWords,
+  VERDICT_WORDS,
+} from "../../src/surfaces/pipeline/words.ts";
+import { factsOf } from "../../src/surfaces/status/view.ts";
+import { getStatus } from "../../src/surfaces/status/wire.ts";
+import { addressOf } from "../browser/api.ts";
+import { Causes } from "../browser/causes.tsx";
+import { EloSpark } from "../browser/elo-spark.tsx";
+import { Empty, ErrorBox, Load, Num, Panel, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
+import { Stages } from "../browser/stages.tsx";
+import { useAnswer } from "../browser/use-answer.ts";
+
+type Pipeline = Answer<typeof getPipeline>;
+type Config = Pipeline["configs"][number];
+
+/** The one thing that matters most about it right now. */
+function Matters({ config, at }: { config: Config; at: number }) {
+  const standstill = standstillWords(config, at);
+  if (standstill !== undefined)
+    return (
+      <a href={`/why/${config.config_key}`} class={config.cause?.level === "bad" ? "bad" : "warn"}>
+        {standstill}
+      </a>
+    );
+  const [gate] = endedGates(config);
+  if (gate === undefined) return <span class="dim">at work</span>;
+  return (
+    <span class="dim">
+      last gate {VERDICT_WORDS[gate.verdict]}, {gateNumbers(gate)}
+    </span>
+  );
+}
+
+const toneOf = ({ state, cause }: Config): Tone | undefined =>
+  state === "failed" || cause?.level === "bad" ? "bad" : cause?.level === "warn" ? "warn" : undefined;
+
+const Configs = ({ configs, at }: Pipeline) => (
+  <Table
+    label="Configs"
+    rows={configs}
+    keyOf={({ config_key }) => config_key}
+    toneOf={toneOf}
+    empty={<Empty title="No config is trained here yet." todo="Start one: 'ringrift train othello6_2p'." />}
+    columns={[
+      {
+        head: "Config",
+        cell: ({ config_key, state }) => (
+          <>
+            <a class="strong" href={`/configs/${config_key}`}>
+              {printable(config_key)}
+            </a>
+            <span class="sub">{state}</span>
+          </>
+        ),
+      },
+      {
+        head: "Champion",
+        cell: (config) => {
+          const rating = championRating(config);
+          if (config.champion === null) return <span class="dim">none yet</span>;
+          return (
+            <>
+              <span class="elo">{rating === undefined ? "not rated yet" : eloWords(rating)}</span>
+              <span class="sub">
+                generation {number(config.champion.generation)}, <Time at={config.champion.since} />
+              </span>
+            </>
+          );
+        },
+      },
+      { head: "Trend", cell: (config) => <EloSpark config={config} /> },
+      { head: "Iteration", right: true, cell: ({ iteration }) => <Num value={iteration} /> },
+      { head: "Stage", cell: (config) => <Stages config={config} /> },
+      {
+        head: "Games",
+        right: true,
+        cell: ({ games, games_per_second }) => (
+          <>
+            <Num value={games} />
+            <span class="sub">{games_per_second.toFixed(1)}/s</span>
+          </>
+        ),
+      },
+      { head: "Now", wide: true, cell: (config) => <Matters config={config} at={at} /> },
+    ]}
+  />
+);
+
+/** The way from a line of figures to where they are told in full. */
+const LEADS_TO: Readonly<Record<string, string>> = {
+  daemons: "/daemons",
+  events: "/journal",
+  consumers: "/journal?tab=consumers",
+  "dead letters": "/dead-letters",
+  copies: "/artifacts",
+  alerts: "/alerts",
+};
+
+export default function Home() {
+  const status = useAnswer(getStatus, {});
+  const loop = useAnswer(getPipeline, {});
+  const alerts = useAnswer(listAlerts, { query: { status: "open", limit: 1_000 } });
+  const count = (severity: string) => alerts.answer?.alerts.filter((alert) => alert.severity === severity).length ?? 0;
+  const open =
+    alerts.answer === undefined
+      ? undefined
+      : { critical: count("critical"), error: count("error"), warning: count("warning") };
+  return (
+    <>
+      <ViewHead
+        title="Is it getting stronger?"
+        lead={
+          status.answer !== undefined && (
+            <>
+              {printable(status.answer.node_id)}, version {printable(status.answer.version)}, up{" "}
+              {duration(status.answer.uptime_seconds * 1_000)}
+            </>
+          )
+        }
+        json={addressOf(getPipeline)}
+        command="ringrift pipeline"
+      />
+      <Panel title="Configs" aside={loop.answer !== undefined && plural(loop.answer.configs.length, "config")}>
+        {loop.refused?.code === "LOOP_NOT_HERE" ? (
+          <div class="empty">
+            <Empty title="No loop runs in this process." todo={loop.refused.hint ?? ""} />
+          </div>
+        ) : (
+          <Load loaded={loop}>{(answer) => <Configs {...answer} />}</Load>
+        )}
+      </Panel>
+      <Load loaded={status}>
+        {(answer) => (
+          <>
+            <Panel title="What needs you" aside={<code class="hint">ringrift status</code>}>
+              <Causes causes={answer.causes} />
+            </Panel>
+            <dl class="tiles">
+              {factsOf(answer, open, undefined).map(([name = "", text = ""]) => (
+                <div key={name}>
+                  <dt>
+                    <a href={LEADS_TO[name] ?? "/"}>{name}</a>
+                  </dt>
+                  <dd>{text}</dd>
+                </div>
+              ))}
+            </dl>
+          </>
+        )}
+      </Load>
+      {alerts.refused !== undefined && alerts.refused.status > 0 && <ErrorBox refused={alerts.refused} />}
+    </>
+  );
+}
