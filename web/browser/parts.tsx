@@ -104,7 +104,7 @@ const roomOf = (columns: number): string => (columns > 6 ? "many" : columns > 4 
 export function Table<T>({ label, columns, rows, keyOf, empty, toneOf }: TableProps<T>) {
   if (rows.length === 0) return <div class="empty">{empty}</div>;
   return (
-    <div class="rows-scroll">
+    <div class="rows-scroll" tabIndex={0} role="group" aria-label={label}>
       <table class={`rows ${roomOf(columns.length)}`} aria-label={label}>
         <thead>
           <tr>

@@ -335,7 +335,9 @@ function One({ id }: { id: string }) {
                   ["trace", <span class="mono">{printable(event.traceparent ?? "none")}</span>],
                 ]}
               />
-              <pre class="payload">{JSON.stringify(event.data ?? {}, null, 2)}</pre>
+              <pre class="payload" tabIndex={0}>
+                {JSON.stringify(event.data ?? {}, null, 2)}
+              </pre>
             </Panel>
             <Panel title="What became of it" aside={plural(deliveries.length, "consumer")}>
               <Table<(typeof deliveries)[number]>

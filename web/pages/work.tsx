@@ -275,12 +275,18 @@ function One({ id }: { id: string }) {
                     ...(job.failure.error_code === null ? [] : [["code", job.failure.error_code] as const]),
                   ]}
                 />
-                {job.failure.stderr_tail !== null && <pre class="payload">{job.failure.stderr_tail}</pre>}
+                {job.failure.stderr_tail !== null && (
+                  <pre class="payload" tabIndex={0}>
+                    {job.failure.stderr_tail}
+                  </pre>
+                )}
               </Panel>
             )}
             {job.evidence !== null && (
               <Panel title="Evidence">
-                <pre class="payload">{JSON.stringify(job.evidence, null, 2)}</pre>
+                <pre class="payload" tabIndex={0}>
+                  {JSON.stringify(job.evidence, null, 2)}
+                </pre>
               </Panel>
             )}
             {(job.lapses ?? []).length > 0 && (
