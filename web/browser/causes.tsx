@@ -1,7 +1,7 @@
 /** What is wrong, each root once, worst first, with what to do about it: the same list as every command has. */
 import type { Cause } from "../../src/daemons/index.ts";
+import { adviceWords } from "../../src/surfaces/cli/advice.ts";
 import { printable } from "../../src/surfaces/cli/text.ts";
-import { adviceWords } from "../../src/surfaces/why/advice.ts";
 import { Badge, Time, type Tone, Words } from "./parts.tsx";
 
 const TONE: Readonly<Record<Cause["level"], Tone>> = { bad: "bad", warn: "warn", note: "plain" };

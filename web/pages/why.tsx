@@ -1,8 +1,9 @@
 /** Why nothing happens: the chain of gates from what was asked to the root, each with what is and what must be. */
+
+import { adviceWords } from "../../src/surfaces/cli/advice.ts";
 import { duration, printable, valueText } from "../../src/surfaces/cli/text.ts";
 import { getPipeline } from "../../src/surfaces/pipeline/wire.ts";
 import { getStatus } from "../../src/surfaces/status/wire.ts";
-import { adviceWords } from "../../src/surfaces/why/advice.ts";
 import { getWhy, type Why } from "../../src/surfaces/why/wire.ts";
 import { addressOf } from "../browser/api.ts";
 import { useNow } from "../browser/app.ts";
