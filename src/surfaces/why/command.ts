@@ -105,10 +105,11 @@ async function configsOf(main: Answering): Promise<string[]> {
 
 /** Without a subject: every root of what is wrong anywhere, then each config with its gates. */
 async function whyAll(shell: Shell, main: Answering): Promise<void> {
-  const [{ getWhy }, { getStatus }, { troubleLines, verdictOf }] = await Promise.all([
+  const [{ getWhy }, { getStatus }, { troubleLines }, { verdictOf }] = await Promise.all([
     import("./wire.ts"),
     import("../status/wire.ts"),
     import("../status/view.ts"),
+    import("../status/verdict.ts"),
   ]);
   // A folder alone has no process to ask what is wrong with it.
   const status = main.leftAt === undefined ? await main.raw(getStatus) : undefined;
