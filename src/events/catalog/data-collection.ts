@@ -40,7 +40,7 @@ export const dataCollection = defineEvents("data_collection", {
       games: field.games.describe("games in the merged set"),
       artifacts: field.artifacts.describe("segments that were merged"),
       duplicate_games: count("games that were there more than once"),
-      new_games: count("games that the set did not have before").optional(),
+      new_games: some("games that the set did not have before; missing where there are none").optional(),
     },
   },
   ORPHAN_GAMES_DETECTED: {
@@ -48,7 +48,7 @@ export const dataCollection = defineEvents("data_collection", {
     orderKey: "node_id",
     payload: {
       ...fields("artifact_hashes", "config_keys?"),
-      games: count("games in them, as far as they can be read"),
+      games: field.games.describe("games in them, as far as they can be read; missing where there are none").optional(),
       node_id: field.node_id.describe("node that holds them"),
       artifact_bytes: field.artifact_bytes.describe("size of all of them, in bytes").optional(),
       orphans: list(

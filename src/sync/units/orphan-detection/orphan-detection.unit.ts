@@ -62,9 +62,10 @@ export const orphanDetection = (services: OrphanServices, limits = orphanLimits)
     for (let at = 0; at < found.length; at += limits.maxTold) {
       const some = found.slice(at, at + limits.maxTold);
       const configs = [...new Set(some.flatMap(({ config_key }) => config_key ?? []))];
+      const readable = sumOf(some, ({ games }) => games);
       emit.ORPHAN_GAMES_DETECTED({
         node_id: nodeId as Detected["node_id"],
-        games: sumOf(some, ({ games }) => games),
+        ...(readable === 0 ? {} : { games: readable }),
         artifact_hashes: some.map(({ sha256 }) => sha256) as Detected["artifact_hashes"],
         artifact_bytes: sumOf(some, ({ bytes }) => bytes),
         ...(configs.length === 0 ? {} : { config_keys: configs as NonNullable<Detected["config_keys"]> }),

@@ -158,7 +158,7 @@ function take(services: StageServices, look: Look, row: Consolidation, job: JobV
     games,
     artifacts: row.sources.length,
     duplicate_games: duplicates,
-    new_games,
+    ...(new_games === 0 ? {} : { new_games }),
     duration_seconds: Math.max(0, now - row.since) / 1_000,
   });
   return {
