@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import { systemClock } from "../../src/kernel/index.ts";
 import type { Source, Wanted } from "../../src/sync/index.ts";
 import { servingAt, sourcesWorld } from "../unit/sync/sources-world.ts";
 import type { FetchAsked, FetchTold, NodesWanted } from "./support/fetching-nodes.ts";
-import { inFolder } from "./support/folder.ts";
+import { inFolder, inMemory } from "./support/folder.ts";
 import { atMost } from "./support/measure.ts";
 import type { Section } from "./support/table.ts";
 
@@ -51,7 +51,19 @@ async function startNodes(wanted: NodesWanted) {
       child.stdin.end();
       await exit;
     },
+    /** Seconds of processor that it used so far. */
+    cpuSeconds: () => cpuSecondsOf(child.pid!),
   };
+}
+
+/** Of a process, as the kernel counts it in hundredths; none where it does not tell. */
+function cpuSecondsOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return Number.NaN;
+  }
 }
 
 interface ManyNodes {
@@ -103,7 +115,9 @@ export const manyNodes = ({ nodes: count, bytes, bytesPerSecond }: ManyNodes): P
     try {
       const one = await fetchBy(alone);
       world.sources.settle(alone.nodeId, [wanted.sha256]);
+      const usedBefore = groups.reduce((sum, group) => sum + group.cpuSeconds(), 0);
       const told = await Promise.all(all.map(fetchBy));
+      const cpuSeconds = groups.reduce((sum, group) => sum + group.cpuSeconds(), 0) - usedBefore;
       const lost = told.filter(({ arrived }) => arrived !== 1);
       if (lost.length > 0) throw new Error(`${lost.length} nodes did not get it: ${lost[0]!.errors.join("; ")}`);
       const place = `node ${home.nodeId}`;
@@ -119,6 +133,7 @@ export const manyNodes = ({ nodes: count, bytes, bytesPerSecond }: ManyNodes): P
         notes: {
           "seconds for one alone": one.seconds,
           "seconds until all have it": last,
+          "seconds of processor for each node": cpuSeconds / count,
           "tries that failed on the way": told.reduce((sum, { errors }) => sum + errors.length, 0),
         },
       };
@@ -126,4 +141,4 @@ export const manyNodes = ({ nodes: count, bytes, bytesPerSecond }: ManyNodes): P
       await Promise.all([main, ...groups].map((group) => group.close()));
       await world.close();
     }
-  });
+  }, inMemory());

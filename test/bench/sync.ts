@@ -99,7 +99,7 @@ async function rsyncDaemon(folder: string, source: string) {
   };
 }
 
-async function servingNode(source: string) {
+async function servingNode(source: string, target: string) {
   const coordinator = generateKeyPairSync("ed25519");
   const pem = coordinator.publicKey.export({ type: "spki", format: "pem" }).toString();
   const file = fileURLToPath(new URL("../support/serving-node.ts", import.meta.url));
@@ -110,8 +110,21 @@ async function servingNode(source: string) {
   const [line] = (await once(lines, "line")) as [string];
   const { port, nodeId } = JSON.parse(line) as { port: number; nodeId: string };
   const us = nodeKey();
+  const store = createArtifactStore({ folder: target });
+  // The thread of a node runs as long as the node does.
+  const transfers = await startTransfers({
+    ...us,
+    folder: target,
+    store,
+    scratch: `${target}.scratch`,
+    maxBytesPerSecond: null,
+    stallMs: 60_000,
+    programs: { rsync: "rsync", ssh: "ssh" },
+    log: silentLog(),
+    onRefused: () => {},
+  });
   return {
-    async fetch(wanted: readonly Wanted[], target: string): Promise<void> {
+    async fetch(wanted: readonly Wanted[]): Promise<void> {
       const seconds = Math.floor(Date.now() / 1_000);
       const claim = {
         ...listClaim(wanted),
@@ -120,30 +133,18 @@ async function servingNode(source: string) {
         issuedAt: seconds - 1,
         expiresAt: seconds + 3_600,
       };
-      const store = createArtifactStore({ folder: target });
-      const transfers = await startTransfers({
-        ...us,
-        folder: target,
-        store,
-        scratch: `${target}.scratch`,
-        maxBytesPerSecond: null,
-        stallMs: 60_000,
-        programs: { rsync: "rsync", ssh: "ssh" },
-        log: silentLog(),
-        onRefused: () => {},
-      });
       const ticket = signTicket(claim, coordinator.privateKey);
       const url = `http://127.0.0.1:${port}`;
       const report = await transfers.fetch({
         wanted,
         sources: [{ transport: "http", url, nodeId, ticket, list: wanted }],
       });
-      await transfers.close();
-      await store.close();
       if (report.arrived.length !== wanted.length)
         throw new Error(`only ${report.arrived.length} of ${wanted.length} came`);
     },
     async close() {
+      await transfers.close();
+      await store.close();
       const exit = once(node, "exit");
       node.stdin.end();
       await exit;
@@ -163,9 +164,10 @@ const transfer = ({ title, files, bytes, atMostRsync }: Load, rounds: number): P
   inFolder(async (folder) => {
     const [source, target] = [join(folder, "source"), join(folder, "target")];
     mkdirSync(source);
+    mkdirSync(target);
     const wanted = makeFiles(source, files, bytes);
     execFileSync("sync", ["-f", source]);
-    const node = await servingNode(source);
+    const node = await servingNode(source, target);
     const daemon = await rsyncDaemon(folder, source);
     const prepare = () => {
       rmSync(target, { recursive: true, force: true });
@@ -178,7 +180,7 @@ const transfer = ({ title, files, bytes, atMostRsync }: Load, rounds: number): P
       await runProgram("sync", ["-f", target], target);
     };
     const contenders: Contender[] = [
-      { name: OURS, prepare, run: () => node.fetch(wanted, target) },
+      { name: OURS, prepare, run: () => node.fetch(wanted) },
       { name: CP, prepare, run: () => checked(() => runProgram("cp", ["-r", `${source}/.`, target], folder)) },
       ...(daemon === undefined ? [] : [{ name: RSYNC, prepare, run: () => checked(() => daemon.fetch(target)) }]),
     ];

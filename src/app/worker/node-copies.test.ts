@@ -59,6 +59,7 @@ async function world(...texts: string[]) {
   const bring = bringOverLine(line, folder, w.clock);
   const sent = new Map<string, string>();
   const arrived: unknown[] = [];
+  const terms: unknown[] = [];
   let told = 0;
   const start = () => {
     const { incarnation } = facts;
@@ -84,6 +85,7 @@ async function world(...texts: string[]) {
       },
       transfers: {
         async bringBatch({ files }, { signal, ...options }) {
+          terms.push({ maxRate: options.maxRate, priority: options.priority });
           const failed = new Map<string, { code: string; message: string }>();
           for (const { sha256 } of files)
             await bring(sha256, signal, options).catch((thrown) =>
@@ -133,6 +135,7 @@ async function world(...texts: string[]) {
     third,
     sent,
     arrived,
+    terms,
     told: () => told,
     start,
     record,
@@ -273,15 +276,18 @@ test("it carries out what it is ordered: fetches at the rate it may, and sends i
   await node.round();
   const order = (text: string, action: "fetch" | "send") => {
     const { seq, bytes } = w.catalog.get(sha256Of(text))!;
-    return { node_id: "n2", seq, action, urgency: 1, bytes, max_rate: null, reason: "repair" };
+    return { node_id: "n2", seq, action, urgency: 3, bytes, max_rate: 2_000_000, reason: "repair" };
   };
   await w.store.commit([placeOrders({ sync_id: "s1", orders: [order("games", "fetch")], at: w.clock.now() })]);
   const states = () => w.store.read("SELECT action, state, bytes_done FROM sync_orders ORDER BY order_id");
   await node.round();
   await vi.waitFor(async () => {
     await node.round();
+    // At that rate a few bytes take a moment, and the clock goes on only here.
+    w.pass(10);
     expect(states()).toEqual([{ action: "fetch", state: "done", bytes_done: 5 }]);
   }, PATIENT);
+  expect(w.terms).toEqual([{ maxRate: 2_000_000, priority: "critical" }]);
   expect(w.holders("games")).toEqual(["n1 held", "box-2 held"]);
   expect(w.arrived).toEqual([{ sha256: sha256Of("games"), games: 20, config_key: "hex8_2p", sync_id: "s1" }]);
   await w.store.commit([placeOrders({ sync_id: "s2", orders: [order("games", "send")], at: w.clock.now() })]);

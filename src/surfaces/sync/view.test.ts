@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { virtualClock } from "../../kernel/index.ts";
 import { createPaint } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
-import { deliveryLines } from "./view.ts";
-import type { DeliveriesView } from "./wire.ts";
+import { deliveryLines, planLines } from "./view.ts";
+import type { DeliveriesView, SyncPlanView } from "./wire.ts";
 
 const shell = { paint: createPaint(false), width: 200, clock: virtualClock(100_000) } as Partial<Shell> as Shell;
 const delivery: DeliveriesView["deliveries"][number] = {
@@ -51,4 +51,46 @@ test("a delivery tells each way that was tried, and when it is tried next or tha
     /given up after 5 tries$/,
   );
   expect(deliveryLines({ deliveries: [], hosts: [], ways: [] }, "failing", shell)).toEqual(["no transfer fails"]);
+});
+
+test("explain tells from whom each node would get its files, whom it would not ask, and why each backend is used or not", () => {
+  const plan: SyncPlanView = {
+    backend: "router",
+    files: 300,
+    bytes: 9_000,
+    nodes: [{ node: "box", files: 300, bytes: 9_000 }],
+    judgements: [],
+    backends: [
+      { backend: "router", role: "chosen", why: "targets", actual: "1 named", required: "named" },
+      { backend: "ephemeral_sync", role: "skipped", why: "prefer_ephemeral", actual: "false", required: "true" },
+    ],
+    ways: [
+      {
+        node: "box",
+        action: "fetch",
+        files: 200,
+        bytes: 6_000,
+        sources: [
+          { node: "other", transports: ["http", "relay"], feeding: 1, depth: 2, troubled: true },
+          { node: "home", transports: ["http", "coordinator"], feeding: 0, depth: 0, troubled: false },
+        ],
+        passed_over: [{ node: "third", why: "it is away", actual: "away", required: "online" }],
+      },
+    ],
+    transfers_looked_at: 200,
+    error: null,
+  };
+  const told = planLines(plan, shell).join("\n");
+  expect(told).toMatch(
+    /box gets 200 files \(6(\.0)? kB\) from other \(http or relay, still fetches it, 2 steps from the/,
+  );
+  expect(told).toContain(
+    "whole, sends to 1 node now, its own transfers fail), then home (http or coordinator, has the whole)",
+  );
+  expect(told).toContain("not from third: it is away (away, required online)");
+  expect(told).toMatch(/router\s+chosen\s+targets: 1 named, required named/);
+  expect(told).toMatch(/ephemeral_sync\s+skipped\s+prefer_ephemeral: false, required true/);
+  expect(told).toContain("the first 200 of 300 transfers");
+  const sent = { ...plan.ways[0]!, action: "send" as const, sources: [], passed_over: [] };
+  expect(planLines({ ...plan, ways: [sent] }, shell).join("\n")).toContain("box sends 200 files");
 });
