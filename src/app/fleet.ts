@@ -63,14 +63,15 @@ type Around = Pick<FleetSurroundings, "store" | "clock" | "random" | "log"> & {
 const MAX_WAITING = 100_000;
 
 /** Where the surface says how one joins; before it is open nobody can. */
-export interface FleetDoor {
+interface FleetDoor {
   invite: FleetSurroundings["invite"] | undefined;
 }
 
-export function createFleet(around: Around, door: FleetDoor): FleetServices {
+export function createFleet(around: Around): { readonly fleet: FleetServices; readonly door: FleetDoor } {
+  const door: FleetDoor = { invite: undefined };
   const { settings, cluster, work, aloneOn, clock } = around;
   const { queue, desk } = work;
-  return createFleetServices({
+  const fleet = createFleetServices({
     ...around,
     settings: settings.fleet,
     providers: providersOf(settings, clock, process.env),
@@ -104,4 +105,5 @@ export function createFleet(around: Around, door: FleetDoor): FleetServices {
       return door.invite(label, expiresMs);
     },
   });
+  return { fleet, door };
 }

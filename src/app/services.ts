@@ -14,7 +14,7 @@ import { artifactStoreOf } from "./artifact-files.ts";
 import { backupPortsOf } from "./backup/ports.ts";
 import { spreadPorts } from "./champion-trials.ts";
 import { clusterWorkOf } from "./cluster-work.ts";
-import { createFleet, type FleetDoor } from "./fleet.ts";
+import { createFleet } from "./fleet.ts";
 import type { Ground } from "./ground.ts";
 import { holdersIn } from "./holders.ts";
 import { createHomeTransfers } from "./home-transfers.ts";
@@ -141,8 +141,7 @@ export function createServices(
     },
   });
   undo.defer(() => sync.backups.close());
-  const door: FleetDoor = { invite: undefined };
-  const fleet = createFleet({ settings, store, clock, random, log, cluster, work, aloneOn: sync.aloneOn }, door);
+  const { fleet, door } = createFleet({ ...ground, cluster, work, aloneOn: sync.aloneOn });
   undo.defer(() => fleet.close());
   const engine = createRatingEngine();
   undo.defer(() => engine.close());

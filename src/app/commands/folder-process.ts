@@ -152,10 +152,8 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
       ...{ duties: noDuties, power: nobodysPower },
     }),
     fleet: createFleetConsole(
-      createFleet(
-        { settings, store, clock, random, log, cluster: { nodes: book }, work, aloneOn: async () => 0 },
-        { invite: undefined },
-      ),
+      createFleet({ settings, store, clock, random, log, cluster: { nodes: book }, work, aloneOn: async () => 0 })
+        .fleet,
     ),
     pipeline,
     why: (subject: string) => stopped(why(subject), dataDir),

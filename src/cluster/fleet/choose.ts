@@ -50,7 +50,7 @@ export function whyNotOffer(
 }
 
 /** Games an hour that a machine of an offer will play: as measured, or by its size at the pace of those that were measured. */
-export function speedOf(offer: Priced, offers: readonly Priced[], speeds: Speeds): number {
+function speedOf(offer: Priced, offers: readonly Priced[], speeds: Speeds): number {
   const own = speeds.get(offerKey(offer));
   if (own !== undefined && own > 0) return own;
   const paces = offers.flatMap((other) => {

@@ -18,7 +18,7 @@ const MAX_SHOWN = 1_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** A machine for people. Times are milliseconds since the epoch. */
-export const machineView = (row: MachineRow, now: number) => {
+const machineView = (row: MachineRow, now: number) => {
   const { offer, forced, terminate_tries, missing_since, terminated_at, tried_at, billing_step_ms, ...shown } = row;
   const { offer_id, region = null, cpus = 0, gpus = 0, gpu_name = null } = JSON.parse(offer) as Partial<MachineOffer>;
   return {

@@ -67,7 +67,7 @@ const refuse = ({ code, message, hint, details }: BudgetRefusal): never => {
 };
 
 /** Rows that cost, or may still cost, something since then. */
-export const billedRows = (tx: Pick<Transaction, "all">, since: number): MachineRow[] =>
+const billedRows = (tx: Pick<Transaction, "all">, since: number): MachineRow[] =>
   tx.all<MachineRow>("SELECT * FROM fleet_machines WHERE ended_at IS NULL OR ended_at >= ? ORDER BY label", since);
 
 /**

@@ -18,7 +18,7 @@ export interface LambdaOptions extends ProviderAccount {
 }
 
 const NAME = "lambda";
-export const LAMBDA_PACE = { requestMs: 1_000, launchMs: 12_000 };
+const LAMBDA_PACE = { requestMs: 1_000, launchMs: 12_000 };
 
 const STATES: Readonly<Record<string, MachineState>> = {
   booting: "starting",

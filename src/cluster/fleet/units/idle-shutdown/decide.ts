@@ -29,7 +29,7 @@ export interface IdleGate {
 }
 
 /** Since when it has nothing to do; null while it has, or while nobody knows. */
-export function idleSince({ row, node, burden, busyAt }: IdleFacts, now: number): number | null {
+function idleSince({ row, node, burden, busyAt }: IdleFacts, now: number): number | null {
   if (row.state !== "active" || node?.state !== "online" || burden === undefined) return null;
   if (burden.held > 0 || burden.fitting > 0) return null;
   return Math.max(row.idle_since ?? now, busyAt, row.joined_at ?? 0);
