@@ -16,6 +16,8 @@ export const nodeHealthLimits = {
   comparedAtOnce: 4,
 };
 
+export const connectivityLimits = { everyMs: 5_000 };
+
 export const recoveryLimits = {
   everyMs: 5_000,
   /** Acts whose answer is remembered. */

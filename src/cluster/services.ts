@@ -10,6 +10,7 @@ import { type Availability, createAvailability } from "./availability.ts";
 import type { ComponentWork } from "./health/components.ts";
 import { type ClusterWork, noWork } from "./node-health/cluster-work.port.ts";
 import { HealthBook } from "./node-health/health-book.ts";
+import type { NodeLine } from "./node-health/node-line.port.ts";
 import { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";
 import { createNodeGate, type NodeGate } from "./nodes/node-gate.ts";
 import { NodeRegistry } from "./nodes/node-registry.ts";
@@ -64,6 +65,8 @@ export interface ClusterServices {
   readonly health: HealthBook;
   readonly signs: NodeSigns;
   readonly clusterWork: ClusterWork;
+  /** The ways of the coordinator to its nodes. */
+  readonly line: NodeLine;
   /** What is being done for nodes that are ill. */
   readonly recovery: RecoveryBook;
   readonly duties: NodeDuties;
@@ -107,6 +110,19 @@ export function alertSinks(settings: AlertSettings, clock: Clock, log: Log): Ale
   return sinks;
 }
 
+/** Nodes dial in: whom the coordinator reaches is who is heard in time, of those that were there lately. */
+const lineTo = (nodes: NodeRegistry): NodeLine => ({
+  reach() {
+    const others = nodes.list().filter(({ local, with_token }) => !local && !with_token);
+    const isExpected = ({ state }: (typeof others)[number]) =>
+      state === "online" || state === "suspect" || state === "dead";
+    const peers = others.filter(({ state }) => state === "online").length;
+    return { peers, expected: others.filter(isExpected).length };
+  },
+  failures: () => null,
+  reopen: () => undefined,
+});
+
 export function createClusterServices(around: ClusterSurroundings): ClusterServices {
   const { settings, store, clock, listened, random, log, catalog, version, work } = around;
   const { signs = noSigns, duties = noDuties, power = nobodysPower, clusterWork = noWork } = around;
@@ -135,6 +151,7 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     signs,
     recovery,
     clusterWork,
+    line: lineTo(nodes),
     duties,
     power,
     availability: createAvailability({ nodes, health, recovery, signs, localNodeId: nodeId }),

@@ -3,6 +3,7 @@ import { LOCK_STORE } from "./locks/lock-store.ts";
 import type { ClusterServices } from "./services.ts";
 import { alertManagerCoordinator } from "./units/alert-manager/alert-manager.unit.ts";
 import { clusterMonitorDaemon } from "./units/cluster-monitor/cluster-monitor.unit.ts";
+import { connectivityMonitorDaemon } from "./units/connectivity-monitor/connectivity-monitor.unit.ts";
 import {
   errorCoordinator,
   healthManagerCoordinator,
@@ -27,6 +28,7 @@ export const clusterUnits = (services: ClusterServices) =>
     errorCoordinator,
     recoveryManager,
     alertManagerCoordinator(services),
+    connectivityMonitorDaemon(services),
     nodeHealthDaemon(services),
     nodeRecoveryDaemon(services),
   ] as const;

@@ -109,6 +109,7 @@ export function keepBeating(options: NodeBeatsOptions) {
   let heardMs = clock.monotonic();
   /** Nobody is left who could return this machine, or who waits for its work. */
   const isAlone = (): boolean => deadManMs > 0 && clock.monotonic() - heardMs >= deadManMs;
+  let inARow = 0;
   const loop = async (): Promise<void> => {
     for (let failures = 0; !stopping.signal.aborted; ) {
       let pauseMs: number;
@@ -116,6 +117,7 @@ export function keepBeating(options: NodeBeatsOptions) {
         await beat();
         heardMs = clock.monotonic();
         failures = 0;
+        inARow = 0;
         pauseMs = everyMs * (0.9 + 0.1 * random.next());
       } catch (thrown) {
         if (stopping.signal.aborted) return;
@@ -125,6 +127,7 @@ export function keepBeating(options: NodeBeatsOptions) {
           continue;
         }
         failures += 1;
+        inARow = failures;
         if (failures === 3)
           log.warn("the main process does not receive the heartbeats of this node", { error: messageOf(thrown) });
         if (isOperatingError(thrown) && FINAL.has(thrown.code)) return broken.resolve(thrown);
@@ -146,6 +149,8 @@ export function keepBeating(options: NodeBeatsOptions) {
   return {
     /** Resolves if the main process will never again hear this node as it is. */
     broken: broken.promise,
+    /** Beats in a row that nobody answered. */
+    failures: () => inARow,
     /** Says that it goes in order, so that its silence is no loss. */
     async leave(reason: string): Promise<void> {
       await leaveOver(link, nodeId, reason).catch((thrown) =>

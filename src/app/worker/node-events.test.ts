@@ -25,6 +25,7 @@ test("a joined node runs the profile training_node, whole and under a supervisor
     log: silentLog(),
     link,
     nodeId: "n7",
+    line: { reach: () => ({ peers: 1, expected: 1 }), failures: () => 0, reopen: () => undefined },
     news: createTransferNews(),
     orphans: { folders: [], knows: async () => new Set(), expectsFiles: () => false },
     ownWork: () => ({ running: 0, slots: 1 }),

@@ -1,9 +1,11 @@
 /** What a joined node says by itself: its outbox, the units of the profile `training_node`, and who sends it all on. */
 import { dirname } from "node:path";
 import {
+  connectivityMonitorDaemon,
   createDiskGauge,
   createUsageGauge,
   idleResourceDaemon,
+  type NodeLine,
   resourceMonitorDaemon,
   systemSampler,
 } from "../../cluster/index.ts";
@@ -52,6 +54,8 @@ export interface NodeEventsOptions {
   readonly news: TransferNews;
   /** Where this node looks for games that no manifest knows. */
   readonly orphans: Pick<OrphanSearchPorts, "folders" | "knows" | "expectsFiles">;
+  /** Its way to the main process. */
+  readonly line: NodeLine;
   /** What frees the files of this node. */
   readonly space: Pick<DiskSpace, "clean" | "tidyLogs">;
 }
@@ -95,6 +99,7 @@ export async function startNodeEvents(options: NodeEventsOptions) {
         stallMs: settings.transfers.stallMs,
       }),
       transferVerifier({ nodeId, news }),
+      connectivityMonitorDaemon({ nodeId, line: options.line }),
       orphanDetection({
         nodeId,
         orphanSearch: createOrphanSearch({ ...options.orphans, readStructure: structures.read, hasher }),

@@ -172,10 +172,18 @@ async function startJoined(
   misfits: () => readonly string[],
 ) {
   const ownWork = () => ({ running: worker.status().running.length, slots: world.settings.worker.slots });
+  /** Known once it beats; until then nobody is missed. */
+  let failures = (): number => 0;
+  const line = {
+    reach: () => ({ peers: failures() === 0 ? 1 : 0, expected: 1 }),
+    failures: () => failures(),
+    reopen: () => link.reopen(),
+  };
   const events = await startNodeEvents({
     ...world,
     link,
     nodeId,
+    line,
     news,
     ownWork,
     misfits,
@@ -202,6 +210,7 @@ async function startJoined(
     deadManMs: world.settings.worker.deadManMs,
   });
   const heard = keepReplica({ ...world, dataDir: world.settings.dataDir, url: node.url, port: replicaOver(link) });
+  failures = beats.failures;
   return {
     broken: beats.broken,
     restart: restart.promise,

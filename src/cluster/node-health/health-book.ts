@@ -1,7 +1,18 @@
 import { defineTable, type Store } from "../../router/index.ts";
 import type { NodeCondition } from "./conditions.ts";
 
-export const CHECKS = ["beats", "starts", "jobs", "progress", "results", "speed", "disk", "clock", "version"] as const;
+export const CHECKS = [
+  "beats",
+  "starts",
+  "jobs",
+  "progress",
+  "results",
+  "speed",
+  "disk",
+  "clock",
+  "version",
+  "link",
+] as const;
 export type CheckName = (typeof CHECKS)[number];
 
 /** What one check found last, and its breaker. Times are milliseconds since the epoch. */
@@ -38,6 +49,8 @@ export type NodeHealthRow = {
   readonly incarnation: number;
   /** When it started lately, oldest first. */
   readonly starts: readonly number[];
+  /** When it was cut off lately, oldest first. */
+  readonly outages: readonly number[];
   /** It may have one job to show that it is well again. */
   readonly isOnTrial: boolean;
   readonly slow: SlowStart | null;
@@ -56,6 +69,7 @@ export const wellSince = (now: number, incarnation = 0): NodeHealthRow => ({
   checks: {},
   incarnation,
   starts: [],
+  outages: [],
   isOnTrial: false,
   slow: null,
   recoveredAt: null,

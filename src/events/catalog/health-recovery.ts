@@ -52,13 +52,11 @@ export const healthRecovery = defineEvents("health_recovery", {
   P2P_RESTART_TRIGGERED: {
     about: "A node restarts its own link to the cluster. Wait for it before you judge it.",
     orderKey: "node_id",
-    provisional: true,
     payload: fields("node_id", "reason", "consecutive_failures", "restarts?", "silent_seconds?"),
   },
   P2P_HEALTH_RECOVERED: {
     about: "The link of a node to the cluster works again.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "downtime_seconds", "leader_node_id?"),
       peers: peers.optional(),
@@ -67,7 +65,6 @@ export const healthRecovery = defineEvents("health_recovery", {
   NETWORK_ISOLATION_DETECTED: {
     about: "A node reaches far fewer peers than it should.",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "silent_seconds?"),
       peers,

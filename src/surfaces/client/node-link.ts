@@ -144,6 +144,8 @@ export function openLink({ target, clock, identity, token }: LinkOptions) {
     },
     /** The answer as a stream. */
     get: (path: string, options?: SendOptions): Promise<Readable> => without("GET", path, options),
+    /** Lets go of all connections: the next request begins new ones. */
+    reopen: () => connections.close(),
     close: () => connections.close(),
   };
 }

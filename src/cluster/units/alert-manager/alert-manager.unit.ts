@@ -29,10 +29,6 @@ const wiring = {
   alsoKnownAs: ["AlertManager"],
   dependsOn: ["event_router"],
   emits: [],
-  awaits: {
-    NETWORK_ISOLATION_DETECTED: "connectivity_monitor",
-    P2P_HEALTH_RECOVERED: "connectivity_monitor",
-  },
 } as const satisfies Wiring;
 
 interface Cache {

@@ -18,6 +18,8 @@ export interface NodeFacts {
   readonly clockAheadMs: number | null;
   /** When it started lately, oldest first. */
   readonly starts: readonly number[];
+  /** When it was cut off lately, oldest first. */
+  readonly outages: readonly number[];
   readonly work: WorkSigns;
   /** Of its failed jobs, those at which others do not fail. */
   readonly isFault: (outcome: JobOutcome) => boolean;
@@ -47,6 +49,7 @@ const checkLimits = {
   /** Times as long as usual. */
   pace: 4,
   clockMs: 60_000,
+  outages: { windowMs: 3_600_000, warn: 3 },
 };
 
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
@@ -152,6 +155,20 @@ const version = ({ isDeprecated, version: runs }: NodeFacts): Finding | undefine
         "not older than the coordinator's",
       );
 
+function link({ outages, now }: NodeFacts): Finding | undefined {
+  const { windowMs, warn } = checkLimits.outages;
+  const lately = outages.filter((at) => now - at < windowMs).length;
+  if (lately === 0) return found("pass", "its line holds", "no outage in an hour", `fewer than ${warn}`);
+  const actual = `${lately} outages in an hour`;
+  const isBad = lately >= warn;
+  return found(
+    isBad ? "warn" : "pass",
+    isBad ? "its line breaks again and again" : "its line holds",
+    actual,
+    `fewer than ${warn}`,
+  );
+}
+
 /** A check as a row: what it looks at, how bad it may make a node, how long its breaker stays open, and what shows that it is well. */
 export interface CheckRule {
   readonly find: (facts: NodeFacts, evidence: Evidence) => Finding | undefined;
@@ -181,4 +198,5 @@ export const checkRules: Readonly<Record<CheckName, CheckRule>> = {
   disk: rule(disk, "unhealthy"),
   clock: rule(clock, "degraded"),
   version: rule(version, "degraded"),
+  link: rule(link, "degraded"),
 };

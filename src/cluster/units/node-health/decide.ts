@@ -19,6 +19,7 @@ export const conditionDefaults = {
   forgetMs: 6 * 3_600_000,
   startsWindowMs: 600_000,
   maxStarts: 16,
+  outagesWindowMs: 3_600_000,
   /** Slow start: each step lasts so long, or until as many jobs are done; it ends above this. */
   stepMs: 120_000,
   maxSteps: 16,
@@ -127,7 +128,7 @@ function nextSlow({ slow }: NodeHealthRow, facts: NodeFacts, policy: ConditionPo
 /** The next state of a node. `facts.starts` need not hold the start that `incarnation` tells of: it is noted here. */
 export function nextHealth(
   before: NodeHealthRow,
-  given: Omit<NodeFacts, "starts"> & { readonly incarnation: number },
+  given: Omit<NodeFacts, "starts" | "outages"> & { readonly incarnation: number },
   policy: ConditionPolicy = conditionDefaults,
 ): { readonly row: NodeHealthRow; readonly news: HealthNews } {
   const { now, incarnation } = given;
@@ -135,7 +136,8 @@ export function nextHealth(
   const starts = [...before.starts, ...(isStart ? [now] : [])]
     .filter((at) => now - at < policy.startsWindowMs)
     .slice(-policy.maxStarts);
-  const facts: NodeFacts = { ...given, starts };
+  const outages = (before.outages ?? []).filter((at) => now - at < policy.outagesWindowMs);
+  const facts: NodeFacts = { ...given, starts, outages };
   const lastStartAt = starts.at(-1) ?? 0;
   const states: { [C in CheckName]?: CheckState } = {};
   const news = { failed: [] as { check: CheckName; state: CheckState }[], passed: [] as CheckName[] };
@@ -171,6 +173,7 @@ export function nextHealth(
     checks: states,
     incarnation: Math.max(incarnation, before.incarnation),
     starts,
+    outages,
     isOnTrial: isIll(condition) && isOnTrial,
     slow: isIll(condition) ? null : nextSlow(before, facts, policy),
     recoveredAt: before.recoveredAt,
@@ -184,6 +187,16 @@ export const recovered = (before: NodeHealthRow, now: number): NodeHealthRow => 
   ...wellSince(now, before.incarnation),
   recoveredAt: now,
   slow: { leaves: 1, since: now },
+});
+
+/** A node was cut off, as it told itself when it was back. */
+export const cutOff = (
+  before: NodeHealthRow,
+  at: number,
+  policy: ConditionPolicy = conditionDefaults,
+): NodeHealthRow => ({
+  ...before,
+  outages: [...(before.outages ?? []), at].slice(-policy.maxStarts),
 });
 
 /** Whether a row is worth writing down: it says something else than the one before. */

@@ -7,7 +7,7 @@ import { type NodeHealthRow, nodeHealthTable, wellSince } from "../../node-healt
 import type { NodeView } from "../../nodes/node-view.ts";
 import type { ClusterServices } from "../../services.ts";
 import type { NodeFacts } from "./checks.ts";
-import { type HealthNews, nextHealth, recovered, saysMore } from "./decide.ts";
+import { cutOff, type HealthNews, nextHealth, recovered, saysMore } from "./decide.ts";
 
 const wiring = {
   name: "node_health",
@@ -142,9 +142,21 @@ export const nodeHealthDaemon = (
     state: { tables: { nodeHealthTable }, cache: (): Cache => ({ compared: new Map() }) },
     on: {
       ...onEach(
-        ["HOST_ONLINE", "HOST_OFFLINE", "NODE_SUSPECT", "P2P_NODE_DEAD"],
+        [
+          "HOST_ONLINE",
+          "HOST_OFFLINE",
+          "NODE_SUSPECT",
+          "P2P_NODE_DEAD",
+          "P2P_HEALTH_RECOVERED",
+          "P2P_RESTART_TRIGGERED",
+        ],
         ({ payload: { node_id } }, context: Context) => judgeOne(node_id, context),
       ),
+      NETWORK_ISOLATION_DETECTED({ payload: { node_id }, timestamp }, context) {
+        if (nodes.row(node_id) === undefined) return;
+        const known = health.get(node_id);
+        put(node_id, known, cutOff(known ?? wellSince(context.now), timestamp * 1_000), context);
+      },
       NODE_RECOVERED({ payload: { node_id } }, context) {
         const known = health.get(node_id);
         if (known !== undefined && nodes.row(node_id) !== undefined)

@@ -18,9 +18,6 @@ const wiring = {
   ],
   dependsOn: ["node_health"],
   emits: ["RECOVERY_INITIATED", "RECOVERY_COMPLETED", "RECOVERY_FAILED", "NODE_RECOVERED"],
-  awaits: {
-    P2P_HEALTH_RECOVERED: "connectivity_monitor",
-  },
 } as const satisfies Wiring;
 
 type Context = ContextOf<typeof wiring, TreatmentCache>;
