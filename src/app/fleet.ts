@@ -7,6 +7,7 @@ import {
   lambdaProvider,
   localProvider,
   runPodProvider,
+  slurmProvider,
   vastProvider,
 } from "../adapters/providers/index.ts";
 import {
@@ -28,7 +29,7 @@ export function providersOf(
   clock: Clock,
   env: Readonly<Record<string, string | undefined>>,
 ): MachineProvider[] {
-  const { local, hetzner, vast, runpod, lambda, usdPerEur, regions } = fleet;
+  const { local, hetzner, vast, runpod, lambda, slurm, usdPerEur, regions } = fleet;
   const program = fileURLToPath(moduleBeside(import.meta.url, "./cli"));
   const found: MachineProvider[] = [];
   if (local.machines > 0)
@@ -49,6 +50,10 @@ export function providersOf(
   if (runpod.key !== undefined) found.push(runPodProvider({ ...runpod, key: runpod.key, regions, clock }));
   if (lambda.key !== undefined && lambda.sshKey !== undefined)
     found.push(lambdaProvider({ url: lambda.url, key: lambda.key, sshKey: lambda.sshKey, clock }));
+  if (slurm.folder !== undefined) {
+    const { folder, partitions, cpus, limitMs } = slurm;
+    found.push(slurmProvider({ folder, partitions, cpus, limitMs, command: [process.execPath, program], env }));
+  }
   return found;
 }
 

@@ -8,7 +8,7 @@ import { createIds, defined, listeningTime, logPathOf } from "../kernel/index.ts
 import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { createSyncServices, type ScrubPace } from "../sync/index.ts";
-import { createWorkServices, filesInResults, kindsWith } from "../work/index.ts";
+import { createWorkServices, filesInResults, kindsWith, type WorkQueue } from "../work/index.ts";
 import { CONFIG_KEYS, createStructureReader } from "../workloads/arena/index.ts";
 import { artifactStoreOf } from "./artifact-files.ts";
 import { backupPortsOf } from "./backup/ports.ts";
@@ -70,10 +70,7 @@ export function createServices(
     signs: nodeSignsOf(() => work.queue),
     clusterWork: clusterWorkOf(() => work.queue, cause),
     duties: nodeDutiesOf(() => ({ queue: work.queue, desk: sync.desk })),
-    ownWork: () => {
-      const own = work.queue.workers.list().find(({ node_id }) => node_id === nodeId);
-      return own && { running: work.queue.held(nodeId).length, slots: own.all };
-    },
+    ownWork: () => ownWorkOf(work.queue, nodeId),
     power: fleetPower(() => fleet),
   });
   undo.defer(() => cluster.close());
@@ -196,6 +193,12 @@ export function createServices(
     /** The pipeline, as it stands on disk. */
     snapshot: () => pipelineSnapshot({ store, queue: work.queue, catalog: sync.catalog }, clock.now()),
   };
+}
+
+/** What the worker beside this process does; undefined where none asks for jobs. */
+function ownWorkOf(queue: WorkQueue, nodeId: string) {
+  const own = queue.workers.list().find(({ node_id }) => node_id === nodeId);
+  return own && { running: queue.held(nodeId).length, slots: own.all };
 }
 
 export type AppServices = ReturnType<typeof createServices>;

@@ -366,6 +366,8 @@ export class WorkQueue<K extends string = string> {
       waitingWork: workOf(waiting),
       plannedWork: workOf(planned),
       slots,
+      jobs: this.unfinished,
+      now: this.#clock.now(),
     });
   }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { selfSigned } from "./certificate.ts";
 import { type Host, hostsOnABridge } from "./hosts.ts";
 import type { Owned } from "./process.ts";
-import { sshServer } from "./ssh-server.ts";
+import { type SshServer, sshServer } from "./ssh-server.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const CLI = join(ROOT, "bin", "ringrift.js");
@@ -29,7 +29,7 @@ export async function deployWorld(own: Owned, atEnd: (undo: () => void) => void,
   // As a package that is installed: the bundle that is kept of these sources.
   execFileSync(process.execPath, [join(ROOT, "tools", "program.ts")], { cwd: ROOT, stdio: "pipe" });
 
-  const servers = [];
+  const servers: (SshServer & { readonly address: string; readonly folder: string; readonly keys: string })[] = [];
   for (const [n, box] of boxes.entries()) {
     const server = await sshServer(join(folder, `ssh-${n}`), { address: box.address, enter: box.enter });
     if (server === undefined) return undefined;

@@ -6,4 +6,5 @@ export { hetznerProvider } from "./hetzner/hetzner-provider.ts";
 export { lambdaProvider } from "./lambda/lambda-provider.ts";
 export { localProvider } from "./local/local-provider.ts";
 export { runPodProvider } from "./runpod/runpod-provider.ts";
+export { slurmProvider } from "./slurm/slurm-provider.ts";
 export { vastProvider } from "./vast/vast-provider.ts";

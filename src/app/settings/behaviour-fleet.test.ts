@@ -55,6 +55,10 @@ const address = (of: "hetzner" | "vast" | "runpod" | "lambda", without: string):
   value((environment) => fleetOf(environment)[of].url, without, "http://127.0.0.1:1/", "http://127.0.0.1:1/");
 
 const behaviours: Readonly<Record<string, Behaviour>> = {
+  "fleet.slurm_folder": value(names, [], "/shared", ["slurm"]),
+  "fleet.slurm_partitions": value((environment) => fleetOf(environment).slurm.partitions, [], "a,b", ["a", "b"]),
+  "fleet.slurm_cpus": value((environment) => fleetOf(environment).slurm.cpus, 4, "8", 8),
+  "fleet.slurm_time_limit": value((environment) => fleetOf(environment).slurm.limitMs, 0, "3600", 3_600_000),
   "fleet.budget_per_hour": value(refusal, undefined, "0.5", "BUDGET_HOUR"),
   "fleet.budget_per_day": value(refusal, undefined, "0", "BUDGET_NOT_SET"),
   "fleet.min": value((environment) => growth(environment), 0, "3", 3),

@@ -2,6 +2,7 @@
 import {
   decimal,
   line,
+  path,
   type SettingValues,
   seconds,
   secretFile,
@@ -231,6 +232,39 @@ export const fleetSettings = {
       default: undefined,
       shown: "none: nothing is rented there",
       about: "Name of the SSH key at Lambda with which instances are launched.",
+    }),
+  },
+  slurm: {
+    folder: path("folder", {
+      key: "fleet.slurm_folder",
+      variable: "RINGRIFT_FLEET_SLURM_FOLDER",
+      default: undefined,
+      shown: "none: SLURM is not used",
+      about: "Folder that the hosts of a SLURM cluster share with this machine. With it, jobs of SLURM become nodes.",
+    }),
+    partitions: tagList({
+      key: "fleet.slurm_partitions",
+      variable: "RINGRIFT_FLEET_SLURM_PARTITIONS",
+      default: "",
+      shown: "all",
+      about: "Partitions of SLURM that may be used.",
+    }),
+    cpus: whole({
+      key: "fleet.slurm_cpus",
+      variable: "RINGRIFT_FLEET_SLURM_CPUS",
+      min: 1,
+      max: 1_024,
+      unit: "processors",
+      default: 4,
+      about: "Processors of each job of SLURM, and jobs at once of its node.",
+    }),
+    limitMs: seconds({
+      key: "fleet.slurm_time_limit",
+      variable: "RINGRIFT_FLEET_SLURM_TIME_LIMIT",
+      min: 0,
+      max: 30 * DAY_SECONDS,
+      default: 0,
+      about: "Longest time of a job of SLURM. 0: as long as its partition allows.",
     }),
   },
 };

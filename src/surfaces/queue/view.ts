@@ -172,7 +172,7 @@ const MAX_BAR = 30;
 
 /** Hour by hour what comes, beside what there is; and how far forecasts were off. */
 export function loadLines(forecast: Answer<typeof getLoadForecast>, shell: Shell): string[] {
-  const { hours, errors, slots, waiting_slots, planned_slots } = forecast;
+  const { hours, errors, slots, wanted_slots, waiting_slots, planned_slots } = forecast;
   const { paint } = shell;
   if (hours.length === 0) return ["nothing is known yet: the first forecast comes within a minute"];
   const most = Math.max(1, slots, ...hours.map((hour) => hour.slots));
@@ -185,7 +185,7 @@ export function loadLines(forecast: Answer<typeof getLoadForecast>, shell: Shell
     return error === null ? `${ahead}: not known yet` : `${ahead}: off by ${percent(error)}`;
   });
   return [
-    `${plural(slots, "slot")} there; what waits would fill ${waiting_slots.toFixed(1)} for an hour, what is planned ${planned_slots.toFixed(1)}`,
+    `${plural(slots, "slot")} there, ${number(wanted_slots)} wanted soon; what waits would fill ${waiting_slots.toFixed(1)} for an hour, what is planned ${planned_slots.toFixed(1)}`,
     `errors of late: ${off.join(", ")}`,
     "",
     ...tableLines([["FROM", right("SLOTS"), ""], ...rows], shell),

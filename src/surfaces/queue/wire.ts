@@ -351,6 +351,7 @@ export const getLoadForecast = defineRoute("getLoadForecast", "GET /v1/work/fore
     waiting_slots: z.number().describe("Slots that what waits now would fill for an hour."),
     planned_slots: z.number().describe("The same of jobs that are planned and not in the queue yet."),
     slots: z.number().describe("Slots that are there."),
+    wanted_slots: z.number().describe("Slots that are wanted when a machine that is ordered now would be there."),
   }),
 });
 

@@ -17,7 +17,7 @@ export const forecastLimits = {
 };
 
 /** How far ahead errors are kept for, in bins: an hour and four hours. */
-export const HORIZONS = [4, 16] as const;
+const HORIZONS = [4, 16] as const;
 
 const WAYS = ["lately", "this_time"] as const;
 type Way = (typeof WAYS)[number];
@@ -39,7 +39,7 @@ export type ForecastState = {
   readonly errors: Readonly<Record<string, ErrorSums>>;
 };
 
-export const binOf = (now: number): number => Math.floor(now / BIN_MS);
+const binOf = (now: number): number => Math.floor(now / BIN_MS);
 
 export const beginForecast = (now: number): ForecastState => ({ bin: binOf(now), work: [0], foreseen: [], errors: {} });
 

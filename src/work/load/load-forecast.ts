@@ -2,6 +2,7 @@
 import { defineTable, type Store } from "../../router/index.ts";
 import type { Lanes } from "../lanes.ts";
 import { BIN_MS, type ForecastState, forecastErrors, forecastOf } from "./forecast.ts";
+import { wantedMachines } from "./wanted.ts";
 
 /** Up to which job what came is counted, and what came; one row, kept by `utilization_optimizer`. */
 export type LoadForecastRow = { readonly seq: number; readonly state: ForecastState };
@@ -49,15 +50,22 @@ export interface LoadForecast {
   /** Slots that what waits now would fill for an hour. */
   readonly waiting_slots: number;
   readonly planned_slots: number;
-  /** Slots that are there. */
+  /** Slots that are there, and those that are wanted when a machine that is ordered now would be there. */
   readonly slots: number;
+  readonly wanted_slots: number;
 }
 
 const HOUR_MS = 3_600_000;
 
 export function loadForecastOf(
   state: ForecastState | undefined,
-  facts: { readonly waitingWork: number; readonly plannedWork: number; readonly slots: number },
+  facts: {
+    readonly waitingWork: number;
+    readonly plannedWork: number;
+    readonly slots: number;
+    readonly jobs: number;
+    readonly now: number;
+  },
 ): LoadForecast {
   const bins = state === undefined ? [] : forecastOf(state, facts.plannedWork);
   const hours = Array.from({ length: Math.floor(bins.length / HOUR_BINS) }, (_, hour) => {
@@ -70,6 +78,12 @@ export function loadForecastOf(
     waiting_slots: facts.waitingWork / HOUR_MS,
     planned_slots: facts.plannedWork / HOUR_MS,
     slots: facts.slots,
+    wanted_slots: wantedMachines({
+      ...{ now: facts.now, ahead: bins, waitingWork: facts.waitingWork, jobs: facts.jobs },
+      // A slot is a machine that does one job at a time, as fast as usual.
+      ...{ machineRate: 1, machineSlots: 1, machines: facts.slots, booting: 0 },
+      rate: (state?.work.at(-2) ?? 0) / BIN_MS,
+    }),
   };
 }
 

@@ -18,7 +18,7 @@ const traceOf = (trace: Trace): readonly number[] =>
     }
   ).traces[trace].jobs;
 
-export const worldLimits = {
+const worldLimits = {
   stepSeconds: 5,
   /** What a policy sees, it sees so often, as a node measures itself. */
   lookSeconds: 15,

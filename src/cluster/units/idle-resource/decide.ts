@@ -2,7 +2,7 @@
 import type { ResourceLevel } from "../../resources/levels.ts";
 import type { GpuSample } from "../../resources/sample.ts";
 
-export const idlePolicyDefaults = {
+const idlePolicyDefaults = {
   /** Below this share of use a processor or an accelerator counts as free. */
   cpuBusy: 0.7,
   gpuBusy: 0.1,
