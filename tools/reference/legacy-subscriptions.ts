@@ -265,7 +265,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       ),
     ],
   },
-  multi_provider: { listed: 3, isToCome: true },
+  multi_provider: { listed: 3 },
   job_scheduler: { listed: 2 },
   auto_export_daemon: { listed: null },
   evaluation_daemon: { listed: 1 },
