@@ -1,4 +1,4 @@
-import { count, field, fields, flag, list, word } from "../fields.ts";
+import { field, fields, flag, list, word } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 const carrier = field.node_id.describe("node that carries out the transfer");
@@ -146,7 +146,9 @@ export const dataSync = defineEvents("data_sync", {
     orderKey: "node_id",
     payload: {
       ...fields("error", "severity?", "data_type?", "last_success_at?"),
-      consecutive_failures: count("failures in a row; 0 when it is over"),
+      consecutive_failures: field.consecutive_failures
+        .describe("failures in a row; missing when it is over")
+        .optional(),
       node_id: field.node_id.describe("node whose transfers fail"),
     },
   },

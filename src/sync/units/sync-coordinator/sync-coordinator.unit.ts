@@ -51,7 +51,7 @@ export const syncCoordinator = ({ store, copies }: SyncUnitServices, limits = de
         if (before === undefined) continue;
         rows.delete(hostTroubles, node_id);
         const error = "its transfers succeed again, or nobody waits for them any more";
-        emit.SYNC_FAILURE_CRITICAL({ node_id: node_id as NodeId, severity: "info", consecutive_failures: 0, error });
+        emit.SYNC_FAILURE_CRITICAL({ node_id: node_id as NodeId, severity: "info", error });
         continue;
       }
       if (trouble.failures !== before?.failures || isDue) rows.put(hostTroubles, node_id, trouble);
