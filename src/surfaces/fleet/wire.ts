@@ -87,7 +87,6 @@ export const getFleet = defineRoute("getFleet", "GET /v1/fleet", {
 export const planFleet = defineRoute("planFleet", "POST /v1/fleet/plan", {
   tag,
   summary: "What would be rented, for how much, and why not something else. Nothing is.",
-  record: "no",
   limit: "heavy",
   body: z.strictObject({ count: z.int().min(1).max(MAX_AT_ONCE).default(1), provider: name.optional() }),
   about: "What is taken first, and what is offered, cheapest first.",

@@ -24,7 +24,7 @@ export interface MadeSegment {
   readonly rules_version: string | null;
 }
 
-const MAX_BYTES = 512 * 1_024 ** 2;
+const MAX_BYTES = 512 * 1_024 * 1_024;
 
 /** The segments that a file holds; lines of several configs are one for each. They lie in `scratch`, or where they were. */
 export async function segmentsIn(path: string, scratch: string, maxBytes = MAX_BYTES): Promise<MadeSegment[]> {
