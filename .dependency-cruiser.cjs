@@ -14,7 +14,17 @@ const floors = [
   ["app"],
 ];
 // Rooms of the pipeline, lowest first: each imports from those below it, through their index.ts.
-const pipeline = ["stage", "statistics", "models", "selfplay", "data", "training", "evaluation", "promotion", "steering"];
+const pipeline = [
+  "stage",
+  "statistics",
+  "models",
+  "selfplay",
+  "data",
+  "training",
+  "evaluation",
+  "promotion",
+  "steering",
+];
 const any = (rooms) => `^src/(${rooms.join("|")})/`;
 const tests = "\\.(test|contract)\\.ts$";
 // Every folder with an index.ts is a room, the inner ones too. dependency-cruiser runs where `src` is.
