@@ -114,12 +114,24 @@ function Page({
   const [address, go] = useAddress();
   const [denied, setDenied] = useState<Refused | undefined>(login);
   useEffect(() => {
-    const hear = (event: Event) => {
+    // The cookie is that of all tabs: who is shut out in one is so in all.
+    const others = new BroadcastChannel("ringrift-denied");
+    const shutOut = (refused: Refused) => {
       live.stop();
-      setDenied((event as CustomEvent<Refused>).detail);
+      setDenied(refused);
+    };
+    others.onmessage = ({ data }: MessageEvent<ConstructorParameters<typeof Refused>[0]>) => shutOut(new Refused(data));
+    const hear = (event: Event) => {
+      const refused = (event as CustomEvent<Refused>).detail;
+      const { status, code, message: detail } = refused;
+      others.postMessage({ status, code, detail });
+      shutOut(refused);
     };
     addEventListener("ringrift:denied", hear);
-    return () => removeEventListener("ringrift:denied", hear);
+    return () => {
+      removeEventListener("ringrift:denied", hear);
+      others.close();
+    };
   }, [live]);
   if (denied !== undefined) return <Locked refused={denied} />;
   return (
@@ -139,6 +151,7 @@ async function begin(): Promise<void> {
   const isIn = !(session instanceof Refused);
   // A process that is away for a moment shuts nobody out.
   const locked = isIn || session.status !== 401 ? undefined : session;
+  if (locked !== undefined) live.stop();
   render(
     <Page given={isIn ? session : undefined} api={api} live={live} login={locked} />,
     document.querySelector("#page")!,

@@ -83,7 +83,7 @@ describe("the page", async () => {
     expect(await tab.page.evaluate("document.cookie")).toBe("");
     const second = await openTab(browser);
     await look(second.page, url);
-    expect(await second.page.textContent(".locked")).toContain("this token opens nothing");
+    expect(await second.page.textContent(".locked")).toContain("UNAUTHORIZED");
     await second.page.context().close();
   });
 
@@ -214,6 +214,6 @@ describe("the page", async () => {
     );
     await run("token", "revoke", session.id);
     await page.waitForSelector(".locked");
-    expect(await page.textContent(".locked")).toContain("this token opens nothing");
+    expect(await page.textContent(".locked")).toContain("UNAUTHORIZED");
   });
 });
