@@ -61,7 +61,10 @@ describe("every answer", () => {
       getAlert: { id: alert.id },
       getEventUse: { name: "HOST_OFFLINE" },
     };
-    const queries: Readonly<Record<string, string>> = { listCopies: `?node_id=${router.nodeId}` };
+    const queries: Readonly<Record<string, string>> = {
+      listCopies: `?node_id=${router.nodeId}`,
+      findAnything: "?text=event_router",
+    };
     // Held to the table elsewhere, where there is one to ask: answers of the loop beside its routes, a backup's by its commands.
     const readable = mounted.filter(
       ({ method, endless, tag, id }) => method === "GET" && !endless && tag !== "loop" && id !== "showBackupTask",

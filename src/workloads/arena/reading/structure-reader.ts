@@ -26,7 +26,7 @@ export type FileQuestion =
   | { readonly ask: "rows"; readonly path: string; readonly games: string };
 
 /** Larger ones are known by their hash alone. */
-const MAX_FRAME_BYTES = 256 * 1_024 ** 2;
+const MAX_FRAME_BYTES = 256 * 1_024 * 1_024;
 /** What no version of ours writes. Another version or kind may be that of a newer node. */
 const BROKEN: ReadonlySet<string> = new Set(["ARENA_FILE_CORRUPT", "ARENA_FILE_TRUNCATED", "ARENA_FILE_TOO_LARGE"]);
 const FAULT = /^(ARENA_FILE_(?!NOT_FOUND)|UNKNOWN_GAME)/;
