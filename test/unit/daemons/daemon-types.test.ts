@@ -46,7 +46,7 @@ describe("a daemon type", () => {
           codeOf(() => resolveDaemon(name, built)),
           name,
         ).toBe("DAEMON_NOT_BUILT");
-    expect(() => resolveDaemon("CLUSTER_MONITOR", built)).toThrow("unit 'cluster_monitor'");
+    expect(() => resolveDaemon("FEEDBACK_LOOP", built)).toThrow("unit 'feedback_loop'");
     expect(() => resolveDaemon("DATA_PIPELINE", built)).toThrow("no unit here implements 'DATA_PIPELINE'");
   });
 
