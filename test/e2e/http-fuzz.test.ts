@@ -169,7 +169,9 @@ const kept = () => {
     state: rows(`SELECT table_name, key,
       CASE table_name WHEN 'daemon_books' THEN json_remove(value, '$.conditions') ELSE value END AS value
       FROM state_rows WHERE table_name NOT IN
-      ('maintenance_chores', 'health_verdict', 'resource_levels', 'cluster_capacity', 'cluster_offers')`),
+      ('maintenance_chores', 'health_verdict', 'resource_levels', 'cluster_capacity', 'cluster_offers', 'cluster_supply',
+       'cluster_verdict', 'node_health', 'node_outages', 'recovery_cases', 'work_load_forecast', 'work_node_idle',
+       'work_node_paces', 'work_node_slots', 'pipeline_idle_nodes')`),
     jobs: rows("SELECT * FROM work_jobs"),
     nodes: rows("SELECT node_id, label, state, cordon_reason FROM cluster_nodes"),
     daemons: surface.coordination.daemons.report().map(({ name, state, wanted, paused, restarts }) => ({
