@@ -26,6 +26,8 @@ export function leftToFaster(parts: QueueState, plan: Plan, nodeId: string, now:
   const rivals = new Map<string, readonly KnownWorker[]>();
   const looked = new Map<number, readonly FasterNode[]>();
   return (job, lane) => {
+    // What was tried in vain is for whoever asks: a node that never brings a result is as fast as it likes.
+    if (job.attempts > 0) return false;
     const takesMs = durations.expected(lane, nodeId);
     if (takesMs === undefined) return false;
     waiting ??= waitingIn(plan);
