@@ -68,7 +68,7 @@ type Around = Pick<FleetSurroundings, "store" | "clock" | "random" | "log"> & {
 const MAX_WAITING = 100_000;
 
 /** Where the surface says how one joins; before it is open nobody can. */
-interface FleetDoor {
+export interface FleetDoor {
   invite: FleetSurroundings["invite"] | undefined;
 }
 

@@ -56,7 +56,16 @@ const npm = (cwd: string, ...args: string[]): Promise<string> =>
 /** A copy of the checkout, so that packing touches nothing of the real one. */
 function copyCheckout(): string {
   const folder = own.folder();
-  const wanted = ["package-lock.json", "tsconfig.json", "tsconfig.build.json", "src", "tools", "README.md", "LICENSE"];
+  const wanted = [
+    "package-lock.json",
+    "tsconfig.json",
+    "tsconfig.build.json",
+    "src",
+    "tools",
+    "web",
+    "README.md",
+    "LICENSE",
+  ];
   for (const name of ["package.json", ".npmrc", ...wanted, ...manifest.files])
     if (name !== "dist" && existsSync(join(ROOT, name)))
       cpSync(join(ROOT, name), join(folder, name), { recursive: true });
@@ -81,13 +90,13 @@ beforeAll(async () => {
 test("the tarball holds what is promised and nothing else", () => {
   const paths = packed.files.map(({ path }) => path);
   const known =
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/ringrift\.js|dist\/.+\.(js|d\.ts)|dist\/licenses\.txt|clients\/.+|docs\/reference\/.+)$/;
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/ringrift\.js|dist\/.+\.(js|d\.ts)|dist\/licenses\.txt|dist\/web\/.+\.(js|css|html|svg)(\.gz)?|clients\/.+|docs\/reference\/.+)$/;
   expect(paths.filter((path) => !known.test(path))).toEqual([]);
   expect(
     paths.filter((path) => /\.(test|contract)\.|(^|\/)(test|tests|__pycache__|node_modules|\.env)(\/|$)/.test(path)),
   ).toEqual([]);
   const promised = [manifest.exports["."], manifest.exports["./client"]].flatMap((each) => Object.values<string>(each));
-  for (const path of ["./package.json", "./LICENSE", "./bin/ringrift.js", ...promised])
+  for (const path of ["./package.json", "./LICENSE", "./bin/ringrift.js", "./dist/web/index.html", ...promised])
     expect(paths).toContain(path.replace("./", ""));
   const kilobytes = (bytes: number) => `${Math.round(bytes / 1024)} kB`;
   console.info(
