@@ -126,3 +126,16 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Re
 
   return { maxBytes: MAX_ENTRY_BYTES, append, follow, last, close: () => connection.close() };
 }
+
+/** The same for who starts before the servers, or while they choose a leader: waits for them until it is told to stop. */
+export async function awaitJetStreamLog(options: JetStreamLogOptions, signal: AbortSignal): Promise<ReplicatedLog> {
+  for (;;) {
+    try {
+      return await openJetStreamLog(options);
+    } catch (thrown) {
+      if (!isOperatingError(thrown, "LOG_UNAVAILABLE") || signal.aborted) throw thrown;
+      options.onTrouble?.(thrown);
+      await sleep(options.clock, LOOK_AGAIN_MS, signal).catch(() => {});
+    }
+  }
+}

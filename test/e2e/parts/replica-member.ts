@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { type JetStreamLogOptions, openJetStreamLog } from "../../../src/adapters/nats/jetstream-log.ts";
+import { awaitJetStreamLog, type JetStreamLogOptions } from "../../../src/adapters/nats/jetstream-log.ts";
 import { openReplica } from "../../../src/adapters/sqlite/replica/replica.ts";
 import { replicatedStore } from "../../../src/adapters/sqlite/replica/replicated-store.ts";
 import { replicaPort } from "../../../src/adapters/sqlite/replica/term-writer.ts";
@@ -28,7 +28,13 @@ const say = (...words: unknown[]) => process.stdout.write(`${words.join(" ")}\n`
 const clock = systemClock();
 const path = join(folder, "coordination.db");
 const replica = openReplica(openWriter(path, storeModules).db, { cluster: "games", generation: 1 });
-const log = await openJetStreamLog({ ...where, clock });
+const opening = new AbortController();
+// Told to end before the servers were there: nothing to hand over.
+process.once("SIGTERM", () => opening.abort());
+const log = await awaitJetStreamLog(
+  { ...where, clock, onTrouble: ({ message }) => say("waits", message) },
+  opening.signal,
+);
 const boot = randomUUID();
 let sent = 0;
 const nextId = () => {
