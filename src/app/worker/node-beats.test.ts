@@ -14,6 +14,7 @@ const NOTHING = { cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] };
 test("tells what waits in the outbox, and is heard by a main process that knows neither of outboxes nor of settings", async () => {
   const heard: unknown[] = [];
   const reported: unknown[] = [];
+  const clocks: number[] = [];
   const onAsked = vi.fn();
   const server = createServer(async (request, response) => {
     let text = "";
@@ -24,8 +25,9 @@ test("tells what waits in the outbox, and is heard by a main process that knows 
       response.end(JSON.stringify({ code: "NOT_FOUND", detail: "no such route", retryable: false }));
       return;
     }
-    const { outbox } = JSON.parse(text) as { outbox?: unknown };
+    const { outbox, clock: own } = JSON.parse(text) as { outbox?: unknown; clock?: number };
     heard.push(outbox);
+    if (own !== undefined) clocks.push(own);
     if (outbox !== undefined) {
       response.writeHead(422, { "content-type": "application/problem+json" });
       response.end(JSON.stringify({ code: "INVALID_REQUEST", detail: "outbox", retryable: false }));
@@ -63,6 +65,7 @@ test("tells what waits in the outbox, and is heard by a main process that knows 
   });
   await vi.waitFor(() => expect(heard.length).toBeGreaterThan(3), PATIENT);
   expect(heard.slice(0, 4)).toEqual([{ waiting: 2, refused: 1 }, undefined, undefined, undefined]);
+  expect(Math.abs(clocks[0]! * 1_000 - clock.now()), "seconds, as all times on the wire").toBeLessThan(3_600_000);
   // It is asked for its transfers where there are some, and only then.
   expect(onAsked).toHaveBeenCalledTimes(1);
   // Only what is set, and once: who does not know the route will not know it with the next beat either.

@@ -89,7 +89,7 @@ export function keepBeating(options: NodeBeatsOptions) {
       ...(wasHeard ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
-      ...(sendsMore ? { outbox: outbox(), clock: clock.now() } : {}),
+      ...(sendsMore ? { outbox: outbox(), clock: clock.now() / 1_000 } : {}),
       version,
     });
     wasHeard = true;

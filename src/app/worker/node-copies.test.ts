@@ -84,7 +84,7 @@ async function world(...texts: string[]) {
         },
       },
       transfers: {
-        async bringBatch({ files }, { signal, ...options }) {
+        async bringBatch(batch, { signal, only: files = batch.files, ...options }) {
           terms.push({ maxRate: options.maxRate, priority: options.priority });
           const failed = new Map<string, { code: string; message: string }>();
           for (const { sha256 } of files)

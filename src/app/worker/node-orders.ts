@@ -59,12 +59,13 @@ export function carryOut(ports: OrderPorts) {
     note(order, { state: "sent", bytes_done: bytes });
   };
 
-  const fetch = async (given: readonly Order[], sources: OfferedBatch["sources"], inputs: Inputs): Promise<void> => {
-    const files = given.map(({ sha256, bytes }) => ({ sha256, bytes }));
-    const names = files.map(({ sha256 }) => sha256);
+  const fetch = async (given: readonly Order[], batch: OfferedBatch, inputs: Inputs): Promise<void> => {
+    const only = given.map(({ sha256, bytes }) => ({ sha256, bytes }));
+    const names = only.map(({ sha256 }) => sha256);
     const [first] = given;
     const terms: BatchTerms = {
       signal,
+      only,
       purpose: { syncId: first?.sync_id ?? "sync", kinds: given.map(({ kind }) => kind) },
       maxRate: first?.max_rate ?? undefined,
       priority: TRANSFER_PRIORITIES[first?.urgency ?? 1],
@@ -73,7 +74,7 @@ export function carryOut(ports: OrderPorts) {
     };
     inputs.claim(names);
     try {
-      const { failed, came, tries } = await transfers.bringBatch({ files, sources }, terms);
+      const { failed, came, tries } = await transfers.bringBatch(batch, terms);
       const ways = tries.slice(-MAX_WAYS).map(({ transport, place, error }) => ({
         transport,
         place: place.replace(/^node /, "").slice(0, 200),
@@ -118,20 +119,23 @@ export function carryOut(ports: OrderPorts) {
   const tasksOf = (given: readonly Order[], batches: readonly OfferedBatch[]): Task[] => {
     const sends = given.filter(({ action }) => action === "send");
     const fetches = new Map(given.filter(({ action }) => action === "fetch").map((order) => [order.sha256, order]));
-    const planned = batches.map(({ files, sources }) => ({
-      sources,
-      orders: files.flatMap(({ sha256 }) => {
+    const planned = batches.map((batch) => ({
+      batch,
+      orders: batch.files.flatMap(({ sha256 }) => {
         const order = fetches.get(sha256);
         fetches.delete(sha256);
         return order === undefined ? [] : [order];
       }),
     }));
     // A main process of the version before names no sources.
-    const unplanned = [...fetches.values()].map((order) => ({ sources: [], orders: [order] }));
+    const unplanned = [...fetches.values()].map((order) => ({
+      batch: { files: [{ sha256: order.sha256, bytes: order.bytes }], sources: [] },
+      orders: [order],
+    }));
     return [
       ...sends.map((order) => ({ orders: [order], run: () => send(order) })),
-      ...[...planned, ...unplanned].flatMap(({ sources, orders: all }) =>
-        sameTerms(all).map((some) => ({ orders: some, run: (inputs: Inputs) => fetch(some, sources, inputs) })),
+      ...[...planned, ...unplanned].flatMap(({ batch, orders: all }) =>
+        sameTerms(all).map((some) => ({ orders: some, run: (inputs: Inputs) => fetch(some, batch, inputs) })),
       ),
     ];
   };

@@ -32,6 +32,8 @@ import { createWayBook } from "./way-book.ts";
 
 export interface BatchTerms {
   readonly signal: AbortSignal;
+  /** Those of the batch that are wanted now; all of them by default. Its tickets name all, so the batch stays whole. */
+  readonly only?: readonly Wanted[] | undefined;
   /** Told of with what goes wrong. */
   readonly purpose: TransferPurpose;
   /** Bytes a second. */
@@ -84,6 +86,16 @@ const INPUT: TransferPurpose = { syncId: "inputs", kinds: [] };
 
 const identityIn = ({ tls }: TransferPlan) =>
   tls === undefined ? undefined : { cert: readFileSync(tls.certFile, "utf8"), key: readFileSync(tls.keyFile, "utf8") };
+
+/** One of the version before names no sources. */
+async function sourcesOf(port: Pick<CopiesPort, "sources">, sha256: string, signal: AbortSignal) {
+  try {
+    return (await port.sources([sha256], signal))[0];
+  } catch (thrown) {
+    if (isOperatingError(thrown, "ROUTE_NOT_FOUND")) return undefined;
+    throw thrown;
+  }
+}
 
 export async function startNodeTransfers(options: NodeTransfersOptions) {
   const { settings, link, node, key, folder, port, overLine, news, clock, log } = options;
@@ -170,7 +182,8 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
   };
 
   const bringBatch: BringBatch = async (batch, terms) => {
-    const fresh = batch.files.filter(({ sha256 }) => !coming.has(sha256));
+    const { only = batch.files } = terms;
+    const fresh = only.filter(({ sha256 }) => !coming.has(sha256));
     const fetched = fresh.length === 0 ? undefined : fetchNow(batch, fresh, terms);
     for (const { sha256 } of fresh) {
       const outcome = fetched!.then(
@@ -186,7 +199,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
       );
     }
     const failed = new Map<string, BatchFailure>();
-    for (const { sha256 } of batch.files) {
+    for (const { sha256 } of only) {
       const failure = await coming.get(sha256);
       if (failure !== undefined) failed.set(sha256, failure);
     }
@@ -195,19 +208,9 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     return { failed, came: new Set(arrived), tries };
   };
 
-  /** One of the version before names no sources. */
-  const sourcesOf = async (sha256: string, signal: AbortSignal): Promise<OfferedBatch | undefined> => {
-    try {
-      return (await port.sources([sha256], signal))[0];
-    } catch (thrown) {
-      if (isOperatingError(thrown, "ROUTE_NOT_FOUND")) return undefined;
-      throw thrown;
-    }
-  };
-
   /** A file that a job needs now; who has it is asked first. */
   const bring: BringFile = async (sha256, signal, { maxRate, onBytes }) => {
-    const batch = await sourcesOf(sha256, signal);
+    const batch = await sourcesOf(port, sha256, signal);
     if (batch === undefined) return overLine(sha256, signal, { maxRate, onBytes });
     const { failed } = await bringBatch(batch, { signal, purpose: INPUT, maxRate, onBytes, priority: "high" });
     const failure = failed.get(sha256);
