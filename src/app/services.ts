@@ -22,6 +22,7 @@ import { nodeDutiesOf } from "./node-duties.ts";
 import { nodeSignsOf } from "./node-signs.ts";
 import { orphanFolders } from "./orphan-folders.ts";
 import { ticketKeyIn } from "./ticket-key.ts";
+import { judgeModels } from "./worker/judge-models.ts";
 import { workloadFor, workloadList } from "./worker/workload-list.ts";
 import { workersFor } from "./workers-for.ts";
 
@@ -93,6 +94,7 @@ export function createServices(
     limited: (node) => cluster.availability.limited(node),
     withSameToken: (node) => cluster.nodes.withSameToken(node),
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
+    judgeFile: judgeModels({ workloads, read: structures.read, pathOf: files.pathOf }),
   });
   const workersOf = (kind: string) => workersFor(kind, work.queue, cluster.availability);
   const ticketKey = ticketKeyIn(settings.dataDir);

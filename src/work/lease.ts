@@ -213,13 +213,26 @@ const withoutFile = ({ work_id }: LeaseRef, { name, sha256 }: { readonly name: s
     details: { sha256 },
   });
 
+/** What is known of the files of a result before it is taken. */
+interface ResultFiles {
+  readonly missing: ReadonlySet<string>;
+  readonly fault: string | undefined;
+}
+const NO_FILES: ResultFiles = { missing: new Set(), fault: undefined };
+
+/** Whoever uses such a file fails, and would be blamed for it. */
+const unusable = (fault: string) =>
+  OperatingError.invalid("WORK_EVIDENCE_UNUSABLE", `the result cannot be used: ${fault}`, {
+    hint: "Bring the files that this kind of job makes, or report a failure.",
+  });
+
 /** Done, with evidence. Said again by the same holder it changes nothing: the answer to the first one was lost. */
 export function completeJob(
   parts: QueueState,
   plan: Plan,
   ref: LeaseRef,
   given: EvidenceInput,
-  missing: ReadonlySet<string> = new Set(),
+  files: ResultFiles = NO_FILES,
 ): { readonly repeated: boolean } {
   const known = plan.job(seqOf(ref.work_id));
   if (known?.state === "completed" && isWinner(known, ref)) return { repeated: true };
@@ -236,8 +249,9 @@ export function completeJob(
     parts.limits.maxEvidence,
     () => parametersOf(plan, job),
   );
-  const awaited = evidence.outputs.find(({ sha256 }) => missing.has(sha256));
+  const awaited = evidence.outputs.find(({ sha256 }) => files.missing.has(sha256));
   if (awaited !== undefined) throw withoutFile(ref, awaited);
+  if (files.fault !== undefined) throw unusable(files.fault);
   const item = itemOf(plan, job);
   const duration_seconds = durationOf(plan, job);
   const result = evidence as unknown as Record<string, never>;

@@ -12,6 +12,12 @@ import type { NodePolicy, QueueState } from "./queue-state.ts";
 import { type LeasePolicy, leasePolicyDefaults } from "./settings.ts";
 import type { AgeingPolicy } from "./urgency.ts";
 
+/** Why a file cannot be what its job was to make, in words that follow its name; undefined where it may be. */
+export type JudgeFile = (
+  job: { readonly work_type: string; readonly config_key: string | null },
+  file: { readonly name: string; readonly sha256: string },
+) => Promise<string | undefined>;
+
 export interface WorkQueueOptions<K extends string> {
   readonly router: Pick<EventRouter, "transact">;
   readonly store: Store;
@@ -23,6 +29,8 @@ export interface WorkQueueOptions<K extends string> {
   readonly kinds: WorkKinds<K>;
   /** Whether a file is in the store, whole; a result counts only with its files. Not asked unless given. */
   readonly isStored?: (sha256: string) => Promise<boolean>;
+  /** What is wrong with a file that a job brought, which is in the store. Not asked unless given. */
+  readonly judgeFile?: JudgeFile;
   readonly limits?: Partial<WorkLimits>;
   readonly lease?: Partial<LeasePolicy>;
   readonly ageing?: AgeingPolicy;

@@ -3,6 +3,7 @@ import type { EventRouter, Store } from "../router/index.ts";
 import { type ClaimDesk, createClaimDesk } from "./claim-desk.ts";
 import { kindsWith, type WorkKinds } from "./kinds.ts";
 import { admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
+import type { JudgeFile } from "./open-queue.ts";
 import type { WorkSettings } from "./settings.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -24,6 +25,8 @@ export interface WorkSurroundings {
   readonly withSameToken?: (nodeId: string) => readonly string[] | undefined;
   /** Whether a file is in the store, whole: a result counts only with its files. */
   readonly isStored?: (sha256: string) => Promise<boolean>;
+  /** What is wrong with a file that a job brought. */
+  readonly judgeFile?: JudgeFile;
 }
 
 /** The queue of a process, and the desk where claims stand in line. */
@@ -44,6 +47,7 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
     kinds = kindsWith([]),
     barred,
     isStored,
+    judgeFile,
     withSameToken,
     limited,
   } = around;
@@ -74,7 +78,7 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
       progressFactor: settings.progressFactor,
       firstProgressMs: settings.firstProgressMs,
     },
-    ...defined({ isStored }),
+    ...defined({ isStored, judgeFile }),
   });
   return { queue, desk: createClaimDesk(queue, clock), settings };
 }

@@ -3,6 +3,7 @@ import { EVIDENCE, PLENTY, type WorkWorld, withWork, workWorld } from "../../tes
 import { inThreadStore, memoryWriter } from "../adapters/sqlite/in-thread-store.ts";
 import { defined, listeningTime, virtualClock } from "../kernel/index.ts";
 import { kindsWith } from "./kinds.ts";
+import type { JudgeFile } from "./open-queue.ts";
 
 const worlds: WorkWorld[] = [];
 afterEach(async () => {
@@ -448,6 +449,29 @@ describe("a result whose files are not in the store", () => {
       { ref: two!, evidence: EVIDENCE },
     ]);
     expect(answers).toMatchObject([{ ok: false, error: { code: "RESULT_FILE_MISSING" } }, { ok: true }]);
+  });
+});
+
+describe("a result whose files are not what its job makes", () => {
+  test("does not count, and the job stays its holder's; a sound one counts", async () => {
+    const asked: unknown[] = [];
+    let fault: string | undefined = "is no model";
+    const judgeFile: JudgeFile = async ({ work_type, config_key }, { name }) => {
+      asked.push([work_type, config_key, name]);
+      return fault;
+    };
+    const w = world({ judgeFile });
+    const { work_id } = await w.queue.add(selfplay("hex8"));
+    const lease = (await w.claimOne())!;
+    await w.queue.start(lease);
+    await expect(w.queue.complete(lease, EVIDENCE)).rejects.toMatchObject({
+      code: "WORK_EVIDENCE_UNUSABLE",
+      message: `the result cannot be used: its file ${EVIDENCE.outputs[0]!.name} is no model`,
+    });
+    expect(w.queue.show(work_id)).toMatchObject({ state: "running", attempts: 1 });
+    expect(asked).toEqual([["selfplay", "hex8_2p", EVIDENCE.outputs[0]!.name]]);
+    fault = undefined;
+    expect(await w.queue.complete(lease, EVIDENCE)).toEqual({ repeated: false });
   });
 });
 

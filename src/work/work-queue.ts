@@ -29,7 +29,7 @@ import { type JobsOfSort, jobsAfter, type LoadForecast, loadForecastOf, storedFo
 import { type NodeFigures, type NodeRate, nodeFigures, nodeRates } from "./node-figures.ts";
 import type { NodeOutcomes } from "./node-outcomes.ts";
 import { allNodeSlots, idleSince, type NodeSlots, type NodeTroubles, nodesStuck, nodeTroubles } from "./node-policy.ts";
-import { openQueueState, type WorkQueueOptions } from "./open-queue.ts";
+import { type JudgeFile, openQueueState, type WorkQueueOptions } from "./open-queue.ts";
 import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
 import { type Candidate, type Placement, placementOf, whyJobNotOn } from "./placement.ts";
 import type { Plan } from "./plan.ts";
@@ -74,12 +74,14 @@ export class WorkQueue<K extends string = string> {
   readonly #state: QueueState;
   readonly #changes: QueueChanges;
   readonly #isStored: ((sha256: string) => Promise<boolean>) | undefined;
+  readonly #judgeFile: JudgeFile | undefined;
 
   constructor(options: WorkQueueOptions<K>) {
     const { router, store, clock } = options;
     this.#store = store;
     this.#clock = clock;
     this.#isStored = options.isStored;
+    this.#judgeFile = options.judgeFile;
     this.#state = openQueueState(options);
     this.workers = this.#state.workers;
     this.#changes = new QueueChanges({ router, store, clock, state: this.#state });
@@ -139,8 +141,11 @@ export class WorkQueue<K extends string = string> {
     all: readonly { ref: LeaseRef; evidence: EvidenceInput }[],
   ): Promise<Answer<{ repeated: boolean }>[]> {
     const missing = await this.#missing(all.flatMap(({ evidence: { outputs = [] } }) => outputs));
+    const judge = this.#judgeFile;
+    const faults = judge === undefined ? [] : await Promise.all(all.map((one) => this.#faultOf(judge, one, missing)));
+    const results = all.map((one, at) => ({ ...one, files: { missing, fault: faults[at] } }));
     return this.#changes.make((plan) =>
-      each(all, ({ ref, evidence }) => completeJob(this.#state, plan, ref, evidence, missing)),
+      each(results, ({ ref, evidence, files }) => completeJob(this.#state, plan, ref, evidence, files)),
     );
   }
 
@@ -434,5 +439,20 @@ export class WorkQueue<K extends string = string> {
     const all = [...new Set(named.map(({ sha256 }) => sha256))];
     const found = await Promise.all(all.map(async (sha256) => ((await isStored(sha256)) ? [] : [sha256])));
     return new Set(found.flat());
+  }
+
+  /** What is wrong with the files of a result; undefined where nothing is, or where nobody can tell. */
+  async #faultOf(
+    judge: JudgeFile,
+    { ref, evidence: { outputs = [] } }: { readonly ref: LeaseRef; readonly evidence: EvidenceInput },
+    missing: ReadonlySet<string>,
+  ): Promise<string | undefined> {
+    const job = this.show(ref.work_id);
+    if (job === undefined) return undefined;
+    for (const output of outputs) {
+      const fault = missing.has(output.sha256) ? undefined : await judge(job, output);
+      if (fault !== undefined) return `its file ${output.name} ${fault}`;
+    }
+    return undefined;
   }
 }

@@ -36,7 +36,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 /** Longest and shortest time that a program can be told to have for its end. */
 const GRACE = { min: 0.001, max: 3_600 };
 
-const ARENA = "arena";
+/** The name of the built-in program, unless somebody's own has it. */
+export const ARENA = "arena";
 
 /**
  * In the order in which they are asked: who declares a program wants it before the built-in one. Jobs have the given time to

@@ -11,6 +11,7 @@ const unit = (over: Partial<ComponentWork> = {}): ComponentWork => ({
   lastWorkAt: 0,
   health: "running",
   message: "",
+  heldBack: false,
   ...over,
 });
 const facts = (over: Partial<ComponentFacts> = {}): ComponentFacts => ({
@@ -36,6 +37,12 @@ describe("a component", () => {
   test("that never did a round is bad once its deadline is over, and not before", () => {
     expect(bad({ work: [unit({ lastWorkAt: null })] })).toEqual(["its loop has never done a round"]);
     expect(bad({ work: [unit({ lastWorkAt: null })], startedAt: 9.5 * MINUTE })).toEqual([null]);
+  });
+
+  test("that another unit keeps from running is not ill; one that a person stopped is", () => {
+    const stopped = { health: "stopped", message: "paused: cpu is short", lastWorkAt: 2 * MINUTE } as const;
+    expect(bad({ work: [unit({ ...stopped, heldBack: true })] })).toEqual([null]);
+    expect(bad({ work: [unit(stopped)] })).toEqual(["paused: cpu is short"]);
   });
 
   test("with a slow loop has a later deadline", () => {

@@ -15,13 +15,16 @@ export interface ComponentWork {
   readonly lastWorkAt: number | null;
   readonly health: "running" | "degraded" | "stopped";
   readonly message: string;
+  /** Whether another unit keeps it from running for now: it does nothing by a decision, and is not ill. */
+  readonly heldBack: boolean;
 }
 
 /** What the units that run here have done, for whoever judges them. */
 export function componentWork(
   registry: Pick<Registry, "units">,
-  units: Pick<UnitRuntime, "status" | "outcomes">,
+  units: Pick<UnitRuntime, "status" | "outcomes" | "heldBack">,
 ): ComponentWork[] {
+  const heldBack = units.heldBack();
   const running = new Set(units.outcomes().map(({ name }) => name));
   return units
     .status()
@@ -32,6 +35,7 @@ export function componentWork(
       lastWorkAt: last_tick_at,
       health,
       message,
+      heldBack: heldBack.has(name),
     }));
 }
 
@@ -72,7 +76,11 @@ const deadlineMs = (everyMs: number): number => Math.max(MIN_DEADLINE_MS, 3 * ev
 
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 
-function lateness({ everyMs, lastWorkAt, health, message }: ComponentWork, facts: ComponentFacts): string | null {
+function lateness(
+  { everyMs, lastWorkAt, health, message, heldBack }: ComponentWork,
+  facts: ComponentFacts,
+): string | null {
+  if (heldBack) return null;
   if (health === "stopped") return message === "" ? "stopped" : message;
   if (everyMs === null) return null;
   const quietMs = facts.now - Math.max(lastWorkAt ?? 0, facts.startedAt);

@@ -13,7 +13,7 @@ import {
 import { criticalDaemons } from "../legacy.ts";
 import { HEARTBEAT_MS, MAX_TEXT, STOP_GRACE_MS, SUBSCRIBE_RETRY_MS } from "../limits.ts";
 import type { DaemonManager } from "../supervisor/daemon-manager.ts";
-import { heldBecause } from "../supervisor/holds.ts";
+import { heldBecause, OPERATOR_HOLD } from "../supervisor/holds.ts";
 import { consumerOf } from "./consumer-name.ts";
 import { type CriticalReport, validateCriticalSubscriptions } from "./critical-subscriptions.ts";
 import { LiveUnit, type UnitRouter } from "./live-unit.ts";
@@ -132,6 +132,16 @@ export class UnitRuntime {
       const paused = status.subscribed ? null : (why?.get(status.name) ?? null);
       return paused === null ? status : { ...status, message: `paused: ${paused}` };
     });
+  }
+
+  /** Units that another unit keeps from running for now, and lets run again: not those that a person paused. */
+  heldBack(): ReadonlySet<string> {
+    const status = this.#o.manager.getStatus();
+    const isHeldBack = (name: string) => {
+      const { wanted, holds } = status[name]!;
+      return wanted && holds.length > 0 && holds.every(({ hold }) => hold !== OPERATOR_HOLD);
+    };
+    return new Set(this.#names.filter(isHeldBack));
   }
 
   readiness(): Readiness {

@@ -103,6 +103,7 @@ describe("health_manager", () => {
         return w.clock.now();
       },
       health: "running",
+      heldBack: false,
       message: "",
     });
     await w.pass(10 * MINUTE);
@@ -128,6 +129,7 @@ describe("health_manager", () => {
       everyMs: 5_000,
       lastWorkAt: w.clock.now(),
       health: "running",
+      heldBack: false,
       message: "",
     });
     await w.pass(50_000);

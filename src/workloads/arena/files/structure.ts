@@ -2,11 +2,13 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
+import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
 import type { Samples } from "../net/samples.ts";
+import { decodeCheckpoint } from "./checkpoint-file.ts";
 import { decodeFile, MAGIC, MAX_FILE_BYTES, saidBy } from "./container.ts";
 import { fileFault } from "./errors.ts";
 import { decodeGames, decodeUnplayedGames } from "./games-file.ts";
-import { describedModel } from "./model-file.ts";
+import { decodeModel, describedModel } from "./model-file.ts";
 import { decodeNpy } from "./npy.ts";
 import { decodeNpz } from "./npz.ts";
 import { decodeRecords } from "./records-file.ts";
@@ -62,10 +64,17 @@ function arenaFile(bytes: Buffer, replay: boolean): ReadFile {
     return { format: "arena", kind, config_key: configKey, games: games.length, rows: games.length };
   }
   if (kind === "samples") return rowsOf("arena", decodeSamples(bytes).samples);
-  if (kind === "model") return { ...unplayed, kind, config_key: describedModel(bytes).configKey };
+  if (kind === "model") {
+    const { configKey } = describedModel(bytes);
+    if (replay && CONFIG_KEYS.includes(configKey)) decodeModel(bytes, createGame(configKey));
+    return { ...unplayed, kind, config_key: configKey };
+  }
   if (kind === "checkpoint") {
-    const { config_key } = decodeFile(bytes, kind, CHECKPOINT_VERSION).about;
-    return { ...unplayed, kind, config_key: typeof config_key === "string" ? config_key : null };
+    const { config_key: named } = decodeFile(bytes, kind, CHECKPOINT_VERSION).about;
+    const config_key = typeof named === "string" ? named : null;
+    if (replay && config_key !== null && CONFIG_KEYS.includes(config_key))
+      decodeCheckpoint(bytes, createGame(config_key));
+    return { ...unplayed, kind, config_key };
   }
   throw fileFault("ARENA_FILE_KIND", `The file holds "${kind.slice(0, 100)}", which is nothing that jobs make.`);
 }
@@ -127,6 +136,6 @@ export function readBytes(path: string, bytes: Buffer, replay: boolean): ReadFil
   }
 }
 
-/** Reads a file to its end; with `replay` its games are played through by the rules. What is wrong with it is a typed error. */
+/** Reads a file to its end; with `replay` its games are played through by the rules, and its network is built. What is wrong with it is a typed error. */
 export const readStructure = async (path: string, replay = false, maxBytes = MAX_FILE_BYTES): Promise<ReadFile> =>
   readBytes(path, await readPlainFile(path, maxBytes), replay);

@@ -47,7 +47,7 @@ export function createStructureReader() {
     }
   };
   return {
-    /** What a file is; with `replay` its games are played through by the rules. */
+    /** What a file is; with `replay` its games are played through by the rules, and its network is built. */
     async read(
       path: string,
       { replay = false, maxBytes, signal }: { replay?: boolean; maxBytes?: number; signal?: AbortSignal } = {},
