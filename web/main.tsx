@@ -95,6 +95,7 @@ const Locked = ({ refused }: { refused: Refused }) => (
   <main class="locked">
     <h1>RingRift</h1>
     <ErrorBox refused={refused} />
+    <p>A link that was shared with you may have ended: ask for another.</p>
     <p>On the machine where it runs, type this. It prints an address that logs you in:</p>
     <pre>ringrift open</pre>
     <p>
@@ -151,7 +152,8 @@ async function begin(): Promise<void> {
   const isIn = !(session instanceof Refused);
   // A process that is away for a moment shuts nobody out.
   const locked = isIn || session.status !== 401 ? undefined : session;
-  if (locked !== undefined) live.stop();
+  // A link that shows a part has no stream: what it shows is asked for again and again.
+  if (locked !== undefined || (isIn && (session.path ?? "/") !== "/")) live.stop();
   render(
     <Page given={isIn ? session : undefined} api={api} live={live} login={locked} />,
     document.querySelector("#page")!,

@@ -22,6 +22,7 @@ import { recoveryRoutes } from "./recovery/routes.ts";
 import { resourceRoutes } from "./resources/routes.ts";
 import { searchRoutes } from "./search/routes.ts";
 import { sessionRoutes } from "./session/routes.ts";
+import { shareRoutes } from "./shares/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
 import { steeringRoutes } from "./steering/routes.ts";
 import { syncRoutes } from "./sync/routes.ts";
@@ -45,6 +46,7 @@ export const allRoutes: readonly Route[] = [
   ...deadLetterRoutes,
   ...tokenRoutes,
   ...sessionRoutes,
+  ...shareRoutes,
   ...workRoutes,
   ...nodeRoutes,
   ...recoveryRoutes,

@@ -3,8 +3,8 @@ import { insertRow } from "../router/sql-rows.ts";
 import { defineOperation, defineStoreModule, type Transaction } from "../router/store.port.ts";
 import type { TokenScope } from "./http/scope.ts";
 
-/** What it is for: programs, the one start of a session, or the browser that keeps it in a cookie. */
-export type TokenKind = "token" | "code" | "session";
+/** What it is for: programs, the one start of a session, the browser that keeps it in a cookie, or a link that was shared. */
+export type TokenKind = "token" | "code" | "session" | "share";
 
 export interface TokenRow {
   readonly id: string;
@@ -22,6 +22,8 @@ export interface TokenRow {
   /** Nodes that may join with it, and nothing else; null for a token of its whole scope. */
   readonly join_uses: number | null;
   readonly kind: TokenKind;
+  /** Of a share: the start of the addresses of the views that it shows. */
+  readonly path: string | null;
 }
 
 export interface WriteRow {
@@ -158,6 +160,7 @@ export const apiModule = defineStoreModule({
       name: "codes and sessions of browsers",
       sql: "ALTER TABLE api_tokens ADD COLUMN kind TEXT NOT NULL DEFAULT 'token'",
     },
+    { id: 5, name: "links that are shared", sql: "ALTER TABLE api_tokens ADD COLUMN path TEXT" },
   ],
   operations: [addToken, takeJoinPlace, revokeToken, touchToken, addWrites],
 });

@@ -23,6 +23,7 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
   let now = 0;
   const tokens = new Map<string, string>();
   const bad: [name: string, token: string | undefined][] = [];
+  const shares: { readonly id: string; readonly path: string; readonly url: string }[] = [];
 
   beforeAll(async () => {
     surface = await runSurface({ RINGRIFT_HOST: "0.0.0.0", RINGRIFT_RATE_FACTOR: "10000", ...tls });
@@ -35,6 +36,10 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
       return json as { id: string; token: string };
     };
     for (const scope of ["read", "worker", "operator"]) tokens.set(scope, (await issue(scope, scope)).token);
+    for (const path of ["/", "/models"]) {
+      const { json } = await surface.ask("socket", "/v1/shares", { method: "POST", body: { path, label: path } });
+      shares.push(json as { id: string; path: string; url: string });
+    }
     const revoked = await issue("revoked", "operator");
     await surface.ask("socket", `/v1/tokens/${revoked.id}`, { method: "DELETE" });
     const expired = await issue("expired", "operator", { expires_in_seconds: 1 });
@@ -72,6 +77,10 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
     });
   };
 
+  /** Beginning and ending is nobody's harm; of models a share of them shows all. */
+  const OF_A_SESSION = new Set(["beginSession", "endSession", "getSession"]);
+  const IN_MODELS = new Set(["listModels", "getModel", "getLineage", "getArtifact"]);
+
   test("the walk below meets every kind of route", () => {
     for (const scope of ["probe", "read", "worker", "operator"])
       expect(mounted.some((route) => route.scope === scope)).toBe(true);
@@ -104,6 +113,15 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
         const { status } = await call(route, { headers: { ...cookie(token!), ...ourPage() } });
         expect(status, `${name} as a cookie`).toBe(route.scope === "probe" ? 200 : 401);
       }
+      for (const { path, url } of shares) {
+        const token = url.split("#share=")[1]!;
+        const isLook = route.scope === "read" && route.method === "GET" && (path === "/" || IN_MODELS.has(route.id));
+        if (route.scope === "probe" || isLook || OF_A_SESSION.has(route.id)) continue;
+        for (const asking of [{ token }, { headers: { ...cookie(token), ...ourPage() } }]) {
+          const { status, json } = await call(route, asking);
+          expect([status, String(json.code)], path).toEqual([403, expect.stringMatching(/^S(COPE|HARE)_TOO_SMALL$/)]);
+        }
+      }
       // A foreign page can make a browser send its cookie, but neither our Origin nor our header.
       if (route.method !== "GET") {
         const { status, json } = await call(route, { headers: cookie(tokens.get("operator")!) });
@@ -132,6 +150,44 @@ describe.skipIf(identity === undefined)("beyond loopback", () => {
     ] as Record<string, string>[]) {
       const refused = await surface.ask("port", "/status", { token, headers });
       expect([refused.status, refused.json.code]).toEqual([403, "FORBIDDEN"]);
+    }
+  });
+
+  test("a shared link shows its views until it is revoked, and then nothing, to all who have it", async () => {
+    const made = await surface.ask("socket", "/v1/shares", {
+      method: "POST",
+      body: { path: "/journal/", label: "brief" },
+    });
+    expect(made.status).toBe(201);
+    const { id, url, path } = made.json as { id: string; url: string; path: string };
+    expect([path, new URL(url).pathname, new URL(url).search]).toEqual(["/journal", "/journal", ""]);
+    const token = url.split("#share=")[1]!;
+    const headers = { ...cookie(token), ...ourPage() };
+    const began = await surface.ask("port", "/v1/session", { method: "POST", body: {}, token, headers: ourPage() });
+    expect([began.status, began.json.path, began.json.scope]).toEqual([200, "/journal", "read"]);
+    expect((await surface.ask("port", "/v1/events", { headers })).status).toBe(200);
+    expect((await surface.ask("port", "/status", { headers })).json.code).toBe("SHARE_TOO_SMALL");
+    const listed = (await surface.ask("socket", "/v1/shares")).json as { shares: { id: string; status: string }[] };
+    expect(listed.shares.find((share) => share.id === id)).toMatchObject({ status: "active", path: "/journal" });
+    expect(JSON.stringify(listed)).not.toContain(token.slice(-20));
+    expect((await surface.ask("socket", `/v1/shares/${id}`, { method: "DELETE" })).json.status).toBe("revoked");
+    for (const asking of [{ headers }, { token }])
+      expect((await surface.ask("port", "/v1/events", asking)).status).toBe(401);
+    const nowhere = await surface.ask("socket", "/v1/shares", { method: "POST", body: { path: "/v1/tokens" } });
+    expect([nowhere.status, nowhere.json.code]).toEqual([422, "SHARE_PATH_UNKNOWN"]);
+    expect((await surface.ask("socket", "/v1/shares/brief-one", { method: "DELETE" })).status).toBe(404);
+  });
+
+  test("nobody frames the page, and nobody reaches it by a name that is not ours", async () => {
+    for (const path of ["/", "/configs/x", "/v1/session"]) {
+      const { status, headers } = await surface.ask("port", path, { token: tokens.get("read") });
+      expect(status, path).toBeLessThan(600);
+      if (path !== "/v1/session") expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+      const rebound = await surface.ask("port", path, {
+        token: tokens.get("read"),
+        headers: { host: "evil.example:8770" },
+      });
+      expect([rebound.status, rebound.json.code], path).toEqual([403, "FORBIDDEN"]);
     }
   });
 

@@ -77,7 +77,7 @@ export async function accessibility(page: Page, rule?: string): Promise<string[]
   if (!(await page.evaluate("typeof axe !== 'undefined'"))) await page.evaluate(`${AXE};undefined`);
   const only = rule === undefined ? ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] : [rule];
   const violations = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(only)} }).then(({ violations }) => violations)`,
+    `axe.run(document, { runOnly: ${JSON.stringify(only)}, resultTypes: ["violations"] }).then(({ violations }) => violations)`,
   )) as Found[];
   return violations.flatMap(({ id, nodes }) =>
     nodes

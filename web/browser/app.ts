@@ -22,6 +22,9 @@ export function useApp(): App {
   return app;
 }
 
+/** The start of the addresses that somebody shared with whoever looks here; `/` for all. */
+export const useSharedPath = (): string => useApp().session?.path ?? "/";
+
 /** Whether the one who looks may change something. */
 export const useMayWrite = (): boolean => useApp().session?.scope === "operator";
 

@@ -1,9 +1,12 @@
 /** Figures as SVG, with their numbers beside them: whoever cannot see a line reads the table. */
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { number } from "../../src/surfaces/cli/text.ts";
 import { roundRange, type Scale, scale, ticks } from "../../src/surfaces/report/scale.ts";
 
+/** Until it is measured, and no narrower. */
 const WIDTH = 640;
+const MIN_WIDTH = 260;
 const EDGE = { left: 52, right: 16, top: 12, bottom: 26 };
 
 export interface Frame {
@@ -37,29 +40,47 @@ interface FigureProps {
 
 const plain = (value: number): string => number(Number(value.toPrecision(6)));
 
+/** As wide as its room: what is written in a figure has one size on every screen. */
+function useWidth() {
+  const room = useRef<HTMLElement>(null);
+  const [width, setWidth] = useState(WIDTH);
+  useLayoutEffect(() => {
+    const measure = () => {
+      const svg = room.current?.querySelector("svg");
+      if (svg) setWidth(Math.max(MIN_WIDTH, Math.round(svg.getBoundingClientRect().width)));
+    };
+    measure();
+    const watch = new ResizeObserver(measure);
+    if (room.current) watch.observe(room.current);
+    return () => watch.disconnect();
+  }, []);
+  return { room, width };
+}
+
 export function Figure({ title, caption, x, y, height = 220, right = EDGE.right, draw, table }: FigureProps) {
+  const { room, width } = useWidth();
   const edge = { ...EDGE, right };
   const [low, high] = roundRange(y.values, 5);
   const frame: Frame = {
-    x: scale(x.from, x.to, edge.left, WIDTH - edge.right),
+    x: scale(x.from, x.to, edge.left, width - edge.right),
     y: scale(low, high, height - edge.bottom, edge.top),
-    width: WIDTH,
+    width,
     height,
     edge,
   };
   return (
-    <figure class="figure">
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={title}>
+    <figure class="figure" ref={room}>
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={title}>
         <title>{title}</title>
         {ticks(low, high, 5).map((value) => (
           <g key={value} class="tick">
-            <line x1={edge.left} x2={WIDTH - edge.right} y1={frame.y(value)} y2={frame.y(value)} />
+            <line x1={edge.left} x2={width - edge.right} y1={frame.y(value)} y2={frame.y(value)} />
             <text x={edge.left - 6} y={frame.y(value)} dy="0.32em" text-anchor="end">
               {(y.words ?? plain)(value)}
             </text>
           </g>
         ))}
-        {ticks(x.from, x.to, 8, x.words === undefined).map((value) => (
+        {ticks(x.from, x.to, width < 420 ? 5 : 8, x.words === undefined).map((value) => (
           <text key={value} class="tick-x" x={frame.x(value)} y={height - 9} text-anchor="middle">
             {(x.words ?? plain)(value)}
           </text>

@@ -12,7 +12,7 @@ export interface GraphNode {
   readonly isHere?: boolean;
 }
 
-const BOX = { width: 176, height: 40, gapX: 44, gapY: 14 };
+const BOX = { width: 188, height: 40, gapX: 44, gapY: 14 };
 
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);
 
@@ -52,7 +52,7 @@ export function Graph({ label, nodes, edges }: { label: string; nodes: readonly 
               <title>{node.sub === undefined ? node.label : `${node.label}: ${node.sub}`}</title>
               <rect width={BOX.width} height={BOX.height} rx="6" />
               <text x="10" y={node.sub === undefined ? 25 : 17}>
-                {cut(node.label, 25)}
+                {cut(node.label, 24)}
               </text>
               {node.sub !== undefined && (
                 <text x="10" y="32" class="sub">

@@ -8,7 +8,7 @@ import type { Loaded } from "./use-answer.ts";
 
 export type Tone = "good" | "warn" | "bad" | "plain" | "accent";
 
-const MARKS: Readonly<Record<Tone, string>> = { good: "✓", warn: "!", bad: "✗", plain: "·", accent: "●" };
+export const MARKS: Readonly<Record<Tone, string>> = { good: "✓", warn: "!", bad: "✗", plain: "·", accent: "●" };
 
 /** A word with its mark: colour is never alone. */
 export const Badge = ({ tone, children }: { tone: Tone; children: ComponentChildren }) => (

@@ -5,7 +5,9 @@ import { isWell } from "../../src/daemons/cause.ts";
 import { verdictOf } from "../../src/surfaces/status/verdict.ts";
 import { getStatus } from "../../src/surfaces/status/wire.ts";
 import type { NavGroup } from "../../src/surfaces/web/nav.ts";
-import { useApp } from "./app.ts";
+import { isWithin } from "../../src/surfaces/web/view-routes.ts";
+import { useApp, useSharedPath } from "./app.ts";
+import { MARKS } from "./parts.tsx";
 import { Search } from "./search.tsx";
 import { SessionMenu } from "./session-menu.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
@@ -69,12 +71,14 @@ function Verdict() {
   const { answer, refused } = useAnswer(getStatus, {});
   const isAway = refused?.status === 0;
   const causes = answer?.causes ?? [];
-  const tone = isAway ? "bad" : isWell(causes) ? "good" : causes.some(({ level }) => level === "bad") ? "bad" : "warn";
-  const words = isAway ? "the main process is away" : answer === undefined ? "…" : verdictOf(causes);
+  const isKnown = isAway || answer !== undefined;
+  const worst = causes.some(({ level }) => level === "bad") ? "bad" : "warn";
+  const tone = !isKnown ? "plain" : isAway ? "bad" : isWell(causes) ? "good" : worst;
+  const words = isAway ? "the main process is away" : isKnown ? verdictOf(causes) : "asking";
   return (
     <>
       <a class={`verdict ${tone}`} href="/" data-verdict>
-        <span aria-hidden="true">{tone === "good" ? "✓" : tone === "warn" ? "!" : "✗"}</span> {words}
+        <span aria-hidden="true">{MARKS[tone]}</span> {words}
       </a>
       <LiveMark isAway={isAway} />
     </>
@@ -93,6 +97,11 @@ export function Shell({
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   useEffect(() => setOpen(false), [path]);
+  const shared = useSharedPath();
+  const isWhole = shared === "/";
+  const shown = groups
+    .map(({ name, items }) => ({ name, items: items.filter(({ to }) => isWithin(shared, to)) }))
+    .filter(({ items }) => items.length > 0);
   return (
     <div class="shell">
       <a class="skip" href="#main" data-outside>
@@ -109,21 +118,21 @@ export function Shell({
           <span aria-hidden="true">☰</span>
           <span class="visually-hidden">Menu</span>
         </button>
-        <a class="brand" href="/">
+        <a class="brand" href={shared}>
           <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
             <circle cx="10" cy="10" r="7.5" />
             <path d="M3 12.5 17 7.5" />
           </svg>
           RingRift
         </a>
-        <Verdict />
+        {isWhole && <Verdict />}
         <span class="grow" />
-        <Search />
+        {isWhole && <Search />}
         <ThemeButton />
         <SessionMenu />
       </header>
       <nav id="nav" class={open ? "side open" : "side"} aria-label="Views">
-        {groups.map(({ name, items }) => (
+        {shown.map(({ name, items }) => (
           <div class="group" key={name}>
             <h2>{name}</h2>
             <ul>
@@ -139,7 +148,7 @@ export function Shell({
         ))}
         <ShortcutsButton />
       </nav>
-      <Shortcuts groups={groups} />
+      <Shortcuts groups={shown} />
       <main id="main" tabIndex={-1} ref={main}>
         {children}
       </main>

@@ -24,7 +24,7 @@ import {
 } from "../../src/surfaces/pipeline/words.ts";
 import { Act, Changes } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
-import { useApp } from "../browser/app.ts";
+import { useApp, useSharedPath } from "../browser/app.ts";
 import { Causes } from "../browser/causes.tsx";
 import { EloOverTime, Ladder } from "../browser/ladder-figure.tsx";
 import { LlrWalk } from "../browser/llr-walk.tsx";
@@ -183,7 +183,8 @@ export default function Config({
   params: Record<string, string>;
   query: URLSearchParams;
 }) {
-  const loaded = useAnswer(getPipeline, {});
+  const shared = useSharedPath();
+  const loaded = useAnswer(getPipeline, shared === "/" ? {} : { query: { config_key: key as ConfigKey } });
   const other = query.get("with");
   return (
     <Load loaded={loaded}>

@@ -12,10 +12,29 @@ import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
 import { LineageGraph } from "../browser/lineage.tsx";
 import { LlrWalk } from "../browser/llr-walk.tsx";
-import { Badge, Empty, Facts, Hash, Load, Num, Panel, Table, Tabs, Time, ViewHead } from "../browser/parts.tsx";
+import {
+  Badge,
+  Empty,
+  Facts,
+  Hash,
+  Load,
+  Num,
+  Panel,
+  Table,
+  Tabs,
+  Time,
+  type Tone,
+  ViewHead,
+} from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
-const stageTone = (stage: string) => (stage === "champion" ? "good" : stage === "rejected" ? "bad" : "plain");
+const STAGE_TONES: Readonly<Record<string, Tone>> = {
+  production: "good",
+  staging: "accent",
+  evaluating: "accent",
+  rolled_back: "bad",
+};
+const stageTone = (stage: string): Tone => STAGE_TONES[stage] ?? "plain";
 
 const LIMIT = 200;
 
@@ -164,7 +183,7 @@ function One({ id, query }: { id: string; query: URLSearchParams }) {
             >
               Download
             </a>
-            {model.stage !== "champion" && (
+            {model.stage !== "production" && (
               <Act
                 name="Promote"
                 about="It becomes the champion of its config by hand. If it turns out to be worse, it is rolled back as any other."

@@ -19,8 +19,14 @@ import { useApp } from "../browser/app.ts";
 import { Badge, Empty, Facts, Load, Panel, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
-const TONES: Readonly<Record<string, Tone>> = { alive: "good", suspect: "warn", dead: "bad", left: "plain" };
-const toneOf = (state: string): Tone => TONES[state] ?? "plain";
+const TONES: Readonly<Record<Node["state"], Tone>> = {
+  joined: "plain",
+  online: "good",
+  suspect: "warn",
+  dead: "bad",
+  left: "plain",
+};
+const toneOf = (state: Node["state"]): Tone => TONES[state];
 
 const idle = ({ load, capabilities }: Node): string =>
   load === null || capabilities.cpu === 0 ? "" : `${number(load.free.cpu)} of ${number(capabilities.cpu)} free`;
@@ -168,7 +174,7 @@ function List() {
                 keyOf={({ pid }) => pid}
                 empty=""
                 columns={[
-                  { head: "Process", cell: ({ name }) => printable(name) },
+                  { head: "Process", wide: true, cell: ({ name }) => printable(name) },
                   { head: "Pid", right: true, cell: ({ pid }) => pid },
                   {
                     head: "Memory",

@@ -132,7 +132,12 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
                   columns={[
                     {
                       head: "Severity",
-                      cell: ({ severity }) => <Badge tone={TONES[severity.toUpperCase()] ?? "plain"}>{severity}</Badge>,
+                      cell: ({ severity, fails, excuse }) =>
+                        fails && excuse === null ? (
+                          <Badge tone={TONES[severity.toUpperCase()] ?? "plain"}>{severity}</Badge>
+                        ) : (
+                          <Badge tone="plain">{excuse === null ? severity : "excused"}</Badge>
+                        ),
                     },
                     { head: "Kind", cell: ({ kind }) => kind },
                     {

@@ -147,8 +147,12 @@ function List({ query }: { query: URLSearchParams }) {
                 { head: "State", cell: (job) => <Badge tone={toneOf(job.state)}>{job.state}</Badge> },
                 {
                   head: "Progress",
-                  cell: ({ progress, work_id }) =>
-                    progress === null ? "" : <Progress share={progress} label={`Progress of ${work_id}`} />,
+                  cell: ({ progress, state, work_id }) =>
+                    progress === null || state !== "running" ? (
+                      ""
+                    ) : (
+                      <Progress share={progress} label={`Progress of ${work_id}`} />
+                    ),
                 },
                 { head: "Try", right: true, cell: ({ attempts, max_attempts }) => `${attempts}/${max_attempts}` },
                 {
@@ -255,7 +259,7 @@ function One({ id }: { id: string }) {
                   ["added", <Time at={job.queued_at} />],
                   ...(job.retry_at === null ? [] : [["again", <Time at={job.retry_at} />] as const]),
                   ...(job.deadline === null ? [] : [["must end", <Time at={job.deadline} />] as const]),
-                  ...(job.progress === null
+                  ...(job.progress === null || job.state !== "running"
                     ? []
                     : [["progress", <Progress share={job.progress} label="Progress" />] as const]),
                   ...(job.batch_id === null

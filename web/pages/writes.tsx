@@ -25,7 +25,12 @@ function Access() {
             keyOf={({ id }) => id}
             empty={<Empty title="There is no token." todo="'ringrift token create <label>' makes one." />}
             columns={[
-              { head: "Label", wide: true, cell: ({ label }) => printable(label) },
+              {
+                head: "Label",
+                wide: true,
+                cell: ({ label, path }) =>
+                  path === null ? printable(label) : `${printable(label)}: ${printable(path)}`,
+              },
               { head: "Kind", cell: ({ kind }) => kind },
               {
                 head: "Scope",

@@ -247,6 +247,11 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/session/command.ts")).registerOpen(command, shell),
   ],
   [
+    "share",
+    "create, list and revoke links that show a part of the page to people who shall only look",
+    async (command, { shell }) => (await import("../../surfaces/shares/command.ts")).registerShare(command, shell),
+  ],
+  [
     "token",
     "create, list and revoke tokens for the API over the network",
     async (command, { shell }) => (await import("../../surfaces/tokens/command.ts")).registerToken(command, shell),

@@ -3,12 +3,16 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { NODE_HEADER, type NodeGate } from "../../cluster/index.ts";
 import { isOperatingError, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import { isShared } from "../web/view-routes.ts";
 import type { Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Caller, Route } from "./route.ts";
 import { includes } from "./scope.ts";
 import { PAGE_HEADER, sessionIn } from "./session-cookie.ts";
 import type { Tokens } from "./tokens.ts";
+
+/** What access must know of a route. */
+type Asked = Pick<Route, "scope" | "method" | "id" | "path">;
 
 /**
  * The way a request came in: the Unix socket, a port of loopback, a port that others reach. The server that accepted it
@@ -116,8 +120,9 @@ export function createAccess(options: AccessOptions) {
   const bearing = (given: string, from: string): Caller => {
     const known = options.tokens().verify(given);
     if (known === undefined) return refuse(from);
-    const { id: tokenId, label, scope, expiresAt, onlyJoins, kind } = known;
-    return { ...callerAs(label, scope, from), tokenId, expiresAt, onlyJoins, kind };
+    const { id: tokenId, label, scope, expiresAt, onlyJoins, kind, path } = known;
+    const caller = { ...callerAs(label, scope, from), tokenId, expiresAt, onlyJoins, kind };
+    return path === null ? caller : { ...caller, sharedPath: path };
   };
 
   /**
@@ -162,7 +167,7 @@ export function createAccess(options: AccessOptions) {
 
   return {
     /** Who this is, if it may call the route at all; an operating error otherwise. */
-    check(request: IncomingMessage, cameBy: Door, route: Pick<Route, "scope" | "method" | "id"> | undefined): Caller {
+    check(request: IncomingMessage, cameBy: Door, route: Asked | undefined): Caller {
       if (cameBy === "socket") return callerAs("local:socket", "operator", "socket");
       checkHost(request, cameBy);
       const from = request.socket.remoteAddress ?? "gone";
@@ -180,7 +185,14 @@ export function createAccess(options: AccessOptions) {
         throw OperatingError.denied("TOKEN_ONLY_BEGINS", "this code can only be used to begin a session in a browser");
       if (caller.onlyJoins === true && route?.id !== "joinNode")
         throw OperatingError.denied("TOKEN_ONLY_JOINS", "this token can only be used to join a node");
-      if (includes(caller.scope, scope)) return caller;
+      if (includes(caller.scope, scope)) {
+        const { sharedPath } = caller;
+        if (sharedPath === undefined || route === undefined || isShared(sharedPath, route, request.url ?? ""))
+          return caller;
+        throw OperatingError.denied("SHARE_TOO_SMALL", `this link shows ${sharedPath} and nothing else`, {
+          hint: "Whoever shared it can share more: 'ringrift share create'.",
+        });
+      }
       if (caller.scope === "probe" || caller.actor === "local:reader")
         throw unauthorized(
           scope === "read" ? "reading needs a token here" : `this needs a token with the scope ${scope}`,

@@ -39,7 +39,13 @@ const MAX_WRITE_PATH = 300;
 const MAX_WRITE_REASON = 500;
 const MAX_BODY_BYTES = 16 * 1_024 ** 2;
 /** Refusals that cost their sender nothing, not even a token: each address has only so many of them. */
-const TURNED_AWAY: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SCOPE_TOO_SMALL", "ROUTE_NOT_FOUND"]);
+const TURNED_AWAY: ReadonlySet<string> = new Set([
+  "UNAUTHORIZED",
+  "FORBIDDEN",
+  "SCOPE_TOO_SMALL",
+  "SHARE_TOO_SMALL",
+  "ROUTE_NOT_FOUND",
+]);
 const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** What is known of a request while it is being answered. */
@@ -194,7 +200,7 @@ export function createApi(options: ApiOptions) {
       const asked = ask(c, undefined);
       return answer(c, asked, async () => {
         // Everybody may have the page, which says nothing; but nobody may call us by a name that is not ours.
-        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET", id: "" });
+        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET", id: "", path: "" });
         return answerWith();
       });
     });
@@ -203,7 +209,7 @@ export function createApi(options: ApiOptions) {
     app.all(pathOf(path), (c) => {
       const asked = ask(c, undefined);
       return answer(c, asked, async () => {
-        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET", id: "" });
+        access.check(c.env.incoming, c.env.cameBy, { scope: "probe", method: "GET", id: "", path: "" });
         if (c.req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
         const refused = OperatingError.denied("METHOD_NOT_ALLOWED", `there is no ${c.req.method} ${c.req.path}`, {
           status: 405,

@@ -23,6 +23,8 @@ export interface Caller {
   readonly onlyJoins?: boolean;
   /** What its token is for; undefined for who needs none. */
   readonly kind?: TokenKind;
+  /** Its token is a share: only what the views of this address ask is for it. */
+  readonly sharedPath?: string;
   /** Its token came in a cookie: a browser asks for whoever sits there. */
   readonly isBrowser?: boolean;
   /** Address of the other side; `socket` for the Unix socket. */

@@ -42,6 +42,7 @@ test("a token is a secret that is told once; the store has its hash, and who mad
     join_uses: null,
     status: "active",
     kind: "token",
+    path: null,
   };
   expect(made).toEqual({ ...told, token: made.token });
   expect(w.tokens.list()).toEqual([told]);
@@ -56,6 +57,7 @@ test("opens up to the moment at which it expires, and not in it", async () => {
   const lasts = await w.tokens.issue(wanted, "ann");
   const bearer = {
     kind: "token",
+    path: null,
     id,
     label: "box",
     scope: "worker",
@@ -188,6 +190,7 @@ describe("a thousand tokens", () => {
       created_by: "ann",
       join_uses: null,
       kind: "token" as const,
+      path: null,
     };
     const unused = { revoked_at: null, revoked_by: null, last_used_at: null };
     const ids = Array.from({ length: 1_000 }, (_, n) => `t${n}`);

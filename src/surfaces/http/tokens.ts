@@ -23,6 +23,8 @@ export interface NewToken {
   readonly joinUses?: number | undefined;
   /** A token for programs unless given. */
   readonly kind?: TokenKind;
+  /** Of a share: the start of the addresses that it shows. */
+  readonly path?: string;
 }
 
 /** What a good token says about who bears it. */
@@ -35,6 +37,7 @@ export interface Bearer {
   /** It lets nodes join and nothing else. */
   readonly onlyJoins: boolean;
   readonly kind: TokenKind;
+  readonly path: string | null;
 }
 
 export interface Tokens {
@@ -121,10 +124,10 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
       const matches = timingSafeEqual(digest(secret), row === undefined ? NOBODY : Buffer.from(row.hash, "hex"));
       if (row === undefined || !matches || statusOf(row) !== "active") return undefined;
       touch(row);
-      const { label, scope, expires_at: expiresAt, join_uses, kind } = row;
-      return { id, label, scope, expiresAt, onlyJoins: join_uses !== null, kind };
+      const { label, scope, expires_at: expiresAt, join_uses, kind, path } = row;
+      return { id, label, scope, expiresAt, onlyJoins: join_uses !== null, kind, path };
     },
-    async issue({ label, scope, expiresInSeconds, joinUses, kind = "token" }, actor) {
+    async issue({ label, scope, expiresInSeconds, joinUses, kind = "token", path }, actor) {
       if ([...rows.values()].filter((row) => statusOf(row) === "active").length >= MAX_ACTIVE)
         throw OperatingError.conflict("TOO_MANY_TOKENS", `there are ${MAX_ACTIVE} tokens`, {
           hint: "Revoke unused tokens: GET /v1/tokens shows when each was last used.",
@@ -145,6 +148,7 @@ export function createTokens(store: Store, clock: Clock, log: Log): Tokens {
         last_used_at: null,
         join_uses: joinUses ?? null,
         kind,
+        path: path ?? null,
       };
       await store.commit([addToken(row)]);
       rows.set(id, row);

@@ -40,7 +40,11 @@ export const decisionOf = ({
 });
 
 export const pipelineRoutes: readonly Route[] = [
-  handle(wire.getPipeline, ({ ports }) => pipelineOf(ports).snapshot()),
+  handle(wire.getPipeline, ({ ports, query: { config_key: only } }) => {
+    const snapshot = pipelineOf(ports).snapshot();
+    if (only === undefined) return snapshot;
+    return { ...snapshot, configs: snapshot.configs.filter(({ config_key }) => config_key === only) };
+  }),
   handle(wire.getPipelineHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
     history: pipelineWith(ports, configKey).history({ configKey, limit, ...defined({ stage }) }),
   })),

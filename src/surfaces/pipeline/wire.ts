@@ -18,6 +18,7 @@ const params = z.strictObject({ config: field.config_key });
 export const getPipeline = defineRoute("getLoop", "GET /v1/loop", {
   ...whereItRuns,
   summary: "The state of every config: stages, games, losses, gates, champion, ladder, waits.",
+  query: z.strictObject({ config_key: field.config_key.optional().describe("Only this one.") }),
   about: "The loop as it is now.",
   answer: snapshot,
 });

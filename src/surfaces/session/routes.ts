@@ -8,11 +8,12 @@ const CODE_SECONDS = 300;
 /** A page stays open for days; whoever comes back after a week asks for a new code. */
 const SESSION_SECONDS = 7 * 86_400;
 
-const sessionOf = ({ caller: { actor, scope, expiresAt, isBrowser } }: Pick<Call, "caller">) => ({
+const sessionOf = ({ caller: { actor, scope, expiresAt, isBrowser, sharedPath } }: Pick<Call, "caller">) => ({
   actor,
   scope: scope === "probe" ? ("read" as const) : scope,
   expires_at: expiresAt,
   is_browser: isBrowser === true,
+  path: sharedPath ?? null,
 });
 
 const toJson = encoderOf(beginSession.answer);

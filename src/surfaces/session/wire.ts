@@ -29,6 +29,11 @@ const session = z
     actor: z.string().describe("As the record of writes names it."),
     scope: z.enum(scopes),
     expires_at: time.nullable(),
+    path: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe("Of a link that was shared: only views whose addresses begin with it are shown; null shows them all."),
     is_browser: z.boolean().describe("It is a session of a browser, which can be ended."),
   })
   .meta({ id: "Session" });

@@ -3,8 +3,9 @@ import { OperatingError } from "../../kernel/index.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
-import { ago, duration, moment, printable } from "../cli/text.ts";
+import { ago, moment, printable } from "../cli/text.ts";
 import { lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
+import { until } from "./until.ts";
 import { createToken, type JoinAddress, listTokens, revokeToken, TOKEN_SCOPES, type Token } from "./wire.ts";
 
 interface CreateOptions {
@@ -13,11 +14,6 @@ interface CreateOptions {
   readonly join?: true;
   readonly uses?: number;
 }
-
-const until = (expiresAt: number | null, now: number): string => {
-  if (expiresAt === null) return "never";
-  return expiresAt > now ? `in ${duration(expiresAt - now)}` : ago(expiresAt, now);
-};
 
 const rightsOf = ({ scope, join_uses }: Pick<Token, "scope" | "join_uses">): string =>
   join_uses === null ? scope : `join ${join_uses}`;

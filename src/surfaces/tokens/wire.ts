@@ -22,9 +22,10 @@ const token = z
       .nullable()
       .describe("Nodes that may join with it, and nothing else; null for one of its whole scope."),
     kind: z
-      .enum(["token", "code", "session"])
+      .enum(["token", "code", "session", "share"])
       .default("token")
-      .describe("For programs; the start of one session in a browser; such a session."),
+      .describe("For programs; the start of one session in a browser; such a session; a link that was shared."),
+    path: z.string().nullable().default(null).describe("Of a share: the start of the addresses that it shows."),
   })
   .meta({ id: "Token" });
 
