@@ -57,9 +57,10 @@ describe("what a view asks", () => {
         const route = byId.get(id)!;
         expect(route?.method, id).toBe("GET");
         for (const [name, place] of Object.entries(bound)) {
-          expect([...Object.keys(route.query.shape), ...route.path.matchAll(/\{(\w+)\}/g).map((m) => m[1])]).toContain(
-            name,
-          );
+          expect([
+            ...Object.keys(route.query.shape),
+            ...[...route.path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]),
+          ]).toContain(name);
           expect(view.split("/")).toContain(`:${place}`);
         }
       }
