@@ -52,6 +52,12 @@ test("a worker that is heard and keeps its job without getting anywhere is found
   expect(await findsIn({ ...scene, plant: "no-progress-deadline" }, 4)).toContain("nothing came of a_2p");
 });
 
+test("a model that counts though nobody can read it is found out", async () => {
+  const scene: Scene = { others: ["noisy", "noisy"] };
+  expect(await findsIn(scene, 2)).toBeUndefined();
+  expect(await findsIn({ ...scene, plant: "models-unread" }, 4)).toContain("nothing came of a_2p");
+});
+
 test("a result that counts without its files is found out", async () => {
   expect(await findsIn({ plant: "done-without-files", others: ["undelivering"] }, 4)).toContain("never came");
 });

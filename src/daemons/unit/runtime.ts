@@ -146,16 +146,20 @@ export class UnitRuntime {
 
   readiness(): Readiness {
     const { registry, router } = this.#o;
+    // What is held or stopped is no fault; before the start nothing is either, and nothing is ready.
+    const why = this.#begun ? this.#offDuty() : undefined;
+    const isOnDuty = (name: string) => (why?.get(name) ?? null) === null;
     const report = validateCriticalSubscriptions({
-      registry: { ...registry, units: registry.units.filter(({ name }) => this.#wanted.has(name)) },
+      registry: {
+        ...registry,
+        units: registry.units.filter(({ name }) => this.#wanted.has(name) && isOnDuty(name)),
+      },
       nodeId: router.nodeId,
       placements: this.#placements,
       subscribers: router.listSubscribers(),
     });
-    // What is held or stopped is no fault; before the start nothing is either, and nothing is ready.
-    const why = this.#begun ? this.#offDuty() : undefined;
     const unsubscribed = this.#units
-      .filter((live) => !live.isSubscribed && (why?.get(live.unit.name) ?? null) === null)
+      .filter((live) => !live.isSubscribed && isOnDuty(live.unit.name))
       .map(({ unit }) => unit.name);
     return { ...report, ready: this.#begun && report.ready && unsubscribed.length === 0, unsubscribed };
   }

@@ -84,8 +84,15 @@ test("the workers of one token hold no more than it may, under however many name
   const [greedy, honest] = [await worker("greedy"), await worker("honest")];
   const claims = await Promise.all(["a", "b", "c", "d"].map((name) => greedy.claim(name, 1_000)));
   const given = claims.map(({ leases }) => leases.length);
-  expect(given.reduce((sum, each) => sum + each)).toBe(3);
   expect(Math.max(...given)).toBeLessThanOrEqual(2);
+  let held = given.reduce((sum, each) => sum + each);
+  expect(held).toBeLessThanOrEqual(3);
+  // A machine that is busy hands out less at once.
+  const more = async () => {
+    if (held < 3) held += (await greedy.claim("f", 1_000)).leases.length;
+    return held;
+  };
+  await expect.poll(more, { timeout: 20_000 }).toBe(3);
   expect(await greedy.claim("e", 1_000)).toMatchObject({
     status: 200,
     leases: [],

@@ -65,7 +65,10 @@ export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
 export function clusterLine(nodes: readonly Node[]): string {
   const home = nodes.find(({ local }) => local);
   const online = nodes.filter(({ state }) => state === "online").length;
-  const others = nodes.filter(({ version, state }) => state === "online" && version !== home?.version);
+  // Who came with a token alone need not say which version it runs.
+  const others = nodes.filter(
+    ({ version, state }) => state === "online" && version !== "" && version !== home?.version,
+  );
   const versions =
     others.length === 0
       ? nodes.length === 1

@@ -9,6 +9,8 @@ export function createFiles() {
   /** Bytes of those whose bytes anybody reads. */
   const shelf: FileShelf = fileShelf();
   const stored = new Map<string, number>();
+  /** Models that nobody can read. */
+  const noise = new Set<string>();
   const refused = () => Promise.reject(OperatingError.denied("NOT_HERE", "nobody does this in this world"));
   const store: ArtifactStore = {
     traffic: {
@@ -40,6 +42,7 @@ export function createFiles() {
   return {
     shelf,
     store,
+    noise,
     has: (sha256: string) => stored.has(sha256),
     upload: (outputs: readonly { readonly sha256: string; readonly bytes: number }[]) => {
       for (const { sha256, bytes } of outputs) stored.set(sha256, bytes);

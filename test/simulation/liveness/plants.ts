@@ -8,6 +8,8 @@ export const PLANTS = [
   "noise-retried",
   /** A holder that is heard keeps its job, whether it gets anywhere or not. */
   "no-progress-deadline",
+  /** A model counts though nobody can read it. */
+  "models-unread",
   /** A result counts without its files. */
   "done-without-files",
 ] as const;

@@ -185,6 +185,9 @@ export function bootMain(around: Surroundings): MainProcess {
     settings: { ...settingDefaults(workSettings), ...(plant === "no-progress-deadline" ? NEVER_STUCK : {}) },
     barred: (node) => cluster.availability.barred(node),
     limited: (node) => cluster.availability.limited(node),
+    ...(plant === "models-unread"
+      ? {}
+      : { judgeFile: async (_, { sha256 }) => (files.noise.has(sha256) ? "cannot be read" : undefined) }),
     ...(plant === "done-without-files" ? {} : { isStored: async (sha256: string) => files.has(sha256) }),
   });
   const { queue } = work;

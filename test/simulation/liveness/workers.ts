@@ -71,6 +71,9 @@ export function createCraft(files: Files, characters: ReadonlyMap<string, Charac
   };
 
   const honest = (lease: Lease, nodeId: string): Outcome => {
+    const unread = inputOf(lease).inputs.find(({ sha256 }) => files.noise.has(sha256));
+    if (unread !== undefined)
+      return { failure: { class: "bad_input", error: `${unread.name} cannot be read`, error_code: "bad_model" } };
     if (lease.work_type === "training") return { evidence: train(lease) };
     if (lease.work_type === "evaluation")
       return { evidence: playMatch(lease, files.shelf, (each) => strengths.get(each) ?? 0) };
@@ -95,11 +98,13 @@ export function createCraft(files: Files, characters: ReadonlyMap<string, Charac
 
   const noisy = (lease: Lease, nodeId: string): Outcome => {
     const done = honest(lease, nodeId);
-    if (lease.work_type !== "selfplay" || !("evidence" in done)) return done;
+    const { work_type, work_id } = lease;
+    if ((work_type !== "selfplay" && work_type !== "training") || !("evidence" in done)) return done;
     const outputs = done.evidence.outputs!.map(({ name }) => ({
       name,
-      ...files.shelf.put(`noise ${name} ${lease.work_id}`),
+      ...files.shelf.put(`noise ${name} ${work_id}`),
     }));
+    if (work_type === "training") for (const { sha256 } of outputs) files.noise.add(sha256);
     return { evidence: { ...done.evidence, outputs } };
   };
 
