@@ -111,9 +111,9 @@ describe("a new unit", () => {
   });
 
   test("says what is missing of its wiring: whom it awaits, and who is to hear it", () => {
-    const silent = plan("x", "--hears", "LEADER_ELECTED,HOST_ONLINE", "--emits", "WORK_RETRY,HOST_OFFLINE");
-    expect(silent).toMatchObject({ awaits: ["LEADER_ELECTED"], unheard: ["WORK_RETRY"] });
-    expect(unitText(silent)).toMatch(/unheard: \{\n *WORK_RETRY: .*\n.*\n *awaits: \{\n *LEADER_ELECTED: /);
+    const silent = plan("x", "--hears", "LEADER_ELECTED,HOST_ONLINE", "--emits", "WORK_QUEUED,HOST_OFFLINE");
+    expect(silent).toMatchObject({ awaits: ["LEADER_ELECTED"], unheard: ["WORK_QUEUED"] });
+    expect(unitText(silent)).toMatch(/unheard: \{\n *WORK_QUEUED: .*\n.*\n *awaits: \{\n *LEADER_ELECTED: /);
   });
 
   test("overwrites nothing", () => {

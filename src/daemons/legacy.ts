@@ -79,10 +79,6 @@ const plannedUnits = {
   cache_orchestrator: "sync",
   disk_space_manager: "sync",
   derived_training: "steering",
-  feedback_loop: "steering",
-  curriculum_integration: "steering",
-  gauntlet_feedback: "steering",
-  metrics_orchestrator: "steering",
   per_orchestrator: "steering",
 } as const;
 
@@ -124,7 +120,7 @@ export const daemonTypes = {
   REPLICATION_MONITOR: null,
   REPLICATION_REPAIR: null,
   TOURNAMENT_DAEMON: null,
-  FEEDBACK_LOOP: "feedback_loop",
+  FEEDBACK_LOOP: null,
   NPZ_DISTRIBUTION: "model_distribution_daemon",
   ORPHAN_DETECTION: "orphan_detection_daemon",
   EVALUATION: null,
@@ -143,13 +139,13 @@ export const daemonTypes = {
   QUEUE_POPULATOR: null,
   WORK_QUEUE_MONITOR: null,
   COORDINATOR_HEALTH_MONITOR: null,
-  CURRICULUM_INTEGRATION: "curriculum_integration",
+  CURRICULUM_INTEGRATION: null,
   AUTO_EXPORT: null,
   TRAINING_TRIGGER: null,
-  GAUNTLET_FEEDBACK: "gauntlet_feedback",
+  GAUNTLET_FEEDBACK: null,
   RECOVERY_ORCHESTRATOR: null,
   CACHE_COORDINATION: "cache_orchestrator",
-  METRICS_ANALYSIS: "metrics_orchestrator",
+  METRICS_ANALYSIS: null,
   PER_ORCHESTRATOR: "per_orchestrator",
   ADAPTIVE_RESOURCES: null,
   MULTI_PROVIDER: null,
@@ -179,7 +175,7 @@ export const daemonTypes = {
   STALE_FALLBACK: null,
   CONNECTIVITY_RECOVERY: null,
   NNUE_TRAINING: "derived_training",
-  ARCHITECTURE_FEEDBACK: "gauntlet_feedback",
+  ARCHITECTURE_FEEDBACK: null,
 } as const satisfies Readonly<Record<string, keyof typeof plannedUnits | null>>;
 
 export type DaemonType = keyof typeof daemonTypes;

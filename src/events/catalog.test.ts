@@ -165,7 +165,7 @@ describe("evidence", () => {
     expect(emitted.payload.safeParse({ ...trained, extra: 1 }).success).toBe(false);
     expect(emitted.tolerant.safeParse({ ...trained, extra: 1 }).success).toBe(true);
     expect(emitted.tolerant.safeParse({ config_key: "hex8_2p" }).success).toBe(false);
-    const planned = builtinRows.CURRICULUM_ADVANCED;
+    const planned = builtinRows.CURRICULUM_ADVANCEMENT_NEEDED;
     expect(planned.tolerant.parse({ config_key: "hex8_2p", extra: 1 })).toEqual({ config_key: "hex8_2p", extra: 1 });
     expect(planned.tolerant.safeParse({ config_key: "hex8" }).success).toBe(false);
   });

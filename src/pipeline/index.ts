@@ -35,6 +35,7 @@ export {
   configs,
   exportWork,
   iterations,
+  KNOB_PARAMETERS,
   LOOP_KINDS,
   NO_INPUT,
   pipelineDefaults,

@@ -72,6 +72,27 @@ export const books = z
   })
   .meta({ id: "Books", description: "Games: produced = durable + in flight + rejected." });
 
+export const trend = z
+  .looseObject({
+    metric: z.string(),
+    value: z.number(),
+    iteration: z.int(),
+    points: z.int(),
+    slope: z
+      .object({ estimate: z.number(), low: z.number(), high: z.number() })
+      .nullable()
+      .describe(
+        "Growth for one iteration with its 95 % interval, more is better; null while too few points are there.",
+      ),
+    trend: z.enum(["improving", "stable", "declining"]),
+    plateau_since: z.int().nullable().describe("The iteration in which it was found to stand still."),
+    anomaly: z
+      .looseObject({ expected: z.number(), deviations: z.number() })
+      .nullable()
+      .describe("What the newest value was expected to be, where it is far off."),
+  })
+  .meta({ id: "Trend" });
+
 const config = z
   .looseObject({
     config_key: z.string(),
@@ -125,6 +146,21 @@ const config = z
     verdicts: z.object({ promote: z.int(), reject: z.int(), inconclusive: z.int() }),
     expected_false_promotions: z.number(),
     quality: z.looseObject({ score: z.number(), band: z.string() }).nullable(),
+    steering: z
+      .looseObject({
+        knobs: z.array(
+          z.looseObject({
+            knob: z.string(),
+            value: z.number().describe("The factor that counts now; 1 changes nothing."),
+            author: z.string().describe("The unit that turns it."),
+            signal: z.looseObject({ reason: z.string() }).nullable(),
+            held: z.looseObject({ by: z.string(), reason: z.string() }).nullable(),
+          }),
+        ),
+        trends: z.array(trend),
+      })
+      .optional()
+      .describe("What steers it, and where its measures go."),
     suspects: z.array(
       z.looseObject({
         producer: z.string(),

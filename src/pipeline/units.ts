@@ -4,7 +4,13 @@ import { modelCoordinator } from "./models/index.ts";
 import { autoPromotion, modelCommandsPart, modelRollback } from "./promotion/index.ts";
 import { queuePopulator, selfplayOrchestrator, selfplayScheduler } from "./selfplay/index.ts";
 import type { PipelineServices } from "./services.ts";
-import { curriculumIntegration } from "./steering/index.ts";
+import {
+  curriculumIntegration,
+  explorationScheduler,
+  feedbackLoop,
+  gauntletFeedback,
+  metricsOrchestrator,
+} from "./steering/index.ts";
 import { trainingCoordinator, trainingTrigger } from "./training/index.ts";
 import { pipelineOrchestrator } from "./units/pipeline-orchestrator/pipeline-orchestrator.unit.ts";
 import { progressWatchdog } from "./units/progress-watchdog/progress-watchdog.unit.ts";
@@ -30,6 +36,10 @@ export const pipelineUnits = (services: PipelineServices) =>
     dataConsolidation(services),
     progressWatchdog(services),
     curriculumIntegration(services),
+    metricsOrchestrator(services),
+    gauntletFeedback(services),
+    feedbackLoop(services),
+    explorationScheduler(services),
   ] as const;
 
 export const pipelineParts = [modelCommandsPart] as const;

@@ -29,6 +29,7 @@ import {
   workOf,
 } from "./stage/index.ts";
 import { falsePromotions, waldBounds } from "./statistics/index.ts";
+import { steeringOf } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
 import { breakersOf } from "./units/pipeline-orchestrator/decide.ts";
 import { currentStep, deadlineOf, steps } from "./units/progress-watchdog/steps.ts";
@@ -198,7 +199,7 @@ function gamesPerSecond({ store, configKey, now }: View): number {
 }
 
 function configView(view: View): ConfigSnapshot {
-  const { configKey, plan, at, row, store } = view;
+  const { configKey, plan, at, row, rows, store } = view;
   const champions = championHistory(store, configKey)
     .reverse()
     .map(({ model, generation, iteration, at: since, cause }) => ({
@@ -239,6 +240,7 @@ function configView(view: View): ConfigSnapshot {
     verdicts,
     expected_false_promotions: falsePromotions(gateTallies(store, configKey)).expected,
     quality: quality === undefined ? null : { score: quality.score, band: quality.band },
+    steering: steeringOf(rows, configKey),
     suspects: Object.values(row(suspects) ?? {}).map(({ producer, reasons, since }) => ({
       producer,
       reason: reasons.join(", "),

@@ -43,6 +43,5 @@ export const workStorePart = definePart({
   ],
   unheard: {
     WORK_QUEUED: { outside: "workers are woken at the claim desk, and the queue's own rows say the rest" },
-    WORK_RETRY: { by: "metrics_orchestrator" },
   },
 });

@@ -18,10 +18,13 @@ import { onlyThorough } from "../support/thorough.ts";
 
 const TICK_MS = 150;
 
+/** Results may turn every knob: what they turn follows from the plan too. */
+const STEERED = { ...QUICK, steering: { learning_rate: true, games: true, exploration: true, search: true } };
+
 /** One whole run with one worker slot. */
 async function runOnce(more: Partial<LoopOptions> = {}): Promise<ConfigSnapshot> {
   await using own = owned();
-  const loop = await startLoop(own, { plans: planned(QUICK), slots: 1, ...more });
+  const loop = await startLoop(own, { plans: planned(STEERED), slots: 1, ...more });
   try {
     const end = await loop.complete();
     expect(await soundness(loop)).toEqual(SOUND);
@@ -32,8 +35,16 @@ async function runOnce(more: Partial<LoopOptions> = {}): Promise<ConfigSnapshot>
 }
 
 let reference: ReturnType<typeof outcomeOf>;
+/** What the last iteration was opened with. */
+const knobsOf = ({ steering }: ConfigSnapshot) => steering!.knobs.map(({ knob, value }) => [knob, value]);
+let knobs: ReturnType<typeof knobsOf>;
 beforeAll(async () => {
-  reference = outcomeOf(await runOnce());
+  const end = await runOnce();
+  [reference, knobs] = [outcomeOf(end), knobsOf(end)];
+});
+
+test("what the first gate said has turned a knob of the second iteration", () => {
+  expect(knobs.filter(([, value]) => value !== 1)).not.toEqual([]);
 });
 
 test("the run that the others are compared with has promoted", () => {
@@ -41,7 +52,9 @@ test("the run that the others are compared with has promoted", () => {
 });
 
 test.each(onlyThorough([1, 2]))("a seed that is %i further gives another champion", async (more) => {
-  const other = outcomeOf(await runOnce({ plans: planned({ ...QUICK, seed: QUICK.seed + more, most_iterations: 1 }) }));
+  const other = outcomeOf(
+    await runOnce({ plans: planned({ ...STEERED, seed: QUICK.seed + more, most_iterations: 1 }) }),
+  );
   const models = reference.champions.map(({ model }) => model);
   expect(other.champions.some(({ model }) => models.includes(model))).toBe(false);
 });
@@ -61,7 +74,9 @@ test("a second run with this seed gives the same champion, with every event lost
       },
     };
   };
-  expect(outcomeOf(await runOnce({ wrapUnit }))).toEqual(reference);
+  const end = await runOnce({ wrapUnit });
+  expect(outcomeOf(end)).toEqual(reference);
+  expect(knobsOf(end)).toEqual(knobs);
   expect(heard).toBeGreaterThan(100);
 });
 

@@ -191,6 +191,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       why("its runs are jobs, and it follows them", ...JOB_ENDS, "WORK_STARTED"),
       why("its turn comes with the stage, and its gates open", "PIPELINE_STAGE_ENTERED", "TRAINING_THRESHOLD_REACHED"),
       why("the line goes on where the rollback set it", "TRAINING_ROLLBACK_COMPLETED"),
+      why("another learning rate is for its next run", "HYPERPARAMETER_UPDATED"),
     ],
   },
   transfer_verifier: { listed: 1 },
@@ -223,8 +224,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       "REGRESSION_DETECTED",
     ],
     left: [
-      later("gauntlet_feedback", "CURRICULUM_ADVANCED", "OPPONENT_MASTERED"),
-      later("feedback_loop", "SELFPLAY_RATE_CHANGED", "EXPLORATION_BOOST"),
+      why("nobody tells it yet: an opponent that is mastered changes no share", "OPPONENT_MASTERED"),
       later("optimization_coordinator", "ADAPTIVE_PARAMS_CHANGED"),
       why(
         "it divides among configs and not among nodes; job_scheduler takes work off those that are lost",
@@ -258,6 +258,11 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       why("a loss that grows asks for new games", "TRAINING_LOSS_TREND"),
       why("a person's word, and the weight of one config", "CURRICULUM_UPDATED", "WEIGHT_UPDATED"),
       why(
+        "how a config explores decides how long its games hold a node",
+        "EXPLORATION_ADJUSTED",
+        "SCHEDULER_REGISTERED",
+      ),
+      why(
         "idle nodes let more jobs into the queue",
         "IDLE_RESOURCE_DETECTED",
         "IDLE_STATE_BROADCAST",
@@ -287,8 +292,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       "QUALITY_SCORE_UPDATED",
     ],
     left: [
-      later("feedback_loop", "SELFPLAY_RATE_CHANGED"),
-      later("gauntlet_feedback", "TIER_PROMOTION"),
+      why("tiers turn the knob `search` and no weight", "TIER_PROMOTION"),
       why("what gates measured decides, and a rating that moved comes from other games", "ELO_SIGNIFICANT_CHANGE"),
       why("steering never reads its own effect as evidence", "SELFPLAY_ALLOCATION_UPDATED"),
       why(
@@ -300,7 +304,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     ],
     added: [why("a gate that did not promote tells as much", "PROMOTION_FAILED", "PROMOTION_REJECTED")],
   },
-  metrics_orchestrator: { listed: 7, isToCome: true },
+  metrics_orchestrator: { listed: 7 },
   optimization_coordinator: { listed: 7, isToCome: true },
   leadership_coordinator: { listed: 5, isToCome: true },
 };

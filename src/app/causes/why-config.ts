@@ -1,6 +1,6 @@
 import type { Cause } from "../../daemons/index.ts";
 import { type ConfigSnapshot, type PipelineSnapshot, STAGES, type UnitWait } from "../../pipeline/index.ts";
-import { adviceWords } from "../../surfaces/commands/index.ts";
+import { adviceWords, trendWords } from "../../surfaces/commands/index.ts";
 import type { Why } from "../../surfaces/index.ts";
 import type { JobView } from "../../work/index.ts";
 import { isProgress } from "./config-cause.ts";
@@ -54,6 +54,21 @@ function verdictOf(config: ConfigSnapshot, cause: Cause | null): string {
   return `${key} ${how} ${doing(config)}: ${what}`;
 }
 
+/** What steers it: each knob that is turned, and each measure that stands still or is far off. */
+function steeringGates({ steering }: ConfigSnapshot): Gate[] {
+  if (steering === undefined) return [];
+  const knobs = steering.knobs
+    .filter(({ value, held }) => value !== 1 || held !== null)
+    .map(({ knob, value, signal, held }) => {
+      const why = held === null ? (signal?.reason ?? "") : `held by ${held.by}: ${held.reason}`;
+      return { gate: `knob: ${knob}`, actual: `x ${Number(value.toPrecision(3))}; ${why}` };
+    });
+  const trends = steering.trends
+    .filter(({ plateau_since, anomaly }) => plateau_since !== null || anomaly !== null)
+    .map((trend) => ({ gate: `trend: ${trend.metric}`, actual: trendWords(trend) }));
+  return [...knobs, ...trends].map((each) => ({ ...each, passed: true, required: "any", since: null, hint: null }));
+}
+
 /** What stands between a config and its next champion: the root first, the stages behind it, where it is, and all that waits. */
 function reportOn(config: ConfigSnapshot, jobs: readonly JobView[], now: number): Why {
   const { config_key: subject, state, cause = null } = config;
@@ -96,13 +111,14 @@ function reportOn(config: ConfigSnapshot, jobs: readonly JobView[], now: number)
             hint: null,
           },
         ];
+  const steered = steeringGates(config);
   return {
     subject,
     kind: "config",
     verdict: verdictOf(config, cause),
     since: cause?.since ?? config.stage_since,
     cause,
-    gates: state === "complete" ? done : [...rootGate(cause, jobs), ...done, here, ...steady, ...waits],
+    gates: state === "complete" ? done : [...rootGate(cause, jobs), ...done, here, ...steady, ...steered, ...waits],
   };
 }
 

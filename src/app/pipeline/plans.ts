@@ -1,7 +1,14 @@
 /** What is wanted of each config: from the built-in games' own defaults, from `plans` in `ringrift.config.json`, and from flags. */
 import { z } from "zod";
 import { canonicalJson, didYouMean, type Json, OperatingError } from "../../kernel/index.ts";
-import { type ConfigPlan, type ConfigPlanInput, configPlanSchema, configs, LOOP_KINDS } from "../../pipeline/index.ts";
+import {
+  type ConfigPlan,
+  type ConfigPlanInput,
+  configPlanSchema,
+  configs,
+  KNOB_PARAMETERS,
+  LOOP_KINDS,
+} from "../../pipeline/index.ts";
 import type { EventRouter } from "../../router/index.ts";
 import { CONFIG_KEYS, DEFAULT_LOOP } from "../../workloads/arena/index.ts";
 import { sectionOf } from "../settings/config-file.ts";
@@ -30,6 +37,31 @@ const arenaDefaults = (games: number, workers: number | undefined): Given => ({
   window: { ...DEFAULT_LOOP.replay },
   gate: { batch_blocks: DEFAULT_LOOP.gateBatchBlocks },
 });
+
+/** What the built-in games do unless they are told otherwise, said aloud where a knob shall multiply it. */
+const knobDefaults = ({ exploration = false, learning_rate = false }: NonNullable<Given["steering"]> = {}) => ({
+  selfplay: exploration
+    ? { temperature: DEFAULT_LOOP.selfPlay.temperature, noise_weight: DEFAULT_LOOP.search.noiseWeight }
+    : {},
+  training: learning_rate ? { rate: DEFAULT_LOOP.trainer.rate } : {},
+});
+
+/** A knob that has nothing to multiply is a plan that does not do what it says. */
+function checkKnobs({ config_key, steering, selfplay, training }: ConfigPlan): void {
+  for (const knob of ["learning_rate", "exploration", "search"] as const) {
+    const [kind, given] =
+      knob === "learning_rate" ? (["training", training] as const) : (["selfplay", selfplay] as const);
+    const names: readonly string[] = KNOB_PARAMETERS[knob];
+    if (!steering[knob] || names.some((name) => typeof given[name] === "number")) continue;
+    throw OperatingError.invalid(
+      "KNOB_WITHOUT_PARAMETER",
+      `the plan of ${config_key} steers '${knob}', and its ${kind} has no number to multiply`,
+      {
+        hint: `Give ${names.map((name) => `'${kind}.${name}'`).join(" or ")} a number, or switch 'steering.${knob}' off.`,
+      },
+    );
+  }
+}
 
 const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: true, kinds: true }).partial());
 
@@ -60,14 +92,19 @@ function planFor(configKey: string, given: Given, { workloads, workers }: PlanWo
   }
   const isBuiltIn =
     CONFIG_KEYS.includes(configKey) && workloadFor(workloads, "selfplay", configKey)?.configKeys === undefined;
+  const ours = isBuiltIn ? arenaDefaults(given.games_per_iteration ?? DEFAULT_LOOP.gamesPerRound, workers) : {};
+  const knobs = knobDefaults(isBuiltIn ? given.steering : undefined);
+  const all = { ...ours, ...given };
   const parsed = configPlanSchema.safeParse({
-    ...(isBuiltIn ? arenaDefaults(given.games_per_iteration ?? DEFAULT_LOOP.gamesPerRound, workers) : {}),
-    ...given,
+    ...all,
+    selfplay: { ...knobs.selfplay, ...all.selfplay },
+    training: { ...knobs.training, ...all.training },
     config_key: configKey,
     kinds,
   });
   if (!parsed.success)
     throw OperatingError.invalid("INVALID_PLAN", `the plan of ${configKey} is wrong: ${z.prettifyError(parsed.error)}`);
+  checkKnobs(parsed.data);
   return parsed.data;
 }
 

@@ -21,7 +21,6 @@ export const curriculum = defineEvents("curriculum", {
   CURRICULUM_ADVANCED: {
     about: "A config moved to a harder tier.",
     orderKey: "config_key",
-    provisional: true,
     payload: fields("config_key", "tier", "previous_tier", "reason", "win_rate?", "games?", "elo?"),
   },
   CURRICULUM_ADVANCEMENT_NEEDED: {

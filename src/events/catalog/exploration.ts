@@ -7,7 +7,6 @@ export const exploration = defineEvents("exploration", {
     about: "A config now has a scheduler for its temperature.",
     class: "process",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key"),
       scheduler: word("scheduler, by its name"),
@@ -17,7 +16,6 @@ export const exploration = defineEvents("exploration", {
   EXPLORATION_BOOST: {
     about: "A config should explore more for a limited time.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "reason", "expires_at?"),
       boost_factor: positive("factor on exploration"),
@@ -27,7 +25,6 @@ export const exploration = defineEvents("exploration", {
   EXPLORATION_ADJUSTED: {
     about: "The exploration of a config was tuned to the quality of its data.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "quality_score", "trend"),
       position_difficulty: oneOf("how hard the starting positions should be", ["normal", "medium-hard", "hard"]),

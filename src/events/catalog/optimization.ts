@@ -10,7 +10,6 @@ export const optimization = defineEvents("optimization", {
     about: "A measure of a config stopped improving.",
     orderKey: "config_key",
     dedup: ["config_key", "metric_name"],
-    provisional: true,
     payload: {
       ...fields("config_key"),
       metric_name: oneOf("measure that stands still", ["loss", "elo", "win_rate"]),
@@ -24,7 +23,6 @@ export const optimization = defineEvents("optimization", {
   HYPERPARAMETER_UPDATED: {
     about: "One hyperparameter of a config has a new value.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "reason"),
       parameter: word("parameter, by its name"),

@@ -30,7 +30,6 @@ export const selfplay = defineEvents("selfplay", {
   SELFPLAY_RATE_CHANGED: {
     about: "A config should be played noticeably faster or more slowly.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "rate_multiplier", "reason"),
       previous_rate_multiplier: amount("factor on the rate of selfplay before"),

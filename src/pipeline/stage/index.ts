@@ -58,13 +58,26 @@ export { seedFor } from "./seeds.ts";
 export { everyMs, type StageServices } from "./services.ts";
 export { pipelineDefaults } from "./settings.ts";
 export {
+  CONTENT_KNOBS,
+  type ContentKnob,
+  explorationSignals,
+  gamesWith,
+  gauntletSignals,
+  KNOB_PARAMETERS,
   KNOBS,
   type Knob,
+  type Knobs,
   knobIn,
   knobKey,
+  openedWith,
+  type Signal,
   type SignalHold,
   signalHolds,
+  signalIn,
   signals,
+  signalsOf,
+  withKnobs,
+  withOpened,
 } from "./signals.ts";
 export { LOOP_KINDS, STAGES, type Stage, stageAfter } from "./stages.ts";
 export { isRefusal, pausedWait, refusedWait, type Wait, type Waiting, waitsSince } from "./waits.ts";

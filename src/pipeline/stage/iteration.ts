@@ -1,4 +1,5 @@
 import { type Cause, defineTable } from "../../router/index.ts";
+import type { Knobs } from "./signals.ts";
 import type { Stage } from "./stages.ts";
 import type { Wait } from "./waits.ts";
 
@@ -31,6 +32,8 @@ export type Iteration = {
   readonly deadline: number;
   /** SHA-256 of the champion that plays this iteration's games. */
   readonly champion: string | null;
+  /** What steering said when it was opened: it holds for all of it, however often a stage is tried. Missing where nothing was said. */
+  readonly knobs?: Knobs;
   /** What it waits for, where it does not run. */
   readonly waits: readonly Wait[];
   /** The last failures, newest last; a few are kept. */

@@ -63,6 +63,15 @@ export const configPlanSchema = z.strictObject({
     .prefault({}),
   /** Share of all games that only serves the ratings. */
   rating_share: z.number().min(0).max(0.5).default(0.1),
+  /** Knobs that results may turn, from iteration to iteration. Each is off unless it is said: none is proven to pay. */
+  steering: z
+    .strictObject({
+      learning_rate: z.boolean().default(false),
+      games: z.boolean().default(false),
+      exploration: z.boolean().default(false),
+      search: z.boolean().default(false),
+    })
+    .prefault({}),
 });
 export type ConfigPlan = z.output<typeof configPlanSchema>;
 /** A board and its players, as in `hex8_2p`. */

@@ -1,9 +1,73 @@
 import type { Json } from "../../kernel/index.ts";
-import { defineTable, type WriteSet } from "../../router/index.ts";
+import { defineTable, type StateTable, type WriteSet } from "../../router/index.ts";
 
-/** What steering may turn. Each knob has one unit that turns it, and one that applies it. */
-export const KNOBS = ["share"] as const;
+/**
+ * Knobs that change what is played or trained. They are taken when an iteration opens, from what is the same in every run of a seed, and
+ * stand in its row until it ends.
+ */
+export const CONTENT_KNOBS = ["learning_rate", "games", "exploration", "search"] as const;
+export type ContentKnob = (typeof CONTENT_KNOBS)[number];
+
+/** What steering may turn. Each knob has one unit that turns it, and one that applies it. `share` only moves games in time. */
+export const KNOBS = ["share", ...CONTENT_KNOBS] as const;
 export type Knob = (typeof KNOBS)[number];
+
+/** The factors that an iteration was opened with. What is not there is 1. */
+export type Knobs = { readonly [knob in ContentKnob]?: number };
+
+/** What iterations were opened with, by config and then by iteration, so that what is lost can be made again. Written with `iterations`. */
+export const openedWith = defineTable<{ readonly [iteration: string]: Knobs }>("pipeline_opened_with");
+/** Iterations whose knobs are kept. */
+const OPENED_KEPT = 1_000;
+
+/** The iterations of a config with one more, and without what is long ago. */
+export const withOpened = (
+  known: { readonly [iteration: string]: Knobs } | undefined,
+  iteration: number,
+  knobs: Knobs,
+): { readonly [iteration: string]: Knobs } =>
+  Object.fromEntries(
+    Object.entries<Knobs>({ ...known, [iteration]: knobs }).filter(
+      ([opened]) => Number(opened) > iteration - OPENED_KEPT,
+    ),
+  );
+
+/** Parameters of jobs that a knob multiplies, as far as the plan names them. */
+export const KNOB_PARAMETERS = {
+  learning_rate: ["rate", "learning_rate"],
+  exploration: ["temperature", "noise_weight"],
+  search: ["simulations"],
+} as const satisfies { readonly [knob in ContentKnob]?: readonly string[] };
+
+const SHARES: readonly string[] = ["noise_weight"];
+
+/**
+ * Parameters of a job with the knobs of its iteration. A number that a plan does not give is left to the workload: nobody here knows
+ * what to multiply. Whole numbers stay whole and shares stay shares.
+ */
+export function withKnobs(
+  parameters: { readonly [name: string]: Json },
+  knobs: Knobs | undefined,
+  ...turned: readonly (keyof typeof KNOB_PARAMETERS)[]
+): { readonly [name: string]: Json } {
+  const changed: Record<string, Json> = {};
+  for (const knob of turned) {
+    const factor = knobs?.[knob] ?? 1;
+    if (factor === 1) continue;
+    for (const name of KNOB_PARAMETERS[knob]) {
+      const given = parameters[name];
+      if (typeof given !== "number" || !Number.isFinite(given)) continue;
+      const value =
+        Number.isInteger(given) && knob === "search" ? Math.max(1, Math.round(given * factor)) : given * factor;
+      changed[name] = SHARES.includes(name) ? Math.min(1, value) : value;
+    }
+  }
+  return Object.keys(changed).length === 0 ? parameters : { ...parameters, ...changed };
+}
+
+/** Games of an iteration with the knob of its row. */
+export const gamesWith = (games: number, knobs: Knobs | undefined): number =>
+  Math.max(1, Math.round(games * (knobs?.games ?? 1)));
 
 /**
  * What a unit of steering says of a knob of a config: a factor, 1 where nothing is to change. It fades towards 1 with the iterations
@@ -25,8 +89,19 @@ export type Signal = {
   readonly evidence: { readonly [name: string]: Json };
 };
 
-/** By config and knob, see `knobKey`. */
+/** By config and knob, see `knobKey`; one table for each unit that turns knobs. */
 export const signals = defineTable<Signal>("pipeline_signals");
+export const gauntletSignals = defineTable<Signal>("pipeline_gauntlet_signals");
+export const explorationSignals = defineTable<Signal>("pipeline_exploration_signals");
+
+/** Where the signal of a knob stands. */
+export const signalsOf: Readonly<Record<Knob, StateTable<Signal>>> = {
+  share: signals,
+  learning_rate: gauntletSignals,
+  games: gauntletSignals,
+  exploration: explorationSignals,
+  search: explorationSignals,
+};
 
 /** A person's word on a knob, which counts until it is taken back. Written by the commands `steering hold` and `release`. */
 export type SignalHold = {
@@ -54,6 +129,6 @@ export function knobIn(rows: Pick<WriteSet, "get">, configKey: string, knob: Kno
   const key = knobKey(configKey, knob);
   const held = rows.get(signalHolds, key);
   if (held !== undefined) return held.value;
-  const signal = rows.get(signals, key);
+  const signal = rows.get(signalsOf[knob], key);
   return signal === undefined ? 1 : signalIn(signal, iteration);
 }

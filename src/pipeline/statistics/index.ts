@@ -14,6 +14,13 @@ export { bradleyTerry, type Ladder, plackettLuce } from "./ladder.ts";
 export { linkedGroups } from "./linked-groups.ts";
 export type { Match } from "./match.ts";
 export { LEDGER_LIMITS, readLedger } from "./match-ledger.ts";
+export {
+  judgeGrowth,
+  judgeTrend,
+  type MeasuredGrowth,
+  type TrendPoint,
+  type TrendVerdict,
+} from "./plateau.ts";
 export { judgeProducers, type ProducerFinding, type ProducerRecord, type ProducerVerdict } from "./producers.ts";
 export { falsePromotions } from "./promotions.ts";
 export { nextRatingGames } from "./rating-games.ts";

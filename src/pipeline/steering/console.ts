@@ -1,38 +1,69 @@
 /** Steering as people see it, and what they may hold by hand. */
 import { OperatingError } from "../../kernel/index.ts";
-import { createWriteSet, type Store } from "../../router/index.ts";
+import { createWriteSet, type Store, type WriteSet } from "../../router/index.ts";
 import { type ByHandPorts, decideByHand, requireConfig } from "../promotion/index.ts";
 import { allocations } from "../selfplay/index.ts";
-import { configs, iterations, KNOBS, type Knob, knobIn, knobKey, signalHolds, signals } from "../stage/index.ts";
-import { MAX_WEIGHT, MIN_WEIGHT } from "./limits.ts";
+import {
+  CONTENT_KNOBS,
+  type ContentKnob,
+  configs,
+  iterations,
+  KNOBS,
+  type Knob,
+  knobIn,
+  knobKey,
+  signalHolds,
+  signalsOf,
+} from "../stage/index.ts";
+import { authorOf, isSteered } from "./knobs.ts";
+import { MAX_FACTOR, MAX_WEIGHT, MIN_FACTOR, MIN_WEIGHT } from "./limits.ts";
+import { METRICS, measures } from "./tables.ts";
 
 /** What may be set by hand, and what turns the knob otherwise. */
 const BOUNDS: Readonly<Record<Knob, { readonly low: number; readonly high: number; readonly author: string }>> = {
   share: { low: MIN_WEIGHT, high: MAX_WEIGHT, author: "curriculum_integration" },
+  ...(Object.fromEntries(
+    CONTENT_KNOBS.map((knob) => [knob, { low: MIN_FACTOR, high: MAX_FACTOR, author: authorOf(knob) }]),
+  ) as Record<ContentKnob, { low: number; high: number; author: string }>),
 };
 
-/** Every knob of every config: the factor it has now, what was said of it, and who holds it. */
+/** What steers one config: each knob with its factor, what was said of it and who holds it, and where its measures go. */
+export function steeringOf(rows: Pick<WriteSet, "get">, config_key: string) {
+  const at = rows.get(iterations, config_key);
+  const plan = rows.get(configs, config_key)?.plan ?? {};
+  const { trends = {} } = rows.get(measures, config_key) ?? {};
+  return {
+    knobs: KNOBS.map((knob) => {
+      const key = knobKey(config_key, knob);
+      return {
+        knob,
+        // What changes games is taken when an iteration opens; shares count at once.
+        value: knob === "share" ? knobIn(rows, config_key, knob, at?.iteration ?? 0) : (at?.knobs?.[knob] ?? 1),
+        on: knob === "share" || isSteered(plan, knob),
+        ...BOUNDS[knob],
+        signal: rows.get(signalsOf[knob], key) ?? null,
+        held: rows.get(signalHolds, key) ?? null,
+      };
+    }),
+    trends: METRICS.flatMap((metric) => {
+      const trend = trends[metric];
+      return trend === undefined ? [] : [{ metric, ...trend }];
+    }),
+  };
+}
+
+/** What steers every config, and what its share of self-play is made of. */
 export function steeringView(store: Pick<Store, "read">) {
   const rows = createWriteSet(store);
   return {
     configs: rows.list(configs).map(([config_key]) => {
-      const iteration = rows.get(iterations, config_key)?.iteration ?? 0;
       const allocation = rows.get(allocations, config_key);
       return {
         config_key,
-        iteration,
+        iteration: rows.get(iterations, config_key)?.iteration ?? 0,
         share: allocation?.share ?? null,
         factors: (allocation?.reasons ?? []).filter(({ name }) => name !== "floor"),
-        knobs: KNOBS.map((knob) => {
-          const key = knobKey(config_key, knob);
-          return {
-            knob,
-            value: knobIn(rows, config_key, knob, iteration),
-            ...BOUNDS[knob],
-            signal: rows.get(signals, key) ?? null,
-            held: rows.get(signalHolds, key) ?? null,
-          };
-        }),
+        ...steeringOf(rows, config_key),
       };
     }),
   };

@@ -13,3 +13,14 @@ export const MIN_GATES = 2;
 
 /** A weight that moved by less is not told. */
 export const TOLD_CHANGE = 0.1;
+
+/** The newest measurements that a trend is drawn through; a plateau needs all of them. */
+export const TREND_WINDOW = 12;
+/** A measurement is odd when it is so many deviations off the ones before it, and there are at least so many of them. */
+export const ANOMALY_DEVIATIONS = 6;
+export const ANOMALY_POINTS = 5;
+
+/** A knob that changes what is played or trained stays within these factors, and half of it is left after so many iterations. */
+export const MIN_FACTOR = 0.5;
+export const MAX_FACTOR = 2;
+export const KNOB_HALF_LIFE = 4;

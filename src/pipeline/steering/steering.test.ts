@@ -132,7 +132,7 @@ describe("a person's word on a knob", () => {
       reason: "held by ann: a trial",
     });
     const [config] = steeringView(w.store).configs.filter(({ config_key }) => config_key === KEY);
-    expect(config!.knobs).toMatchObject([{ knob: "share", value: 0.5, held: { by: "ann", reason: "a trial" } }]);
+    expect(config!.knobs[0]).toMatchObject({ knob: "share", value: 0.5, held: { by: "ann", reason: "a trial" } });
     await w.driven(holdKnob(ports(w), KEY, "share", null, byHand));
     await w.pass(2_500);
     expect(share(w, KEY)).toBeCloseTo(before, 10);
@@ -154,6 +154,6 @@ describe("a person's word on a knob", () => {
       code: "CONFIG_NOT_FOUND",
     });
     expect((await w.driven(holdKnob(ports(w), KEY, "share", null, byHand))).changes).toEqual([]);
-    expect(steeringView(w.store).configs.flatMap(({ knobs }) => knobs.map(({ held }) => held))).toEqual([null, null]);
+    expect(steeringView(w.store).configs.flatMap(({ knobs }) => knobs.filter(({ held }) => held !== null))).toEqual([]);
   });
 });

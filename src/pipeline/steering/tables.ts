@@ -10,3 +10,62 @@ export type Curriculum = {
   readonly held: number | null;
 };
 export const curricula = defineTable<Curriculum>("pipeline_curricula");
+
+/** What is measured of a config, once an iteration. */
+export const METRICS = ["elo", "loss", "quality", "games_per_second", "retries"] as const;
+export type Metric = (typeof METRICS)[number];
+
+/** Where a measure goes. */
+export type Trend = {
+  readonly value: number;
+  readonly iteration: number;
+  readonly points: number;
+  /** Growth for one iteration with its 95 % interval, more is better; null while too few points are there. */
+  readonly slope: { readonly estimate: number; readonly low: number; readonly high: number } | null;
+  readonly trend: "improving" | "stable" | "declining";
+  readonly best: { readonly value: number; readonly iteration: number; readonly at: number };
+  /** The iteration in which it was found to stand still; null while it does not. */
+  readonly plateau_since: number | null;
+  /** What the newest value was expected to be, where it is far off. */
+  readonly anomaly: { readonly expected: number; readonly deviations: number } | null;
+};
+
+/** The measurements of a config. Written by `metrics_orchestrator`, by config_key. */
+export type Measures = {
+  readonly trends: { readonly [metric in Metric]?: Trend };
+  /** Values that nothing else keeps, oldest first; a window of each. */
+  readonly seen: {
+    readonly [metric in Metric]?: readonly {
+      readonly iteration: number;
+      readonly value: number;
+      readonly at: number;
+    }[];
+  };
+  /** Tries of jobs that failed and were repeated, in this iteration. */
+  readonly retried: { readonly iteration: number; readonly times: number };
+};
+export const measures = defineTable<Measures>("pipeline_measures");
+
+/** The newest gate that was heard, and the tier it left. Written by `gauntlet_feedback`, by config_key. */
+export type Gauntlet = {
+  readonly iteration: number;
+  readonly strength: "strong" | "weak" | "even";
+  readonly tier: number;
+};
+export const gauntlets = defineTable<Gauntlet>("pipeline_gauntlets");
+
+/** Configs whose exploration follows gates, with the temperature of now. Written by `exploration_scheduler`, by config_key. */
+export type Exploration = { readonly scheduler: string; readonly temperature: number | null };
+export const explorations = defineTable<Exploration>("pipeline_explorations");
+
+/** What was told last of a config's exploration and pace. Written by `feedback_loop`, by config_key. */
+export type Feedback = {
+  /** The newest gate that was heard. */
+  readonly iteration: number;
+  readonly plateau: boolean;
+  readonly exploration: number;
+  readonly search: number;
+  readonly difficulty: "normal" | "medium-hard" | "hard";
+  readonly rate: number;
+};
+export const feedbacks = defineTable<Feedback>("pipeline_feedbacks");

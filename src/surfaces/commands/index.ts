@@ -25,3 +25,4 @@ export { logLevelOf, logLine } from "../logs/log-line.ts";
 export { shortModel } from "../pipeline/words.ts";
 export type { NodeStatus } from "../status/command.ts";
 export { bytes } from "../status/view.ts";
+export { trendWords } from "../steering/words.ts";

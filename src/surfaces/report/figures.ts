@@ -3,6 +3,7 @@ import type { Json } from "../../kernel/index.ts";
 import type { ConfigSnapshot, GateView } from "../../pipeline/index.ts";
 import { number } from "../cli/text.ts";
 import { championRating, eloWords, signed } from "../pipeline/words.ts";
+import { knobsWords, trendWords } from "../steering/words.ts";
 
 const two = (value: number) => String(value).padStart(2, "0");
 
@@ -54,6 +55,17 @@ export function headlines(
       note: "expected among them",
     },
     { name: "Games", value: number(config.games), note: `${number(config.rows)} rows` },
+    ...steeringHeadlines(config),
+  ];
+}
+
+/** What steers it, and whether it still gains; nothing where no knob is turned and nothing is measured. */
+function steeringHeadlines({ steering }: ConfigSnapshot) {
+  const knobs = steering === undefined ? undefined : knobsWords(steering);
+  const elo = steering?.trends.find(({ metric }) => metric === "elo");
+  return [
+    ...(knobs === undefined ? [] : [{ name: "Steering", value: knobs, note: "" }]),
+    ...(elo === undefined ? [] : [{ name: "Gain", value: trendWords(elo), note: "" }]),
   ];
 }
 

@@ -7,6 +7,7 @@ import { decimal, oneOf } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
 import { decidedLines, withDecision } from "../pipeline/steer.command.ts";
 import { getSteering, holdKnob, releaseKnob, type Steering } from "./wire.ts";
+import { trendWords } from "./words.ts";
 
 type Config = Steering["configs"][number];
 type KnobView = Config["knobs"][number];
@@ -14,8 +15,9 @@ type KnobView = Config["knobs"][number];
 const times = (factor: number): string => `x ${Number(factor.toPrecision(3))}`;
 const percent = (share: number | null): string => (share === null ? "-" : `${Math.round(100 * share)} %`);
 
-const knobWords = ({ held, signal, author }: KnobView, now: number): string => {
+const knobWords = ({ held, signal, author, on }: KnobView, now: number): string => {
   if (held !== null) return printable(`held by ${held.by} for ${duration(Math.max(0, now - held.at))}: ${held.reason}`);
+  if (!on) return "off in its plan";
   return signal === null ? `${author} has said nothing yet` : printable(signal.reason);
 };
 
@@ -55,10 +57,15 @@ export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width
     shell.paint.bold(`${printable(config.config_key)} gets ${percent(config.share)} of self-play`),
     ...tableLines(factors, shell),
     ...knobs,
+    ...(config.trends.length === 0 ? [] : ["measured, iteration by iteration:"]),
+    ...tableLines(
+      config.trends.map((each) => [`  ${each.metric}`, shell.paint.dim(trendWords(each))]),
+      shell,
+    ),
   ];
 }
 
-const KNOB_NAMES = ["share"] as const;
+const KNOB_NAMES = ["share", "learning_rate", "games", "exploration", "search"] as const;
 type ConfigKey = Input<typeof holdKnob>["params"]["config"];
 type KnobName = (typeof KNOB_NAMES)[number];
 

@@ -1,15 +1,20 @@
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
+import { trend } from "../../pipeline/snapshot.ts";
 import { time } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 import { decision, whereItRuns } from "../pipeline/wire.ts";
 
-const knob = z.enum(["share"]).describe("What is turned: `share` is the part of self-play that a config gets.");
+const knob = z
+  .enum(["share", "learning_rate", "games", "exploration", "search"])
+  .describe(
+    "What is turned: `share` is the part of self-play that a config gets; the others change an iteration from its start on.",
+  );
 
 export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
   ...whereItRuns,
   summary:
-    "What steers every config: each knob with its factor, its evidence and who holds it, and what makes up its share.",
+    "What steers every config: each knob with its factor, its evidence and who holds it, what makes up its share, and where its measures go.",
   about: "Knobs and shares, by config.",
   answer: z
     .object({
@@ -25,10 +30,12 @@ export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
               factor: z.number(),
             }),
           ),
+          trends: z.array(trend).describe("Where its measures go."),
           knobs: z.array(
             z.object({
               knob,
               value: z.number().describe("The factor that counts now; 1 changes nothing."),
+              on: z.boolean().describe("Whether results may turn it; the plan says so."),
               low: z.number(),
               high: z.number(),
               author: z.string().describe("The unit that turns it."),

@@ -46,7 +46,7 @@ describe("a daemon type", () => {
           codeOf(() => resolveDaemon(name, built)),
           name,
         ).toBe("DAEMON_NOT_BUILT");
-    expect(() => resolveDaemon("FEEDBACK_LOOP", built)).toThrow("unit 'feedback_loop'");
+    expect(() => resolveDaemon("MODEL_SYNC", built)).toThrow("unit 'model_distribution_daemon'");
     expect(() => resolveDaemon("DATA_PIPELINE", built)).toThrow("no unit here implements 'DATA_PIPELINE'");
   });
 

@@ -21,7 +21,13 @@ import {
   type Stage,
 } from "../../../src/pipeline/stage/index.ts";
 import type { PipelineSettings } from "../../../src/pipeline/stage/settings.ts";
-import { curriculumIntegration } from "../../../src/pipeline/steering/index.ts";
+import {
+  curriculumIntegration,
+  explorationScheduler,
+  feedbackLoop,
+  gauntletFeedback,
+  metricsOrchestrator,
+} from "../../../src/pipeline/steering/index.ts";
 import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
 import { WorkQueue } from "../../../src/work/index.ts";
@@ -84,6 +90,10 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     exporter: () => autoExport(services()),
     consolidation: () => dataConsolidation(services()),
     curriculum: () => curriculumIntegration(services()),
+    metrics: () => metricsOrchestrator(services()),
+    gauntlet: () => gauntletFeedback(services()),
+    feedback: () => feedbackLoop(services()),
+    exploration: () => explorationScheduler(services()),
   };
   const write = (change: (rows: WriteSet) => void) =>
     driven(router.transact({ source: "test" }, ({ rows }) => change(rows)));

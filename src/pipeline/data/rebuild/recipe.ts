@@ -1,7 +1,7 @@
 /** How a file that is lost is made again. Artifacts follow byte for byte from their job, and the job from what is kept here. */
 import type { Json } from "../../../kernel/index.ts";
 import { cutIntoJobs } from "../../selfplay/index.ts";
-import { type ConfigPlan, type StageFailure, seedFor } from "../../stage/index.ts";
+import { type ConfigPlan, gamesWith, type Knobs, type StageFailure, seedFor, withKnobs } from "../../stage/index.ts";
 
 /** What the catalog has of a file. */
 export interface KnownFile {
@@ -49,14 +49,24 @@ export const exportParameters = (
   ...(mode === "shard" ? { holdout_share } : {}),
 });
 
-function playAgain({ iteration, part, parents }: KnownFile, plan: ConfigPlan): Rebuildable | StageFailure {
-  const found = cutIntoJobs(plan.games_per_iteration, plan.games_per_job).find((one) => one.part === part);
+function playAgain(
+  { iteration, part, parents }: KnownFile,
+  plan: ConfigPlan,
+  knobs?: Knobs,
+): Rebuildable | StageFailure {
+  const found = cutIntoJobs(gamesWith(plan.games_per_iteration, knobs), plan.games_per_job).find(
+    (one) => one.part === part,
+  );
   const [model] = parents;
   if (found === undefined || iteration === null || model === undefined)
     return unknown(`nobody knows which games it held (iteration ${iteration}, part ${part})`);
   return {
     work_type: "selfplay",
-    parameters: { ...plan.selfplay, games: found.games, first_game: found.first_game },
+    parameters: {
+      ...withKnobs(plan.selfplay, knobs, "exploration", "search"),
+      games: found.games,
+      first_game: found.first_game,
+    },
     seed: seedFor(plan.seed, "selfplay", iteration),
     inputs: [{ name: "model", sha256: model }],
   };
@@ -73,12 +83,17 @@ function exportAgain({ part, parents }: KnownFile, plan: ConfigPlan): Rebuildabl
   };
 }
 
-/** The job that makes a file, or why nobody knows it. `trained` is what the run of a model was given. */
-export function recipeOf(file: KnownFile, plan: ConfigPlan, trained: Recipe | undefined): Rebuildable | StageFailure {
+/** The job that makes a file, or why nobody knows it. `trained` is what the run of a model was given, `knobs` what its iteration was opened with. */
+export function recipeOf(
+  file: KnownFile,
+  plan: ConfigPlan,
+  trained: Recipe | undefined,
+  knobs?: Knobs,
+): Rebuildable | StageFailure {
   const workType = MADE_BY[file.kind];
   if (workType === undefined) return unknown(`no job is known that makes files of the kind '${file.kind}'`);
   if (!plan.kinds.includes(workType)) return unknown(`nobody does '${workType}' for ${plan.config_key}`);
-  if (workType === "selfplay") return playAgain(file, plan);
+  if (workType === "selfplay") return playAgain(file, plan, knobs);
   if (workType === "export") return exportAgain(file, plan);
   if (trained === undefined)
     return unknown("it was trained elsewhere, or so long ago that what it was given is forgotten");

@@ -8,6 +8,7 @@ import {
   type ConfigPlan,
   isFailure,
   NO_INPUT,
+  openedWith,
   type PartJob,
   putJobs,
   type Rebuild,
@@ -113,7 +114,8 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
     const files = known.filter((each) => !isThere(each)).map(({ sha256 }) => sha256);
     if (files.length === 0) return { ...given, state: "done", ended_at: now, why: "it was restored" };
     const rebuild = { ...given, files };
-    const recipe = recipeOf({ ...file, parents: catalog.parentsOf(file.sha256) }, plan, trainedBy(file));
+    const knobs = context.row(openedWith)?.[String(file.iteration)];
+    const recipe = recipeOf({ ...file, parents: catalog.parentsOf(file.sha256) }, plan, trainedBy(file), knobs);
     if (isFailure(recipe)) return lose(rebuild, recipe.message);
     const lacks = recipe.inputs.flatMap(({ sha256 }) => lackOf(sha256) ?? []);
     const gone = lacks.find((lack) => "lost" in lack);

@@ -2,13 +2,14 @@
  * What the loop of one config does next, as a pure function of its rows. It knows no events and no clock but the argument:
  * whoever calls it, however often, the same rows lead to the same step.
  */
-import { backoffMs } from "../../../kernel/index.ts";
+import { backoffMs, defined } from "../../../kernel/index.ts";
 import { BREAKER, DEADLINE_MS, FALL_BACK, MAX_FAILURES, RETRY } from "../../limits.ts";
 import {
   type ConfigRow,
   failuresInARow,
   type Iteration,
   isFor,
+  type Knobs,
   SEGMENTS_REJECTED,
   STAGES,
   type Stage,
@@ -26,6 +27,8 @@ export interface PipelineView {
   readonly work: Readonly<Record<Stage, StageWork<never> | undefined>>;
   /** SHA-256 of the champion; undefined before the first. */
   readonly champion: string | undefined;
+  /** What steering says of an iteration that opens now; undefined where it says nothing. */
+  readonly knobs?: (iteration: number) => Knobs | undefined;
 }
 
 /** `ended` is the work that this step closes: it goes into the history. */
@@ -68,6 +71,7 @@ function open(view: PipelineView, number: number, failures: Iteration["failures"
     waits: [],
     failures,
     not_before: null,
+    ...defined({ knobs: view.knobs?.(number) }),
   };
   return enter(view, blank, stage);
 }

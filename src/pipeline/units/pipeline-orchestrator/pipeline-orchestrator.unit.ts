@@ -12,13 +12,16 @@ import {
   everyMs,
   type Iteration,
   iterations,
+  openedWith,
   STAGES,
   selfplayWork,
   syncWork,
   trainingWork,
   undertakingOf,
+  withOpened,
   workOf,
 } from "../../stage/index.ts";
+import { knobsAt } from "../../steering/index.ts";
 import { endedStage } from "../../tables.ts";
 import { type PipelineView, reconcile, type Step } from "./decide.ts";
 import { noteOrphans, rescueOrphans } from "./rescue.ts";
@@ -48,7 +51,7 @@ const totals = defineTable<{ readonly games: number; readonly brought?: number }
 export const pipelineOrchestrator = (services: PipelineServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { iterations, totals, rescues } },
+    state: { tables: { iterations, openedWith, totals, rescues } },
     wakes: [
       "SELFPLAY_COMPLETE",
       "DATA_SYNC_STARTED",
@@ -126,12 +129,15 @@ function drive(services: PipelineServices, look: Look): void {
       iteration: row(iterations),
       work: Object.fromEntries(STAGES.map((stage) => [stage, row(workOf[stage])])) as PipelineView["work"],
       champion: row(champions)?.model,
+      knobs: (iteration) => knobsAt(services.store, look.rows, look.plan, iteration),
     });
     if (step.kind === "stay") {
       if (i === 0) handOver(services, look, step.iteration);
       return;
     }
     look.put(iterations, step.iteration);
+    const { knobs } = step.iteration;
+    if (knobs !== undefined) look.put(openedWith, withOpened(row(openedWith), step.iteration.iteration, knobs));
     const { iteration, stage, attempt, state } = step.iteration;
     const moved = { config_key, how: step.kind, iteration, stage, attempt, state };
     // Said once, however often the work had to be begun anew.

@@ -6,6 +6,7 @@ import {
   defineConfigUnit,
   everyMs,
   followStageJobs,
+  gamesWith,
   type Iteration,
   isFor,
   isTurnOf,
@@ -22,6 +23,7 @@ import {
   undertakingOf,
   type Waiting,
   waitsSince,
+  withKnobs,
 } from "../../../stage/index.ts";
 import { cutIntoJobs } from "../../cut-into-jobs.ts";
 import { costOf, excluding, idleRoom, keptSegments, openJobsAllowed, queuePressure } from "../../orders.ts";
@@ -65,6 +67,7 @@ export const queuePopulator = (services: StageServices) =>
       "SELFPLAY_ALLOCATION_UPDATED",
       "ELO_UPDATED",
       "ELO_SIGNIFICANT_CHANGE",
+      "HYPERPARAMETER_UPDATED",
       "PIPELINE_STAGE_ENTERED",
       ...JOB_ENDS,
       "CLUSTER_CAPACITY_CHANGED",
@@ -76,7 +79,9 @@ export const queuePopulator = (services: StageServices) =>
     look: (look) => {
       const { configKey, plan, now } = look;
       const before = look.row(goals);
-      const judged = judgeGoal(plan, ratedChampions(services.store, configKey, budgetOf(plan.evaluation)));
+      const rated = ratedChampions(services.store, configKey, budgetOf(plan.evaluation));
+      const games_per_iteration = gamesWith(plan.games_per_iteration, look.at?.knobs);
+      const judged = judgeGoal({ ...plan, games_per_iteration }, rated);
       // A speed that is hardly another one is not written down: it would be told of bit by bit, and never.
       const velocity = isOtherVelocity(before?.velocity ?? null, judged.velocity)
         ? judged.velocity
@@ -155,13 +160,13 @@ function fill(services: StageServices, look: Look, goal: Goal): Waiting[] {
 function orderFor(
   { queue }: StageServices,
   { row, now, plan }: Look,
-  { iteration, attempt, champion }: Iteration & { readonly champion: string },
+  { iteration, attempt, champion, knobs }: Iteration & { readonly champion: string },
 ): SelfplayOrder {
   const last = row(selfplayOrders);
   const prior = last?.iteration === iteration ? last : undefined;
   const rejected = rejectionsOf(row(rejections), iteration);
   const kept = keptSegments(row(selfplayWork), rejected, iteration);
-  const parts = prior?.parts ?? cutIntoJobs(plan.games_per_iteration, plan.games_per_job);
+  const parts = prior?.parts ?? cutIntoJobs(gamesWith(plan.games_per_iteration, knobs), plan.games_per_job);
   const wanted = parts.map(({ part }) => part).filter((part) => !kept.some((segment) => segment.part === part));
   const stillGood = wanted.flatMap((part) => {
     const workId = prior?.jobs[part];
@@ -176,7 +181,7 @@ function orderFor(
     parts,
     seed: prior?.seed ?? seedFor(plan.seed, "selfplay", iteration),
     model: prior?.model ?? champion,
-    parameters: prior?.parameters ?? plan.selfplay,
+    parameters: prior?.parameters ?? withKnobs(plan.selfplay, knobs, "exploration", "search"),
     wanted,
     whole: stillGood.length === 0,
     jobs: Object.fromEntries(stillGood),

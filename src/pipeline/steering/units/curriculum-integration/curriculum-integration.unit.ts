@@ -5,6 +5,8 @@ import {
   type ConfigRow,
   configs,
   everyMs,
+  gamesWith,
+  type Iteration,
   iterations,
   knobKey,
   putChanged,
@@ -41,7 +43,14 @@ export const curriculumIntegration = (services: StageServices) =>
     ...wiring,
     state: { tables: { signals, curricula } },
     on: onEach(
-      ["EVALUATION_COMPLETED", "MODEL_PROMOTED", "PROMOTION_FAILED", "PROMOTION_REJECTED", "REGRESSION_CRITICAL"],
+      [
+        "EVALUATION_COMPLETED",
+        "MODEL_PROMOTED",
+        "PROMOTION_FAILED",
+        "PROMOTION_REJECTED",
+        "REGRESSION_CRITICAL",
+        "SELFPLAY_RATE_CHANGED",
+      ],
       ({ payload, eventType }, context: Context) => rebalance(services, context, payload.config_key, eventType),
     ),
     loop: { everyMs: everyMs(services, 10_000), tick: (context) => rebalance(services, context) },
@@ -54,7 +63,7 @@ export const curriculumIntegration = (services: StageServices) =>
 
 const isTrained = ({ paused }: ConfigRow): boolean => paused === null;
 
-function learningOf({ store }: StageServices, { plan }: ConfigRow): Learning {
+function learningOf({ store }: StageServices, { plan }: ConfigRow, at: Iteration | undefined): Learning {
   const key = plan.config_key;
   const checks = checkOutcomes(store, key);
   const withdrawn = new Set(
@@ -70,13 +79,13 @@ function learningOf({ store }: StageServices, { plan }: ConfigRow): Learning {
       kept: verdict === "promote" && !withdrawn.has(candidate),
     }))
     .reverse();
-  return { configKey: key, games: plan.games_per_iteration, gains };
+  return { configKey: key, games: gamesWith(plan.games_per_iteration, at?.knobs), gains };
 }
 
 function rebalance(services: StageServices, context: Context, trigger?: string, event?: string): void {
   const { rows } = context;
   const trained = rows.list(configs).filter(([, config]) => isTrained(config));
-  const weights = weigh(trained.map(([, config]) => learningOf(services, config)));
+  const weights = weigh(trained.map(([key, config]) => learningOf(services, config, rows.get(iterations, key))));
   const moved = weights.filter((weight) => turn(context, weight, weights.length, event));
   if (moved.length > 0) announce(context, weights, moved, trigger, event);
 }

@@ -10,6 +10,7 @@ import {
   seedFor,
   type TrainingOwn,
   type Turn,
+  withKnobs,
 } from "../../../stage/index.ts";
 import { NEW_LINE, rollbacks, startOf, trainingLines } from "../../tables.ts";
 
@@ -67,7 +68,10 @@ const numbered = (name: string, at: number) => `${name}-${String(at).padStart(4,
 
 /** The job of a run. What it is given follows from the plan, the iteration and files by their hash. */
 export function jobOf({ plan, at, row }: Turn, run: RunEvidence): PartJob {
-  const network = { ...plan.training, network_seed: seedFor(plan.seed, "network") };
+  const network = {
+    ...withKnobs(plan.training, at.knobs, "learning_rate"),
+    network_seed: seedFor(plan.seed, "network"),
+  };
   const seed = seedFor(plan.seed, "training", at.iteration);
   const spec = { work_type: "training", urgency: "high" } as const;
   if (run.fresh) return { ...spec, payload: { parameters: { ...network, fresh: true }, seed, inputs: [] } };

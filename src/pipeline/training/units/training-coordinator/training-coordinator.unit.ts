@@ -70,6 +70,7 @@ export const trainingCoordinator = (services: StageServices) =>
       "TRAINING_ROLLBACK_COMPLETED",
       "PROMOTION_ROLLED_BACK",
       "MODEL_PROMOTED",
+      "HYPERPARAMETER_UPDATED",
       "CLUSTER_CAPACITY_CHANGED",
       "WORK_STARTED",
       ...JOB_ENDS,

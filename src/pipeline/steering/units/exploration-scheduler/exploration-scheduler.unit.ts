@@ -1,0 +1,62 @@
+import type { Wiring } from "../../../../daemons/index.ts";
+import { defined } from "../../../../kernel/index.ts";
+import {
+  type ConfigLook,
+  defineConfigUnit,
+  everyMs,
+  explorationSignals,
+  type StageServices,
+  withKnobs,
+} from "../../../stage/index.ts";
+import { gatesBefore, judgeGates } from "../../gates.ts";
+import { isSteered, putSignals } from "../../knobs.ts";
+import { explorations } from "../../tables.ts";
+
+const wiring = {
+  name: "exploration_scheduler",
+  layer: 7,
+  placement: "leader",
+  profiles: ["coordinator"],
+  feature: "curriculum",
+  alsoKnownAs: ["TemperatureScheduler"],
+  dependsOn: ["selfplay_scheduler"],
+  emits: ["SCHEDULER_REGISTERED"],
+} as const satisfies Wiring;
+
+type Look = ConfigLook<(typeof wiring.emits)[number]>;
+
+/**
+ * Turns the knobs `exploration` (temperature and noise) and `search` (the budget of a search) of configs whose plan lets it. It
+ * reads gates like all that changes what is played; whoever asks for a boost makes it look.
+ */
+export const explorationScheduler = (services: StageServices) =>
+  defineConfigUnit({
+    ...wiring,
+    state: { tables: { explorationSignals, explorations } },
+    wakes: [
+      "EXPLORATION_BOOST",
+      "EXPLORATION_ADJUSTED",
+      "HYPERPARAMETER_UPDATED",
+      "CURRICULUM_ADVANCED",
+      "PLATEAU_DETECTED",
+    ],
+    everyMs: everyMs(services, 10_000),
+    look: (look) => schedule(services, look),
+    health: ({ rows }) => ({
+      status: "running",
+      message: "",
+      details: { configs: rows.list(explorations).map(([key]) => key) },
+    }),
+  });
+
+function schedule({ store }: StageServices, look: Look): void {
+  const { rows, row, put, plan, emit, at, configKey: config_key } = look;
+  const isOn = isSteered(plan, "exploration") || isSteered(plan, "search");
+  if (!isOn) return;
+  putSignals(rows, plan, judgeGates(gatesBefore(store, config_key)), "exploration", "search");
+  const { temperature } = withKnobs(plan.selfplay, at?.knobs, "exploration");
+  const now = typeof temperature === "number" ? temperature : null;
+  if (row(explorations) === undefined)
+    emit.SCHEDULER_REGISTERED({ config_key, scheduler: "gates", ...defined({ temperature: now ?? undefined }) });
+  put(explorations, { scheduler: "gates", temperature: now });
+}
