@@ -48,6 +48,13 @@ const seen = (wanted: readonly string[]) =>
     timeout: patience(180_000),
   });
 
+/** Waits until one has read something. */
+const readBy = (who: string, what: string) =>
+  vi.waitFor(() => {
+    const use = uses.seen().uses.find(({ unit, trigger }) => `${unit}/${trigger}` === who);
+    expect([...(use?.reads ?? [])]).toContain(what);
+  }, PATIENT);
+
 beforeAll(async () => {
   const dataDir = own.folder();
   coordination = await bootstrapCoordination({
@@ -58,8 +65,19 @@ beforeAll(async () => {
     wrapUnit: (unit) => uses.wrap(quick(unit)),
     wrapStore: uses.tap,
   });
-  const publish = (event: string) =>
-    coordination.router.publish(event as never, examplePayload(catalog.row(event)!) as never, { source: "test" });
+  const socket = { socketPath: coordination.api.socketPath };
+  const publish = (event: string, more: Readonly<Record<string, unknown>> = {}) =>
+    coordination.router.publish(
+      event as never,
+      { ...(examplePayload(catalog.row(event)!) as object), ...more } as never,
+      {
+        source: "test",
+      },
+    );
+  const told = async (path: string, body: unknown) => {
+    const { status, json } = await ask(socket, path, { method: "POST", body });
+    expect(status, JSON.stringify(json)).toBeLessThan(300);
+  };
   // What may stop units comes last, one by one: one that is held hears nothing.
   const stopping = real.find(({ name }) => name === "daemon_control")!.hears.filter((event) => !FAREWELL.has(event));
   const others = [...new Set(real.flatMap(({ hears }) => hears))].filter(
@@ -67,6 +85,14 @@ beforeAll(async () => {
   );
   for (const event of others) await publish(event);
   await seen(pairsOf(others));
+  // Some things are written for the day when a node does jobs, or when a policy is on: both are so here.
+  await told("/v1/daemons/HIGH_QUALITY_SYNC/start", {});
+  await told("/v1/work/claim", { node_id: "box", offer: { cpu: 4, gpu: 0, memory_gb: 8, gpu_memory_gb: 0, tags: [] } });
+  await publish("TASK_SPAWNED", { task_id: "running", node_id: "box" });
+  await publish("WORK_COMPLETED", { node_id: "box" });
+  await publish("NODE_CAPACITY_UPDATED", { node_id: "box" });
+  await readBy("auto_sync/tick", "sync_data_scores");
+  await readBy("utilization_optimizer/NODE_CAPACITY_UPDATED", "utilization_optimizer.done");
   for (const event of stopping) {
     await publish(event);
     await seen(pairsOf([event]));
@@ -74,7 +100,8 @@ beforeAll(async () => {
   const ticking = real.filter(({ everyMs }) => everyMs !== null).map(({ name }) => `${name}/tick`);
   await seen(ticking);
   for (const route of allRoutes.filter(({ method, endless }) => method === "GET" && !endless))
-    for (const url of urlsOf(route)) await ask({ socketPath: coordination.api.socketPath }, url);
+    for (const url of urlsOf(route)) await ask(socket, url);
+  await readBy("task_coordinator/health", "task_coordinator.seenAt");
 }, patience(400_000));
 
 afterAll(async () => {
@@ -82,13 +109,8 @@ afterAll(async () => {
   await own.end();
 });
 
-/** Read where nodes do jobs, or where a policy is switched on: nobody does either here. */
-const READ_ELSEWHERE = ["sync_data_scores", "task_coordinator.seenAt", "utilization_optimizer.done"];
-
 test("no unit writes what nobody reads, and a planted one is found", () => {
-  const found = writeOnly({ units: [...real, hoarder] }, uses.seen(), clock.now(), 0).filter(
-    ({ message }) => !READ_ELSEWHERE.some((where) => message.includes(where)),
-  );
+  const found = writeOnly({ units: [...real, hoarder] }, uses.seen(), clock.now(), 0);
   expect(found.map(({ event, units: who, message }) => [who, event, message])).toEqual([
     [["hoarder"], "NODE_SUSPECT", "'hoarder' writes it into hoard, and nobody has read that."],
   ]);
