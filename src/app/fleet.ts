@@ -19,6 +19,7 @@ import {
 } from "../cluster/fleet/index.ts";
 import type { ClusterServices } from "../cluster/index.ts";
 import { type Clock, moduleBeside, OperatingError } from "../kernel/index.ts";
+import { plannedJobs } from "../pipeline/index.ts";
 import type { WorkServices } from "../work/index.ts";
 import { candidateOf } from "./causes/facts.ts";
 import type { Settings } from "./settings.ts";
@@ -99,7 +100,11 @@ export function createFleet(around: Around): { readonly fleet: FleetServices; re
         unsent: (view.spool?.waiting ?? 0) + (view.outbox?.waiting ?? 0),
       };
     },
-    demand: () => ({ waiting: queue.claimable(MAX_WAITING), free: desk.freeSlots }),
+    demand() {
+      const { slots, wanted_slots: wanted, errors } = queue.loadForecast(plannedJobs(around.store));
+      const foreseen = { slots, wanted, error: errors[0]?.error ?? null };
+      return { waiting: queue.claimable(MAX_WAITING), free: desk.freeSlots, foreseen };
+    },
     figures: async (nodeId) => {
       const { games, games_per_hour } = await queue.figures(nodeId);
       return { games, gamesPerHour: games_per_hour };

@@ -112,7 +112,8 @@ test("a node whose jobs fail is drained, restarted and taken back; one that hang
     "RECOVERY_COMPLETED soft_restart",
     "NODE_RECOVERED soft_restart",
   ]);
-  expect(ofFrozen).toEqual(expect.arrayContaining(["HOST_OFFLINE", "NODE_UNHEALTHY evicted"]));
+  expect(ofFrozen).toContain("HOST_OFFLINE");
+  expect(ofFrozen.filter((text) => text === "NODE_UNHEALTHY evicted")).toHaveLength(1);
   expect(ofFrozen.filter((text) => /RECOVERY|NODE_RECOVERED/.test(text)).slice(-4)).toEqual([
     "RECOVERY_INITIATED failover",
     "RECOVERY_FAILED failover",

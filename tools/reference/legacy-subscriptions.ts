@@ -267,6 +267,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
         "IDLE_RESOURCE_DETECTED",
         "IDLE_STATE_BROADCAST",
         "NODE_ACTIVATED",
+        "NODE_RETIRED",
       ),
     ],
   },

@@ -45,7 +45,13 @@ async function silentNode(environment: Environment, forSeconds: number): Promise
     work: () => [],
   });
   const { nodes: book } = services;
-  const units = [membershipDaemon(services), clusterMonitorDaemon(services), resourceCoordinator(services)];
+  const units = [
+    membershipDaemon(services),
+    clusterMonitorDaemon(services),
+    resourceCoordinator(services),
+    nodeHealthDaemon(services),
+    nodeRecoveryDaemon(services),
+  ];
   const { node_id } = await w.driven(
     book.join(
       { ...nodeKeys(), label: "a", version: "0.1.0", protocol: 1, capabilities: CAPABILITIES },
@@ -59,7 +65,7 @@ async function silentNode(environment: Environment, forSeconds: number): Promise
   return w.router
     .history({ fromJournal: true, limit: 1_000 })
     .map(({ eventType }) => eventType)
-    .filter((type) => /^(NODE_|P2P_NODE|CAPACITY_)/.test(type));
+    .filter((type) => /^(NODE_SUSPECT|NODE_RETIRED|P2P_NODE|CAPACITY_)/.test(type));
 }
 
 /** After how many seconds a node with a full disk is unhealthy. */

@@ -298,7 +298,8 @@ export function createFleetConsole(services: FleetServices) {
       const burden = services.lastBurden(nodeId);
       const facts = { row, node: services.nodesByLabel().get(row.label), burden, busyAt: 0 };
       const staying = rows.filter(isStaying).length;
-      return { row: machineView(row, clock.now()), gates: idleGates(facts, { ...settings, staying }, clock.now()) };
+      const rules = { ...settings, staying, foreseen: services.demand().foreseen };
+      return { row: machineView(row, clock.now()), gates: idleGates(facts, rules, clock.now()) };
     },
   };
 }

@@ -2,6 +2,7 @@ import { type Clock, createIds, type Log, OperatingError, type Random } from "..
 import { createWriteSet, type Operation, type Store } from "../../router/index.ts";
 import { offerKey, type ProviderRecord, rankOffers, type Speeds, takeOffers, type Wish } from "./choose.ts";
 import type { FleetNode, RowView } from "./decide.ts";
+import type { Foreseen } from "./foreseen.ts";
 import { createInventory, type Inventory, type Priced } from "./inventory.ts";
 import { newFleetName, newLabel } from "./label.ts";
 import { freshMachine, type MachineRow } from "./machine.ts";
@@ -29,6 +30,8 @@ export interface Demand {
   readonly waiting: number;
   /** Places for jobs that are free on nodes that are there. */
   readonly free: number;
+  /** What the next hour brings; undefined where nobody looks ahead. */
+  readonly foreseen?: Foreseen | undefined;
 }
 
 export interface FleetSurroundings {

@@ -2,7 +2,7 @@ import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/inde
 import type { PayloadFor } from "../../../events/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import { CLUSTER_ID, membershipLimits } from "../../limits.ts";
-import { changeNode, dropNode, isGuest, type NodeCapabilities, type NodeRow } from "../../nodes/node-rows.ts";
+import { changeNode, isGuest, type NodeCapabilities, type NodeRow } from "../../nodes/node-rows.ts";
 import type { NodeEdge } from "../../nodes/presence.ts";
 import type { ClusterServices } from "../../services.ts";
 
@@ -14,7 +14,7 @@ const wiring = {
   daemonTypes: ["P2P_BACKEND"],
   alsoKnownAs: ["MembershipService"],
   dependsOn: ["event_router"],
-  emits: ["HOST_ONLINE", "HOST_OFFLINE", "NODE_SUSPECT", "P2P_NODE_DEAD", "P2P_NODES_DEAD", "NODE_RETIRED", "ERROR"],
+  emits: ["HOST_ONLINE", "HOST_OFFLINE", "NODE_SUSPECT", "P2P_NODE_DEAD", "P2P_NODES_DEAD", "ERROR"],
 } as const satisfies Wiring;
 
 type Context = ContextOf<typeof wiring>;
@@ -75,17 +75,14 @@ export const membershipDaemon = (
       emit.P2P_NODES_DEAD({ cluster_id: CLUSTER_ID, node_ids, reason: "they fell silent at about the same time" });
   };
 
-  const retire = ({ rows, emit, afterCommit }: Context) => {
+  /** One that is forgotten while it is there is there no more; its row goes with `node_recovery`. */
+  const partFrom = ({ rows, emit, now, afterCommit }: Context) => {
     for (const { row, reason } of nodes.gone()) {
-      const node_id = row.node_id as NodeId;
-      if (row.state === "online" || row.state === "suspect") emit.HOST_OFFLINE({ node_id, reason });
-      emit.NODE_RETIRED({
-        node_id,
-        reason,
-        ...(row.last_seen_at === null ? {} : { last_seen_at: row.last_seen_at / 1_000 }),
-      });
-      rows.apply(dropNode({ nodeId: row.node_id }));
-      afterCommit(() => nodes.dropped(row.node_id));
+      if (row.state !== "online" && row.state !== "suspect") continue;
+      const changes = { state: "left", state_since: now, left_reason: reason } as const;
+      emit.HOST_OFFLINE({ node_id: row.node_id as NodeId, reason });
+      rows.apply(changeNode({ nodeId: row.node_id, changes }));
+      afterCommit(() => nodes.settled(row.node_id, changes));
     }
   };
 
@@ -108,7 +105,7 @@ export const membershipDaemon = (
       async tick(context) {
         const { emit } = context;
         look(context);
-        retire(context);
+        partFrom(context);
         for (const { code, count, sources } of refusals.news())
           emit.ERROR({
             component: "node_gate",

@@ -123,8 +123,11 @@ export const nodeHealthDaemon = (
   };
 
   const judge = (node: NodeView, residual: NodeFacts["residual"], context: Context): void => {
-    const { now } = context;
-    const known = health.get(node.node_id);
+    const { now, rows } = context;
+    // Read as a row too: of two looks at once, the second begins anew when the first is on disk, and nothing is told twice.
+    const stored = rows.get(nodeHealthTable, node.node_id);
+    const book = health.get(node.node_id);
+    const known = stored !== undefined && stored.condition !== book?.condition ? stored : book;
     const { row, news } = nextHealth(known ?? wellSince(now), factsOf(node, residual, now));
     // Of one that does well and always did there is nothing to write down.
     if (known === undefined && row.condition === "healthy" && row.incarnation === 0 && news.failed.length === 0) return;

@@ -254,3 +254,31 @@ test("a node that leaves in order, or is forgotten, is nobody's case any more", 
   await w.live(10);
   expect(acts()).toEqual(["one observe ended"]);
 });
+
+test("a node that left is retired in its time, one that is forgotten at once; each once, and its row goes with it", async () => {
+  const { w, one, two } = await start();
+  const { nodes: book } = w.services;
+  const retired = () => w.told("HOST_OFFLINE", "NODE_RETIRED").map(({ eventType, node_id }) => [eventType, node_id]);
+  const rows = () =>
+    w.store.read<{ node_id: string }>("SELECT node_id FROM cluster_nodes").map(({ node_id }) => node_id);
+  one.isBeating = false;
+  await w.driven(book.forget("one"));
+  await w.live(20);
+  expect(retired()).toEqual([
+    ["HOST_OFFLINE", one.nodeId],
+    ["NODE_RETIRED", one.nodeId],
+  ]);
+  expect(rows()).not.toContain(one.nodeId);
+  two.isBeating = false;
+  await w.driven(book.leave(two.nodeId, "SIGTERM"));
+  await w.live(20);
+  expect(rows()).toContain(two.nodeId);
+  const { state_since } = book.row(two.nodeId)!;
+  book.settled(two.nodeId, { state_since: state_since - w.settings.nodes.timing.purgeMs - 1 });
+  await w.live(20);
+  expect(retired().slice(2)).toEqual([
+    ["HOST_OFFLINE", two.nodeId],
+    ["NODE_RETIRED", two.nodeId],
+  ]);
+  expect(rows()).not.toContain(two.nodeId);
+});

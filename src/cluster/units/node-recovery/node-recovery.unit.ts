@@ -1,5 +1,7 @@
 import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
+import type { PayloadFor } from "../../../events/index.ts";
 import { recoveryLimits } from "../../limits.ts";
+import { dropNode } from "../../nodes/node-rows.ts";
 import { recoveryCases, recoveryRequests } from "../../recovery/recovery-book.ts";
 import { fleetFacts, isPatient, type RecoveryServices } from "./facts.ts";
 import { openCase, type TreatmentCache, treat } from "./treatment.ts";
@@ -17,10 +19,11 @@ const wiring = {
     "EventSubscriptionRegistry (suspects)",
   ],
   dependsOn: ["node_health"],
-  emits: ["RECOVERY_INITIATED", "RECOVERY_COMPLETED", "RECOVERY_FAILED", "NODE_RECOVERED"],
+  emits: ["RECOVERY_INITIATED", "RECOVERY_COMPLETED", "RECOVERY_FAILED", "NODE_RECOVERED", "NODE_RETIRED"],
 } as const satisfies Wiring;
 
 type Context = ContextOf<typeof wiring, TreatmentCache>;
+type NodeId = PayloadFor<"NODE_RETIRED">["node_id"];
 
 /** Each is a reason to look at once; what is done follows from the rows alone. */
 const REASONS = [
@@ -43,6 +46,21 @@ const REASONS = [
  */
 export const nodeRecoveryDaemon = (services: RecoveryServices, limits = recoveryLimits) => {
   const { nodes } = services;
+
+  /** Who was forgotten, or has been away for so long that nobody waits for it, is no node any more. */
+  const retire = ({ rows, emit, afterCommit }: Context): void => {
+    for (const { row, reason } of nodes.gone()) {
+      // Whoever is still there is told to be gone first: that is `membership`.
+      if (row.state === "online" || row.state === "suspect") continue;
+      emit.NODE_RETIRED({
+        node_id: row.node_id as NodeId,
+        reason,
+        ...(row.last_seen_at === null ? {} : { last_seen_at: row.last_seen_at / 1_000 }),
+      });
+      rows.apply(dropNode({ nodeId: row.node_id }));
+      afterCommit(() => nodes.dropped(row.node_id));
+    }
+  };
 
   const look = async (context: Context): Promise<void> => {
     const { rows, now, signal } = context;
@@ -68,7 +86,13 @@ export const nodeRecoveryDaemon = (services: RecoveryServices, limits = recovery
         if (patient !== undefined) rows.put(recoveryCases, node_id, { ...patient, orphans: patient.orphans + 1 });
       },
     },
-    loop: { everyMs: limits.everyMs, tick: look },
+    loop: {
+      everyMs: limits.everyMs,
+      async tick(context) {
+        retire(context);
+        await look(context);
+      },
+    },
     health: ({ rows }) => {
       const cases = rows.list(recoveryCases);
       return {

@@ -1,6 +1,7 @@
 /** Which rented machines may go. Pure, and explained by the gates that it judges by. */
 
 import type { FleetNode } from "../../decide.ts";
+import { believed, type Foreseen, slotsOf } from "../../foreseen.ts";
 import { isStaying } from "../../ledger-states.ts";
 import type { MachineRow } from "../../machine.ts";
 import type { Burden } from "../../services.ts";
@@ -19,6 +20,7 @@ export interface IdleRules {
   readonly idleAfterMs: number;
   /** Machines that are there or come, this one included. */
   readonly staying: number;
+  readonly foreseen?: Foreseen | undefined;
 }
 
 export interface IdleGate {
@@ -38,7 +40,10 @@ function idleSince({ row, node, burden, busyAt }: IdleFacts, now: number): numbe
 const minutes = (ms: number): string => `${(ms / 60_000).toFixed(1)} min`;
 
 /** Why it may go, or may not: one line for each condition. */
-export function idleGates(facts: IdleFacts, { min, idleAfterMs, staying }: IdleRules, now: number): IdleGate[] {
+export function idleGates(facts: IdleFacts, rules: IdleRules, now: number): IdleGate[] {
+  const { min, idleAfterMs, staying } = rules;
+  const ahead = believed(rules.foreseen);
+  const left = ahead === undefined ? 0 : ahead.slots - slotsOf(facts.row);
   const { row, node, burden } = facts;
   const since = idleSince(facts, now);
   const idleMs = since === null ? 0 : now - since;
@@ -67,6 +72,16 @@ export function idleGates(facts: IdleFacts, { min, idleAfterMs, staying }: IdleR
       actual: `${staying} machines`,
       required: `more than ${min}`,
     },
+    ...(ahead === undefined
+      ? []
+      : [
+          {
+            gate: "slots that are left without it",
+            holds: left >= ahead.wanted,
+            actual: String(left),
+            required: `${ahead.wanted}, by the forecast`,
+          },
+        ]),
   ];
 }
 
@@ -80,9 +95,10 @@ export interface Returns {
 export function decideReturns(
   all: readonly IdleFacts[],
   rows: readonly Pick<MachineRow, "state">[],
-  { min, idleAfterMs }: Omit<IdleRules, "staying">,
+  { min, idleAfterMs, foreseen: given }: Omit<IdleRules, "staying">,
   now: number,
 ): Returns {
+  let foreseen = given;
   let staying = rows.filter(isStaying).length;
   const judged = all
     .map((facts) => ({ ...facts, since: idleSince(facts, now) }))
@@ -94,8 +110,9 @@ export function decideReturns(
     );
   const goes: { row: MachineRow; reason: string; idleMs: number }[] = [];
   for (const facts of judged) {
-    if (!idleGates(facts, { min, idleAfterMs, staying }, now).every(({ holds }) => holds)) continue;
+    if (!idleGates(facts, { min, idleAfterMs, staying, foreseen }, now).every(({ holds }) => holds)) continue;
     staying -= 1;
+    if (foreseen !== undefined) foreseen = { ...foreseen, slots: foreseen.slots - slotsOf(facts.row) };
     const idleMs = now - facts.since!;
     goes.push({ row: facts.row, reason: `it had nothing to do for ${minutes(idleMs)}`, idleMs });
   }

@@ -92,7 +92,12 @@ export const idleShutdown = (services: FleetServices, limits = idleLimits) => {
           burden: await burdenOf(row),
           busyAt: cache.busyAt.get(row.node_id ?? "") ?? 0,
         });
-    const { idle, goes } = decideReturns(facts, openMachines(store), settings, now);
+    const { idle, goes } = decideReturns(
+      facts,
+      openMachines(store),
+      { ...settings, foreseen: services.demand().foreseen },
+      now,
+    );
     const leaves = new Set(goes.map(({ row }) => row.label));
     for (const { row, since } of idle) if (!leaves.has(row.label)) change(context, row, { idle_since: since });
     for (const { row, reason } of goes) sendAway(context, row, reason, "idle_shutdown");

@@ -64,6 +64,9 @@ export const selfplayScheduler = (services: StageServices) =>
         const asked_at = rows.get(idleNodes, node_id)?.asked_at ?? 0;
         rows.put(idleNodes, node_id, { free_slots: isIdle ? free_slots : 0, at: now, asked_at });
       }),
+      NODE_RETIRED({ payload: { node_id } }, { rows }: Context) {
+        if (rows.get(idleNodes, node_id) !== undefined) rows.delete(idleNodes, node_id);
+      },
       NODE_ACTIVATED({ payload: { node_id } }, { rows, now }: Context) {
         const known = rows.get(idleNodes, node_id);
         // What it could still take it says itself; until then it counts for nothing.
