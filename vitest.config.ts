@@ -23,14 +23,25 @@ const asTheyAre = { experimental: { viteModuleRunner: false, nodeLoader: false }
 /** Nothing of ours keeps state in a module, so files may share what one of them has loaded: half of their time was loading. */
 const shared = { isolate: false, ...asTheyAre };
 
-/** Small files that run for long: begun last, one of them would keep the others waiting at the end. */
-const LONG = /test\/chaos\/|test\/e2e\/(loop-|killed-|worker)|tools\/(check-|new-unit)/;
+/**
+ * Files that cost most, by the processor time that was measured, dearest first: begun last, one of them would keep a worker busy
+ * while the others are done. A fresh checkout knows no times of its own, and the size of a file says little.
+ */
+const DEAREST = [
+  /e2e\/(backup|web-page|node-recovery|worker-join|cli-friendly|python-client|deploy|loop-same|loop-kill)\./,
+  /e2e\/(s3-swift|sync-copies|worker-outbox|killed-consumer|config|contributor|cli-up|cli-events)\./,
+  /test\/chaos\/|e2e\/(loop-|killed-|worker|delivery|questions|replicated-|jetstream-)/,
+  /tools\/(check-|new-unit)|adapters\/backup|unit\/(cli\/fuzz|work\/queue-model|workloads\/(check|misbehaving)|app\/bootstrap)/,
+];
+const rankOf = (path: string): number => {
+  const at = DEAREST.findIndex((pattern) => pattern.test(path));
+  return at < 0 ? DEAREST.length : at;
+};
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
     const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return sorted.sort((a, b) => rankOf(a.moduleId) - rankOf(b.moduleId));
   }
 }
 
