@@ -14,6 +14,7 @@ export interface OthelloOptions extends BareLoopOptions {
   readonly only_measure?: boolean;
 }
 export const tiny: OthelloOptions = { ...tinyLoop, only_measure: true };
+export const shownBy = "test/bench/bare-loop.ts";
 
 export async function run({ only_measure = false, ...changes }: OthelloOptions = {}): Promise<BareLoopResult> {
   const result = await runBareLoop({ configKey: "othello6_2p", seconds: 300, gamesPerRung: 200, ...changes });

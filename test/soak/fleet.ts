@@ -6,5 +6,6 @@ export const about = "10,000 workers over real HTTP for five minutes: no lease i
 export const run = ({ workers = 10_000, seconds = 300 }: FleetOptions = {}) => runFleet({ workers, seconds });
 
 export { print, tiny };
+export const shownBy = "test/bench/fleet.ts";
 
 if (import.meta.main) console.log(print(await run()));

@@ -3,6 +3,7 @@ import { killRounds } from "../chaos/kill-rounds.ts";
 import { owned } from "../support/process.ts";
 
 export const tiny = { rounds: 1 };
+export const shownBy = "test/chaos/kill.test.ts";
 
 export async function run({ rounds = 300, seed = 1 }: { rounds?: number; seed?: number } = {}) {
   await using own = owned();

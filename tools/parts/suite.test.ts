@@ -152,3 +152,23 @@ test("an unknown name or option is refused with a suggestion", async () => {
   expect(wrong.stderr()).toContain("Did you mean holds?");
   expect(await suite("--lits").exited).toEqual({ code: 2, signal: null });
 });
+
+test("what a test runs already is not run again at the tiny size, unless it is named; a test that does not is told", async () => {
+  const shown = (by: string) =>
+    `export const tiny = {};\nexport const shownBy = "${by}";\nexport const run = () => ({ ok: false });`;
+  const small = join(root, "test", "small");
+  mkdirSync(small, { recursive: true });
+  writeFileSync(join(small, "it.ts"), "export const run = () => ({});\nexport const tiny = {};\n");
+  writeFileSync(join(small, "shown.ts"), shown("test/small/shown.test.ts"));
+  writeFileSync(join(small, "shown.test.ts"), 'import { run } from "../small/shown.ts";\n');
+  const others = { ...SUITE, folder: "test/small" };
+  const all = suiteLike(others, "--tiny");
+  expect(await all.exited).toEqual({ code: 0, signal: null });
+  expect(all.stdout()).toContain("shown by test/small/shown.test.ts");
+  expect(all.stdout()).toContain("1 held, 0 failed");
+  expect(await suiteLike(others, "shown", "--tiny").exited).toEqual({ code: 1, signal: null });
+  writeFileSync(join(small, "shown.test.ts"), "\n");
+  const lost = suiteLike(others, "--tiny");
+  expect((await lost.exited).code).not.toBe(0);
+  expect(lost.stderr()).toContain("which does not import it");
+});

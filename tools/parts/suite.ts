@@ -5,6 +5,7 @@
  *   export function run(options) { return result; }        // may be async; the result is data
  *   export const tiny = { rounds: 1 };                     // options with which run() takes seconds, for `npm test`
  *   export function print(result) { return "a table"; }    // optional; without it the result is shown as JSON
+ *   export const shownBy = "test/chaos/kill.test.ts";      // optional: what `npm test` runs of it, in place of the tiny size
  *
  * A module fails by throwing, or with a result whose `ok` is false. Goals in its result that are not met are said and
  * counted, and are no failure. Each runs in a process of its own, so that one's heap and compiled code never colour
@@ -12,8 +13,8 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
-import { basename, join, relative } from "node:path";
-import { didYouMean } from "../../src/kernel/index.ts";
+import { basename, dirname, join, relative } from "node:path";
+import { defined, didYouMean } from "../../src/kernel/index.ts";
 import { patience } from "../../test/support/patience.ts";
 import { OperatingError, ROOT, readArguments } from "./root.ts";
 import { type Goals, sayGoals, sumOfGoals } from "./suite-goals.ts";
@@ -32,6 +33,8 @@ interface Entry {
   readonly name: string;
   readonly file: string;
   readonly about: string;
+  /** A file that runs it as well, in `npm test`: once is enough there. */
+  readonly shownBy?: string;
 }
 
 interface Report {
@@ -49,6 +52,7 @@ const TINY_LIMIT_MS = 90_000;
 
 const HAS_RUN = /^export (async )?(function\*? run\b|const run\b)|^export \{[^}]*\brun\b[^}]*\}/m;
 const ABOUT = /^export const about\s*=\s*(["'`])(.*?)\1/m;
+const SHOWN_BY = /^export const shownBy\s*=\s*(["'`])(.*?)\1/m;
 const COMMENT = /^\/\*\*([\s\S]*?)\*\//;
 
 function aboutOf(source: string): string {
@@ -66,8 +70,25 @@ function entriesIn(folder: string): Entry[] {
     .filter((file) => file.endsWith(".ts") && !/\.(test|contract|d)\.ts$/.test(file))
     .map((file) => ({ file: join(folder, file), source: readFileSync(join(folder, file), "utf8") }))
     .filter(({ source }) => HAS_RUN.test(source))
-    .map(({ file, source }) => ({ name: basename(file, ".ts"), file, about: aboutOf(source) }))
+    .map(({ file, source }) => ({
+      name: basename(file, ".ts"),
+      file,
+      about: aboutOf(source),
+      ...defined({ shownBy: SHOWN_BY.exec(source)?.[2] }),
+    }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** One of the two imports the other: otherwise nothing of the module is shown there. */
+function checkShown({ name, file, shownBy }: Entry, root: string): void {
+  const there = join(root, shownBy!);
+  const imports = (from: string, what: string) =>
+    existsSync(from) &&
+    [...readFileSync(from, "utf8").matchAll(/ from "([^"]+)"/g)].some(
+      ([, path]) => join(dirname(from), path!) === what,
+    );
+  if (!imports(there, file) && !imports(file, there))
+    throw OperatingError.internal("SUITE_NOT_SHOWN", `${name} says that ${shownBy} runs it, which does not import it`);
 }
 
 /** `rounds=20` becomes `{ rounds: 20 }`: what reads as JSON is taken so, the rest as text. */
@@ -196,11 +217,17 @@ export async function runSuite(suite: Suite, args: readonly string[], root = ROO
     process.stdout.write(list(entries, values.json));
     return 0;
   }
-  const picked = chosen(entries, positionals, suite);
+  const wanted = chosen(entries, positionals, suite);
+  // Who names one wants to see it run.
+  const isShownElsewhere = ({ shownBy }: Entry) => tiny && positionals.length === 0 && shownBy !== undefined;
+  const elsewhere = wanted.filter(isShownElsewhere);
+  const picked = wanted.filter((entry) => !isShownElsewhere(entry));
+  for (const entry of elsewhere) checkShown(entry, root);
   const given = settingsOf(values.set ?? []);
   const startedAt = new Date().toISOString();
   // Under --json standard output belongs to the report alone; people read along on standard error.
   const say = (text: string) => void (values.json ? process.stderr : process.stdout).write(text);
+  for (const entry of elsewhere) say(`${head(suite, entry)}shown by ${entry.shownBy}\n`);
   const outcomes = await runEntries(
     picked,
     { options: given, tiny, leaveMs: suite.leaveMs },
