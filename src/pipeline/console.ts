@@ -7,7 +7,7 @@ import { championHistory, type ModelEntry, modelEntries } from "./models/index.t
 import { type ByHandPorts, decideByHand, promoteByHand, requireConfig, rollbackByHand } from "./promotion/index.ts";
 import type { ConfigSnapshot, PipelineSnapshot } from "./snapshot.ts";
 import { type ConfigKey, configs, iterations, type Knob, type Stage } from "./stage/index.ts";
-import { holdKnob, steeringView } from "./steering/index.ts";
+import { holdKnob, requestSearch, steeringView } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
 import { pipelineSnapshot } from "./views.ts";
 
@@ -177,6 +177,8 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
     /** At a value, or no longer where that is null. */
     hold: (configKey: string, knob: Knob, value: number | null, decision: PipelineDecision): Promise<PipelineDecided> =>
       holdKnob(parts, configKey, knob, value, decision),
+    search: (configKey: string, decision: PipelineDecision): Promise<PipelineDecided> =>
+      requestSearch(parts, configKey, decision),
     retry,
     resume: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, false),
     async promote(modelId: string, { actor, reason, dryRun }: PipelineDecision): Promise<PipelineDecided> {

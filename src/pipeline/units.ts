@@ -10,6 +10,8 @@ import {
   feedbackLoop,
   gauntletFeedback,
   metricsOrchestrator,
+  optimizationCoordinator,
+  populationSearch,
 } from "./steering/index.ts";
 import { trainingCoordinator, trainingTrigger } from "./training/index.ts";
 import { pipelineOrchestrator } from "./units/pipeline-orchestrator/pipeline-orchestrator.unit.ts";
@@ -40,6 +42,8 @@ export const pipelineUnits = (services: PipelineServices) =>
     gauntletFeedback(services),
     feedbackLoop(services),
     explorationScheduler(services),
+    optimizationCoordinator(services),
+    populationSearch(services),
   ] as const;
 
 export const pipelineParts = [modelCommandsPart] as const;

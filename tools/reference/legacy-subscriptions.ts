@@ -225,7 +225,6 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     ],
     left: [
       why("nobody tells it yet: an opponent that is mastered changes no share", "OPPONENT_MASTERED"),
-      later("optimization_coordinator", "ADAPTIVE_PARAMS_CHANGED"),
       why(
         "it divides among configs and not among nodes; job_scheduler takes work off those that are lost",
         "NODE_UNHEALTHY",
@@ -306,7 +305,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     added: [why("a gate that did not promote tells as much", "PROMOTION_FAILED", "PROMOTION_REJECTED")],
   },
   metrics_orchestrator: { listed: 7 },
-  optimization_coordinator: { listed: 7, isToCome: true },
+  optimization_coordinator: { listed: 7 },
   leadership_coordinator: { listed: 5, isToCome: true },
 };
 

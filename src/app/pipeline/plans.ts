@@ -63,6 +63,15 @@ function checkKnobs({ config_key, steering, selfplay, training }: ConfigPlan): v
   }
 }
 
+/** What the built-in games may be tuned in, at the budget of their self-play; openings are long enough for a thousand different ones. */
+const ARENA_TUNING: Given["tuning"] = {
+  parameters: {
+    exploration: { low: 0.05, high: 5, start: DEFAULT_LOOP.search.exploration, scale: "log" },
+    unvisited_reduction: { low: 0, high: 1, start: DEFAULT_LOOP.search.unvisitedReduction, scale: "linear" },
+  },
+  evaluation: { simulations: DEFAULT_LOOP.search.simulations, opening_plies: 8 },
+};
+
 const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: true, kinds: true }).partial());
 
 /** Plans of the file, by config; none if it has none. */
@@ -99,6 +108,7 @@ function planFor(configKey: string, given: Given, { workloads, workers }: PlanWo
     ...all,
     selfplay: { ...knobs.selfplay, ...all.selfplay },
     training: { ...knobs.training, ...all.training },
+    ...(isBuiltIn && { tuning: { ...ARENA_TUNING, ...given.tuning } }),
     config_key: configKey,
     kinds,
   });

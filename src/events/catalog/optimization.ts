@@ -33,7 +33,6 @@ export const optimization = defineEvents("optimization", {
   ADAPTIVE_PARAMS_CHANGED: {
     about: "Parameters of a config were adapted while it trains and plays.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "parameters", "reason"),
       previous_parameters: numbers("parameters before, by name").optional(),
@@ -42,7 +41,6 @@ export const optimization = defineEvents("optimization", {
   CMAES_TRIGGERED: {
     about: "Somebody asks for a CMA-ES search for better parameters.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "run_id", "reason"),
       parameters: field.parameters.describe("parameters to start from, by name"),
@@ -52,7 +50,6 @@ export const optimization = defineEvents("optimization", {
     about: "A CMA-ES search ended, with the best that it found.",
     orderKey: "config_key",
     stage: "cmaes_complete",
-    provisional: true,
     payload: {
       ...fields("config_key", "run_id", "best_score", "best_parameters", "generations?", "duration_seconds?"),
       evaluations,

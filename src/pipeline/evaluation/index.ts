@@ -10,7 +10,8 @@
  * - every champion is judged beside the last good one, however it came to its place.
  */
 export { gateFor } from "./gate.ts";
-export { PAIRS_FILE } from "./match-results.ts";
+export { resultsOf } from "./match-jobs.ts";
+export { isLasting, PAIRS_FILE, resultsFileOf } from "./match-results.ts";
 export { ratingWork } from "./rating-budget.ts";
 export { createRatingEngine } from "./rating-engine.ts";
 export { regressions } from "./regressions.ts";

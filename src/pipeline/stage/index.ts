@@ -80,6 +80,16 @@ export {
   withOpened,
 } from "./signals.ts";
 export { LOOP_KINDS, STAGES, type Stage, stageAfter } from "./stages.ts";
+export {
+  awaitsSearch,
+  MAX_SEARCH_MS,
+  type SearchOrder,
+  searchOrders,
+  searchRequests,
+  type TunedValues,
+  tunedIn,
+  tunings,
+} from "./tuning.ts";
 export { isRefusal, pausedWait, refusedWait, type Wait, type Waiting, waitsSince } from "./waits.ts";
 export {
   type ArtifactRef,

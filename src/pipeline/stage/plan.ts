@@ -6,6 +6,20 @@ import { LOOP_KINDS } from "./stages.ts";
 const parameters = z.record(z.string().max(100), z.json()).default({});
 const whole = (fallback: number, min = 1, max = 1_000_000_000) => z.int().min(min).max(max).default(fallback);
 
+/** A parameter that may be tuned: its bounds, and what it is where the plan says nothing of it. */
+const tunable = z
+  .strictObject({
+    low: z.number(),
+    high: z.number(),
+    start: z.number(),
+    scale: z.enum(["linear", "log"]).default("log"),
+  })
+  .refine(
+    ({ low, high, start }) => low < high && low <= start && start <= high,
+    "low must be below high, with start between",
+  )
+  .refine(({ low, scale }) => scale === "linear" || low > 0, "a log scale needs bounds above 0");
+
 const gpuCount = z.int().min(0).max(64).default(0);
 
 /**
@@ -59,6 +73,27 @@ export const configPlanSchema = z.strictObject({
       beta: z.number().gt(0).lt(0.5).default(0.05),
       batch_blocks: whole(20, 1, 100_000),
       most_blocks: whole(400, 1, 1_000_000),
+    })
+    .prefault({}),
+  /** A search for better parameters of self-play, by games of the champion against itself. */
+  tuning: z
+    .strictObject({
+      /** A search is begun in every so manieth iteration; null for never. */
+      every: z.int().min(1).max(1_000_000).nullable().default(null),
+      /** A search is begun when the config stops improving. */
+      on_plateau: z.boolean().default(false),
+      /** What may be tuned, by the names of the workload's parameters. */
+      parameters: z
+        .record(z.string().max(100), tunable)
+        .refine((all) => Object.keys(all).length <= 16, "at most 16 parameters")
+        .default({}),
+      /** Parameters of the games, beside those of `evaluation`. */
+      evaluation: parameters,
+      generations: whole(12, 1, 1_000),
+      /** Blocks that each candidate plays. */
+      blocks: whole(64, 2, 10_000),
+      /** Blocks that prove at the end that what was found is better, with openings of their own. */
+      proof_blocks: whole(1_000, 20, 100_000),
     })
     .prefault({}),
   /** Share of all games that only serves the ratings. */

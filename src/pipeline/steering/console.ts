@@ -12,12 +12,16 @@ import {
   type Knob,
   knobIn,
   knobKey,
+  searchOrders,
+  searchRequests,
   signalHolds,
   signalsOf,
+  tunings,
 } from "../stage/index.ts";
 import { authorOf, isSteered } from "./knobs.ts";
 import { MAX_FACTOR, MAX_WEIGHT, MIN_FACTOR, MIN_WEIGHT } from "./limits.ts";
-import { METRICS, measures } from "./tables.ts";
+import { checkValues, valuesOf } from "./search/space.ts";
+import { METRICS, measures, searchRuns } from "./tables.ts";
 
 /** What may be set by hand, and what turns the knob otherwise. */
 const BOUNDS: Readonly<Record<Knob, { readonly low: number; readonly high: number; readonly author: string }>> = {
@@ -63,11 +67,49 @@ export function steeringView(store: Pick<Store, "read">) {
         iteration: rows.get(iterations, config_key)?.iteration ?? 0,
         share: allocation?.share ?? null,
         factors: (allocation?.reasons ?? []).filter(({ name }) => name !== "floor"),
+        tuned: rows.get(tunings, config_key)?.steps.at(-1) ?? null,
+        search: searchView(rows, config_key),
         ...steeringOf(rows, config_key),
       };
     }),
   };
 }
+
+/** The search for better parameters that is under way, or the last one. */
+function searchView(rows: WriteSet, configKey: string) {
+  const order = rows.get(searchOrders, configKey);
+  if (order === undefined) return null;
+  const { run_id, iteration, reason, at, outcome, ended, incumbent } = order;
+  const run = rows.get(searchRuns, configKey);
+  const own = run?.run_id === run_id ? run : undefined;
+  return {
+    ...{ run_id, iteration, reason, at, incumbent, outcome, ended },
+    state: outcome ?? own?.state ?? "ordered",
+    generation: own?.cma.generation ?? 0,
+    games: own?.games ?? 0,
+    found: own?.found ?? null,
+    proof: own?.proof ?? null,
+  };
+}
+
+/** Asks for a search for better parameters; `optimization_coordinator` begins it. */
+export const requestSearch = (ports: ByHandPorts, configKey: string, by: Held) =>
+  decideByHand(ports, by.dryRun, ({ rows }) => {
+    const { plan } = requireConfig(rows, configKey);
+    const space = plan.tuning?.parameters ?? {};
+    checkValues(space, valuesOf(space, { ...plan.selfplay, ...rows.get(tunings, configKey)?.steps.at(-1)?.values }));
+    const open = rows.get(searchOrders, configKey);
+    const request = rows.get(searchRequests, configKey);
+    const isAsked = request !== undefined && request.at > (open?.requested_at ?? 0);
+    if (isAsked || (open !== undefined && open.outcome === null))
+      return { config_key: configKey, applied: false, changes: [] };
+    rows.put(searchRequests, configKey, { by: by.actor, at: ports.clock.now(), reason: by.reason });
+    return {
+      config_key: configKey,
+      applied: !by.dryRun,
+      changes: [{ what: "search", before: null, after: "asked for" }],
+    };
+  });
 
 interface Held {
   readonly actor: string;

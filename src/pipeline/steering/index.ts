@@ -6,10 +6,12 @@
  * - each knob is turned by one unit and applied by one other, and a person's word on it counts first;
  * - what is steered by time or load changes when work is done, and never what it is: one seed still gives one champion.
  */
-export { holdKnob, steeringOf, steeringView } from "./console.ts";
+export { holdKnob, requestSearch, steeringOf, steeringView } from "./console.ts";
 export { knobsAt } from "./knobs.ts";
 export { curriculumIntegration } from "./units/curriculum-integration/curriculum-integration.unit.ts";
 export { explorationScheduler } from "./units/exploration-scheduler/exploration-scheduler.unit.ts";
 export { feedbackLoop } from "./units/feedback-loop/feedback-loop.unit.ts";
 export { gauntletFeedback } from "./units/gauntlet-feedback/gauntlet-feedback.unit.ts";
 export { metricsOrchestrator } from "./units/metrics-orchestrator/metrics-orchestrator.unit.ts";
+export { optimizationCoordinator } from "./units/optimization-coordinator/optimization-coordinator.unit.ts";
+export { populationSearch } from "./units/population-search/population-search.unit.ts";

@@ -11,6 +11,9 @@ export const WEIGHT_HALF_LIFE = 8;
 export const MAX_GATES = 8;
 export const MIN_GATES = 2;
 
+/** Tuned parameters that are remembered of a config: games of older iterations are not made again. */
+export const MAX_TUNINGS = 200;
+
 /** A weight that moved by less is not told. */
 export const TOLD_CHANGE = 0.1;
 

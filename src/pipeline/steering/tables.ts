@@ -1,5 +1,6 @@
 /** The rows of steering. */
 import { defineTable } from "../../router/index.ts";
+import type { SearchRun } from "./search/run.ts";
 
 /** What was told last of a config's weight. Written by `curriculum_integration`, by config_key. */
 export type Curriculum = {
@@ -69,3 +70,10 @@ export type Feedback = {
   readonly rate: number;
 };
 export const feedbacks = defineTable<Feedback>("pipeline_feedbacks");
+
+/** The search of a config that is under way, or the last one. Written by `population_search`, by config_key. */
+export const searchRuns = defineTable<SearchRun>("pipeline_searches");
+
+/** The last time that a config stopped improving. Written by `optimization_coordinator`, by config_key. */
+export type Plateau = { readonly metric: string; readonly iteration: number; readonly at: number };
+export const plateaus = defineTable<Plateau>("pipeline_plateaus");

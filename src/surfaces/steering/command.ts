@@ -6,7 +6,7 @@ import { duration, printable } from "../cli/text.ts";
 import { decimal, oneOf } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
 import { decidedLines, withDecision } from "../pipeline/steer.command.ts";
-import { getSteering, holdKnob, releaseKnob, type Steering } from "./wire.ts";
+import { getSteering, holdKnob, releaseKnob, type Steering, searchParameters } from "./wire.ts";
 import { trendWords } from "./words.ts";
 
 type Config = Steering["configs"][number];
@@ -36,6 +36,24 @@ export function steeringLines({ configs }: Steering, shell: Pick<Shell, "paint" 
   return tableLines([["CONFIG", "KNOB", right("FACTOR"), right("SHARE"), "WHY"], ...rows], shell);
 }
 
+const numbersWords = (values: Readonly<Record<string, number>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${printable(name)} ${Number(value.toPrecision(4))}`)
+    .join(", ");
+
+/** Parameters that a search has tuned, and how the last search went. */
+function searchLines({ tuned, search }: Config): string[] {
+  const lines =
+    tuned === null ? [] : [`tuned: ${numbersWords(tuned.values)}, from iteration ${tuned.from_iteration} on`];
+  if (search === null) return lines;
+  const { run_id, reason, state, generation, games, ended } = search;
+  return [
+    ...lines,
+    `search ${printable(run_id)}: ${state}, generation ${generation}, ${games} games; begun because: ${printable(reason)}`,
+    ...(ended === null ? [] : [`  ${printable(ended)}`]),
+  ];
+}
+
 /** What a config's share of self-play is made of, one factor a line, and each knob with its bounds. */
 export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width" | "clock">): string[] {
   const now = shell.clock.now();
@@ -62,6 +80,7 @@ export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width
       config.trends.map((each) => [`  ${each.metric}`, shell.paint.dim(trendWords(each))]),
       shell,
     ),
+    ...searchLines(config),
   ];
 }
 
@@ -92,6 +111,19 @@ export function registerSteering(group: Command, shell: Shell): void {
           : explainLines(found, shell);
       }),
     );
+  withDecision(
+    group
+      .command("search")
+      .description("search for better parameters of self-play; they count only if games prove them better")
+      .argument("<config>", "the config, for example othello6_2p"),
+  ).action((config: ConfigKey, { reason, dryRun }: Options) =>
+    showAnswer(
+      shell,
+      searchParameters,
+      { params: { config }, body: { reason, dry_run: dryRun } } as Input<typeof searchParameters>,
+      decidedLines,
+    ),
+  );
   const knobOf = (command: Command) =>
     command
       .argument("<config>", "the config, for example othello6_2p")

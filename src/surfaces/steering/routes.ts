@@ -1,12 +1,13 @@
 import { handle, type Route } from "../http/route.ts";
 import { decisionOf, pipelineOf } from "../pipeline/routes.ts";
-import { getSteering, holdKnob, releaseKnob } from "./wire.ts";
+import { getSteering, holdKnob, releaseKnob, searchParameters } from "./wire.ts";
 
 export const steeringRoutes: readonly Route[] = [
   handle(getSteering, ({ ports }) => pipelineOf(ports).steering()),
   handle(holdKnob, (call) =>
     pipelineOf(call.ports).hold(call.params.config, call.params.knob, call.body.value, decisionOf(call)),
   ),
+  handle(searchParameters, (call) => pipelineOf(call.ports).search(call.params.config, decisionOf(call))),
   handle(releaseKnob, (call) =>
     pipelineOf(call.ports).hold(call.params.config, call.params.knob, null, decisionOf(call)),
   ),

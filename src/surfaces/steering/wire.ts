@@ -31,6 +31,41 @@ export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
             }),
           ),
           trends: z.array(trend).describe("Where its measures go."),
+          tuned: z
+            .looseObject({
+              values: z.record(z.string(), z.number()),
+              from_iteration: z.int().describe("The first iteration that is played with them."),
+              run_id: z.string(),
+              at: time,
+            })
+            .nullable()
+            .describe("Parameters of self-play that a search has proven better."),
+          search: z
+            .object({
+              run_id: z.string(),
+              iteration: z.int(),
+              reason: z.string(),
+              at: time,
+              incumbent: z.record(z.string(), z.number()).describe("The parameters against which others are tried."),
+              outcome: z.enum(["applied", "kept", "failed"]).nullable().describe("Null while it is under way."),
+              ended: z.string().nullable().describe("Why it ended so."),
+              state: z.string(),
+              generation: z.int(),
+              games: z.int(),
+              found: z.record(z.string(), z.number()).nullable(),
+              proof: z
+                .object({
+                  score: z.number(),
+                  elo: z.number(),
+                  low: z.number(),
+                  high: z.number(),
+                  games: z.int(),
+                  redundancy: z.number(),
+                })
+                .nullable(),
+            })
+            .nullable()
+            .describe("The search for better parameters that is under way, or the last one."),
           knobs: z.array(
             z.object({
               knob,
@@ -69,6 +104,12 @@ export const holdKnob = defineRoute("holdKnob", "POST /v1/steering/{config}/{kno
   summary: "Holds a knob of a config at a value until somebody releases it.",
   params,
   body: decision.body.extend({ value: z.number().min(0).max(1_000).describe("A factor; 1 changes nothing.") }),
+});
+
+export const searchParameters = defineRoute("searchParameters", "POST /v1/steering/{config}/search", {
+  ...decision,
+  summary: "Asks for a search for better parameters of a config's self-play.",
+  params: z.strictObject({ config: field.config_key }),
 });
 
 export const releaseKnob = defineRoute("releaseKnob", "POST /v1/steering/{config}/{knob}/release", {

@@ -171,6 +171,8 @@ export interface WorldOptions extends Chosen {
   readonly configKey?: string;
   /** Units to run; all eight unless said. */
   readonly only?: readonly string[];
+  /** Units besides. */
+  readonly more?: (services: PipelineServices) => readonly Unit[];
 }
 
 export async function learningWorld(options: WorldOptions = {}) {
@@ -192,7 +194,7 @@ export async function learningWorld(options: WorldOptions = {}) {
   const configKey = (options.configKey ?? CONFIG) as `${string}_2p`;
   const strengths = new Map<string, number>();
   const players = Number(/_(\d)p$/.exec(configKey)![1]);
-  const { plan: _plan, configKey: _key, only, settings, ...chosen } = options;
+  const { plan: _plan, configKey: _key, only, more, settings, ...chosen } = options;
   const services = testServices(
     { clock, queue, store, engine, readArtifact: (sha256) => shelf.read(sha256), ...chosen },
     settings,
@@ -212,7 +214,14 @@ export async function learningWorld(options: WorldOptions = {}) {
 
   const start = async (parts: readonly Part[] = []) => {
     const chosen = units.filter(({ name }) => only === undefined || only.includes(name));
-    const registry = { catalog, units: chosen, parts, ingress: [], excused: {}, delegations: [] };
+    const registry = {
+      catalog,
+      units: [...chosen, ...(more?.(services) ?? [])],
+      parts,
+      ingress: [],
+      excused: {},
+      delegations: [],
+    };
     const manager = new DaemonManager({ clock, random: seededRandom(3), log, nodeId: "n1", pid: 1 });
     const runtime = createUnitRuntime({ registry, router: router as unknown as EventRouter, clock, log, manager });
     runtimes.push(runtime);
@@ -233,7 +242,13 @@ export async function learningWorld(options: WorldOptions = {}) {
     plan,
     driven,
     change,
+    services,
     runtime: runtimes[0]!,
+    /** The process ends and another one begins: nothing is left but rows. */
+    async restart() {
+      await driven(runtimes.at(-1)!.stop());
+      await start();
+    },
     pass: (ms: number) => driven(new Promise<void>((resolve) => void clock.after(ms, resolve))),
     row: <T extends Json>(table: StateTable<T>, key: string = configKey): T | undefined =>
       createWriteSet(store).get(table, key),

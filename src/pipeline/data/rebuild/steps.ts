@@ -15,6 +15,8 @@ import {
   type StageServices,
   strandedParts,
   takeBackStranded,
+  tunedIn,
+  tunings,
 } from "../../stage/index.ts";
 import { type Rebuildable, type Recipe, recipeOf } from "./recipe.ts";
 
@@ -115,7 +117,9 @@ export function createRebuildSteps(ports: StageServices, { context, plan, lackOf
     if (files.length === 0) return { ...given, state: "done", ended_at: now, why: "it was restored" };
     const rebuild = { ...given, files };
     const knobs = context.row(openedWith)?.[String(file.iteration)];
-    const recipe = recipeOf({ ...file, parents: catalog.parentsOf(file.sha256) }, plan, trainedBy(file), knobs);
+    const selfplay = { ...plan.selfplay, ...tunedIn(row(tunings), file.iteration ?? 0) };
+    const source = { ...file, parents: catalog.parentsOf(file.sha256) };
+    const recipe = recipeOf(source, { ...plan, selfplay }, trainedBy(file), knobs);
     if (isFailure(recipe)) return lose(rebuild, recipe.message);
     const lacks = recipe.inputs.flatMap(({ sha256 }) => lackOf(sha256) ?? []);
     const gone = lacks.find((lack) => "lost" in lack);

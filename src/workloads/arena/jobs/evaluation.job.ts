@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { defined } from "../../../kernel/index.ts";
 import { badInput, type JobHandler, type ServedJob } from "../../process/index.ts";
 import { BASELINES, createBaseline } from "../baselines/catalog.ts";
 import type { Player } from "../baselines/player.ts";
@@ -21,7 +22,8 @@ async function playersOf(
 ): Promise<() => Player> {
   const name = given[role];
   const network = await world.model(job, role, game);
-  if (network !== undefined) return () => searchPlayer(name, game, network, searchOf(given));
+  const own = searchOf({ ...given, ...defined(given[`${role}_search`] ?? {}) });
+  if (network !== undefined) return () => searchPlayer(name, game, network, own);
   if (BASELINES.includes(name)) return () => createBaseline(name, game);
   throw badInput(
     `There is neither an input "${role}" nor a baseline "${name}"; baselines are ${BASELINES.join(", ")}.`,

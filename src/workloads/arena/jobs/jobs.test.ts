@@ -181,3 +181,23 @@ test("a model of another game is refused with the file's own error", async () =>
   const { outcome } = await run({ inputs: [{ name: "model", path: file, sha256: other.hash }] });
   expect(outcome).toMatchObject({ error: { class: "bad_input", code: "ARENA_FILE_KIND" } });
 });
+
+test("one side of a match may search with parameters of its own", async () => {
+  const game = createGame("connect4_7x6_2p");
+  const model = encodeModel(createNetwork(shapeOf(game, 8, 8), seededRandom(1)));
+  const file = join(bench.folder, "own-side.arena");
+  writeFileSync(file, model.bytes);
+  const inputs = ["candidate", "opponent"].map((name) => ({ name, path: file, sha256: model.hash }));
+  const score = async (own: object) => {
+    const parameters = { blocks: 12, simulations: 24, opening_plies: 4, ...own };
+    const { outcome } = await run({ kind: "evaluation", seed: 3, parameters, inputs });
+    return done(outcome).metrics.score!;
+  };
+  expect(await score({})).toBe(0.5);
+  expect(await score({ candidate_search: { exploration: 0.6 }, opponent_search: {} })).toBe(0.5);
+  const weak = await score({ candidate_search: { simulations: 1 } });
+  expect(weak).toBeLessThan(0.35);
+  expect(await score({ opponent_search: { simulations: 1 } })).toBeCloseTo(1 - weak, 10);
+  const { outcome } = await run({ kind: "evaluation", parameters: { candidate_search: { exploration: -1 } }, inputs });
+  expect(outcome.reason).toMatch(/candidate_search/);
+});

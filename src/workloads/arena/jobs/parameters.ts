@@ -17,12 +17,20 @@ const network = {
   network_seed: whole(DEFAULT_LOOP.seed, 0, 0xffff_ffff),
 };
 
+const searching = {
+  simulations: z.int().min(1).max(1_000_000),
+  exploration: z.number().positive(),
+  unvisited_reduction: z.number().min(0),
+  noise_weight: z.number().min(0).max(1),
+  noise_total: z.number().positive(),
+};
+
 const search = (fallback: SearchConfig) => ({
-  simulations: whole(fallback.simulations, 1, 1_000_000),
-  exploration: z.number().positive().default(fallback.exploration),
-  unvisited_reduction: z.number().min(0).default(fallback.unvisitedReduction),
-  noise_weight: share(fallback.noiseWeight),
-  noise_total: z.number().positive().default(fallback.noiseTotal),
+  simulations: searching.simulations.default(fallback.simulations),
+  exploration: searching.exploration.default(fallback.exploration),
+  unvisited_reduction: searching.unvisited_reduction.default(fallback.unvisitedReduction),
+  noise_weight: searching.noise_weight.default(fallback.noiseWeight),
+  noise_total: searching.noise_total.default(fallback.noiseTotal),
 });
 
 /** `arena` is our own container, `npz` what NumPy reads. */
@@ -93,6 +101,8 @@ export const trainingParameters = z.strictObject({
 });
 export type TrainingParameters = z.output<typeof trainingParameters>;
 
+const oneSide = z.strictObject(searching).partial().optional();
+
 export const evaluationParameters = z.strictObject({
   blocks: whole(10, 1, 100_000),
   /** The place of the first block among all blocks of its seed, where several jobs share one. */
@@ -101,6 +111,9 @@ export const evaluationParameters = z.strictObject({
   ...search(DEFAULT_SEARCH),
   /** Names of the players in the results; a player without an input of its role is the baseline of this name. */
   candidate: z.string().min(1).max(128).default("candidate"),
+  /** What one side alone searches with, in place of what both have. */
+  candidate_search: oneSide,
+  opponent_search: oneSide,
   opponent: z.string().min(1).max(128).default("opponent"),
 });
 

@@ -2,6 +2,7 @@ import type { Wiring } from "../../../../daemons/index.ts";
 import { defined } from "../../../../kernel/index.ts";
 import { budgetOf, ratedChampions } from "../../../models/index.ts";
 import {
+  awaitsSearch,
   type ConfigLook,
   defineConfigUnit,
   everyMs,
@@ -16,10 +17,13 @@ import {
   putJobs,
   refusedWait,
   type StageServices,
+  searchOrders,
   seedFor,
   selfplayWork,
   strandedParts,
   takeBackStranded,
+  tunedIn,
+  tunings,
   undertakingOf,
   type Waiting,
   waitsSince,
@@ -118,6 +122,10 @@ function fill(services: StageServices, look: Look, goal: Goal): Waiting[] {
   // What was begun is brought to its end; a goal that is met ends the next one.
   if (!isFor(known, at) && goal.target_games === 0)
     return [{ for: "goal", actual: goal.reason, required: "a goal that is not met yet" }];
+  const search = row(searchOrders);
+  // What an iteration is played with is fixed when it begins: a search that was begun before it comes first.
+  if (known?.iteration !== at.iteration && awaitsSearch(search, at.iteration, look.now))
+    return [{ for: "search", actual: `${search.run_id} is under way`, required: "ended" }];
   const asked = isFor(known, at) ? known : orderFor(services, look, { ...at, champion });
   const { order, replaced, relaxed } = withChampionOfNow(services, look, asked);
 
@@ -181,7 +189,9 @@ function orderFor(
     parts,
     seed: prior?.seed ?? seedFor(plan.seed, "selfplay", iteration),
     model: prior?.model ?? champion,
-    parameters: prior?.parameters ?? withKnobs(plan.selfplay, knobs, "exploration", "search"),
+    parameters:
+      prior?.parameters ??
+      withKnobs({ ...plan.selfplay, ...tunedIn(row(tunings), iteration) }, knobs, "exploration", "search"),
     wanted,
     whole: stillGood.length === 0,
     jobs: Object.fromEntries(stillGood),

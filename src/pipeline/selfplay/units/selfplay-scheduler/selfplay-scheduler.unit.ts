@@ -82,6 +82,7 @@ export const selfplayScheduler = (services: StageServices) =>
           "EXPLORATION_ADJUSTED",
           "SCHEDULER_REGISTERED",
           "CURRICULUM_ADVANCED",
+          "ADAPTIVE_PARAMS_CHANGED",
           "CURRICULUM_REBALANCED",
           "CURRICULUM_UPDATED",
           "WEIGHT_UPDATED",
