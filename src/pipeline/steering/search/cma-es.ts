@@ -35,7 +35,7 @@ export interface CmaStart {
   readonly population?: number;
 }
 
-export const MAX_DIMENSIONS = 64;
+const MAX_DIMENSIONS = 64;
 const MAX_POPULATION = 10_000;
 /** Tries to draw within the bounds, before what is beyond them is moved onto them. */
 const MAX_REDRAWS = 100;
