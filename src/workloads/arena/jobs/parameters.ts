@@ -46,6 +46,11 @@ const playing = {
   late_temperature: z.number().positive().default(DEFAULT_SELF_PLAY.lateTemperature),
   temperature_plies: whole(DEFAULT_SELF_PLAY.temperaturePlies),
   random_plies: whole(DEFAULT_SELF_PLAY.randomPlies),
+  /** Playout-cap randomisation: only this share of moves is searched in full and learned from. */
+  full_share: z.number().min(0.05).max(1).default(DEFAULT_SELF_PLAY.fullShare),
+  fast_simulations: z.int().min(1).max(1_000_000).default(DEFAULT_SELF_PLAY.fastSimulations),
+  /** Forced playouts with target pruning; 0 for none, 2 is usual. */
+  forced_playouts: z.number().min(0).max(100).default(DEFAULT_SEARCH.forcedPlayouts),
 };
 
 export const selfPlayParameters = z.strictObject({
@@ -124,7 +129,10 @@ export function parseParameters<T extends z.ZodType>(schema: T, parameters: unkn
   throw badInput(`The job's parameters are wrong: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
 }
 
-export const searchOf = (given: z.output<z.ZodObject<ReturnType<typeof search>>>): SearchConfig => ({
+export const searchOf = (
+  given: z.output<z.ZodObject<ReturnType<typeof search>>> & { readonly forced_playouts?: number },
+): SearchConfig => ({
+  forcedPlayouts: given.forced_playouts ?? DEFAULT_SEARCH.forcedPlayouts,
   simulations: given.simulations,
   exploration: given.exploration,
   unvisitedReduction: given.unvisited_reduction,
@@ -137,6 +145,8 @@ export const selfPlayOf = (given: z.output<z.ZodObject<typeof playing>>): SelfPl
   lateTemperature: given.late_temperature,
   temperaturePlies: given.temperature_plies,
   randomPlies: given.random_plies,
+  fullShare: given.full_share,
+  fastSimulations: given.fast_simulations,
 });
 
 export const trainerOf = (given: TrainingParameters): TrainerConfig => ({

@@ -24,8 +24,8 @@ interface Segment {
 
 let arena: ArenaBench;
 
-const play = async (configKey: string): Promise<Segment> => {
-  const parameters = { ...PLAYED, games: GAMES, format: "npz" };
+const play = async (configKey: string, more: JobRequest["parameters"] = {}): Promise<Segment> => {
+  const parameters = { ...PLAYED, games: GAMES, format: "npz", ...more };
   const played = await arena.done({ config_key: configKey, seed: SEED, parameters });
   const inputs = [made(played, "games"), made(played, "samples")] as const;
   return {
@@ -54,6 +54,14 @@ afterAll(() => arena.close());
 const CLEAN = { label_errors: 0, illegal_games: 0, parity_failed: 0 };
 
 describe("a segment of honest games", () => {
+  test("is clean with playout-cap randomisation and forced playouts, and not without the words for them", async () => {
+    const options = { full_share: 0.5, fast_simulations: 3, forced_playouts: 2, simulations: 16 };
+    const segment = await play("othello6_2p", options);
+    expect((await validate(segment, segment.inputs, options)).metrics).toMatchObject(CLEAN);
+    const other = await validate(segment, segment.inputs, { ...options, forced_playouts: 0 });
+    expect(other.metrics.parity_failed).toBeGreaterThan(0);
+  });
+
   for (const configKey of ["connect4_7x6_2p", "othello6_2p", "hex7_2p", "connect4_8x7_3p"])
     test(`of ${configKey} is clean, and its figures are those of the games`, async () => {
       const segment = await play(configKey);

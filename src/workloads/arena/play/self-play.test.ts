@@ -84,3 +84,27 @@ describe("self-play", () => {
     expect(favourites(1)).toBeLessThan(0.8);
   });
 });
+
+describe("playout-cap randomisation", () => {
+  it("learns from the share of moves that it searches in full, and plays all others fast", () => {
+    const all = play("othello6_2p", [1, 2, 3, 4, 5, 6]);
+    const some = play("othello6_2p", [1, 2, 3, 4, 5, 6], { fullShare: 0.25, fastSimulations: 4 });
+    const share = some.samples.count / all.samples.count;
+    expect(share).toBeGreaterThan(0.1);
+    expect(share).toBeLessThan(0.45);
+    const policies = (samples: typeof all.samples) =>
+      Array.from({ length: samples.count }, (_, row) =>
+        samples.policy.slice(row * samples.moves, (row + 1) * samples.moves).reduce((sum, each) => sum + each, 0),
+      );
+    for (const sum of policies(some.samples)) expect(sum).toBeCloseTo(1, 5);
+    expect(some.games.every(({ outcome }) => outcome <= 2)).toBe(true);
+  });
+
+  it("is the same game for the same seed, and another without it", () => {
+    const changes = { fullShare: 0.5, fastSimulations: 4 };
+    expect(play("hex7_2p", [3], changes).games).toEqual(play("hex7_2p", [3], changes).games);
+    expect(play("hex7_2p", [3], changes).games).not.toEqual(play("hex7_2p", [3]).games);
+    // What is off draws no number.
+    expect(play("hex7_2p", [3], { fastSimulations: 4 }).games).toEqual(play("hex7_2p", [3]).games);
+  });
+});

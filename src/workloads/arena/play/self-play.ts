@@ -12,6 +12,9 @@ export interface SelfPlayConfig {
   readonly temperaturePlies: number;
   /** A game starts with 0 to this many random plies, so that the network knows positions that good play avoids. */
   readonly randomPlies: number;
+  /** The share of moves that are searched in full and learned from; the others get `fastSimulations` and no noise. */
+  readonly fullShare: number;
+  readonly fastSimulations: number;
 }
 
 export const DEFAULT_SELF_PLAY: SelfPlayConfig = {
@@ -19,6 +22,8 @@ export const DEFAULT_SELF_PLAY: SelfPlayConfig = {
   lateTemperature: 0.25,
   temperaturePlies: 12,
   randomPlies: 4,
+  fullShare: 1,
+  fastSimulations: 16,
 };
 
 export interface GameRecord {
@@ -92,10 +97,12 @@ export function selfPlay(game: Game, search: Search, config: SelfPlayConfig, see
       let move = legal[0]!;
       if (ply < randomPlies) move = legal[pick(random, legalCount)]!;
       else if (legalCount > 1) {
-        search.run(state, random);
-        record(index, legalCount);
-        seats[count - first] = state[TURN]!;
-        count += 1;
+        if (config.fullShare >= 1 || random.next() < config.fullShare) {
+          search.run(state, random);
+          record(index, legalCount);
+          seats[count - first] = state[TURN]!;
+          count += 1;
+        } else search.run(state, undefined, config.fastSimulations);
         const temperature = ply < config.temperaturePlies ? config.temperature : config.lateTemperature;
         move = drawMove(search.visits, temperature, random, weights);
       }

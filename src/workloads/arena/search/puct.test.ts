@@ -187,3 +187,58 @@ describe("the search", () => {
     expect(total(large.visits)).toBe(4000);
   });
 });
+
+describe("forced playouts with target pruning", () => {
+  const game = createGame("connect4_7x6_2p");
+  const corner = (game.rows - 1) * game.columns;
+  const codes = new Uint8Array(game.cells);
+  /** Likes the first column, and is right: whoever has the stone in its corner wins four times of five. */
+  const knowing: Evaluator = {
+    evaluate(state, moves, count, priors, offset, values) {
+      for (let i = 0; i < count; i += 1) priors[offset + i] = (moves[i] === 0 ? count : 1) / (2 * count - 1);
+      game.encode(state, codes, 0);
+      const owner = codes[corner] === 1 ? state[TURN]! : codes[corner] === 2 ? 1 - state[TURN]! : undefined;
+      values.fill(0.5);
+      if (owner !== undefined) values[owner] = 0.8;
+      if (owner !== undefined) values[1 - owner] = 0.2;
+    },
+  };
+  const run = (forcedPlayouts: number, seed?: number) => {
+    const config = { ...DEFAULT_SEARCH, simulations: 128, exploration: 0.3, forcedPlayouts };
+    const search = createSearch(game, knowing, config);
+    search.run(game.newState(), seed === undefined ? undefined : seededRandom(seed));
+    return { visits: [...search.visits], best: search.best(), values: [...search.values] };
+  };
+  const others = (visits: readonly number[]) => visits.slice(1).reduce((sum, n) => sum + n, 0);
+
+  it("spends visits on what noise proposes, and leaves them out of what is told", () => {
+    for (const seed of [1, 2, 3, 4]) {
+      const plain = run(0, seed);
+      const forced = run(4, seed);
+      expect(plain.visits.reduce((sum, n) => sum + n, 0)).toBe(128);
+      expect(forced.best).toBe(0);
+      // The best move has fewer visits than it would have had: the others got what noise owed them.
+      expect(forced.visits[0]).toBeLessThan(plain.visits[0]!);
+      expect(forced.values[0]).toBeLessThan(plain.values[0]!);
+      // And they are not learned from.
+      expect(others(forced.visits)).toBeLessThan(128 - forced.visits[0]!);
+      expect(others(forced.visits)).toBeLessThanOrEqual(others(plain.visits));
+      expect(forced.visits).not.toContain(1);
+      expect(forced).toEqual(run(4, seed));
+    }
+  });
+
+  it("changes nothing where there is no noise", () => {
+    expect(run(4)).toEqual(run(0));
+  });
+
+  it("leaves a proven win alone", () => {
+    const { state } = playAll("connect4_7x6_2p", ["1", "7", "1", "7", "1", "6"]);
+    const config = { ...DEFAULT_SEARCH, simulations: 200, forcedPlayouts: 2 };
+    const search = createSearch(game, blank(game.players), config);
+    search.run(state, seededRandom(1));
+    // The win is proven: only what keeps it has visits.
+    expect(search.visits[game.parseMove("1")]).toBeGreaterThan(0);
+    expect(total(search.visits)).toBe(search.visits[game.parseMove("1")]);
+  });
+});

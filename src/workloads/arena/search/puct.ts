@@ -14,7 +14,7 @@ import type { Random } from "../../../kernel/index.ts";
 import { type Game, OUTCOME, RUNNING, type State, scores, TURN } from "../games/game.ts";
 import { dirichlet } from "../numerics/samplers.ts";
 import type { Evaluator } from "./evaluator.ts";
-import { bestEdge, grownTree, keepsValue, newTree, prove, selectEdge } from "./tree.ts";
+import { bestEdge, forcedEdge, grownTree, keepsValue, newTree, prove, prunedVisits, selectEdge } from "./tree.ts";
 
 export interface SearchConfig {
   /** Visits of the root that a search ends with, unless it is proven before; those inherited from the last move count. */
@@ -27,6 +27,8 @@ export interface SearchConfig {
   readonly noiseWeight: number;
   /** The Dirichlet concentration summed over the legal moves. */
   readonly noiseTotal: number;
+  /** How much a noisy root owes each move for its prior; 0 for nothing. What is forced is not among the visits that are told. */
+  readonly forcedPlayouts: number;
 }
 
 export const DEFAULT_SEARCH: SearchConfig = {
@@ -35,11 +37,12 @@ export const DEFAULT_SEARCH: SearchConfig = {
   unvisitedReduction: 0.1,
   noiseWeight: 0.25,
   noiseTotal: 10,
+  forcedPlayouts: 0,
 };
 
 export function createSearch(game: Game, evaluator: Evaluator, config: SearchConfig) {
   const { players } = game;
-  const { simulations, exploration, unvisitedReduction, noiseWeight, noiseTotal } = config;
+  const { simulations, exploration, unvisitedReduction, noiseWeight, noiseTotal, forcedPlayouts } = config;
   const work = game.newState();
   const moves = new Int32Array(game.moves);
   const noise = new Float64Array(game.moves);
@@ -97,12 +100,13 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
   };
 
   /** Goes down from the root to a new or a proven node, and carries its value back up. */
-  const simulate = (state: State): void => {
+  const simulate = (state: State, forced: number): void => {
     work.set(state);
     let depth = 0;
     let node = root;
     for (;;) {
-      const edge = selectEdge(tree, node, players, exploration, unvisitedReduction);
+      const owed = forced > 0 && depth === 0 ? forcedEdge(tree, root, forced) : -1;
+      const edge = owed >= 0 ? owed : selectEdge(tree, node, players, exploration, unvisitedReduction);
       pathNodes[depth] = node;
       pathEdges[depth] = edge;
       depth += 1;
@@ -145,7 +149,7 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
   };
 
   return {
-    /** The root's visits by move; moves that are not legal have none, nor have others than the winning ones in a proven win. */
+    /** The root's visits by move, without forced ones; moves that are not legal have none, nor have others than the winning ones in a proven win. */
     visits,
     /** What each seat may expect at the root. */
     values,
@@ -153,21 +157,26 @@ export function createSearch(game: Game, evaluator: Evaluator, config: SearchCon
     /** Forgets the tree; call it before each game. */
     reset,
 
-    /** Searches from a state. Randomness turns on the root noise. */
-    run(state: State, random?: Random): void {
+    /** Searches from a state, with so many simulations. Randomness turns on the root noise, and what it forces. */
+    run(state: State, random?: Random, most = simulations): void {
       if (root < 0) {
         reset();
         work.set(state);
         root = expand();
       }
       if (random) addNoise(random);
-      while (tree.nodeVisits[root]! <= simulations && tree.proven[root]! === 0) simulate(state);
+      const forced = random === undefined ? 0 : forcedPlayouts;
+      while (tree.nodeVisits[root]! <= most && tree.proven[root]! === 0) simulate(state, forced);
       const certain = tree.proven[root]! === 1;
       const won = certain && tree.exact[root * players + tree.turn[root]!]! === 1;
       visits.fill(0);
       const first = tree.firstEdge[root]!;
       for (let edge = first; edge < first + tree.edgeCount[root]!; edge += 1)
-        if (!won || keepsValue(tree, edge, root, players)) visits[tree.move[edge]!] = tree.edgeVisits[edge]!;
+        if (!won || keepsValue(tree, edge, root, players))
+          visits[tree.move[edge]!] =
+            forced > 0 && !certain
+              ? prunedVisits(tree, edge, root, players, exploration, forced)
+              : tree.edgeVisits[edge]!;
       for (let seat = 0; seat < players; seat += 1) {
         const at = root * players + seat;
         values[seat] = certain ? tree.exact[at]! : tree.sums[at]! / tree.nodeVisits[root]!;

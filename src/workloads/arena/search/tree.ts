@@ -56,6 +56,49 @@ export function selectEdge(tree: Tree, node: number, players: number, exploratio
   return best;
 }
 
+/** How many visits a move of a noisy root is owed for its prior alone: the root of `forced` times prior times all visits. */
+const forcedVisits = (tree: Tree, edge: number, total: number, forced: number): number =>
+  Math.sqrt(forced * tree.prior[edge]! * total);
+
+/** The first move of a root that was tried and is owed more visits, or -1. So noise is looked into, and not only drawn. */
+export function forcedEdge(tree: Tree, root: number, forced: number): number {
+  const { edgeVisits, child, proven } = tree;
+  const first = tree.firstEdge[root]!;
+  const total = tree.nodeVisits[root]! - 1;
+  for (let edge = first; edge < first + tree.edgeCount[root]!; edge += 1) {
+    const n = edgeVisits[edge]!;
+    if (n > 0 && proven[child[edge]!]! === 0 && n < forcedVisits(tree, edge, total, forced)) return edge;
+  }
+  return -1;
+}
+
+/**
+ * The visits of a root's edge less those that it was only owed: as many as can go without making it look better than the most visited
+ * move. What is left of one visit goes too. So what was forced never becomes what is learned.
+ */
+export function prunedVisits(
+  tree: Tree,
+  edge: number,
+  root: number,
+  players: number,
+  exploration: number,
+  forced: number,
+): number {
+  const { prior, edgeVisits, edgeSum, child, proven } = tree;
+  const n = edgeVisits[edge]!;
+  const best = bestEdge(tree, root, players);
+  if (edge === best || n === 0 || proven[child[edge]!]! === 1) return n;
+  const total = tree.nodeVisits[root]!;
+  const scale = exploration * Math.sqrt(total);
+  const bestScore = edgeSum[best]! / edgeVisits[best]! + (scale * prior[best]!) / (1 + edgeVisits[best]!);
+  const lead = bestScore - edgeSum[edge]! / n;
+  if (!(lead > 0)) return n;
+  const enough = Math.ceil((scale * prior[edge]!) / lead - 1);
+  const owed = Math.floor(forcedVisits(tree, edge, total - 1, forced));
+  const left = Math.min(n, Math.max(0, enough, n - owed));
+  return left <= 1 ? 0 : left;
+}
+
 /** Proves a node if the mover has a proven win there, or if all its moves are proven. */
 export function prove(tree: Tree, node: number, players: number): boolean {
   const { child, proven, exact } = tree;

@@ -2,6 +2,7 @@ import type { Wiring } from "../../../../daemons/index.ts";
 import { champions } from "../../../models/index.ts";
 import {
   type ConfigLook,
+  configs,
   defineConfigUnit,
   everyMs,
   iterations,
@@ -52,6 +53,7 @@ export const optimizationCoordinator = (services: StageServices) =>
     },
     on: {
       PLATEAU_DETECTED({ payload: { config_key, metric_name } }, { rows, now }) {
+        if (rows.get(configs, config_key)?.plan.tuning?.on_plateau !== true) return;
         const iteration = rows.get(iterations, config_key)?.iteration ?? 0;
         rows.put(plateaus, config_key, { metric: metric_name, iteration, at: now });
       },
