@@ -20,10 +20,6 @@ interface Listed {
   readonly isToCome?: true;
 }
 
-const later = (unit: PlannedUnit, ...events: readonly string[]): Why => ({
-  events,
-  why: `${unit} is to emit it, and does not exist yet`,
-});
 const why = (reason: string, ...events: readonly string[]): Why => ({ events, why: reason });
 const JOB_ENDS = ["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"] as const;
 

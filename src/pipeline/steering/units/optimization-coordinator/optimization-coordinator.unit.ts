@@ -30,7 +30,6 @@ const wiring = {
   pattern: "WIRE",
   dependsOn: ["training_coordinator"],
   emits: ["CMAES_TRIGGERED", "HYPERPARAMETER_UPDATED", "ADAPTIVE_PARAMS_CHANGED"],
-  awaits: { PLATEAU_DETECTED: "feedback_loop" },
 } as const satisfies Wiring;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
