@@ -2,7 +2,7 @@
  * What the coordinators of the Python system subscribed to, as its audit lists it, beside what the units of their names hear
  * here, with a reason for every difference. A reason without a difference is a fault like a difference without one.
  */
-import type { PlannedUnit, Registry } from "../../src/daemons/index.ts";
+import type { Registry } from "../../src/daemons/index.ts";
 
 interface Why {
   readonly events: readonly string[];
