@@ -154,6 +154,8 @@ const lambdaType = {
   ...{ name: "gpu_1x_a10", description: "1x A10", gpu_description: "A10 (24 GB PCIe)", price_cents_per_hour: 75 },
   specs: { vcpus: 30, memory_gib: 200, storage_gib: 1_400, gpus: 1 },
 };
+const may = { available: true };
+const lambdaActions = { migrate: may, rebuild: may, restart: may, cold_reboot: may, terminate: may };
 export const lambdaCloud: Cloud = {
   newId: (n) => `0920582c7ff041399e34823a0be6254${n}`,
   firstStatus: "booting",
@@ -175,7 +177,8 @@ export const lambdaCloud: Cloud = {
         200,
         {
           data: [...double.machines.values()].map(({ id, label, status }) => ({
-            ...{ id, status, instance_type: lambdaType, region: { name: "us-west-1" } },
+            ...{ id, status, instance_type: lambdaType, region: { name: "us-west-1", description: "" } },
+            ...{ ssh_key_names: ["mine"], file_system_names: [], actions: lambdaActions },
             ...(label === null ? {} : { name: label }),
           })),
         },

@@ -1,4 +1,5 @@
 import { assert, defined, OperatingError, type Random } from "../../kernel/index.ts";
+import { daemonTypeRow } from "../legacy.ts";
 import { type DaemonManagerConfig, daemonManagerDefaults, type Surroundings } from "./config.ts";
 import type { DaemonHealthReport, DaemonInfo, DaemonOptions, DaemonSpec } from "./daemon.ts";
 import { canonicalDaemonName, resolveDaemon } from "./daemon-names.ts";
@@ -157,7 +158,9 @@ export class DaemonManager {
         hint: "Fix the cause, then reset it: clearPermanentlyFailed().",
       });
     const asked = name.toUpperCase();
-    if (daemon.spec.daemonTypes.includes(asked)) daemon.spec.startedAs?.(asked);
+    // A deprecated name means what replaces it.
+    const meant = daemonTypeRow(asked)?.replacedBy ?? asked;
+    if (daemon.spec.daemonTypes.includes(asked)) daemon.spec.startedAs?.(meant);
     return this.#supervisor.start(daemon, waitForDeps, actor);
   }
 

@@ -100,7 +100,11 @@ export function vastProvider({ image, ...account }: VastOptions): MachineProvide
           verified: { eq: true },
           rentable: { eq: true },
           rented: { eq: false },
-          order: [["dph_total", "asc"]],
+          // The published document wants two entries.
+          order: [
+            ["dph_total", "asc"],
+            ["id", "asc"],
+          ],
           limit: OFFERS,
           allocated_storage: DISK_GB,
         },

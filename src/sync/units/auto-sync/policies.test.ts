@@ -92,6 +92,32 @@ test("HIGH_QUALITY_SYNC has the games of the config with the best score go first
   expect([w.urgencyOf("hex"), w.urgencyOf("othello")]).toEqual([1, 2]);
 });
 
+test.each([
+  ["SYNC_COORDINATOR", []],
+  ["CLUSTER_DATA_SYNC", []],
+  ["EPHEMERAL_SYNC", []],
+  ["AUTO_SYNC", []],
+  ["SYNC_PUSH", ["GOSSIP_SYNC"]],
+  ["UNIFIED_DATA_PLANE", ["GOSSIP_SYNC"]],
+  ["OWC_IMPORT", ["GOSSIP_SYNC"]],
+  ["S3_NODE_SYNC", ["GOSSIP_SYNC"]],
+])(
+  "%s starts it by that name, has nodes called for what they are asked to bring, and leaves %j on",
+  async (type, left) => {
+    const w = await world();
+    await w.driven(w.manager.start("GOSSIP_SYNC"));
+    await w.pass(10_000);
+    await w.driven(w.manager.stop("AUTO_SYNC"));
+    expect(await w.driven(w.manager.start(type))).toBe(true);
+    await w.pass(10_000);
+    expect(w.policies()).toEqual(left);
+    const request = { node_id: "b", target_node_ids: ["b"], sync_id: "s", data_type: "games", reason: "test" };
+    await w.driven(w.router.publish("SYNC_REQUEST", request as never));
+    await w.pass(1_000);
+    expect(w.woken).toContain("b");
+  },
+);
+
 test("in as many rounds as it takes everybody is called", () => {
   const called = [0, 1, 2].flatMap((round) => calledIn(round, NODES, 3));
   expect(new Set(called)).toEqual(new Set(NODES));
