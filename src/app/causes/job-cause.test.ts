@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { type Cause, rootCauses } from "../../daemons/index.ts";
 import type { ConfigSnapshot } from "../../pipeline/index.ts";
 import type { JobView } from "../../work/index.ts";
 import { configCause } from "./config-cause.ts";
@@ -56,6 +57,15 @@ test("where the only worker has fallen silent, it is named with when it was hear
   expect(jobCause(waiting, { ...facts, nodes: [silent] })?.what).toBe(
     "no worker is connected: box2 is suspect, heard 1.5 min ago",
   );
+});
+
+test("that nobody is there is one root, whatever kinds of jobs wait for it", () => {
+  const waitingFor = (config: string, work_type: string): Cause => {
+    const cause = jobCause({ ...failedOnce(NOW), state: "pending", failure: null, work_type } as JobView, facts);
+    return { ...cause!, affects: [config] };
+  };
+  const roots = rootCauses([waitingFor("hex8_2p", "selfplay"), waitingFor("othello6_2p", "validation")]);
+  expect(roots).toMatchObject([{ code: "no_worker", affects: ["hex8_2p", "othello6_2p"] }]);
 });
 
 describe("a stage that failed and is tried again", () => {

@@ -99,10 +99,12 @@ const noWorker = (job: JobView, facts: WorkFacts): Cause => {
   const silent = silentOnes(job, facts);
   const none = others.length === 0 ? "no worker is connected" : `no worker does ${job.work_type} jobs`;
   const there = silent.length === 0 ? none : `${none}: ${listed(silent)}`;
+  // Where nobody is there at all, the kinds of the jobs that wait make no difference: it is one root.
+  const isForAll = others.length === 0 || !isSettled;
   return causeOf(
     isSettled ? "bad" : "note",
     "no_worker",
-    job.work_type,
+    isForAll ? "worker" : job.work_type,
     isSettled ? there : "no worker has asked for jobs yet",
     {
       actual: others.length === 0 ? "no worker" : `workers on ${listed(others)}`,
