@@ -11,6 +11,7 @@ import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { isOperatingError, seededRandom, silentLog, systemClock } from "../../../src/kernel/index.ts";
 import { EventRouter, type Store } from "../../../src/router/index.ts";
 import { countPairs } from "../../../src/router/journal/queries.ts";
+import { rounds } from "../../support/thorough.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ringrift-bytes-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -120,7 +121,7 @@ test("a damaged journal opens or is refused with a code, and is used or answers 
       }
       for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
     }),
-    { numRuns: 150, seed: 42 },
+    { numRuns: rounds(60, 150), seed: 42 },
   );
   expect(refused).toBeGreaterThan(10);
 });

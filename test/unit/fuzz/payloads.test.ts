@@ -6,6 +6,7 @@ import { storeModules } from "../../../src/app/store-modules.ts";
 import { builtinRows, createCatalog, defineEvents } from "../../../src/events/index.ts";
 import { isOperatingError, seededRandom, silentLog, systemClock } from "../../../src/kernel/index.ts";
 import { EventRouter } from "../../../src/router/index.ts";
+import { rounds } from "../../support/thorough.ts";
 
 const rows = {
   ...builtinRows,
@@ -89,7 +90,7 @@ async function answerOf<T>(call: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-const runs = { numRuns: 120, seed: 20_260 };
+const runs = { numRuns: rounds(60, 120), seed: 20_260 };
 
 describe("any payload", () => {
   test("is published and read back from the journal as it was accepted, or refused with a code", async () => {
@@ -176,7 +177,7 @@ describe("any name", () => {
         expect(consumer).toMatch(/^[A-Za-z0-9_][\w.@:/-]{0,199}$/);
         await router.forgetConsumer(consumer);
       }),
-      { ...runs, numRuns: 100 },
+      { ...runs, numRuns: rounds(50, 100) },
     );
   });
 
@@ -193,7 +194,7 @@ describe("any name", () => {
         if (event?.suppressed !== null || event === undefined) return;
         expect(router.history({ fromJournal: true, limit: 1 })[0]!.seq).toBe(event.seq);
       }),
-      { ...runs, numRuns: 100 },
+      { ...runs, numRuns: rounds(50, 100) },
     );
   });
 });

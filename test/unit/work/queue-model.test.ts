@@ -469,7 +469,7 @@ test("the queue does what the model says, whatever is called and whenever it cra
       }
     }),
     {
-      numRuns: Number(process.env.RUNS ?? rounds(200, 2_000)),
+      numRuns: Number(process.env.RUNS ?? rounds(120, 2_000)),
       seed: Number(process.env.SEED ?? 20_261),
       interruptAfterTimeLimit: 600_000,
     },

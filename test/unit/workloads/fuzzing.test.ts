@@ -4,12 +4,13 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobOutcome } from "../../../src/workloads/process/index.ts";
+import { rounds } from "../../support/thorough.ts";
 import { alive, openBench, type WorkloadBench } from "./bench.ts";
 
 const FUZZING = fileURLToPath(new URL("./programs/fuzzing.mjs", import.meta.url));
 /** Of this run alone: the same test may run elsewhere on the machine. */
 const MARK = `ringrift-fuzzing-test-${process.pid}.`;
-const JOBS = 60;
+const JOBS = rounds(30, 60);
 
 let bench: WorkloadBench;
 beforeAll(() => {
