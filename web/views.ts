@@ -11,6 +11,8 @@ export interface ViewProps {
 type Loader = () => Promise<{ default: ComponentType<ViewProps> }>;
 
 const models: Loader = () => import("./pages/models.tsx");
+const games: Loader = () => import("./pages/games.tsx");
+const play: Loader = () => import("./pages/play.tsx");
 const why: Loader = () => import("./pages/why.tsx");
 const events: Loader = () => import("./pages/events.tsx");
 const work: Loader = () => import("./pages/work.tsx");
@@ -24,6 +26,10 @@ export const loaders: Readonly<Record<View, Loader>> = {
   "/gates": () => import("./pages/gates.tsx"),
   "/models": models,
   "/models/:id": models,
+  "/games": games,
+  "/games/:id": games,
+  "/play": play,
+  "/play/:config": play,
   "/why": why,
   "/why/:subject": why,
   "/journal": events,
@@ -33,6 +39,7 @@ export const loaders: Readonly<Record<View, Loader>> = {
   "/work/:id": work,
   "/nodes": nodes,
   "/nodes/:id": nodes,
+  "/cluster": () => import("./pages/cluster.tsx"),
   "/artifacts": artifacts,
   "/artifacts/:id": artifacts,
   "/daemons": daemons,

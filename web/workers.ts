@@ -1,3 +1,4 @@
+import arenaUrl from "./browser/arena.worker.ts?worker&url";
 import sharedStreamUrl from "./browser/shared-stream.ts?sharedworker&url";
 
 /** What runs beside the page. Only scripts of our own build may: the policy asks who vouches for their addresses. */
@@ -16,3 +17,5 @@ const ours = (url: string): string => vouch?.createScriptURL(url) ?? url;
 
 export const sharedStream = (): SharedWorker =>
   new SharedWorker(ours(sharedStreamUrl), { type: "module", name: "ringrift" });
+
+export const arenaWorker = (): Worker => new Worker(ours(arenaUrl), { type: "module", name: "arena" });

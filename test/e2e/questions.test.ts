@@ -3,10 +3,12 @@
  * contain what was planted.
  */
 import { chmodSync } from "node:fs";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runCli } from "../../src/app/cli.ts";
 import { seededRandom, systemClock } from "../../src/kernel/index.ts";
 import { connect } from "../../src/surfaces/index.ts";
+import { look, openBrowser, openTab, type Tab } from "../support/browser.ts";
 import { CONFIG, planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
 import { joinNode } from "../support/node-client.ts";
 import { PATIENT, patience } from "../support/patience.ts";
@@ -162,6 +164,116 @@ const questions: readonly Question[] = [
 test.each(questions)("$question", async ({ command, contains }) => {
   const { out, err } = await run(...command());
   for (const pattern of contains) expect(`${out}${err}`).toMatch(pattern);
+});
+
+/** The same on the page: at most two clicks from home, and what it says is what the command says at that moment. */
+interface PageQuestion {
+  readonly question: string;
+  /** What is clicked, one after the other. */
+  readonly clicks: readonly string[];
+  /** What the command says, as it must stand on the page. */
+  readonly says: () => Promise<readonly string[]>;
+}
+const nav = (to: string) => `#nav a[href="${to}"]`;
+const inMain = (to: string) => `main a[href="${to}"]`;
+const page = (question: string, clicks: readonly string[], says: PageQuestion["says"]): PageQuestion => ({
+  question,
+  clicks,
+  says,
+});
+
+const pageQuestions: readonly PageQuestion[] = [
+  page("1. is it getting stronger", [], async () => {
+    const { configs } = await json<{ configs: { config_key: string; state: string; iteration: number }[] }>("pipeline");
+    return configs.flatMap(({ config_key, state }) => [config_key, state]);
+  }),
+  page("2. why is nothing happening", [nav("/why"), inMain(`/why/${HELD}`)], async () => {
+    const { verdict, gates } = await json<{ verdict: string; gates: { gate: string }[] }>("why", HELD);
+    return [verdict, ...gates.map(({ gate }) => gate)];
+  }),
+  page("3. where are my games", [inMain(`/configs/${CONFIG}`)], async () => {
+    const { books } = await json<{
+      books: { config_key: string; produced: number; durable: number; in_flight: number }[];
+    }>("ledger");
+    const { produced, durable, in_flight } = books.find(({ config_key }) => config_key === CONFIG)!;
+    return [`${produced} produced = ${durable} durable + ${in_flight} in flight`];
+  }),
+  page("4. one truth about the cluster", [nav("/nodes")], async () => {
+    const { nodes } = await json<{ nodes: { label: string; state: string; version: string }[] }>("nodes");
+    return nodes.flatMap(({ label, state, version }) => [label, state, version]);
+  }),
+  page("5. trace", [nav("/models"), "main .rows tbody a.mono"], async () => {
+    const { models } = await json<{ models: { model_id: string }[] }>("models");
+    const { nodes } = await json<{ nodes: { id: string; kind: string }[] }>("trace", models[0]!.model_id);
+    return nodes.slice(0, 20).map(({ id, kind }) => `${kind} ${id.slice(0, 10)}`.slice(0, 20));
+  }),
+  page("6. errors", [nav("/dead-letters")], async () => {
+    const { groups } = await json<{ groups: { consumer: string; event_type: string }[] }>("dlq");
+    expect(groups.length).toBeGreaterThan(0);
+    return groups.flatMap(({ consumer, event_type }) => [consumer, event_type]);
+  }),
+  page("6. what a job printed", [nav("/work"), inMain("/work?state=failed")], async () => [failedJob]),
+  page("7. absence and alarms", [nav("/alerts")], async () => {
+    const { alerts } = await json<{ alerts: { title: string; status: string }[] }>("alerts");
+    const open = alerts.filter(({ status }) => status === "open").map(({ title }) => title);
+    expect(open).toContain("Training of hex7_2p failed");
+    return open;
+  }),
+  page("8. safe verbs", [inMain(`/configs/${HELD}`), "main button:text-is('Resume')"], async () => {
+    const { changes } = await json<{ changes: { what: string }[] }>("resume", HELD, "--dry-run");
+    return changes.map(({ what }) => `${what}:`);
+  }),
+  page("9. explain: settings with their origin", [nav("/settings")], async () => {
+    const { settings } = await json<{ settings: { key: string; origin: { kind: string } }[] }>("config", "show");
+    return settings.filter(({ origin }) => origin.kind !== "default").map(({ key }) => key);
+  }),
+  page("9. explain: what steers", [nav("/cluster")], async () => {
+    const { configs } = await json<{ configs: { config_key: string; factors: { name: string }[] }[] }>(
+      "steering",
+      "show",
+    );
+    return configs.flatMap(({ config_key, factors }) => [config_key, ...factors.map(({ name }) => name)]);
+  }),
+  page("10. hand-over", [nav("/writes")], async () => ["the disk is being swapped", `/v1/loop/${HELD}/pause`]),
+  page("11. cost and idleness", [nav("/cluster")], async () => {
+    const fleet = await json<{ rate_usd_hour: number; budget_usd_hour: number }>("fleet", "status");
+    return [`${fleet.rate_usd_hour.toFixed(2)} USD of ${fleet.budget_usd_hour.toFixed(2)} USD`];
+  }),
+  page("12. resources", [nav("/nodes")], async () => {
+    const { processes } = await json<{ processes: { pid: number }[] }>("resources");
+    return [String(processes[0]!.pid)];
+  }),
+  page("13. events", [nav("/journal"), "main .tabs a:text-is('consumers')"], async () => {
+    const { consumers } = await json<{ consumers: { consumer: string; dead_letters: number }[] }>("events", "stats");
+    expect(consumers.find(({ consumer }) => consumer === "exporter")).toMatchObject({ dead_letters: 1 });
+    return consumers.map(({ consumer }) => consumer);
+  }),
+];
+
+describe("on the page", () => {
+  let browser: Browser | undefined;
+  let tab: Tab;
+  beforeAll(async () => {
+    browser = await openBrowser();
+    if (browser === undefined) return;
+    tab = await openTab(browser);
+    await look(tab.page, (await run("open", "--print")).out.trim());
+  });
+  afterAll(() => browser?.close());
+
+  test.each(pageQuestions)("$question", async ({ clicks, says }) => {
+    if (browser === undefined) return;
+    expect(clicks.length).toBeLessThanOrEqual(2);
+    await tab.page.keyboard.press("Escape");
+    await tab.page.click(".brand");
+    for (const selector of clicks) await tab.page.click(selector);
+    // Both are asked until they speak of the same moment.
+    await vi.waitFor(async () => {
+      const text = (await tab.page.textContent("main"))!;
+      for (const said of await says()) expect(text).toContain(said);
+    }, PATIENT);
+    expect(tab.troubles).toEqual([]);
+  });
 });
 
 /** A list, where ids stand in its lines, and the commands that take one. */

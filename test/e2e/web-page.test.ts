@@ -1,11 +1,14 @@
 /** The page in a real browser, on a real process: every view, by mouse and by keys, in light and dark, wide and narrow. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pick, seededRandom } from "../../src/kernel/index.ts";
 import { verdictOf } from "../../src/surfaces/status/verdict.ts";
 import { NAV } from "../../src/surfaces/web/nav.ts";
+import { pageFolder } from "../../src/surfaces/web/page-files.ts";
 import { VIEWS } from "../../src/surfaces/web/views.ts";
+import { createArenaConsole } from "../../src/workloads/arena/index.ts";
 import { accessibility, look, openBrowser, openTab, type Tab, tabIn } from "../support/browser.ts";
 import { commandsOn } from "../support/commands.ts";
 import { planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
@@ -23,6 +26,7 @@ let base: string;
 let tab: Tab;
 let eventId: string;
 let jobId: string;
+let gamesId: string;
 
 const run = (...words: string[]) => commandsOn(loop.dataDir)(...words);
 const json = async (...words: string[]) => JSON.parse((await run("--json", ...words)).out);
@@ -39,6 +43,7 @@ const addresses = (): string[] =>
       "/work/:id": jobId,
       "/nodes/:id": loop.main.router.nodeId,
       "/artifacts/:id": model,
+      "/games/:id": `${gamesId}?game=1`,
       "/daemons/:id": "dlq_retry",
     };
     return view.replace(":config", CONFIG).replace(/:\w+/, ids[view] ?? "nobody");
@@ -61,6 +66,7 @@ beforeAll(async () => {
   });
   eventId = (published.json as { events: { event_id: string }[] }).events[0]!.event_id;
   jobId = (await json("queue", "list")).jobs[0].work_id;
+  gamesId = (await json("records", "list")).segments[0].sha256;
   browser = await openBrowser();
 });
 afterAll(async () => {
@@ -181,6 +187,107 @@ describe("the page", async () => {
     expect((await run("pause", CONFIG)).code).toBe(0);
     await look(page, `${base}/writes`);
     expect(await page.textContent("main .rows")).toContain("to see whether it works");
+  });
+
+  test("plays as the command does: the same seed gives the same moves", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const model = loop.config().champion!.model;
+    const file = join(own.folder(), "champion.model");
+    writeFileSync(file, Buffer.from(await (await fetch(`${base}/v1/artifacts/${model}`)).arrayBuffer()));
+    const worker = readdirSync(join(pageFolder(), "assets")).find((name) => /^arena\.worker-.*\.js$/.test(name))!;
+    // Whoever drives the thread of the page by hand needs no leave of its policy.
+    const { page } = await openTab(browser, { bypassCSP: true });
+    await look(page, `${base}/`);
+    const games: { configKey: string; model?: string; baseline?: string; seed: number; seat: number }[] = [
+      ...[1, 2, 3, 4, 5].map((seed) => ({ configKey: CONFIG, model, seed, seat: seed % 2 })),
+      { configKey: CONFIG, baseline: "mcts-100", seed: 6, seat: 0 },
+      { configKey: CONFIG, baseline: "alphabeta-2", seed: 7, seat: 1 },
+      { configKey: "connect4_8x7_3p", baseline: "mcts-100", seed: 8, seat: 1 },
+      { configKey: "hex7_2p", baseline: "random", seed: 9, seat: 0 },
+    ];
+    let replies = 0;
+    for (const { configKey, model: isModel, baseline, seed, seat } of games) {
+      const request = { configKey, seat, seed, simulations: 12 };
+      const table = await createArenaConsole().open({
+        ...request,
+        ...(isModel === undefined ? { baseline: baseline! } : { modelPath: file }),
+      });
+      const random = seededRandom(seed);
+      const mine: string[] = [];
+      while (!table.isOver()) {
+        if (table.turn() !== seat) {
+          table.reply();
+          replies += 1;
+          continue;
+        }
+        const legal = table.legalMoves();
+        mine.push(legal[pick(random, legal.length)]!);
+        table.play(mine.at(-1)!);
+      }
+      const opponent = isModel === undefined ? { kind: "baseline", name: baseline } : { kind: "model", sha256: model };
+      const wish = JSON.stringify({ ...request, opponent });
+      const moves = await page.evaluate(`(async () => {
+        const worker = new Worker("/assets/${worker}", { type: "module" });
+        const ask = (kind, more) => new Promise((resolve, reject) => {
+          worker.onmessage = ({ data }) => (data.refused ? reject(new Error(data.refused.message)) : resolve(data.answer));
+          worker.postMessage({ id: 1, kind, ...more });
+        });
+        const mine = ${JSON.stringify(mine)};
+        let { seen } = await ask("open", ${wish});
+        // What is no legal move is none, whoever asks for it.
+        if ((await ask("play", { move: "z9" })) !== undefined) throw new Error("an illegal move was taken");
+        while (!seen.isOver)
+          seen = seen.turn === ${seat} ? await ask("play", { move: mine.shift() }) : (await ask("reply", {})).seen;
+        worker.terminate();
+        return seen.moves;
+      })()`);
+      expect(moves).toEqual(table.moves());
+    }
+    expect(replies).toBeGreaterThanOrEqual(100);
+    await page.context().close();
+  });
+
+  test("can be played on a phone, and takes no model that is another", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const phone = await openTab(browser, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const { page } = phone;
+    await look(page, `${base}/play/${CONFIG}`);
+    await page.waitForSelector("[data-turn=yours]");
+    expect(await page.locator(".cell.legal").count()).toBe(4);
+    expect(await page.locator("button.cell:not(.legal)").count()).toBe(0);
+    await page.tap(".cell.legal");
+    await expect.poll(async () => (await page.textContent("[data-moves]"))!.trim().split(" ").length).toBe(2);
+    await page.click("button:text-is('Take back')");
+    await expect.poll(async () => (await page.textContent("[data-moves]"))!.trim()).toBe("");
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(390);
+    expect(phone.troubles).toEqual([]);
+    // Somebody in between gives another file under its name.
+    await page.context().route("**/v1/artifacts/*", async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      body[body.length >> 1]! ^= 1;
+      await route.fulfill({ response, body });
+    });
+    await look(page, `${base}/play/${CONFIG}?seed=2`);
+    await page.waitForSelector("main .error");
+    expect(await page.textContent("main .error")).toContain("WRONG_HASH");
+    await page.context().close();
+  });
+
+  test("shows a game move by move, as its network sees it", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/games`);
+    await page.click(`a[href="/games/${gamesId}"]`);
+    await page.click(`a[href="/games/${gamesId}?game=1"]`);
+    await page.waitForSelector(".board");
+    const { moves } = await json("records", "show", `${gamesId.slice(0, 12)}#1`);
+    expect((await page.locator("ol.moves li").allTextContents()).map((text) => text.trim())).toEqual(moves);
+    expect(await page.locator(".values").count()).toBe(1);
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => page.textContent("ol.moves .here")).toBe(moves[0]);
+    expect(await page.locator(".stone.last").count()).toBe(1);
+    expect(tab.troubles).toEqual([]);
   });
 
   test("shows what was shared and nothing else, until the link is revoked", async ({ skip }) => {

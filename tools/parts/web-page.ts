@@ -95,6 +95,20 @@ const withoutTerminal: Plugin = {
       : null,
 };
 
+/** What the browser takes of the kernel: what needs nothing but the language. */
+const PURE_KERNEL = ["canonical-json", "defined", "errors", "random", "suggest", "sum"];
+const withoutNode: Plugin = {
+  name: "without-node",
+  enforce: "pre",
+  load: (id) =>
+    id.endsWith("/src/kernel/index.ts")
+      ? {
+          code: PURE_KERNEL.map((name) => `export * from "./${name}.ts";`).join("\n"),
+          moduleSideEffects: false,
+        }
+      : null,
+};
+
 const zipped = (chunk: Rolldown.OutputChunk): number => gzipSync(chunk.code).length;
 
 /** What a first load takes, and what each page takes beyond it, in bytes of gzipped JavaScript. */
@@ -147,7 +161,7 @@ export async function buildPage(folder: string): Promise<{ summary: string; inpu
     configFile: false,
     root: join(ROOT, "web"),
     logLevel: "warn",
-    plugins: [thinRoutes, withoutTerminal],
+    plugins: [thinRoutes, withoutTerminal, withoutNode],
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
     build: {
       outDir: folder,
@@ -157,7 +171,7 @@ export async function buildPage(folder: string): Promise<{ summary: string; inpu
       assetsInlineLimit: 0,
       rolldownOptions: { checks: { pluginTimings: false } },
     },
-    worker: { format: "es", plugins: () => [thinRoutes, withoutTerminal] },
+    worker: { format: "es", plugins: () => [thinRoutes, withoutTerminal, withoutNode] },
   });
   const { output } = result as Rolldown.RolldownOutput;
   const chunks = output.filter((file) => file.type === "chunk");
@@ -180,6 +194,7 @@ const stampOf = (): string => {
     ...sourcesOf(join(ROOT, "web"), /\.\w+$/),
     ...sourcesOf(join(ROOT, "src", "surfaces"), /(?<!\.test)\.ts$/),
     ...sourcesOf(join(ROOT, "src", "workloads", "arena"), /(?<!\.test)\.ts$/),
+    ...PURE_KERNEL.map((name) => join(ROOT, "src", "kernel", `${name}.ts`)),
     join(ROOT, "package-lock.json"),
     join(ROOT, "tools", "parts", "web-page.ts"),
   ].sort();

@@ -203,6 +203,8 @@ export default function Config({
               command={`ringrift pipeline ${config.config_key}`}
             >
               <a href={`/why/${config.config_key}`}>why</a>
+              <a href={`/play/${config.config_key}`}>play</a>
+              <a href={`/games?config=${config.config_key}`}>games</a>
               {others.map(({ config_key }) => (
                 <a key={config_key} href={`/configs/${key}?with=${config_key}`}>
                   beside {config_key}

@@ -76,6 +76,7 @@ function wholeGraph(layers: AuditReport["layers"], findings: readonly Finding[])
 export default function Wiring({ query }: { query: URLSearchParams }) {
   const loaded = useAnswer(getAudit, {});
   const name = query.get("unit");
+  const isAll = query.has("all");
   return (
     <>
       <ViewHead title="Wiring" lead={loaded.answer?.verdict} json={addressOf(getAudit)} command="ringrift audit" />
@@ -84,6 +85,9 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
           const units = report.layers.flatMap(({ units: inside }) => inside);
           const one = name === null ? undefined : neighbours(units, report.parts, name);
           const whole = wholeGraph(report.layers, report.findings);
+          const shown = isAll
+            ? report.findings
+            : report.findings.filter(({ fails, excuse }) => fails && excuse === null);
           return (
             <>
               <Tabs
@@ -122,13 +126,23 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
                   </div>
                 </>
               )}
-              <Panel title="Findings" aside={plural(report.findings.length, "finding")}>
+              <Panel
+                title="Findings"
+                aside={
+                  <>
+                    {plural(report.findings.length, "finding")}, {shown.length} shown;{" "}
+                    <a href={isAll ? "/wiring" : "/wiring?all=1"}>{isAll ? "only what fails" : "all"}</a>
+                  </>
+                }
+              >
                 <Table<Finding & { readonly place: number }>
                   label="Findings"
-                  rows={report.findings.map((finding, place) => ({ ...finding, place }))}
+                  rows={shown.map((finding, place) => ({ ...finding, place }))}
                   keyOf={({ place }) => place}
                   toneOf={({ fails, excuse }) => (fails && excuse === null ? "bad" : undefined)}
-                  empty={<Empty title="Nothing is found: every event is emitted and heard." />}
+                  empty={
+                    <Empty title="Nothing fails: every event is emitted and heard, or a reason is written down." />
+                  }
                   columns={[
                     {
                       head: "Severity",

@@ -23,6 +23,8 @@ export const NAV: readonly NavGroup[] = [
     items: [
       { to: "/gates", name: "Gates", key: "g" },
       { to: "/models", name: "Models", key: "m" },
+      { to: "/games", name: "Games", key: "o" },
+      { to: "/play", name: "Play", key: "p" },
     ],
   },
   {
@@ -30,6 +32,7 @@ export const NAV: readonly NavGroup[] = [
     items: [
       { to: "/work", name: "Work", key: "w" },
       { to: "/nodes", name: "Nodes", key: "n" },
+      { to: "/cluster", name: "Cluster", key: "c" },
       { to: "/artifacts", name: "Artifacts", key: "f" },
     ],
   },

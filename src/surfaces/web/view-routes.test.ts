@@ -28,7 +28,7 @@ async function readsOf(file: string, seen = new Set<string>()): Promise<string[]
   if (seen.has(file)) return [];
   seen.add(file);
   const found: string[] = [];
-  for (const [, names, from] of textOf(file).matchAll(/import \{([^}]*)\} from "([^"]+)"/g)) {
+  for (const [, names, from] of textOf(file).matchAll(/import (?:\{([^}]*)\}|\w+) from "([^"?]+)/g)) {
     const path = new URL(from!, new URL(file, web));
     if (from!.endsWith("/wire.ts")) {
       const wire = (await import(path.href)) as Record<string, WireRoute | undefined>;

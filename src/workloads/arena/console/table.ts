@@ -1,12 +1,19 @@
 /** A game between one person and players of ours, with all moves kept so that any can be taken back. */
-import { assert } from "../../../kernel/index.ts";
+import { assert, OperatingError } from "../../../kernel/index.ts";
 import type { Player } from "../baselines/player.ts";
 import { type Game, isOver, OUTCOME, TURN } from "../games/game.ts";
 import { mixSeed } from "../numerics/samplers.ts";
 
 export type Table = ReturnType<typeof openTable>;
 
-export function openTable(game: Game, seat: number, opponents: readonly Player[], seed: number) {
+/** `begun` are moves that were made before anybody sat down here, in the notation of the game. */
+export function openTable(
+  game: Game,
+  seat: number,
+  opponents: readonly Player[],
+  seed: number,
+  begun: readonly string[] = [],
+) {
   assert(opponents.length === game.players - 1 && seat >= 0 && seat < game.players, "one opponent for each other seat");
   const state = game.newState();
   const legal = new Int32Array(game.moves);
@@ -28,6 +35,15 @@ export function openTable(game: Game, seat: number, opponents: readonly Player[]
     for (const player of opponents) player.played(move);
   };
   restart([]);
+  for (const text of begun) {
+    const move = game.parseMove(text);
+    if (!game.isLegal(state, move))
+      throw OperatingError.invalid(
+        "ILLEGAL_MOVE",
+        `"${text.slice(0, 20)}" is not a legal move after ${played.length} moves.`,
+      );
+    apply(move);
+  }
 
   return {
     title: game.title,

@@ -3,9 +3,11 @@ import type { Json } from "../../../kernel/index.ts";
 import type { Game } from "../games/game.ts";
 import type { Momentum } from "../net/adam.ts";
 import type { Trainer } from "../net/trainer.ts";
-import { decodeFile, type EncodedFile, encodeFile, finiteColumn, hashOf } from "./container.ts";
+import { decodeFile, type EncodedFile, encodeFile, hashOf } from "./container.ts";
 import { corrupt } from "./errors.ts";
-import { describeShape, type Model, networkFrom } from "./model-file.ts";
+import { finiteColumn } from "./frame.ts";
+import { describeShape, networkFrom } from "./model-content.ts";
+import type { Model } from "./model-file.ts";
 
 const KIND = "checkpoint";
 const VERSION = 1;

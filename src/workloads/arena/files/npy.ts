@@ -1,6 +1,7 @@
 /** NumPy's array format, version 1.0, for the column types of the arena: a small header in Python syntax, then the bytes. */
-import { bytesOf, type Column, type ColumnType, columnBytes, columnFrom, typeOf } from "./container.ts";
+import { columnBytes } from "./container.ts";
 import { corrupt, fileFault } from "./errors.ts";
+import { bytesOf, type Column, type ColumnType, columnFrom, typeOf } from "./frame.ts";
 
 const MAGIC = Buffer.from("\x93NUMPY", "latin1");
 const MAX_HEADER_BYTES = 4096;

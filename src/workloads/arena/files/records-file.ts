@@ -7,7 +7,7 @@ import { createGame } from "../games/catalog.ts";
 import type { Game } from "../games/game.ts";
 import type { GameRecord } from "../play/self-play.ts";
 import { corrupt, fileFault } from "./errors.ts";
-import { faultOfGame } from "./games-file.ts";
+import { faultOfGame } from "./games-content.ts";
 
 const MAX_LINE_BYTES = 64 * 1_024;
 const MAX_GAMES = 1_000_000;

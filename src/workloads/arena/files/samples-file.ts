@@ -1,8 +1,9 @@
 import type { Json } from "../../../kernel/index.ts";
 import { createGame } from "../games/catalog.ts";
 import { COLUMNS, makeSamples, type Samples } from "../net/samples.ts";
-import { type Column, columnOf, decodeFile, type EncodedFile, encodeFile, type NamedColumn } from "./container.ts";
+import { decodeFile, type EncodedFile, encodeFile } from "./container.ts";
 import { corrupt } from "./errors.ts";
+import { type Column, columnOf, type NamedColumn } from "./frame.ts";
 
 const KIND = "samples";
 export const SAMPLES_VERSION = 1;

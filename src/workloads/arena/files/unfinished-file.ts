@@ -5,9 +5,10 @@ import type { Game } from "../games/game.ts";
 import type { Momentum } from "../net/adam.ts";
 import { copyNetwork, type Network } from "../net/network.ts";
 import type { Measure } from "../net/trainer.ts";
-import { decodeFile, type EncodedFile, encodeFile, finiteColumn, type NamedColumn } from "./container.ts";
+import { decodeFile, type EncodedFile, encodeFile } from "./container.ts";
 import { corrupt } from "./errors.ts";
-import { describeShape, networkFrom } from "./model-file.ts";
+import { finiteColumn, type NamedColumn } from "./frame.ts";
+import { describeShape, networkFrom } from "./model-content.ts";
 
 const KIND = "unfinished_training";
 const VERSION = 1;

@@ -1,5 +1,5 @@
 /** Looks through games and the rows that are said to come from them, by the rules alone. */
-import { faultOfGame } from "../files/games-file.ts";
+import { faultOfGame } from "../files/games-content.ts";
 import { fingerprint, type Game, OUTCOME, PLY, type State, scores, TURN } from "../games/game.ts";
 import type { Samples } from "../net/samples.ts";
 import { log } from "../numerics/exp-log.ts";

@@ -1,5 +1,6 @@
 import { badInput, type JobHandler, type JobInput } from "../../process/index.ts";
-import { decodeUnplayedGames, type GamesFile } from "../files/games-file.ts";
+import type { GamesFile } from "../files/games-content.ts";
+import { decodeUnplayedGames } from "../files/games-file.ts";
 import { readWithin } from "../files/store.ts";
 import type { Game } from "../games/game.ts";
 import { mixSeed } from "../numerics/samplers.ts";
