@@ -104,14 +104,49 @@ const broken = ({ next }: CloudDouble, isLater: boolean): boolean => {
 };
 const FAULT: Answered = [500, { error: { code: "server_error", message: "something went wrong" } }];
 
+const LOCATION = {
+  ...{ id: 3, name: "nbg1", description: "Nuremberg DC Park 1", country: "DE", city: "Nuremberg" },
+  ...{ latitude: 49.45, longitude: 11.08, network_zone: "eu-central" },
+};
+const hetznerType = (name: string, architecture: string, gross: string) => ({
+  ...{ id: name.length, name, description: name, cores: 2, memory: 4, disk: 40, architecture },
+  ...{ deprecated: false, deprecation: null, cpu_type: "shared", storage_type: "local", category: "cost_optimized" },
+  prices: [
+    {
+      location: "nbg1",
+      price_hourly: { net: gross, gross },
+      price_monthly: { net: gross, gross },
+      included_traffic: 1,
+      price_per_tb_traffic: { net: gross, gross },
+    },
+  ],
+  locations: [{ id: 3, name: "nbg1", deprecation: null }],
+});
+const hetznerAction = (command: string) => ({
+  ...{ id: 1, command, status: "running", progress: 0, started: "2026-01-01T00:00:00+00:00", finished: null },
+  ...{ resources: [], error: null },
+});
 const hetznerServer = ({ id, label, status }: DoubleMachine) => ({
   id: Number(id),
   name: label ?? "web-1",
   status,
   labels: label === null ? { role: "web" } : { ringrift: label },
-  public_net: { ipv4: { ip: "192.0.2.1", blocked: false, dns_ptr: "" } },
-  server_type: { name: "cpx22", prices: [{ location: "nbg1", price_hourly: { net: "0.0100", gross: "0.0119" } }] },
-  location: { name: "nbg1" },
+  public_net: {
+    ipv4: { ip: "192.0.2.1", blocked: false, dns_ptr: "" },
+    ipv6: { ip: "2001:db8::/64", blocked: false, dns_ptr: null },
+    floating_ips: [],
+    firewalls: [],
+  },
+  server_type: hetznerType("cpx22", "x86", "0.0119"),
+  location: LOCATION,
+  datacenter: {
+    ...{ id: 4, name: "nbg1-dc3", description: "Nuremberg 1 DC 3", location: LOCATION },
+    server_types: { supported: [], available: [], available_for_migration: [] },
+  },
+  ...{ created: "2026-01-01T00:00:00+00:00", backup_window: null, image: null, iso: null, rescue_enabled: false },
+  ...{ locked: false, outgoing_traffic: 0, ingoing_traffic: 0, included_traffic: 0, primary_disk_size: 40 },
+  ...{ protection: { delete: false, rebuild: false }, private_net: [], volumes: [], load_balancers: [] },
+  placement_group: null,
 });
 
 export const hetznerCloud: Cloud = {
@@ -121,31 +156,47 @@ export const hetznerCloud: Cloud = {
     const at = Number(query.get("page") ?? 1);
     const list = (field: string, all: readonly unknown[]): Answered => [
       200,
-      { [field]: page(all, at), meta: { pagination: { next_page: at * PER_PAGE < all.length ? at + 1 : null } } },
+      {
+        [field]: page(all, at),
+        meta: {
+          pagination: {
+            ...{ page: at, per_page: PER_PAGE, previous_page: at > 1 ? at - 1 : null },
+            ...{ last_page: Math.max(1, Math.ceil(all.length / PER_PAGE)), total_entries: all.length },
+            next_page: at * PER_PAGE < all.length ? at + 1 : null,
+          },
+        },
+      },
     ];
     if (method === "GET" && path === "/server_types") {
-      const type = (name: string, architecture: string, gross: string) => ({
-        ...{ name, cores: 2, memory: 4, architecture, deprecated: false },
-        prices: [{ location: "nbg1", price_hourly: { net: gross, gross } }],
-      });
       return list("server_types", [
-        type("cpx22", "x86", "0.0119"),
-        type("cax11", "arm", "0.0050"),
-        type("cpx32", "x86", "0.02"),
+        hetznerType("cpx22", "x86", "0.0119"),
+        hetznerType("cax11", "arm", "0.0050"),
+        hetznerType("cpx32", "x86", "0.02"),
       ]);
     }
     if (method === "GET" && path === "/servers") {
       if (broken(double, at > 1)) return FAULT;
       return list("servers", [...double.machines.values()].map(hetznerServer));
     }
+    const one = method === "GET" ? double.machines.get(lastOf(path)) : undefined;
+    if (one !== undefined) return [200, { server: hetznerServer(one) }];
     if (method === "POST" && path === "/servers") {
       const { name } = body as unknown as { name: string };
       if (soldOut(double)) return [412, { error: { code: "resource_unavailable", message: "none left" } }];
       if ([...double.machines.values()].some(({ label }) => label === name))
         return [409, { error: { code: "uniqueness_error", message: "it exists" } }];
-      return [201, { server: hetznerServer(double.make(name)), action: {}, next_actions: [], root_password: null }];
+      return [
+        201,
+        {
+          server: hetznerServer(double.make(name)),
+          action: hetznerAction("create_server"),
+          next_actions: [],
+          root_password: null,
+        },
+      ];
     }
-    if (method === "DELETE" && double.machines.delete(lastOf(path))) return [200, { action: { id: 1 } }];
+    if (method === "DELETE" && double.machines.delete(lastOf(path)))
+      return [200, { action: hetznerAction("delete_server") }];
     return undefined;
   },
 };

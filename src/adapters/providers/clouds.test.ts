@@ -1,4 +1,7 @@
 /** The clients of clouds, each against a double of its API. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type CloudDouble,
@@ -9,6 +12,7 @@ import {
   runPodCloud,
   vastCloud,
 } from "../../../test/support/cloud-doubles.ts";
+import { unpackedPackages } from "../../../test/support/debian-programs.ts";
 import { type MachineProvider, machineIdOf, madeNothing } from "../../cluster/fleet/index.ts";
 import { type ProviderWorld, providerContract } from "../../cluster/fleet/provider.contract.ts";
 import { type Clock, messageOf, systemClock } from "../../kernel/index.ts";
@@ -164,4 +168,31 @@ test("what a machine is told opens nothing but one join, and is safe in a shell"
   expect(script).toContain(`--label 'a'\\''; rm -rf /; '\\'''`);
   expect(script).toContain("RINGRIFT_WORKER_DEAD_MAN=7200");
   expect(script).not.toContain(DOUBLE_KEY);
+});
+
+test("Debian's hcloud-cli speaks with the double of Hetzner: it lists all pages, describes a server and ends it", async () => {
+  const folder = unpackedPackages("hcloud-cli", ["hcloud-cli"], "usr/bin/hcloud");
+  if (folder === undefined) {
+    if (process.env.CI === "true") throw new Error("hcloud-cli cannot be fetched here");
+    return console.warn("SKIPPED: hcloud-cli cannot be fetched here, so it was not tried against the double");
+  }
+  const { double } = await open("hetzner");
+  const ids = ["rr-one", null, "rr-three"].map((label) => double.make(label).id);
+  const env = { ...process.env, HCLOUD_ENDPOINT: double.url.replace(/\/$/, ""), HCLOUD_TOKEN: DOUBLE_KEY };
+  const hcloud = async (...args: string[]) =>
+    (await promisify(execFile)(join(folder, "usr/bin/hcloud"), args, { env })).stdout;
+  const listed = await hcloud("server", "list", "-o", "noheader");
+  expect(
+    listed
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/\s+/).slice(0, 2)),
+  ).toEqual([
+    [ids[0], "rr-one"],
+    [ids[1], "web-1"],
+    [ids[2], "rr-three"],
+  ]);
+  expect(await hcloud("server", "describe", ids[2]!)).toMatch(/Name:\s+rr-three[\s\S]*ringrift: rr-three/);
+  await hcloud("server", "delete", ids[0]!);
+  expect([...double.machines.keys()]).toEqual(ids.slice(1));
 });
