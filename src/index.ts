@@ -14,7 +14,14 @@ export type { BootstrapOptions } from "./app/bootstrap-options.ts";
 export type { BootstrapStatus, CoordinatorState, FeatureSwitches } from "./app/bootstrap-status.ts";
 export { COORDINATOR_REGISTRY } from "./app/registry.ts";
 export { inspectSettings, readSettings, type SettingOverrides, type Settings } from "./app/settings.ts";
-export { Lock, type LockOptions, NodeHealthState, type NodeView } from "./cluster/index.ts";
+export {
+  LeadershipDomain,
+  LeadershipRole,
+  Lock,
+  type LockOptions,
+  NodeHealthState,
+  type NodeView,
+} from "./cluster/index.ts";
 export {
   type AuditReport,
   auditWiring,

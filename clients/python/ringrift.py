@@ -44,6 +44,7 @@ import queue
 import random
 import select
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -55,6 +56,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 
 __version__ = "0.1.0"
 __all__ = [
+    "Address",
     "Client",
     "DeadLetter",
     "DeadLetterGroup",
@@ -93,8 +95,16 @@ RECONNECT_MOST_SECONDS = 2.0
 class RingRiftError(Exception):
     """Something was refused. ``code`` is stable and meant for programs, ``hint`` says what to do next."""
 
-    def __init__(self, code: str, message: str, hint: Optional[str] = None, status: Optional[int] = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        hint: Optional[str] = None,
+        status: Optional[int] = None,
+        details: Optional[Mapping[str, Any]] = None,
+    ) -> None:
         super().__init__(message)
+        self.details: Mapping[str, Any] = details or {}
         self.code = code
         self.message = message
         self.hint = hint
@@ -133,6 +143,7 @@ def _error_of(status: int, content: bytes) -> RingRiftError:
         str(problem.get("detail", f"answer {status}")),
         problem.get("hint"),
         status,
+        problem.get("details") if isinstance(problem.get("details"), dict) else None,
     )
 
 
@@ -316,15 +327,97 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-class _Endpoint:
-    """Opens connections to the main process; looks it up again each time, because a restart may move it."""
+class _PinnedConnection(http.client.HTTPSConnection):
+    """TLS to the one certificate that is right, whoever signed it."""
 
-    def __init__(self, data_dir: str, port: Optional[int], token: Optional[str]) -> None:
+    def __init__(self, host: str, port: Optional[int], timeout: Optional[float], fingerprint: str) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        super().__init__(host, port, timeout=timeout, context=context)
+        self._wanted = _digits_of(fingerprint)
+
+    def connect(self) -> None:
+        super().connect()
+        shown = hashlib.sha256(self.sock.getpeercert(binary_form=True) or b"").hexdigest()
+        if shown != self._wanted:
+            self.close()
+            raise RingRiftError(
+                "WRONG_CERTIFICATE",
+                f"the main process shows another certificate ({shown})",
+                "If it has a new certificate, give connect() its fingerprint.",
+            )
+
+
+def _digits_of(fingerprint: str) -> str:
+    return "".join(digit for digit in fingerprint.lower() if digit in "0123456789abcdef")
+
+
+def _origin_of(url: str) -> Tuple[str, Optional[str], Optional[int]]:
+    parts = urllib.parse.urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+@dataclass(frozen=True)
+class Address:
+    """A coordinator, such as ``https://host:8770``, with the SHA-256 of its certificate if that is self-signed."""
+
+    url: str
+    fingerprint: Optional[str] = None
+
+
+class _Endpoint:
+    """Opens connections to the main process; looks it up again each time, because a restart may move it.
+
+    Of several coordinators it asks the one that leads: one that stands by names it.
+    """
+
+    def __init__(
+        self, data_dir: str, port: Optional[int], token: Optional[str], addresses: Sequence[Address] = ()
+    ) -> None:
         self._data_dir = data_dir
         self._port = port
         self._token = token
+        self._addresses = list(addresses)
+        self._at = 0
+        self._leader: Optional[Address] = None
+
+    def turn(self, error: RingRiftError) -> None:
+        """The one that was asked does not lead, or is not there: the next request goes to another one."""
+        if error.code not in ("NOT_LEADER", "UNREACHABLE", "STOPPING"):
+            return
+        named = error.details.get("leader") if error.code == "NOT_LEADER" else None
+        leader = Address(str(named["url"]), named.get("fingerprint")) if isinstance(named, dict) else None
+        if not self._addresses:
+            # The coordinator of this machine names the leader, and has a token that is good there.
+            self._leader = leader if leader and self._port is None and self._cluster_token() else None
+            return
+        # What is sent is a secret: it goes to addresses that were given, not to any that somebody names.
+        known = [_origin_of(each.url) for each in self._addresses]
+        found = known.index(_origin_of(leader.url)) if leader and _origin_of(leader.url) in known else self._at
+        self._at = found if found != self._at else (self._at + 1) % len(known)
+
+    def _over_url(self, address: Address, token: str, timeout: Optional[float]) -> Tuple[http.client.HTTPConnection, Dict[str, str]]:
+        scheme, host, port = _origin_of(address.url)
+        headers = {"Authorization": f"Bearer {token}"}
+        if scheme != "https":
+            return http.client.HTTPConnection(host or "", port, timeout=timeout), headers
+        if address.fingerprint:
+            return _PinnedConnection(host or "", port, timeout, address.fingerprint), headers
+        return http.client.HTTPSConnection(host or "", port, timeout=timeout), headers
+
+    def _cluster_token(self) -> Optional[str]:
+        try:
+            with open(os.path.join(self._data_dir, "cluster-token"), encoding="utf-8") as file:
+                return file.read().strip() or None
+        except OSError:
+            return None
 
     def open(self, timeout: Optional[float]) -> Tuple[http.client.HTTPConnection, Dict[str, str]]:
+        if self._addresses:
+            return self._over_url(self._addresses[self._at], self._token or self._token_of_folder(), timeout)
+        if self._leader is not None:
+            return self._over_url(self._leader, self._cluster_token() or "", timeout)
         if self._port is not None:
             return self._over_port(self._port, timeout)
         announced = self._announced()
@@ -387,7 +480,7 @@ class _Channel:
             content = response.read()
         except (OSError, http.client.HTTPException) as cause:
             connection.close()
-            raise _unreachable(cause) from cause
+            raise self._turned(_unreachable(cause)) from cause
         except BaseException:
             connection.close()
             raise
@@ -397,8 +490,14 @@ class _Channel:
             with self._lock:
                 self._idle.append((connection, headers))
         if response.status >= 400:
-            raise _error_of(response.status, content)
+            raise self._turned(_error_of(response.status, content))
         return json.loads(content)
+
+    def _turned(self, error: RingRiftError) -> RingRiftError:
+        self._endpoint.turn(error)
+        if error.code == "NOT_LEADER":
+            self.close()
+        return error
 
     def lines(self, path: str, timeout: Optional[float]) -> "_Lines":
         return _Lines(self._endpoint, path, timeout)
@@ -434,10 +533,14 @@ class _Lines:
             self._sock = self._connection.sock
             self._response = self._connection.getresponse()
             if self._response.status >= 400:
-                raise _error_of(self._response.status, self._response.read())
+                refused = _error_of(self._response.status, self._response.read())
+                endpoint.turn(refused)
+                raise refused
         except (OSError, http.client.HTTPException) as cause:
             self._connection.close()
-            raise _unreachable(cause) from cause
+            unreachable = _unreachable(cause)
+            endpoint.turn(unreachable)
+            raise unreachable from cause
         except BaseException:
             self._connection.close()
             raise
@@ -473,15 +576,18 @@ def connect(
     source: Optional[str] = None,
     port: Optional[int] = None,
     token: Optional[str] = None,
+    addresses: Sequence[Union[str, Address]] = (),
     patience_seconds: float = 60.0,
 ) -> "Client":
     """A client of the main process of a data folder (see ``find_data_dir`` for the default).
 
     Nothing is opened yet: a main process that is not running shows at the first call. ``port`` goes over loopback
-    instead of the Unix socket, with ``token`` or the data folder's own token. ``source`` names your program in the
+    instead of the Unix socket, with ``token`` or the data folder's own token. ``addresses`` are those of several
+    coordinators, asked with ``token``: the client finds the one that leads, and follows. ``source`` names your program in the
     events that it publishes. ``patience_seconds`` is how long a publish waits for a main process that is away.
     """
-    endpoint = _Endpoint(os.path.abspath(data_dir) if data_dir else find_data_dir(), port, token)
+    known = [each if isinstance(each, Address) else Address(each) for each in addresses]
+    endpoint = _Endpoint(os.path.abspath(data_dir) if data_dir else find_data_dir(), port, token, known)
     return Client(_Channel(endpoint), source or _program_name(), patience_seconds)
 
 

@@ -1,12 +1,24 @@
+import type { ClusterPort } from "../cluster/index.ts";
 import type { Unit } from "../daemons/index.ts";
 import type { Rows } from "../events/index.ts";
-import type { Clock, Log, LogPlaces, Random } from "../kernel/index.ts";
+import type { Clock, Log, LogFile, LogPlaces, Random } from "../kernel/index.ts";
 import type { Store } from "../router/index.ts";
 import type { ScrubPace } from "../sync/index.ts";
 import type { FeatureSwitches } from "./bootstrap-status.ts";
 import type { WantedPlan } from "./pipeline/plans.ts";
 import type { Settings } from "./settings.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
+
+/** A term that this process leads, where it is one of several coordinators. The folder and its log outlive it. */
+export interface TermGround {
+  readonly number: number;
+  /** Its commits go through the shared log. It is closed by whoever it is given to. */
+  readonly store: Store;
+  readonly log: Log;
+  readonly logFile: LogFile | undefined;
+  /** The cluster, as it is seen here. */
+  readonly cluster: ClusterPort;
+}
 
 export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly settings: Settings;
@@ -33,4 +45,6 @@ export interface BootstrapOptions<R extends Rows = Record<never, never>> {
   readonly wrapUnit?: (unit: Unit) => Unit;
   /** Stands between the router and the store; for tests that cut the line. */
   readonly wrapStore?: (store: Store) => Store;
+  /** The term that it leads; one coordinator by itself needs none. */
+  readonly term?: TermGround;
 }

@@ -15,7 +15,7 @@ import {
   type Moment,
   makeFolders,
   momentOf,
-  type OperatingError,
+  OperatingError,
   openLogFile,
   type Random,
   systemClock,
@@ -31,6 +31,8 @@ import { makePrivateFile } from "./private-file.ts";
 import type { Settings } from "./settings.ts";
 import { readVersion } from "./version.ts";
 import { watchStore } from "./watch-store.ts";
+
+export const DATABASE_FILE = "coordination.db";
 
 /** What everything in the process stands on. */
 export interface Ground<R extends Rows = Record<never, never>> {
@@ -64,7 +66,24 @@ function makeDataDir(dataDir: string): void {
 }
 
 /** Takes the folder; who else wants it is refused. What it opens is closed by `undo`. */
-export function openFolder<R extends Rows>(options: BootstrapOptions<R>, undo: AsyncDisposableStack) {
+export function openFolder<R extends Rows>(
+  options: BootstrapOptions<R>,
+  undo: AsyncDisposableStack,
+): Pick<Ground, "log" | "logFile"> {
+  const { settings, term } = options;
+  if (term !== undefined) return { log: term.log, logFile: term.logFile };
+  if (settings.p2p.raftEnabled)
+    throw OperatingError.conflict("IS_A_MEMBER", "this coordinator is one of several, and does not lead by itself", {
+      hint: "Start it with 'ringrift up', or unset RINGRIFT_RAFT_ENABLED.",
+    });
+  return takeFolder(options, undo);
+}
+
+/** The same for whoever holds the folder longer than one coordination lasts. */
+export function takeFolder<R extends Rows>(
+  options: Pick<BootstrapOptions<R>, "settings" | "log" | "logStream">,
+  undo: AsyncDisposableStack,
+): Pick<Ground, "log" | "logFile"> {
   const { settings } = options;
   makeDataDir(settings.dataDir);
   const guard = guardDataDir(settings.dataDir);
@@ -86,12 +105,14 @@ export async function openStore<R extends Rows>(
   const { settings, clock = systemClock(), random = systemRandom() } = options;
   const lost = lostJournal(settings.dataDir);
   if (lost !== undefined) throw lost;
-  const databasePath = makePrivateFile(join(settings.dataDir, "coordination.db"));
-  const bare = await threadedStore({
-    path: databasePath,
-    modulesUrl: new URL(`./store-modules.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url).href,
-    clock,
-  });
+  const databasePath = makePrivateFile(join(settings.dataDir, DATABASE_FILE));
+  const bare =
+    options.term?.store ??
+    (await threadedStore({
+      path: databasePath,
+      modulesUrl: new URL(`./store-modules.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url).href,
+      clock,
+    }));
   undo.defer(() => bare.close());
   const metrics = createMetrics(clock, status);
   undo.defer(() => metrics.stop());

@@ -1,7 +1,4 @@
 /** The third phase of a start: the units with their services, and the surface that shows and steers them. Nothing runs yet. */
-import { randomBytes } from "node:crypto";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createFleetConsole } from "../cluster/fleet/index.ts";
 import { createRecoveryConsole, judgedHealth } from "../cluster/index.ts";
 import {
@@ -31,6 +28,7 @@ import { readRecordedWiring } from "./recorded-wiring.ts";
 import { liveRegistry, withOwnUnits } from "./registry.ts";
 import type { AppServices } from "./services.ts";
 import { serveControl } from "./serving.ts";
+import { socketPathFor } from "./socket-path.ts";
 import { readToken } from "./token.ts";
 
 /** How far the process is, and how it is told to end. */
@@ -38,12 +36,6 @@ export interface Life {
   readonly phase: () => Phase;
   readonly shutdown: (reason: string, actor: string) => void;
 }
-
-/** Unix socket paths may have 107 bytes; a deep data folder gets its socket in the temporary folder instead. */
-const socketPathFor = (dataDir: string): string => {
-  const beside = join(dataDir, "ringrift.sock");
-  return Buffer.byteLength(beside) < 100 ? beside : join(tmpdir(), `ringrift-${randomBytes(8).toString("hex")}.sock`);
-};
 
 export function wireUnits<R extends Rows>(
   options: BootstrapOptions<R>,
@@ -112,6 +104,8 @@ export function wireUnits<R extends Rows>(
         ...createRecoveryConsole(cluster),
         orderFor: (node, incarnation) => cluster.recovery.orderFor(node, incarnation),
       },
+      nodeId: settings.nodeId,
+      cluster: options.term?.cluster,
       locks: services.locks,
       artifacts: files,
       library: services.library,

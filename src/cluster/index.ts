@@ -29,7 +29,19 @@ export type { Alert } from "./alerts/alert.ts";
 export { type Alerts, createAlerts } from "./alerts/alerts.ts";
 export { type Availability, createAvailability } from "./availability.ts";
 export { componentWork } from "./health/components.ts";
-export type { Claimed, Lease, ReplicaPort, SchemaSteps, Term, TermWriter } from "./leadership/replica.port.ts";
+export {
+  type Claimed,
+  type ClusterPort,
+  type ClusterSnapshot,
+  type ClusterView,
+  LeadershipDomain,
+  LeadershipRole,
+  type Lease,
+  type ReplicaPort,
+  type SchemaSteps,
+  type Term,
+  type TermWriter,
+} from "./leadership/index.ts";
 export { Lock, type LockOptions } from "./locks/lock.ts";
 export { LockStore, type LockView } from "./locks/lock-store.ts";
 export type { ClusterWork } from "./node-health/cluster-work.port.ts";

@@ -1,6 +1,8 @@
 /** What operators may set of nodes, of the limits of a machine, and of alerts. */
 import {
+  addressList,
   choice,
+  name,
   path,
   percent,
   type SettingValues,
@@ -139,8 +141,66 @@ export const p2pSettings = {
     key: "p2p.raft_enabled",
     variable: "RINGRIFT_RAFT_ENABLED",
     default: false,
-    withoutEffect: true,
-    about: "Use the Raft consensus protocol.",
+    about:
+      "This coordinator is one of several. They share a log on NATS JetStream, which agrees by Raft; one leads, the others stand by. Run `ringrift cluster init` or `join` first.",
+  }),
+};
+
+export const coordinatorsSettings = {
+  servers: addressList(["nats:", "tls:"], {
+    key: "coordinators.servers",
+    variable: "RINGRIFT_COORDINATORS_SERVERS",
+    default: "",
+    shown: "none",
+    about: "Addresses of the nats-servers of the shared log, three or more, divided by commas: nats://host:4222.",
+  }),
+  monitors: addressList(["http:", "https:"], {
+    key: "coordinators.monitors",
+    variable: "RINGRIFT_COORDINATORS_MONITORS",
+    default: "",
+    shown: "none",
+    about: "Addresses of the monitors of these servers, one for each: http://host:8222. Unsafe servers are refused.",
+  }),
+  stream: name({
+    key: "coordinators.stream",
+    variable: "RINGRIFT_COORDINATORS_STREAM",
+    default: "ringrift",
+    about: "Name of the stream that is the shared log.",
+  }),
+  user: name({
+    key: "coordinators.nats_user",
+    variable: "RINGRIFT_COORDINATORS_NATS_USER",
+    default: undefined,
+    shown: "none",
+    about: "User name at the nats-servers.",
+  }),
+  password: secretFile({
+    key: "coordinators.nats_password_file",
+    variable: "RINGRIFT_COORDINATORS_NATS_PASSWORD_FILE",
+    shown: "none",
+    about: "File with the password of that user.",
+  }),
+  caFile: path("file", {
+    key: "coordinators.nats_ca_file",
+    variable: "RINGRIFT_COORDINATORS_NATS_CA_FILE",
+    default: undefined,
+    shown: "none: no TLS",
+    about: "PEM file with the certificates to trust at the nats-servers. With it, connections use TLS.",
+  }),
+  preferred: yesNo({
+    key: "coordinators.preferred",
+    variable: "RINGRIFT_COORDINATORS_PREFERRED",
+    default: false,
+    about: "Try to lead before the others do. Set it on one coordinator at most.",
+  }),
+  leaseMs: seconds({
+    key: "coordinators.lease",
+    variable: "RINGRIFT_COORDINATORS_LEASE",
+    min: 2,
+    max: 600,
+    default: 12,
+    about:
+      "Silence of the leader after which another takes over. Must be the same on all coordinators, and longer than an election of the servers, 4 to 9 s.",
   }),
 };
 

@@ -16,10 +16,19 @@
 
 export { artifactsOver, fetchArtifact } from "./artifacts/artifact-client.ts";
 export { callTo } from "./client/call.ts";
-export type { TlsTrust } from "./client/connections.ts";
-export { ENDPOINT_FILE, type EndpointFile, findEndpoint, requireEndpoint, TOKEN_FILE } from "./client/endpoint.ts";
+export {
+  CLUSTER_TOKEN_FILE,
+  ENDPOINT_FILE,
+  type EndpointFile,
+  findEndpoint,
+  requireEndpoint,
+  TOKEN_FILE,
+} from "./client/endpoint.ts";
 export { type NodeLink, openLink } from "./client/node-link.ts";
 export { makeNodeKey, type NodeKey, readNodeKey } from "./client/node-link-signature.ts";
+export type { TlsTrust } from "./client/secure.ts";
+export { createStandbyApi } from "./cluster/standby.ts";
+export { getSnapshot, SNAPSHOT_HEADERS } from "./cluster/wire.ts";
 export {
   Client,
   type ClientHandler,

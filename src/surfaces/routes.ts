@@ -2,6 +2,7 @@ import { alertRoutes } from "./alerts/routes.ts";
 import { artifactRoutes } from "./artifacts/routes.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import { backupRoutes } from "./backup/routes.ts";
+import { clusterRoutes } from "./cluster/routes.ts";
 import { consumerRoutes } from "./consumers/routes.ts";
 import { copyRoutes } from "./copies/routes.ts";
 import { daemonRoutes } from "./daemons/routes.ts";
@@ -51,6 +52,7 @@ export const allRoutes: readonly Route[] = [
   ...nodeRoutes,
   ...recoveryRoutes,
   ...lockRoutes,
+  ...clusterRoutes,
   ...fleetRoutes,
   ...artifactRoutes,
   ...copyRoutes,

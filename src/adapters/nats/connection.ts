@@ -89,7 +89,7 @@ export async function connectServers(options: JetStreamOptions): Promise<NatsCon
   }
 }
 
-export const isMissingStream = (thrown: unknown): boolean =>
+const isMissingStream = (thrown: unknown): boolean =>
   thrown instanceof JetStreamApiError && thrown.code === STREAM_NOT_FOUND;
 
 /** The stream is there and as it must be. One that is missing is never made here: its entries were acknowledged. */
@@ -110,8 +110,8 @@ export async function checkStream(connection: NatsConnection, { stream, replicas
   }
 }
 
-/** Makes the empty stream of a new cluster; one that is there already is an error. */
-export async function createStream(options: JetStreamOptions): Promise<void> {
+/** Makes the empty stream of a new cluster, or only looks whether it could; one that is there already is an error. */
+export async function createStream(options: JetStreamOptions, isDry = false): Promise<void> {
   const { stream, replicas, answerMs } = options;
   const connection = await connectServers(options);
   try {
@@ -123,9 +123,26 @@ export async function createStream(options: JetStreamOptions): Promise<void> {
         throw thrown;
       },
     );
-    if (isThere) throw OperatingError.conflict("LOG_EXISTS", `the stream ${stream} exists already`);
+    if (isThere)
+      throw OperatingError.conflict("LOG_EXISTS", `the stream ${stream} exists already`, {
+        hint: "It may be the log of another cluster: choose another name with RINGRIFT_COORDINATORS_STREAM.",
+      });
+    if (isDry) return;
     const { subjects, ...settings } = streamSettings(stream, replicas);
     await manager.streams.add({ ...settings, subjects: [...subjects] });
+  } catch (thrown) {
+    throw unavailable(thrown);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Takes the log of a cluster that is dissolved away. */
+export async function deleteStream(options: JetStreamOptions): Promise<void> {
+  const connection = await connectServers(options);
+  try {
+    const manager = await checkStream(connection, options);
+    await manager.streams.delete(options.stream);
   } catch (thrown) {
     throw unavailable(thrown);
   } finally {

@@ -3,7 +3,7 @@ import { AckPolicy, DeliverPolicy, JetStreamApiError, jetstream } from "@nats-io
 import { type Clock, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
 import type { ReplicatedLog, StoredEntry } from "../../router/index.ts";
 import { checkStream, connectServers, type JetStreamOptions, unavailable } from "./connection.ts";
-import { MAX_ENTRY_BYTES, MAX_MESSAGE_BYTES, subjectOf } from "./stream-settings.ts";
+import { MAX_ENTRY_BYTES, MAX_MESSAGE_BYTES, memberSubjectOf, subjectOf } from "./stream-settings.ts";
 
 /** The answers that mean: not stored, and never will be. After all others nobody knows. */
 const REFUSALS: ReadonlySet<number> = new Set([10_071, 10_164]);
@@ -26,7 +26,20 @@ export interface JetStreamLogOptions extends JetStreamOptions {
   readonly onTrouble?: (thrown: OperatingError) => void;
 }
 
-export async function openJetStreamLog(options: JetStreamLogOptions): Promise<ReplicatedLog> {
+/** What members tell each other beside the log: nothing depends on it, and what is lost is said again. */
+export interface MemberChannel {
+  announce(about: Uint8Array): void;
+  /** Everything that anybody announces from now on. */
+  listen(heard: (about: Uint8Array) => void): void;
+}
+
+export interface JetStreamLog extends ReplicatedLog {
+  readonly members: MemberChannel;
+}
+
+const MAX_ANNOUNCED_BYTES = 8_192;
+
+export async function openJetStreamLog(options: JetStreamLogOptions): Promise<JetStreamLog> {
   const { stream, answerMs, clock } = options;
   const connection = await connectServers(options);
   const manager = await checkStream(connection, options).catch(async (thrown: unknown) => {
@@ -124,7 +137,21 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Re
     }
   }
 
-  return { maxBytes: MAX_ENTRY_BYTES, append, follow, last, close: () => connection.close() };
+  const talk = memberSubjectOf(stream);
+  const members: MemberChannel = {
+    announce(about) {
+      // While the line is down nobody would hear it, and the next one says the same.
+      if (!connection.isClosed() && about.length <= MAX_ANNOUNCED_BYTES) connection.publish(talk, about);
+    },
+    listen(heard) {
+      connection.subscribe(talk, {
+        callback: (error, { data }) => {
+          if (error === null && data.length <= MAX_ANNOUNCED_BYTES) heard(data);
+        },
+      });
+    },
+  };
+  return { maxBytes: MAX_ENTRY_BYTES, append, follow, last, members, close: () => connection.close() };
 }
 
 /** The same for who starts before the servers, or while they choose a leader: waits for them until it is told to stop. */

@@ -5,10 +5,10 @@ export const MAX_MESSAGE_BYTES = 8 * 2 ** 20;
 export const MAX_ENTRY_BYTES = MAX_MESSAGE_BYTES - 2 ** 16;
 
 /** For so long a repeated entry is known by its id: ten times the longest lease in which somebody repeats one. */
-export const DUPLICATE_WINDOW_MS = 120_000;
+const DUPLICATE_WINDOW_MS = 120_000;
 
 /** Older servers lost acknowledged messages, or let replicas diverge, when their leader was cut off. */
-export const MIN_SERVER = [2, 15] as const;
+const MIN_SERVER = [2, 15] as const;
 
 /** The settings that matter, in the words of JetStream. All others are as the server has them. */
 export const streamSettings = (name: string, replicas: number) =>
@@ -35,6 +35,9 @@ export const streamSettings = (name: string, replicas: number) =>
   }) as const;
 
 export const subjectOf = (stream: string): string => `ringrift.log.${stream}`;
+
+/** Where members tell each other how they are; no stream keeps it. */
+export const memberSubjectOf = (stream: string): string => `ringrift.members.${stream}`;
 
 /** What is known of a server: what it said when we connected, and what its monitor says. */
 export interface ServerFacts {

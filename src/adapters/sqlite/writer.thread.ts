@@ -1,5 +1,7 @@
 /** The writer's thread: drains what waits at its port, applies it in one transaction, answers. */
+import { DatabaseSync } from "node:sqlite";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { OperatingError } from "../../kernel/index.ts";
 import type { Operation, StoreModule } from "../../router/index.ts";
 import { type PortableError, portable } from "./portable-error.ts";
 import { type Outcome, openWriter, type SqliteWriter } from "./writer.ts";
@@ -20,11 +22,28 @@ export type ToThread = { type: "apply"; batch: readonly (readonly Operation[])[]
 const portableOutcome = (outcome: Outcome): PortableOutcome =>
   outcome.ok ? outcome : { ok: false, error: portable(outcome.error) };
 
+/** Who writes to a replica beside the log makes it differ from the others for good. */
+function refuseReplica(path: string): void {
+  let isReplica: boolean;
+  try {
+    using db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    isReplica = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'replica_position'").get() !== undefined;
+  } catch {
+    // What is wrong with the file is said by whoever opens it to write.
+    return;
+  }
+  if (isReplica)
+    throw OperatingError.conflict("IS_A_MEMBER", "this data folder is that of one of several coordinators", {
+      hint: "Set RINGRIFT_RAFT_ENABLED=true. 'ringrift cluster dissolve' makes it a coordinator by itself again.",
+    });
+}
+
 async function serve(port: NonNullable<typeof parentPort>): Promise<void> {
   const { path, modulesUrl } = workerData as ThreadOptions;
   let writer: SqliteWriter;
   try {
     const { storeModules } = (await import(modulesUrl)) as { storeModules: readonly StoreModule[] };
+    refuseReplica(path);
     writer = openWriter(path, storeModules);
   } catch (thrown) {
     port.postMessage({ type: "failed", error: portable(thrown) } satisfies FromThread);

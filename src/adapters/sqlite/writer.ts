@@ -41,7 +41,8 @@ const transactionOver = (db: DatabaseSync): Transaction => {
   };
 };
 
-function openDatabase(path: string, content: Uint8Array | undefined): DatabaseSync {
+/** Opens the file as the one writer does, and changes nothing in it. */
+export function openDatabase(path: string, content?: Uint8Array): DatabaseSync {
   try {
     const db = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true });
     if (content !== undefined) db.deserialize(content);
@@ -61,8 +62,8 @@ function openDatabase(path: string, content: Uint8Array | undefined): DatabaseSy
   }
 }
 
-/** The steps that this database has not taken yet. */
-function missingSteps(db: DatabaseSync, modules: readonly StoreModule[]) {
+/** The steps that this database has not taken yet. Throws STORE_NEWER for one that has taken more than are known here. */
+export function missingSteps(db: DatabaseSync, modules: readonly StoreModule[]) {
   const seen = db.prepare("SELECT max(id) AS id FROM migrations WHERE module = ?");
   return modules.flatMap(({ name, migrations }) => {
     const reached = Number((seen.get(name) as { id: number | null }).id ?? 0);

@@ -127,6 +127,14 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
     async (command, { shell }) => (await import("../../surfaces/fleet/command.ts")).registerFleet(command, shell),
   ],
   [
+    "cluster",
+    "make one coordinator three, and look after them: init, join, status, members, step-down, verify, dissolve",
+    async (command, { shell, settings }) => {
+      (await import("../../surfaces/cluster/command.ts")).registerCluster(command, shell);
+      (await import("./cluster.command.ts")).registerClusterSetup(command, shell, settings);
+    },
+  ],
+  [
     "queue",
     "list, show, add, cancel and retry jobs, and count the waiting ones",
     async (command, { shell }) => (await import("../../surfaces/queue/command.ts")).registerQueue(command, shell),

@@ -127,6 +127,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     writes: createWrites(store, clock, () => {}),
     work,
     nodes: { book, version, health, availability },
+    nodeId: localNodeId,
     locks: new LockStore({ store, router, clock, listened: () => 0, nodeId: localNodeId }),
     sync: new SyncFacade({
       router,

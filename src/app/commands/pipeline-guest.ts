@@ -3,7 +3,7 @@ import { plansFor } from "../pipeline/plans.ts";
 import type { Settings } from "../settings.ts";
 import { workloadList } from "../worker/workload-list.ts";
 import { createTrainGuest } from "./train/train-guest.ts";
-import type { MainGuest } from "./up.command.ts";
+import type { MainGuest } from "./up/main-guest.ts";
 
 /** What `ringrift up` shows and leaves behind where it trains configs: the loop, and a report at the end. */
 export function pipelineGuest(settings: Settings, shell: Shell, isHeadless: boolean): MainGuest {

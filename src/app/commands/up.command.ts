@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { type Command, CommanderError } from "commander";
 import { PROFILES } from "../../daemons/index.ts";
 import type { Rows } from "../../events/index.ts";
-import { type Clock, defined, sleep, systemRandom } from "../../kernel/index.ts";
+import { defined, sleep, systemRandom } from "../../kernel/index.ts";
 import { answer, EXIT, oneOf, printable, type Shell, shorten, wholeNumber } from "../../surfaces/commands/index.ts";
 import { bootstrapCoordination, type Coordination } from "../bootstrap.ts";
 import type { BootstrapOptions } from "../bootstrap-options.ts";
@@ -11,8 +11,9 @@ import { startTelemetry } from "../telemetry/telemetry.ts";
 import { readVersion } from "../version.ts";
 import { type LocalWorker, startLocalWorker } from "../worker/local-worker.ts";
 import { type LiveRegion, liveRegion } from "./up/live-region.ts";
-import { type LogStream, logStreamFor } from "./up/log-stream.ts";
+import { logStreamFor } from "./up/log-stream.ts";
 import { measureLoopDelay } from "./up/loop-delay.ts";
+import type { MainGuest, Start } from "./up/main-guest.ts";
 import { createSampler } from "./up/sampler.ts";
 import { createNotifier, type Notifier } from "./up/sd-notify.ts";
 import { liveLines, plainLine, type Sample, type Summary, summaryLine, waitedFor, waitingLine } from "./up/up-view.ts";
@@ -36,20 +37,6 @@ interface UpOptions {
 }
 
 type Main = Coordination<Rows>;
-
-/** What somebody who runs more than the main process adds to it. */
-export interface MainGuest {
-  /** Once it is ready. */
-  arrived?(main: Main, worker: LocalWorker | undefined): void | Promise<void>;
-  /** The live lines in place of the usual ones. */
-  lines?(main: Main, sample: Sample): string[];
-  /** Every second; returns true when it is time to end. */
-  look?(main: Main, sample: Sample): boolean;
-  /** Before anything ends: the last look at what is. */
-  leaving?(main: Main): void | Promise<void>;
-  /** After all has ended in order; throws where the exit code shall say that something was not well. */
-  left?(): void;
-}
 
 /** Everything that happens while it runs: the live line, and what systemd is told. */
 async function runUntil(
@@ -157,10 +144,6 @@ function judge({ forced, hung }: Summary): void {
   if (hung.length > 0) throw new CommanderError(EXIT.failed, "ringrift.hung", "");
 }
 
-export type Start = (
-  options: Pick<BootstrapOptions, "telemetry"> & { settings: Settings; clock: Clock; logStream?: LogStream },
-) => Promise<Main>;
-
 /** Runs the main process, a worker beside it, and whoever comes along, until somebody ends it. */
 export async function runMain(
   options: Pick<UpOptions, "headless"> & { readonly isStory?: boolean },
@@ -169,6 +152,11 @@ export async function runMain(
   start: Start,
   guest: MainGuest = {},
 ): Promise<void> {
+  if (settings.p2p.raftEnabled) {
+    // Nothing of it is loaded where one coordinator works by itself.
+    const { runMember } = await import("./up/run-member.ts");
+    return runMember(options, settings, shell, start, guest);
+  }
   const { io, clock } = shell;
   const isLive = io.isTerminal && !shell.json && options.headless !== true;
   const region = isLive ? liveRegion(io) : undefined;

@@ -74,6 +74,21 @@ export const settingChecks: readonly Check[] = [
     rule: "Beyond loopback the API needs TLS, because others could read the tokens. Or allow plain HTTP.",
   },
   {
+    keys: ["p2p.raft_enabled", "coordinators.servers"],
+    holds: ({ p2p, coordinators }) => !p2p.raftEnabled || coordinators.servers.length >= 3,
+    rule: "Several coordinators need at least three nats-servers. Otherwise the loss of one server stops or loses their log.",
+  },
+  {
+    keys: ["coordinators.servers", "coordinators.monitors"],
+    holds: ({ coordinators: { servers, monitors } }) => servers.length === monitors.length,
+    rule: "Each nats-server needs the address of its monitor. Only there it says whether it writes to disk before it answers.",
+  },
+  {
+    keys: ["coordinators.nats_user", "coordinators.nats_password_file"],
+    holds: ({ coordinators: { user, password } }) => (user === undefined) === (password === undefined),
+    rule: "A user name needs its password, and a password its user name.",
+  },
+  {
     keys: ["transfers.tls_cert_file", "transfers.tls_key_file"],
     holds: ({ transfers }) => (transfers.tlsCertFile === undefined) === (transfers.tlsKeyFile === undefined),
     rule: "A certificate needs its key, and a key its certificate.",

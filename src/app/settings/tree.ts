@@ -3,6 +3,7 @@
 import { fleetSettings } from "../../cluster/fleet/settings.ts";
 import {
   alertSettings,
+  coordinatorsSettings,
   nodeSettings,
   p2pSettings,
   recoverySettings,
@@ -30,6 +31,7 @@ export const settingTree = {
   nodes: nodeSettings,
   recovery: recoverySettings,
   p2p: p2pSettings,
+  coordinators: coordinatorsSettings,
   resources: resourceSettings,
   alerts: alertSettings,
   fleet: fleetSettings,

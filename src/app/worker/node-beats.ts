@@ -29,12 +29,20 @@ export interface NodeBeatsOptions {
   readonly onRestart?: ((order: { readonly act_id: string; readonly reason: string }) => void) | undefined;
   /** The main process wants to know how idle this node is. */
   readonly onIdleAsked?: (() => void) | undefined;
+  /** There are several coordinators, and these are all of them. */
+  readonly onCoordinators?: ((all: readonly CoordinatorPlace[]) => void) | undefined;
   /** Without an answer for so long the node ends itself; 0 for one that waits for ever. */
   readonly deadManMs?: number;
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+}
+
+/** Where a coordinator is reached. */
+export interface CoordinatorPlace {
+  readonly url: string;
+  readonly fingerprint: string | null;
 }
 
 const FIRST_EVERY_MS = 15_000;
@@ -53,6 +61,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     onAsked,
     onIdleAsked,
     onRestart,
+    onCoordinators,
     version,
     clock,
     random,
@@ -98,6 +107,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     state = answer.state;
     if (answer.ask) onAsked?.();
     if (answer.tell_idle) onIdleAsked?.();
+    if (answer.coordinators.length > 0) onCoordinators?.(answer.coordinators);
     if (answer.restart !== null) onRestart?.(answer.restart);
     if (owesSettings) await reportSettings();
     if (answer.drain === isDrained) return;

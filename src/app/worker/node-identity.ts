@@ -5,6 +5,7 @@ import { z } from "zod";
 import { defined, makeFolders, OperatingError, systemCode } from "../../kernel/index.ts";
 import { makeNodeKey, type NodeKey, readNodeKey, type TlsTrust } from "../../surfaces/index.ts";
 import { writeWhole } from "../token.ts";
+import type { CoordinatorPlace } from "./node-beats.ts";
 
 const KEY_FILE = "node.key";
 const NODE_FILE = "node.json";
@@ -16,6 +17,11 @@ const nodeFile = z.object({
   url: z.url(),
   ca: z.string().optional(),
   fingerprint: z.string().optional(),
+  /** All coordinators, where there are several: another one may lead by the time that this node starts again. */
+  coordinators: z
+    .array(z.object({ url: z.url(), fingerprint: z.string().nullable() }))
+    .max(16)
+    .optional(),
   joined_at: z.number(),
 });
 export type NodeFile = z.output<typeof nodeFile>;
@@ -73,5 +79,15 @@ export function nextIncarnation(dataDir: string): number {
   writeWhole(path, `${next}\n`);
   return next;
 }
+
+/** Where a coordinator is reached, and what is trusted there: the authority that the node was given, or the certificate that it was told of. */
+export const placesOf = (
+  { ca }: Pick<NodeFile, "ca">,
+  all: readonly CoordinatorPlace[],
+): { readonly url: URL; readonly trust: TlsTrust }[] =>
+  all.map(({ url, fingerprint }) => ({
+    url: new URL(url),
+    trust: ca === undefined ? defined({ fingerprint: fingerprint ?? undefined }) : { ca },
+  }));
 
 export const trustOf = ({ ca, fingerprint }: Partial<NodeFile>): TlsTrust => defined({ ca, fingerprint });

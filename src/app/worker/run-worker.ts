@@ -43,10 +43,18 @@ import { bringOverLine } from "./bring-over-line.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
 import { type Inputs, keepInputs } from "./inputs.ts";
 import { noticeMisfits } from "./misfits.ts";
-import { keepBeating } from "./node-beats.ts";
+import { type CoordinatorPlace, keepBeating } from "./node-beats.ts";
 import { keepCopies } from "./node-copies.ts";
 import { startNodeEvents } from "./node-events.ts";
-import { joinedNode, type NodeFile, nextIncarnation, nodeKeyIn, trustOf } from "./node-identity.ts";
+import {
+  joinedNode,
+  keepJoined,
+  type NodeFile,
+  nextIncarnation,
+  nodeKeyIn,
+  placesOf,
+  trustOf,
+} from "./node-identity.ts";
 import type { LeaveLimits } from "./node-leaving.ts";
 import { keepReplica } from "./node-replica.ts";
 import { startNodeTransfers } from "./node-transfers.ts";
@@ -127,7 +135,8 @@ function lineOf({ settings, clock }: WorkerWorld) {
     );
   const incarnation = nextIncarnation(dataDir);
   const target = { url: new URL(node.url), trust: trustOf(node) };
-  const link = openLink({ target, clock, identity: { key, incarnation } });
+  const others = placesOf(node, node.coordinators ?? []).filter(({ url }) => url.origin !== target.url.origin);
+  const link = openLink({ target, others, clock, identity: { key, incarnation } });
   return { link, nodeId: node.node_id, main: node.url, joined: { node, key, incarnation } };
 }
 
@@ -155,6 +164,18 @@ const spaceOf = ({ tidyLogs = () => false, clock }: WorkerWorld, inputs: Inputs)
     return { ...inputs.takeFreed(), fromQuarantine };
   },
 });
+
+/** Knows all coordinators, also after a restart; they change seldom. */
+function coordinatorKeeper(dataDir: string, node: NodeFile, link: NodeLink) {
+  let kept = JSON.stringify(node.coordinators ?? []);
+  return (all: readonly CoordinatorPlace[]): void => {
+    const now = JSON.stringify(all);
+    if (now === kept) return;
+    kept = now;
+    link.know(placesOf(node, all));
+    keepJoined(dataDir, { ...node, coordinators: [...all] });
+  };
+}
 
 /** What a node of its own has beside its worker: its events, and its signs of life. */
 async function startJoined(
@@ -206,6 +227,7 @@ async function startJoined(
     about,
     onAsked: hurry,
     onRestart: restart.resolve,
+    onCoordinators: coordinatorKeeper(world.settings.dataDir, node, link),
     onIdleAsked: events.tellIdle,
     deadManMs: world.settings.worker.deadManMs,
   });

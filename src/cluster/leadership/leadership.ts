@@ -27,6 +27,10 @@ export interface LeadershipOptions {
   readonly boot: string;
   readonly node: string;
   readonly isPreferred: boolean;
+  /** What the first entry of a term says of this coordinator: where it is reached. */
+  readonly about?: () => Uint8Array;
+  /** Whether whoever leads here still answers. One that hangs does not renew its lease, and another takes over. */
+  readonly isAnswering?: () => boolean;
   /** Begins what leads; what it gives ends all of that again, and resolves when nothing of it runs any more. */
   readonly lead: (leading: Leading) => Promise<() => Promise<void>>;
 }
@@ -69,7 +73,7 @@ interface Won {
 }
 
 export function startLeadership(options: LeadershipOptions): Leadership {
-  const { replica, log, clock, timing, boot, node, isPreferred } = options;
+  const { replica, log, clock, timing, boot, node, isPreferred, isAnswering = () => true } = options;
   const stopping = new AbortController();
   /** Where the log was said to end, while it went on without this one. */
   let seenLasts: readonly SeenLast[] = [];
@@ -118,10 +122,17 @@ export function startLeadership(options: LeadershipOptions): Leadership {
           await sleep(clock, waitMs, AbortSignal.any([signal, offered.signal])).catch(() => {});
           continue;
         }
+        const unfit = replica.unfit?.();
+        if (unfit !== undefined) {
+          options.logLines.warn(`${node} does not try to lead`, { why: unfit });
+          silence = { ...silence, heardAt: clock.monotonic(), isOffered: false };
+          offered = new AbortController();
+          continue;
+        }
         role = "candidate";
         const at = replica.position();
         const term = { cluster: at.cluster, generation: at.generation, term: at.term + 1, boot, node };
-        const claim = replica.claim(term);
+        const claim = replica.claim(term, options.about?.());
         claiming = claim.catch(() => {});
         const claimed = await claim;
         if (claimed.claim === "won") return { term, sentAt: claimed.sentAt };
@@ -162,7 +173,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
           () => {},
         );
         // Who cannot renew its lease finds out when it ends: the writer says so, and the term is over.
-        if (!over.signal.aborted && isBeatDue(clock.monotonic(), appendedAt, timing))
+        if (!over.signal.aborted && isAnswering() && isBeatDue(clock.monotonic(), appendedAt, timing))
           await writer.append("beat").catch(() => {});
       }
     })();

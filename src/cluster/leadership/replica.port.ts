@@ -59,7 +59,11 @@ export type Claimed =
 export interface ReplicaPort {
   position(): LogPosition;
   replay(entries: readonly StoredEntry[]): void;
-  /** Appends the entry of a new term behind everything that is here. Nothing is replayed meanwhile. */
-  claim(term: Term): Promise<Claimed>;
+  /**
+   * Appends the entry of a new term behind everything that is here; `about` is what it says of who leads. Nothing is replayed meanwhile.
+   */
+  claim(term: Term, about?: Uint8Array): Promise<Claimed>;
   open(term: Term, lease: Lease): TermWriter;
+  /** Why this replica must not lead, such as a schema that its program does not know yet; undefined when it may. */
+  unfit?(): string | undefined;
 }

@@ -4,6 +4,7 @@
  */
 export type { Reading } from "./kind.ts";
 export {
+  addressList,
   choice,
   decimal,
   gigabytes,

@@ -153,6 +153,25 @@ export const tagList = (row: Row<string>): Setting<readonly string[]> => {
   return settingOf(kind, row);
 };
 
+/** Addresses of servers, divided by commas; a list inside. */
+export const addressList = (protocols: readonly string[], row: Row<string>): Setting<readonly string[]> => {
+  const isSound = (text: string) => {
+    const found = URL.parse(text);
+    return found !== null && protocols.includes(found.protocol) && found.username === "" && found.hostname !== "";
+  };
+  const accept = (text: string) => {
+    const all = text.split(",").map((each) => each.trim());
+    return text.trim() === "" || (all.length <= 16 && all.every(isSound)) ? all.join(",") : undefined;
+  };
+  const begin = protocols.map((protocol) => `${protocol}//`).join(" or ");
+  const kind: Kind<readonly string[]> = {
+    ...textKind(`a list of addresses that begin with ${begin}, divided by commas`, accept),
+    inside: (value) => (value as string).split(",").filter((each) => each !== ""),
+    outside: (all) => all.join(","),
+  };
+  return settingOf(kind, row);
+};
+
 /** An address or a name of this machine to listen on. */
 const hostKind = textKind("an IP address or a host name", (text) =>
   isIP(text.trim()) !== 0 || /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/i.test(text.trim())

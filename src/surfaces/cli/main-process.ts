@@ -1,4 +1,5 @@
 import { isOperatingError } from "../../kernel/index.ts";
+import type { Endpoint } from "../client/channel.ts";
 import type { EndpointFile } from "../client/endpoint.ts";
 import type { Answer, InputArgs, RawAnswer, WireRoute } from "../http/wire.ts";
 
@@ -31,6 +32,19 @@ const PROBE_TIMEOUT_MS = 5_000;
 const isAbsent = (thrown: unknown): boolean =>
   isOperatingError(thrown, "UNREACHABLE") || isOperatingError(thrown, "NOT_RUNNING");
 
+/** Where the leader is that a standby names, with the token that this machine has for it. */
+async function leaderIn(thrown: unknown, dataDir: string): Promise<Endpoint | undefined> {
+  if (!isOperatingError(thrown, "NOT_LEADER")) return undefined;
+  const [{ leaderNamedIn }, { clusterTokenIn }] = await Promise.all([
+    import("../client/coordinators.ts"),
+    import("../client/endpoint.ts"),
+  ]);
+  const named = leaderNamedIn(thrown);
+  const token = clusterTokenIn(dataDir);
+  if (named == null || token === undefined) return undefined;
+  return { url: named.url, token, ...(named.fingerprint === null ? {} : { fingerprint: named.fingerprint }) };
+}
+
 /** What it takes to ask is loaded by those who ask. */
 async function connect(dataDir: string, endpoint: EndpointFile): Promise<MainProcess> {
   const [{ callTo, sendTo }, { openChannel }, { answerOf }, { livez }] = await Promise.all([
@@ -49,13 +63,29 @@ async function connect(dataDir: string, endpoint: EndpointFile): Promise<MainPro
       throw thrown;
     }
   }
+  /** The one that leads, while the coordinator of this machine stands by. */
+  let leader: typeof channel | undefined;
+  const send: typeof channel.send = async (...request) => {
+    try {
+      return await (leader ?? channel).send(...request);
+    } catch (thrown) {
+      const next = await leaderIn(thrown, dataDir);
+      if (next === undefined) throw thrown;
+      leader?.close();
+      leader = openChannel(next);
+      return await leader.send(...request);
+    }
+  };
   return {
     dataDir,
     endpoint,
-    call: (route, ...[input]) => callTo(channel, route, input),
-    raw: (route, ...[input]) => sendTo(channel, route, input),
+    call: (route, ...[input]) => callTo({ send }, route, input),
+    raw: (route, ...[input]) => sendTo({ send }, route, input),
     read: answerOf,
-    [Symbol.dispose]: () => channel.close(),
+    [Symbol.dispose]: () => {
+      leader?.close();
+      channel.close();
+    },
   };
 }
 

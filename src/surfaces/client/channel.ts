@@ -1,10 +1,15 @@
 import type { Agent, ClientRequest, IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { OperatingError } from "../../kernel/index.ts";
 import { refusalIn, textOf, unreachable } from "./answer.ts";
 import { http } from "./node-http.ts";
+import { afterCheck, placeOf, secureAgent, type TlsTrust } from "./secure.ts";
 
-/** Where the main process listens: its Unix socket, or its port with the token. */
-export type Endpoint = { readonly socketPath: string } | { readonly port: number; readonly token: string };
+/** Where the main process listens: its Unix socket, its port with the token, or an address on another machine. */
+export type Endpoint =
+  | { readonly socketPath: string }
+  | { readonly port: number; readonly token: string }
+  | ({ readonly url: string; readonly token: string } & TlsTrust);
 
 /** HTTP to the main process over connections that are kept. */
 export type Channel = ReturnType<typeof openChannel>;
@@ -15,13 +20,21 @@ const away = (cause: unknown) => unreachable(cause, "Is it running? Start it wit
 
 export function openChannel(endpoint: Endpoint) {
   const settings = { keepAlive: true, maxSockets: 16, noDelay: true } as ConstructorParameters<typeof Agent>[0];
-  const agent = new http.Agent(settings);
+  const secure = "url" in endpoint ? secureAgent(endpoint, settings) : undefined;
+  const agent = secure ?? new http.Agent(settings);
+  const place =
+    "socketPath" in endpoint
+      ? { socketPath: endpoint.socketPath }
+      : "url" in endpoint
+        ? placeOf(endpoint.url)
+        : { host: "127.0.0.1", port: endpoint.port };
+  const request = secure === undefined ? http.request : httpsRequest;
   const start = (method: string, path: string, body: string | undefined): ClientRequest =>
-    http.request({
+    request({
       agent,
       method,
       path,
-      ...("socketPath" in endpoint ? { socketPath: endpoint.socketPath } : { host: "127.0.0.1", port: endpoint.port }),
+      ...place,
       headers: {
         ...("token" in endpoint ? { authorization: `Bearer ${endpoint.token}` } : {}),
         ...(body === undefined
@@ -32,10 +45,13 @@ export function openChannel(endpoint: Endpoint) {
   const answerTo = (outgoing: ClientRequest, body: string | undefined, timeoutMs: number | undefined) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once("response", resolve);
-      outgoing.once("error", (cause) => reject(away(cause)));
+      outgoing.once("error", (cause) => reject(cause instanceof OperatingError ? cause : away(cause)));
       if (timeoutMs !== undefined)
         outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error("no answer in time")));
-      outgoing.end(body);
+      // The token and the body go to nobody whose certificate was not looked at.
+      if ("url" in endpoint && endpoint.fingerprint !== undefined)
+        afterCheck(outgoing, endpoint.fingerprint, () => outgoing.end(body));
+      else outgoing.end(body);
     });
   return {
     async send<T>(method: string, path: string, body?: unknown, options: { timeoutMs?: number } = {}): Promise<T> {

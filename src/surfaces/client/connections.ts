@@ -1,10 +1,10 @@
 /** The connections of a worker: some for each class of requests, over a socket, or over TLS to whom we know. */
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { TLSSocket } from "node:tls";
 import { type Clock, defined, OperatingError } from "../../kernel/index.ts";
 import { unreachable } from "./answer.ts";
 import { http } from "./node-http.ts";
+import { afterCheck, type TlsTrust } from "./secure.ts";
 
 /** Which connections a request may use. */
 export type LineClass = "beat" | "claim" | "file";
@@ -15,16 +15,15 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface TlsTrust {
-  /** Certificates in PEM that are trusted instead of the system's. */
-  readonly ca?: string;
-  /** SHA-256 of the one certificate that is right, in hex; who signed it does not matter then. */
-  readonly fingerprint?: string;
+/** A main process on another machine. */
+export interface LinkPlace {
+  readonly url: URL;
+  readonly trust: TlsTrust;
 }
 
 export type LinkTarget =
   /** Asked for before each connection: a main process that was started again may listen elsewhere. */
-  { readonly socketPath: () => string } | { readonly url: URL; readonly trust: TlsTrust };
+  { readonly socketPath: () => string } | LinkPlace;
 
 const TIMEOUT_MS = 30_000;
 const CONNECTIONS: Readonly<Record<LineClass, number>> = { beat: 4, claim: 2, file: 2 };
@@ -32,17 +31,6 @@ const CONNECTIONS: Readonly<Record<LineClass, number>> = { beat: 4, claim: 2, fi
 /** Whether somebody was there is all that is known. */
 export const noAnswer = (cause: unknown): OperatingError =>
   unreachable(cause, "Is it running, and can this machine reach it? Nothing is lost meanwhile.");
-
-const normal = (fingerprint: string): string => fingerprint.replace(/[^0-9a-f]/gi, "").toLowerCase();
-
-/** Who is there instead of whom we know: nothing was said to it. */
-const checkPinned = (socket: TLSSocket, wanted: string): Error | undefined => {
-  const found = normal(socket.getPeerCertificate().fingerprint256 ?? "");
-  if (found === wanted) return undefined;
-  return OperatingError.denied("WRONG_CERTIFICATE", `the main process shows another certificate (${found || "none"})`, {
-    hint: "If it has a new certificate, join again with its --fingerprint. Otherwise somebody may be intercepting the connection.",
-  });
-};
 
 /** A request before it is sent. */
 export interface Raw {
@@ -56,7 +44,7 @@ export interface Raw {
 export function openConnections(target: LinkTarget, clock: Clock) {
   const isTls = "url" in target && target.url.protocol === "https:";
   const keep = { keepAlive: true, noDelay: true } as ConstructorParameters<typeof HttpAgent>[0];
-  const wanted = "url" in target && target.trust.fingerprint ? normal(target.trust.fingerprint) : undefined;
+  const wanted = "url" in target ? target.trust.fingerprint || undefined : undefined;
   const agents = new Map(
     (Object.keys(CONNECTIONS) as LineClass[]).map((line) => {
       const more = { ...keep, maxSockets: CONNECTIONS[line] };
@@ -71,22 +59,12 @@ export function openConnections(target: LinkTarget, clock: Clock) {
     const { hostname, port, protocol } = target.url;
     const base = { agent, method, path, headers, host: hostname.replace(/^\[|\]$/g, ""), port: port || undefined };
     if (protocol === "http:") return http.request(base);
-    const outgoing = httpsRequest({
+    return httpsRequest({
       ...base,
       ...defined({ ca: target.trust.ca }),
       // A pinned certificate is checked by itself, before anything is written.
       ...(wanted === undefined ? {} : { rejectUnauthorized: false }),
     });
-    if (wanted !== undefined)
-      outgoing.once("socket", (socket) => {
-        const check = () => {
-          const wrong = checkPinned(socket as TLSSocket, wanted);
-          if (wrong !== undefined) outgoing.destroy(wrong);
-        };
-        if (socket.connecting) socket.prependOnceListener("secureConnect", check);
-        else check();
-      });
-    return outgoing;
   };
 
   const ask = (raw: Raw, { line = "beat", timeoutMs = TIMEOUT_MS, signal }: SendOptions) =>
@@ -117,13 +95,9 @@ export function openConnections(target: LinkTarget, clock: Clock) {
       });
       if (signal?.aborted) abort();
       else signal?.addEventListener("abort", abort, { once: true });
-      if (wanted === undefined) raw.write(outgoing);
+      if (wanted === undefined || !isTls) raw.write(outgoing);
       // Not a byte of it goes to somebody whose certificate was not looked at.
-      else
-        outgoing.once("socket", (socket) => {
-          if (socket.connecting) socket.once("secureConnect", () => raw.write(outgoing));
-          else raw.write(outgoing);
-        });
+      else afterCheck(outgoing, wanted, () => raw.write(outgoing));
     });
 
   return {

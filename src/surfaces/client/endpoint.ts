@@ -14,11 +14,25 @@ export const endpointFile = z.object({
   node_id: z.string(),
   version: z.string(),
   started_at: z.number(),
+  /** `standby` where another coordinator leads. */
+  role: z.enum(["leader", "standby"]).optional(),
 });
 export type EndpointFile = z.output<typeof endpointFile>;
 
 export const ENDPOINT_FILE = "endpoint.json";
 export const TOKEN_FILE = "token";
+/** The token with which this machine asks whichever coordinator leads: it is good at all, since tokens are rows of their database. */
+export const CLUSTER_TOKEN_FILE = "cluster-token";
+
+/** Undefined where this machine was given none. */
+export function clusterTokenIn(dataDir: string): string | undefined {
+  try {
+    return readFileSync(join(dataDir, CLUSTER_TOKEN_FILE), "utf8").trim() || undefined;
+  } catch (thrown) {
+    if (systemCode(thrown) === "EACCES") throw translateDiskFault(thrown);
+    return undefined;
+  }
+}
 
 /** Undefined where there is none. A folder that may not be looked into is no folder on which nothing runs. */
 function readEndpoint(dataDir: string): string | undefined {

@@ -8,7 +8,15 @@ import type { Readable } from "node:stream";
 import { BODY_HASH_HEADER, NODE_HEADER } from "../../cluster/index.ts";
 import type { Clock, OperatingError } from "../../kernel/index.ts";
 import { refusalIn, textOf } from "./answer.ts";
-import { type LinkTarget, noAnswer, openConnections, type Raw, type SendOptions } from "./connections.ts";
+import {
+  type LinkPlace,
+  type LinkTarget,
+  noAnswer,
+  openConnections,
+  type Raw,
+  type SendOptions,
+} from "./connections.ts";
+import { leaderNamedIn, shouldTurn, turnTo } from "./coordinators.ts";
 import { hashOfBody, type NodeKey } from "./node-link-signature.ts";
 
 export interface Body {
@@ -23,6 +31,8 @@ export type NodeLink = ReturnType<typeof openLink>;
 
 export interface LinkOptions {
   readonly target: LinkTarget;
+  /** Other coordinators, of which one may lead instead. */
+  readonly others?: readonly LinkPlace[];
   readonly clock: Clock;
   /** How the node signs; none over the Unix socket. */
   readonly identity?: { readonly key: NodeKey; readonly incarnation: number };
@@ -32,12 +42,30 @@ export interface LinkOptions {
 
 const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
 
-export function openLink({ target, clock, identity, token }: LinkOptions) {
+/** A node may be told in one request that the session is another one, that its clock differs, and that another leads. */
+const MAX_TRIES = 4;
+
+export function openLink({ target, others = [], clock, identity, token }: LinkOptions) {
   let counter = 0;
   let boot = "";
   /** How far the clock of the main process is ahead of ours, as far as it matters to it. */
   let aheadMs = 0;
-  const connections = openConnections(target, clock);
+  let places: readonly LinkPlace[] = "url" in target ? [target, ...others] : [];
+  let at = 0;
+  let connections = openConnections(target, clock);
+  /** Where the next request goes, if the one that was asked does not lead or is not there. What was under way there is asked again by whoever asked. */
+  const turn = (thrown: unknown): boolean => {
+    const next = turnTo(
+      places.map(({ url }) => url.origin),
+      at,
+      thrown,
+    );
+    if (next === at) return false;
+    at = next;
+    connections.close();
+    connections = openConnections(places[at]!, clock);
+    return true;
+  };
 
   const proof = ({ method, path, bodyHash }: Pick<Raw, "method" | "path" | "bodyHash">): Record<string, string> => {
     if (token !== undefined) return { authorization: `Bearer ${token}` };
@@ -66,12 +94,21 @@ export function openLink({ target, clock, identity, token }: LinkOptions) {
 
   const call = async (raw: Raw, options: SendOptions): Promise<IncomingMessage> => {
     for (let tries = 1; ; tries += 1) {
-      const answer = await connections.ask({ ...raw, headers: { ...raw.headers, ...proof(raw) } }, options);
+      let answer: IncomingMessage;
+      try {
+        answer = await connections.ask({ ...raw, headers: { ...raw.headers, ...proof(raw) } }, options);
+      } catch (thrown) {
+        turn(thrown);
+        throw thrown;
+      }
       const status = answer.statusCode ?? 500;
       if (status < 400) return answer;
       if (raw.method === "HEAD" && status === 404) return answer;
       const problem = refusalIn(await textOf(answer, MAX_ANSWER_BYTES).catch(() => ""), status);
-      if (tries > 2 || !learnFrom(problem)) throw problem;
+      // One that stands by has done nothing: the leader that it names is asked at once.
+      if (leaderNamedIn(problem) != null && tries <= MAX_TRIES && turn(problem)) continue;
+      if (shouldTurn(problem)) turn(problem);
+      if (tries >= MAX_TRIES || !learnFrom(problem)) throw problem;
     }
   };
 
@@ -142,8 +179,21 @@ export function openLink({ target, clock, identity, token }: LinkOptions) {
       if (refused !== undefined) learnFrom(refused);
       return proof({ method, path, bodyHash: hashOfBody("") });
     },
+    /** The answer with its headers, as a stream. */
+    open: (path: string, options?: SendOptions): Promise<IncomingMessage> => without("GET", path, options),
     /** The answer as a stream. */
     get: (path: string, options?: SendOptions): Promise<Readable> => without("GET", path, options),
+    /** The address that is asked at the moment; undefined over the socket. */
+    get place(): LinkPlace | undefined {
+      return places[at];
+    },
+    /** All coordinators that are known now; the one that is asked stays so. */
+    know(all: readonly LinkPlace[]): void {
+      const current = places[at];
+      if (current === undefined) return;
+      places = [current, ...all.filter(({ url }) => url.origin !== current.url.origin)];
+      at = 0;
+    },
     /** Lets go of all connections: the next request begins new ones. */
     reopen: () => connections.close(),
     close: () => connections.close(),

@@ -120,9 +120,9 @@ describe("ringrift config show", () => {
   });
 
   test("notes on the side what has no effect yet", async () => {
-    const { out, err } = await config(["show", "p2p.raft_enabled"], { RINGRIFT_RAFT_ENABLED: "true" });
+    const { out, err } = await config(["show", "p2p.swim_enabled"], { RINGRIFT_SWIM_ENABLED: "true" });
     expect(out).toBe("true\n");
-    expect(err).toBe("notice: p2p.raft_enabled (RINGRIFT_RAFT_ENABLED) has no effect yet: its part does not exist\n");
+    expect(err).toBe("notice: p2p.swim_enabled (RINGRIFT_SWIM_ENABLED) has no effect yet: its part does not exist\n");
   });
 });
 

@@ -14,6 +14,7 @@ import {
   backoffMs,
   type Clock,
   createIds,
+  defined,
   isBodyRefused,
   isOperatingError,
   messageOf,
@@ -27,7 +28,8 @@ import {
 import type { AnyEvent } from "../../router/index.ts";
 import { callTo, sendTo } from "../client/call.ts";
 import { type Channel, type Endpoint, openChannel } from "../client/channel.ts";
-import { requireEndpoint } from "../client/endpoint.ts";
+import { leaderNamedIn, turnTo } from "../client/coordinators.ts";
+import { clusterTokenIn, requireEndpoint } from "../client/endpoint.ts";
 import { publishEvents, tailEvents } from "../events/wire.ts";
 import type { PublishedReceipt } from "../http/fields.ts";
 import { addressOf } from "../http/wire.ts";
@@ -49,6 +51,8 @@ export interface ClientOptions<R extends Rows = Record<never, never>> {
   /** The data folder of the main process; its endpoint is looked up there, again after each restart. */
   readonly dataDir?: string;
   readonly endpoint?: Endpoint;
+  /** Several coordinators, of which one leads: the client finds it, and follows when another leads. */
+  readonly endpoints?: readonly Endpoint[];
   /** Who publishes; shown as the events' source. */
   readonly source?: string;
   readonly clock?: Clock;
@@ -135,6 +139,10 @@ export class Client<R extends Rows = BuiltinRows> {
   /** Names that one holder has at a time. */
   readonly locks: LocksClient;
   #channel: Channel | undefined;
+  /** Which of several endpoints is asked. */
+  #at = 0;
+  /** The leader, while the coordinator of this machine stands by. */
+  #leader: Endpoint | undefined;
   #outbox: Outgoing[] = [];
   #sending = false;
   #closed = false;
@@ -244,15 +252,29 @@ export class Client<R extends Rows = BuiltinRows> {
   }
 
   #open(): Channel {
-    this.#channel ??= openChannel(
-      this.#o.endpoint ?? { socketPath: requireEndpoint(this.#o.dataDir ?? ".ringrift").socket_path },
-    );
+    this.#channel ??= openChannel(this.#leader ?? this.#endpoint());
     return this.#channel;
   }
 
-  #reconnect(): void {
+  #endpoint(): Endpoint {
+    const { endpoint, endpoints = [], dataDir = ".ringrift" } = this.#o;
+    return endpoint ?? endpoints[this.#at] ?? { socketPath: requireEndpoint(dataDir).socket_path };
+  }
+
+  /** The next request begins anew, where the leader is known to be. */
+  #reconnect(thrown: unknown): void {
     this.#channel?.close();
     this.#channel = undefined;
+    const { endpoint, endpoints = [], dataDir = ".ringrift" } = this.#o;
+    const urls = endpoints.map((each) => ("url" in each ? each.url : ""));
+    this.#at = turnTo(urls, this.#at, thrown);
+    // The coordinator of this machine may name the leader, and has a token that is good there.
+    const named = endpoint === undefined && endpoints.length === 0 ? leaderNamedIn(thrown) : undefined;
+    const token = named == null ? undefined : clusterTokenIn(dataDir);
+    this.#leader =
+      named == null || token === undefined
+        ? undefined
+        : { url: named.url, token, ...defined({ fingerprint: named.fingerprint ?? undefined }) };
   }
 
   #onTheWire(eventType: string, payload: object, options: ClientPublishOptions): unknown {
@@ -321,7 +343,7 @@ export class Client<R extends Rows = BuiltinRows> {
     const again = (thrown: unknown) => {
       if (!isOperatingError(thrown) || !thrown.retryable || this.#closed) return false;
       if (this.#clock.monotonic() > until) return false;
-      this.#reconnect();
+      this.#reconnect(thrown);
       return true;
     };
     return retry(attempt, { clock: this.#clock, random: this.#random, policy: RECONNECT, again });
@@ -337,7 +359,7 @@ export class Client<R extends Rows = BuiltinRows> {
         if (signal.aborted || this.#closed) return;
         if (isOperatingError(thrown) && !thrown.retryable && !SESSION_OVER.has(thrown.code)) throw thrown;
         options.onTrouble?.(thrown);
-        this.#reconnect();
+        this.#reconnect(thrown);
         // A wait that is cut short by stop() ends the loop by itself.
         await sleep(this.#clock, backoffMs(RECONNECT, tries, this.#random), signal).catch(() => undefined);
       }

@@ -70,6 +70,7 @@ const TAGS: Readonly<Record<string, string>> = {
   access: "Tokens, and the record of writes.",
   work: "The queue: add, claim, renew, finish, cancel and retry jobs.",
   nodes: "The machines of the cluster.",
+  cluster: "The coordinators, where there are several: who leads, and how far each has come.",
   fleet: "Machines that are rented: plan, rent, return, and what they cost.",
   locks: "Names that one holder has at a time.",
   artifacts: "Files by their SHA-256.",

@@ -3,6 +3,7 @@ import type { FleetConsole } from "../../cluster/fleet/index.ts";
 import type {
   Alerts,
   Availability,
+  ClusterPort,
   HealthBook,
   IdleRequests,
   LockStore,
@@ -103,6 +104,10 @@ export interface ControlPorts {
   readonly nodes: NodesPort;
   /** What is done for nodes that are ill. */
   readonly recovery: Pick<RecoveryBook, "orderFor"> & RecoveryConsole;
+  /** This node's own name. */
+  readonly nodeId: string;
+  /** The other coordinators, where there are several. */
+  readonly cluster?: ClusterPort | undefined;
   /** Named locks, for whoever asks. */
   readonly locks: LockStore;
   readonly artifacts: ArtifactStore;

@@ -103,6 +103,7 @@ export const nodeRoutes: readonly Route[] = [
       restart: ports.recovery.orderFor(body.node_id, body.incarnation),
       ask: ports.copies.isWanted(body.node_id),
       tell_idle: ports.nodes.idleRequests.take(body.node_id),
+      coordinators: (ports.cluster?.view().members ?? []).map(({ url, fingerprint }) => ({ url, fingerprint })),
       timing: timingOnTheWire(book.timing),
       server_time: ports.clock.now(),
     };

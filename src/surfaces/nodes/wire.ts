@@ -171,6 +171,11 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
       .describe("Its worker shall start anew; said again until it has."),
     ask: z.boolean().default(false).describe("There are transfers for it: it shall ask for them at once."),
     tell_idle: z.boolean().default(false).describe("It shall say at once how idle it is."),
+    coordinators: z
+      .array(z.object({ url: z.string(), fingerprint: z.string().nullable() }))
+      .max(16)
+      .default([])
+      .describe("All coordinators, where there are several: another one may lead later."),
     timing,
     server_time: time,
   }),

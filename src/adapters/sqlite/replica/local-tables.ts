@@ -1,7 +1,12 @@
 /** What belongs to one replica alone, and is neither sent nor compared. */
 
 /** Tables whose rows differ from replica to replica. SQLite's own are local as well. */
-const LOCAL_TABLES: ReadonlySet<string> = new Set(["replica_position", "replica_checks", "store_probe"]);
+const LOCAL_TABLES: ReadonlySet<string> = new Set([
+  "replica_position",
+  "replica_checks",
+  "replica_terms",
+  "store_probe",
+]);
 
 /** Operations that look after one file, and change no row that others have. */
 const LOCAL_OPERATIONS: ReadonlySet<string> = new Set(["maintenance.vacuum", "maintenance.optimize", "store.probe"]);

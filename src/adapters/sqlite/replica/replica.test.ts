@@ -12,7 +12,7 @@ import {
   type StoreModule,
 } from "../../../router/index.ts";
 import { memoryWriter } from "../in-thread-store.ts";
-import { rowsDigest, schemaDigest, tablesWithoutKey } from "./digests.ts";
+import { countedTables, rowsDigest, schemaDigest, tablesWithoutKey } from "./digests.ts";
 import { openReplica } from "./replica.ts";
 import { replicaPort, type TermWriterOptions } from "./term-writer.ts";
 
@@ -43,7 +43,15 @@ const notes = defineStoreModule({
       name: "notes",
       sql: `CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
             CREATE TABLE visits (id INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
-            CREATE TABLE store_probe (id INTEGER PRIMARY KEY, at INTEGER) STRICT;`,
+            CREATE TABLE store_probe (id INTEGER PRIMARY KEY, at INTEGER) STRICT;
+            CREATE TABLE note_counts (value TEXT PRIMARY KEY, notes INTEGER NOT NULL) STRICT;
+            CREATE TRIGGER note_counts_add AFTER INSERT ON notes BEGIN
+              INSERT INTO note_counts VALUES (NEW.value, 1) ON CONFLICT DO UPDATE SET notes = notes + 1;
+            END;
+            CREATE TRIGGER note_counts_move AFTER UPDATE OF value ON notes WHEN NEW.value <> OLD.value BEGIN
+              UPDATE note_counts SET notes = notes - 1 WHERE value = OLD.value;
+              INSERT INTO note_counts VALUES (NEW.value, 1) ON CONFLICT DO UPDATE SET notes = notes + 1;
+            END;`,
     },
   ],
   operations: [put, star, visit, forget, refuse, probe],
@@ -71,8 +79,42 @@ function member(log: SimulatedLog, name: string, more: Partial<TermWriterOptions
   return { replica, port, lead, catchUp, rows };
 }
 
+const counts = ({ replica }: ReturnType<typeof member>) =>
+  replica.db.prepare("SELECT value, notes FROM note_counts WHERE notes > 0 ORDER BY value").all();
+
 const write = (key: string, value: string): Operation[] => [put({ key, value })];
 const newLog = () => simulatedLog({ clock: systemClock(), answerMs: 20 });
+
+test("what triggers count is counted once on every replica, also what came and went within one commit", async () => {
+  const log = newLog();
+  const [a, b] = [member(log, "a"), member(log, "b")];
+  const writer = await a.lead();
+  await writer.apply([write("k", "one"), write("l", "one")]);
+  await writer.apply([[...write("k", "two"), ...write("k", "three")], write("m", "one")]);
+  b.catchUp();
+  expect(counts(b)).toEqual(counts(a));
+  expect(counts(a)).toMatchObject([
+    { value: "one", notes: 2 },
+    { value: "three", notes: 1 },
+  ]);
+  expect(rowsDigest(b.replica.db)).toBe(rowsDigest(a.replica.db));
+  await writer.end("done");
+  // The other one goes on counting where the first stopped.
+  await (await b.lead()).apply([write("l", "three")]);
+  a.catchUp();
+  expect(counts(a)).toEqual(counts(b));
+});
+
+test("nothing but triggers writes the tables that triggers write, but to forget counts of zero", () => {
+  const counted = countedTables(memoryWriter(storeModules).db);
+  expect(counted.size).toBeGreaterThan(0);
+  for (const { operations } of storeModules)
+    for (const { run } of operations)
+      for (const table of counted)
+        expect(run.toString()).not.toMatch(
+          new RegExp(`(INSERT INTO|UPDATE|DELETE FROM)\\s+${table}\\b(?! WHERE \\w+ = 0)`),
+        );
+});
 
 test("what a leader commits is in the log first, and makes every other replica equal at the same entry", async () => {
   const log = newLog();

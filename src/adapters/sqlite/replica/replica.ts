@@ -2,7 +2,7 @@
  * A database that is one of several equal ones. It knows the entry of the log that it has come to, and takes the next: whole, once, and
  * only if it belongs there. Whatever does not belong stops it with its reason; it never skips and never guesses.
  */
-import type { DatabaseSync } from "node:sqlite";
+import { constants, type DatabaseSync } from "node:sqlite";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { SchemaSteps } from "../../../cluster/index.ts";
 import { assert, isOperatingError, OperatingError } from "../../../kernel/index.ts";
@@ -15,7 +15,7 @@ import {
   type StoredEntry,
 } from "../../../router/index.ts";
 import { translateFault } from "../faults.ts";
-import { rowsDigest, schemaDigest, tablesWithoutKey } from "./digests.ts";
+import { countedTables, rowsDigest, schemaDigest, tablesWithoutKey } from "./digests.ts";
 
 /** Bytes of a changeset before it was packed; more than one commit of the writer can make. */
 const MAX_CHANGES_BYTES = 2 ** 30;
@@ -43,10 +43,32 @@ const CREATE = `
     chain TEXT NOT NULL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS replica_sequences (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS replica_checks (seq INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT;`;
+  CREATE TABLE IF NOT EXISTS replica_checks (seq INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS replica_terms (
+    term INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    node TEXT NOT NULL,
+    boot TEXT NOT NULL,
+    at REAL NOT NULL,
+    about TEXT NOT NULL
+  ) STRICT;`;
 
 /** Checks of the rows that are kept, newest first. */
 const MAX_CHECKS = 100;
+/** Terms that are kept, newest first. */
+const MAX_TERMS = 100;
+
+/** A leadership as the log says it. */
+export interface TermRow {
+  readonly term: number;
+  readonly seq: number;
+  readonly node: string;
+  readonly boot: string;
+  /** By the clock of whoever leads, in milliseconds since the epoch. */
+  readonly at: number;
+  /** What it said of itself, as text. */
+  readonly about: string;
+}
 
 export interface Replica {
   readonly db: DatabaseSync;
@@ -68,14 +90,30 @@ export interface Replica {
   migrate(body: Uint8Array): void;
   /** Looks at the schema again, after such steps were committed. */
   renewSchema(): void;
+  /** The last leaderships, newest first. */
+  terms(limit: number): readonly TermRow[];
   /** What the rows come to at each `verify` entry. */
   checks(): readonly { readonly seq: number; readonly digest: string }[];
+}
+
+/** Where a database stands in the log of its cluster; undefined for one that belongs to none. */
+export function positionIn(db: DatabaseSync): LogPosition | undefined {
+  const isReplica = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'replica_position'").get() !== undefined;
+  const row = isReplica
+    ? db.prepare("SELECT cluster, generation, seq, term, chain FROM replica_position").get()
+    : undefined;
+  return row && { ...(row as unknown as LogPosition) };
 }
 
 export interface ReplicaOptions {
   readonly cluster: string;
   readonly generation: number;
 }
+
+/** Makes it a database by itself again. */
+export const removeReplica = (db: DatabaseSync): void =>
+  db.exec(`BEGIN IMMEDIATE; DROP TABLE replica_position; DROP TABLE IF EXISTS replica_sequences;
+    DROP TABLE IF EXISTS replica_checks; DROP TABLE IF EXISTS replica_terms; COMMIT;`);
 
 /** Begins at the start of the log, unless the database says where it is. */
 export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOptions): Replica {
@@ -89,11 +127,20 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
   const trim = db.prepare("DELETE FROM replica_checks WHERE seq <= (SELECT max(seq) FROM replica_checks) - ?");
   const current = (): LogPosition => ({ ...(read.get() as unknown as LogPosition) });
   let schema = schemaDigest(db);
+  let counted = countedTables(db);
   const own = current();
   if (own.cluster !== cluster || own.generation !== generation)
     throw diverged(`it is of cluster ${own.cluster}, generation ${own.generation}, not of ${cluster}, ${generation}`);
 
-  const advance: Replica["advance"] = ({ seq, header, digest }) => {
+  const begin = db.prepare("INSERT OR REPLACE INTO replica_terms VALUES (?, ?, ?, ?, ?, ?)");
+  const forget = db.prepare("DELETE FROM replica_terms WHERE term <= ?");
+  const lastTerms = db.prepare("SELECT term, seq, node, boot, at, about FROM replica_terms ORDER BY term DESC LIMIT ?");
+
+  const advance: Replica["advance"] = ({ seq, header, digest, body }) => {
+    if (header.kind === "term") {
+      begin.run(header.term, seq, header.node, header.boot, header.at, Buffer.from(body).toString());
+      forget.run(header.term - MAX_TERMS);
+    }
     if (header.kind === "verify") {
       check.run(seq, rowsDigest(db));
       trim.run(MAX_CHECKS);
@@ -103,13 +150,28 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
 
   const applyChanges = (seq: number, body: Uint8Array): void => {
     let applied: boolean;
+    const tables: string[] = [];
+    let conflict = 0;
     try {
-      applied = db.applyChangeset(unpackChanges(body));
+      applied = db.applyChangeset(unpackChanges(body), {
+        filter: (table) => {
+          if (counted.has(table)) return false;
+          tables.push(table);
+          return true;
+        },
+        onConflict: (type) => {
+          conflict = type;
+          return constants.SQLITE_CHANGESET_ABORT;
+        },
+      });
     } catch (thrown) {
       throw diverged(`entry ${seq} could not be applied (${String(thrown)})`);
     }
     // A conflict leaves the transaction open and says no more than this.
-    if (!applied) throw diverged(`entry ${seq} changes rows that are not as they were where it was made`);
+    if (!applied)
+      throw diverged(
+        `entry ${seq} changes rows of ${tables.at(-1) ?? "some table"} that are not as they were where it was made (conflict ${conflict})`,
+      );
   };
 
   const migrate = (body: Uint8Array): void => {
@@ -134,6 +196,7 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
     if (header.kind === "migrate") migrate(body);
     advance(entry);
     const after = header.kind === "migrate" ? schemaDigest(db) : at.schema;
+    if (header.kind === "migrate") counted = countedTables(db);
     return { ...at, seq, term: header.term, chain: digest, schema: after };
   };
 
@@ -175,6 +238,7 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
     migrate,
     renewSchema() {
       schema = schemaDigest(db);
+      counted = countedTables(db);
     },
     replay(entries) {
       try {
@@ -185,6 +249,7 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
         for (const entry of entries) inOneFlush([entry]);
       }
     },
+    terms: (limit) => lastTerms.all(limit) as never,
     checks: () => db.prepare("SELECT seq, digest FROM replica_checks ORDER BY seq DESC").all() as never,
   };
 }

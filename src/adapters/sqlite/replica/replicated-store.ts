@@ -3,6 +3,7 @@ import type { TermWriter } from "../../../cluster/index.ts";
 import type { Clock } from "../../../kernel/index.ts";
 import type { Store } from "../../../router/index.ts";
 import { createCommitQueue, storeClosed, storeOver } from "../commit-queue.ts";
+import { createReader } from "../reader.ts";
 
 /**
  * The store of one term: commits go through the log, reads see what was committed here. When the term is over it refuses for good, and
@@ -16,9 +17,16 @@ export function replicatedStore(writer: Pick<TermWriter, "apply" | "ended">, pat
     void writer.apply(batch).then((outcomes) => queue.settle(outcomes));
   });
   void writer.ended.then((why) => queue.close(why));
-  return storeOver(queue, reader, async () => {
-    await queue.drained();
-    queue.close(storeClosed());
-    if (reader.isOpen) reader.close();
-  });
+  const scans = createReader(path, clock);
+  return storeOver(
+    queue,
+    reader,
+    async () => {
+      await queue.drained();
+      queue.close(storeClosed());
+      await scans.close();
+      if (reader.isOpen) reader.close();
+    },
+    scans.scan,
+  );
 }

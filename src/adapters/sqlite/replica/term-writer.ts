@@ -28,6 +28,8 @@ export interface TermWriterOptions {
   readonly clock: Clock;
   /** A new name for each entry that this process ever sends: an entry must never be taken for another. */
   readonly nextId: () => string;
+  /** Why this replica must not lead; undefined when it may. */
+  readonly unfit?: () => string | undefined;
 }
 
 const AGAIN_MS = 100;
@@ -53,10 +55,14 @@ class Oversized extends Error {}
 const CLAIM_MS = 5_000;
 
 /** The first entry of a term. Won means that everything before it is here. */
-export async function claimTerm({ replica, log, clock, nextId }: TermWriterOptions, term: Term): Promise<Claimed> {
+async function claimTerm(
+  { replica, log, clock, nextId }: TermWriterOptions,
+  term: Term,
+  about: Uint8Array = new Uint8Array(),
+): Promise<Claimed> {
   const at = replica.position();
   const header = { ...term, kind: "term", at: clock.now(), schema: replica.schema(), chain: at.chain } as const;
-  const bytes = encodeEntry(header, new Uint8Array());
+  const bytes = encodeEntry(header, about);
   const id = nextId();
   const sentAt = clock.monotonic();
   while (clock.monotonic() - sentAt < CLAIM_MS) {
@@ -77,7 +83,7 @@ export async function claimTerm({ replica, log, clock, nextId }: TermWriterOptio
   return { claim: "unknown" };
 }
 
-export function createTermWriter(options: TermWriterOptions, term: Term, lease: Lease): TermWriter {
+function createTermWriter(options: TermWriterOptions, term: Term, lease: Lease): TermWriter {
   const { replica, modules, log, clock } = options;
   const { db } = replica;
   const { tx, runTogether, runApart } = operationRunner(db, modules);
@@ -233,7 +239,8 @@ export function createTermWriter(options: TermWriterOptions, term: Term, lease: 
 export const replicaPort = (options: TermWriterOptions): ReplicaPort => ({
   position: options.replica.position,
   replay: options.replica.replay,
-  claim: (term) => claimTerm(options, term),
+  claim: (term, about) => claimTerm(options, term, about),
+  unfit: () => options.unfit?.(),
   open(term, lease) {
     options.replica.takeSequences();
     return createTermWriter(options, term, lease);

@@ -1,0 +1,140 @@
+/** `ringrift up` and `train` of a coordinator that is one of several: it stands by until it leads, and stands by again after that. */
+import type { Rows } from "../../../events/index.ts";
+import { defined, messageOf, sleep, systemRandom } from "../../../kernel/index.ts";
+import { answer, printable, type Shell, shorten } from "../../../surfaces/commands/index.ts";
+import type { Coordination } from "../../bootstrap.ts";
+import { type Coordinator, startCoordinator } from "../../cluster/coordinator.ts";
+import type { Settings } from "../../settings.ts";
+import { startTelemetry } from "../../telemetry/telemetry.ts";
+import { readVersion } from "../../version.ts";
+import { type LocalWorker, startLocalWorker } from "../../worker/local-worker.ts";
+import { liveRegion } from "./live-region.ts";
+import { logStreamFor } from "./log-stream.ts";
+import { measureLoopDelay } from "./loop-delay.ts";
+import type { MainGuest, Start } from "./main-guest.ts";
+import { createSampler } from "./sampler.ts";
+import { createNotifier } from "./sd-notify.ts";
+import { liveLines, plainLine, type Sample } from "./up-view.ts";
+
+const LOOK_EVERY_MS = 1_000;
+const TELL_SYSTEMD_EVERY_MS = 10_000;
+
+type Main = Coordination<Rows>;
+
+/** What belongs to the term that is led here. */
+interface Led {
+  readonly main: Main;
+  readonly worker: LocalWorker | undefined;
+  readonly sample: () => Sample;
+}
+
+/** Where it stands, for the live line and for systemd. */
+function standbyLine(coordinator: Coordinator): string {
+  const { name, term, seq, leader, trouble } = coordinator.view();
+  const who = leader === null ? "nobody leads" : `${leader.name} leads at ${leader.url}`;
+  return `${name} stands by: ${who}, term ${term}, entry ${seq}${trouble === null ? "" : ` (${trouble})`}`;
+}
+
+export async function runMember(
+  options: { readonly headless?: boolean; readonly isStory?: boolean },
+  settings: Settings,
+  shell: Shell,
+  start: Start,
+  guest: MainGuest,
+): Promise<void> {
+  const { io, clock } = shell;
+  const isLive = io.isTerminal && !shell.json && options.headless !== true;
+  const region = isLive ? liveRegion(io) : undefined;
+  const logStream = logStreamFor(shell, region, options.isStory === true);
+  const loop = measureLoopDelay();
+  const halted = new AbortController();
+  let led: Led | undefined;
+  let wantsEnd = false;
+
+  const begin = async (main: Main, term: number): Promise<() => Promise<void>> => {
+    const worker =
+      settings.localWorkers === 0
+        ? undefined
+        : startLocalWorker({
+            ...{ slots: settings.localWorkers, dataDir: settings.dataDir, configFile: settings.configFile },
+            ...{ env: io.env, clock, random: systemRandom(), log: main.log },
+          });
+    led = { main, worker, sample: createSampler(main, clock, loop) };
+    const { port, socketPath: socket_path } = main.api;
+    const about = { pid: process.pid, port, socket_path, data_dir: settings.dataDir, term };
+    answer(shell, { status: "leading", ...about }, () =>
+      shorten(`leads term ${term} pid ${about.pid} port ${port} socket ${socket_path}`, shell.width),
+    );
+    await guest.arrived?.(main, worker);
+    return async () => {
+      led = undefined;
+      region?.clear();
+      await guest.leaving?.(main);
+      // What it gives back must be taken by somebody: it goes first.
+      await worker?.stop();
+    };
+  };
+
+  const coordinator = await startCoordinator({
+    ...{ settings, clock, ...defined({ logStream }) },
+    onLead: begin,
+    start: ({ settings: own, term }) =>
+      start({
+        ...{ settings: own, clock, term, ...defined({ logStream }) },
+        telemetry: (to) => startTelemetry(io.env, readVersion(), to),
+      }),
+  });
+  const notifier = createNotifier({
+    ...{ env: io.env, pid: process.pid, ppid: process.ppid, clock, log: coordinator.log },
+    isAlive: () => led?.main.daemons.livenessProbe() ?? true,
+  });
+  let broken: unknown;
+  try {
+    const { port, socketPath: socket_path } = coordinator;
+    const about = { pid: process.pid, port, socket_path, data_dir: settings.dataDir };
+    answer(shell, { status: "standby", ...about }, () =>
+      shorten(`standby pid ${about.pid} port ${port} socket ${socket_path}`, shell.width),
+    );
+    notifier.ready(standbyLine(coordinator));
+    void coordinator.broken.then((error) => {
+      broken = error;
+      halted.abort();
+    });
+    void coordinator.stopRequested.then(({ actor }) => {
+      if (!shell.json) shell.say(`told to stop by ${printable(actor)}`);
+      halted.abort();
+    });
+    const ending = AbortSignal.any([io.signal, halted.signal]);
+    let notifiedAt = clock.monotonic();
+    while (!ending.aborted && !wantsEnd) {
+      await sleep(clock, LOOK_EVERY_MS, ending).catch(() => undefined);
+      if (ending.aborted) break;
+      const now = led;
+      const seen = now?.sample();
+      const place = { pid: process.pid, port, dataDir: settings.dataDir };
+      if (now === undefined || seen === undefined) region?.draw([shorten(standbyLine(coordinator), shell.width)]);
+      else {
+        region?.draw(guest.lines?.(now.main, seen) ?? liveLines(seen, place, shell));
+        wantsEnd = guest.look?.(now.main, seen) === true;
+      }
+      if (clock.monotonic() - notifiedAt < TELL_SYSTEMD_EVERY_MS) continue;
+      notifiedAt = clock.monotonic();
+      notifier.status(seen === undefined ? standbyLine(coordinator) : plainLine(seen));
+    }
+    region?.clear();
+    notifier.stopping("stopping");
+    const release = io.onForce?.(() => led?.worker?.kill());
+    await coordinator.shutdown();
+    release?.();
+    answer(shell, { status: "stopped" }, () => "stopped");
+    if (broken !== undefined) throw broken;
+    guest.left?.();
+  } finally {
+    region?.clear();
+    loop.stop();
+    await coordinator
+      .shutdown()
+      .catch((thrown: unknown) => shell.note(`the process did not end in order: ${messageOf(thrown)}`));
+    await notifier.close();
+  }
+}

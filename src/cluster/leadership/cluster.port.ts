@@ -1,0 +1,25 @@
+/** What a coordinator that is one of several lets others see and do. */
+import type { ClusterView } from "./members.ts";
+
+/** A copy of the database at one entry of the log, as a file that is gone once it was read. */
+export interface ClusterSnapshot {
+  readonly cluster: string;
+  readonly generation: number;
+  readonly seq: number;
+  readonly term: number;
+  readonly chain: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly read: () => AsyncIterable<Uint8Array>;
+}
+
+export interface ClusterPort {
+  view(): ClusterView;
+  /** Whether this process may act outside of the database as the leader. */
+  isTrusted(): boolean;
+  /** Hands the lead to this member, or to whoever is first. */
+  stepDown(to: string | undefined): Promise<void>;
+  /** Every replica writes down what its rows come to at one entry; gives what they come to here. */
+  verify(): Promise<{ readonly seq: number; readonly digest: string }>;
+  snapshot(): Promise<ClusterSnapshot>;
+}

@@ -1,0 +1,24 @@
+/**
+ * leadership: several coordinators with equal databases over one log, of which one leads at a time.
+ *
+ * It guarantees that
+ * - who leads is said by the log and by nothing else; a term begins with an entry of the log and ends before the next one begins;
+ * - a leader stops to believe that it leads before another may try, as far as clocks run alike; the log refuses it anyway;
+ * - everything that leads is begun with a term and has ended with it;
+ * - what members tell each other beside the log is for people: nobody leads or follows because of it.
+ */
+export type { ClusterPort, ClusterSnapshot } from "./cluster.port.ts";
+export type { LeaseTiming } from "./decide.ts";
+export { type Leadership, type Leading, startLeadership } from "./leadership.ts";
+export {
+  type ClusterView,
+  createMemberBook,
+  decodeMember,
+  encodeMember,
+  type LeaderView,
+  readTermAbout,
+  writeTermAbout,
+} from "./members.ts";
+export type { Claimed, Lease, ReplicaPort, SchemaSteps, Term, TermWriter } from "./replica.port.ts";
+export { LeadershipDomain, LeadershipRole } from "./roles.ts";
+export { leaseTimingOf } from "./timing.ts";

@@ -1,0 +1,102 @@
+/** What coordinators tell each other, beside the log and in the first entry of a term. It comes from outside, and is read with care. */
+import { z } from "zod";
+import type { Clock } from "../../kernel/index.ts";
+import { LeadershipRole, type LeadershipRoleName } from "./roles.ts";
+
+const name = z.string().min(1).max(200);
+const address = z.object({
+  url: z.string().min(1).max(500),
+  /** SHA-256 of its certificate; null over plain HTTP. */
+  fingerprint: z.string().max(200).nullable(),
+});
+
+/** What the first entry of a term says of who leads. */
+const termAbout = address.extend({ version: z.string().max(100) });
+export type TermAbout = z.output<typeof termAbout>;
+
+export const writeTermAbout = (about: TermAbout): Uint8Array => Buffer.from(JSON.stringify(about));
+
+/** Undefined for an entry that says nothing that is understood here. */
+export function readTermAbout(text: string): TermAbout | undefined {
+  try {
+    return termAbout.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const memberNews = address.extend({
+  name,
+  boot: name,
+  cluster: name,
+  role: z.enum(LeadershipRole),
+  term: z.int().min(0),
+  seq: z.int().min(0),
+  /** Whom it takes for the leader; null where it knows of none. */
+  leader: name.nullable(),
+  /** Why it cannot go on, if so. */
+  trouble: z.string().max(500).nullable(),
+  version: z.string().max(100),
+});
+
+/** How a member is, as it says itself. */
+export type MemberNews = z.output<typeof memberNews>;
+
+export const encodeMember = (news: MemberNews): Uint8Array => Buffer.from(JSON.stringify(news));
+
+export function decodeMember(bytes: Uint8Array): MemberNews | undefined {
+  try {
+    return memberNews.parse(JSON.parse(Buffer.from(bytes).toString()));
+  } catch {
+    return undefined;
+  }
+}
+
+/** More than there ever are coordinators. */
+const MAX_MEMBERS = 16;
+
+/** A member, and how long ago it was heard. */
+export interface HeardMember extends MemberNews {
+  readonly heardMsAgo: number;
+}
+
+/** Everybody who was heard, by name; whoever was silent for longest goes first when there are too many. */
+export function createMemberBook(clock: Pick<Clock, "monotonic">, cluster: string) {
+  const heard = new Map<string, { readonly news: MemberNews; readonly at: number }>();
+  return {
+    hear(news: MemberNews): void {
+      if (news.cluster !== cluster) return;
+      heard.delete(news.name);
+      heard.set(news.name, { news, at: clock.monotonic() });
+      if (heard.size > MAX_MEMBERS) heard.delete(heard.keys().next().value!);
+    },
+    list: (): HeardMember[] =>
+      [...heard.values()]
+        .map(({ news, at }) => ({ ...news, heardMsAgo: clock.monotonic() - at }))
+        .toSorted((one, other) => one.name.localeCompare(other.name)),
+  };
+}
+
+export interface LeaderView extends z.output<typeof address> {
+  readonly name: string;
+  readonly term: number;
+  /** When its term began, by its own clock: milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** The cluster as one member sees it. */
+export interface ClusterView {
+  readonly cluster: string;
+  readonly generation: number;
+  readonly name: string;
+  readonly role: LeadershipRoleName;
+  readonly term: number;
+  readonly seq: number;
+  /** Who leads by the last entries that are here; null where nobody has, or its term is known to be over. */
+  readonly leader: LeaderView | null;
+  readonly members: readonly HeardMember[];
+  /** What stands in the way at the moment. */
+  readonly trouble: string | null;
+  /** What the rows came to at the last `verify` entries, newest first. */
+  readonly checks: readonly { readonly seq: number; readonly digest: string }[];
+}

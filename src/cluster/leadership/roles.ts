@@ -1,0 +1,17 @@
+/** What a coordinator is to the others. `offline`: it follows no log at the moment. */
+export const LeadershipRole = {
+  LEADER: "leader",
+  FOLLOWER: "follower",
+  CANDIDATE: "candidate",
+  OFFLINE: "offline",
+} as const;
+export type LeadershipRoleName = (typeof LeadershipRole)[keyof typeof LeadershipRole];
+
+/** What is led. There is one lease: whoever holds it leads in all of them, and these are five views of it. */
+export const LeadershipDomain = {
+  TRAINING: "training",
+  EVALUATION: "evaluation",
+  PROMOTION: "promotion",
+  DATA_SYNC: "data_sync",
+  CLUSTER: "cluster",
+} as const;

@@ -1,0 +1,92 @@
+import type { Command } from "commander";
+import { showAnswer } from "../cli/answers.ts";
+import type { Shell } from "../cli/shell.ts";
+import { right, tableLines } from "../cli/table.ts";
+import { ago, printable } from "../cli/text.ts";
+import { sentence } from "../cli/values.ts";
+import { type ClusterAnswer, getCluster, stepDown, verifyCluster } from "./wire.ts";
+
+const DRY = "nothing was changed: this was a dry run";
+
+function memberLines({ members, name }: ClusterAnswer, shell: Shell): string[] {
+  const { paint } = shell;
+  const rows = members.map((one) => [
+    one.name === name ? paint.bold(printable(one.name)) : printable(one.name),
+    one.present ? (one.role === "leader" ? paint.green(one.role) : one.role) : paint.red("silent"),
+    right(String(one.term)),
+    right(String(one.seq)),
+    right(one.lag === 0 ? "0" : paint.yellow(String(one.lag))),
+    one.leader === null ? paint.yellow("nobody") : printable(one.leader),
+    printable(one.version),
+    printable(one.url),
+    `${Math.round(one.heard_seconds_ago)} s ago`,
+  ]);
+  return tableLines(
+    [
+      ["MEMBER", "ROLE", right("TERM"), right("ENTRY"), right("LAG"), "FOLLOWS", "VERSION", "ADDRESS", "HEARD"],
+      ...rows,
+    ],
+    shell,
+  );
+}
+
+function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
+  const { paint } = shell;
+  if (cluster.alone) return [`${printable(cluster.name)} is the only coordinator: it shares no log`];
+  const { leader, members, name, role, term, seq, trouble } = cluster;
+  const present = members.filter((one) => one.present).length;
+  return [
+    leader === null
+      ? paint.red("nobody leads at the moment")
+      : `${printable(leader.name)} leads in term ${leader.term}, since ${ago(leader.since, shell.clock.now())}, at ${printable(leader.url)}`,
+    `${printable(name)} is ${role}, term ${term}, entry ${seq} of the log; ${present} of ${members.length} known coordinators are there`,
+    ...(present < 2 ? [paint.yellow("no other coordinator would take over now")] : []),
+    ...(trouble === null ? [] : [paint.yellow(`trouble: ${printable(trouble)}`)]),
+    "",
+    ...memberLines(cluster, shell),
+  ];
+}
+
+/** `ringrift cluster`: the coordinators, where there are several. */
+export function registerCluster(cluster: Command, shell: Shell): void {
+  cluster
+    .command("status", { isDefault: true })
+    .description("show who leads, in which term, and how far each coordinator has come; a standby answers too")
+    .action(() => showAnswer(shell, getCluster, {}, (answer) => statusLines(answer, shell)));
+  cluster
+    .command("members")
+    .description("list the coordinators, with the view that each has of the others")
+    .action(() =>
+      showAnswer(shell, getCluster, {}, (answer) =>
+        answer.alone ? statusLines(answer, shell) : memberLines(answer, shell),
+      ),
+    );
+  cluster
+    .command("step-down")
+    .description("hand the lead to another coordinator, for example before an upgrade")
+    .option("--to <name>", "which one; default: whoever is first")
+    .requiredOption("--reason <text>", "the reason; it is recorded", sentence("--reason"))
+    .option("--dry-run", "only show what would happen")
+    .action(({ to, reason, dryRun }: { to?: string; reason: string; dryRun?: boolean }) =>
+      showAnswer(
+        shell,
+        stepDown,
+        { body: { to, reason, dry_run: dryRun ?? false } },
+        ({ from, to: next, term, applied }) => {
+          const what = `${printable(from)} ${applied ? "hands" : "would hand"} the lead of term ${term} to ${next === null ? "whoever is first" : printable(next)}`;
+          return applied ? what : `${what}; ${DRY}`;
+        },
+      ),
+    );
+  cluster
+    .command("verify")
+    .description("let every coordinator write down what its rows come to at one entry; 'status --json' shows them")
+    .option("--dry-run", "only show what would happen")
+    .action(({ dryRun }: { dryRun?: boolean }) =>
+      showAnswer(shell, verifyCluster, { body: { dry_run: dryRun ?? false } }, ({ seq, digest, applied }) =>
+        applied
+          ? `entry ${seq}: the rows here come to ${digest}`
+          : `all coordinators would compare their rows at the next entry; ${DRY}`,
+      ),
+    );
+}

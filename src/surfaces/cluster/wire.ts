@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { dryRun, name, note, time } from "../http/fields.ts";
+import { type Answer, defineRoute } from "../http/wire.ts";
+
+const tag = "cluster";
+const role = z.enum(["leader", "follower", "candidate", "offline"]);
+const seq = z.int().describe("Number of the last entry of the shared log that is on its disk.");
+
+const leader = z
+  .object({
+    name: z.string(),
+    url: z.string(),
+    fingerprint: z.string().nullable(),
+    term: z.int(),
+    since: time,
+  })
+  .meta({ id: "ClusterLeader", description: "The coordinator that leads." });
+
+const member = z
+  .object({
+    name: z.string(),
+    url: z.string(),
+    fingerprint: z.string().nullable(),
+    role,
+    term: z.int(),
+    seq,
+    lag: z.int().describe("Entries that it still lacks, of those that the leader has."),
+    leader: z.string().nullable().describe("Whom it takes for the leader itself."),
+    version: z.string(),
+    trouble: z.string().nullable(),
+    heard_seconds_ago: z.number(),
+    present: z.boolean().describe("It was heard within the time of a lease."),
+  })
+  .meta({ id: "ClusterMember", description: "A coordinator, as it says itself." });
+
+export const getCluster = defineRoute("getCluster", "GET /v1/cluster", {
+  tag,
+  summary: "The coordinators: who leads, in which term, and how far each has come.",
+  about:
+    "The cluster as this coordinator sees it; a standby answers too. One coordinator by itself says that it is alone.",
+  answer: z.object({
+    alone: z.boolean().describe("This coordinator is the only one, and shares no log."),
+    cluster: z.string().nullable(),
+    generation: z.int().nullable(),
+    name: z.string().describe("The coordinator that answers."),
+    role,
+    term: z.int(),
+    seq: z.int(),
+    leader: leader.nullable(),
+    members: z.array(member),
+    trouble: z.string().nullable(),
+    checks: z
+      .array(z.object({ seq: z.int(), digest: z.string() }))
+      .describe("What the rows came to here at the last entries that asked for it; equal on all members."),
+  }),
+});
+
+export const stepDown = defineRoute("stepDown", "POST /v1/cluster/step-down", {
+  tag,
+  summary: "Hands the lead to another coordinator.",
+  body: z.strictObject({ to: name.optional(), reason: note.min(1), dry_run: dryRun }),
+  about: "Who leads no more, and who shall.",
+  answer: z.object({ from: z.string(), to: z.string().nullable(), term: z.int(), applied: z.boolean() }),
+});
+
+export const verifyCluster = defineRoute("verifyCluster", "POST /v1/cluster/verify", {
+  tag,
+  summary: "Lets every coordinator write down what its rows come to at one entry of the log.",
+  body: z.strictObject({ dry_run: dryRun }),
+  about: "The entry, and what the rows of the leader come to.",
+  answer: z.object({ seq: z.int().nullable(), digest: z.string().nullable(), applied: z.boolean() }),
+});
+
+/** What goes with a snapshot, as headers of its answer. */
+export const SNAPSHOT_HEADERS = {
+  cluster: "x-ringrift-cluster",
+  generation: "x-ringrift-generation",
+  seq: "x-ringrift-seq",
+  term: "x-ringrift-term",
+  chain: "x-ringrift-chain",
+  sha256: "x-ringrift-sha256",
+} as const;
+
+export const getSnapshot = defineRoute("getClusterSnapshot", "GET /v1/cluster/snapshot", {
+  tag,
+  summary: "A copy of the leader's database at one entry of the log, for a coordinator that joins.",
+  scope: "operator",
+  limit: "write",
+  about: "The database. Headers say where it stands in the log, and its SHA-256.",
+  type: "application/octet-stream",
+  answer: z.string(),
+});
+
+export type ClusterAnswer = Answer<typeof getCluster>;
