@@ -86,7 +86,7 @@ export function createStandbyApi(options: StandbyOptions) {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const asked = isRead ? probes[pathname] : undefined;
     if (asked !== undefined) {
-      access.check(env.incoming, env.cameBy, { scope: "probe", method: "GET", id: "" });
+      access.check(env.incoming, env.cameBy, { scope: "probe", method: "GET", id: "", path: "" });
       return probe(asked);
     }
     if (isRead && pathname === getCluster.path) {
@@ -102,7 +102,7 @@ export function createStandbyApi(options: StandbyOptions) {
       return Response.json({ status: "stopping" }, { status: 202 });
     }
     // Everybody may know where the leader is, who could not show here who it is.
-    access.check(env.incoming, env.cameBy, { scope: "probe", method: "GET", id: "" });
+    access.check(env.incoming, env.cameBy, { scope: "probe", method: "GET", id: "", path: "" });
     throw notLeader(view(), retryAfterSeconds);
   };
 
