@@ -220,7 +220,6 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       "REGRESSION_DETECTED",
     ],
     left: [
-      why("nobody tells it yet: an opponent that is mastered changes no share", "OPPONENT_MASTERED"),
       why(
         "it divides among configs and not among nodes; job_scheduler takes work off those that are lost",
         "NODE_UNHEALTHY",
@@ -298,7 +297,10 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
         "QUALITY_SCORE_UPDATED",
       ),
     ],
-    added: [why("a gate that did not promote tells as much", "PROMOTION_FAILED", "PROMOTION_REJECTED")],
+    added: [
+      why("a gate that did not promote tells as much", "PROMOTION_FAILED", "PROMOTION_REJECTED"),
+      why("a champion that beats its baselines is looked at anew", "OPPONENT_MASTERED"),
+    ],
   },
   metrics_orchestrator: { listed: 7 },
   optimization_coordinator: { listed: 7 },

@@ -38,7 +38,6 @@ export const curriculum = defineEvents("curriculum", {
   OPPONENT_MASTERED: {
     about: "A config beats an opponent reliably.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "win_rate", "games", "model_id?"),
       opponent: word("opponent: a baseline or a model"),

@@ -10,6 +10,7 @@
  * - every champion is judged beside the last good one, however it came to its place.
  */
 export { gateFor } from "./gate.ts";
+export { type PairTally, pairTallies } from "./ledger.ts";
 export { resultsOf } from "./match-jobs.ts";
 export { isLasting, PAIRS_FILE, resultsFileOf } from "./match-results.ts";
 export { ratingWork } from "./rating-budget.ts";

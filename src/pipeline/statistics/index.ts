@@ -12,6 +12,7 @@ export { ELO_PER_NAT, type EloEstimate, estimateElo, type Interval } from "./elo
 export { eloAfterStopping, type StoppedElo } from "./elo-after-stopping.ts";
 export { bradleyTerry, type Ladder, plackettLuce } from "./ladder.ts";
 export { linkedGroups } from "./linked-groups.ts";
+export { isMastered } from "./mastery.ts";
 export type { Match } from "./match.ts";
 export { LEDGER_LIMITS, readLedger } from "./match-ledger.ts";
 export {

@@ -21,7 +21,7 @@ import {
 import { authorOf, isSteered } from "./knobs.ts";
 import { MAX_FACTOR, MAX_WEIGHT, MIN_FACTOR, MIN_WEIGHT } from "./limits.ts";
 import { checkValues, valuesOf } from "./search/space.ts";
-import { METRICS, measures, searchRuns } from "./tables.ts";
+import { METRICS, mastered, measures, searchRuns } from "./tables.ts";
 
 /** What may be set by hand, and what turns the knob otherwise. */
 const BOUNDS: Readonly<Record<Knob, { readonly low: number; readonly high: number; readonly author: string }>> = {
@@ -49,6 +49,11 @@ export function steeringOf(rows: Pick<WriteSet, "get">, config_key: string) {
         held: rows.get(signalHolds, key) ?? null,
       };
     }),
+    mastered: Object.entries(rows.get(mastered, config_key) ?? {}).map(([opponent, { model, ...how }]) => ({
+      opponent,
+      model_id: model,
+      ...how,
+    })),
     trends: METRICS.flatMap((metric) => {
       const trend = trends[metric];
       return trend === undefined ? [] : [{ metric, ...trend }];

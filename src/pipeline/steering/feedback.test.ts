@@ -2,7 +2,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { KEY, type PipelineWorld, pipelineWorld } from "../../../test/unit/pipeline/pipeline-world.ts";
 import { createWriteSet } from "../../router/index.ts";
+import { appendMatches } from "../evaluation/ledger.ts";
 import { recordVerdict } from "../evaluation/verdicts.ts";
+import { champions } from "../models/index.ts";
 import { qualities, selfplayOrders } from "../selfplay/index.ts";
 import { configs, type Knob, knobKey, signalsOf } from "../stage/index.ts";
 import { holdKnob, steeringView } from "./console.ts";
@@ -177,5 +179,34 @@ describe("what an iteration is opened with", () => {
     expect(opened(w, 2)).toEqual({ exploration: 1.5 });
     const knob = steeringView(w.store).configs[0]!.knobs.find((each) => each.knob === "exploration");
     expect(knob).toMatchObject({ value: 1, on: true, held: { by: "ann" }, signal: { value: 0.9 } });
+  });
+});
+
+describe("an opponent that a champion has mastered", () => {
+  const rated = (w: PipelineWorld, work_id: string, opponent: string, score: number) =>
+    w.write((rows) =>
+      rows.apply(
+        appendMatches({
+          ...{ config_key: KEY, budget: "default", purpose: "rating", work_id, candidate: "champion", opponent, at: 0 },
+          blocks: Array.from({ length: 64 }, (_, block) => ({ block, opening: `${block}`, scores: [score, score] })),
+        }),
+      ),
+    );
+
+  test("is told once by rating games, shows, and turns no knob", async () => {
+    const w = await steered(ALL, 1_000);
+    await w.write((rows) =>
+      rows.put(champions, KEY, {
+        ...{ model: "champion", since: 0, iteration: 1, generation: 1, cause: "gate", evidence: {}, by: "test" },
+      } as never),
+    );
+    await rated(w, "w1", "even", 0.5);
+    await rated(w, "w2", "weak", 1);
+    await w.pass(5_000);
+    expect(said(w, "OPPONENT_MASTERED")).toEqual([
+      { config_key: KEY, opponent: "weak", model_id: "champion", games: 128, win_rate: 1 },
+    ]);
+    expect(steeringView(w.store).configs[0]!.mastered).toMatchObject([{ opponent: "weak", model_id: "champion" }]);
+    expect(opened(w, 2)).toBeUndefined();
   });
 });

@@ -27,3 +27,6 @@ export const ANOMALY_POINTS = 5;
 export const MIN_FACTOR = 0.5;
 export const MAX_FACTOR = 2;
 export const KNOB_HALF_LIFE = 4;
+
+/** An opponent is mastered by so many pairs at least; one that is as strong is ever called so with at most this chance. */
+export const MASTERY = { pairs: 64, error: 0.01 } as const;

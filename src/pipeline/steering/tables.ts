@@ -77,3 +77,15 @@ export const searchRuns = defineTable<SearchRun>("pipeline_searches");
 /** The last time that a config stopped improving. Written by `optimization_coordinator`, by config_key. */
 export type Plateau = { readonly metric: string; readonly iteration: number; readonly at: number };
 export const plateaus = defineTable<Plateau>("pipeline_plateaus");
+
+/** Baselines that champions of a config beat reliably, by name, and which of them did first. Written by `gauntlet_feedback`, by config_key. */
+export type Mastered = {
+  readonly [opponent: string]: {
+    readonly model: string;
+    readonly games: number;
+    readonly win_rate: number;
+    /** Milliseconds since the epoch. */
+    readonly at: number;
+  };
+};
+export const mastered = defineTable<Mastered>("pipeline_mastered");

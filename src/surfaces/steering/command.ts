@@ -2,10 +2,11 @@ import type { Command } from "commander";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { right, tableLines } from "../cli/table.ts";
-import { duration, printable } from "../cli/text.ts";
+import { duration, number, printable } from "../cli/text.ts";
 import { decimal, oneOf } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
 import { decidedLines, withDecision } from "../pipeline/steer.command.ts";
+import { shortModel } from "../pipeline/words.ts";
 import { getSteering, holdKnob, releaseKnob, type Steering, searchParameters } from "./wire.ts";
 import { trendWords } from "./words.ts";
 
@@ -75,6 +76,10 @@ export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width
     shell.paint.bold(`${printable(config.config_key)} gets ${percent(config.share)} of self-play`),
     ...tableLines(factors, shell),
     ...knobs,
+    ...config.mastered.map(
+      ({ opponent, model_id, games, win_rate }) =>
+        `mastered ${printable(opponent)}: ${shortModel(model_id)} won ${percent(win_rate)} of ${number(games)} games`,
+    ),
     ...(config.trends.length === 0 ? [] : ["measured, iteration by iteration:"]),
     ...tableLines(
       config.trends.map((each) => [`  ${each.metric}`, shell.paint.dim(trendWords(each))]),

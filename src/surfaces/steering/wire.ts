@@ -30,6 +30,11 @@ export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
               factor: z.number(),
             }),
           ),
+          mastered: z
+            .array(
+              z.object({ opponent: z.string(), model_id: z.string(), games: z.int(), win_rate: z.number(), at: time }),
+            )
+            .describe("Baselines that a champion beats reliably, and which of them did first."),
           trends: z.array(trend).describe("Where its measures go."),
           tuned: z
             .looseObject({

@@ -91,7 +91,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     consolidation: () => dataConsolidation(services()),
     curriculum: () => curriculumIntegration(services()),
     metrics: () => metricsOrchestrator(services()),
-    gauntlet: () => gauntletFeedback(services()),
+    gauntlet: () => gauntletFeedback({ ...services(), anchors: () => ["even", "weak"] }),
     feedback: () => feedbackLoop(services()),
     exploration: () => explorationScheduler(services()),
   };

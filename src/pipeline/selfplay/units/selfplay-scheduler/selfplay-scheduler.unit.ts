@@ -83,6 +83,7 @@ export const selfplayScheduler = (services: StageServices) =>
           "SCHEDULER_REGISTERED",
           "CURRICULUM_ADVANCED",
           "ADAPTIVE_PARAMS_CHANGED",
+          "OPPONENT_MASTERED",
           "CURRICULUM_REBALANCED",
           "CURRICULUM_UPDATED",
           "WEIGHT_UPDATED",

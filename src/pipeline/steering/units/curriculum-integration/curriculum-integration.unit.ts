@@ -50,6 +50,7 @@ export const curriculumIntegration = (services: StageServices) =>
         "PROMOTION_REJECTED",
         "REGRESSION_CRITICAL",
         "SELFPLAY_RATE_CHANGED",
+        "OPPONENT_MASTERED",
       ],
       ({ payload, eventType }, context: Context) => rebalance(services, context, payload.config_key, eventType),
     ),

@@ -1,6 +1,10 @@
+import { sumOf } from "../../../../kernel/index.ts";
+import type { PairTally } from "../../../evaluation/index.ts";
 import { type ContentKnob, signalIn } from "../../../stage/index.ts";
+import { isMastered } from "../../../statistics/index.ts";
 import type { JudgedGate } from "../../gates.ts";
 import { judgeKnob } from "../../knobs.ts";
+import { MASTERY } from "../../limits.ts";
 
 /** Tiers have numbers: each plateau opens the next. */
 export const tierName = (tier: number): string => `tier-${tier}`;
@@ -17,4 +21,21 @@ export function factorsOf(
     previous: before === undefined ? 1 : signalIn(before, iteration),
     reason: now?.reason ?? "nothing is left of what was said",
   };
+}
+
+/** What a player came to against an opponent, whoever of them was called the candidate; undefined where it has not mastered it. */
+export function masteryOf(
+  player: string,
+  opponent: string,
+  tallies: readonly PairTally[],
+): { readonly games: number; readonly win_rate: number } | undefined {
+  const own = tallies.filter((tally) => tally.candidate === player && tally.opponent === opponent);
+  const other = tallies.filter((tally) => tally.candidate === opponent && tally.opponent === player);
+  const pairs = sumOf([...own, ...other], ({ blocks }) => blocks);
+  const games = sumOf([...own, ...other], (tally) => tally.games);
+  const points =
+    sumOf(own, ({ wins, draws }) => wins + draws / 2) + sumOf(other, ({ losses, draws }) => losses + draws / 2);
+  if (games === 0) return undefined;
+  const win_rate = points / games;
+  return isMastered(pairs, pairs * win_rate, MASTERY) ? { games, win_rate } : undefined;
 }
