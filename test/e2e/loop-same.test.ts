@@ -8,6 +8,7 @@ import {
   outcomeOf,
   planned,
   QUICK,
+  type RunningLoop,
   SOUND,
   soundness,
   startLoop,
@@ -21,6 +22,19 @@ const TICK_MS = 150;
 /** Results may turn every knob: what they turn follows from the plan too. */
 const STEERED = { ...QUICK, steering: { learning_rate: true, games: true, exploration: true, search: true } };
 
+/** What steering told, with what caused it. */
+const told: { readonly event: string; readonly because: string | undefined }[] = [];
+function noteSteering({ main: { router } }: RunningLoop): void {
+  const events = router.history({ fromJournal: true, limit: 10_000 });
+  for (const { eventType, traceId } of events)
+    if (eventType === "HYPERPARAMETER_UPDATED" || eventType === "SELFPLAY_TARGET_UPDATED")
+      told.push({
+        event: eventType,
+        because: events.find((each) => each.traceId === traceId && each.eventType === "EVALUATION_COMPLETED")
+          ?.eventType,
+      });
+}
+
 /** One whole run with one worker slot. */
 async function runOnce(more: Partial<LoopOptions> = {}): Promise<ConfigSnapshot> {
   await using own = owned();
@@ -28,6 +42,7 @@ async function runOnce(more: Partial<LoopOptions> = {}): Promise<ConfigSnapshot>
   try {
     const end = await loop.complete();
     expect(await soundness(loop)).toEqual(SOUND);
+    noteSteering(loop);
     return end;
   } finally {
     await loop.end();
@@ -45,6 +60,7 @@ beforeAll(async () => {
 
 test("what the first gate said has turned a knob of the second iteration", () => {
   expect(knobs.filter(([, value]) => value !== 1)).not.toEqual([]);
+  expect(told).toContainEqual({ event: "HYPERPARAMETER_UPDATED", because: "EVALUATION_COMPLETED" });
 });
 
 test("the run that the others are compared with has promoted", () => {
