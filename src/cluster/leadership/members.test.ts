@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import {
+  createMemberBook,
+  decodeMember,
+  encodeMember,
+  type MemberNews,
+  readTermAbout,
+  writeTermAbout,
+} from "./members.ts";
+
+const news = (name: string, more: Partial<MemberNews> = {}): MemberNews => ({
+  ...{ name, boot: `boot-${name}`, cluster: "games", role: "follower", term: 3, seq: 7, leader: "a", trouble: null },
+  ...{ url: `https://${name}:8770`, fingerprint: null, version: "1.0.0", ...more },
+});
+
+test("members are known by their last word, with how long ago that was", () => {
+  let now = 0;
+  const book = createMemberBook({ monotonic: () => now }, "games");
+  book.hear(news("b"));
+  now = 500;
+  book.hear(news("a", { role: "leader" }));
+  book.hear(news("b", { seq: 9 }));
+  now = 700;
+  expect(book.list().map(({ name, seq, heardMsAgo }) => [name, seq, heardMsAgo])).toEqual([
+    ["a", 7, 200],
+    ["b", 9, 200],
+  ]);
+});
+
+test("members of another cluster are not counted, and of too many the longest silent go", () => {
+  const book = createMemberBook({ monotonic: () => 0 }, "games");
+  book.hear(news("stranger", { cluster: "other" }));
+  expect(book.list()).toEqual([]);
+  for (let i = 0; i < 20; i += 1) book.hear(news(`m${i}`));
+  const names = book.list().map(({ name }) => name);
+  expect(names).toHaveLength(16);
+  expect(names).not.toContain("m0");
+  expect(names).toContain("m19");
+});
+
+test("what others send is taken only if it is whole", () => {
+  expect(decodeMember(encodeMember(news("a")))).toEqual(news("a"));
+  for (const wrong of [
+    "",
+    "{",
+    "[]",
+    JSON.stringify({ ...news("a"), role: "king" }),
+    JSON.stringify({ ...news("a"), seq: -1 }),
+  ])
+    expect(decodeMember(Buffer.from(wrong)), wrong).toBeUndefined();
+});
+
+test("the entry of a term says where its leader is; one that says nothing is understood as such", () => {
+  const about = { url: "https://a:8770", fingerprint: "ab", version: "1.0.0" };
+  expect(readTermAbout(Buffer.from(writeTermAbout(about)).toString())).toEqual(about);
+  expect(readTermAbout("")).toBeUndefined();
+});
