@@ -30,7 +30,6 @@ export { type Cause, type CauseAdvice, causeOf, isWell, rootCauses } from "./cau
 export { CoordinatorStatus, type HealthState, type UnitHealth } from "./health.ts";
 export { coordinatorLayers, criticalDaemons, DaemonType, FEATURES, type Feature } from "./legacy.ts";
 export { watchMainLoop } from "./main-loop/main-loop-watch.ts";
-export type { PlannedUnit } from "./planned.ts";
 export type { DaemonsServices } from "./services.ts";
 export { PROFILES } from "./settings.ts";
 export type { DaemonManagerConfig } from "./supervisor/config.ts";

@@ -3,5 +3,3 @@ export const PLANNED_UNITS = {
   ha: ["leadership_coordinator", "leader_lease", "replicated_log"],
   steering: ["derived_training", "per_orchestrator"],
 } as const;
-
-export type PlannedUnit = (typeof PLANNED_UNITS)[keyof typeof PLANNED_UNITS][number];
