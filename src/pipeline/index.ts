@@ -15,7 +15,7 @@
 
 export { createPipelineConsole, type PipelineConsole, type PipelineDecision } from "./console.ts";
 export { createRatingEngine, PAIRS_FILE } from "./evaluation/index.ts";
-export { champions } from "./models/index.ts";
+export { champions, playersOf } from "./models/index.ts";
 export { championOf } from "./promotion/index.ts";
 export { plannedJobs, suspects } from "./selfplay/index.ts";
 export type { PipelineServices } from "./services.ts";
@@ -44,6 +44,13 @@ export {
   seedFor,
   type Wait,
 } from "./stage/index.ts";
+export {
+  discoveryRates,
+  drawBlocks,
+  estimateElo,
+  type PairedDifference,
+  pairedDifference,
+} from "./statistics/index.ts";
 export { pipelineParts, pipelineUnits } from "./units.ts";
 export { pipelineSnapshot, stageJobs } from "./views.ts";
 export { type UnitWait, unitsOf } from "./waits.ts";

@@ -54,6 +54,12 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
       (await import("./train.command.ts")).registerTrain(command, shell, settings),
   ],
   [
+    "experiment [options] <names...>",
+    "compare plans over several seeds with the real loop, and say what to believe of the difference; run it again to continue",
+    async (command, { shell, ports, settings }) =>
+      (await import("./experiment.command.ts")).registerExperiment(command, shell, ports.random, settings),
+  ],
+  [
     "down [options]",
     "stop the main process and wait until it has ended; exit code 1 if it still runs, 0 if nothing was running",
     async (command, { shell }) => (await import("./down.command.ts")).registerDown(command, shell),

@@ -33,7 +33,7 @@ export function readConfigFile(path: string): ConfigFile {
 /** What the file says beyond settings, under one of its names, as it was written; undefined if it says nothing of it. */
 export function sectionOf(
   path: string | undefined,
-  name: "plans" | "workloads",
+  name: "plans" | "workloads" | "experiments",
 ): Readonly<Record<string, unknown>> | undefined {
   if (path === undefined) return undefined;
   return JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""))[name];

@@ -122,7 +122,7 @@ export function fromFile(file: ConfigFile | undefined): Collected {
   const problems: Problem[] = [];
   for (const { path, value, line } of file.entries) {
     // Programs that do jobs, and plans of what they shall learn: no settings, and read by those who run them.
-    if (path[0] === "workloads" || path[0] === "plans") continue;
+    if (path[0] === "workloads" || path[0] === "plans" || path[0] === "experiments") continue;
     // It tells editors what may stand here.
     if (path.length === 1 && path[0] === "$schema") continue;
     const key = path.join(".");

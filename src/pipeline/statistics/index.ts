@@ -10,6 +10,7 @@ export { type BlockShape, drawBlocks, shapeOfCounts, singleGames, winBlocks } fr
 export { fitStrengths } from "./choice-model.ts";
 export { ELO_PER_NAT, type EloEstimate, estimateElo, type Interval } from "./elo.ts";
 export { eloAfterStopping, type StoppedElo } from "./elo-after-stopping.ts";
+export { discoveryRates, type PairedDifference, pairedDifference } from "./experiment.ts";
 export { bradleyTerry, type Ladder, plackettLuce } from "./ladder.ts";
 export { linkedGroups } from "./linked-groups.ts";
 export { isMastered } from "./mastery.ts";

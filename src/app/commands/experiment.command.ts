@@ -1,0 +1,122 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Random } from "../../kernel/index.ts";
+import { playersOf } from "../../pipeline/index.ts";
+import { answer, decimal, plural, type Shell, tableLines, wholeNumber } from "../../surfaces/commands/index.ts";
+import type { SettingOverrides, Settings } from "../settings.ts";
+import { readVersion } from "../version.ts";
+import { workloadList } from "../worker/workload-list.ts";
+import { bookKey, openBook } from "./experiment/book.ts";
+import { armsOf, type Experiment, experimentsOf, seedsOf } from "./experiment/definition.ts";
+import { playMatch } from "./experiment/play-match.ts";
+import { experimentPlot, experimentReport } from "./experiment/report.ts";
+import { type ExperimentWorld, runArm } from "./experiment/run-arm.ts";
+import { type ArmResult, verdictsOf } from "./experiment/verdicts.ts";
+
+interface ExperimentOptions {
+  readonly workers?: number;
+  readonly rate: number;
+  readonly out?: string;
+}
+
+/** Does what is not in the book yet: every arm with every seed, then the matches. */
+async function carryOut(experiment: Experiment, folder: string, world: ExperimentWorld, say: (line: string) => void) {
+  const book = openBook(folder, experiment);
+  const arms = armsOf(experiment);
+  const [control = ""] = arms;
+  const total = arms.length * experiment.seeds;
+  // All arms of one seed first: what is known early is known of every arm.
+  for (const seed of seedsOf(experiment))
+    for (const arm of arms) {
+      if (book.read().runs[bookKey(arm, seed)] !== undefined) continue;
+      const run = await runArm(experiment, arm, seed, folder, book.modelFile, world);
+      book.ran(arm, seed, run);
+      rmSync(join(folder, "runs", `${arm}-${seed}`), { recursive: true, force: true });
+      const done = Object.keys(book.read().runs).length;
+      say(`${experiment.name}: ${arm} with seed ${seed} is done (${done} of ${total}), ${run.promotions} promotions`);
+    }
+  const sideOf = (arm: string, seed: number) => {
+    const sha256 = book.read().runs[bookKey(arm, seed)]!.champion;
+    return { sha256, path: book.modelFile(sha256) };
+  };
+  for (const arm of arms.slice(1))
+    for (const seed of seedsOf(experiment)) {
+      if (book.read().matches[bookKey(arm, seed)] !== undefined) continue;
+      const sides = { candidate: sideOf(arm, seed), opponent: sideOf(control, seed) };
+      const { counts, games } = await playMatch(experiment, seed, playersOf(experiment.config_key), sides, world);
+      book.played(arm, seed, counts, games);
+      say(`${experiment.name}: ${arm} with seed ${seed} has played its match`);
+    }
+  return book.read();
+}
+
+const resultLines = (results: readonly ArmResult[], shell: Shell): string[] =>
+  tableLines(
+    [
+      ["EXPERIMENT", "ARM", "ELO", "95 % INTERVAL", "FDR", "VERDICT"],
+      ...results.map(({ experiment, arm, control, difference: { estimate, low, high }, rate, verdict }) => [
+        experiment,
+        `${arm} over ${control}`,
+        String(Math.round(estimate)),
+        `${Math.round(low)} to ${Math.round(high)}`,
+        rate.toPrecision(2),
+        verdict,
+      ]),
+    ],
+    shell,
+  );
+
+/** `ringrift experiment`: arms and seeds over the real loop, a match apart from all gates, and what to believe of it. */
+export function registerExperiment(
+  command: Command,
+  shell: Shell,
+  random: Random,
+  settings: (given: SettingOverrides) => Settings,
+): void {
+  command
+    .argument("<names...>", "experiments of the settings file; those of one call share one false discovery rate")
+    .option(
+      "--workers <n>",
+      "jobs at once on this machine; default: one per processor. The results are the same for any number",
+      wholeNumber("--workers", 1, 1_024),
+    )
+    .option(
+      "--rate <share>",
+      "false discovery rate over all comparisons of this call; default: 0.05",
+      decimal("--rate", 0.0001, 0.5),
+      0.05,
+    )
+    .option("--out <folder>", "where the reports go; default: 'experiments' in the data folder")
+    .action(async (names: readonly string[], options: ExperimentOptions) => {
+      const { dataDir, configFile, worker } = settings({});
+      const experiments = experimentsOf(configFile, names);
+      const workers = options.workers ?? availableParallelism();
+      const asked = new AbortController();
+      const world: ExperimentWorld = {
+        ...{ settings, configFile, workers, random, env: shell.io.env, clock: shell.clock, signal: asked.signal },
+        workloads: workloadList(configFile, worker.graceMs / 1_000),
+      };
+      const say = (line: string) => answer(shell, { status: "experiment", line }, () => line);
+      const place = join(dataDir, "experiments");
+      const all = [];
+      for (const experiment of experiments) {
+        const book = await carryOut(experiment, join(place, experiment.name), world, say);
+        all.push({ experiment, book });
+      }
+      const results = verdictsOf(all, playersOf, options.rate);
+      const out = options.out ?? place;
+      mkdirSync(out, { recursive: true });
+      const about = { rate: options.rate, compared: results.length, version: readVersion(), workers };
+      for (const { experiment, book } of all) {
+        const own = results.filter((result) => result.experiment === experiment.name);
+        writeFileSync(join(out, `${experiment.name}.md`), experimentReport(experiment, book, own, about));
+        writeFileSync(join(out, `${experiment.name}.svg`), experimentPlot(own));
+      }
+      answer(shell, { status: "done", results, reports: out }, () => [
+        ...resultLines(results, shell),
+        `${plural(all.length, "report")} in ${out}`,
+      ]);
+    });
+}

@@ -1,0 +1,53 @@
+/** What is known of an experiment, on disk after every run and every match: whoever asks again goes on from there. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { OperatingError } from "../../../kernel/index.ts";
+import type { Experiment } from "./definition.ts";
+
+const runSchema = z.object({
+  champion: z.string().regex(/^[0-9a-f]{64}$/),
+  iterations: z.int(),
+  games: z.int(),
+  promotions: z.int(),
+  seconds: z.number(),
+});
+const bookSchema = z.object({
+  fingerprint: z.string(),
+  /** By arm and seed. */
+  runs: z.record(z.string(), runSchema),
+  /** Blocks by score cell, from the side of the arm, by arm and seed. */
+  matches: z.record(z.string(), z.object({ counts: z.array(z.int().min(0)), games: z.int().min(1) })),
+});
+export type Book = z.output<typeof bookSchema>;
+export type FinishedRun = z.output<typeof runSchema>;
+
+export const bookKey = (arm: string, seed: number): string => `${arm}/${seed}`;
+
+export function openBook(folder: string, { name, fingerprint }: Experiment) {
+  const file = join(folder, "book.json");
+  mkdirSync(join(folder, "models"), { recursive: true, mode: 0o700 });
+  let book: Book = { fingerprint, runs: {}, matches: {} };
+  if (existsSync(file)) {
+    const parsed = bookSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+    if (!parsed.success || parsed.data.fingerprint !== fingerprint)
+      throw OperatingError.conflict("EXPERIMENT_DIFFERS", `'${name}' was begun with another definition`, {
+        hint: `Give it another name, or remove ${folder}.`,
+      });
+    book = parsed.data;
+  }
+  const write = (next: Book) => {
+    writeFileSync(`${file}.part`, `${JSON.stringify(next, undefined, 2)}\n`, { mode: 0o600, flush: true });
+    renameSync(`${file}.part`, file);
+    book = next;
+  };
+  return {
+    read: (): Book => book,
+    modelFile: (champion: string) => join(folder, "models", `${champion}.model`),
+    ran: (arm: string, seed: number, run: FinishedRun) =>
+      write({ ...book, runs: { ...book.runs, [bookKey(arm, seed)]: run } }),
+    played: (arm: string, seed: number, counts: readonly number[], games: number) =>
+      write({ ...book, matches: { ...book.matches, [bookKey(arm, seed)]: { counts: [...counts], games } } }),
+  };
+}
+export type OpenBook = ReturnType<typeof openBook>;

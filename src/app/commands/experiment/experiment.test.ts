@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Book, bookKey, openBook } from "./book.ts";
+import { armsOf, experimentsOf, seedsOf } from "./definition.ts";
+import { experimentPlot, experimentReport } from "./report.ts";
+import { verdictsOf } from "./verdicts.ts";
+
+const DEFINITION = {
+  config_key: "othello6_2p",
+  iterations: 3,
+  seeds: 4,
+  first_seed: 7,
+  arms: { plain: {}, "<b>": {}, other: { games_per_iteration: 9 } },
+};
+
+function folderWith(experiments: object) {
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-experiments-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "ringrift.config.json");
+  writeFileSync(file, JSON.stringify({ experiments }));
+  return { folder, file };
+}
+
+const arms = { plain: {}, better: {}, same: {} };
+const one = (name = "trial", changes: object = {}) => {
+  const { file } = folderWith({ [name]: { ...DEFINITION, arms, ...changes } });
+  return experimentsOf(file, [name])[0]!;
+};
+
+/** Blocks by score cell of 100 pairs with so many won. */
+const counts = (won: number) => [100 - won, 0, 0, 0, won];
+const bookOf = (experiment: ReturnType<typeof one>, won: Readonly<Record<string, readonly number[]>>): Book => ({
+  fingerprint: experiment.fingerprint,
+  runs: Object.fromEntries(
+    armsOf(experiment).flatMap((arm) =>
+      seedsOf(experiment).map((seed) => [
+        bookKey(arm, seed),
+        { champion: "a".repeat(64), iterations: 3, games: 30, promotions: 2, seconds: 61 },
+      ]),
+    ),
+  ),
+  matches: Object.fromEntries(
+    Object.entries(won).flatMap(([arm, each]) =>
+      each.map((n, i) => [bookKey(arm, seedsOf(experiment)[i]!), { counts: counts(n), games: 200 }]),
+    ),
+  ),
+});
+
+describe("an experiment", () => {
+  test("is read with its defaults, and arms as they were written", () => {
+    const experiment = one();
+    expect(seedsOf(experiment)).toEqual([7, 8, 9, 10]);
+    expect(armsOf(experiment)).toEqual(["plain", "better", "same"]);
+    expect(experiment.arms.better).toEqual({});
+    expect(experiment.match).toEqual({ blocks: 200, parameters: { simulations: 48, opening_plies: 8 } });
+  });
+
+  test.each([
+    ["one arm", { arms: { plain: {} } }],
+    ["one seed", { seeds: 1 }],
+    ["a name of an arm that is a path", { arms: { plain: {}, "../x": {} } }],
+    ["a seed in an arm", { arms: { plain: {}, other: { seed: 4 } } }],
+    ["a field that no plan has", { arms: { plain: {}, other: { gamez: 4 } } }],
+  ])("is refused with %s", (_, changes) => {
+    expect(() => one("trial", changes)).toThrow(expect.objectContaining({ code: "INVALID_EXPERIMENT" }));
+  });
+
+  test("that nobody wrote down is named with those that somebody did", () => {
+    const { file } = folderWith({ trial: DEFINITION });
+    expect(() => experimentsOf(file, ["trail"])).toThrow(/no experiment 'trail'.*trial/);
+    expect(() => experimentsOf(undefined, ["trial"])).toThrow(
+      expect.objectContaining({ code: "EXPERIMENT_NOT_FOUND" }),
+    );
+  });
+});
+
+describe("the book of an experiment", () => {
+  test("has what was done when it is opened again, and refuses another definition", () => {
+    const { folder } = folderWith({});
+    const experiment = one();
+    const run = { champion: "b".repeat(64), iterations: 3, games: 30, promotions: 2, seconds: 1.5 };
+    openBook(folder, experiment).ran("plain", 7, run);
+    openBook(folder, experiment).played("better", 7, counts(60), 200);
+    expect(openBook(folder, experiment).read()).toMatchObject({
+      runs: { "plain/7": run },
+      matches: { "better/7": { games: 200 } },
+    });
+    expect(() => openBook(folder, one("trial", { iterations: 4 }))).toThrow(
+      expect.objectContaining({ code: "EXPERIMENT_DIFFERS" }),
+    );
+  });
+});
+
+describe("verdicts", () => {
+  test("believe what holds over seeds, and nothing else", () => {
+    const experiment = one();
+    const book = bookOf(experiment, { better: [70, 72, 71, 73], same: [80, 20, 55, 45] });
+    const results = verdictsOf([{ experiment, book }], () => 2, 0.05);
+    expect(results).toMatchObject([
+      { arm: "better", control: "plain", verdict: "better" },
+      { arm: "same", verdict: "not shown" },
+    ]);
+    expect(results[0]!.difference.low).toBeGreaterThan(100);
+    const worse = bookOf(experiment, { better: [30, 28, 29, 27], same: [50, 50, 51, 49] });
+    expect(verdictsOf([{ experiment, book: worse }], () => 2, 0.05)[0]).toMatchObject({ verdict: "worse" });
+  });
+
+  test("ask for more where more is tried at once", () => {
+    const experiment = one("trial", { arms: { plain: {}, better: {} } });
+    const book = bookOf(experiment, { better: [55, 62, 58, 66] });
+    const alone = verdictsOf([{ experiment, book }], () => 2, 0.05);
+    expect(alone[0]!.verdict).toBe("better");
+    const nothing = Array.from({ length: 9 }, (_, i) => {
+      const other = one(`other-${i}`, { arms: { plain: {}, better: {} } });
+      return { experiment: other, book: bookOf(other, { better: [60, 40, 55, 45] }) };
+    });
+    const among = verdictsOf([{ experiment, book }, ...nothing], () => 2, 0.05);
+    expect(among[0]!.rate).toBeGreaterThan(alone[0]!.rate);
+    expect(among[0]!.verdict).toBe("not shown");
+  });
+
+  test("stand in the report with every run, and in the picture", () => {
+    const experiment = one();
+    const book = bookOf(experiment, { better: [70, 72, 71, 73], same: [80, 20, 55, 45] });
+    const results = verdictsOf([{ experiment, book }], () => 2, 0.05);
+    const about = { rate: 0.05, compared: 2, version: "1.2.3", workers: 2 };
+    const text = experimentReport(experiment, book, results, about);
+    expect(text).toMatch(/\| `better` \| \+1\d\d \| .* \| better \|/);
+    expect(text).toMatch(/\| `same` \| .* \| no difference shown \|/);
+    expect(text.match(/^\| `(plain|better|same)` \| \d+ \| `a{12}`/gm)).toHaveLength(12);
+    const picture = experimentPlot(results);
+    expect(picture.match(/<circle/g)).toHaveLength(2 * 4 + 2);
+    expect(picture).not.toMatch(/NaN|undefined/);
+  });
+});
