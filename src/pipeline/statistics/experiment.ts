@@ -13,7 +13,7 @@ export interface PairedDifference extends Interval {
   readonly pValue: number;
 }
 
-export const MIN_SEEDS = 2;
+const MIN_SEEDS = 2;
 
 export function pairedDifference(differences: readonly number[], confidence = 0.95): PairedDifference {
   checkBetween(confidence, 0, 1, "CONFIDENCE", "The confidence");

@@ -50,4 +50,3 @@ export function openBook(folder: string, { name, fingerprint }: Experiment) {
       write({ ...book, matches: { ...book.matches, [bookKey(arm, seed)]: { counts: [...counts], games } } }),
   };
 }
-export type OpenBook = ReturnType<typeof openBook>;
