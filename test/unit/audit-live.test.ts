@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { readRecordedWiring } from "../../src/app/recorded-wiring.ts";
 import { declaredRegistry } from "../../src/app/registry.ts";
 import { auditWiring, isPlaceholder, printAudit, recordWiring } from "../../src/daemons/index.ts";
-import { PLANNED_UNITS } from "../../src/daemons/planned.ts";
+
 import { plannedUnits } from "../fixtures/ownership.ts";
+import { PLANNED_UNITS } from "../fixtures/planned-units.ts";
 import { syntheticRegistry, withOneTieCut } from "../fixtures/synthetic-registry.ts";
 
 const recorded = readRecordedWiring()!;
