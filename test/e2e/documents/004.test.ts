@@ -23,7 +23,7 @@ import {
   systemClock,
 } from "../../../src/index.ts";
 import { owned } from "../../support/process.ts";
-import { boot, refused, walk } from "./world.ts";
+import { boot, walk } from "./world.ts";
 
 /** The blocks of 004, by their sections, in the order in which they stand there. */
 const sections = [
@@ -359,11 +359,13 @@ walk("004", sections, {
     const single = await boot(folder(), { enable: { leadership: false, health: true } });
     onTestFinished(() => single.shutdown());
     expect(single.bootstrapStatus().initialized).toBe(true);
-    // Metrics and optimization come with the steering of the loop.
-    for (const feature of ["metrics", "optimization"] as const)
-      await expect(boot(folder(), { enable: { [feature]: true } })).rejects.toMatchObject({
-        code: "FEATURE_NOT_BUILT",
-      });
+    const units = { metrics: "metrics_orchestrator", optimization: "optimization_coordinator" } as const;
+    const runs = ({ daemons }: typeof single, feature: keyof typeof units) => daemons.isRunning(units[feature]);
+    for (const feature of ["metrics", "optimization"] as const) {
+      const without = await boot(folder(), { enable: { [feature]: false } });
+      onTestFinished(() => without.shutdown());
+      expect([runs(single, feature), runs(without, feature)]).toEqual([true, false]);
+    }
   },
 
   "4 Status Checking: how it went"({ coordination }) {
@@ -418,14 +420,15 @@ walk("004", sections, {
     expect(HealthCheckHelper.checkQueueDepth({ depth: 1_001, maxDepth: 1_000 }).ok).toBe(false);
   },
 
-  async "6 Full Daemon Lifecycle: start in order and look after them"(world) {
-    const { daemons } = world.coordination;
+  async "6 Full Daemon Lifecycle: start in order and look after them"({ coordination: { daemons } }) {
     expect([await daemons.start(DaemonType.EVENT_ROUTER), await daemons.start(DaemonType.DATA_PIPELINE)]).toEqual([
       true,
       true,
     ]);
-    expect(await daemons.start(DaemonType.AUTO_SYNC)).toBe(true);
-    await refused(world, "steering");
+    expect([await daemons.start(DaemonType.AUTO_SYNC), await daemons.start(DaemonType.FEEDBACK_LOOP)]).toEqual([
+      true,
+      true,
+    ]);
     // One look of the loop that watches over them.
     const watched = Object.entries(daemons.getAllDaemonHealth()).filter(
       ([, { healthy }]) => typeof healthy === "boolean",

@@ -45,17 +45,6 @@ export const boot = (dataDir: string, more: Partial<BootstrapOptions> = {}) =>
 
 const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
 
-/** The stages that are to come, by one daemon type whose work each of them brings. */
-const comesWith = { steering: "FEEDBACK_LOOP" } as const;
-
-/** What stands in for a block until its part exists: the part is asked for, and the refusal names its stage. */
-export async function refused({ coordination }: World, stage: keyof typeof comesWith): Promise<void> {
-  await expect(coordination.daemons.start(comesWith[stage])).rejects.toMatchObject({
-    code: "DAEMON_NOT_BUILT",
-    details: { stage },
-  });
-}
-
 /** A test for each block of a document, in its order; `sections` is the table of contents that none may be missing from. */
 export function walk<const S extends readonly string[]>(document: string, sections: S, twins: Record<S[number], Twin>) {
   const own = owned();
