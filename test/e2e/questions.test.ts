@@ -43,7 +43,10 @@ beforeAll(async () => {
     env: ENV,
   });
   // Planted: a config that somebody holds, and says why.
-  await run("pause", HELD, "--reason", "the disk is being swapped");
+  await vi.waitFor(
+    async () => expect(await run("pause", HELD, "--reason", "the disk is being swapped")).toMatchObject({ code: 0 }),
+    PATIENT,
+  );
   // A job that nobody can do, a stage that failed, a consumer that cannot write, a folder that others may read.
   const { added } = await json<{ added: { work_id: string }[] }>(
     ...["queue", "add", "evaluation", "--config-key", CONFIG, "--payload", '{"parameters":{"nonsense":-1}}'],
