@@ -149,7 +149,7 @@ test("a feature that does not exist, or that no unit has yet, is refused with th
     hint: expect.not.stringContaining("leadership"),
   });
   const coordination = await boot({ enable: { leadership: false, health: false } });
-  await expect(coordination.complete({ optimization: true })).rejects.toMatchObject({ code: "FEATURE_NOT_BUILT" });
+  await expect(coordination.complete({ leadership: true })).rejects.toMatchObject({ code: "FEATURE_NOT_BUILT" });
   expect((await coordination.complete({ health: true })).coordinators.health_manager).toMatchObject({
     subscribed: true,
   });
