@@ -59,13 +59,14 @@ beforeAll(async () => {
       throw new Error("cannot write '/data/out.npz' (errno 28)");
     },
   );
-  await client.publish("TRAINING_FAILED", { config_key: HELD, job_id: "j1", error: "no GPU", retryable: true });
+  // Of a config that nobody trains: a run that ends well would close the alert.
+  await client.publish("TRAINING_FAILED", { config_key: "hex8_2p", job_id: "j1", error: "no GPU", retryable: true });
   chmodSync(loop.dataDir, 0o755);
   await loop.complete();
   await vi.waitFor(async () => {
     expect((await run("dlq")).out).toMatch(/exporter/);
     expect((await run("queue", "show", failedJob)).out).toMatch(/failed/);
-    expect((await run("alerts")).out).toMatch(/Training of hex7_2p failed/);
+    expect((await run("alerts")).out).toMatch(/Training of hex8_2p failed/);
   }, PATIENT);
   // A job for a machine that nobody has.
   await run("queue", "add", "evaluation", "--config-key", CONFIG, "--node", "nowhere");
@@ -115,7 +116,7 @@ const questions: readonly Question[] = [
   ask("5. trace of a game", () => ["trace", aGame], /games .* 8 games, by desk/, /job w\d+/, /model /),
   ask("6. errors: what failed", () => ["queue", "list", "--state", "failed"], /nonsense/),
   ask("6. errors: what could not be delivered", () => ["dlq"], /exporter/, /cannot write/),
-  ask("7. absence and alarms", () => ["alerts"], /error +open .*Training of hex7_2p failed/),
+  ask("7. absence and alarms", () => ["alerts"], /error +open .*Training of hex8_2p failed/),
   ask(
     "8. safe verbs",
     () => ["rollback", CONFIG, "--dry-run", "--reason", "just looking"],
@@ -147,7 +148,7 @@ const questions: readonly Question[] = [
     /hex7_2p +paused/,
     /training runs? (was|were) completed/,
     /pause +the disk is being swapped/,
-    /Training of hex7_2p failed/,
+    /Training of hex8_2p failed/,
   ),
   ask(
     "11. cost and idleness",
@@ -219,7 +220,7 @@ const pageQuestions: readonly PageQuestion[] = [
   page("7. absence and alarms", [nav("/alerts")], async () => {
     const { alerts } = await json<{ alerts: { title: string; status: string }[] }>("alerts");
     const open = alerts.filter(({ status }) => status === "open").map(({ title }) => title);
-    expect(open).toContain("Training of hex7_2p failed");
+    expect(open).toContain("Training of hex8_2p failed");
     return open;
   }),
   page("8. safe verbs", [inMain(`/configs/${HELD}`), "main button:text-is('Resume')"], async () => {
