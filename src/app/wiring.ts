@@ -144,7 +144,7 @@ export function wireUnits<R extends Rows>(
     causes.all();
     return auditWiring(registry, {
       ...defined({ recorded: readRecordedWiring() }),
-      facts: await runtimeFacts(store, router),
+      facts: await runtimeFacts(store, router, [...units.heldBack()]),
       uses: { seen: uses.seen(), now: clock.now() },
     });
   };

@@ -217,6 +217,15 @@ describe("facts of a running system", () => {
       { kind: "stray_consumer", units: ["ghost"], fails: false },
     ]);
   });
+
+  test("call no unit unsubscribed that is kept from running on purpose", async () => {
+    const w = world();
+    const judged = async (held: readonly string[]) =>
+      auditWiring(registry(), { facts: await runtimeFacts(w.store, w.router, held) }).findings.some(
+        ({ kind }) => kind === "not_subscribed",
+      );
+    expect([await judged([]), await judged(["ear"])]).toEqual([true, false]);
+  });
 });
 
 describe("the printed report", () => {

@@ -270,4 +270,10 @@ const language: UnitLanguage<Rows> = {
 /** The same words over the rows of a catalog that holds events of your own. */
 export const unitsFor = <R extends Rows>(): UnitLanguage<R> => language as unknown as UnitLanguage<R>;
 
-export const { defineCoordinator, defineDaemon, definePart, onEach } = unitsFor<BuiltinRows>();
+type Builtin = UnitLanguage<BuiltinRows>;
+const builtin: Builtin = unitsFor<BuiltinRows>();
+// Each is named by its type: whoever installs the package would otherwise get the whole catalog written out four times.
+export const defineCoordinator: Builtin["defineCoordinator"] = builtin.defineCoordinator;
+export const defineDaemon: Builtin["defineDaemon"] = builtin.defineDaemon;
+export const definePart: Builtin["definePart"] = builtin.definePart;
+export const onEach: Builtin["onEach"] = builtin.onEach;
