@@ -49,9 +49,9 @@ export const utilizationOptimizer = (
   const forget = ({ rows, cache, afterCommit }: Context, nodeId: string) => {
     for (const table of [nodeSlots, nodeIdle] as StateTable[])
       if (rows.get(table, nodeId) !== undefined) rows.delete(table, nodeId);
+    // Of a node that is new there is nothing to forget, and nothing is written that nobody would read.
     afterCommit(() => {
-      cache.use.delete(nodeId);
-      cache.done.delete(nodeId);
+      for (const known of [cache.use, cache.done]) if (known.has(nodeId)) known.delete(nodeId);
     });
   };
 
