@@ -1,4 +1,4 @@
-import { parentPort, Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { assert, messageOf } from "./errors.ts";
 
 /** A thread that answers questions. It starts when it is first asked, and keeps no process alive while nobody waits. */
@@ -12,6 +12,9 @@ interface Reply<Answer> {
   readonly answer?: Answer;
   readonly failed?: { readonly code?: string; readonly message: string };
 }
+
+/** Loaded by those who have threads: a command that only asks has none. */
+const threads = () => process.getBuiltinModule("node:worker_threads");
 
 /** The module beside the given one, by the ending that its own has: `.ts` in the sources, `.js` in what is published. */
 export const moduleBeside = (importMetaUrl: string, name: string): URL =>
@@ -27,7 +30,7 @@ export function createAskedThread<Question, Answer>(
   let ids = 0;
 
   const start = (): Worker => {
-    const worker = new Worker(file);
+    const worker = new (threads().Worker)(file);
     const gone = (message: string) => {
       if (thread === worker) thread = undefined;
       for (const { reject } of waiting.values()) reject(broken(message));
@@ -71,8 +74,8 @@ export function createAskedThread<Question, Answer>(
 
 /** The body of such a thread. Questions that wait for something are answered side by side. */
 export function answerQuestions<Question>(answer: (question: Question) => unknown): void {
-  assert(parentPort, "this module runs in a worker thread");
-  const port = parentPort;
+  const { parentPort: port } = threads();
+  assert(port, "this module runs in a worker thread");
   port.on("message", async ({ id, question }: { id: number; question: Question }) => {
     try {
       port.postMessage({ id, answer: await answer(question) });

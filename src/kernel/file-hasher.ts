@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { createAskedThread, moduleBeside } from "./asked-thread.ts";
 import type { OperatingError } from "./errors.ts";
@@ -51,6 +50,8 @@ export function createFileHasher(unreadable: (message: string, code?: string) =>
     async hash(file, signal) {
       if (typeof file === "string") return thread.ask({ file, offset: 0 }, signal);
       const small = await readSmall(file);
+      // Loaded by those who hash: a command that only asks need not wait for it.
+      const { hash } = process.getBuiltinModule("node:crypto");
       if (small !== undefined) return { sha256: hash("sha256", small, "hex"), bytes: small.length };
       return thread.ask({ file: file.fd, offset: 0 }, signal);
     },

@@ -16,7 +16,9 @@ const SRC = join(ROOT, "src");
 const ENTRY = /^(app\/(cli|store-modules|outbox-modules)|index|client|.*\.(thread|worker))\.ts$/;
 
 /** They are loaded by few, or must be the very module that the user's program has. */
-const STAYS_OUTSIDE = [/^node:(?!http2?$)/, "pino", /^@opentelemetry\//];
+const STAYS_OUTSIDE = /^(node:(?!http2?$).*|pino$|@opentelemetry\/.*)/;
+const COMMANDER = "/node_modules/commander/";
+const LATE = /^node:(process|child_process)$/;
 
 /** A module is known by the place that it had alone, so that what it looks for beside itself is found. */
 const ownPlace: Plugin = {
@@ -60,11 +62,30 @@ const noHttp2: Plugin = {
   },
 };
 
+/** commander can start other programs and looks at the process by an import: each loads modules that no command of ours uses. */
+const lateForCommander: Plugin = {
+  name: "late-for-commander",
+  resolveId: {
+    filter: { id: LATE },
+    handler: (id, importer) => (importer?.includes(COMMANDER) ? `\0late-${id}` : null),
+  },
+  load: {
+    filter: { id: /^\0late-node:/ },
+    handler: (id) =>
+      id.endsWith(":process")
+        ? "export default globalThis.process;"
+        : 'export default { spawn: (...given) => process.getBuiltinModule("node:child_process").spawn(...given) };',
+  },
+};
+
 /** What these import is loaded together, so it is one chunk: what every command needs, and what those need that ask. */
 const TOGETHER: Readonly<Record<string, readonly string[]>> = {
   command: ["app/cli.ts"],
   asking: ["surfaces/client/call.ts", "surfaces/client/channel.ts", "surfaces/status/wire.ts"],
 };
+
+/** What no command may have to wait for: all schemas of all events. */
+const HEAVY = /\/src\/events\/catalog\//;
 
 function loadedTogether() {
   const chunkOf = new Map<string, string>();
@@ -80,6 +101,9 @@ function loadedTogether() {
           ahead.push(...(this.getModuleInfo(id)?.importedIds ?? []));
         }
       }
+      const heavy = [...chunkOf.keys()].find((id) => HEAVY.test(id));
+      if (heavy !== undefined)
+        throw OperatingError.internal("BUILD_HEAVY", `every command that asks would load ${relative(ROOT, heavy)}`);
     },
   };
   const groups = Object.keys(TOGETHER).map((name) => ({ name, test: (id: string) => chunkOf.get(id) === name }));
@@ -94,8 +118,8 @@ export async function bundle(folder: string): Promise<readonly string[]> {
     cwd: ROOT,
     platform: "node",
     input: Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ""), join(SRC, path)])),
-    external: STAYS_OUTSIDE,
-    plugins: [leanHttp, noHttp2, ownPlace, together.plugin],
+    external: (id, importer) => STAYS_OUTSIDE.test(id) && !(LATE.test(id) && importer?.includes(COMMANDER)),
+    plugins: [leanHttp, noHttp2, lateForCommander, ownPlace, together.plugin],
   });
   try {
     const { output } = await build.write({

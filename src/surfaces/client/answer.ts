@@ -1,8 +1,8 @@
 /** What both clients make of what the main process answers. */
 import type { IncomingMessage } from "node:http";
 import { kindOfStatus, messageOf, OperatingError } from "../../kernel/index.ts";
+import { readBytes } from "../http/bytes.ts";
 import type { Problem } from "../http/problem.ts";
-import { readBytes } from "../http/request.ts";
 
 export const unreachable = (cause: unknown, hint: string): OperatingError =>
   OperatingError.unavailable("UNREACHABLE", `the main process does not answer: ${messageOf(cause)}`, { cause, hint });

@@ -1,8 +1,7 @@
 import type { Agent, ClientRequest, IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { OperatingError } from "../../kernel/index.ts";
 import { refusalIn, textOf, unreachable } from "./answer.ts";
-import { http } from "./node-http.ts";
+import { http, https } from "./node-http.ts";
 import { afterCheck, placeOf, secureAgent, type TlsTrust } from "./secure.ts";
 
 /** Where the main process listens: its Unix socket, its port with the token, or an address on another machine. */
@@ -28,7 +27,7 @@ export function openChannel(endpoint: Endpoint) {
       : "url" in endpoint
         ? placeOf(endpoint.url)
         : { host: "127.0.0.1", port: endpoint.port };
-  const request = secure === undefined ? http.request : httpsRequest;
+  const request = secure === undefined ? http.request : https().request;
   const start = (method: string, path: string, body: string | undefined): ClientRequest =>
     request({
       agent,

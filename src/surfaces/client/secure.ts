@@ -1,8 +1,9 @@
 /** Connections over TLS to whom we know. */
 import type { ClientRequest, Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
+import type { Agent as HttpsAgent } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { defined, OperatingError } from "../../kernel/index.ts";
+import { https } from "./node-http.ts";
 
 export interface TlsTrust {
   /** Certificates in PEM that are trusted instead of the system's. */
@@ -48,7 +49,7 @@ export function secureAgent(
   settings: ConstructorParameters<typeof HttpAgent>[0],
 ): HttpsAgent | undefined {
   if (new URL(url).protocol !== "https:") return undefined;
-  return new HttpsAgent({
+  return new (https().Agent)({
     ...settings,
     // A session that is resumed shows no certificate that could be looked at.
     maxCachedSessions: 0,

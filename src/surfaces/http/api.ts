@@ -12,13 +12,14 @@ import {
 import { type Access, tooMany } from "./access.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { answerLimits, type Budget, bodyLimits, createBudget } from "./budget.ts";
+import { bytesOf } from "./bytes.ts";
 import { encoderOf } from "./encode.ts";
 import { answerText } from "./in-slices.ts";
 import { costOfBytes, costOfItems, type Limits, MAX_UNDER_WAY } from "./limits.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
-import { bytesOf, type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
+import { type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
 import { type Call, type Caller, callerKey, type Route, type Upload } from "./route.ts";
 import { mountPage, type PageFiles } from "./serve-page.ts";
 import { PAGE_HEADER, sessionCookie, sessionIn } from "./session-cookie.ts";

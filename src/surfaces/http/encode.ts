@@ -1,5 +1,5 @@
-import assert from "node:assert/strict";
 import type { z } from "zod";
+import { assert } from "../../kernel/index.ts";
 
 type Convert = (value: unknown) => unknown;
 type Way = "encode" | "decode";
@@ -46,7 +46,7 @@ function converter(schema: Schema, way: Way): Convert | undefined {
       return objectConverter(def.shape!, way);
     case "union": {
       const [one, ...more] = def.options!.flatMap((option) => converter(option, way) ?? []);
-      assert.equal(more.length, 0, "of the alternatives of an answer only one may hold times");
+      assert(more.length === 0, "of the alternatives of an answer only one may hold times");
       return one;
     }
     default: {
