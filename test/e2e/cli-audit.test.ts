@@ -1,16 +1,13 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { AuditReport } from "../../src/daemons/index.ts";
+import { commandsOn } from "../support/commands.ts";
 import { owned } from "../support/process.ts";
 
 test("ringrift audit judges the code, the running process and the folder it leaves, and its exit code is the verdict", async () => {
   const own = owned(onTestFinished);
   const dataDir = join(own.folder(), "data");
-  const run = async (...args: string[]) => {
-    const started = own.startCli(["--data-dir", dataDir, ...args]);
-    const { code } = await started.exited;
-    return { code, out: started.stdout(), err: started.stderr() };
-  };
+  const run = commandsOn(dataDir);
   const judged = async (...args: string[]) => {
     const { code, out } = await run("audit", "--json", ...args);
     const report = JSON.parse(out) as AuditReport & { from: string | null };
@@ -36,6 +33,9 @@ test("ringrift audit judges the code, the running process and the folder it leav
   expect(await judged()).toMatchObject({ from: "process", ok: false, exit_code: 1 });
   expect((await judged()).findings).toContainEqual(expect.objectContaining(undeclared));
   await main.stop();
+  const alone = own.startCli(["--data-dir", dataDir, "audit", "--json"]);
+  expect((await alone.exited).code).toBe(1);
+  expect(JSON.parse(alone.stdout())).toMatchObject({ from: "folder", exit_code: 1 });
   const left = await judged();
   expect(left).toMatchObject({ from: "folder", ok: false, observed: true });
   expect(left.findings).toContainEqual(expect.objectContaining(undeclared));

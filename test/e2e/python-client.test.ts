@@ -59,18 +59,9 @@ async function coordination() {
 
 /** A main process of its own, which can be killed. */
 function mainProcesses(own: Owned, dataDir: string) {
-  const file = join(own.folder(), "main.mjs");
-  writeFileSync(
-    file,
-    `import { bootstrapCoordination } from ${JSON.stringify(join(ROOT, "src/app/bootstrap.ts"))};
-     import { readSettings } from ${JSON.stringify(join(ROOT, "src/app/settings.ts"))};
-     const settings = readSettings({}, ".", { dataDir: process.argv[2], port: 0, router: ${JSON.stringify(QUICK)} });
-     await bootstrapCoordination({ settings });
-     console.log("ready");`,
-  );
   return async (): Promise<Started> => {
-    const main = own.startNode(file, [dataDir], { env: { RINGRIFT_LOG_LEVEL: "ERROR" } });
-    await main.waitForLine(/^ready$/);
+    const main = own.startCli(["--data-dir", dataDir, "up", "--port", "0"], { env: { RINGRIFT_LOG_LEVEL: "ERROR" } });
+    await main.waitForLine(/^ready pid/);
     return main;
   };
 }

@@ -7,6 +7,7 @@ import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
 import { readSettings } from "../../src/app/settings.ts";
 import { silentLog } from "../../src/kernel/index.ts";
 import { judgeArtifacts, recordArtifacts } from "../../src/sync/artifact-operations.ts";
+import { commandsIn } from "../support/commands.ts";
 import { PATIENT, patience } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
@@ -86,11 +87,7 @@ async function world(tags = "") {
     return { started, pathOf, again: () => own.startCli(["worker"], options) };
   };
   const about = async (sha256: string) => (await ask(at, `/v1/artifacts/${sha256}/about`)).json as unknown as Artifact;
-  const cli = async (...args: string[]) => {
-    const run = own.startCli(args, { cwd: folder, env: environment });
-    const { code } = await run.exited;
-    return { code, out: run.stdout() };
-  };
+  const cli = commandsIn(folder, { env: { NO_COLOR: "1", ...environment } });
   return { at, coordination, bring, node, about, cli, placeOf, post };
 }
 

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { selfSigned } from "../support/certificate.ts";
 import { commandsIn } from "../support/commands.ts";
 import { PATIENT, patience } from "../support/patience.ts";
-import { freePort, owned, type StartOptions } from "../support/process.ts";
+import { freePort, owned } from "../support/process.ts";
 import { declareTiny, mainProcess, processesWith } from "./parts/worker-world.ts";
 
 const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, PATIENT);
@@ -34,12 +34,14 @@ async function world({ tls = false, ends = false } = {}) {
   });
   // One that ends within the test is a process of its own.
   await (ends ? main.start() : main.startInside(onTestFinished));
-  const node = (env: StartOptions["env"] = {}) => {
+  const node = (env: Readonly<Record<string, string>> = {}) => {
     const folder = own.folder();
     declareTiny(folder);
     const dataDir = join(folder, ".ringrift");
     const run = (...args: string[]) => own.startCli(args, { cwd: folder, env: { ...NODE, ...env } });
-    return { folder, dataDir, run };
+    /** Runs to its end, in this process. */
+    const told = commandsIn(folder, { env: { NO_COLOR: "1", ...NODE, ...env } });
+    return { folder, dataDir, run, told };
   };
   const url = `${certificate === undefined ? "http" : "https"}://localhost:${port}`;
   return { own, main, certificate, url, node, token: await main.token() };
@@ -53,13 +55,12 @@ const nodes = async (main: ReturnType<typeof mainProcess>) => {
 test("joins over TLS with the authority or the fingerprint, and does jobs whose files come home", async () => {
   const { main, certificate, url, node, token } = await world({ tls: true });
   if (certificate === undefined) return;
-  const plain = node();
-  const untrusted = plain.run("join", url, token);
-  expect((await untrusted.exited).code).not.toBe(0);
-  expect(untrusted.stderr()).toMatch(/is not trusted[\s\S]*--ca[\s\S]*--fingerprint/);
-  const wrong = node().run("join", url, token, "--fingerprint", "ab".repeat(32));
-  expect((await wrong.exited).code).not.toBe(0);
-  expect(wrong.stderr()).toMatch(/shows another certificate/);
+  const untrusted = await node().told("join", url, token);
+  expect(untrusted.code).not.toBe(0);
+  expect(untrusted.err).toMatch(/is not trusted[\s\S]*--ca[\s\S]*--fingerprint/);
+  const wrong = await node().told("join", url, token, "--fingerprint", "ab".repeat(32));
+  expect(wrong.code).not.toBe(0);
+  expect(wrong.err).toMatch(/shows another certificate/);
   expect(await nodes(main)).toHaveLength(1);
 
   const byAuthority = node();
@@ -87,14 +88,13 @@ test("joins over TLS with the authority or the fingerprint, and does jobs whose 
 test("needs a token once: after that 'join' without it, or 'worker', is enough, over restarts of the main process", async () => {
   const { main, url, node, token } = await world({ ends: true });
   const one = node();
-  const none = one.run("join", url);
-  expect((await none.exited).code).toBe(2);
-  expect(none.stderr()).toMatch(/a token is needed/);
-  const bad = one.run("join", url, "not-a-token-of-ours");
-  expect((await bad.exited).code).not.toBe(0);
-  expect(bad.stderr()).toMatch(/does not take this token[\s\S]*ringrift token create/);
-  const read = one.run("join", url, await main.token("read"));
-  expect((await read.exited).code).not.toBe(0);
+  const none = await one.told("join", url);
+  expect(none.code).toBe(2);
+  expect(none.err).toMatch(/a token is needed/);
+  const bad = await one.told("join", url, "not-a-token-of-ours");
+  expect(bad.code).not.toBe(0);
+  expect(bad.err).toMatch(/does not take this token[\s\S]*ringrift token create/);
+  expect((await one.told("join", url, await main.token("read"))).code).not.toBe(0);
 
   const only = one.run("join", url, token, "--no-run");
   expect(await only.exited).toEqual({ code: 0, signal: null });

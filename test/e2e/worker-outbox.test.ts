@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { seededRandom } from "../../src/kernel/index.ts";
 import { type Fault, faultProxy } from "../chaos/parts/fault-proxy.ts";
+import { commandsIn } from "../support/commands.ts";
 import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
@@ -31,10 +32,9 @@ async function world() {
   const dataDir = join(folder, ".ringrift");
   const run = (args: readonly string[], env = {}) => own.startCli(args, { cwd: folder, env });
   const command = async (...args: string[]) => {
-    const started = run([...args, "--json"]);
-    const { code } = await started.exited;
-    expect(code, started.stderr()).toBe(0);
-    return { json: JSON.parse(started.stdout()) as Record<string, unknown>, stderr: started.stderr() };
+    const { code, out, err } = await commandsIn(folder)(...args, "--json");
+    expect(code, err).toBe(0);
+    return JSON.parse(out) as Record<string, unknown>;
   };
   const join_ = run(["join", `http://127.0.0.1:${line.port}`, await main.token(), "--label", "box", "--no-run"]);
   expect((await join_.exited).code, join_.stderr()).toBe(0);
@@ -56,7 +56,7 @@ async function world() {
     async say() {
       n += 1;
       const payload = ["node_id=".concat(nodeId), `bytes_freed=${n}`, "artifacts=0", "reason=test"];
-      return (await command("events", "publish", "DISK_CLEANUP_TRIGGERED", ...payload)).json;
+      return await command("events", "publish", "DISK_CLEANUP_TRIGGERED", ...payload);
     },
     spoil(fault: Fault) {
       line.fault = fault;
@@ -85,7 +85,7 @@ test("every event arrives once and in order, over cuts, half answers, 5xx, kill 
   expect(await say()).toMatchObject({ durability: "node", event_type: "DISK_CLEANUP_TRIGGERED", seq: null });
   // Not before its answer has come back, or the first one waits as well.
   await soon(async () =>
-    expect((await command("events", "outbox")).json).toMatchObject({ waiting: 0, forwarded: atLeast(1) }),
+    expect(await command("events", "outbox")).toMatchObject({ waiting: 0, forwarded: atLeast(1) }),
   );
   expect(numbers(await journal())).toEqual([1]);
 
@@ -96,11 +96,11 @@ test("every event arrives once and in order, over cuts, half answers, 5xx, kill 
   spoil("error");
   await say();
   await soon(async () => expect(numbers(await journal())).toEqual(upTo(4)));
-  expect((await command("events", "outbox")).json).toMatchObject({ waiting: atLeast(3) });
+  expect(await command("events", "outbox")).toMatchObject({ waiting: atLeast(3) });
   spoil("cut");
   await say();
   await soon(async () => expect(numbers(await journal())).toEqual(upTo(5)));
-  expect((await command("events", "outbox")).json).toMatchObject({ waiting: atLeast(4) });
+  expect(await command("events", "outbox")).toMatchObject({ waiting: atLeast(4) });
 
   // Committed here, forwarded nowhere, and nobody left to do it.
   spoil("refuse");
@@ -108,7 +108,7 @@ test("every event arrives once and in order, over cuts, half answers, 5xx, kill 
   await running.killNow();
   await say();
   const alone = { node_id: nodeId, worker: "away", waiting: atLeast(6), refused: 0, kept: atLeast(7) };
-  expect((await command("events", "outbox")).json).toMatchObject(alone);
+  expect(await command("events", "outbox")).toMatchObject(alone);
   await main.started().killNow();
   running = await worker();
   await say();
@@ -118,7 +118,7 @@ test("every event arrives once and in order, over cuts, half answers, 5xx, kill 
   const arrived = await journal();
   expect(new Set(arrived.map(({ source }) => source))).toEqual(new Set([`/ringrift/${nodeId}/cli`]));
   await soon(async () =>
-    expect((await command("events", "outbox")).json).toMatchObject({
+    expect(await command("events", "outbox")).toMatchObject({
       waiting: 0,
       refused: 0,
       kept: atLeast(8),
@@ -144,28 +144,24 @@ test("an event that the main process refuses is set aside, seen on both sides, a
   const running = await worker();
   await soon(async () => expect(numbers(await journal())).toEqual([1, 3]));
   await soon(async () => expect((await node()).outbox).toEqual({ waiting: 0, refused: 1 }));
-  const { json } = await command("events", "outbox");
-  expect(json.refused_events).toMatchObject([{ event_type: "DISK_CLEANUP_TRIGGERED", code: "NOT_YOUR_NODE" }]);
-  expect((await command("events", "outbox", "--discard")).json).toEqual({ discarded: 1 });
+  const { refused_events } = await command("events", "outbox");
+  expect(refused_events).toMatchObject([{ event_type: "DISK_CLEANUP_TRIGGERED", code: "NOT_YOUR_NODE" }]);
+  expect(await command("events", "outbox", "--discard")).toEqual({ discarded: 1 });
   await soon(async () => expect((await node()).outbox).toEqual({ waiting: 0, refused: 0 }));
   await running.stop();
 });
 
 test("commands that make the file at the same moment keep all they were given", async () => {
-  const { command, nodeId } = await world();
-  const all = upTo(6).map((n) =>
-    command(
-      "events",
-      "publish",
-      "DISK_CLEANUP_TRIGGERED",
-      `node_id=${nodeId}`,
-      `bytes_freed=${n}`,
-      "artifacts=0",
-      "reason=x",
-    ),
-  );
-  for (const { json } of await Promise.all(all)) expect(json).toMatchObject({ durability: "node", suppressed: null });
-  expect((await command("events", "outbox")).json).toMatchObject({ kept: 6, waiting: 6 });
+  const { command, run, nodeId } = await world();
+  const all = upTo(6).map(async (n) => {
+    const payload = [`node_id=${nodeId}`, `bytes_freed=${n}`, "artifacts=0", "reason=x"];
+    // Each in a process of its own: they meet at the file alone.
+    const started = run(["events", "publish", "DISK_CLEANUP_TRIGGERED", ...payload, "--json"]);
+    expect((await started.exited).code, started.stderr()).toBe(0);
+    return JSON.parse(started.stdout());
+  });
+  for (const told of await Promise.all(all)) expect(told).toMatchObject({ durability: "node", suppressed: null });
+  expect(await command("events", "outbox")).toMatchObject({ kept: 6, waiting: 6 });
 });
 
 test("a node measures itself and says so under its own name, also what it noticed while nobody answered", async () => {

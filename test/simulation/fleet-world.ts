@@ -262,7 +262,9 @@ export async function simulateFleet(options: FleetWorldOptions): Promise<FleetRe
         offers: guarded((signal) => provider.offers(signal)),
         list: guarded((signal) => provider.list(signal)),
         create: guarded((order, signal) => {
-          asked.set(order.label, (asked.get(order.label) ?? 0) + 1);
+          const times = (asked.get(order.label) ?? 0) + 1;
+          asked.set(order.label, times);
+          if (times === 2) violations.push(`${order.label} was asked for again`);
           const row = rowOf.get(order.label) as unknown as MachineRow | undefined;
           if (row === undefined) violations.push(`${order.label} was asked for before its row was written`);
           log.push({ at: clock.now() - startedAt, what: "create", label: order.label });
@@ -338,7 +340,8 @@ export async function simulateFleet(options: FleetWorldOptions): Promise<FleetRe
     [...account.machines.values()].every((one) => one.order === null || !account.isThere(one));
   for (let steps = 0; clock.now() - startedAt < forMs; steps += 1) {
     await breathe();
-    if (!clock.step() || (up > 0 && steps % 256 === 0 && isOver())) break;
+    // What comes after a fault only repeats it.
+    if (violations.length > 0 || !clock.step() || (up > 0 && steps % 256 === 0 && isOver())) break;
   }
 
   const rows = rowsNow();
@@ -348,7 +351,6 @@ export async function simulateFleet(options: FleetWorldOptions): Promise<FleetRe
     const row = byLabel.get(machine.order.label);
     if (row === undefined || !isOpen(row)) violations.push(`${machine.id} is there and paid for, and nobody knows`);
   }
-  for (const [label, times] of asked) if (times > 1) violations.push(`${label} was asked for ${times} times`);
   if (!account.isThere(stranger)) violations.push("a stranger's machine was ended");
   const ledgerUsd = rows.reduce((sum, row) => {
     if (row.requested_at === null || (row.state === "failed" && row.machine_id === null)) return sum;

@@ -100,7 +100,7 @@ describe("a day of changing load, with a minimum of two and five minutes of idle
     simulateFleet({
       seed,
       forMs: 24 * HOUR,
-      everyMs: 20_000,
+      everyMs: 30_000,
       load: (atMs) => PHASES[phaseOf(atMs)] ?? 0,
       settings: {
         min: 2,
@@ -134,13 +134,14 @@ describe("a day of changing load, with a minimum of two and five minutes of idle
       const report = await day(6, {
         load: () => 5_000,
         forMs: 23 * HOUR,
+        everyMs: MINUTE,
         billingStepMs,
         offers: [simulatedOffer("small", 0.5, 4), simulatedOffer("large", 2, 32)],
         settings: {
           min: 2,
           idleAfterMs: 5 * MINUTE,
           jobsPerMachine: 20,
-          lookMs: 60_000,
+          lookMs: MINUTE,
           budget: { usdPerHour: 6, usdPerDay },
         },
       });

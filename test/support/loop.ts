@@ -17,7 +17,7 @@ import { defined, type Log, seededRandom, silentLog, systemClock, systemRandom }
 import { type ConfigSnapshot, STAGES } from "../../src/pipeline/index.ts";
 import { stageHistory } from "../../src/pipeline/tables.ts";
 import type { AnyEvent } from "../../src/router/index.ts";
-import { environment, type Owned } from "./process.ts";
+import { CLI, environment, type Owned } from "./process.ts";
 
 export const CONFIG = "othello6_2p";
 
@@ -98,6 +98,7 @@ export async function startLoop(own: Owned, options: LoopOptions): Promise<Runni
           slots,
           dataDir,
           configFile: options.workerConfigFile ?? configFile,
+          program: CLI,
           env: environment({ RINGRIFT_JOB_GRACE_PERIOD: "1", ...env }),
           clock: systemClock(),
           random: systemRandom(),

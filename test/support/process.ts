@@ -17,7 +17,8 @@ import { fileURLToPath } from "node:url";
 import { defined } from "../../src/kernel/index.ts";
 import { patience } from "./patience.ts";
 
-const CLI = fileURLToPath(new URL("../../bin/ringrift.js", import.meta.url));
+/** `ringrift` of this checkout: the bundle that is kept of it while that is fresh, and the sources otherwise. */
+export const CLI = fileURLToPath(new URL("../../bin/ringrift.js", import.meta.url));
 const LINE_TIMEOUT_MS = patience(60_000);
 const STOP_TIMEOUT_MS = patience(30_000);
 const TAIL_LINES = 40;

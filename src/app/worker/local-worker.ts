@@ -15,6 +15,8 @@ export interface LocalWorkerOptions {
   readonly slots: number;
   readonly dataDir: string;
   readonly configFile: string | undefined;
+  /** The file that is started; the program of this process unless said. */
+  readonly program?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
@@ -27,6 +29,7 @@ const SOUND_MS = 60_000;
 
 export function startLocalWorker(options: LocalWorkerOptions) {
   const { slots, dataDir, configFile, env, clock, random, log } = options;
+  const program = options.program ?? fileURLToPath(moduleBeside(import.meta.url, "../cli"));
   let child: ChildProcess | undefined;
   let failures = 0;
   let stopping = false;
@@ -36,7 +39,6 @@ export function startLocalWorker(options: LocalWorkerOptions) {
   const start = (): void => {
     const startedMs = clock.monotonic();
     const flags = ["--data-dir", dataDir, ...(configFile === undefined ? [] : ["--config", configFile])];
-    const program = fileURLToPath(moduleBeside(import.meta.url, "../cli"));
     const args = [program, ...flags, "worker", "--slots", String(slots), "--under", String(process.pid)];
     // A session of its own: a Ctrl-C at the terminal is for the main process, which tells it.
     const started = spawn(process.execPath, args, { stdio: ["pipe", "ignore", "ignore"], env, detached: true });

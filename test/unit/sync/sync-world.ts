@@ -51,7 +51,8 @@ export const oneNode = {
 /** The catalog alone. */
 export function catalogWorld(...more: StoreModule[]) {
   const clock = virtualClock();
-  const store = memoryStore([...withSync, ...more], clock);
+  // The same list each time: what is made of it is made once.
+  const store = memoryStore(more.length === 0 ? withSync : [...withSync, ...more], clock);
   const catalog = createArtifactCatalog({ store, clock });
   return {
     clock,
