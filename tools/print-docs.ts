@@ -14,6 +14,7 @@ import { printAuditPage, printWiring } from "./reference/audit.ts";
 import { printCommands } from "./reference/cli.ts";
 import { printConfigSchema } from "./reference/config-schema.ts";
 import { errorsIn, printErrors } from "./reference/errors.ts";
+import { printEventMap } from "./reference/event-map.ts";
 import { printReference } from "./reference/events.ts";
 import { printRoutes } from "./reference/http.ts";
 import { printSettings } from "./reference/settings.ts";
@@ -44,6 +45,7 @@ const pages: readonly Page[] = [
   { file: "wiring.json", print: printWiring },
   { file: "symptoms.md", print: () => printSymptoms(causesIn(join(ROOT, "src"))) },
   { file: "subscriptions.md", print: printSubscriptions },
+  { file: "event-map.md", print: printEventMap },
   { file: "errors.md", print: () => printErrors(errorsIn(join(ROOT, "src"))) },
 ];
 

@@ -35,6 +35,18 @@ export interface PipelineDecided {
   }[];
 }
 
+/** How far a model got beyond its own place. */
+function standingLines({ state, standing }: ModelEntry) {
+  const { tier, boards } = standing ?? {};
+  const by = "gauntlet_feedback";
+  return [
+    ...(tier === undefined ? [] : [{ at: tier.at, stage: state, by, reason: `rose to ${tier.name}` }]),
+    ...(boards === undefined
+      ? []
+      : [{ at: boards.at, stage: state, by, reason: `${boards.config_keys.slice(1).join(", ")} began with it` }]),
+  ];
+}
+
 export type PipelineConsole = ReturnType<typeof createPipelineConsole>;
 
 export function createPipelineConsole(parts: PipelineConsoleParts) {
@@ -87,6 +99,7 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
               ? `champion ${generation - 1}, by ${cause}`
               : `champion ${generation - 1} took its place`,
         })),
+      ...standingLines(entry),
     ].sort((a, b) => a.at - b.at);
     return {
       ...viewOf(entry, config, parents),

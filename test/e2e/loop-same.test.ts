@@ -20,7 +20,13 @@ import { onlyThorough } from "../support/thorough.ts";
 const TICK_MS = 150;
 
 /** Results may turn every knob: what they turn follows from the plan too. */
-const STEERED = { ...QUICK, steering: { learning_rate: true, games: true, exploration: true, search: true } };
+const STEERED = {
+  ...QUICK,
+  steering: {
+    ...{ learning_rate: true, games: true, exploration: true, search: true },
+    ...{ opponents: true, positions: true, window: true },
+  },
+};
 
 /** What steering told, with what caused it. */
 const told: { readonly event: string; readonly because: string | undefined }[] = [];

@@ -287,7 +287,6 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       "QUALITY_SCORE_UPDATED",
     ],
     left: [
-      why("tiers turn the knob `search` and no weight", "TIER_PROMOTION"),
       why("what gates measured decides, and a rating that moved comes from other games", "ELO_SIGNIFICANT_CHANGE"),
       why("steering never reads its own effect as evidence", "SELFPLAY_ALLOCATION_UPDATED"),
       why(
@@ -300,6 +299,11 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     added: [
       why("a gate that did not promote tells as much", "PROMOTION_FAILED", "PROMOTION_REJECTED"),
       why("a champion that beats its baselines is looked at anew", "OPPONENT_MASTERED"),
+      why(
+        "a config that begins with another's network, or learns nothing more, is weighed anew",
+        "CROSSBOARD_PROMOTION",
+        "CURRICULUM_ADVANCEMENT_NEEDED",
+      ),
     ],
   },
   metrics_orchestrator: { listed: 7 },

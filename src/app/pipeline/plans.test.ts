@@ -8,16 +8,17 @@ const planOf = (given: Parameters<typeof plansFor>[1]) => plansFor(["othello6_2p
 describe("knobs in a plan", () => {
   test("are off, and then say nothing of what the games do by themselves", () => {
     const { steering, selfplay, training } = planOf({});
-    expect(Object.values(steering)).toEqual([false, false, false, false]);
+    expect(new Set(Object.values(steering))).toEqual(new Set([false]));
     expect(selfplay).not.toHaveProperty("temperature");
     expect(training).not.toHaveProperty("rate");
   });
 
   test("have a number to multiply where the games are built in, and the plan's own where it gives one", () => {
-    const all = { learning_rate: true, games: true, exploration: true, search: true };
+    const drawn = { opponents: true, positions: true, window: true };
+    const all = { learning_rate: true, games: true, exploration: true, search: true, ...drawn };
     expect(planOf({ steering: all })).toMatchObject({
       steering: all,
-      selfplay: { temperature: 1, noise_weight: 0.25, simulations: 96 },
+      selfplay: { temperature: 1, noise_weight: 0.25, simulations: 96, opponent_share: 0.2, archive_share: 0.2 },
       training: { rate: 0.002 },
     });
     const own = planOf({ steering: all, selfplay: { simulations: 16, temperature: 2 }, training: { rate: 0.01 } });
@@ -28,7 +29,7 @@ describe("knobs in a plan", () => {
     expect(() => planOf({ steering: { search: true }, selfplay: { temperature: 1 } })).toThrow(
       expect.objectContaining({ code: "KNOB_WITHOUT_PARAMETER" }),
     );
-    expect(() => planOf({ steering: { window: true } as never })).toThrow(
+    expect(() => planOf({ steering: { luck: true } as never })).toThrow(
       expect.objectContaining({ code: "INVALID_PLAN" }),
     );
   });

@@ -38,17 +38,30 @@ const arenaDefaults = (games: number, workers: number | undefined): Given => ({
   gate: { batch_blocks: DEFAULT_LOOP.gateBatchBlocks },
 });
 
+/** Share of games that meet an earlier champion, or begin within an earlier game, where a knob shall turn it and the plan names none. */
+const STEERED_SHARE = 0.2;
+
 /** What the built-in games do unless they are told otherwise, said aloud where a knob shall multiply it. */
-const knobDefaults = ({ exploration = false, learning_rate = false }: NonNullable<Given["steering"]> = {}) => ({
-  selfplay: exploration
-    ? { temperature: DEFAULT_LOOP.selfPlay.temperature, noise_weight: DEFAULT_LOOP.search.noiseWeight }
-    : {},
+const knobDefaults = ({
+  exploration = false,
+  learning_rate = false,
+  opponents = false,
+  positions = false,
+}: NonNullable<Given["steering"]> = {}) => ({
+  selfplay: {
+    ...(exploration && {
+      temperature: DEFAULT_LOOP.selfPlay.temperature,
+      noise_weight: DEFAULT_LOOP.search.noiseWeight,
+    }),
+    ...(opponents && { opponent_share: STEERED_SHARE }),
+    ...(positions && { archive_share: STEERED_SHARE }),
+  },
   training: learning_rate ? { rate: DEFAULT_LOOP.trainer.rate } : {},
 });
 
 /** A knob that has nothing to multiply is a plan that does not do what it says. */
 function checkKnobs({ config_key, steering, selfplay, training }: ConfigPlan): void {
-  for (const knob of ["learning_rate", "exploration", "search"] as const) {
+  for (const knob of Object.keys(KNOB_PARAMETERS) as (keyof typeof KNOB_PARAMETERS)[]) {
     const [kind, given] =
       knob === "learning_rate" ? (["training", training] as const) : (["selfplay", selfplay] as const);
     const names: readonly string[] = KNOB_PARAMETERS[knob];

@@ -27,7 +27,6 @@ export const curriculum = defineEvents("curriculum", {
     about: "A config makes no progress and should move to a harder tier.",
     orderKey: "config_key",
     dedup: ["config_key"],
-    provisional: true,
     payload: fields("config_key", "reason", "tier?", "elo_per_day?"),
   },
   WEIGHT_UPDATED: {

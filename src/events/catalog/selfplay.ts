@@ -48,7 +48,6 @@ export const selfplay = defineEvents("selfplay", {
   P2P_SELFPLAY_SCALED: {
     about: "The number of selfplay jobs of a config in the cluster was raised or lowered.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "reason?"),
       jobs: field.jobs.describe("jobs wanted"),

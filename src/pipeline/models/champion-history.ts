@@ -100,3 +100,12 @@ export const checkOutcomes = (store: Reader, configKey: string, limit = 200): Re
       )
       .map(({ generation, outcome }) => [generation, outcome]),
   );
+
+/** What gates had made champion of a config by the end of an iteration, whatever people or rollbacks did: every run of a seed finds the same. */
+export const championAfter = (store: Reader, configKey: string, iteration: number): string | undefined =>
+  store.read<{ model: string }>(
+    `SELECT model FROM champion_history WHERE config_key = ? AND iteration <= ? AND cause IN ('first', 'gate')
+     ORDER BY generation DESC LIMIT 1`,
+    configKey,
+    iteration,
+  )[0]?.model;

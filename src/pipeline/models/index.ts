@@ -11,6 +11,7 @@
 export { type Champion, champions, crown, lastGood, withdrawnModels } from "./champion.ts";
 export {
   type CheckOutcome,
+  championAfter,
   championHistory,
   checkOutcomes,
   firstChampion,

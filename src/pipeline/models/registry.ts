@@ -26,9 +26,16 @@ export interface ModelEntry {
   readonly regression: string | null;
   /** What is wrong with its file, and how to make it anew; null while nothing is. */
   readonly corrupted: { readonly [name: string]: Json } | null;
+  /** How far it got: the tier that it rose to, the configs that began with it. Times are milliseconds since the epoch. */
+  readonly standing: Standing | null;
   readonly created_at: number;
   readonly updated_at: number;
 }
+
+export type Standing = {
+  readonly tier?: { readonly name: string; readonly at: number };
+  readonly boards?: { readonly config_keys: readonly string[]; readonly at: number };
+};
 
 export const registryMigration = (id: number): Migration => ({
   id,
@@ -67,6 +74,13 @@ export const registryOrderMigration = (id: number): Migration => ({
   sql: "CREATE INDEX model_registry_by_age ON model_registry (iteration, created_at);",
 });
 
+/** How far models got. */
+export const registryStandingMigration = (id: number): Migration => ({
+  id,
+  name: "how far models got",
+  sql: "ALTER TABLE model_registry ADD COLUMN standing TEXT;",
+});
+
 /** Enters a model, in the state that it comes out of training with. Known ones stay as they are. */
 export const registerModel = defineOperation<{ readonly run: TrainingRun; readonly now: number }, void>(
   "models.register",
@@ -86,6 +100,7 @@ export interface ModelChange {
   readonly verdict?: { readonly [name: string]: Json };
   readonly regression?: string | null;
   readonly corrupted?: { readonly [name: string]: Json } | null;
+  readonly standing?: Standing;
 }
 
 export const changeModel = defineOperation<ModelChange, void>("models.change", (tx, change) => {
@@ -94,6 +109,7 @@ export const changeModel = defineOperation<ModelChange, void>("models.change", (
   if (change.state !== undefined) sets.push(["state", change.state]);
   if (change.verdict !== undefined) sets.push(["verdict", text(change.verdict)]);
   if (change.regression !== undefined) sets.push(["regression", change.regression]);
+  if (change.standing !== undefined) sets.push(["standing", text(change.standing)]);
   if (change.corrupted !== undefined) sets.push(["corrupted", text(change.corrupted)]);
   tx.run(
     `UPDATE model_registry SET ${sets.map(([column]) => `${column} = ?`).join(", ")} WHERE config_key = ? AND model = ?`,
@@ -105,7 +121,7 @@ export const changeModel = defineOperation<ModelChange, void>("models.change", (
 
 type Reader = Pick<Store, "read">;
 
-const entryOf = (row: SqlRow): ModelEntry => parseColumns(row, "inputs", "losses", "verdict", "corrupted");
+const entryOf = (row: SqlRow): ModelEntry => parseColumns(row, "inputs", "losses", "verdict", "corrupted", "standing");
 
 /** Models, newest first. */
 export const modelEntries = (store: Reader): ModelEntry[] =>

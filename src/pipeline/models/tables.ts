@@ -1,6 +1,12 @@
 import { defineStoreModule } from "../../router/store.port.ts";
 import { championMigrations, recordCheck, recordCrowning } from "./champion-history.ts";
-import { changeModel, registerModel, registryMigration, registryOrderMigration } from "./registry.ts";
+import {
+  changeModel,
+  registerModel,
+  registryMigration,
+  registryOrderMigration,
+  registryStandingMigration,
+} from "./registry.ts";
 import { recipeMigration, recordRun, trainingRunMigration } from "./training-runs.ts";
 
 /** Champions, training runs and the registry of models, as they are kept in the store. */
@@ -12,6 +18,7 @@ export const modelsModule = defineStoreModule({
     registryMigration(3),
     recipeMigration(4),
     registryOrderMigration(5),
+    registryStandingMigration(6),
   ],
   operations: [recordCrowning, recordCheck, recordRun, registerModel, changeModel],
 });

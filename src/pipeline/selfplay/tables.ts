@@ -22,6 +22,8 @@ export type SelfplayOrder = {
   /** Parts that another model plays, since this one was champion no more for too long. */
   readonly played_by?: { readonly [part: string]: string };
   readonly parameters: { readonly [name: string]: Json };
+  /** Files that its games draw on beside the model. Rows of older versions have none. */
+  readonly inputs?: readonly { readonly name: string; readonly sha256: string }[];
   /** Parts that this attempt has to bring; the place in this list numbers their jobs. */
   readonly wanted: readonly string[];
   /** Whether all its jobs are its own; one that goes on with jobs of an earlier attempt is not. */
@@ -82,6 +84,8 @@ export type AllocationRow = {
   readonly configs: number;
   /** The last share and urgency that were told, and when. */
   readonly told: { readonly share: number; readonly urgency: Urgency; readonly at: number };
+  /** Jobs of it that may be in the queue at once, as they were told last. Rows of older versions have none. */
+  readonly jobs?: number;
   /** The last batch that was told, so that it is told once. */
   readonly batch: string | null;
 };

@@ -60,6 +60,8 @@ export { pipelineDefaults } from "./settings.ts";
 export {
   CONTENT_KNOBS,
   type ContentKnob,
+  type DrawnFiles,
+  drawnInputs,
   explorationSignals,
   gamesWith,
   gauntletSignals,
@@ -70,12 +72,14 @@ export {
   knobIn,
   knobKey,
   openedWith,
+  PLAY_KNOBS,
   type Signal,
   type SignalHold,
   signalHolds,
   signalIn,
   signals,
   signalsOf,
+  windowWith,
   withKnobs,
   withOpened,
 } from "./signals.ts";

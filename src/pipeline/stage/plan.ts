@@ -105,8 +105,16 @@ export const configPlanSchema = z.strictObject({
       games: z.boolean().default(false),
       exploration: z.boolean().default(false),
       search: z.boolean().default(false),
+      opponents: z.boolean().default(false),
+      positions: z.boolean().default(false),
+      window: z.boolean().default(false),
     })
     .prefault({}),
+  /** The first network is made from a related config's: from its champion after this iteration, as far as shapes allow. */
+  start_from: z
+    .strictObject({ config_key: field.config_key, iteration: whole(1, 0, 1_000_000) })
+    .nullable()
+    .default(null),
 });
 export type ConfigPlan = z.output<typeof configPlanSchema>;
 /** A board and its players, as in `hex8_2p`. */

@@ -1,19 +1,37 @@
 import type { Json } from "../../kernel/index.ts";
 import { defineTable, type StateTable, type WriteSet } from "../../router/index.ts";
+import type { ConfigPlan } from "./plan.ts";
 
 /**
  * Knobs that change what is played or trained. They are taken when an iteration opens, from what is the same in every run of a seed, and
  * stand in its row until it ends.
  */
-export const CONTENT_KNOBS = ["learning_rate", "games", "exploration", "search"] as const;
+export const CONTENT_KNOBS = [
+  "learning_rate",
+  "games",
+  "exploration",
+  "search",
+  "opponents",
+  "positions",
+  "window",
+] as const;
 export type ContentKnob = (typeof CONTENT_KNOBS)[number];
 
 /** What steering may turn. Each knob has one unit that turns it, and one that applies it. `share` only moves games in time. */
 export const KNOBS = ["share", ...CONTENT_KNOBS] as const;
 export type Knob = (typeof KNOBS)[number];
 
-/** The factors that an iteration was opened with. What is not there is 1. */
-export type Knobs = { readonly [knob in ContentKnob]?: number };
+/** Files that the games of an iteration draw on, by their hash: games to start from, and an earlier champion to meet. */
+export type DrawnFiles = { readonly archive?: readonly string[]; readonly opponent?: string };
+
+/** The factors that an iteration was opened with, what is not there is 1; and the files that its games draw on. */
+export type Knobs = { readonly [knob in ContentKnob]?: number } & { readonly files?: DrawnFiles };
+
+/** The files of an iteration as inputs of its jobs. */
+export const drawnInputs = ({ files }: Knobs = {}): { readonly name: string; readonly sha256: string }[] => [
+  ...(files?.opponent === undefined ? [] : [{ name: "opponent", sha256: files.opponent }]),
+  ...(files?.archive ?? []).map((sha256, n) => ({ name: `archive-${String(n).padStart(4, "0")}`, sha256 })),
+];
 
 /** What iterations were opened with, by config and then by iteration, so that what is lost can be made again. Written with `iterations`. */
 export const openedWith = defineTable<{ readonly [iteration: string]: Knobs }>("pipeline_opened_with");
@@ -37,9 +55,14 @@ export const KNOB_PARAMETERS = {
   learning_rate: ["rate", "learning_rate"],
   exploration: ["temperature", "noise_weight"],
   search: ["simulations"],
+  opponents: ["opponent_share"],
+  positions: ["archive_share"],
 } as const satisfies { readonly [knob in ContentKnob]?: readonly string[] };
 
-const SHARES: readonly string[] = ["noise_weight"];
+/** Those of them that change how games are played. */
+export const PLAY_KNOBS = ["exploration", "search", "opponents", "positions"] as const;
+
+const SHARES: readonly string[] = ["noise_weight", "opponent_share", "archive_share"];
 
 /**
  * Parameters of a job with the knobs of its iteration. A number that a plan does not give is left to the workload: nobody here knows
@@ -64,6 +87,16 @@ export function withKnobs(
   }
   return Object.keys(changed).length === 0 ? parameters : { ...parameters, ...changed };
 }
+
+/** The window of training with the knob of its row. */
+export const windowWith = (
+  { base, share, most }: ConfigPlan["window"],
+  knobs: Knobs | undefined,
+): ConfigPlan["window"] => {
+  const factor = knobs?.window ?? 1;
+  const rows = (given: number) => (factor === 1 ? given : Math.max(1, Math.round(given * factor)));
+  return { base: rows(base), share: factor === 1 ? share : Math.min(1, share * factor), most: rows(most) };
+};
 
 /** Games of an iteration with the knob of its row. */
 export const gamesWith = (games: number, knobs: Knobs | undefined): number =>
@@ -101,6 +134,9 @@ export const signalsOf: Readonly<Record<Knob, StateTable<Signal>>> = {
   games: gauntletSignals,
   exploration: explorationSignals,
   search: explorationSignals,
+  opponents: gauntletSignals,
+  positions: explorationSignals,
+  window: gauntletSignals,
 };
 
 /** A person's word on a knob, which counts until it is taken back. Written by the commands `steering hold` and `release`. */

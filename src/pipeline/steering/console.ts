@@ -21,7 +21,7 @@ import {
 import { authorOf, isSteered } from "./knobs.ts";
 import { MAX_FACTOR, MAX_WEIGHT, MIN_FACTOR, MIN_WEIGHT } from "./limits.ts";
 import { checkValues, valuesOf } from "./search/space.ts";
-import { METRICS, mastered, measures, searchRuns } from "./tables.ts";
+import { gauntlets, METRICS, mastered, measures, searchRuns } from "./tables.ts";
 
 /** What may be set by hand, and what turns the knob otherwise. */
 const BOUNDS: Readonly<Record<Knob, { readonly low: number; readonly high: number; readonly author: string }>> = {
@@ -54,6 +54,7 @@ export function steeringOf(rows: Pick<WriteSet, "get">, config_key: string) {
       model_id: model,
       ...how,
     })),
+    asked: rows.get(gauntlets, config_key)?.asked ?? null,
     trends: METRICS.flatMap((metric) => {
       const trend = trends[metric];
       return trend === undefined ? [] : [{ metric, ...trend }];

@@ -1,12 +1,23 @@
 /** The second flow of the documents: what a gate leads to. Real units, router and SQL; the test is the gate. */
 import { afterEach, describe, expect, test } from "vitest";
 import { KEY, type PipelineWorld, pipelineWorld } from "../../../test/unit/pipeline/pipeline-world.ts";
+import { sha } from "../../../test/unit/pipeline/player.ts";
 import { createWriteSet } from "../../router/index.ts";
 import { appendMatches } from "../evaluation/ledger.ts";
 import { recordVerdict } from "../evaluation/verdicts.ts";
+import { recordCrowning } from "../models/champion-history.ts";
 import { champions } from "../models/index.ts";
 import { qualities, selfplayOrders } from "../selfplay/index.ts";
-import { configs, type Knob, knobKey, signalsOf } from "../stage/index.ts";
+import {
+  CONTENT_KNOBS,
+  type ConfigPlanInput,
+  configs,
+  type Knob,
+  knobKey,
+  type Segment,
+  signalsOf,
+  syncWork,
+} from "../stage/index.ts";
 import { holdKnob, steeringView } from "./console.ts";
 import { gatesBefore } from "./gates.ts";
 import { knobsAt } from "./knobs.ts";
@@ -17,13 +28,22 @@ afterEach(async () => {
   for (const world of worlds.splice(0)) await world.close();
 });
 
-const ALL = { learning_rate: true, games: true, exploration: true, search: true };
+const ALL = {
+  ...{ learning_rate: true, games: true, exploration: true, search: true },
+  ...{ opponents: true, positions: true, window: true },
+};
 const selfplay = { simulations: 48, temperature: 1, noise_weight: 0.25 };
+const DRAWN = { opponent_share: 0.2, archive_share: 0.2 };
 
-async function steered(steering: Partial<typeof ALL> = ALL, everyMs = 3_600_000): Promise<PipelineWorld> {
+async function steered(
+  steering: Partial<typeof ALL> = ALL,
+  everyMs = 3_600_000,
+  more: Partial<ConfigPlanInput> = {},
+): Promise<PipelineWorld> {
   const w = pipelineWorld({ everyMs });
   worlds.push(w);
-  await w.plan({ games_per_iteration: 1_000, games_per_job: 100, selfplay, training: { rate: 0.002 }, steering });
+  const plan = { games_per_iteration: 1_000, games_per_job: 100, selfplay, training: { rate: 0.002 }, steering };
+  await w.plan({ ...plan, ...more });
   await w.turn("promotion", { iteration: 1 });
   const { metrics, gauntlet, feedback, exploration, scheduler, curriculum } = w.units;
   await w.runtime([scheduler(), curriculum(), metrics(), gauntlet(), feedback(), exploration()]);
@@ -81,9 +101,10 @@ describe("EVALUATION_COMPLETED leads, by gauntlet_feedback", () => {
     await gate(w, 1, 80);
     expect(said(w, "HYPERPARAMETER_UPDATED")).toMatchObject([
       { config_key: KEY, parameter: "exploration", value: 0.9, previous_value: 1 },
+      { config_key: KEY, parameter: "opponents", value: 0.9, previous_value: 1 },
     ]);
     expect(signal(w, "exploration")).toMatchObject({ value: 0.9, author: "exploration_scheduler", iteration: 2 });
-    expect(opened(w, 2)).toEqual({ exploration: 0.9 });
+    expect(opened(w, 2)).toEqual({ exploration: 0.9, opponents: 0.9 });
     expect(said(w, "SELFPLAY_TARGET_UPDATED").filter(({ target_games }) => target_games !== 1_000)).toEqual([]);
   });
 
@@ -94,13 +115,15 @@ describe("EVALUATION_COMPLETED leads, by gauntlet_feedback", () => {
       target_games: 1_200,
       previous_target_games: 1_000,
     });
-    expect(said(w, "HYPERPARAMETER_UPDATED")).toEqual([]);
+    expect(said(w, "HYPERPARAMETER_UPDATED")).toMatchObject([{ parameter: "opponents", value: 1.2 }]);
     await gate(w, 2, -20);
-    expect(said(w, "HYPERPARAMETER_UPDATED")).toMatchObject([
+    expect(said(w, "HYPERPARAMETER_UPDATED").slice(1)).toMatchObject([
       { parameter: "learning_rate", value: 0.8, previous_value: 1 },
+      { parameter: "window", value: 0.9, previous_value: 1 },
+      { parameter: "opponents", previous_value: 1.2 },
     ]);
     expect(signal(w, "games")!.value).toBeGreaterThan(1.3);
-    expect(opened(w, 3)).toMatchObject({ learning_rate: 0.8 });
+    expect(opened(w, 3)).toMatchObject({ learning_rate: 0.8, window: 0.9 });
   });
 
   test("on a plateau, to CURRICULUM_ADVANCED once, and to a boost of exploration and search", async () => {
@@ -125,7 +148,8 @@ describe("EVALUATION_COMPLETED leads, by gauntlet_feedback", () => {
       exploration_temp_boost: 1.2,
     });
     expect(opened(w, 15)!.search).toBeGreaterThan(1.2);
-    expect(w.row(feedbacks)).toMatchObject({ plateau: true, difficulty: "medium-hard" });
+    expect(opened(w, 15)!.positions).toBe(opened(w, 15)!.search);
+    expect(w.row(feedbacks)).toMatchObject({ plateau: true, difficulty: "hard" });
   });
 
   test("to nothing that changes games where the plan does not steer", async () => {
@@ -133,8 +157,7 @@ describe("EVALUATION_COMPLETED leads, by gauntlet_feedback", () => {
     for (let n = 1; n <= 13; n += 1) await gate(w, n, n < 3 ? 80 : 0);
     for (const name of ["HYPERPARAMETER_UPDATED", "EXPLORATION_BOOST", "EXPLORATION_ADJUSTED", "SCHEDULER_REGISTERED"])
       expect(said(w, name), name).toEqual([]);
-    for (const knob of ["learning_rate", "games", "exploration", "search"] as const)
-      expect(signal(w, knob), knob).toBeUndefined();
+    for (const knob of CONTENT_KNOBS) expect(signal(w, knob), knob).toBeUndefined();
     expect(opened(w, 14)).toBeUndefined();
   });
 });
@@ -170,15 +193,97 @@ describe("what an iteration is opened with", () => {
     await gate(w, 1, 80);
     const by = { actor: "ann", reason: "a trial", dryRun: false };
     const ports = { router: w.router as never, store: w.store, clock: w.clock };
-    for (const value of [0.4, 2.1, Number.NaN])
-      await expect(w.driven(holdKnob(ports, KEY, "exploration", value, by))).rejects.toMatchObject({
-        code: "KNOB_OUT_OF_BOUNDS",
-      });
-    expect(opened(w, 2)).toEqual({ exploration: 0.9 });
+    for (const knob of CONTENT_KNOBS)
+      for (const value of [0.4, 2.1, Number.NaN])
+        await expect(w.driven(holdKnob(ports, KEY, knob, value, by)), knob).rejects.toMatchObject({
+          code: "KNOB_OUT_OF_BOUNDS",
+        });
+    expect(opened(w, 2)).toEqual({ exploration: 0.9, opponents: 0.9 });
     await w.driven(holdKnob(ports, KEY, "exploration", 1.5, by));
-    expect(opened(w, 2)).toEqual({ exploration: 1.5 });
+    expect(opened(w, 2)).toEqual({ exploration: 1.5, opponents: 0.9 });
     const knob = steeringView(w.store).configs[0]!.knobs.find((each) => each.knob === "exploration");
     expect(knob).toMatchObject({ value: 1, on: true, held: { by: "ann" }, signal: { value: 0.9 } });
+  });
+});
+
+describe("games that draw on files beside their model", () => {
+  const played = (part: string): Segment => ({
+    ...{ part, work_id: part, producer: "a", games: 10, rows: 100 },
+    games_file: { sha256: sha(`games ${part}`), kind: "games", bytes: 1, rows: 10 },
+    samples_file: { sha256: sha(`samples ${part}`), kind: "samples", bytes: 1, rows: 100 },
+  });
+  const accepted = (w: PipelineWorld, iteration: number, parts: readonly string[]) =>
+    w.write((rows) =>
+      rows.put(syncWork, KEY, {
+        ...{ iteration, attempt: 1, state: "done", since: 0, ended_at: 0, jobs: {}, outputs: [], evidence: {} },
+        ...{ failure: null, waits: [], own: { accepted: parts.map(played), rejected: [] } },
+      } as never),
+    );
+
+  test("get the games of the last iteration and the champion before that of now, fixed when their iteration opens", async () => {
+    const w = await steered({}, 1_000, { selfplay: { ...selfplay, ...DRAWN } });
+    expect(opened(w, 2)).toBeUndefined();
+    await gate(w, 1, 80);
+    await accepted(w, 1, ["p4", "p1", "p3", "p0", "p2"]);
+    const files = { opponent: "m0", archive: ["p0", "p1", "p2", "p3"].map((part) => sha(`games ${part}`)) };
+    expect(opened(w, 2)).toEqual({ files });
+    // Of another iteration nothing is taken.
+    expect(opened(w, 3)).toEqual({ files: { opponent: "m0" } });
+    await w.runtime([w.units.populator()]);
+    await w.turn("selfplay", { iteration: 2, knobs: { positions: 1.5, files } });
+    await w.pass(2_500);
+    const order = w.row(selfplayOrders)!;
+    expect(order.parameters).toMatchObject({ opponent_share: 0.2, archive_share: 0.30000000000000004 });
+    const inputs = order.inputs!.map(({ name }) => name);
+    expect(inputs).toEqual(["opponent", "archive-0000", "archive-0001", "archive-0002", "archive-0003"]);
+    const [job] = w.jobs("selfplay");
+    expect(w.queue.payload(job!.work_id)!.inputs).toEqual([{ name: "model", sha256: order.model }, ...order.inputs!]);
+  });
+});
+
+describe("tiers and related configs", () => {
+  test("a model that is promoted in a harder tier than the champion before it is told once (TIER_PROMOTION)", async () => {
+    const w = await steered();
+    for (let n = 1; n <= 14; n += 1) await gate(w, n, n === 1 ? 60 : 0);
+    expect(said(w, "TIER_PROMOTION")).toEqual([]);
+    await gate(w, 15, 90);
+    await gate(w, 16, 90);
+    expect(said(w, "TIER_PROMOTION")).toEqual([
+      { config_key: KEY, model_id: "m15", tier: "tier-1", previous_tier: "tier-0", elo: 90, games: 20 },
+    ]);
+  });
+
+  test("a config that began with the network of a related one tells it once (CROSSBOARD_PROMOTION)", async () => {
+    const OTHER = "othello8_2p";
+    const w = await steered(ALL, 1_000);
+    await gate(w, 1, 80);
+    await w.write((rows) =>
+      rows.apply(
+        recordCrowning({
+          ...{ config_key: KEY, generation: 1, model: "m1", previous: null, iteration: 1, cause: "gate" },
+          ...{ by: "test", evidence: {}, at: 0 },
+        }),
+      ),
+    );
+    await w.plan({ start_from: { config_key: KEY, iteration: 1 } }, OTHER);
+    await w.pass(11_000);
+    expect(said(w, "CROSSBOARD_PROMOTION")).toEqual([]);
+    await w.write((rows) => rows.put(champions, OTHER, { model: "first" } as never));
+    await w.pass(25_000);
+    expect(said(w, "CROSSBOARD_PROMOTION")).toEqual([
+      { model_id: "m1", config_keys: [KEY, OTHER], elo: 80, min_elo: 50, games: 20 },
+    ]);
+  });
+
+  test("what training asks for (CURRICULUM_ADVANCEMENT_NEEDED) is seen until gates have moved the config", async () => {
+    const w = await steered();
+    const payload = { config_key: KEY, reason: "no loss is lower" };
+    await w.driven(w.router.publish("CURRICULUM_ADVANCEMENT_NEEDED", payload as never, { source: "test" } as never));
+    await w.pass(100);
+    expect(steeringView(w.store).configs[0]!.asked).toEqual({ iteration: 1, reason: "no loss is lower" });
+    for (let n = 1; n <= 14; n += 1) await gate(w, n, 0);
+    expect(said(w, "CURRICULUM_ADVANCED")).toHaveLength(1);
+    expect(steeringView(w.store).configs[0]!.asked).toBeNull();
   });
 });
 

@@ -3,7 +3,7 @@ import { type GateWord, growthOf, judgeGates, oneAnIteration, strengths } from "
 
 const gate = (iteration: number, elo: number, isPromoted = elo > 25, error = 20): GateWord => ({
   ...{ iteration, attempt: 1, elo, elo_low: elo - 1.96 * error, elo_high: elo + 1.96 * error, at: iteration * 1_000 },
-  ...{ elo1: 50, candidate: `m${iteration}`, opponent: "m0" },
+  ...{ elo1: 50, games: 20, candidate: `m${iteration}`, opponent: "m0" },
   verdict: isPromoted ? "promote" : "reject",
 });
 

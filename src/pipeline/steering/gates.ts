@@ -25,6 +25,7 @@ export interface GateWord {
   readonly elo_high: number;
   /** The gain that the gate was to tell from none. */
   readonly elo1: number;
+  readonly games: number;
   readonly at: number;
 }
 
@@ -100,6 +101,10 @@ export interface JudgedGate {
   readonly isPlateau: boolean;
   /** Plateaus that were found up to this one: each moves the config to a harder tier. */
   readonly tier: number;
+  readonly candidate: string;
+  readonly isPromoted: boolean;
+  readonly elo: number;
+  readonly games: number;
 }
 
 /** Every gate as it was judged in its time: what comes later changes no word on what was before. Oldest first. */
@@ -107,13 +112,14 @@ export function judgeGates(gates: readonly GateWord[]): JudgedGate[] {
   const all = readable(gates);
   let [weakInARow, tier, wasPlateau] = [0, 0, false];
   return all.map((gate, n) => {
-    const { iteration, at, verdict, elo, elo1 } = gate;
+    const { iteration, at, verdict, elo, elo1, candidate, games } = gate;
     const strength = verdict === "promote" ? (elo >= elo1 ? "strong" : "even") : verdict === "reject" ? "weak" : "even";
     weakInARow = strength === "weak" ? weakInARow + 1 : verdict === "promote" ? 0 : weakInARow;
     const isPlateau = growthOf(all.slice(0, n + 1))?.plateau === true;
     if (isPlateau && !wasPlateau) tier += 1;
     wasPlateau = isPlateau;
-    return { iteration, at, strength, weakInARow, isPlateau, tier };
+    const isPromoted = verdict === "promote";
+    return { iteration, at, strength, weakInARow, isPlateau, tier, candidate, isPromoted, elo, games };
   });
 }
 

@@ -1,11 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CONTENT_KNOBS, gamesWith, signalIn, withKnobs, withOpened } from "../stage/index.ts";
+import {
+  CONTENT_KNOBS,
+  drawnInputs,
+  gamesWith,
+  PLAY_KNOBS,
+  signalIn,
+  windowWith,
+  withKnobs,
+  withOpened,
+} from "../stage/index.ts";
 import type { JudgedGate } from "./gates.ts";
 import { isSteered, judgeKnob } from "./knobs.ts";
 
 const judged = (iteration: number, changes: Partial<JudgedGate> = {}): JudgedGate => ({
   ...{ iteration, at: iteration, strength: "even", weakInARow: 0, isPlateau: false, tier: 0 },
+  ...{ candidate: `m${iteration}`, isPromoted: false, elo: 0, games: 20 },
   ...changes,
 });
 const weak = (iteration: number, weakInARow: number) => judged(iteration, { strength: "weak", weakInARow });
@@ -29,6 +39,12 @@ describe("a knob", () => {
     ["games", [weak(1, 1)], 1.2],
     ["learning_rate", [weak(1, 1)], 1],
     ["learning_rate", [weak(1, 1), weak(2, 2)], 0.8],
+    ["opponents", [weak(1, 1)], 1.2],
+    ["opponents", [judged(1, { strength: "strong" })], 0.9],
+    ["positions", [judged(1, { isPlateau: true, tier: 1 })], 1.2],
+    ["positions", [weak(1, 1)], 1],
+    ["window", [weak(1, 1)], 1],
+    ["window", [weak(1, 1), weak(2, 2)], 0.9],
   ] as const)("'%s' after the gates %o is %d", (knob, gates, expected) => {
     expect(factor(knob, gates, gates.at(-1)!.iteration + 1)).toBeCloseTo(expected, 10);
   });
@@ -83,6 +99,27 @@ describe("the parameters of a job", () => {
     expect(withKnobs({ rate: 0.002 }, knobs, "learning_rate")).toEqual({ rate: 0.001 });
     expect(withKnobs({ noise_weight: 0.9 }, { exploration: 2 }, "exploration")).toEqual({ noise_weight: 1 });
     expect(withKnobs({ simulations: 1 }, { search: 0.5 }, "search")).toEqual({ simulations: 1 });
+  });
+
+  it("give shares of games that stay shares, and a window of whole rows", () => {
+    const shares = { opponent_share: 0.6, archive_share: 0.2 };
+    expect(withKnobs(shares, { opponents: 2, positions: 1.5 }, ...PLAY_KNOBS)).toEqual({
+      opponent_share: 1,
+      archive_share: 0.30000000000000004,
+    });
+    const window = { base: 1_001, share: 0.6, most: 4_000 };
+    expect(windowWith(window, undefined)).toEqual(window);
+    expect(windowWith(window, { window: 0.5 })).toEqual({ base: 501, share: 0.3, most: 2_000 });
+    expect(windowWith({ base: 1, share: 1, most: 1 }, { window: 2 })).toEqual({ base: 2, share: 1, most: 2 });
+  });
+
+  it("name the files that games draw on as inputs, in one order", () => {
+    expect(drawnInputs()).toEqual([]);
+    expect(drawnInputs({ files: { archive: ["a", "b"], opponent: "o" } })).toEqual([
+      { name: "opponent", sha256: "o" },
+      { name: "archive-0000", sha256: "a" },
+      { name: "archive-0001", sha256: "b" },
+    ]);
   });
 
   it("are left alone where nothing is said or nothing is there to multiply", () => {

@@ -30,3 +30,6 @@ export const KNOB_HALF_LIFE = 4;
 
 /** An opponent is mastered by so many pairs at least; one that is as strong is ever called so with at most this chance. */
 export const MASTERY = { pairs: 64, error: 0.01 } as const;
+
+/** Files of games that an iteration may begin games from. */
+export const ARCHIVE_FILES = 4;

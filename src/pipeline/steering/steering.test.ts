@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { rounds } from "../../../test/support/thorough.ts";
 import { KEY, type PipelineWorld, pipelineWorld } from "../../../test/unit/pipeline/pipeline-world.ts";
 import { recordVerdict } from "../evaluation/verdicts.ts";
 import { recordCheck, recordCrowning } from "../models/champion-history.ts";
@@ -155,5 +157,93 @@ describe("a person's word on a knob", () => {
     });
     expect((await w.driven(holdKnob(ports(w), KEY, "share", null, byHand))).changes).toEqual([]);
     expect(steeringView(w.store).configs.flatMap(({ knobs }) => knobs.filter(({ held }) => held !== null))).toEqual([]);
+  });
+});
+
+describe("a storm of events", () => {
+  const STEERING = [
+    ...["CURRICULUM_REBALANCED", "CURRICULUM_ADVANCED", "CURRICULUM_UPDATED", "CURRICULUM_ADVANCEMENT_NEEDED"],
+    ...[
+      "WEIGHT_UPDATED",
+      "SELFPLAY_RATE_CHANGED",
+      "SELFPLAY_TARGET_UPDATED",
+      "HYPERPARAMETER_UPDATED",
+      "TIER_PROMOTION",
+    ],
+    ...[
+      "EXPLORATION_BOOST",
+      "EXPLORATION_ADJUSTED",
+      "OPPONENT_MASTERED",
+      "PLATEAU_DETECTED",
+      "ADAPTIVE_PARAMS_CHANGED",
+    ],
+    ...["ELO_UPDATED", "ELO_VELOCITY_CHANGED", "EVALUATION_COMPLETED", "CROSSBOARD_PROMOTION", "P2P_SELFPLAY_SCALED"],
+  ];
+  const hostile = fc.record({
+    event: fc.constantFrom(...STEERING),
+    config_key: fc.constantFrom(KEY, OTHER, "nobody_2p"),
+    number: fc.constantFrom(1e9, -1e9, 0, 0.5, 1e-300),
+    elo: fc.constantFrom(-4_000, 0, 4_000),
+    words: fc.string({ maxLength: 20 }),
+  });
+
+  test("moves no share below its floor or above its cap, and no weight out of its bounds", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(hostile, { minLength: 20, maxLength: 40 }), async (storm) => {
+        const w = await twoConfigs(3_600_000);
+        await w.runtime([w.units.gauntlet(), w.units.feedback(), w.units.exploration(), w.units.metrics()]);
+        for (const [n, { event, config_key, number, elo, words }] of storm.entries()) {
+          const own = { config_key, config_keys: [KEY, config_key], reason: words, model_id: `m${n}`, job_id: `j${n}` };
+          const claims = {
+            ...{ weight: number, previous_weight: number, weights: { [KEY]: number }, rate_multiplier: number },
+            ...{ boost_factor: number, boost_games: 1e9, target_games: 1e9, value: number, elo, elo_per_day: number },
+            ...{
+              parameter: "share",
+              parameters: { share: number },
+              tier: words,
+              jobs: 1e6,
+              win_rate: 1,
+              opponent: words,
+            },
+          };
+          await gate(w, config_key === OTHER ? OTHER : KEY, n + 1, elo);
+          const how = { source: "storm", validation: "tolerant" };
+          // What its schema refuses is stopped at the door; all the rest is heard.
+          await w.driven(w.router.publish(event, { ...own, ...claims } as never, how as never)).catch((thrown) => {
+            expect(thrown).toMatchObject({ code: "INVALID_PAYLOAD" });
+          });
+        }
+        await w.pass(1_000);
+        // Half of an equal share is everybody's; the cap is what the other one's floor leaves.
+        for (const key of [KEY, OTHER]) {
+          expect(share(w, key)).toBeGreaterThanOrEqual(0.25);
+          expect(share(w, key)).toBeLessThanOrEqual(0.75);
+          const weight = signal(w, key)?.value ?? 1;
+          expect(weight).toBeGreaterThanOrEqual(0.5);
+          expect(weight).toBeLessThanOrEqual(2);
+        }
+        expect(share(w, KEY) + share(w, OTHER)).toBeCloseTo(1, 10);
+        await worlds.pop()!.close();
+      }),
+      { numRuns: rounds(3, 25) },
+    );
+  });
+
+  test("the number of jobs that a config may have out is told when its share has moved (P2P_SELFPLAY_SCALED)", async () => {
+    const w = await twoConfigs();
+    const figures: unknown[] = [];
+    w.router.subscribe(
+      "METRICS_UPDATED",
+      ({ payload }) => void figures.push((payload as { metrics: unknown }).metrics),
+    );
+    await w.runtime([w.units.metrics()]);
+    await w.pass(2_500);
+    const first = w.said("P2P_SELFPLAY_SCALED").filter(({ payload }) => payload.config_key === KEY);
+    expect(first).toMatchObject([{ payload: { jobs: 32, previous_jobs: 0 } }]);
+    await learn(w);
+    const { payload } = w.said("P2P_SELFPLAY_SCALED").findLast((told) => told.payload.config_key === KEY)!;
+    expect(payload).toMatchObject({ previous_jobs: 32 });
+    expect(payload.jobs as number).toBeGreaterThan(38);
+    expect(figures).toContainEqual({ [`${KEY}_selfplay_jobs`]: payload.jobs });
   });
 });

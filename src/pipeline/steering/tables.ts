@@ -52,6 +52,10 @@ export type Gauntlet = {
   readonly iteration: number;
   readonly strength: "strong" | "weak" | "even";
   readonly tier: number;
+  /** Training asked for a harder tier, in which iteration and why; gone when the config has risen. */
+  readonly asked?: { readonly iteration: number; readonly reason: string };
+  /** The model of a related config that this one began with, once it was told. */
+  readonly related?: string;
 };
 export const gauntlets = defineTable<Gauntlet>("pipeline_gauntlets");
 

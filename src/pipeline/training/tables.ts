@@ -9,6 +9,8 @@ export type StoredGates = {
   /** Each with when it last changed between open and closed. */
   readonly gates: readonly (GateResult & { readonly since: number })[];
   readonly at: number;
+  /** The iteration in which a harder tier was asked for last; missing before the first time. */
+  readonly asked?: number;
 };
 
 /** By config_key. Written by `training_trigger`. */

@@ -80,6 +80,11 @@ export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width
       ({ opponent, model_id, games, win_rate }) =>
         `mastered ${printable(opponent)}: ${shortModel(model_id)} won ${percent(win_rate)} of ${number(games)} games`,
     ),
+    ...(config.asked === null
+      ? []
+      : [
+          `training asks for harder games since iteration ${config.asked.iteration}: ${printable(config.asked.reason)}`,
+        ]),
     ...(config.trends.length === 0 ? [] : ["measured, iteration by iteration:"]),
     ...tableLines(
       config.trends.map((each) => [`  ${each.metric}`, shell.paint.dim(trendWords(each))]),
@@ -89,7 +94,16 @@ export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width
   ];
 }
 
-const KNOB_NAMES = ["share", "learning_rate", "games", "exploration", "search"] as const;
+const KNOB_NAMES = [
+  "share",
+  "learning_rate",
+  "games",
+  "exploration",
+  "search",
+  "opponents",
+  "positions",
+  "window",
+] as const;
 type ConfigKey = Input<typeof holdKnob>["params"]["config"];
 type KnobName = (typeof KNOB_NAMES)[number];
 

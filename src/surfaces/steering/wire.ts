@@ -6,7 +6,7 @@ import { type Answer, defineRoute } from "../http/wire.ts";
 import { decision, whereItRuns } from "../pipeline/wire.ts";
 
 const knob = z
-  .enum(["share", "learning_rate", "games", "exploration", "search"])
+  .enum(["share", "learning_rate", "games", "exploration", "search", "opponents", "positions", "window"])
   .describe(
     "What is turned: `share` is the part of self-play that a config gets; the others change an iteration from its start on.",
   );
@@ -35,6 +35,10 @@ export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
               z.object({ opponent: z.string(), model_id: z.string(), games: z.int(), win_rate: z.number(), at: time }),
             )
             .describe("Baselines that a champion beats reliably, and which of them did first."),
+          asked: z
+            .object({ iteration: z.int(), reason: z.string() })
+            .nullable()
+            .describe("Training asks for harder games; gates decide. Null while it does not."),
           trends: z.array(trend).describe("Where its measures go."),
           tuned: z
             .looseObject({

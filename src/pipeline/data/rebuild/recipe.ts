@@ -1,7 +1,16 @@
 /** How a file that is lost is made again. Artifacts follow byte for byte from their job, and the job from what is kept here. */
 import type { Json } from "../../../kernel/index.ts";
 import { cutIntoJobs } from "../../selfplay/index.ts";
-import { type ConfigPlan, gamesWith, type Knobs, type StageFailure, seedFor, withKnobs } from "../../stage/index.ts";
+import {
+  type ConfigPlan,
+  drawnInputs,
+  gamesWith,
+  type Knobs,
+  PLAY_KNOBS,
+  type StageFailure,
+  seedFor,
+  withKnobs,
+} from "../../stage/index.ts";
 
 /** What the catalog has of a file. */
 export interface KnownFile {
@@ -63,12 +72,12 @@ function playAgain(
   return {
     work_type: "selfplay",
     parameters: {
-      ...withKnobs(plan.selfplay, knobs, "exploration", "search"),
+      ...withKnobs(plan.selfplay, knobs, ...PLAY_KNOBS),
       games: found.games,
       first_game: found.first_game,
     },
     seed: seedFor(plan.seed, "selfplay", iteration),
-    inputs: [{ name: "model", sha256: model }],
+    inputs: [{ name: "model", sha256: model }, ...drawnInputs(knobs)],
   };
 }
 

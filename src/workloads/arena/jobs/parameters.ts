@@ -49,6 +49,10 @@ const playing = {
   /** Playout-cap randomisation: only this share of moves is searched in full and learned from. */
   full_share: z.number().min(0.05).max(1).default(DEFAULT_SELF_PLAY.fullShare),
   fast_simulations: z.int().min(1).max(1_000_000).default(DEFAULT_SELF_PLAY.fastSimulations),
+  /** Share of games that begin at a position of a game of the inputs `archive...`; none without such an input. */
+  archive_share: share(DEFAULT_SELF_PLAY.archiveShare),
+  /** Share of games in which the network of the input `opponent` plays one seat; none without such an input. */
+  opponent_share: share(DEFAULT_SELF_PLAY.opponentShare),
   /** Forced playouts with target pruning; 0 for none, 2 is usual. */
   forced_playouts: z.number().min(0).max(100).default(DEFAULT_SEARCH.forcedPlayouts),
 };
@@ -147,6 +151,8 @@ export const selfPlayOf = (given: z.output<z.ZodObject<typeof playing>>): SelfPl
   randomPlies: given.random_plies,
   fullShare: given.full_share,
   fastSimulations: given.fast_simulations,
+  archiveShare: given.archive_share,
+  opponentShare: given.opponent_share,
 });
 
 export const trainerOf = (given: TrainingParameters): TrainerConfig => ({

@@ -7,13 +7,15 @@ import { mixSeed } from "../numerics/samplers.ts";
 import { type GameRecord, selfPlay } from "../play/self-play.ts";
 import { networkEvaluator } from "../search/evaluator.ts";
 import { createSearch } from "../search/puct.ts";
+import { besideOf } from "./beside.ts";
 import { nothingMade } from "./failures.ts";
 import { freshNetwork, type JobWorld, seedOf } from "./job-world.ts";
 import { parseParameters, searchOf, selfPlayOf, selfPlayParameters } from "./parameters.ts";
 
 /**
  * Games of a network (input `model`, or one that knows nothing) against itself; artifacts `samples` and `games`. Game
- * number n of a seed is the same game in whichever job it is played.
+ * number n of a seed is the same game in whichever job it is played. Games may begin in games of the inputs `archive...`, and
+ * meet the network of the input `opponent`.
  */
 export const selfPlayJob =
   (world: JobWorld): JobHandler =>
@@ -22,13 +24,14 @@ export const selfPlayJob =
     const game = world.game(job.message.config_key);
     const network = (await world.model(job, "model", game)) ?? freshNetwork(game, given);
     const search = createSearch(game, networkEvaluator(game, network), searchOf(given));
+    const beside = await besideOf(job, world, game, given);
     const seed = seedOf(job);
     const parts: Samples[] = [];
     const games: GameRecord[] = [];
     for (let i = 0; i < given.games; i += 1) {
       job.progress(i, { total: given.games, metrics: { games: i } });
       await job.pause();
-      const played = selfPlay(game, search, selfPlayOf(given), [mixSeed(seed, given.first_game + i)]);
+      const played = selfPlay(game, search, selfPlayOf(given), [mixSeed(seed, given.first_game + i)], beside);
       played.samples.game.fill(i);
       parts.push(played.samples);
       games.push(...played.games);

@@ -1,14 +1,17 @@
 import { hash } from "node:crypto";
 import { canonicalJson, isOperatingError, seededRandom } from "../../../kernel/index.ts";
-import { badInput, type JobHandler, RESUME_INPUT, type ServedJob } from "../../process/index.ts";
+import { badInput, type JobHandler, type JobInput, RESUME_INPUT, type ServedJob } from "../../process/index.ts";
 import { encodeCheckpoint } from "../files/checkpoint-file.ts";
-import { encodeModel } from "../files/model-file.ts";
+import { decodeModel, describedModel, encodeModel } from "../files/model-file.ts";
 import { readWithin } from "../files/store.ts";
 import { decodeUnfinished, encodeUnfinished, type UnfinishedTraining } from "../files/unfinished-file.ts";
+import { createGame } from "../games/catalog.ts";
 import type { Game } from "../games/game.ts";
-import { copyNetwork } from "../net/network.ts";
+import { copyNetwork, type Network } from "../net/network.ts";
 import { countRows } from "../net/samples.ts";
 import { createTrainer } from "../net/trainer.ts";
+import { takeLayers } from "../net/transfer.ts";
+import { naming } from "./failures.ts";
 import { freshNetwork, inputsLike, type JobWorld, readRows, seedOf, type TrainerState } from "./job-world.ts";
 import { parseParameters, type TrainingParameters, trainerOf, trainingParameters } from "./parameters.ts";
 import { lossOf, newestRows, type RunState, runTraining, windowOf } from "./training-run.ts";
@@ -68,16 +71,28 @@ async function write(job: ServedJob, made: TrainerState, steps: number, about: A
   return job.writeArtifact("checkpoint.arena", checkpoint, { kind: "checkpoint", meta: about });
 }
 
-/** The network that knows nothing, for a config that has none yet. */
+/** The network that knows nothing, for a config that has none yet; or what a related one (input `related`) has to give. */
 async function writeFresh(job: ServedJob, game: Game, given: TrainingParameters) {
-  const unwanted = job.message.inputs[0];
+  const related = job.message.inputs.find(({ name }) => name === "related");
+  const unwanted = job.message.inputs.find((input) => input !== related);
   if (unwanted !== undefined)
     throw badInput(`A fresh network is made of nothing; "${unwanted.name}" would be left unread.`);
   job.progress(0, { total: 1 });
   const network = freshNetwork(game, given);
+  const taken = related === undefined ? [] : await takeFrom(related, network);
   await write(job, createTrainer(network, game.symmetries, trainerOf(given)), 0, { config_key: game.configKey });
-  return { fresh: 1, steps: 0, rows: 0 };
+  return { fresh: 1, steps: 0, rows: 0, ...(related === undefined ? {} : { layers_taken: taken.length }) };
 }
+
+/** Gives a fresh network the layers of a related config's network, as far as their shapes are the same. */
+const takeFrom = (input: JobInput, network: Network): Promise<readonly string[]> =>
+  naming(input, async () => {
+    const bytes = await readWithin(input.path);
+    const other = decodeModel(bytes, createGame(describedModel(bytes).configKey)).network;
+    const taken = takeLayers(other, network);
+    if (taken.length > 0) return taken;
+    throw badInput("No layer of the related network has the shape of this one; give both the same widths.");
+  });
 
 /**
  * Trains on the newest rows of the inputs `samples...`, oldest file first, and measures on those of `holdout...`; artifacts

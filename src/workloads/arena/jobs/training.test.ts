@@ -45,6 +45,25 @@ const training = (parameters: JobRequest["parameters"], inputs: readonly Input[]
   inputs: [...inputs],
 });
 
+test("a fresh network takes the layers of a related config's that have its shape, and is refused where none has", async () => {
+  const fresh = async (config_key: string, parameters: JobRequest["parameters"], inputs: Input[] = []) =>
+    arena.run({ kind: "training", config_key, seed: 5, parameters: { ...SMALL, fresh: true, ...parameters }, inputs });
+  const other = await fresh("othello6_2p", { network_seed: 3 });
+  const related = made(other, "model", "related");
+  const taken = await fresh(CONFIG_KEY, { network_seed: 77 }, [related]);
+  // Both have the widths and the players in common; cells, patterns and moves are others.
+  expect(taken).toMatchObject({ status: "completed", metrics: { fresh: 1, layers_taken: 3 } });
+  const { network } = decodeModel(readFileSync(made(taken, "model").path), game);
+  const from = decodeModel(readFileSync(related.path), createGame("othello6_2p")).network;
+  const { narrowWeights, narrowBias } = network.layout;
+  expect(network.weights.slice(narrowWeights, narrowBias)).toEqual(
+    from.weights.slice(from.layout.narrowWeights, from.layout.narrowBias),
+  );
+  const none = await fresh("connect4_8x7_3p", { wide: 16, narrow: 16 }, [related]);
+  expect(none).toMatchObject({ status: "failed", error: { class: "bad_input" } });
+  expect(none.reason).toMatch(/No layer of the related network/);
+});
+
 test("a fresh network is the one of its seed, with a checkpoint to go on from, and is made of nothing", async () => {
   const outcome = await arena.done(training({ fresh: true, network_seed: 77 }, []));
   expect(outcome.metrics).toEqual({ fresh: 1, steps: 0, rows: 0 });

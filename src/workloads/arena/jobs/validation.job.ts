@@ -7,6 +7,7 @@ import { mixSeed } from "../numerics/samplers.ts";
 import { selfPlay } from "../play/self-play.ts";
 import { networkEvaluator } from "../search/evaluator.ts";
 import { createSearch } from "../search/puct.ts";
+import { besideOf } from "./beside.ts";
 import { naming, nothingMade } from "./failures.ts";
 import { createInspection, rowsByGame } from "./inspection.ts";
 import { foldSeed, freshNetwork, inputOf, type JobWorld } from "./job-world.ts";
@@ -46,6 +47,7 @@ export const validationJob =
     const strange = games.map((record, i) => record.seed !== seedAt(i));
     const network = (await world.model(job, "model", game)) ?? freshNetwork(game, given);
     const search = createSearch(game, networkEvaluator(game, network), searchOf(given));
+    const beside = await besideOf(job, world, game, given);
     let checked = 0;
     let failed = 0;
     for (const [i, record] of games.entries()) {
@@ -55,7 +57,8 @@ export const validationJob =
       if (!strange[i] && !chosen.has(i)) continue;
       checked += 1;
       const same =
-        !strange[i] && isSameGame(selfPlay(game, search, selfPlayOf(given), [seedAt(i)]), record, samples, rows[i]!);
+        !strange[i] &&
+        isSameGame(selfPlay(game, search, selfPlayOf(given), [seedAt(i)], beside), record, samples, rows[i]!);
       if (!same) failed += 1;
     }
     const { outcomes, illegal_games, ...figures } = inspection.figures;

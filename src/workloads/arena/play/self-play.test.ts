@@ -1,21 +1,27 @@
 import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
+import { faultOfGame } from "../files/games-content.ts";
 import { CONFIG_KEYS, createGame } from "../games/catalog.ts";
 import { isOver, OUTCOME, PLY, TURN } from "../games/game.ts";
 import { shapeOf } from "../net/layout.ts";
 import { createNetwork } from "../net/network.ts";
 import { networkEvaluator } from "../search/evaluator.ts";
 import { createSearch, DEFAULT_SEARCH } from "../search/puct.ts";
-import { DEFAULT_SELF_PLAY, selfPlay } from "./self-play.ts";
+import { type Beside, DEFAULT_SELF_PLAY, selfPlay } from "./self-play.ts";
 
 // Real work on a busy machine; the limit is there for what hangs, not for what is slow.
 vi.setConfig({ testTimeout: 60_000 });
 
-const play = (configKey: string, seeds: readonly number[], changes = {}) => {
+const searchOf = (configKey: string, seed: number) => {
   const game = createGame(configKey);
-  const network = createNetwork(shapeOf(game, 8, 8), seededRandom(1));
-  const search = createSearch(game, networkEvaluator(game, network), { ...DEFAULT_SEARCH, simulations: 16 });
-  return { game, ...selfPlay(game, search, { ...DEFAULT_SELF_PLAY, ...changes }, seeds) };
+  const network = createNetwork(shapeOf(game, 8, 8), seededRandom(seed));
+  return createSearch(game, networkEvaluator(game, network), { ...DEFAULT_SEARCH, simulations: 16 });
+};
+
+const play = (configKey: string, seeds: readonly number[], changes = {}, beside: Beside = {}) => {
+  const game = createGame(configKey);
+  const search = searchOf(configKey, 1);
+  return { game, ...selfPlay(game, search, { ...DEFAULT_SELF_PLAY, ...changes }, seeds, beside) };
 };
 
 describe("self-play", () => {
@@ -106,5 +112,43 @@ describe("playout-cap randomisation", () => {
     expect(play("hex7_2p", [3], changes).games).not.toEqual(play("hex7_2p", [3]).games);
     // What is off draws no number.
     expect(play("hex7_2p", [3], { fastSimulations: 4 }).games).toEqual(play("hex7_2p", [3]).games);
+  });
+});
+
+describe("games that draw on more than their network", () => {
+  const KEY = "connect4_7x6_2p";
+  const SEEDS = [11, 12, 13, 14, 15, 16];
+
+  it("begin at positions of the archive, are whole games, and are learned from there on", () => {
+    const archive = play(KEY, [1, 2]).games;
+    const { game, games, samples } = play(KEY, SEEDS, { archiveShare: 1 }, { archive });
+    // Without an archive the first row of a game stands at ply 4 at the latest.
+    const firsts = games.flatMap((_, n) => samples.ply[samples.game.indexOf(n)] ?? []);
+    const late = firsts.findIndex((ply) => ply > 4);
+    const until = firsts[late]!;
+    const begun = archive.filter(
+      ({ moves }) => moves.slice(0, until).join() === games[late]!.moves.slice(0, until).join(),
+    );
+    expect(begun).not.toEqual([]);
+    const state = game.newState();
+    for (const record of games) expect(faultOfGame(game, record, state)).toBeUndefined();
+    expect(play(KEY, SEEDS, { archiveShare: 1 }, { archive }).games).toEqual(games);
+  });
+
+  it("let another network play one seat, and learn nothing from its moves", () => {
+    const opponent = searchOf(KEY, 9);
+    const met = play(KEY, SEEDS, { opponentShare: 1, randomPlies: 0 }, { opponent });
+    const seats = (index: number) =>
+      new Set(Array.from(met.samples.ply).flatMap((ply, row) => (met.samples.game[row] === index ? [ply % 2] : [])));
+    for (const index of SEEDS.keys()) expect(seats(index).size).toBe(1);
+    expect(new Set(SEEDS.map((_, index) => [...seats(index)][0])).size).toBe(2);
+    expect(play(KEY, SEEDS, { opponentShare: 1, randomPlies: 0 }, { opponent }).games).toEqual(met.games);
+  });
+
+  it("are the games they always were where the plan asks for nothing of it", () => {
+    const plain = play(KEY, SEEDS).games;
+    const archive = play(KEY, [1]).games;
+    expect(play(KEY, SEEDS, {}, { archive, opponent: searchOf(KEY, 9) }).games).toEqual(plain);
+    expect(play(KEY, SEEDS, { archiveShare: 1, opponentShare: 1 }).games).toEqual(plain);
   });
 });

@@ -15,6 +15,16 @@ export interface SelfPlayConfig {
   /** The share of moves that are searched in full and learned from; the others get `fastSimulations` and no noise. */
   readonly fullShare: number;
   readonly fastSimulations: number;
+  /** The share of games that begin within a game of the archive, at any of its positions. */
+  readonly archiveShare: number;
+  /** The share of games in which one seat is played by another network; nothing is learned from its moves. */
+  readonly opponentShare: number;
+}
+
+/** What games draw on beside their network. A share without it changes nothing. */
+export interface Beside {
+  readonly archive?: readonly GameRecord[] | undefined;
+  readonly opponent?: Search | undefined;
 }
 
 export const DEFAULT_SELF_PLAY: SelfPlayConfig = {
@@ -24,6 +34,8 @@ export const DEFAULT_SELF_PLAY: SelfPlayConfig = {
   randomPlies: 4,
   fullShare: 1,
   fastSimulations: 16,
+  archiveShare: 0,
+  opponentShare: 0,
 };
 
 export interface GameRecord {
@@ -57,8 +69,20 @@ function drawMove(visits: Int32Array, temperature: number, random: Random, weigh
   return last;
 }
 
-/** Plays one game for each seed. A game depends on its seed, the network and the configs, and on nothing else. */
-export function selfPlay(game: Game, search: Search, config: SelfPlayConfig, seeds: readonly number[]): SelfPlayResult {
+/** The moves up to one position of one game; at least one move of it is left to play. */
+function beginningOf(archive: readonly GameRecord[], random: Random): Uint8Array {
+  const { moves } = archive[pick(random, archive.length)]!;
+  return moves.subarray(0, pick(random, Math.max(1, moves.length)));
+}
+
+/** Plays one game for each seed. A game depends on its seed, the networks, the archive and the configs, and on nothing else. */
+export function selfPlay(
+  game: Game,
+  search: Search,
+  config: SelfPlayConfig,
+  seeds: readonly number[],
+  { archive = [], opponent }: Beside = {},
+): SelfPlayResult {
   const { cells, moves, players } = game;
   const state: State = game.newState();
   const legal = new Int32Array(moves);
@@ -85,31 +109,44 @@ export function selfPlay(game: Game, search: Search, config: SelfPlayConfig, see
     rows.game[count] = index;
   };
 
+  const temperatureAt = (ply: number): number =>
+    ply < config.temperaturePlies ? config.temperature : config.lateTemperature;
+
   const playOne = (seed: number, index: number): GameRecord => {
     const random = seededRandom(seed);
     const first = count;
     game.reset(state);
     search.reset();
     const randomPlies = pick(random, config.randomPlies + 1);
+    // Nothing is drawn that a plan does not ask for: without it games are what they always were.
+    const isArchived = archive.length > 0 && config.archiveShare > 0 && random.next() < config.archiveShare;
+    const begun = isArchived ? beginningOf(archive, random) : [];
+    const isMet = opponent !== undefined && config.opponentShare > 0 && random.next() < config.opponentShare;
+    const strange = isMet ? pick(random, players) : -1;
+    opponent?.reset();
     let ply = 0;
     while (!isOver(state)) {
       const legalCount = game.legalMoves(state, legal);
       let move = legal[0]!;
-      if (ply < randomPlies) move = legal[pick(random, legalCount)]!;
-      else if (legalCount > 1) {
+      if (ply < begun.length) move = begun[ply]!;
+      else if (!isArchived && ply < randomPlies) move = legal[pick(random, legalCount)]!;
+      else if (legalCount > 1 && state[TURN] === strange) {
+        opponent!.run(state);
+        move = drawMove(opponent!.visits, temperatureAt(ply), random, weights);
+      } else if (legalCount > 1) {
         if (config.fullShare >= 1 || random.next() < config.fullShare) {
           search.run(state, random);
           record(index, legalCount);
           seats[count - first] = state[TURN]!;
           count += 1;
         } else search.run(state, undefined, config.fastSimulations);
-        const temperature = ply < config.temperaturePlies ? config.temperature : config.lateTemperature;
-        move = drawMove(search.visits, temperature, random, weights);
+        move = drawMove(search.visits, temperatureAt(ply), random, weights);
       }
       played[ply] = move;
       ply += 1;
       game.play(state, move);
       search.advance(move);
+      if (isMet) opponent!.advance(move);
     }
     scores(players, state[OUTCOME]!, shares);
     for (let row = first; row < count; row += 1)

@@ -17,6 +17,7 @@ import {
   type Turn as StageTurn,
   syncWork,
   waiting,
+  windowWith,
 } from "../../../stage/index.ts";
 import { createArtifactRebuilder } from "../../rebuild/rebuilder.ts";
 import { broughtExports, type ExportBase, exportBases } from "../../tables.ts";
@@ -116,7 +117,7 @@ function step(services: StageServices, turn: Turn, work: Work): Work {
   const { shards } = exported;
   const new_rows = rowsIn(shards);
   const total_rows = base.total_rows + new_rows;
-  const plain = windowOf([...base.window, ...shards], total_rows, plan.window);
+  const plain = windowOf([...base.window, ...shards], total_rows, windowWith(plan.window, at.knobs));
   const begun: Work = { ...exported.work, own: { window: plain, total_rows, new_rows } };
   const combined = combineNow(services, turn, begun, plain);
   if (!("combination" in combined)) return combined;

@@ -97,6 +97,7 @@ function jobFor(
         { name: "games", sha256: games_file!.sha256 },
         { name: "samples", sha256: samples_file.sha256 },
         { name: "model", sha256: segment.model ?? order.model },
+        ...(order.inputs ?? []),
       ],
     },
     dedup_key: stranded === undefined ? key : `${key}:after:${stranded}`,

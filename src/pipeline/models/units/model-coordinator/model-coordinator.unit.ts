@@ -10,7 +10,7 @@ import {
   trainingWork,
 } from "../../../stage/index.ts";
 import { champions, lastGood, withdrawnModels } from "../../champion.ts";
-import { championHistory, checkOutcomes, firstChampion } from "../../champion-history.ts";
+import { championAfter, championHistory, checkOutcomes, firstChampion } from "../../champion-history.ts";
 import { CHAMPIONS_KEPT } from "../../limits.ts";
 import {
   changeModel,
@@ -19,6 +19,7 @@ import {
   type ModelEntry,
   modelEntry,
   registerModel,
+  type Standing,
 } from "../../registry.ts";
 import { checkpointOf, unregisteredRuns } from "../../training-runs.ts";
 import { modelState } from "./decide.ts";
@@ -68,6 +69,12 @@ export const modelCoordinator = (services: StageServices) => {
       REGRESSION_MINOR: ({ payload }, context) => setRegression(store, payload, "minor", context),
       REGRESSION_MODERATE: ({ payload }, context) => setRegression(store, payload, "moderate", context),
       REGRESSION_CLEARED: ({ payload }, context) => setRegression(store, payload, "cleared", context),
+      TIER_PROMOTION: ({ payload: { config_key, model_id, tier } }, context) =>
+        setStanding(store, config_key, model_id, context, { tier: { name: tier, at: context.now } }),
+      CROSSBOARD_PROMOTION({ payload: { config_keys, model_id } }, context) {
+        for (const config_key of configsOfModel(store, model_id))
+          setStanding(store, config_key, model_id, context, { boards: { config_keys, at: context.now } });
+      },
       REPAIR_COMPLETED({ payload: { artifact_hash: model } }, { rows, now, emit }) {
         for (const config_key of configsOfModel(store, model)) {
           rows.apply(changeModel({ config_key, model, now, corrupted: null }));
@@ -127,6 +134,19 @@ const setRegression = (
   emitUpdated({ emit }, config_key, model, "regression");
 };
 
+const setStanding = (
+  store: StageServices["store"],
+  config_key: string,
+  model: string,
+  { rows, now, emit }: Pick<Look, "rows" | "now" | "emit">,
+  standing: Standing,
+): void => {
+  const known = modelEntry(store, config_key, model);
+  if (known === undefined) return;
+  rows.apply(changeModel({ config_key, model, now, standing: { ...known.standing, ...standing } }));
+  emitUpdated({ emit }, config_key, model, "standing");
+};
+
 /** Enters new models and brings the states of the living ones up to date. */
 function register({ store, catalog }: StageServices, { rows, row, now, emit, configKey: config_key }: Look): void {
   const evaluation = row(evaluationWork);
@@ -180,8 +200,11 @@ function register({ store, catalog }: StageServices, { rows, row, now, emit, con
 
 /** Champions with their checkpoints, as far as they are kept, and what the line of training needs. */
 function pin({ store, catalog }: StageServices, look: ConfigLook): void {
-  const { row, configKey } = look;
+  const { row, configKey, plan } = look;
   const history = championHistory(store, configKey, CHAMPIONS_KEPT);
+  // What the first model was made of, so that it can be made again.
+  const from = plan.start_from ?? null;
+  const related = from === null ? undefined : championAfter(store, from.config_key, from.iteration);
   const work = row(trainingWork);
   const training = work?.own;
   // A run that is under way may need its beginning again.
@@ -195,6 +218,7 @@ function pin({ store, catalog }: StageServices, look: ConfigLook): void {
   const wanted: Pinned = {
     champions: sorted([
       firstChampion(store, configKey),
+      related,
       current,
       ...history.map(({ model }) => model),
       ...restorable.map((model) => checkpointOf(store, configKey, model)),

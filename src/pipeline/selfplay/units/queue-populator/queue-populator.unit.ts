@@ -1,10 +1,10 @@
 import type { Wiring } from "../../../../daemons/index.ts";
-import { defined } from "../../../../kernel/index.ts";
 import { budgetOf, ratedChampions } from "../../../models/index.ts";
 import {
   awaitsSearch,
   type ConfigLook,
   defineConfigUnit,
+  drawnInputs,
   everyMs,
   followStageJobs,
   gamesWith,
@@ -13,6 +13,7 @@ import {
   isTurnOf,
   JOB_ENDS,
   type PartJob,
+  PLAY_KNOBS,
   pausedWait,
   putJobs,
   refusedWait,
@@ -43,6 +44,7 @@ import {
   suspectsIn,
 } from "../../tables.ts";
 import { isOtherVelocity, judgeGoal } from "./decide.ts";
+import { emitGoal } from "./goal-events.ts";
 import { withChampionOfNow } from "./old-champion.ts";
 
 const wiring = {
@@ -190,8 +192,8 @@ function orderFor(
     seed: prior?.seed ?? seedFor(plan.seed, "selfplay", iteration),
     model: prior?.model ?? champion,
     parameters:
-      prior?.parameters ??
-      withKnobs({ ...plan.selfplay, ...tunedIn(row(tunings), iteration) }, knobs, "exploration", "search"),
+      prior?.parameters ?? withKnobs({ ...plan.selfplay, ...tunedIn(row(tunings), iteration) }, knobs, ...PLAY_KNOBS),
+    inputs: prior?.inputs ?? drawnInputs(knobs),
     wanted,
     whole: stillGood.length === 0,
     jobs: Object.fromEntries(stillGood),
@@ -215,7 +217,7 @@ function jobFor(services: StageServices, { row, configKey }: Look, order: Selfpl
     payload: {
       parameters: { ...order.parameters, games, first_game },
       seed: order.seed,
-      inputs: [{ name: "model", sha256: model }],
+      inputs: [{ name: "model", sha256: model }, ...(order.inputs ?? [])],
     },
     // Numbered as a batch that somebody else hands out would be: a second addition is the same job.
     dedup_key: `${undertakingOf(configKey, order, "selfplay")}/${order.wanted.indexOf(part)}${stranded === undefined ? "" : `:after:${stranded}`}`,
@@ -227,26 +229,4 @@ function jobFor(services: StageServices, { row, configKey }: Look, order: Selfpl
       rejectedBy,
     ),
   };
-}
-
-function emitGoal(
-  { emit, row, configKey }: ConfigLook<"SELFPLAY_TARGET_UPDATED" | "ELO_VELOCITY_CHANGED">,
-  before: Goal | undefined,
-  after: Goal,
-): void {
-  if (before?.target_games !== after.target_games)
-    emit.SELFPLAY_TARGET_UPDATED({
-      config_key: configKey,
-      target_games: after.target_games,
-      reason: after.reason,
-      urgency: row(allocations)?.urgency ?? "normal",
-      ...defined({ previous_target_games: before?.target_games, elo_gap: after.gap?.estimate }),
-    });
-  if (after.velocity !== null && isOtherVelocity(before?.velocity ?? null, after.velocity))
-    emit.ELO_VELOCITY_CHANGED({
-      config_key: configKey,
-      elo_per_day: after.velocity.elo_per_day,
-      previous_elo_per_day: before?.velocity?.elo_per_day ?? 0,
-      trend: after.velocity.trend,
-    });
 }

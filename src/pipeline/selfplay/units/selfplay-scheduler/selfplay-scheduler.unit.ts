@@ -1,5 +1,5 @@
 import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../../daemons/index.ts";
-import { sumOf } from "../../../../kernel/index.ts";
+import { defined, sumOf } from "../../../../kernel/index.ts";
 import {
   type ConfigRow,
   configs,
@@ -16,7 +16,7 @@ import {
   undertakingOf,
 } from "../../../stage/index.ts";
 import { IDLE_ASK_MS, IDLE_GOOD_FOR_MS, MAX_IDLE_ASKED, SCHEDULER_MS, STALE_STEP_MS } from "../../limits.ts";
-import { queuePressure } from "../../orders.ts";
+import { openJobsAllowed, queuePressure } from "../../orders.ts";
 import {
   type AllocationRow,
   allocations,
@@ -39,7 +39,7 @@ const wiring = {
   alsoKnownAs: ["SelfplayScheduler"],
   pattern: "GET",
   dependsOn: ["selfplay_orchestrator"],
-  emits: ["SELFPLAY_ALLOCATION_UPDATED", "BATCH_SCHEDULED", "IDLE_STATE_REQUEST"],
+  emits: ["SELFPLAY_ALLOCATION_UPDATED", "P2P_SELFPLAY_SCALED", "BATCH_SCHEDULED", "IDLE_STATE_REQUEST"],
 } as const satisfies Wiring;
 
 type Context = ContextOf<typeof wiring>;
@@ -102,13 +102,13 @@ export const selfplayScheduler = (services: StageServices) =>
           "BACKPRESSURE_ACTIVATED",
           "BACKPRESSURE_RELEASED",
         ],
-        (_event, context: Context) => divide(context),
+        (_event, context: Context) => divide(services, context),
       ),
     },
     loop: {
       everyMs: everyMs(services, SCHEDULER_MS),
       tick(context) {
-        divide(context);
+        divide(services, context);
         askIdle(services, context);
       },
     },
@@ -119,7 +119,7 @@ export const selfplayScheduler = (services: StageServices) =>
     }),
   });
 
-function divide(context: Context): void {
+function divide({ settings }: StageServices, context: Context): void {
   const { rows } = context;
   const playing = rows.list(configs).flatMap(([key, config]) => {
     const iteration = rows.get(iterations, key);
@@ -130,7 +130,10 @@ function divide(context: Context): void {
     queuePressure(rows),
   );
   const sharing = divided.filter(({ share }) => share > 0).length;
-  for (const [n, allocation] of divided.entries()) apply(context, playing[n]!, allocation, sharing);
+  for (const [n, allocation] of divided.entries()) {
+    scale(context, playing[n]!, allocation, settings.maxSelfplayJobs);
+    apply(context, playing[n]!, allocation, sharing);
+  }
   for (const [key] of rows.list(allocations))
     if (!playing.some(({ plan }) => plan.config_key === key)) rows.delete(allocations, key);
 }
@@ -188,6 +191,17 @@ function trainingWord(work: StageWork<TrainingOwn> | undefined): ConfigFacts["tr
   return work.evidence.loss_trend === "declining" ? "loss_grows" : null;
 }
 
+/** Says how many jobs of a config may be out at once, when that has changed by more than a fifth. */
+function scale({ rows, emit }: Context, { plan }: Playing, { share, rate, reasons }: Allocation, most: number): void {
+  const { config_key } = plan;
+  const known = rows.get(allocations, config_key);
+  const jobs = openJobsAllowed(queuePressure(rows), share * rate, most);
+  const previous_jobs = known?.jobs ?? 0;
+  if (known === undefined || Math.abs(jobs - previous_jobs) <= 0.2 * previous_jobs) return;
+  rows.put(allocations, config_key, { ...known, jobs });
+  emit.P2P_SELFPLAY_SCALED({ config_key, jobs, previous_jobs, reason: reasonWords(reasons) });
+}
+
 function apply(context: Context, { plan }: Playing, allocation: Allocation, sharing: number): void {
   const { rows, emit, now } = context;
   const { config_key } = plan;
@@ -206,6 +220,7 @@ function apply(context: Context, { plan }: Playing, allocation: Allocation, shar
     reasons,
     configs: sharing,
     told: noticeable || before === undefined ? { share, urgency, at: now } : before.told,
+    ...defined({ jobs: before?.jobs }),
     batch: batch ?? before?.batch ?? null,
   };
   putChanged(rows, allocations, config_key, row);

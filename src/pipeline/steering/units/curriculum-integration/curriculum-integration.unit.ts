@@ -42,18 +42,25 @@ export const curriculumIntegration = (services: StageServices) =>
   defineDaemon({
     ...wiring,
     state: { tables: { signals, curricula } },
-    on: onEach(
-      [
-        "EVALUATION_COMPLETED",
-        "MODEL_PROMOTED",
-        "PROMOTION_FAILED",
-        "PROMOTION_REJECTED",
-        "REGRESSION_CRITICAL",
-        "SELFPLAY_RATE_CHANGED",
-        "OPPONENT_MASTERED",
-      ],
-      ({ payload, eventType }, context: Context) => rebalance(services, context, payload.config_key, eventType),
-    ),
+    on: {
+      // The config that begins with another's network is the last one that is named.
+      CROSSBOARD_PROMOTION: ({ payload: { config_keys }, eventType }, context: Context) =>
+        rebalance(services, context, config_keys.at(-1), eventType),
+      ...onEach(
+        [
+          "EVALUATION_COMPLETED",
+          "MODEL_PROMOTED",
+          "PROMOTION_FAILED",
+          "PROMOTION_REJECTED",
+          "REGRESSION_CRITICAL",
+          "SELFPLAY_RATE_CHANGED",
+          "OPPONENT_MASTERED",
+          "TIER_PROMOTION",
+          "CURRICULUM_ADVANCEMENT_NEEDED",
+        ],
+        ({ payload, eventType }, context: Context) => rebalance(services, context, payload.config_key, eventType),
+      ),
+    },
     loop: { everyMs: everyMs(services, 10_000), tick: (context) => rebalance(services, context) },
     health: ({ rows }) => ({
       status: "running",

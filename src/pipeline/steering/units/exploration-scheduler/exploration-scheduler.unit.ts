@@ -9,7 +9,7 @@ import {
   withKnobs,
 } from "../../../stage/index.ts";
 import { gatesBefore, judgeGates } from "../../gates.ts";
-import { isSteered, putSignals } from "../../knobs.ts";
+import { isSteered, knobsOf, putSignals } from "../../knobs.ts";
 import { explorations } from "../../tables.ts";
 
 const wiring = {
@@ -26,8 +26,8 @@ const wiring = {
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
 
 /**
- * Turns the knobs `exploration` (temperature and noise) and `search` (the budget of a search) of configs whose plan lets it. It
- * reads gates like all that changes what is played; whoever asks for a boost makes it look.
+ * Turns the knobs `exploration` (temperature and noise), `search` (the budget of a search) and `positions` (games that begin within earlier
+ * ones) of configs whose plan lets it. It reads gates like all that changes what is played; whoever asks for a boost makes it look.
  */
 export const explorationScheduler = (services: StageServices) =>
   defineConfigUnit({
@@ -51,9 +51,9 @@ export const explorationScheduler = (services: StageServices) =>
 
 function schedule({ store }: StageServices, look: Look): void {
   const { rows, row, put, plan, emit, at, configKey: config_key } = look;
-  const isOn = isSteered(plan, "exploration") || isSteered(plan, "search");
-  if (!isOn) return;
-  putSignals(rows, plan, judgeGates(gatesBefore(store, config_key)), "exploration", "search");
+  const own = knobsOf(wiring.name);
+  if (!own.some((knob) => isSteered(plan, knob))) return;
+  putSignals(rows, plan, judgeGates(gatesBefore(store, config_key)), ...own);
   const { temperature } = withKnobs(plan.selfplay, at?.knobs, "exploration");
   const now = typeof temperature === "number" ? temperature : null;
   if (row(explorations) === undefined)

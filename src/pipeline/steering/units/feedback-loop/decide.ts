@@ -1,9 +1,9 @@
 /** What is told of a config's exploration, as pure functions. */
 import type { Feedback } from "../../tables.ts";
 
-/** A harder tier wants harder positions. */
-export const difficultyOf = (tier: number): Feedback["difficulty"] =>
-  tier === 0 ? "normal" : tier === 1 ? "medium-hard" : "hard";
+/** The knob `positions` in words: the more games begin within earlier ones, the harder the positions that they begin with. */
+export const difficultyOf = (positions: number): Feedback["difficulty"] =>
+  positions < 1.1 ? "normal" : positions < 1.5 ? "medium-hard" : "hard";
 
 const hasMoved = (before: number, after: number): boolean => Math.abs(after - before) > 0.01 * before;
 

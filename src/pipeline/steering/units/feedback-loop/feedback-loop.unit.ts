@@ -71,7 +71,7 @@ function tellExploration({ store }: StageServices, { row, put, emit, plan, confi
   const gates = judgeGates(words);
   const last = gates.at(-1);
   const known = row(feedbacks);
-  const isOn = isSteered(plan, "exploration") || isSteered(plan, "search");
+  const isOn = (["exploration", "search", "positions"] as const).some((knob) => isSteered(plan, knob));
   if (last === undefined || !isOn) return;
   const factor = (knob: "exploration" | "search") => (isSteered(plan, knob) ? factorsOf(knob, gates).value : 1);
   const now: Feedback = {
@@ -79,7 +79,7 @@ function tellExploration({ store }: StageServices, { row, put, emit, plan, confi
     plateau: last.isPlateau,
     exploration: factor("exploration"),
     search: factor("search"),
-    difficulty: difficultyOf(last.tier),
+    difficulty: isSteered(plan, "positions") ? difficultyOf(factorsOf("positions", gates).value) : "normal",
     rate: known?.rate ?? 1,
   };
   const quality_score = row(qualities)?.score;

@@ -23,6 +23,15 @@ export function factorsOf(
   };
 }
 
+/** Models that gates promoted after an iteration, in a harder tier than the champion before them was promoted in. */
+export function risen(gates: readonly JudgedGate[], after: number) {
+  const promoted = gates.filter(({ isPromoted }) => isPromoted);
+  return promoted.flatMap(({ iteration, candidate: model_id, tier, elo, games }, n) => {
+    const previous_tier = promoted[n - 1]?.tier ?? 0;
+    return iteration > after && tier > previous_tier ? [{ model_id, tier, previous_tier, elo, games }] : [];
+  });
+}
+
 /** What a player came to against an opponent, whoever of them was called the candidate; undefined where it has not mastered it. */
 export function masteryOf(
   player: string,

@@ -1,18 +1,20 @@
 import type { Wiring } from "../../../../daemons/index.ts";
+import { defined } from "../../../../kernel/index.ts";
 import { type EvaluationServices, pairTallies } from "../../../evaluation/index.ts";
-import { budgetOf, champions, playersOf } from "../../../models/index.ts";
+import { budgetOf, championAfter, champions, playersOf } from "../../../models/index.ts";
 import {
   type ConfigLook,
   defineConfigUnit,
   everyMs,
   gamesWith,
   gauntletSignals,
+  iterations,
   type StageServices,
 } from "../../../stage/index.ts";
-import { gatesBefore, judgeGates } from "../../gates.ts";
-import { isSteered, putSignals } from "../../knobs.ts";
-import { gauntlets, mastered } from "../../tables.ts";
-import { factorsOf, masteryOf, tierName } from "./decide.ts";
+import { gatesBefore, type JudgedGate, judgeGates } from "../../gates.ts";
+import { isSteered, knobsOf, putSignals } from "../../knobs.ts";
+import { type Gauntlet, gauntlets, mastered } from "../../tables.ts";
+import { factorsOf, masteryOf, risen, tierName } from "./decide.ts";
 
 const wiring = {
   name: "gauntlet_feedback",
@@ -23,24 +25,48 @@ const wiring = {
   daemonTypes: ["GAUNTLET_FEEDBACK", "ARCHITECTURE_FEEDBACK"],
   alsoKnownAs: ["GauntletFeedbackController", "TierGating", "ArchitectureFeedbackController"],
   dependsOn: ["evaluation_daemon"],
-  emits: ["HYPERPARAMETER_UPDATED", "SELFPLAY_TARGET_UPDATED", "CURRICULUM_ADVANCED", "OPPONENT_MASTERED"],
+  emits: [
+    "HYPERPARAMETER_UPDATED",
+    "SELFPLAY_TARGET_UPDATED",
+    "CURRICULUM_ADVANCED",
+    "OPPONENT_MASTERED",
+    "TIER_PROMOTION",
+    "CROSSBOARD_PROMOTION",
+  ],
 } as const satisfies Wiring;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
 
 /**
- * Reads gates. It turns the knobs `learning_rate` and `games` of a config whose plan lets it, and moves a config that stands on a plateau to a
- * harder tier. Gates decide: an event only makes it look. By the rating games it says which baselines a champion has mastered; that turns no
+ * Reads gates. It turns the knobs `learning_rate`, `games`, `opponents` and `window` of a config whose plan lets it, and moves a config that
+ * stands on a plateau to a harder tier. Gates decide: an event only makes it look. By the rating games it says which baselines a champion has mastered; that turns no
  * knob, as those games are played when there is time for them.
  */
 export const gauntletFeedback = (services: EvaluationServices) =>
   defineConfigUnit({
     ...wiring,
     state: { tables: { gauntletSignals, gauntlets, mastered } },
-    wakes: ["EVALUATION_COMPLETED", "TRAINING_COMPLETED", "PLATEAU_DETECTED", "ELO_UPDATED"],
+    wakes: [
+      "EVALUATION_COMPLETED",
+      "TRAINING_COMPLETED",
+      "PLATEAU_DETECTED",
+      "ELO_UPDATED",
+      "CURRICULUM_ADVANCEMENT_NEEDED",
+    ],
+    on: {
+      // Gates decide what is played; what training asks for is kept until they do, for people to see.
+      CURRICULUM_ADVANCEMENT_NEEDED({ payload: { config_key, reason } }, { rows }) {
+        const iteration = rows.get(iterations, config_key)?.iteration ?? 0;
+        rows.put(gauntlets, config_key, {
+          ...(rows.get(gauntlets, config_key) ?? NO_GATE),
+          asked: { iteration, reason },
+        });
+      },
+    },
     everyMs: everyMs(services, 10_000),
     look: (look) => {
       judge(services, look);
+      cross(services, look);
       master(services, look);
     },
     health: ({ rows }) => ({
@@ -52,18 +78,22 @@ export const gauntletFeedback = (services: EvaluationServices) =>
     }),
   });
 
+const NO_GATE: Gauntlet = { iteration: 0, strength: "even", tier: 0 };
+
 function judge({ store }: StageServices, look: Look): void {
   const { row, put, rows, plan, configKey } = look;
   const gates = judgeGates(gatesBefore(store, configKey));
   const last = gates.at(-1);
   if (last === undefined) return;
-  putSignals(rows, plan, gates, "learning_rate", "games");
+  putSignals(rows, plan, gates, ...knobsOf(wiring.name));
   const known = row(gauntlets);
   if (known !== undefined && known.iteration >= last.iteration) return;
   const { iteration, strength, tier } = last;
-  put(gauntlets, { iteration, strength, tier });
-  emitKnobs(look, gates);
   const before = known?.tier ?? gates.at(-2)?.tier ?? 0;
+  const { asked, ...kept } = known ?? NO_GATE;
+  put(gauntlets, { ...kept, ...(tier > before ? {} : defined({ asked })), iteration, strength, tier });
+  emitKnobs(look, gates);
+  emitTiers(look, gates, known?.iteration ?? 0);
   if (tier > before)
     look.emit.CURRICULUM_ADVANCED({
       config_key: configKey,
@@ -73,12 +103,41 @@ function judge({ store }: StageServices, look: Look): void {
     });
 }
 
+/** Models that gates promoted since the last look, in a harder tier than the champion before them had. */
+function emitTiers({ emit, configKey: config_key }: Look, gates: readonly JudgedGate[], heard: number): void {
+  for (const { model_id, tier, previous_tier, elo, games } of risen(gates, heard))
+    emit.TIER_PROMOTION({
+      ...{ config_key, model_id, elo, games },
+      tier: tierName(tier),
+      previous_tier: tierName(previous_tier),
+    });
+}
+
+/** A config that began with the network of a related one tells it once, where a gate had promoted that network. */
+function cross({ store }: StageServices, { row, put, emit, plan, configKey }: Look): void {
+  const from = plan.start_from ?? null;
+  const known = row(gauntlets) ?? NO_GATE;
+  if (from === null || known.related !== undefined || row(champions) === undefined) return;
+  const model_id = championAfter(store, from.config_key, from.iteration);
+  const gate = gatesBefore(store, from.config_key).findLast(({ candidate }) => candidate === model_id);
+  if (model_id === undefined || gate === undefined) return;
+  put(gauntlets, { ...known, related: model_id });
+  emit.CROSSBOARD_PROMOTION({
+    model_id,
+    config_keys: [from.config_key, configKey],
+    elo: gate.elo,
+    min_elo: gate.elo_low,
+    games: gate.games,
+  });
+}
+
 /** What the newest gate changed, each once. */
 function emitKnobs({ emit, plan, configKey: config_key }: Look, gates: ReturnType<typeof judgeGates>): void {
   const { strength } = gates.at(-1)!;
   const told = [
     ...(strength === "strong" ? (["exploration"] as const) : []),
-    ...(strength === "weak" ? (["learning_rate"] as const) : []),
+    ...(strength === "weak" ? (["learning_rate", "window"] as const) : []),
+    ...(strength === "even" ? [] : (["opponents"] as const)),
   ].filter((knob) => isSteered(plan, knob));
   for (const parameter of told) {
     const { value, previous, reason } = factorsOf(parameter, gates);

@@ -42,6 +42,13 @@ export const metricsOrchestrator = (services: StageServices) =>
     state: { tables: { measures } },
     wakes: ["EVALUATION_COMPLETED", "TRAINING_COMPLETED", "QUALITY_SCORE_UPDATED", "SELFPLAY_COMPLETE"],
     on: {
+      P2P_SELFPLAY_SCALED({ payload: { config_key, jobs } }, { emit }) {
+        emit.METRICS_UPDATED({
+          node_id: services.nodeId,
+          config_key,
+          metrics: { [`${config_key}_selfplay_jobs`]: jobs },
+        });
+      },
       WORK_RETRY({ payload: { config_key } }, { rows }) {
         const at = config_key === undefined ? undefined : rows.get(iterations, config_key);
         if (config_key === undefined || at === undefined) return;

@@ -10,6 +10,7 @@ import {
   seedFor,
   type TrainingOwn,
   type Turn,
+  windowWith,
   withKnobs,
 } from "../../../stage/index.ts";
 import { NEW_LINE, rollbacks, startOf, trainingLines } from "../../tables.ts";
@@ -49,14 +50,14 @@ function startFor({ row }: Turn) {
   return isLost ? { ...start, checkpoint: null } : start;
 }
 
-export function beginRun(turn: Turn, window: readonly Shard[], fresh: boolean): RunEvidence {
+export function beginRun(turn: Turn, window: readonly Shard[], fresh: boolean, related?: string): RunEvidence {
   const from = fresh ? startOf(NEW_LINE, undefined) : startFor(turn);
   return {
     fresh,
     inputs: window.map(({ sha256 }) => sha256),
     rows: sumOf(window, (shard) => shard.rows),
     base_checkpoint: from.checkpoint,
-    base_model: from.model,
+    base_model: related ?? from.model,
     rollback: from.rollback,
     told: false,
     progress: 0,
@@ -74,9 +75,12 @@ export function jobOf({ plan, at, row }: Turn, run: RunEvidence): PartJob {
   };
   const seed = seedFor(plan.seed, "training", at.iteration);
   const spec = { work_type: "training", urgency: "high" } as const;
-  if (run.fresh) return { ...spec, payload: { parameters: { ...network, fresh: true }, seed, inputs: [] } };
+  if (run.fresh) {
+    const related = run.base_model === null ? [] : [{ name: "related", sha256: run.base_model }];
+    return { ...spec, payload: { parameters: { ...network, fresh: true }, seed, inputs: related } };
+  }
   const { window, new_rows, total_rows } = row(exportWork)!.own;
-  const { base, share, most } = plan.window;
+  const { base, share, most } = windowWith(plan.window, at.knobs);
   const inputs = window.map(({ sha256 }, n) => ({ name: numbered("samples", n), sha256 }));
   for (const [n, { holdout }] of window.entries())
     if (holdout !== null) inputs.push({ name: numbered("holdout", n), sha256: holdout.sha256 });

@@ -23,6 +23,7 @@ import { NEW_LINE, trainingGates, trainingLines, trainingLocks } from "../../tab
 import { waitsOf } from "../training-trigger/decide.ts";
 import { acquire, lacking, release, renew } from "./lock.ts";
 import { complete, emitProgress, emitStart, refuse } from "./outcome.ts";
+import { relatedModel } from "./related.ts";
 import { beginRun, jobOf, PART, runOf, type Work, withRun } from "./run.ts";
 
 const wiring = {
@@ -113,7 +114,9 @@ function start(services: StageServices, turn: Turn, work: Work): Work {
   }
   const missing = lacking(services, turn, work);
   if (missing !== undefined) return waiting(work, turn.now, missing);
-  const run = beginRun(turn, window, fresh);
+  const related = fresh ? relatedModel(services, turn) : undefined;
+  if (typeof related === "object") return waiting(work, turn.now, related);
+  const run = beginRun(turn, window, fresh, related);
   const parts = { [PART]: jobOf(turn, run) };
   const put = putJobs(services.queue, turn, { batch: turn.jobId, by: wiring.name, parts });
   if ("refused" in put) return waiting(work, turn.now, refusedWait(put.refused));

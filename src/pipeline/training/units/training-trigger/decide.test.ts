@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { GATE_POLICY } from "../../limits.ts";
-import { type GateFacts, type GateName, judgeGates, waitsOf } from "./decide.ts";
+import { type GateFacts, type GateName, judgeGates, standsStill, waitsOf } from "./decide.ts";
 
 const open: GateFacts = {
   now: 1_000_000,
@@ -64,5 +64,22 @@ describe("the gates of a training run", () => {
         otherwise: "wait",
       },
     ]);
+  });
+});
+
+describe("training that learns nothing more", () => {
+  const losses = (count: number, at: (n: number) => number | null) => Array.from({ length: count }, (_, n) => at(n));
+
+  test("is one whose best loss has stopped falling over twelve runs", () => {
+    expect(standsStill(losses(12, () => 1))).toMatch(/^the best loss of the last 6 runs is 1.000, and of those before/);
+    expect(standsStill(losses(40, (n) => (n < 20 ? 2 - n / 20 : 1.005)))).toBeDefined();
+    expect(standsStill(losses(12, (n) => 1 + n / 10))).toBeDefined();
+  });
+
+  test("is not said while it falls, of too few runs, or by numbers that are none", () => {
+    expect(standsStill(losses(12, (n) => 1 - n / 100))).toBeUndefined();
+    expect(standsStill(losses(11, () => 1))).toBeUndefined();
+    expect(standsStill(losses(20, (n) => (n % 2 === 0 ? Number.NaN : 1)))).toBeUndefined();
+    expect(standsStill(losses(14, (n) => (n < 3 ? null : 1)))).toBeUndefined();
   });
 });

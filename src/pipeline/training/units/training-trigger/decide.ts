@@ -151,3 +151,18 @@ export function judgeGates(facts: GateFacts): GateVerdict {
 /** The closed gates, as `why` prints them. */
 export const waitsOf = (gates: readonly GateResult[]): Omit<Wait, "since">[] =>
   gates.filter(({ passed }) => !passed).map(({ gate, actual, required }) => ({ for: gate, actual, required }));
+
+/** Runs that are looked at to see whether training still learns anything. */
+export const STILL_RUNS = 12;
+/** A best loss that is lower by less than this part is none. */
+const LEAST_GAIN = 0.01;
+
+/** Why training learns nothing more from its games, by the losses of its last runs, oldest first; undefined while it does, or too few are known. */
+export function standsStill(losses: readonly (number | null)[]): string | undefined {
+  const known = losses.filter((loss): loss is number => loss !== null && Number.isFinite(loss) && loss > 0);
+  if (known.length < STILL_RUNS) return undefined;
+  const last = known.slice(-STILL_RUNS);
+  const [before, after] = [Math.min(...last.slice(0, STILL_RUNS / 2)), Math.min(...last.slice(STILL_RUNS / 2))];
+  if (after < (1 - LEAST_GAIN) * before) return undefined;
+  return `the best loss of the last ${STILL_RUNS / 2} runs is ${after.toPrecision(4)}, and of those before them ${before.toPrecision(4)}`;
+}

@@ -1,6 +1,7 @@
 import type { Wiring } from "../../../../daemons/index.ts";
-import { defined, sumOf } from "../../../../kernel/index.ts";
+import { defined, type Json, sumOf } from "../../../../kernel/index.ts";
 import { freshness } from "../../../../sync/index.ts";
+import { trainingRuns } from "../../../models/index.ts";
 import { qualities } from "../../../selfplay/index.ts";
 import {
   type ConfigLook,
@@ -25,7 +26,7 @@ import {
   trainingGates,
   trainingLocks,
 } from "../../tables.ts";
-import { type GateFacts, judgeGates } from "./decide.ts";
+import { type GateFacts, judgeGates, STILL_RUNS, standsStill } from "./decide.ts";
 
 const wiring = {
   name: "training_trigger",
@@ -35,7 +36,12 @@ const wiring = {
   daemonTypes: ["TRAINING_TRIGGER", "CONTINUOUS_TRAINING_LOOP", "STALE_FALLBACK"],
   alsoKnownAs: ["TrainingTriggerDaemon", "TrainCLI"],
   dependsOn: ["auto_export_daemon", "training_coordinator", "quality_monitor_daemon"],
-  emits: ["TRAINING_THRESHOLD_REACHED", "TRAINING_BLOCKED_BY_QUALITY", "QUALITY_CHECK_REQUESTED"],
+  emits: [
+    "TRAINING_THRESHOLD_REACHED",
+    "TRAINING_BLOCKED_BY_QUALITY",
+    "QUALITY_CHECK_REQUESTED",
+    "CURRICULUM_ADVANCEMENT_NEEDED",
+  ],
 } as const satisfies Wiring;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
@@ -103,9 +109,28 @@ function judge(services: StageServices, look: Look): void {
       return passed === next.passed && (gate === "data_age" || actual === next.actual);
     });
   if (isSame) return;
-  look.put(trainingGates, after);
+  const asked = askForHarder(services, look, at, known?.asked);
+  look.put(trainingGates, { ...after, ...defined({ asked }) });
   emitVerdict(look, facts, before, after);
 }
+
+/** Asks for harder games when runs have stopped learning anything from those of now; again after as many runs at the earliest. */
+function askForHarder(
+  { store }: StageServices,
+  { emit, configKey: config_key }: Look,
+  { iteration }: Iteration,
+  asked: number | undefined,
+): number | undefined {
+  if (asked !== undefined && iteration - asked < STILL_RUNS) return asked;
+  const runs = trainingRuns(store, config_key, 2 * STILL_RUNS).filter(({ fresh }) => !fresh);
+  const still = standsStill(runs.reverse().map(({ loss, losses }) => heldOutLoss(losses) ?? loss));
+  if (still === undefined) return asked;
+  emit.CURRICULUM_ADVANCEMENT_NEEDED({ config_key, reason: still });
+  return iteration;
+}
+
+const heldOutLoss = ({ validation_loss }: { readonly [name: string]: Json }): number | undefined =>
+  typeof validation_loss === "number" ? validation_loss : undefined;
 
 function factsOf({ settings }: StageServices, look: Look, at: Iteration): GateFacts {
   const { row, rows, now, plan } = look;
