@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { ownership, plannedUnits, plannedWiring } from "../../test/fixtures/ownership.ts";
 import { builtinRows, createCatalog, type EventName } from "./catalog.ts";
+import { fields } from "./fields.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import { legacyKeys } from "./legacy-keys.ts";
-import type { EventRow } from "./row.ts";
+import { defineEvents, type EventRow } from "./row.ts";
 
 const rows: readonly EventRow[] = Object.values(builtinRows);
 const shapeOf = (row: EventRow) => Object.entries(row.payload.shape);
@@ -165,7 +166,9 @@ describe("evidence", () => {
     expect(emitted.payload.safeParse({ ...trained, extra: 1 }).success).toBe(false);
     expect(emitted.tolerant.safeParse({ ...trained, extra: 1 }).success).toBe(true);
     expect(emitted.tolerant.safeParse({ config_key: "hex8_2p" }).success).toBe(false);
-    const planned = builtinRows.CURRICULUM_ADVANCEMENT_NEEDED;
+    const { SOMETHING_PLANNED: planned } = defineEvents("curriculum", {
+      SOMETHING_PLANNED: { about: "It is planned.", provisional: true, payload: fields("config_key", "reason") },
+    });
     expect(planned.tolerant.parse({ config_key: "hex8_2p", extra: 1 })).toEqual({ config_key: "hex8_2p", extra: 1 });
     expect(planned.tolerant.safeParse({ config_key: "hex8" }).success).toBe(false);
   });

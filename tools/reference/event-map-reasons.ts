@@ -54,7 +54,7 @@ export const toldByOthers: Readonly<Record<string, readonly Reason[]>> = {
   selfplay_scheduler: [
     why("model_coordinator asks, which knows that the file of a champion is damaged", "MODEL_SYNC_REQUESTED"),
   ],
-  bootstrap: [why("daemon_watchdog tells it, at the start and later", "COORDINATOR_UNHEALTHY")],
+  bootstrap: [why("daemon_watchdog tells it, at the start as at any time", "COORDINATOR_UNHEALTHY")],
 };
 
 const PRESSURE = ["BACKPRESSURE_ACTIVATED", "BACKPRESSURE_RELEASED"] as const;
