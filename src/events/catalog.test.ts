@@ -167,7 +167,12 @@ describe("evidence", () => {
     expect(emitted.tolerant.safeParse({ ...trained, extra: 1 }).success).toBe(true);
     expect(emitted.tolerant.safeParse({ config_key: "hex8_2p" }).success).toBe(false);
     const { SOMETHING_PLANNED: planned } = defineEvents("curriculum", {
-      SOMETHING_PLANNED: { about: "It is planned.", provisional: true, payload: fields("config_key", "reason") },
+      SOMETHING_PLANNED: {
+        about: "It is planned.",
+        orderKey: "config_key",
+        provisional: true,
+        payload: fields("config_key", "reason"),
+      },
     });
     expect(planned.tolerant.parse({ config_key: "hex8_2p", extra: 1 })).toEqual({ config_key: "hex8_2p", extra: 1 });
     expect(planned.tolerant.safeParse({ config_key: "hex8" }).success).toBe(false);
