@@ -1,5 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { declaredRegistry } from "../../src/app/registry.ts";
+import { daemonTypes } from "../../src/daemons/legacy.ts";
+import { canonicalDaemonName } from "../../src/daemons/supervisor/daemon-names.ts";
 import { commandsOn, mainOn } from "../support/commands.ts";
 import { owned } from "../support/process.ts";
 
@@ -45,6 +48,26 @@ describe("ringrift daemons", () => {
       new RegExp(`^nothing is running on ${dataDir}\nDAEMON +RESTARTS .*\n(.*\n)*event_router +0\n`),
     );
     expect(await run("daemons", "stop", "event_router")).toMatchObject({ code: 4 });
+  });
+
+  test("starts every daemon type of the Python system by that name, and runs the unit that does its work", async () => {
+    const { main } = await world();
+    const { units } = declaredRegistry();
+    const layerOf = (name: string) => units.find((unit) => unit.name === name)?.layer ?? 0;
+    const types = Object.keys(daemonTypes).map((type) => ({ type, unit: canonicalDaemonName(type, units) }));
+    expect(types).toHaveLength(89);
+    // From the top: what is stopped below takes nothing with it that is still to be looked at.
+    const built = types
+      .filter(({ unit }) => main.daemons.getStatus()[unit] !== undefined)
+      .sort((a, b) => layerOf(b.unit) - layerOf(a.unit));
+    const absent = types.filter(({ unit }) => !built.some((each) => each.unit === unit));
+    expect(absent.filter(({ unit }) => units.some(({ name }) => name === unit))).toEqual([]);
+    for (const { type, unit } of built) {
+      await main.daemons.stop(unit);
+      expect(main.daemons.isRunning(unit), `${type} while it is stopped`).toBe(false);
+      expect(await main.daemons.start(type), type).toBe(true);
+      expect(main.daemons.isRunning(unit), type).toBe(true);
+    }
   });
 
   test("stops one with those that need it, starts it again, and restarts it; all of it on record", async () => {
