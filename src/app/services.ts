@@ -22,7 +22,7 @@ import { nodeDutiesOf } from "./node-duties.ts";
 import { nodeSignsOf } from "./node-signs.ts";
 import { orphanFolders } from "./orphan-folders.ts";
 import { ticketKeyIn } from "./ticket-key.ts";
-import { judgeModels } from "./worker/judge-models.ts";
+import { isOfOthers, judgeModels } from "./worker/judge-models.ts";
 import { workloadFor, workloadList } from "./worker/workload-list.ts";
 import { workersFor } from "./workers-for.ts";
 
@@ -94,7 +94,7 @@ export function createServices(
     limited: (node) => cluster.availability.limited(node),
     withSameToken: (node) => cluster.nodes.withSameToken(node),
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
-    judgeFile: judgeModels({ workloads, read: structures.read, pathOf: files.pathOf }),
+    judgeFile: judgeModels({ workloads, structures, pathOf: files.pathOf }),
   });
   const workersOf = (kind: string) => workersFor(kind, work.queue, cluster.availability);
   const ticketKey = ticketKeyIn(settings.dataDir);
@@ -173,6 +173,7 @@ export function createServices(
       engine,
       anchors: (configKey: string) =>
         workloadFor(workloads, "evaluation", configKey)?.baselines ?? (CONFIG_KEYS.includes(configKey) ? ANCHORS : []),
+      isOfOthers: isOfOthers(workloads),
       workersFor: workersOf,
       settings: {
         ...pipelineDefaults,

@@ -31,6 +31,7 @@ import {
 import { falsePromotions, waldBounds } from "./statistics/index.ts";
 import { steeringOf } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
+import { heldTrainers, unusables } from "./training/index.ts";
 import { breakersOf } from "./units/pipeline-orchestrator/decide.ts";
 import { currentStep, deadlineOf, steps } from "./units/progress-watchdog/steps.ts";
 import { jobsOfStage, waitsOf } from "./waits.ts";
@@ -241,11 +242,14 @@ function configView(view: View): ConfigSnapshot {
     expected_false_promotions: falsePromotions(gateTallies(store, configKey)).expected,
     quality: quality === undefined ? null : { score: quality.score, band: quality.band },
     steering: steeringOf(rows, configKey),
-    suspects: Object.values(row(suspects) ?? {}).map(({ producer, reasons, since }) => ({
-      producer,
-      reason: reasons.join(", "),
-      since,
-    })),
+    suspects: [
+      ...Object.values(row(suspects) ?? {}).map(({ producer, reasons, since }) => ({
+        producer,
+        reason: reasons.join(", "),
+        since,
+      })),
+      ...heldTrainers(row(unusables), at.iteration).map(({ producer, reason, since }) => ({ producer, reason, since })),
+    ],
     books,
   };
 }

@@ -21,7 +21,7 @@ import {
   trainingWork,
   type Wait,
 } from "./stage/index.ts";
-import { trainingGates } from "./training/index.ts";
+import { heldTrainers, trainingGates, unusables } from "./training/index.ts";
 
 /** Who waits, and for what: in words, and as the code that they stand for. */
 export type UnitWait = Wait & { readonly unit: string; readonly code?: string };
@@ -65,6 +65,7 @@ export const jobsOfStage = (row: Row, at: Iteration): string[] =>
 const WORDS: Readonly<Record<string, string | ((about: NonNullable<Wait["about"]>, wait: Wait) => string)>> = {
   candidate_node: "a node that holds the candidate",
   match_results: "the results of its games",
+  trial: "a trial of the model on nodes that can play",
   second_checker: "a second node that checks games",
   quiet_time: "the end of the training; workers are free until then",
   rating_games: "rating games",
@@ -106,6 +107,17 @@ const awayFrom = (row: Row, iteration: number): UnitWait[] => {
   }));
 };
 
+/** Nodes that train nothing of the config for now. */
+const heldFrom = (row: Row, iteration: number): UnitWait[] =>
+  heldTrainers(row(unusables), iteration).map(({ producer, reason, until_iteration, since }) => ({
+    unit: "evaluation_daemon",
+    for: "producer",
+    about: { producer },
+    actual: `it trains nothing: ${reason}`,
+    required: `iteration ${until_iteration}`,
+    since,
+  }));
+
 const closedGates = (row: Row, at: Iteration): UnitWait[] => {
   const judged = row(trainingGates);
   if (!isFor(judged, at) || judged.verdict !== "wait") return [];
@@ -125,7 +137,7 @@ function waitsOfStage(row: Row, at: Iteration): UnitWait[] {
     const work = row<{ iteration: number; attempt: number; waits: readonly Wait[] }>(table as never);
     return isFor(work, at) ? by(unit, work.waits) : [];
   });
-  if (at.stage === "training") return [...closedGates(row, at), ...workers];
+  if (at.stage === "training") return [...closedGates(row, at), ...workers, ...heldFrom(row, at.iteration)];
   if (at.stage !== "selfplay") return workers;
   return [...by("queue_populator", row(goals)?.waits), ...workers, ...awayFrom(row, at.iteration)];
 }

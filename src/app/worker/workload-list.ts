@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { z } from "zod";
 import { defined, OperatingError } from "../../kernel/index.ts";
-import { arenaDeclaration } from "../../workloads/arena/index.ts";
+import { arenaDeclaration, MODEL_FORMATS, type ModelRule } from "../../workloads/arena/index.ts";
 import { resolvePaths, type WorkloadDeclaration, workloadDeclarationSchema } from "../../workloads/process/index.ts";
 import { sectionOf } from "../settings/config-file.ts";
 
@@ -12,8 +12,23 @@ export interface NamedWorkload {
   readonly configKeys: readonly string[] | undefined;
   /** Opponents that it plays by name and that never change, weakest first. */
   readonly baselines?: readonly string[];
+  /** What its models and checkpoints must be; where nothing is said, the end of their names says it. */
+  readonly files?: { readonly [kind in JudgedFile]?: Partial<ModelRule> | undefined };
   readonly declaration: WorkloadDeclaration;
 }
+
+/** What a training run brings that others are made with, by the first part of the file's name. */
+export const JUDGED_FILES = ["model", "checkpoint"] as const;
+export type JudgedFile = (typeof JUDGED_FILES)[number];
+
+const fileRule = z
+  .strictObject({
+    format: z.enum(MODEL_FORMATS).optional(),
+    min_bytes: z.int().min(1).optional(),
+    max_bytes: z.int().min(1).optional(),
+  })
+  .refine(({ min_bytes = 1, max_bytes = min_bytes }) => min_bytes <= max_bytes, "min_bytes of at most max_bytes")
+  .transform(({ format, min_bytes, max_bytes }) => defined({ format, minBytes: min_bytes, maxBytes: max_bytes }));
 
 /** With the champions they are the ladder, which is rated as a whole. */
 const MAX_BASELINES = 16;
@@ -28,6 +43,7 @@ const declared = z.record(
   workloadDeclarationSchema.extend({
     config_keys: z.array(z.string().min(1).max(128)).min(1).max(1_000).optional(),
     baselines: z.array(baseline).min(1).max(MAX_BASELINES).optional(),
+    files: z.strictObject({ model: fileRule.optional(), checkpoint: fileRule.optional() }).optional(),
   }),
 );
 
@@ -55,10 +71,10 @@ export function workloadList(file: string | undefined, graceSeconds: number): Na
       `${file}: workloads are declared wrong: ${z.prettifyError(parsed.error)}`,
       { hint: "docs/41-workloads.md explains declarations." },
     );
-  const own = Object.entries(parsed.data).map(([name, { config_keys, baselines, ...declaration }]) => ({
+  const own = Object.entries(parsed.data).map(([name, { config_keys, baselines, files, ...declaration }]) => ({
     name,
     configKeys: config_keys,
-    ...defined({ baselines }),
+    ...defined({ baselines, files }),
     declaration: resolvePaths(declaration, dirname(file!)),
   }));
   const arena = { name: ARENA, configKeys: undefined, declaration: arenaDeclaration({ limits: { grace_seconds } }) };

@@ -6,6 +6,7 @@
  * same commit as the books; `auto_export_daemon` makes the training file of an iteration and chooses the window of files
  * that training sees; `data_consolidation` makes one set of the games that came by no job of ours. Nothing here is decided by time, by names of nodes or by the order in which things arrive.
  */
+export { probationOf } from "./suspects.ts";
 export { consolidations, parities } from "./tables.ts";
 export { autoExport } from "./units/auto-export/auto-export.unit.ts";
 export { dataConsolidation } from "./units/data-consolidation/data-consolidation.unit.ts";

@@ -24,5 +24,7 @@ export const MAX_PLAYER_FAILURES = 3;
 export const CHECK_BLOCKS = { batch: 16, gated: 64, ungated: 400 } as const;
 /** Failed rounds of self-play since the crowning after which the champion itself is tried. */
 export const FAILED_ROUNDS = 2;
+/** Nodes that try a model which nobody could play with, and how long they have for it. */
+export const TRIAL = { nodes: 2, ms: 900_000 } as const;
 /** How often games of a check that were not played for want of time, place or a worker are ordered again. */
 export const MAX_CHECK_RETRIES = 5;

@@ -17,6 +17,7 @@ export {
   firstChampion,
   recordCheck,
 } from "./champion-history.ts";
+export { faultOf } from "./faults.ts";
 export {
   ladderKey,
   ladders,

@@ -20,6 +20,7 @@ export {
   isFailure,
   isTurnOf,
   iterations,
+  MODEL_UNUSABLE,
   SEGMENTS_REJECTED,
   type StageFailure,
 } from "./iteration.ts";
@@ -45,6 +46,7 @@ export {
 } from "./plan.ts";
 export {
   type AwaitedJob,
+  INPUT_LOST,
   isOpenRebuild,
   lostFiles,
   NO_INPUT,

@@ -14,6 +14,8 @@ export const isFailure = (found: object): found is StageFailure => "code" in fou
 
 /** A rejected segment is no fault of the stage that found it: its games are played again, by somebody else. */
 export const SEGMENTS_REJECTED = "SEGMENTS_REJECTED";
+/** A model that nobody can use is no fault of those who measure it: it is trained again, by somebody else. */
+export const MODEL_UNUSABLE = "MODEL_UNUSABLE";
 
 /**
  * Where a config is. The orchestrator alone writes it; whoever works on a stage starts when this row says that it is the

@@ -11,3 +11,4 @@
 export { EVALUATION_SCOPE, evaluationPressures, rollbacks, trainingGates } from "./tables.ts";
 export { trainingCoordinator } from "./units/training-coordinator/training-coordinator.unit.ts";
 export { trainingTrigger } from "./units/training-trigger/training-trigger.unit.ts";
+export { heldTrainers, isMadeAgain, unusables, withUnusable } from "./unusable.ts";

@@ -1,5 +1,7 @@
 /** How long the lock of a run holds without being renewed. */
 export const LOCK_MS = 120_000;
+/** Runs of an iteration that may fail with a checkpoint before one begins without it. */
+export const CHECKPOINT_TRIES = 2;
 /** Progress is written down in steps, not with every beat. */
 export const PROGRESS_STEP = 0.1;
 /** Runs that the losses of a new one are compared with. */

@@ -47,6 +47,8 @@ export type TrainingLine = {
   readonly rollback: number;
   /** The direction of the losses when it was last told. */
   readonly trend: string | null;
+  /** Where the run of this line began: what the next one goes back to where nobody can use what it made. Older rows have none. */
+  readonly before?: { readonly model: string | null; readonly checkpoint: string | null };
 };
 /** By config_key. Written by `training_coordinator`. */
 export const trainingLines = defineTable<TrainingLine>("pipeline_training_lines");

@@ -21,7 +21,7 @@ export function troublesOf({ configs }: PipelineSnapshot, about: ReportAbout) {
         trouble(at, `${STAGE_WORDS[stage]} failed: ${message} (${code})`, retryable ? "tried again" : "needs a person"),
       ),
       ...suspects.map((suspect) =>
-        trouble(suspect.since, `${producerName(suspect)} is suspect: ${suspect.reason}`, "its games are rejected"),
+        trouble(suspect.since, `${producerName(suspect)} is suspect: ${suspect.reason}`, "held back"),
       ),
       ...champions
         .filter(({ by }) => by === "rollback")

@@ -17,6 +17,7 @@
  */
 export { type ArenaConsole, createArenaConsole } from "./console/console.ts";
 export type { Table } from "./console/table.ts";
+export { formatOfName, MODEL_FORMATS } from "./files/foreign-model.ts";
 export { decodeModel, encodeModel } from "./files/model-file.ts";
 export { decodeNpz, encodeNpz } from "./files/npz.ts";
 export { decodeSamples, encodeSamples } from "./files/samples-file.ts";
@@ -25,4 +26,4 @@ export type { Game } from "./games/game.ts";
 export { arenaDeclaration } from "./jobs/declaration.ts";
 export { arenaWorkload } from "./jobs/workload.ts";
 export { DEFAULT_LOOP } from "./play/defaults.ts";
-export { createStructureReader, type StructureReader } from "./reading/structure-reader.ts";
+export { createStructureReader, type ModelRule, type StructureReader } from "./reading/structure-reader.ts";

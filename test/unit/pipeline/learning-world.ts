@@ -163,7 +163,9 @@ export const learningUnits = (services: PipelineServices): readonly Unit[] => [
   modelRollback(services),
 ];
 
-type Chosen = Partial<Pick<PipelineServices, "catalog" | "anchors" | "holders" | "freeSlots">>;
+type Chosen = Partial<
+  Pick<PipelineServices, "catalog" | "anchors" | "holders" | "freeSlots" | "workersFor" | "isOfOthers">
+>;
 
 export interface WorldOptions extends Chosen {
   readonly settings?: Partial<PipelineServices["settings"]>;

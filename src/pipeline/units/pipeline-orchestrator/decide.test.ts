@@ -5,6 +5,7 @@ import {
   type ConfigRow,
   configPlanSchema,
   type Iteration,
+  MODEL_UNUSABLE,
   SEGMENTS_REJECTED,
   STAGES,
   type Stage,
@@ -270,6 +271,41 @@ describe("a stage that failed", () => {
       stage: "data_sync",
       attempt: 2,
     });
+  });
+
+  test("for a model that nobody can use has it trained again, and goes on without it after five", () => {
+    const first = opened();
+    const tried = reconcile(view({ iteration: first, work: withWork("training", done(first)), isTriedFirst: true }));
+    expect(tried.iteration).toMatchObject({ iteration: 0, stage: "evaluation" });
+    let at: Iteration = { ...start, stage: "evaluation" };
+    for (const attempt of [2, 3]) {
+      const work = {
+        ...withWork("evaluation", failed(at, MODEL_UNUSABLE)),
+        training: done({ ...at, attempt: attempt - 1 }),
+      };
+      const again = reconcile(view({ iteration: at, work })).iteration;
+      expect(again).toMatchObject({ iteration: 1, stage: "training", attempt, state: "running" });
+      const trained = { ...work, training: done(again) };
+      at = reconcile(view({ iteration: again, work: trained })).iteration;
+      expect(at).toMatchObject({ stage: "evaluation", attempt });
+    }
+    // The third one in a row opens the breaker; whoever makes it waits, and not those who measure it.
+    const third = reconcile(
+      view({ iteration: at, work: withWork("evaluation", failed(at, MODEL_UNUSABLE)) }),
+    ).iteration;
+    expect(third).toMatchObject({ iteration: 1, stage: "training", state: "waiting" });
+    const five = { ...at, failures: [...third.failures, third.failures[2]!] };
+    const next = reconcile(
+      view({ iteration: five, work: withWork("evaluation", failed(five, MODEL_UNUSABLE)) }),
+    ).iteration;
+    expect(next).toMatchObject({ iteration: 2, stage: "selfplay", state: "running" });
+    const hopeless = reconcile(
+      view({
+        iteration: { ...first, stage: "evaluation" },
+        work: withWork("evaluation", failed({ ...first, stage: "evaluation" }, MODEL_UNUSABLE, false)),
+      }),
+    ).iteration;
+    expect(hopeless).toMatchObject({ stage: "evaluation", state: "failed", waits: [{ for: "person" }] });
   });
 });
 

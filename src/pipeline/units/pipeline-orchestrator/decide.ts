@@ -10,6 +10,7 @@ import {
   type Iteration,
   isFor,
   type Knobs,
+  MODEL_UNUSABLE,
   SEGMENTS_REJECTED,
   STAGES,
   type Stage,
@@ -29,6 +30,8 @@ export interface PipelineView {
   readonly champion: string | undefined;
   /** What steering says of an iteration that opens now; undefined where it says nothing. */
   readonly knobs?: (iteration: number) => Knobs | undefined;
+  /** Whether the first model has to play before it is crowned: only use can show that a model of another program is one. */
+  readonly isTriedFirst?: boolean;
 }
 
 /** `ended` is the work that this step closes: it goes into the history. */
@@ -79,6 +82,12 @@ function open(view: PipelineView, number: number, failures: Iteration["failures"
 /** A candidate can be given up and the next one tried; games and training files cannot be done without. */
 const DISPENSABLE: readonly Stage[] = ["training", "evaluation", "promotion"];
 
+/** Where what a stage found bad is made again. */
+const MADE_AGAIN_IN: Readonly<Record<string, Stage>> = {
+  [SEGMENTS_REJECTED]: "selfplay",
+  [MODEL_UNUSABLE]: "training",
+};
+
 /** Rounds in a row, before this one, that this stage gave up. */
 const roundsGivenUp = (iteration: Iteration, stage: Stage): number => {
   const inARow = iteration.failures.slice(iteration.failures.length - failuresInARow(iteration, stage));
@@ -120,7 +129,8 @@ function fail(view: PipelineView, iteration: Iteration, failure: StageFailure): 
 function afterDone(view: PipelineView, iteration: Iteration): Iteration {
   // A stage that succeeded has no failures in a row.
   const calm = { ...iteration, failures: iteration.failures.filter(({ stage }) => stage !== iteration.stage) };
-  const next = iteration.iteration === 0 && iteration.stage === "training" ? "promotion" : stageAfter(iteration.stage);
+  const isMade = iteration.iteration === 0 && iteration.stage === "training" && view.isTriedFirst !== true;
+  const next = isMade ? "promotion" : stageAfter(iteration.stage);
   if (next !== undefined) return enter(view, calm, next);
   const max = view.config.plan.most_iterations;
   if (max !== null && iteration.iteration >= max)
@@ -176,13 +186,14 @@ export function reconcile(view: PipelineView): Step {
   if (work!.state === "done") return { kind: "closed", iteration: afterDone(view, iteration), ended };
   const failure = work!.failure ?? { code: "NO_REASON", message: "it failed without a reason", retryable: true };
   const failed = fail(view, iteration, failure);
-  if (failure.code !== SEGMENTS_REJECTED || failed.state === "failed")
+  const again = MADE_AGAIN_IN[failure.code];
+  if (again === undefined || failed.state === "failed" || failed.iteration !== iteration.iteration)
     return { kind: "failed", iteration: failed, ended };
-  // Straight back to those who play, while the breaker is shut.
+  // Straight back to those who make it, while the breaker is shut.
   const isOpen = failuresInARow(failed, iteration.stage) >= BREAKER.threshold;
   return isOpen
-    ? { kind: "failed", iteration: { ...failed, stage: "selfplay" }, ended }
-    : { kind: "failed", iteration: enter(view, failed, "selfplay"), ended };
+    ? { kind: "failed", iteration: { ...failed, stage: again }, ended }
+    : { kind: "failed", iteration: enter(view, failed, again), ended };
 }
 
 /** The state of each stage's breaker, for people. */

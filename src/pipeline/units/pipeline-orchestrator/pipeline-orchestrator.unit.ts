@@ -129,6 +129,7 @@ function drive(services: PipelineServices, look: Look): void {
       iteration: row(iterations),
       work: Object.fromEntries(STAGES.map((stage) => [stage, row(workOf[stage])])) as PipelineView["work"],
       champion: row(champions)?.model,
+      isTriedFirst: services.isOfOthers?.(config_key) === true && look.plan.kinds.includes("evaluation"),
       knobs: (iteration) => knobsAt(services.store, look.rows, look.plan, iteration),
     });
     if (step.kind === "stay") {

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { createAskedThread, isOperatingError, moduleBeside, OperatingError } from "../../../kernel/index.ts";
+import type { ModelFormat } from "../files/foreign-model.ts";
 import type { ReadFile } from "../files/structure.ts";
 import type { MadeSegment } from "./segments.ts";
 
@@ -22,8 +23,16 @@ export type FileQuestion =
       readonly maxBytes?: number | undefined;
     }
   | { readonly ask: "frame"; readonly path: string; readonly maxBytes: number }
+  | { readonly ask: "model"; readonly path: string; readonly format: ModelFormat; readonly maxBytes: number }
   | { readonly ask: "segments"; readonly path: string; readonly scratch: string }
   | { readonly ask: "rows"; readonly path: string; readonly games: string };
+
+/** What a model or checkpoint of another program has to be. */
+export interface ModelRule {
+  readonly format: ModelFormat;
+  readonly minBytes: number;
+  readonly maxBytes: number;
+}
 
 /** Larger ones are known by their hash alone. */
 const MAX_FRAME_BYTES = 256 * 1_024 * 1_024;
@@ -60,6 +69,20 @@ export function createStructureReader() {
       if ((await stat(path)).size > MAX_FRAME_BYTES) return null;
       const found = await ask<ReadFile>({ ask: "frame", path, maxBytes: MAX_FRAME_BYTES }, signal);
       return "sound" in found && BROKEN.has(found.code) ? `${found.code}: ${found.message}` : null;
+    },
+    /** What is wrong with a model of another program, in words that follow its name; undefined where nothing is. */
+    async faultOfModel(path: string, rule: ModelRule, signal?: AbortSignal): Promise<string | undefined> {
+      const { size } = await stat(path);
+      if (size < rule.minBytes)
+        return size === 0 ? "is empty" : `has ${size} bytes; at least ${rule.minBytes} are declared`;
+      if (size > rule.maxBytes) return `has ${size} bytes; at most ${rule.maxBytes} are declared`;
+      // One that is too large to be read here is known by its size and its hash.
+      if (rule.format === "any" || size > MAX_FRAME_BYTES) return undefined;
+      const found = await ask<{ readonly fault: string | undefined }>(
+        { ask: "model", path, format: rule.format, maxBytes: MAX_FRAME_BYTES },
+        signal,
+      );
+      return "sound" in found ? `cannot be read: ${found.message}` : found.fault;
     },
     /** The segments that a file of somebody else's becomes; files that are made lie in `scratch`. */
     segments: (path: string, scratch: string, signal?: AbortSignal) =>

@@ -4,6 +4,7 @@ import {
   budgetOf,
   championHistory,
   champions,
+  faultOf,
   firstChampion,
   ladderKey,
   ladders,
@@ -39,7 +40,6 @@ import { quietTime } from "../../quiet-time.ts";
 import { type RatingWork, ratingGamesLeft, ratingWork } from "../../rating-budget.ts";
 import { regressions } from "../../regressions.ts";
 import type { EvaluationServices } from "../../services.ts";
-import { faultOf } from "../model-performance-watchdog/decide.ts";
 import { chooseRatingPair } from "./decide.ts";
 
 const wiring = {

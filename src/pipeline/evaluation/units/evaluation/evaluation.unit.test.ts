@@ -305,6 +305,12 @@ describe("an evaluation that proves nothing", () => {
     expect(w.row(evaluationWork)?.state).toBe("running");
     await w.finish(leases[0]!);
     await w.finish(leases[1]!);
+    // Both can play, as a trial shows: it is nobody's fault.
+    expect(w.row(evaluationWork)).toMatchObject({
+      state: "running",
+      waits: [{ for: "trial", actual: 0, required: 2 }],
+    });
+    await w.work(2);
     expect(w.row(evaluationWork)).toMatchObject({
       state: "failed",
       failure: { code: "EVALUATION_JOB_FAILED", retryable: true },

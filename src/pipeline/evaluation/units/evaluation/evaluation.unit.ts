@@ -1,6 +1,6 @@
-import type { ContextOf, Wiring } from "../../../../daemons/index.ts";
-import { isOperatingError, sumOf } from "../../../../kernel/index.ts";
-import { budgetOf, champions, playersOf } from "../../../models/index.ts";
+import type { Wiring } from "../../../../daemons/index.ts";
+import { isOperatingError } from "../../../../kernel/index.ts";
+import { budgetOf, champions, faultOf, playersOf } from "../../../models/index.ts";
 import {
   cancelJobs,
   defineStage,
@@ -9,16 +9,17 @@ import {
   evaluationWork,
   everyMs,
   failed,
-  followJobs,
   followStageJobs,
+  INPUT_LOST,
   JOB_ENDS,
   jobFailure,
+  type LostJob,
   type StageFailure,
   type Turn as StageTurn,
   trainingWork,
   waiting,
 } from "../../../stage/index.ts";
-import { EVALUATION_SCOPE, evaluationPressures } from "../../../training/index.ts";
+import { evaluationPressures, unusables } from "../../../training/index.ts";
 import { batchOf, emptyCounts, gateFor } from "../../gate.ts";
 import { VERDICTS_SEEN } from "../../limits.ts";
 import { isLasting } from "../../match-results.ts";
@@ -38,6 +39,8 @@ import {
   type Work,
   withMatch,
 } from "./match.ts";
+import { watchPressure } from "./pressure.ts";
+import { beginTrial, followTrial, trialOf } from "./trial.ts";
 
 const wiring = {
   name: "evaluation_daemon",
@@ -62,7 +65,6 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Context = ContextOf<typeof wiring>;
 type Turn = StageTurn<(typeof wiring.emits)[number]>;
 
 /**
@@ -75,7 +77,7 @@ export const evaluationDaemon = (services: EvaluationServices) =>
     ...wiring,
     stage: "evaluation",
     work: evaluationWork,
-    state: { tables: { evaluationPressures } },
+    state: { tables: { evaluationPressures, unusables } },
     wakes: [
       "TRAINING_COMPLETED",
       "MODEL_PROMOTED",
@@ -87,8 +89,12 @@ export const evaluationDaemon = (services: EvaluationServices) =>
     jobs: "evaluation",
     everyMs: everyMs(services),
     begin: () => NO_MATCH,
-    follow: (turn, work) =>
-      Object.keys(work.jobs).length === 0 ? start(services, turn, work) : follow(services, turn, work),
+    follow: (turn, work) => {
+      const trial = trialOf(work);
+      if (trial !== undefined)
+        return followTrial(services, turn, work, trial, (ended, failure) => refuse(turn, ended, failure));
+      return Object.keys(work.jobs).length === 0 ? start(services, turn, work) : follow(services, turn, work);
+    },
     leave: (_look, work) => tidy(services, work),
     afterAll: (context) => watchPressure(services, context),
     details: (rows) =>
@@ -110,7 +116,10 @@ async function start(services: EvaluationServices, turn: Turn, given: Work): Pro
   const skip = (why: string, own: Partial<EvaluationOwn> = {}) =>
     done(given, now, { own: { ...NO_MATCH, ...own }, evidence: { skipped: why } });
   if (candidate === null) return skip("nothing was trained in this iteration");
-  if (opponent === null) return skip("there is no champion yet", { candidate });
+  if (opponent === null)
+    return services.isOfOthers?.(configKey) === true && plan.kinds.includes("evaluation")
+      ? beginTrial(services, turn, { ...given, own: { ...NO_MATCH, candidate } }, null)
+      : skip("there is no champion yet", { candidate });
   if (candidate === opponent) return skip("the candidate is the champion", { candidate, opponent });
   const players = playersOf(configKey);
   const work: Work = { ...given, own: { ...NO_MATCH, candidate, opponent, counts: emptyCounts(players) } };
@@ -206,30 +215,21 @@ async function follow(services: EvaluationServices, turn: Turn, given: Work): Pr
     });
   }
   // Only what the next look needs can stop it: what failed beyond it may never be wanted.
-  const lost = followed.failed.find(({ part }) => batchOf(part) === work.own.batches);
-  if (lost !== undefined) return refuse(turn, work, jobFailure("EVALUATION_JOB_FAILED", "job", lost));
+  const lostOnes = followed.failed.filter(({ part }) => batchOf(part) === work.own.batches);
+  const isFault = ({ code, reason }: LostJob) => code !== INPUT_LOST && faultOf(code, reason) !== undefined;
+  const lost = lostOnes.find(isFault) ?? lostOnes[0];
+  if (lost !== undefined) {
+    const failure = jobFailure("EVALUATION_JOB_FAILED", "job", lost);
+    if (!isFault(lost)) return refuse(turn, work, failure);
+    // It may be the candidate's fault, or that of those who play: somebody who can play shows which.
+    await tidy(services, work);
+    return beginTrial(services, turn, work, failure);
+  }
   if (work === given && followed.awaited.length > 0) return waiting(given, now, ...followed.awaited);
   return order(services, turn, work, batchesAhead(services, turn, work, batch));
 }
 
-const tidy = ({ queue }: EvaluationServices, work: Work): Promise<void> =>
-  cancelJobs(queue, Object.values(uncounted(work)), "the evaluation has ended without it", wiring.name);
-
-/** Both edges are told once: pressure comes at one depth and goes at a lower one. */
-function watchPressure({ queue, settings }: EvaluationServices, { rows, emit, now }: Context): void {
-  const { evaluationPressureAt, evaluationReleaseAt } = settings;
-  const depth = sumOf(
-    rows.list(evaluationWork).filter(([, { state }]) => state === "running"),
-    ([, work]) => followJobs(queue, uncounted(work)).open.length,
-  );
-  const before = rows.get(evaluationPressures, EVALUATION_SCOPE);
-  const on = before?.on === true ? depth > evaluationReleaseAt : depth >= evaluationPressureAt;
-  if (on === (before?.on ?? false)) return;
-  rows.put(evaluationPressures, EVALUATION_SCOPE, { on, depth, since: now });
-  emit[on ? "EVALUATION_BACKPRESSURE" : "EVALUATION_BACKPRESSURE_RELEASED"]({
-    scope: EVALUATION_SCOPE,
-    queue_depth: depth,
-    threshold: evaluationPressureAt,
-    release_threshold: evaluationReleaseAt,
-  });
-}
+const tidy = ({ queue }: EvaluationServices, work: Work): Promise<void> => {
+  const jobs = [...Object.values(uncounted(work)), ...Object.values(trialOf(work)?.jobs ?? {})];
+  return cancelJobs(queue, jobs, "the evaluation has ended without it", wiring.name);
+};

@@ -7,6 +7,7 @@ import {
   championHistory,
   champions,
   checkOutcomes,
+  faultOf,
   lastGood,
   playersOf,
   ratingOf,
@@ -31,7 +32,7 @@ import { ratingGamesLeft } from "../../rating-budget.ts";
 import { type Regression, regressions } from "../../regressions.ts";
 import type { EvaluationServices } from "../../services.ts";
 import { stabilityUpTo } from "../../stability-up-to.ts";
-import { faultOf, stepAfter } from "./decide.ts";
+import { stepAfter } from "./decide.ts";
 
 type Judged = Exclude<Severity, "none">;
 export type Look = ConfigLook<

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { faultOf } from "../../../models/index.ts";
 import { drawBlocks, judgeRegression } from "../../../statistics/index.ts";
-import { faultOf, stepAfter } from "./decide.ts";
+import { stepAfter } from "./decide.ts";
 
 const judged = (counts: number[]) => judgeRegression(counts, drawBlocks(2));
 

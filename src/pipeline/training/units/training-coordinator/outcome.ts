@@ -5,6 +5,7 @@ import { epochOfCheckpoint, recordRun, trainingRuns } from "../../../models/inde
 import { done, failed, type StageFailure, type StageServices, type Turn } from "../../../stage/index.ts";
 import { RUNS_COMPARED } from "../../limits.ts";
 import { trainingLines } from "../../tables.ts";
+import { unusables, withUnusable } from "../../unusable.ts";
 import { type TrainingEvidence, trainingEvidence } from "./evidence.ts";
 import { release } from "./lock.ts";
 import { lossAnomaly, lossTrend } from "./losses.ts";
@@ -126,7 +127,9 @@ export function complete(services: StageServices, turn: Ended, work: Work, job: 
   const { loss } = found;
   const trend = loss === null ? null : watchLoss(services, turn, work, loss, found.epochs);
   const own = { model: found.model.sha256, checkpoint: found.checkpoint?.sha256 ?? null };
-  turn.put(trainingLines, { ...own, iteration: work.iteration, rollback: run.rollback, trend });
+  const before = { model: run.base_model, checkpoint: run.base_checkpoint };
+  turn.put(trainingLines, { ...own, iteration: work.iteration, rollback: run.rollback, trend, before });
+  if (run.without !== undefined) noteCheckpoint(services, turn, run.without);
   release(turn, turn.jobId);
   emitEnd(turn, work, job, found);
   return done(work, now, {
@@ -146,6 +149,19 @@ export function complete(services: StageServices, turn: Ended, work: Work, job: 
       node_id: job.node_id,
     },
   });
+}
+
+/** Runs failed with this checkpoint, and the same run without it did not: that is the checkpoint's fault. */
+function noteCheckpoint({ catalog }: StageServices, { row, put, at, now }: Ended, checkpoint: string): void {
+  const found = {
+    sha256: checkpoint,
+    producer: catalog.get(checkpoint)?.producer ?? "unknown",
+    reason: "runs failed with its checkpoint, and one without it did not",
+    isProven: true,
+    iteration: at.iteration,
+    now,
+  };
+  put(unusables, withUnusable(row(unusables), found));
 }
 
 const filesOf = ({ model, checkpoint }: TrainingEvidence) => [model, ...(checkpoint === null ? [] : [checkpoint])];

@@ -1,11 +1,14 @@
 /** A run of training: what it is given, and what is kept of it while it is under way. */
-import { sumOf } from "../../../../kernel/index.ts";
+import { defined, sumOf } from "../../../../kernel/index.ts";
+import { champions, faultOf } from "../../../models/index.ts";
+import { excluding } from "../../../selfplay/index.ts";
 import {
   exportWork,
   lostFiles,
   type PartJob,
   rebuildRows,
   type Shard,
+  type StageServices,
   type StageWork,
   seedFor,
   type TrainingOwn,
@@ -13,12 +16,15 @@ import {
   windowWith,
   withKnobs,
 } from "../../../stage/index.ts";
-import { NEW_LINE, rollbacks, startOf, trainingLines } from "../../tables.ts";
+import { CHECKPOINT_TRIES } from "../../limits.ts";
+import { NEW_LINE, rollbacks, startOf, type TrainingLine, trainingLines } from "../../tables.ts";
+import { heldTrainers, isUnusable, unusables } from "../../unusable.ts";
 
 export type Work = StageWork<TrainingOwn>;
 
 /** The one part of a run. */
 export const PART = "p0";
+export const JOB_FAILED = "TRAINING_JOB_FAILED";
 
 /** What the evidence of a run holds while it is under way. */
 export interface RunEvidence {
@@ -27,6 +33,8 @@ export interface RunEvidence {
   readonly rows: number;
   readonly base_checkpoint: string | null;
   readonly base_model: string | null;
+  /** A checkpoint that runs of this iteration failed with, and without which this one begins; missing where there is none. */
+  readonly without?: string | undefined;
   readonly rollback: number;
   /** Whether it was told that it runs. */
   readonly told: boolean;
@@ -43,21 +51,44 @@ export const withRun = (work: Work, changes: Partial<RunEvidence>): Work => ({
   evidence: { ...work.evidence, ...changes } as unknown as Work["evidence"],
 });
 
-/** Where the next run begins. A checkpoint that nobody can make again costs the run its momentum, not its network. */
-function startFor({ row }: Turn) {
-  const start = startOf(row(trainingLines) ?? NEW_LINE, row(rollbacks));
-  const isLost = start.checkpoint !== null && lostFiles(row(rebuildRows)).has(start.checkpoint);
-  return isLost ? { ...start, checkpoint: null } : start;
+type Start = ReturnType<typeof startOf> & { readonly without?: string };
+
+/** The line without a model that nobody could use: it goes on where that one began. */
+function soundLine({ row }: Turn): TrainingLine {
+  const line = row(trainingLines) ?? NEW_LINE;
+  if (!isUnusable(row(unusables), line.model)) return line;
+  return { ...line, ...(line.before ?? { model: row(champions)?.model ?? null, checkpoint: null }) };
+}
+
+/** Runs of this iteration that failed in a way that speaks of what they were given. */
+const failedRuns = ({ at: { failures, iteration } }: Turn): number =>
+  failures.filter(
+    (each) => each.iteration === iteration && each.code === JOB_FAILED && faultOf(each.code, each.message),
+  ).length;
+
+/**
+ * Where the next run begins. A checkpoint that nobody can make again, that was shown to be unusable, or with which runs of this iteration
+ * failed again and again, costs the run its momentum, not its network.
+ */
+function startFor(turn: Turn): Start {
+  const { row } = turn;
+  const start = startOf(soundLine(turn), row(rollbacks));
+  if (start.checkpoint === null) return start;
+  const isGone = lostFiles(row(rebuildRows)).has(start.checkpoint) || isUnusable(row(unusables), start.checkpoint);
+  if (isGone) return { ...start, checkpoint: null };
+  const isTried = start.model !== null && failedRuns(turn) >= CHECKPOINT_TRIES;
+  return isTried ? { ...start, checkpoint: null, without: start.checkpoint } : start;
 }
 
 export function beginRun(turn: Turn, window: readonly Shard[], fresh: boolean, related?: string): RunEvidence {
-  const from = fresh ? startOf(NEW_LINE, undefined) : startFor(turn);
+  const from: Start = fresh ? startOf(NEW_LINE, undefined) : startFor(turn);
   return {
     fresh,
     inputs: window.map(({ sha256 }) => sha256),
     rows: sumOf(window, (shard) => shard.rows),
     base_checkpoint: from.checkpoint,
     base_model: related ?? from.model,
+    ...defined({ without: from.without }),
     rollback: from.rollback,
     told: false,
     progress: 0,
@@ -68,13 +99,22 @@ export function beginRun(turn: Turn, window: readonly Shard[], fresh: boolean, r
 const numbered = (name: string, at: number) => `${name}-${String(at).padStart(4, "0")}`;
 
 /** The job of a run. What it is given follows from the plan, the iteration and files by their hash. */
-export function jobOf({ plan, at, row }: Turn, run: RunEvidence): PartJob {
+export function jobOf(
+  { workersFor }: Pick<StageServices, "workersFor">,
+  { plan, at, row }: Turn,
+  run: RunEvidence,
+): PartJob {
   const network = {
     ...withKnobs(plan.training, at.knobs, "learning_rate"),
     network_seed: seedFor(plan.seed, "network"),
   };
   const seed = seedFor(plan.seed, "training", at.iteration);
-  const spec = { work_type: "training", urgency: "high" } as const;
+  const away = heldTrainers(row(unusables), at.iteration).map(({ producer }) => producer);
+  const spec = {
+    work_type: "training",
+    urgency: "high",
+    ...(away.length === 0 ? {} : { excluded_nodes: excluding(workersFor("training"), away) }),
+  } as const;
   if (run.fresh) {
     const related = run.base_model === null ? [] : [{ name: "related", sha256: run.base_model }];
     return { ...spec, payload: { parameters: { ...network, fresh: true }, seed, inputs: related } };

@@ -14,17 +14,20 @@ import {
   refusedWait,
   type StageServices,
   type Turn as StageTurn,
+  strandedParts,
+  takeBackStranded,
   trainingWork,
   undertakingOf,
   waiting,
 } from "../../../stage/index.ts";
 import { PROGRESS_STEP } from "../../limits.ts";
 import { NEW_LINE, trainingGates, trainingLines, trainingLocks } from "../../tables.ts";
+import { unusables } from "../../unusable.ts";
 import { waitsOf } from "../training-trigger/decide.ts";
 import { acquire, lacking, release, renew } from "./lock.ts";
 import { complete, emitProgress, emitStart, refuse } from "./outcome.ts";
 import { relatedModel } from "./related.ts";
-import { beginRun, jobOf, PART, runOf, type Work, withRun } from "./run.ts";
+import { beginRun, JOB_FAILED, jobOf, PART, runOf, type Work, withRun } from "./run.ts";
 
 const wiring = {
   name: "training_coordinator",
@@ -63,7 +66,7 @@ export const trainingCoordinator = (services: StageServices) =>
     ...wiring,
     stage: "training",
     work: trainingWork,
-    state: { tables: { trainingLocks, trainingLines } },
+    state: { tables: { trainingLocks, trainingLines, unusables } },
     wakes: [
       "TRAINING_THRESHOLD_REACHED",
       "TRAINING_BLOCKED_BY_QUALITY",
@@ -117,11 +120,22 @@ function start(services: StageServices, turn: Turn, work: Work): Work {
   const related = fresh ? relatedModel(services, turn) : undefined;
   if (typeof related === "object") return waiting(work, turn.now, related);
   const run = beginRun(turn, window, fresh, related);
-  const parts = { [PART]: jobOf(turn, run) };
+  const parts = { [PART]: jobOf(services, turn, run) };
   const put = putJobs(services.queue, turn, { batch: turn.jobId, by: wiring.name, parts });
   if ("refused" in put) return waiting(work, turn.now, refusedWait(put.refused));
   acquire(turn);
   return { ...withRun(work, run), waits: [], jobs: put.jobs };
+}
+
+/** All who are there may not have the job, as they brought a model that nobody could use: then it is anybody's. */
+function freeStranded(services: StageServices, turn: Turn, work: Work): Work | undefined {
+  const { queue, workersFor } = services;
+  if (strandedParts(queue, work.jobs, workersFor("training")).size === 0) return undefined;
+  const parts = { [PART]: { ...jobOf(services, turn, runOf(work)), dedup_key: `${turn.jobId}:${PART}:anybody` } };
+  const put = putJobs(queue, turn, { batch: turn.jobId, by: wiring.name, parts });
+  if ("refused" in put || put.jobs[PART] === work.jobs[PART]) return undefined;
+  takeBackStranded(services, turn, work.jobs[PART]!, wiring.name);
+  return { ...work, jobs: put.jobs };
 }
 
 function follow(services: StageServices, turn: Turn, given: Work): Work {
@@ -129,7 +143,9 @@ function follow(services: StageServices, turn: Turn, given: Work): Work {
   const [ended] = completed;
   const [lost] = failed;
   if (ended !== undefined) return complete(services, turn, emitStart(services, turn, given, ended.job), ended.job);
-  if (lost !== undefined) return refuse(turn, given, jobFailure("TRAINING_JOB_FAILED", "job", lost));
+  if (lost !== undefined) return refuse(turn, given, jobFailure(JOB_FAILED, "job", lost));
+  const freed = freeStranded(services, turn, given);
+  if (freed !== undefined) return freed;
   const job = services.queue.show(given.jobs[PART]!)!;
   const told = emitProgress(turn, emitStart(services, turn, given, job), job);
   renew(turn);
