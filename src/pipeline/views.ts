@@ -31,7 +31,7 @@ import {
 import { falsePromotions, waldBounds } from "./statistics/index.ts";
 import { steeringOf } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
-import { heldTrainers, unusables } from "./training/index.ts";
+import { heldTrainers } from "./training/index.ts";
 import { breakersOf } from "./units/pipeline-orchestrator/decide.ts";
 import { currentStep, deadlineOf, steps } from "./units/progress-watchdog/steps.ts";
 import { jobsOfStage, waitsOf } from "./waits.ts";
@@ -248,7 +248,7 @@ function configView(view: View): ConfigSnapshot {
         reason: reasons.join(", "),
         since,
       })),
-      ...heldTrainers(row(unusables), at.iteration).map(({ producer, reason, since }) => ({ producer, reason, since })),
+      ...heldTrainers(row, at.iteration).map(({ producer, reason, since }) => ({ producer, reason, since })),
     ],
     books,
   };

@@ -21,7 +21,7 @@ import {
   trainingWork,
   type Wait,
 } from "./stage/index.ts";
-import { heldTrainers, trainingGates, unusables } from "./training/index.ts";
+import { heldTrainers, trainingGates } from "./training/index.ts";
 
 /** Who waits, and for what: in words, and as the code that they stand for. */
 export type UnitWait = Wait & { readonly unit: string; readonly code?: string };
@@ -109,7 +109,7 @@ const awayFrom = (row: Row, iteration: number): UnitWait[] => {
 
 /** Nodes that train nothing of the config for now. */
 const heldFrom = (row: Row, iteration: number): UnitWait[] =>
-  heldTrainers(row(unusables), iteration).map(({ producer, reason, until_iteration, since }) => ({
+  heldTrainers(row, iteration).map(({ producer, reason, until_iteration, since }) => ({
     unit: "evaluation_daemon",
     for: "producer",
     about: { producer },

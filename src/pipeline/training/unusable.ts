@@ -3,7 +3,7 @@
  * nodes could not use which can use others trains nothing of the config for a while; where that is not shown, the next try only goes to
  * somebody else.
  */
-import { defineTable } from "../../router/index.ts";
+import { defineTable, type StateTable } from "../../router/index.ts";
 import { probationOf } from "../data/index.ts";
 
 export type HeldTrainer = {
@@ -19,13 +19,16 @@ export type HeldTrainer = {
   readonly since: number;
 };
 
-/** By config_key. Written by `evaluation_daemon`, and by `training_coordinator` for checkpoints. */
+/** By config_key. */
 export type Unusable = {
   /** Files that nobody could use, newest last. */
   readonly files: readonly { readonly sha256: string; readonly producer: string }[];
   readonly held: { readonly [producer: string]: HeldTrainer };
 };
+/** Written by `evaluation_daemon`. */
 export const unusables = defineTable<Unusable>("pipeline_unusable_models");
+/** The same of checkpoints. Written by `training_coordinator`. */
+export const unusableCheckpoints = defineTable<Unusable>("pipeline_unusable_checkpoints");
 
 const NOTHING: Unusable = { files: [], held: {} };
 const MAX_FILES = 100;
@@ -79,7 +82,11 @@ export function withUnusable(before: Unusable | undefined, found: UnusableFile):
 }
 
 /** Who trains nothing of the config in this iteration. */
-export const heldTrainers = (row: Unusable | undefined, iteration: number): HeldTrainer[] =>
-  Object.values(row?.held ?? {})
+export const heldTrainers = (
+  row: (table: StateTable<Unusable>) => Unusable | undefined,
+  iteration: number,
+): HeldTrainer[] =>
+  [unusables, unusableCheckpoints]
+    .flatMap((table) => Object.values(row(table)?.held ?? {}))
     .filter(({ until_iteration }) => iteration < until_iteration)
     .toSorted((a, b) => (a.producer < b.producer ? -1 : 1));

@@ -115,9 +115,7 @@ test("a candidate that honest nodes cannot play is rejected, and somebody else t
   expect(ended.failure!.message).toBe(
     `model ${lie.slice(0, 12)} of liar cannot play (honest-1 and honest-2, where others play): cannot unpickle the model`,
   );
-  expect(heldTrainers(w.row(unusables), 1)).toMatchObject([
-    { producer: "liar", times: 1, until_iteration: 6, model: lie },
-  ]);
+  expect(heldTrainers(w.row, 1)).toMatchObject([{ producer: "liar", times: 1, until_iteration: 6, model: lie }]);
   // Nobody who could not play it is blamed, as nobody else could.
   for (const node of ["honest-1", "honest-2"])
     for (const { sort } of w.queue.outcomes.of(node).filter(({ ok }) => !ok))
@@ -180,7 +178,7 @@ test("nobody is blamed for what the program itself makes: two nodes made the sam
     failure: { code: "MODEL_UNUSABLE", retryable: false },
   });
   expect(w.row(evaluationWork)!.failure!.message).toContain("Another node made the same bytes");
-  expect(heldTrainers(w.row(unusables), 1)).toEqual([]);
+  expect(heldTrainers(w.row, 1)).toEqual([]);
 });
 
 describe("the first model of somebody's own program", () => {
@@ -202,10 +200,10 @@ describe("the first model of somebody's own program", () => {
   test("is made again by somebody else where nobody can use it; with a baseline beside it its producer is held back", async () => {
     const { w, ended } = await first("liar");
     expect(ended.failure).toMatchObject({ code: "MODEL_UNUSABLE", retryable: true });
-    expect(heldTrainers(w.row(unusables), 0)).toMatchObject([{ producer: "liar", times: 0, until_iteration: 1 }]);
+    expect(heldTrainers(w.row, 0)).toMatchObject([{ producer: "liar", times: 0, until_iteration: 1 }]);
     const known = await first("liar", { anchors: () => ["random"] });
     expect(known.ended.failure!.message).toContain("honest-1 and honest-2, where others play");
-    expect(heldTrainers(known.w.row(unusables), 0)).toMatchObject([{ producer: "liar", times: 1, until_iteration: 5 }]);
+    expect(heldTrainers(known.w.row, 0)).toMatchObject([{ producer: "liar", times: 1, until_iteration: 5 }]);
     await known.w.turn("training", 0, 2);
     expect(await doOne(known.w, "liar", "training")).toBeUndefined();
     expect(await doOne(known.w, "honest-1", "training")).toBeDefined();
@@ -260,5 +258,5 @@ test("a checkpoint with which runs fail is left out after two of them, and its p
   const third = (await doOne(w, "honest-2", "training"))!;
   expect(inputOf(third).inputs).toContainEqual({ name: "model", sha256: model });
   expect(inputOf(third).inputs.some(({ name }) => name === "checkpoint")).toBe(false);
-  expect(heldTrainers(w.row(unusables), 1)).toMatchObject([{ producer: "honest-1", model: checkpoint, times: 1 }]);
+  expect(heldTrainers(w.row, 1)).toMatchObject([{ producer: "honest-1", model: checkpoint, times: 1 }]);
 });

@@ -5,7 +5,7 @@ import { epochOfCheckpoint, recordRun, trainingRuns } from "../../../models/inde
 import { done, failed, type StageFailure, type StageServices, type Turn } from "../../../stage/index.ts";
 import { RUNS_COMPARED } from "../../limits.ts";
 import { trainingLines } from "../../tables.ts";
-import { unusables, withUnusable } from "../../unusable.ts";
+import { unusableCheckpoints, withUnusable } from "../../unusable.ts";
 import { type TrainingEvidence, trainingEvidence } from "./evidence.ts";
 import { release } from "./lock.ts";
 import { lossAnomaly, lossTrend } from "./losses.ts";
@@ -161,7 +161,7 @@ function noteCheckpoint({ catalog }: StageServices, { row, put, at, now }: Ended
     iteration: at.iteration,
     now,
   };
-  put(unusables, withUnusable(row(unusables), found));
+  put(unusableCheckpoints, withUnusable(row(unusableCheckpoints), found));
 }
 
 const filesOf = ({ model, checkpoint }: TrainingEvidence) => [model, ...(checkpoint === null ? [] : [checkpoint])];

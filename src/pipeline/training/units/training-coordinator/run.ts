@@ -18,7 +18,7 @@ import {
 } from "../../../stage/index.ts";
 import { CHECKPOINT_TRIES } from "../../limits.ts";
 import { NEW_LINE, rollbacks, startOf, type TrainingLine, trainingLines } from "../../tables.ts";
-import { heldTrainers, isUnusable, unusables } from "../../unusable.ts";
+import { heldTrainers, isUnusable, unusableCheckpoints, unusables } from "../../unusable.ts";
 
 export type Work = StageWork<TrainingOwn>;
 
@@ -74,7 +74,8 @@ function startFor(turn: Turn): Start {
   const { row } = turn;
   const start = startOf(soundLine(turn), row(rollbacks));
   if (start.checkpoint === null) return start;
-  const isGone = lostFiles(row(rebuildRows)).has(start.checkpoint) || isUnusable(row(unusables), start.checkpoint);
+  const isGone =
+    lostFiles(row(rebuildRows)).has(start.checkpoint) || isUnusable(row(unusableCheckpoints), start.checkpoint);
   if (isGone) return { ...start, checkpoint: null };
   const isTried = start.model !== null && failedRuns(turn) >= CHECKPOINT_TRIES;
   return isTried ? { ...start, checkpoint: null, without: start.checkpoint } : start;
@@ -109,7 +110,7 @@ export function jobOf(
     network_seed: seedFor(plan.seed, "network"),
   };
   const seed = seedFor(plan.seed, "training", at.iteration);
-  const away = heldTrainers(row(unusables), at.iteration).map(({ producer }) => producer);
+  const away = heldTrainers(row, at.iteration).map(({ producer }) => producer);
   const spec = {
     work_type: "training",
     urgency: "high",

@@ -22,7 +22,7 @@ import {
 } from "../../../stage/index.ts";
 import { PROGRESS_STEP } from "../../limits.ts";
 import { NEW_LINE, trainingGates, trainingLines, trainingLocks } from "../../tables.ts";
-import { unusables } from "../../unusable.ts";
+import { unusableCheckpoints } from "../../unusable.ts";
 import { waitsOf } from "../training-trigger/decide.ts";
 import { acquire, lacking, release, renew } from "./lock.ts";
 import { complete, emitProgress, emitStart, refuse } from "./outcome.ts";
@@ -66,7 +66,7 @@ export const trainingCoordinator = (services: StageServices) =>
     ...wiring,
     stage: "training",
     work: trainingWork,
-    state: { tables: { trainingLocks, trainingLines, unusables } },
+    state: { tables: { trainingLocks, trainingLines, unusableCheckpoints } },
     wakes: [
       "TRAINING_THRESHOLD_REACHED",
       "TRAINING_BLOCKED_BY_QUALITY",
