@@ -8,9 +8,11 @@ import {
   type WorldOptions,
 } from "../../../test/unit/pipeline/learning-world.ts";
 import type { ArtifactCatalog, ArtifactEntryInput } from "../../sync/index.ts";
-import { trainingRuns } from "../models/training-runs.ts";
+import { recordCrowning } from "../models/champion-history.ts";
+import { modelEntry } from "../models/registry.ts";
+import { recordRun, trainingRuns } from "../models/training-runs.ts";
 import { type Quality, qualities } from "../selfplay/index.ts";
-import { seedFor, trainingWork } from "../stage/index.ts";
+import { type Iteration, iterations, seedFor, trainingWork } from "../stage/index.ts";
 import { pipelineSnapshot } from "../views.ts";
 import { rollbacks, trainingGates, trainingLines, trainingLocks } from "./tables.ts";
 
@@ -361,5 +363,112 @@ describe("training_coordinator", () => {
       iteration: 1,
       parents: [sha("shard tictac_2p 1"), w.row(trainingWork)!.evidence.base_checkpoint],
     });
+  });
+});
+
+describe("the first network of a config that begins with a related one", () => {
+  const OTHER = "nim_2p";
+  const from = { config_key: OTHER, iteration: 2 } as const;
+  const crowned = (generation: number, iteration: number, cause: "first" | "gate" | "rollback") =>
+    recordCrowning({
+      ...{ config_key: OTHER, generation, model: sha(`${cause} ${iteration}`), previous: null, iteration, cause },
+      ...{ by: "test", evidence: {}, at: 0 },
+    });
+  const otherAt = (w: LearningWorld, iteration: number) =>
+    w.driven(w.change((rows) => rows.put(iterations, OTHER, { iteration, state: "running" } as Iteration)));
+
+  test("waits for the end of the iteration that the plan names, and takes what gates had made champion by then", async () => {
+    const w = await open({ plan: { start_from: from } });
+    await w.turn("training", 0);
+    expect(w.row(trainingWork)!.waits).toMatchObject([
+      { for: "related_champion", actual: `${OTHER} does not train here`, required: "the end of its iteration 2" },
+    ]);
+    await w.driven(
+      w.change((rows) => {
+        rows.apply(crowned(1, 0, "first"));
+        rows.apply(crowned(2, 1, "gate"));
+        rows.apply(crowned(3, 2, "rollback"));
+        rows.apply(crowned(4, 3, "gate"));
+      }),
+    );
+    await otherAt(w, 2);
+    await w.pass(1_100);
+    expect(w.row(trainingWork)!.waits).toMatchObject([{ actual: `${OTHER} is in iteration 2` }]);
+    expect(w.queue.list({ workType: "training" })).toEqual([]);
+    await otherAt(w, 3);
+    await w.pass(1_100);
+    const [job] = w.queue.list({ workType: "training" });
+    const payload = w.queue.payload(job!.work_id)!;
+    expect(payload.parameters).toMatchObject({ fresh: true });
+    expect(payload.inputs).toEqual([{ name: "related", sha256: sha("gate 1") }]);
+    expect(w.troubles()).toEqual([]);
+  });
+});
+
+describe("training that learns nothing more", () => {
+  const learned = (w: LearningWorld, iteration: number, loss: number) =>
+    w.driven(
+      w.change((rows) =>
+        rows.apply(
+          recordRun({
+            ...{ config_key: w.configKey, iteration, attempt: 1, job_id: `j${iteration}`, work_id: `w${iteration}` },
+            ...{ node_id: "n1", model: `m${iteration}`, model_bytes: 1, checkpoint: null, base_checkpoint: null },
+            ...{ inputs: [], fresh: false, steps: 1, rows: 1, loss, losses: {}, ended_at: 0, recipe: null },
+          }),
+        ),
+      ),
+    );
+
+  test("asks for harder games, once in twelve runs", async () => {
+    const w = await open();
+    await w.first();
+    for (let n = 1; n <= 12; n += 1) await learned(w, n, n < 6 ? 2 - n / 10 : 1.5);
+    await w.exported(13);
+    await w.turn("training", 13);
+    expect(w.said("CURRICULUM_ADVANCEMENT_NEEDED")).toMatchObject([{ payload: { config_key: w.configKey } }]);
+    expect(w.row(trainingGates)).toMatchObject({ verdict: "go", asked: 13 });
+    await w.turn("training", 14);
+    expect(w.row(trainingGates)).toMatchObject({ iteration: 14, asked: 13 });
+    expect(w.said("CURRICULUM_ADVANCEMENT_NEEDED")).toHaveLength(1);
+  });
+});
+
+describe("the window", () => {
+  test("of a run is that of its plan, turned by the knob that its iteration was opened with", async () => {
+    const w = await open({ plan: { window: { base: 1_000, share: 0.4, most: 4_000 } } });
+    await w.first();
+    await w.exported(1, 1_000);
+    await w.turn("training", 1, 1, { knobs: { window: 0.5 } });
+    const [job] = w.queue.list({ workType: "training", state: "pending" });
+    expect(w.queue.payload(job!.work_id)!.parameters).toMatchObject({
+      ...{ window_base: 500, window_share: 0.2, window_most: 2_000 },
+    });
+  });
+});
+
+describe("model_coordinator", () => {
+  test("notes the tier that a model rose to and the configs that began with it; its history shows both", async () => {
+    const w = await open({ only: [...ONLY, "model_coordinator"] });
+    const model_id = await w.first();
+    await w.pass(1_100);
+    const tell = (event: string, payload: object) =>
+      w.driven(w.router.publish(event as never, payload as never, { source: "test" } as never));
+    const tier = { tier: "tier-1", previous_tier: "tier-0", games: 20, elo: 90 };
+    await tell("TIER_PROMOTION", { config_key: w.configKey, model_id, ...tier });
+    await tell("CROSSBOARD_PROMOTION", {
+      model_id,
+      config_keys: [w.configKey, "nim_2p"],
+      elo: 90,
+      min_elo: 60,
+      games: 20,
+    });
+    await w.pass(1_100);
+    expect(modelEntry(w.store, w.configKey, model_id)!.standing).toMatchObject({
+      tier: { name: "tier-1" },
+      boards: { config_keys: [w.configKey, "nim_2p"] },
+    });
+    const changed = w.said("MODEL_UPDATED").map(({ payload }) => payload.changed_fields);
+    expect(changed.filter((fields) => String(fields) === "standing")).toHaveLength(2);
+    expect(w.troubles()).toEqual([]);
   });
 });
