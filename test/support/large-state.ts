@@ -10,6 +10,8 @@ export interface LargeState {
   readonly artifacts: number;
   /** Rows of each other table that grows: letters, alerts, writes, matches, rounds and what was recorded of them. At most half the events. */
   readonly others: number;
+  /** Machines that joined; one unless said. */
+  readonly nodes?: number;
 }
 
 const NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
@@ -35,8 +37,9 @@ const ARTIFACTS = `${NUMBERS} INSERT INTO sync_artifacts (seq, sha256, kind, byt
 const PRODUCED = `${NUMBERS} INSERT INTO sync_produced (work_id, config_key, producer, games, at)
   SELECT 'w' || i, 'hex8_2p', 'node' || i % 10, 4, $now FROM n`;
 
-const NODE = `INSERT INTO cluster_nodes (node_id, label, version, protocol, capabilities, incarnation, state, state_since, joined_at,
-    joined_by, last_seen_at, draining) VALUES ('node1', 'box1', '0.1.0', 1, '{}', 1, 'online', $now, $now, 'local', $now, 0)`;
+const NODES = `${NUMBERS} INSERT INTO cluster_nodes (node_id, label, version, protocol, capabilities, incarnation, state, state_since,
+    joined_at, joined_by, last_seen_at, draining)
+  SELECT 'node' || i, 'box' || i, '0.1.0', 1, '{}', 1, 'online', $now, $now, 'local', $now, 0 FROM n`;
 
 /** A consumer of another process that fell far behind, and failed on many events. */
 const CONSUMER = `INSERT INTO consumers (consumer, kind, low_water, handler_version, created_at, last_seen_at)
@@ -78,7 +81,11 @@ const OTHERS = [
 ];
 
 /** Writes it into a folder on which nothing runs. */
-export function fillLargeState(dataDir: string, { jobs, events, artifacts, others }: LargeState, now: number): string {
+export function fillLargeState(
+  dataDir: string,
+  { jobs, events, artifacts, others, nodes = 1 }: LargeState,
+  now: number,
+): string {
   const path = join(dataDir, "coordination.db");
   openWriter(path, storeModules).close();
   using closing = new DisposableStack();
@@ -94,12 +101,12 @@ export function fillLargeState(dataDir: string, { jobs, events, artifacts, other
     [EVENTS, events],
     [ARTIFACTS, artifacts],
     [PRODUCED, artifacts],
+    [NODES, nodes],
   ] as const)
     db.prepare(sql.replaceAll("$now", String(now))).run(rows);
   for (const sql of [CONSUMER, SUBSCRIPTION]) db.exec(sql.replaceAll("$now", String(now)));
   for (const sql of OTHERS)
     db.prepare(`${NUMBERS} INSERT INTO ${sql.replaceAll("$now", String(now))} FROM n`).run(others);
-  db.exec(NODE.replaceAll("$now", String(now)));
   db.prepare("INSERT INTO sync_books VALUES ('hex8_2p', 'node1', 'produced', '', ?)").run(artifacts * 4);
   db.prepare("INSERT INTO sync_books VALUES ('hex8_2p', 'node1', 'durable', '', ?)").run(artifacts * 4);
   db.exec("COMMIT");

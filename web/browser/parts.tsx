@@ -5,6 +5,7 @@ import { ago, duration, number } from "../../src/surfaces/cli/text.ts";
 import type { Refused } from "./api.ts";
 import { useNow } from "./app.ts";
 import type { Loaded } from "./use-answer.ts";
+import { useWindow } from "./window.ts";
 
 export type Tone = "good" | "warn" | "bad" | "plain" | "accent";
 
@@ -100,12 +101,25 @@ interface TableProps<T> {
 /** How much room rows need; with less they become cards. */
 const roomOf = (columns: number): string => (columns > 6 ? "many" : columns > 4 ? "middle" : "");
 
+/** Room for rows that are not drawn. */
+const Space = ({ px, columns }: { px: number; columns: number }) => (
+  <tr class="space">
+    <td colSpan={columns} style={{ height: `${Math.round(px)}px` }} />
+  </tr>
+);
+
 /** Rows of one kind; on a narrow screen each becomes a card, so that nothing scrolls sideways. */
 export function Table<T>({ label, columns, rows, keyOf, empty, toneOf }: TableProps<T>) {
+  const { body, from, to, above, below } = useWindow(rows.length);
   if (rows.length === 0) return <div class="empty">{empty}</div>;
+  const isPart = to - from < rows.length;
   return (
     <div class="rows-scroll" tabIndex={0} role="group" aria-label={label}>
-      <table class={`rows ${roomOf(columns.length)}`} aria-label={label}>
+      <table
+        class={`rows ${roomOf(columns.length)}`}
+        aria-label={label}
+        aria-rowcount={isPart ? rows.length + 1 : undefined}
+      >
         <thead>
           <tr>
             {columns.map(({ head, right }) => (
@@ -115,9 +129,10 @@ export function Table<T>({ label, columns, rows, keyOf, empty, toneOf }: TablePr
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)} class={toneOf?.(row) ?? ""}>
+        <tbody ref={body}>
+          {above > 0 && <Space px={above} columns={columns.length} />}
+          {rows.slice(from, to).map((row, i) => (
+            <tr key={keyOf(row)} class={toneOf?.(row) ?? ""} aria-rowindex={isPart ? from + i + 2 : undefined}>
               {columns.map(({ head, cell, right, wide }) => (
                 <td key={head} data-head={head} class={`${right ? "right" : ""} ${wide ? "wide" : ""}`}>
                   {cell(row)}
@@ -125,6 +140,7 @@ export function Table<T>({ label, columns, rows, keyOf, empty, toneOf }: TablePr
               ))}
             </tr>
           ))}
+          {below > 0 && <Space px={below} columns={columns.length} />}
         </tbody>
       </table>
     </div>
