@@ -112,6 +112,42 @@ describe("the books", () => {
     ]);
   });
 
+  test("come in the order of their names, and one producer's fault is not made good by another that balances", () => {
+    const line = (config_key: string, producer: string, account: "produced" | "durable", games: number) => ({
+      config_key,
+      producer,
+      account,
+      reason: "",
+      games,
+    });
+    const books = closeBooks([
+      line("square8_2p", "n2", "produced", 5),
+      line("square8_2p", "n2", "durable", 5),
+      line("square8_2p", "n3", "produced", 3),
+      line("square8_2p", "n1", "produced", 1),
+      line("square8_2p", "n1", "durable", 1),
+      line("hex8_2p", "n1", "produced", 1),
+      line("octo8_2p", "n1", "produced", 1),
+    ]);
+    expect(books.map(({ config_key }) => config_key)).toEqual(["hex8_2p", "octo8_2p", "square8_2p"]);
+    expect(books[2]!.producers.map(({ producer }) => producer)).toEqual(["n1", "n2", "n3"]);
+    expect(books[2]).toMatchObject({ produced: 9, durable: 6, imbalance: 3, balanced: false });
+  });
+
+  test("keep no line of what has moved on, and no reason where none is asked for", async () => {
+    const { store, catalog, change } = world();
+    await change((artifacts) => {
+      artifacts.produced(CONFIG, "n1", "w1", 20);
+      artifacts.record([entryOf("g1")]);
+    });
+    await change((artifacts) => artifacts.accept([sha256Of("g1")]));
+    expect(catalog.books()).toMatchObject([{ in_flight: 0, durable: 20 }]);
+    expect(store.read("SELECT account, reason, games FROM sync_books ORDER BY 1")).toEqual([
+      { account: "durable", reason: "", games: 20 },
+      { account: "produced", reason: "", games: 20 },
+    ]);
+  });
+
   test("are the sums of their lines", () => {
     const line = fc.record({
       config_key: fc.constantFrom("hex8_2p", "square8_3p"),

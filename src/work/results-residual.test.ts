@@ -15,6 +15,20 @@ test("too few outcomes, or only one kind of them, say nothing", () => {
   expect(chiSquareOf([50, 0], [500, 0])).toBeUndefined();
 });
 
+test("ten outcomes on each side are enough, and nine are not", () => {
+  expect(chiSquareOf([5, 5], [500, 500])).toEqual({ chi: 0, degrees: 1 });
+  expect(chiSquareOf([500, 500], [5, 5])).toEqual({ chi: 0, degrees: 1 });
+  expect(chiSquareOf([500, 500], [4, 5])).toBeUndefined();
+});
+
+test("a kind of outcome counts where at least one is to be expected on both sides", () => {
+  expect(chiSquareOf([5, 4, 1], [45, 36, 9])).toEqual({ chi: expect.closeTo(0, 10), degrees: 2 });
+  expect(chiSquareOf([45, 36, 9], [5, 4, 1])).toEqual({ chi: expect.closeTo(0, 10), degrees: 2 });
+  // A tenth of one is expected on one side, ten on the other.
+  expect(chiSquareOf([5, 5, 0], [490, 490, 10])?.degrees).toBe(1);
+  expect(chiSquareOf([490, 490, 10], [5, 5, 0])?.degrees).toBe(1);
+});
+
 test("whose row is whose does not matter", () => {
   const row = fc.tuple(fc.nat(500), fc.nat(500), fc.nat(500));
   fc.assert(
@@ -65,4 +79,26 @@ test("a node whose games end otherwise stands out", async () => {
   const residual = await played((node) => (node === "b" ? 0.6 : 0.4));
   expect(await residual("b")).toBeGreaterThan(10);
   expect(await residual("b")).toBeGreaterThan((await residual("a"))!);
+});
+
+test("batches are compared one by one: playing more of the early ones is no difference, and a small one says nothing", async () => {
+  const w = workWorld();
+  onTestFinished(() => w.close());
+  /** Ends jobs of one batch: each node as many games as said, a given share of them won by the first seat. */
+  const batch = async (batch_id: string, share: number, games: Record<string, number>) => {
+    await w.queue.addAll(
+      Object.keys(games).map(() => ({ work_type: "selfplay" as const, config_key: "hex7_2p", batch_id })),
+    );
+    for (const [node_id, played] of Object.entries(games)) {
+      const [lease] = await w.queue.claim({ node_id, most: 1, offer: PLENTY });
+      const first = Math.round(played * share);
+      const counts = { games: played, samples: 1, outcome_0: first, outcome_1: played - first };
+      await w.queue.complete(lease!, { ...EVIDENCE, counts });
+    }
+  };
+  await batch("early", 0.2, { a: 500, b: 50 });
+  await batch("late", 0.8, { a: 50, b: 500 });
+  await batch("small", 0.5, { a: 4, b: 500 });
+  // Two batches with one degree each, in which nothing differs.
+  expect((await w.queue.figures("a")).results_residual).toBeCloseTo(-1, 8);
 });

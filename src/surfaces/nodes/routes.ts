@@ -17,6 +17,10 @@ import { type Caller, handle, type Route } from "../http/route.ts";
 import { settingsThatAreSet } from "../http/settings-report.ts";
 import * as wire from "./wire.ts";
 
+/** How many jobs at once the worker of each node asked for at most. */
+const workerSlots = ({ workers }: ControlPorts["work"]["queue"]) =>
+  new Map(workers.list().map(({ node_id, all }) => [node_id, { slots: all }]));
+
 /** A node with what it holds and has done. */
 const nodeIn = async (
   { nodes: { book }, work: { queue, settings }, fleet }: ControlPorts,
@@ -35,7 +39,7 @@ const nodeIn = async (
     games_per_hour: done.games_per_hour,
     jobs,
     work: done,
-    held: { jobs: jobs.length, max: settings.maxHeldByNode },
+    held: { jobs: jobs.length, max: settings.maxHeldByNode, ...workerSlots(queue).get(row.node_id) },
     ...defined({ rented: fleet?.machineOf(row.node_id) }),
     ...(siblings && {
       held_by_token: { jobs: sumOf(siblings, (each) => counts!.get(each) ?? 0), max: settings.maxHeldByToken },
@@ -152,10 +156,11 @@ export const nodeRoutes: readonly Route[] = [
     const idle = work.queue.idleSince();
     const rates = await work.queue.rates(signal);
     const max = work.settings.maxHeldByNode;
+    const asked = workerSlots(work.queue);
     return {
       nodes: nodes.book.list().map((node) => ({
         ...node,
-        held: { jobs: held.get(node.node_id) ?? 0, max },
+        held: { jobs: held.get(node.node_id) ?? 0, max, ...asked.get(node.node_id) },
         slots: slots.get(node.node_id) ?? null,
         idle_since: idle.get(node.node_id) ?? null,
         games_per_hour: rates.get(node.node_id)?.games_per_hour ?? null,

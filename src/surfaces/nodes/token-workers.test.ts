@@ -57,7 +57,7 @@ test("a worker with a token is a node from its first claim on, and can be cordon
     joined_by: "lab",
     with_token: true,
     capabilities: { cpu: 8, memory_gb: 32 },
-    held: { jobs: 1, max: 256 },
+    held: { jobs: 1, max: 256, slots: 1 },
   });
   await expect.poll(async () => (await node("gpu-box")).state).toBe("online");
 

@@ -43,3 +43,26 @@ test("a list of nodes says which of them hold fewer jobs than they could, and wh
   expect(nodeLines([box(3)], shell).join("\n")).toContain("slots 3 of 4: target 0.90, measured 1.12");
   expect(nodeLines([box(4)], shell).join("\n")).not.toContain("slots 4");
 });
+
+test("a node with one slot holds none of one, whatever the limit is", () => {
+  const paint = (text: string) => text;
+  const paints = { bold: paint, dim: paint, yellow: paint, green: paint, red: paint };
+  const shell = { paint: paints, clock: { now: () => NOW }, width: 200 } as never;
+  const lineOf = (held: object) => {
+    const box = {
+      label: "box2",
+      node_id: "n1",
+      state: "online",
+      local: false,
+      last_seen_at: NOW,
+      cordoned: null,
+      version: "1",
+    };
+    const capabilities = { cpu: 4, gpu: 0, memory_gb: 8, tags: [] };
+    return nodeLines([{ ...box, capabilities, held } as unknown as Node], shell)[1];
+  };
+  expect(lineOf({ jobs: 0, max: 256, slots: 1 })).toContain("0 of 1 ");
+  expect(lineOf({ jobs: 2, max: 2, slots: 9 })).toContain("2 of 2 ");
+  // Nobody knows of a node whose worker has not asked yet.
+  expect(lineOf({ jobs: 0, max: 256 })).toContain("0 of 256 ");
+});

@@ -26,7 +26,7 @@ const sizeOf = ({ cpu, gpu, memory_gb }: Node["capabilities"]): string =>
   [`${cpu} cpu`, ...(gpu > 0 ? [`${gpu} gpu`] : []), ...(memory_gb > 0 ? [`${memory_gb} GB`] : [])].join(", ");
 
 const heldOf = (held: Node["held"]): string =>
-  held === undefined ? "" : `${number(held.jobs)} of ${number(held.max)}`;
+  held === undefined ? "" : `${number(held.jobs)} of ${number(Math.min(held.max, held.slots ?? held.max))}`;
 
 const heldWords = ({ held, held_by_token }: Node): string => {
   if (held === undefined) return "";

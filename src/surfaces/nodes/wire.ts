@@ -30,6 +30,8 @@ const outbox = z.strictObject({ waiting: z.int().min(0), refused: z.int().min(0)
 const told = z.looseObject({ ...capabilities.shape, cpu: z.number().default(0) });
 
 const held = z.object({ jobs: z.int(), max: z.int() });
+/** What its worker has asked for at once is what it does at once; the limit is for those who ask for more. */
+const heldByNode = held.extend({ slots: z.int().optional() });
 
 /** What a node with what it holds and has done adds to what the list tells. */
 const doings = {
@@ -110,7 +112,9 @@ const node = z
     local: z.boolean(),
     // An older main process says neither.
     with_token: z.boolean().default(false).describe("It came with a token instead of a key."),
-    held: held.optional().describe("Jobs in its hands, and how many it may have."),
+    held: heldByNode
+      .optional()
+      .describe("Jobs in its hands, how many it may have, and how many its worker does at once."),
     held_by_token: held.optional().describe("The same of all workers that came with its token."),
     slots: slots.nullable().optional(),
     idle_since: time.nullable().optional().describe("Since when it has held no job; null while it has some."),

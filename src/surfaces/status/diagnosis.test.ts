@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isWell } from "../../daemons/index.ts";
+import { causeOf, isWell } from "../../daemons/index.ts";
 import { createPaint } from "../cli/paint.ts";
 import type { Daemon } from "../daemons/wire.ts";
 import { diagnose } from "./diagnosis.ts";
@@ -80,6 +80,10 @@ describe("the diagnosis", () => {
   it("finds nothing where nothing is wrong", () => {
     expect(diagnose(status(), NOW)).toEqual([]);
     expect(verdictOf([])).toBe("well: nothing needs you");
+    // Right after a start without a worker it is not called well, though nobody has to act yet.
+    const begins = causeOf("note", "no_worker", "worker", "no worker has asked for jobs yet", {});
+    expect(verdictOf([begins])).toBe("just started: no worker has asked for jobs yet");
+    expect(verdictOf([{ ...begins, code: "node_slowed" }])).toBe("well: nothing needs you");
   });
 
   it.each<[string, Partial<Status>, string]>([

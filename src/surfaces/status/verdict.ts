@@ -7,7 +7,9 @@ export const countOf = (troubles: readonly Cause[], level: Cause["level"]): numb
 
 export function verdictOf(troubles: readonly Cause[]): string {
   const [now, look] = [countOf(troubles, "bad"), countOf(troubles, "warn")];
-  if (isWell(troubles)) return "well: nothing needs you";
+  // Shortly after a start nobody knows whether a worker will ask: that is not yet well, and not yet wrong.
+  const begins = troubles.find(({ level, code }) => level === "note" && code === "no_worker");
+  if (isWell(troubles)) return begins === undefined ? "well: nothing needs you" : `just started: ${begins.what}`;
   const needs = (n: number, what: string) => `${plural(n, "thing")} ${n === 1 ? "needs" : "need"} ${what}`;
   const parts = [...(now > 0 ? [needs(now, "you now")] : []), ...(look > 0 ? [needs(look, "a look")] : [])];
   return `${now > 0 ? "in trouble" : "needs attention"}: ${parts.join(", ")}`;
