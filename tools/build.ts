@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle, licensesOf } from "./parts/bundle.ts";
-import { COMPILER, OperatingError, ROOT, reportAndExit } from "./parts/root.ts";
+import { COMPILER, COMPILER_THREADS, OperatingError, ROOT, reportAndExit } from "./parts/root.ts";
 import { buildPage } from "./parts/web-page.ts";
 
 interface Manifest {
@@ -27,9 +27,13 @@ const LOOKS_FOR_SOURCE = /new URL\(\s*["'`][^"'`]*\.ts["'`]\s*,\s*import\.meta\.
 async function build(): Promise<string> {
   const dist = join(ROOT, "dist");
   rmSync(dist, { recursive: true, force: true });
-  const compiled = spawnSync(process.execPath, [COMPILER, "-p", join(ROOT, "tsconfig.build.json")], {
-    stdio: "inherit",
-  });
+  const compiled = spawnSync(
+    process.execPath,
+    [COMPILER, ...COMPILER_THREADS, "-p", join(ROOT, "tsconfig.build.json")],
+    {
+      stdio: "inherit",
+    },
+  );
   if (compiled.status !== 0) throw OperatingError.internal("BUILD_TYPES", "the compiler found errors, listed above");
   const inputs = await bundle(dist);
   const page = await buildPage(join(dist, "web"));

@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { COMPILER, COMPILER_THREADS } from "../../tools/parts/root.ts";
 import { owned, type Started } from "../support/process.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -161,7 +162,7 @@ test("a program imports it with types: it compiles and runs, and one with a wron
     typeRoots: [join(ROOT, "node_modules", "@types")],
   };
   writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["good.ts", "bad.ts"] }));
-  const compiler = own.startNode(join(ROOT, "node_modules", "typescript", "bin", "tsc"), ["-p", user], { cwd: user });
+  const compiler = own.startNode(COMPILER, [...COMPILER_THREADS, "-p", user], { cwd: user });
   expect((await compiler.exited).code).not.toBe(0);
   // Each wrong line is refused, and nothing else: neither its neighbours nor the other program.
   const refused = compiler.lines.flatMap(

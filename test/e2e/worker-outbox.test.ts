@@ -21,10 +21,11 @@ interface Wire {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-async function world() {
+async function world({ ends = false } = {}) {
   const own = owned(onTestFinished);
   const main = mainProcess(own, { RINGRIFT_NODE_BEAT: "0.5", RINGRIFT_NODE_SUSPECT: "1.5", RINGRIFT_NODE_DEAD: "60" });
-  const { port } = await main.start();
+  // One that ends within the test is a process of its own.
+  const { port } = await (ends ? main.start() : main.startInside(onTestFinished));
   const line = await faultProxy({ target: port, random: seededRandom(1) });
   onTestFinished(() => line.close());
   const folder = own.folder();
@@ -36,8 +37,9 @@ async function world() {
     expect(code, err).toBe(0);
     return JSON.parse(out) as Record<string, unknown>;
   };
-  const join_ = run(["join", `http://127.0.0.1:${line.port}`, await main.token(), "--label", "box", "--no-run"]);
-  expect((await join_.exited).code, join_.stderr()).toBe(0);
+  const words = ["join", `http://127.0.0.1:${line.port}`, await main.token(), "--label", "box", "--no-run"];
+  const joined = await commandsIn(folder)(...words);
+  expect(joined.code, joined.err).toBe(0);
   const { node_id: nodeId } = JSON.parse(readFileSync(join(dataDir, "node", "node.json"), "utf8"));
   let n = 0;
   return {
@@ -80,7 +82,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
 const atLeast = (count: number) => expect.toSatisfy((found: unknown) => Number(found) >= count);
 
 test("every event arrives once and in order, over cuts, half answers, 5xx, kill -9 of the worker and of the main process", async () => {
-  const { main, line, worker, say, spoil, journal, nodeId, command } = await world();
+  const { main, line, worker, say, spoil, journal, nodeId, command } = await world({ ends: true });
   let running = await worker();
   expect(await say()).toMatchObject({ durability: "node", event_type: "DISK_CLEANUP_TRIGGERED", seq: null });
   // Not before its answer has come back, or the first one waits as well.
@@ -165,7 +167,7 @@ test("commands that make the file at the same moment keep all they were given", 
 });
 
 test("a node measures itself and says so under its own name, also what it noticed while nobody answered", async () => {
-  const { worker, spoil, journal, nodeId, main } = await world();
+  const { worker, spoil, journal, nodeId, main } = await world({ ends: true });
   const away = await worker();
   await soon(async () => expect((await journal("HOST_ONLINE")).map(({ data }) => data.node_id)).toContain(nodeId));
   await away.stop();

@@ -43,6 +43,7 @@ export interface FailOverOptions {
 }
 /** With this seed a coordinator is killed, and starts again while all servers are down. */
 export const tiny: FailOverOptions = { rounds: 1, seed: 336_032, unbooked: true };
+export const shownBy = "test/e2e/replicated-coordinators.test.ts";
 
 const ackedBy = ({ lines }: Started) => lines.flatMap((line) => (line.startsWith("acked ") ? [line.slice(6)] : []));
 /** How far it is, whether it lives, and what it said last beside that. */
@@ -51,6 +52,8 @@ const stateOf = (one: Started) =>
     .filter((line) => !/^(at|acked) /.test(line))
     .slice(-6)
     .join(" / ")}`;
+/** The term in which it led last. */
+const termOf = ({ lines }: Started) => Number(lines.findLast((line) => /^leads \d+$/.test(line))?.slice(6) ?? 0);
 const seqOf = ({ lines }: Started) => Number(lines.findLast((line) => line.startsWith("at "))?.slice(3) ?? 0);
 
 export async function run({ rounds = 90, seed = Date.now() % 1_000_000, unbooked = false }: FailOverOptions = {}) {
@@ -83,6 +86,7 @@ export async function run({ rounds = 90, seed = Date.now() % 1_000_000, unbooked
   const done: Book = { ...EMPTY };
   const allAcked = () => everybody.flatMap(ackedBy);
   const firstAckMs: number[] = [];
+  const wrong: string[] = [];
 
   /** Somebody goes on being acknowledged; gives who it is. */
   const whoLeads = async (): Promise<[string, Started]> => {
@@ -112,7 +116,9 @@ export async function run({ rounds = 90, seed = Date.now() % 1_000_000, unbooked
       leader.kill("SIGCONT");
     } else {
       await leader.killNow();
-      await whoLeads();
+      const [next, follower] = await whoLeads();
+      if (termOf(follower) <= termOf(leader))
+        wrong.push(`${next} leads in term ${termOf(follower)}, after ${name} in term ${termOf(leader)}`);
       const again = start(name);
       everybody.push(again);
       members.set(name, again);
@@ -134,13 +140,20 @@ export async function run({ rounds = 90, seed = Date.now() % 1_000_000, unbooked
     () =>
       `not all have caught up (seed ${seed}): ${[...members].map(([name, one]) => `${name} is ${stateOf(one)}`).join("; ")}`,
   );
-  for (const one of members.values()) {
+  const end = async (name: string) => {
+    const one = members.get(name)!;
     one.kill("SIGTERM");
     await one.exited;
-  }
-  const wrong: string[] = [];
+    members.delete(name);
+  };
+  // Who leads and ends is followed as well.
+  await end((await whoLeads())[0]);
+  const [last] = await whoLeads();
+  for (const name of [...members.keys()].filter((other) => other !== last)) await end(name);
+  await end(last);
   const acked = allAcked();
   done.acked = acked.length;
+  if (new Set(acked).size !== acked.length) wrong.push("an event was acknowledged twice");
   const opened = NAMES.map((name) => {
     const db = new DatabaseSync(join(folder, name, "coordination.db"));
     const { seq } = db.prepare("SELECT seq FROM replica_position").get() as { seq: number };

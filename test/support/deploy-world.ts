@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { selfSigned } from "./certificate.ts";
 import { type Host, hostsOnABridge } from "./hosts.ts";
-import type { Owned } from "./process.ts";
+import { until } from "./patience.ts";
+import { CLI, type Owned } from "./process.ts";
 import { type SshServer, sshServer } from "./ssh-server.ts";
+import { ask as askSurface } from "./surface.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const CLI = join(ROOT, "bin", "ringrift.js");
 
 interface Answered {
   readonly code: number | null;
@@ -127,10 +128,17 @@ export async function deployWorld(own: Owned, atEnd: (undo: () => void) => void,
         JSON.stringify({ parameters: { fresh: true, wide: 8, narrow: 8, network_seed: 1 }, seed: 1 }),
       );
       const id = added.answer.added[0].work_id;
-      for (;;) {
-        const { answer } = await ask("queue", "show", id);
-        if (["completed", "failed", "cancelled"].includes(answer.job.state)) return answer.job;
-      }
+      // A command for each look would take the processor from those who work; the socket is in the folder, not in the network.
+      const { socket_path: socketPath } = JSON.parse(readFileSync(join(dataDir, "endpoint.json"), "utf8"));
+      let state = "";
+      await until(
+        async () => {
+          state = String((await askSurface({ socketPath }, `/v1/work/jobs/${id}`)).json.state);
+          return ["completed", "failed", "cancelled"].includes(state);
+        },
+        () => `the job of ${label} is ${state}`,
+      );
+      return { state };
     },
   };
 }

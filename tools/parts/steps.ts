@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { COMPILER, ROOT, scriptOf } from "./root.ts";
+import { COMPILER, COMPILER_THREADS, ROOT, scriptOf } from "./root.ts";
 import { failedFiles, judgeTests, judgeTwice, type TestReport, type Verdict } from "./test-report.ts";
 
 const MINUTE_MS = 60_000;
@@ -28,6 +28,11 @@ const cacheOf = (name: string): string => join(ROOT, "node_modules", ".cache", "
 const tool = (file: string, ...args: string[]): Pick<Step, "args"> => ({
   args: () => [join(ROOT, "tools", file), ...args],
 });
+
+const typesOf = (project: string, kept: string): readonly string[] => [
+  ...[COMPILER, ...COMPILER_THREADS, "-p", project],
+  ...["--noEmit", "--incremental", "--tsBuildInfoFile", cacheOf(kept)],
+];
 
 /** More than these are no accident. */
 const MAX_AGAIN = 5;
@@ -71,22 +76,14 @@ export const steps: readonly Step[] = [
     name: "types",
     about: "the compiler, strict, over sources, tests, tools and examples",
     // What was found is kept, and only what a change touches is looked at again.
-    args: () => [COMPILER, "-p", ROOT, "--noEmit", "--incremental", "--tsBuildInfoFile", cacheOf("types.json")],
+    args: () => typesOf(ROOT, "types.json"),
     timeoutMs: 5 * MINUTE_MS,
     group: "static",
   },
   {
     name: "types-web",
     about: "the compiler over what runs in browsers",
-    args: () => [
-      COMPILER,
-      "-p",
-      join(ROOT, "web"),
-      "--noEmit",
-      "--incremental",
-      "--tsBuildInfoFile",
-      cacheOf("types-web.json"),
-    ],
+    args: () => typesOf(join(ROOT, "web"), "types-web.json"),
     timeoutMs: 5 * MINUTE_MS,
     group: "static",
   },
