@@ -59,20 +59,23 @@ async function readOnce(transport: Transport, expected: readonly Expected[], wor
   const bytes = watch.over(transport.readPack!(expected, signal), world.signal);
   let thrown: unknown;
   try {
-    for await (const { sha256, content } of unpack(bytes, expected)) {
-      await world.spend(content.length);
-      world.moved(transport, content.length);
-      const one = byHash.get(sha256)!;
-      const actual = hash("sha256", content, "hex");
-      // A damaged one is left to the next way, and says nothing about the others.
-      if (actual !== sha256) {
-        world.cameWrong(transport, { sha256, actual });
-        const aside = placeAside(one.landing, one, world.clock.now());
-        if (aside !== undefined) writePart(aside, content);
-        continue;
+    for await (const files of unpack(bytes, expected)) {
+      const size = files.reduce((sum, { content }) => sum + content.length, 0);
+      await world.spend(size);
+      world.moved(transport, size);
+      for (const { sha256, content } of files) {
+        const one = byHash.get(sha256)!;
+        const actual = hash("sha256", content, "hex");
+        // A damaged one is left to the next way, and says nothing about the others.
+        if (actual !== sha256) {
+          world.cameWrong(transport, { sha256, actual });
+          const aside = placeAside(one.landing, one, world.clock.now());
+          if (aside !== undefined) writePart(aside, content);
+          continue;
+        }
+        writePart(one.landing.part, content);
+        came.push(one);
       }
-      writePart(one.landing.part, content);
-      came.push(one);
     }
   } catch (error) {
     thrown = translateDiskFault(error);

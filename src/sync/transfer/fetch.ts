@@ -1,4 +1,5 @@
-import { statSync, utimesSync } from "node:fs";
+import { existsSync, statSync, utimesSync } from "node:fs";
+import { dirname } from "node:path";
 import type { TransferReport, Transport } from "../transport.port.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { type Expected, fetchPack } from "./fetch-pack.ts";
@@ -45,8 +46,16 @@ export async function fetchAll(
   const failed: TransferReport["failed"][number][] = [];
   const fail = (one: Expected, thrown: unknown) => void failed.push({ sha256: one.sha256, ...codeOf(thrown) });
   const missing: Expected[] = [];
+  // Nothing lies in a folder that is not there: one look at it spares one at each of its files.
+  const folders = new Map<string, boolean>();
+  const hasFolder = ({ landing }: Expected): boolean => {
+    const folder = dirname(landing.path);
+    const known = folders.get(folder) ?? existsSync(folder);
+    folders.set(folder, known);
+    return known;
+  };
   for (const one of expected) {
-    if (isHere(one, world.clock.now())) present.push(one.sha256);
+    if (hasFolder(one) && isHere(one, world.clock.now())) present.push(one.sha256);
     else missing.push(one);
   }
 

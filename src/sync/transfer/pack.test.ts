@@ -16,14 +16,19 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncIterable<Uint8Ar
 const packed = async (contents: readonly Uint8Array[]): Promise<Buffer> => {
   const all = new Map(contents.map((content) => [wantedOf(content).sha256, content]));
   const pieces: Uint8Array[] = [];
-  for await (const piece of packOf([...all.values()].map(wantedOf), ({ sha256 }) => all.get(sha256)))
-    pieces.push(piece);
+  const readInto = ({ sha256 }: Wanted, content: Buffer) => {
+    content.set(all.get(sha256)!);
+    return true;
+  };
+  // What is lent is copied.
+  for await (const piece of packOf([...all.values()].map(wantedOf), readInto)) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
 };
 
 const unpacked = async (bytes: Uint8Array, asked: readonly Wanted[], size = 7) => {
   const found: Buffer[] = [];
-  for await (const { content } of unpack(inPieces(bytes, size), asked)) found.push(Buffer.from(content));
+  for await (const files of unpack(inPieces(bytes, size), asked))
+    found.push(...files.map(({ content }) => Buffer.from(content)));
   return found;
 };
 

@@ -8,7 +8,7 @@ import type { Wanted } from "../transport.port.ts";
 
 export const PACK_HEAD_BYTES = 40;
 /** Each piece that is sent costs calls to the system: thousands of small ones would cost more than their bytes. */
-const PIECE_BYTES = 256 * 1_024;
+const PIECE_BYTES = 512 * 1_024 + PACK_HEAD_BYTES;
 const END = Buffer.alloc(32);
 const END_NAME = END.toString("hex");
 
@@ -33,87 +33,122 @@ const malformed = (why: string) =>
     hint: "The other side is broken, or not the right one. Nothing was kept.",
   });
 
-/** Takes so many bytes at a time from a stream. */
-function reader(bytes: AsyncIterable<Uint8Array>) {
-  const from = bytes[Symbol.asyncIterator]();
-  let rest: Uint8Array = new Uint8Array();
+/** A file of a pack. Its bytes are lent: whoever wants them later than the next files copies them. */
+interface Unpacked extends Wanted {
+  readonly content: Uint8Array;
+}
+
+/** Gathers what comes in one buffer that is used again and again: new ones for all of it would cost more than the bytes in them. */
+function createGathering() {
+  let buffer = Buffer.allocUnsafe(PIECE_BYTES);
+  let [from, to] = [0, 0];
   return {
-    /** Undefined where the stream ends before the first of them. */
-    async take(count: number): Promise<Uint8Array | undefined> {
-      if (rest.length < count) {
-        const pieces = [rest];
-        for (let have = rest.length; have < count; ) {
-          const { done, value } = await from.next();
-          if (done) {
-            if (have === 0) return undefined;
-            throw OperatingError.unavailable("TRANSFER_CUT", "a pack broke off");
-          }
-          pieces.push(value);
-          have += value.length;
-        }
-        rest = Buffer.concat(pieces);
-      }
-      const taken = rest.subarray(0, count);
-      rest = rest.subarray(count);
-      return taken;
+    get bytes() {
+      return to - from;
     },
-    isEmpty: async () => rest.length === 0 && (await from.next()).done === true,
-    end: () => from.return?.(),
+    add(piece: Uint8Array): void {
+      if (to + piece.length > buffer.length) {
+        const room =
+          to - from + piece.length > buffer.length ? Buffer.allocUnsafe(2 * (to - from + piece.length)) : buffer;
+        buffer.copy(room, 0, from, to);
+        buffer = room;
+        [from, to] = [0, to - from];
+      }
+      buffer.set(piece, to);
+      to += piece.length;
+    },
+    /** The next ones, without taking them. */
+    next: (count: number): Buffer => buffer.subarray(from, from + count),
+    drop(count: number): void {
+      from += count;
+    },
   };
 }
 
-/** The files of a pack as they come. Whoever sends one that was not asked for, or twice, or of another size, is refused. */
+/**
+ * The files of a pack as they come, as many at a time as are whole: to wait for each would cost more than to write it. Whoever sends one
+ * that was not asked for, or twice, or of another size, is refused; what came before it is given first.
+ */
 export async function* unpack(
   bytes: AsyncIterable<Uint8Array>,
   asked: readonly Wanted[],
-): AsyncIterable<Wanted & { readonly content: Uint8Array }> {
+): AsyncIterable<readonly Unpacked[]> {
   const open = new Map(asked.map(({ sha256, bytes: size }) => [sha256, size]));
-  const from = reader(bytes);
+  const gathered = createGathering();
   let files = 0;
-  try {
-    for (;;) {
-      const head = await from.take(PACK_HEAD_BYTES);
-      if (head === undefined) throw OperatingError.unavailable("TRANSFER_CUT", "a pack broke off");
-      const { sha256, bytes: count } = readPackHead(head);
-      if (sha256 === END_NAME) {
-        if (count !== files) throw malformed(`${files} files came, ${count} were sent`);
-        if (!(await from.isEmpty())) throw malformed("something follows its end");
-        return;
-      }
-      const size = open.get(sha256);
-      if (size === undefined) throw malformed(`nobody asked for ${sha256}, or it came before`);
-      if (size !== count) throw malformed(`${sha256} has ${size} bytes, not ${count}`);
-      open.delete(sha256);
-      files += 1;
-      yield { sha256, bytes: size, content: size === 0 ? new Uint8Array() : ((await from.take(size)) ?? cut()) };
+  let isOver = false;
+  /** The file whose head has come. */
+  let coming: Wanted | undefined;
+  const begin = (): void => {
+    const { sha256, bytes: count } = readPackHead(gathered.next(PACK_HEAD_BYTES));
+    gathered.drop(PACK_HEAD_BYTES);
+    if (sha256 === END_NAME) {
+      if (count !== files) throw malformed(`${files} files came, ${count} were sent`);
+      isOver = true;
+      return;
     }
-  } finally {
-    await from.end();
+    const size = open.get(sha256);
+    if (size === undefined) throw malformed(`nobody asked for ${sha256}, or it came before`);
+    if (size !== count) throw malformed(`${sha256} has ${size} bytes, not ${count}`);
+    open.delete(sha256);
+    files += 1;
+    coming = { sha256, bytes: size };
+  };
+  /** Takes all that is whole; false if there is less than the next part of it. */
+  const takeInto = (whole: Unpacked[]): boolean => {
+    if (isOver) {
+      if (gathered.bytes > 0) throw malformed("something follows its end");
+      return false;
+    }
+    if (coming === undefined) {
+      if (gathered.bytes < PACK_HEAD_BYTES) return false;
+      begin();
+      return true;
+    }
+    if (gathered.bytes < coming.bytes) return false;
+    whole.push({ ...coming, content: gathered.next(coming.bytes) });
+    gathered.drop(coming.bytes);
+    coming = undefined;
+    return true;
+  };
+  for await (const piece of bytes) {
+    gathered.add(piece);
+    const whole: Unpacked[] = [];
+    let fault: unknown;
+    try {
+      while (takeInto(whole));
+    } catch (thrown) {
+      fault = thrown;
+    }
+    if (whole.length > 0) yield whole;
+    if (fault !== undefined) throw fault;
   }
+  if (!isOver) throw OperatingError.unavailable("TRANSFER_CUT", "a pack broke off");
 }
 
-const cut = (): never => {
-  throw OperatingError.unavailable("TRANSFER_CUT", "a pack broke off");
-};
-
-/** Files of one place as a pack, in large pieces; those that it lacks, or has in another size, are left out. */
+/**
+ * Files of one place as a pack, in large pieces; those that it lacks, or has in another size, are left out. `readInto` fills just the
+ * bytes that it is given, or says that it cannot. A piece is lent: it is filled anew for the next one.
+ */
 export async function* packOf(
   wanted: readonly Wanted[],
-  read: (wanted: Wanted) => Uint8Array | undefined,
+  readInto: (wanted: Wanted, content: Buffer) => boolean,
 ): AsyncIterable<Uint8Array> {
   let files = 0;
-  let pieces: Uint8Array[] = [];
-  let gathered = 0;
+  let piece = Buffer.allocUnsafe(PIECE_BYTES);
+  let filled = 0;
   for (const one of wanted) {
-    const content = read(one);
-    if (content?.length !== one.bytes) continue;
+    const size = PACK_HEAD_BYTES + one.bytes;
+    if (filled > 0 && filled + size > piece.length) {
+      yield piece.subarray(0, filled);
+      filled = 0;
+    }
+    if (size > piece.length) piece = Buffer.allocUnsafe(size);
+    if (!readInto(one, piece.subarray(filled + PACK_HEAD_BYTES, filled + size))) continue;
+    piece.set(packHead(one), filled);
+    filled += size;
     files += 1;
-    pieces.push(packHead(one), content);
-    gathered += PACK_HEAD_BYTES + content.length;
-    if (gathered < PIECE_BYTES) continue;
-    yield Buffer.concat(pieces);
-    pieces = [];
-    gathered = 0;
   }
-  yield Buffer.concat([...pieces, packEnd(files)]);
+  if (filled > 0) yield piece.subarray(0, filled);
+  yield packEnd(files);
 }

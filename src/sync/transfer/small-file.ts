@@ -1,24 +1,27 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { systemCode } from "../../kernel/index.ts";
 
-/** The file of this size, or undefined if there is none. Synchronous, for threads that have nothing else to do. */
-export function readSmallFile(path: string, bytes: number): Uint8Array | undefined {
+const beyond = Buffer.alloc(1);
+
+/**
+ * Reads a file that fills the given bytes; false if there is none, or one of another size. Synchronous, for threads that have nothing else
+ * to do.
+ */
+export function readSmallFile(path: string, content: Buffer): boolean {
   let file: number;
   try {
     file = openSync(path, "r");
   } catch (thrown) {
     if (systemCode(thrown) !== "ENOENT") throw thrown;
-    return undefined;
+    return false;
   }
   try {
-    if (fstatSync(file).size !== bytes) return undefined;
-    const content = Buffer.allocUnsafe(bytes);
-    for (let at = 0; at < bytes; ) {
-      const read = readSync(file, content, at, bytes - at, at);
-      if (read === 0) return undefined;
+    for (let at = 0; at < content.length; ) {
+      const read = readSync(file, content, at, content.length - at, at);
+      if (read === 0) return false;
       at += read;
     }
-    return content;
+    return readSync(file, beyond, 0, 1, content.length) === 0;
   } finally {
     closeSync(file);
   }

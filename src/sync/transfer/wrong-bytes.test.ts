@@ -54,7 +54,8 @@ test("a damaged one of a pack is named and kept, and the others are not held up"
   const other = Buffer.from("another file");
   const packed: Transport = {
     ...way("node a", right),
-    readPack: (all) => packOf(all, ({ sha256 }) => (sha256 === wanted.sha256 ? bad : other)),
+    readPack: (all) =>
+      packOf(all, ({ sha256 }, content) => content.set(sha256 === wanted.sha256 ? bad : other) === undefined),
   };
   const report = await here.fetch([wanted, wantedOf(other)], [packed]);
   expect(report.arrived.toSorted()).toEqual([wanted.sha256, wantedOf(other).sha256].sort());

@@ -70,6 +70,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
   const nodes = { known: [...(options.nodes ?? ["a", "b"])] };
   const strongest: RatedChampion[] = [];
   const runtimes: UnitRuntime[] = [];
+  const managers: DaemonManager[] = [];
   const driven = driver(clock);
   const everyMs = options.everyMs ?? 1_000;
   /** Whether the champion of now is out, and who cannot play with it. */
@@ -156,9 +157,12 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
       units.exporter(),
     ],
     pass: (ms: number) => driven(new Promise<void>((resolve) => void clock.after(ms, resolve))),
+    /** Of the runtime that was started last. */
+    manager: () => managers.at(-1)!,
     async runtime(all: readonly Unit[]): Promise<UnitRuntime> {
       const registry = { catalog, units: all, parts: [], ingress: [], excused: {}, delegations: [] };
       const manager = new DaemonManager({ clock, random: seededRandom(3), log, nodeId: "n1", pid: 1 });
+      managers.push(manager);
       const runtime = createUnitRuntime({ registry, router: router as unknown as EventRouter, clock, log, manager });
       runtimes.push(runtime);
       await driven(runtime.start());

@@ -119,7 +119,7 @@ export function folderTransport({ path, disk }: { readonly path: string; readonl
     },
     async *readPack(wanted) {
       await checkMarker(path, disk);
-      yield* packOf(wanted, (one) => readSmallFile(pathOf(one), one.bytes));
+      yield* packOf(wanted, (one, content) => readSmallFile(pathOf(one), content));
     },
     async digests(wanted, chunkBytes, signal) {
       try {

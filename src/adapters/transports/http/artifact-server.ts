@@ -5,7 +5,6 @@
 import type { KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { pipeline } from "node:stream/promises";
 import { type Clock, isOperatingError, messageOf, OperatingError } from "../../../kernel/index.ts";
 import {
   type Budget,
@@ -85,6 +84,20 @@ function startOf(range: string | undefined, size: number): number {
   return Number(first);
 }
 
+/** Resolves when the system has taken all of these bytes, so that their buffer may be filled anew. */
+function written(response: ServerResponse, chunk: Uint8Array, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    response.write(chunk, (failed) => {
+      signal.removeEventListener("abort", stop);
+      if (failed) reject(failed);
+      else resolve();
+    });
+  });
+}
+
 export function createArtifactServer(options: ArtifactServerOptions): Server {
   const { nodeId, key, clock, budget, onRefused, maxAtOnce = 64, maxOfOne = 16 } = options;
   const files = servedFiles(options);
@@ -92,14 +105,13 @@ export function createArtifactServer(options: ArtifactServerOptions): Server {
   const digestsOf = createDigestBook();
   const serving = new Map<string, number>();
   let answering = 0;
-  async function* paid(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  const send = async (response: ServerResponse, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) => {
     for await (const chunk of bytes) {
       await budget.spend(chunk.length, "normal", signal);
-      yield chunk;
+      await written(response, chunk, signal);
     }
-  }
-  const send = (response: ServerResponse, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) =>
-    pipeline(paid(bytes, signal), response, { signal });
+    response.end();
+  };
 
   const routes: Readonly<Record<string, (asked: Asked, name: string, query: URLSearchParams) => Promise<void>>> = {
     "GET artifacts": async ({ request, response, claim, signal }, sha256, query) => {
@@ -147,7 +159,7 @@ export function createArtifactServer(options: ArtifactServerOptions): Server {
       response.writeHead(200, { "content-type": "application/octet-stream" });
       await send(
         response,
-        packOf(wanted, (one) => readSmallFile(files.pathOf(one), one.bytes)),
+        packOf(wanted, (one, content) => readSmallFile(files.pathOf(one), content)),
         signal,
       );
     },

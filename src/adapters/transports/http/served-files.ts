@@ -1,6 +1,6 @@
 /** The files of a node, as it gives them to others: whole ones by their names, and those that are still on their way to it. */
-import { createReadStream, type Stats } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatingError, systemCode } from "../../../kernel/index.ts";
 import { type GrowingFiles, isSha256, type Wanted } from "../../../sync/index.ts";
@@ -16,6 +16,32 @@ export interface ServedFilesOptions {
   readonly nodeId: string;
   /** What is on its way to this node: others get of it what has come. */
   readonly growing?: GrowingFiles | undefined;
+}
+
+/** The bytes of a file. Two buffers take turns, one is read while the other is lent: a new one for each piece costs more than to fill it. */
+async function* readFrom(path: string, start: number): AsyncIterable<Uint8Array> {
+  const file = await open(path, "r");
+  try {
+    let [lent, free] = [Buffer.allocUnsafe(READ_BYTES), Buffer.allocUnsafe(READ_BYTES)];
+    let at = start;
+    let reading = file.read(free, 0, READ_BYTES, at);
+    try {
+      for (;;) {
+        const { bytesRead } = await reading;
+        if (bytesRead === 0) return;
+        at += bytesRead;
+        [lent, free] = [free, lent];
+        reading = file.read(free, 0, READ_BYTES, at);
+        // Told to whoever asks for the next ones.
+        reading.catch(() => undefined);
+        yield lent.subarray(0, bytesRead);
+      }
+    } finally {
+      await reading.catch(() => undefined);
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 export function servedFiles({ folder, isFlat = false, nodeId, growing }: ServedFilesOptions) {
@@ -47,8 +73,7 @@ export function servedFiles({ folder, isFlat = false, nodeId, growing }: ServedF
     await checkStore();
     throw lacking(sha256);
   };
-  const bytesOf = (sha256: string, start = 0): AsyncIterable<Uint8Array> =>
-    createReadStream(pathOf({ sha256 }), { start, highWaterMark: READ_BYTES });
+  const bytesOf = (sha256: string, start = 0): AsyncIterable<Uint8Array> => readFrom(pathOf({ sha256 }), start);
 
   return {
     pathOf,

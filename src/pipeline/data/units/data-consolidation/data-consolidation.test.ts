@@ -58,6 +58,18 @@ test("segments become one set: the job gets all of them, the set is kept in thei
   expect(before).toEqual({ produced: 70, by: { durable: 70 }, balanced: true });
 });
 
+test("S3_CONSOLIDATION starts it by that name, and it makes the set of what was brought meanwhile", async () => {
+  const w = await world();
+  expect(await w.driven(w.manager().stop("DATA_CONSOLIDATION"))).toBe(true);
+  await w.bring("a", 30);
+  await w.bring("b", 40);
+  await w.pass(60_000);
+  expect(w.said("CONSOLIDATION_STARTED")).toEqual([]);
+  expect(await w.driven(w.manager().start("S3_CONSOLIDATION"))).toBe(true);
+  await w.pass(20_000);
+  expect(w.said("CONSOLIDATION_STARTED")).toMatchObject([{ payload: { config_key: KEY, artifacts: 2 } }]);
+});
+
 test("what comes later is merged with the set so far, and only its rows are fresh", async () => {
   const w = await world();
   await w.bring("a", 60);
