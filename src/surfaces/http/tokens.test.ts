@@ -231,3 +231,32 @@ describe("a thousand tokens", () => {
     expect(w.store.read("SELECT token_id FROM api_token_nodes")).toEqual([{ token_id: ids[1] }]);
   });
 });
+
+test("a token is meant by its id, the start of it, or a label that only one that is good has", async () => {
+  const w = world();
+  const [lab, box] = [await w.tokens.issue({ ...wanted, label: "lab" }, "ann"), await w.tokens.issue(wanted, "ann")];
+  const other = await w.tokens.issue(wanted, "ann");
+  await expect(w.tokens.revoke("box", "bob")).rejects.toMatchObject({
+    code: "TOKEN_AMBIGUOUS",
+    message: "2 tokens are called 'box'",
+    hint: expect.stringContaining(box.id),
+  });
+  expect(await w.tokens.revoke(box.id.slice(0, 8), "bob")).toMatchObject({ id: box.id, status: "revoked" });
+  // One of the two is good: the label is its own now.
+  expect(await w.tokens.revoke("box", "bob")).toMatchObject({ id: other.id });
+  await expect(w.tokens.revoke("box", "bob")).rejects.toMatchObject({
+    code: "TOKEN_NOT_FOUND",
+    hint: "'ringrift token list' lists them.",
+  });
+  await expect(w.tokens.revoke(lab.id.slice(0, 5), "bob")).rejects.toMatchObject({ code: "TOKEN_NOT_FOUND" });
+  expect([lab.id, box.id, "nobody's"].map((id) => w.tokens.isActive(id))).toEqual([true, false, false]);
+  expect(await w.tokens.revoke("lab", "bob")).toMatchObject({ id: lab.id });
+});
+
+test("one that expires is active until then", async () => {
+  const w = world();
+  const { id } = await w.tokens.issue({ ...wanted, expiresInSeconds: 60 }, "ann");
+  expect(w.tokens.isActive(id)).toBe(true);
+  w.pass(60_000);
+  expect(w.tokens.isActive(id)).toBe(false);
+});

@@ -41,6 +41,7 @@ export async function stryker(room: MutatedRoom, run: StrykerRun): Promise<void>
   const { mutate, workers, file, tests: part, atLoad } = run;
   const near = globSync([...room.tests], { cwd: ROOT }).filter((path) => part !== "" && path.includes(part));
   const tests = near.length > 0 ? near : room.tests;
+  const files = globSync([...tests], { cwd: ROOT }).length;
   // What is kept of one file is its own: what is found there is not lost when the rest is drawn anew.
   const name = file === "" ? room.name : `${room.name}-${file.replaceAll("/", "-")}`;
   const config = join(KEPT, `${name}.config.json`);
@@ -65,7 +66,7 @@ export async function stryker(room: MutatedRoom, run: StrykerRun): Promise<void>
   writeFileSync(config, JSON.stringify(options, undefined, 2));
   const child = spawn(process.execPath, [scriptOf("stryker"), "run", config], {
     cwd: ROOT,
-    env: { ...process.env, MUTANT_TESTS: JSON.stringify(tests) },
+    env: { ...process.env, MUTANT_TESTS: JSON.stringify(tests), MUTANT_TEST_FILES: String(files) },
     stdio: ["ignore", process.stderr, process.stderr],
   });
   const [code] = await once(child, "exit");

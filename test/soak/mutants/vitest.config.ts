@@ -3,7 +3,10 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { keptThread } from "./kept-thread.ts";
 
-/** Stryker asks for a pool by name; this one has none there. */
+/**
+ * Stryker asks for a pool by name; this one has none there. It is for one file of tests: where there are several, a kept thread runs
+ * tests of the mutant before, and calls unnoticed what somebody noticed.
+ */
 const onOneThread = {
   name: "one-thread-for-many-mutants",
   configureVitest: ({ project }: { project: { config: object } }) => {
@@ -21,7 +24,7 @@ class QuickestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  plugins: [onOneThread],
+  plugins: process.env.MUTANT_TEST_FILES === "1" ? [onOneThread] : [],
   test: {
     include: JSON.parse(process.env.MUTANT_TESTS ?? "[]"),
     setupFiles: ["test/soak/mutants/on-threads.ts"],
