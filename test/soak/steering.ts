@@ -25,12 +25,16 @@ export const tiny: SteeringOptions = { minutes: patience(60_000) / 60_000, only_
 
 const A = "othello6_2p";
 const B = "connect4_7x6_2p";
+/** It cannot learn, so that a plateau is found soon. */
+const STILL = "hex7_2p";
 const FILE = join(ROOT, "examples", "steering", "ringrift.config.json");
 
 /** What is told before the second iteration, whatever its gate says. */
 const FIRST = ["SCHEDULER_REGISTERED", "P2P_SELFPLAY_SCALED", "CURRICULUM_UPDATED"];
-/** What no sound run brings about, and the unit test that shows it instead. */
+/** What no sound run brings about for certain, and the unit test that shows it instead. */
 const FAULTS: Readonly<Record<string, string>> = {
+  // A promotion after a plateau takes as long as it takes.
+  TIER_PROMOTION: "src/pipeline/steering/feedback.test.ts",
   TRAINING_LOSS_ANOMALY: "src/pipeline/training/units/training-coordinator/losses.test.ts",
 };
 
@@ -59,7 +63,7 @@ export async function run({ minutes = 10, only_first = false }: SteeringOptions 
     },
   });
   const given = only_first ? { most_iterations: 2 } : {};
-  const plans = planned(given, only_first ? [A] : [A, B], FILE);
+  const plans = planned(given, only_first ? [A] : [A, B, STILL], FILE);
   const loop = await startLoop(own, { plans, slots: 2, configFile: FILE, wrapUnit });
   const wanted = only_first ? FIRST : wantedEvents();
   const { router } = loop.main;
@@ -83,7 +87,7 @@ export async function run({ minutes = 10, only_first = false }: SteeringOptions 
     assert(errors.length === 0, `units have thrown: ${errors.join("; ")}`);
     // Half of an equal share is everybody's, and what that leaves is the most.
     assert(
-      shares.every((share) => share >= 0.25 && share <= 1),
+      shares.every((share) => share >= 0.5 / 3 && share <= 1),
       `a share left its bounds: ${Math.min(...shares)} to ${Math.max(...shares)}`,
     );
     return {
