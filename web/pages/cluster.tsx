@@ -1,5 +1,7 @@
 /** The cluster as a whole: who is ill and what is done for it, what machines cost, what steers configs, and who holds what. */
+
 import { ago, duration, number, percent, plural, printable } from "../../src/surfaces/cli/text.ts";
+import { type ClusterAnswer, getCluster } from "../../src/surfaces/cluster/wire.ts";
 import { type FleetMachine, getFleet } from "../../src/surfaces/fleet/wire.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { type ListedLock, listLocks } from "../../src/surfaces/locks/wire.ts";
@@ -14,6 +16,8 @@ import { useAnswer } from "../browser/use-answer.ts";
 type Repair = Answer<typeof planRecovery>["repairs"][number];
 type RecoveryAct = RecoveryActs["acts"][number];
 type Steered = Answer<typeof getSteering>["configs"][number];
+
+type Member = ClusterAnswer["members"][number];
 
 const usd = (value: number): string => `${value.toFixed(2)} USD`;
 
@@ -230,15 +234,64 @@ function Locks() {
   );
 }
 
+/** Who leads, in which term, and how far each coordinator is behind. */
+function Coordinators() {
+  const loaded = useAnswer(getCluster, {});
+  return (
+    <Panel title="Coordinators" aside={<code class="hint">ringrift cluster status</code>}>
+      <Load loaded={loaded}>
+        {({ alone, name, term, leader, members, trouble }) => (
+          <>
+            <Facts
+              rows={[
+                ["this page", `is that of ${printable(name)}`],
+                ["leads", alone ? "it alone: there is no other coordinator" : printable(leader?.name ?? "nobody")],
+                ...(alone ? [] : [["term", number(term)] as const]),
+                ...(trouble === null ? [] : [["trouble", <Badge tone="bad">{printable(trouble)}</Badge>] as const]),
+              ]}
+            />
+            {!alone && (
+              <Table<Member>
+                label="Coordinators"
+                rows={members}
+                keyOf={(one) => one.name}
+                toneOf={({ present }) => (present ? undefined : "bad")}
+                empty={<Empty title="No coordinator was heard yet." />}
+                columns={[
+                  { head: "Coordinator", cell: (one) => printable(one.name) },
+                  {
+                    head: "Is",
+                    cell: ({ role, present }) => (
+                      <Badge tone={present ? (role === "leader" ? "accent" : "good") : "bad"}>
+                        {present ? role : "silent"}
+                      </Badge>
+                    ),
+                  },
+                  { head: "Behind", right: true, cell: ({ lag }) => plural(lag, "entry", "entries") },
+                  { head: "Takes for the leader", cell: (one) => printable(one.leader ?? "nobody") },
+                  { head: "Version", cell: ({ version }) => printable(version) },
+                  { head: "Heard", cell: ({ heard_seconds_ago }) => `${duration(heard_seconds_ago * 1_000)} ago` },
+                  { head: "Trouble", wide: true, cell: (one) => printable(one.trouble ?? "") },
+                ]}
+              />
+            )}
+          </>
+        )}
+      </Load>
+    </Panel>
+  );
+}
+
 export default function Cluster() {
   return (
     <>
       <ViewHead
         title="Cluster"
-        lead="Repair, rented machines, steering and locks."
+        lead="Coordinators, repair, rented machines, steering and locks."
         json={addressOf(planRecovery)}
         command="ringrift recovery"
       />
+      <Coordinators />
       <Repairs />
       <Money />
       <Steers />

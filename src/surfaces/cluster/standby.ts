@@ -18,6 +18,7 @@ import { PROBLEM_TYPE, problemOf } from "../http/problem.ts";
 import { type Env, requestIdOf } from "../http/request.ts";
 import { shutDown } from "../system/wire.ts";
 import { shownCluster } from "./routes.ts";
+import { standbyPage } from "./standby-page.ts";
 import { getCluster } from "./wire.ts";
 
 export interface StandbyOptions {
@@ -103,6 +104,8 @@ export function createStandbyApi(options: StandbyOptions) {
     }
     // Everybody may know where the leader is, who could not show here who it is.
     access.check(env.incoming, env.cameBy, { scope: "probe", method: "GET", id: "", path: "" });
+    if (isRead && !pathname.startsWith("/v1/") && request.headers.get("accept")?.includes("text/html"))
+      return standbyPage(view());
     throw notLeader(view(), retryAfterSeconds);
   };
 

@@ -25,7 +25,7 @@ export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
   "/work/:id": { getWork: { id: "id" }, getLineage: { id: "id" } },
   "/nodes": { listNodes: {}, getResources: {} },
   "/nodes/:id": { getNode: { id: "id" }, getCopies: {} },
-  "/cluster": { planRecovery: {}, recoveryHistory: {}, getFleet: {}, getSteering: {}, listLocks: {} },
+  "/cluster": { getCluster: {}, planRecovery: {}, recoveryHistory: {}, getFleet: {}, getSteering: {}, listLocks: {} },
   "/artifacts": { listArtifacts: {}, getCopies: {} },
   "/artifacts/:id": { showArtifact: { id: "id" }, getLineage: { id: "id" }, getArtifact: { sha256: "id" } },
   "/daemons": { listDaemons: {}, listDaemonActions: {} },
