@@ -79,7 +79,6 @@ const plannedUnits = {
   cache_orchestrator: "sync",
   disk_space_manager: "sync",
   derived_training: "steering",
-  per_orchestrator: "steering",
 } as const;
 
 /**
@@ -104,7 +103,7 @@ export const daemonTypes = {
   P2P_BACKEND: null,
   GOSSIP_SYNC: "auto_sync",
   DATA_SERVER: null,
-  DISTILLATION: "derived_training",
+  DISTILLATION: null,
   UNIFIED_PROMOTION: null,
   EXTERNAL_DRIVE_SYNC: "backup_daemon",
   VAST_CPU_PIPELINE: null,
@@ -146,7 +145,7 @@ export const daemonTypes = {
   RECOVERY_ORCHESTRATOR: null,
   CACHE_COORDINATION: "cache_orchestrator",
   METRICS_ANALYSIS: null,
-  PER_ORCHESTRATOR: "per_orchestrator",
+  PER_ORCHESTRATOR: null,
   ADAPTIVE_RESOURCES: null,
   MULTI_PROVIDER: null,
   SYSTEM_HEALTH_MONITOR: null,
@@ -174,7 +173,7 @@ export const daemonTypes = {
   MEMORY_MONITOR: null,
   STALE_FALLBACK: null,
   CONNECTIVITY_RECOVERY: null,
-  NNUE_TRAINING: "derived_training",
+  NNUE_TRAINING: null,
   ARCHITECTURE_FEEDBACK: null,
 } as const satisfies Readonly<Record<string, keyof typeof plannedUnits | null>>;
 

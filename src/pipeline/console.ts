@@ -6,7 +6,7 @@ import { lineageOf } from "./lineage.ts";
 import { championHistory, type ModelEntry, modelEntries } from "./models/index.ts";
 import { type ByHandPorts, decideByHand, promoteByHand, requireConfig, rollbackByHand } from "./promotion/index.ts";
 import type { ConfigSnapshot, PipelineSnapshot } from "./snapshot.ts";
-import { type ConfigKey, configs, iterations, type Knob, type Stage } from "./stage/index.ts";
+import { type ConfigKey, configs, iterations, type Knob, type SearchMethod, type Stage } from "./stage/index.ts";
 import { holdKnob, requestSearch, steeringView } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
 import { pipelineSnapshot } from "./views.ts";
@@ -49,6 +49,14 @@ function standingLines({ state, standing }: ModelEntry) {
 
 export type PipelineConsole = ReturnType<typeof createPipelineConsole>;
 
+/** The unit that had a model made. */
+const makerOf = ({ derived }: ModelEntry): string =>
+  derived === null ? "training_coordinator" : derived.kind === "nas" ? "population_search" : "derived_training";
+
+/** What a model goes on from: its teacher, or the model of the checkpoint that it began with. */
+const parentOf = ({ derived, base_checkpoint }: ModelEntry, parents: ReadonlyMap<string | null, string>) =>
+  derived?.teacher ?? (base_checkpoint === null ? null : (parents.get(base_checkpoint) ?? null));
+
 export function createPipelineConsole(parts: PipelineConsoleParts) {
   const { store, clock, catalog } = parts;
   const snapshot = () => pipelineSnapshot(parts, clock.now());
@@ -71,7 +79,9 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
       generation: crowned?.generation ?? null,
       created_at: entry.created_at,
       bytes: entry.bytes,
-      parent: entry.base_checkpoint === null ? null : (parents.get(entry.base_checkpoint) ?? null),
+      parent: parentOf(entry, parents),
+      kind: entry.derived?.kind ?? "standard",
+      derived: entry.derived,
       rating: rated === undefined ? null : { elo: rated.elo, low: rated.low, high: rated.high, games: rated.games },
     };
   };
@@ -85,7 +95,7 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
       {
         at: entry.created_at,
         stage: "training",
-        by: "training_coordinator",
+        by: makerOf(entry),
         reason: `iteration ${entry.iteration}`,
       },
       ...championHistory(store, entry.config_key)
@@ -190,8 +200,8 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
     /** At a value, or no longer where that is null. */
     hold: (configKey: string, knob: Knob, value: number | null, decision: PipelineDecision): Promise<PipelineDecided> =>
       holdKnob(parts, configKey, knob, value, decision),
-    search: (configKey: string, decision: PipelineDecision): Promise<PipelineDecided> =>
-      requestSearch(parts, configKey, decision),
+    search: (configKey: string, decision: PipelineDecision, method?: SearchMethod): Promise<PipelineDecided> =>
+      requestSearch(parts, configKey, decision, method),
     retry,
     resume: (configKey: string, decision: PipelineDecision) => setPaused(configKey, decision, false),
     async promote(modelId: string, { actor, reason, dryRun }: PipelineDecision): Promise<PipelineDecided> {

@@ -6,11 +6,13 @@ import { queuePopulator, selfplayOrchestrator, selfplayScheduler } from "./selfp
 import type { PipelineServices } from "./services.ts";
 import {
   curriculumIntegration,
+  derivedTraining,
   explorationScheduler,
   feedbackLoop,
   gauntletFeedback,
   metricsOrchestrator,
   optimizationCoordinator,
+  perOrchestrator,
   populationSearch,
 } from "./steering/index.ts";
 import { trainingCoordinator, trainingTrigger } from "./training/index.ts";
@@ -44,6 +46,8 @@ export const pipelineUnits = (services: PipelineServices) =>
     explorationScheduler(services),
     optimizationCoordinator(services),
     populationSearch(services),
+    derivedTraining(services),
+    perOrchestrator(services),
   ] as const;
 
 export const pipelineParts = [modelCommandsPart] as const;

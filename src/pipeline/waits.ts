@@ -70,6 +70,7 @@ const WORDS: Readonly<Record<string, string | ((about: NonNullable<Wait["about"]
   quiet_time: "the end of the training; workers are free until then",
   rating_games: "rating games",
   search: "the search for better parameters",
+  priorities: "the priorities of the rows to train on",
   training_lock: "the training lock of the config",
   training_slot: "a training slot",
   person: "a person: another try would not help",

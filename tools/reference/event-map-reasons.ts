@@ -67,6 +67,7 @@ const CLAIMS = "who gets a job is asked at every claim: an ill node gets none, a
 export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
   training_coordinator: [
     why("training does not change while parameters of self-play are searched (decision 58)", "CMAES_TRIGGERED"),
+    why("population_search trains the networks of a search; the line waits for its end (decision 70)", "NAS_TRIGGERED"),
     why(
       "tuned parameters are those of self-play; what training has of its own comes as a knob",
       "ADAPTIVE_PARAMS_CHANGED",
@@ -114,6 +115,10 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
       "EVALUATION_BACKPRESSURE_RELEASED",
     ),
     why("who may play with the new champion is asked when a job is put out", "MODEL_DISTRIBUTION_COMPLETE"),
+    why(
+      "one champion plays all games of a config: no architecture has a share of them (decision 70)",
+      "ARCHITECTURE_WEIGHTS_UPDATED",
+    ),
     why("age of the last games is a factor of the share already", "PROGRESS_STALL_DETECTED", "PROGRESS_RECOVERED"),
     why(
       "it divides among configs and not among nodes",
@@ -140,7 +145,11 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
       "CURRICULUM_ADVANCED",
       "EXPLORATION_BOOST",
     ),
-    why("queue_populator waits for a search; the turn stays self-play's (decision 58)", "CMAES_TRIGGERED"),
+    why(
+      "queue_populator waits for a search; the turn stays self-play's (decision 58)",
+      "CMAES_TRIGGERED",
+      "NAS_TRIGGERED",
+    ),
     why("the verdict on a batch stands in the row of data_sync", "QUALITY_DISTRIBUTION_CHANGED"),
     why("training_trigger waits or skips, and that stands in the row of training", "TRAINING_BLOCKED_BY_QUALITY"),
     why("model_rollback decides on it, and the champion's row says the rest", "REGRESSION_DETECTED"),
@@ -168,6 +177,7 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
     ),
     why("strength is measured by gates; ratings stand in the ladder (decision 56)", "ELO_UPDATED"),
     why("it is the one that emits it", "PLATEAU_DETECTED", "METRICS_UPDATED"),
+    why("per_orchestrator brings its own figures by METRICS_UPDATED", "PER_BUFFER_REBUILT"),
     why(
       "the metrics of the process count events of every name already",
       "BATCH_DISPATCHED",
@@ -188,7 +198,10 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
       "DISK_CLEANUP_TRIGGERED",
     ),
   ],
-  optimization_coordinator: [why("a search begins with an iteration, never within a run", "TRAINING_PROGRESS")],
+  optimization_coordinator: [
+    why("a search begins with an iteration, never within a run", "TRAINING_PROGRESS"),
+    why("it applies what has won the proof, when the search has ended", "NAS_BEST_ARCHITECTURE"),
+  ],
   feedback_loop: [
     why(
       "gates decide what is played (decision 57), and the end of a gate wakes it",
@@ -199,7 +212,12 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
     ),
     why("a gate that failed has no verdict to read", "EVALUATION_FAILED"),
     why("ratings depend on load: they turn no knob that changes games", "ELO_UPDATED", "ELO_VELOCITY_CHANGED"),
-    why("optimization_coordinator applies what a search has found", "CMAES_COMPLETED"),
+    why(
+      "optimization_coordinator applies what a search has found",
+      "CMAES_COMPLETED",
+      "PBT_COMPLETED",
+      "NAS_COMPLETED",
+    ),
     why(
       "QUALITY_SCORE_UPDATED wakes it with the same score",
       "QUALITY_CHECK_FAILED",
@@ -314,6 +332,6 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
 
 /** Parts of the map that are not built yet, by event and by unit: what is open there is listed, and is no fault. */
 export const TO_COME = {
-  events: /^(LEADER_|SPLIT_BRAIN_|STATE_PERSISTED$|EPOCH_ADVANCED$|NAS_|PBT_|PER_|ARCHITECTURE_)/,
-  units: ["derived_training", "per_orchestrator", "leadership_coordinator", "leader_lease", "replicated_log"],
+  events: /^(LEADER_|SPLIT_BRAIN_|STATE_PERSISTED$|EPOCH_ADVANCED$)/,
+  units: ["leadership_coordinator", "leader_lease", "replicated_log"],
 } as const;

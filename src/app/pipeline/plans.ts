@@ -85,6 +85,32 @@ const ARENA_TUNING: Given["tuning"] = {
   evaluation: { simulations: DEFAULT_LOOP.search.simulations, opening_plies: 8 },
 };
 
+/** What populations of the built-in games may differ in, and the shapes of networks that are tried. */
+const ARENA_POPULATION: Given["population"] = {
+  parameters: {
+    rate: { low: 0.0002, high: 0.02, start: DEFAULT_LOOP.trainer.rate, scale: "log" },
+    value_weight: { low: 0.25, high: 4, start: DEFAULT_LOOP.trainer.valueWeight, scale: "log" },
+    search_share: { low: 0, high: 1, start: DEFAULT_LOOP.trainer.searchShare, scale: "linear" },
+  },
+  evaluation: { opening_plies: 8 },
+};
+const ARENA_ARCHITECTURE: Given["architecture"] = {
+  shapes: {
+    "24x16": { wide: 24, narrow: 16 },
+    "48x32": { wide: 48, narrow: 32 },
+    "64x48": { wide: 64, narrow: 48 },
+    "96x64": { wide: 96, narrow: 64 },
+  },
+  evaluation: { opening_plies: 8 },
+};
+
+/** A student of half the width; and a net so small that it may search twice as much in the same time. */
+const ARENA_STUDENT = { training: { wide: 24, narrow: 16 }, evaluation: { opening_plies: 8 } };
+const ARENA_NNUE = {
+  training: { wide: 8, narrow: 8 },
+  evaluation: { opening_plies: 8, candidate_search: { simulations: 2 * DEFAULT_LOOP.gateSearch.simulations } },
+};
+
 const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: true, kinds: true }).partial());
 
 /** Plans of the file, by config; none if it has none. */
@@ -121,7 +147,15 @@ function planFor(configKey: string, given: Given, { workloads, workers }: PlanWo
     ...all,
     selfplay: { ...knobs.selfplay, ...all.selfplay },
     training: { ...knobs.training, ...all.training },
-    ...(isBuiltIn && { tuning: { ...ARENA_TUNING, ...given.tuning } }),
+    ...(isBuiltIn && {
+      tuning: { ...ARENA_TUNING, ...given.tuning },
+      population: { ...ARENA_POPULATION, ...given.population },
+      architecture: { ...ARENA_ARCHITECTURE, ...given.architecture },
+      derived: {
+        distillation: { ...ARENA_STUDENT, ...given.derived?.distillation },
+        nnue: { ...ARENA_NNUE, ...given.derived?.nnue },
+      },
+    }),
     config_key: configKey,
     kinds,
   });

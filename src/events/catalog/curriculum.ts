@@ -45,7 +45,6 @@ export const curriculum = defineEvents("curriculum", {
   ARCHITECTURE_WEIGHTS_UPDATED: {
     about: "Each network architecture has a new share of the work.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "reason?"),
       architecture_weights: numbers("share of the work, by architecture"),

@@ -59,7 +59,6 @@ export const optimization = defineEvents("optimization", {
     about: "Population-based training began.",
     orderKey: "run_id",
     dedup: ["run_id"],
-    provisional: true,
     payload: {
       ...fields("run_id", "config_key"),
       population,
@@ -71,14 +70,12 @@ export const optimization = defineEvents("optimization", {
     orderKey: "run_id",
     dedup: ["run_id", "generation"],
     stage: "pbt_complete",
-    provisional: true,
     payload: fields("run_id", "generation", "best_score", "config_key?"),
   },
   PBT_COMPLETED: {
     about: "Population-based training ended, with the best that it found.",
     orderKey: "run_id",
     dedup: ["run_id"],
-    provisional: true,
     payload: {
       ...fields("run_id", "config_key", "best_score", "best_parameters", "generations", "duration_seconds?"),
       model_id: field.model_id.describe("best model").optional(),
@@ -87,7 +84,6 @@ export const optimization = defineEvents("optimization", {
   NAS_TRIGGERED: {
     about: "Somebody asks for a search for a better network architecture.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "run_id", "reason"),
       search_space: details("what may be varied").optional(),
@@ -97,7 +93,6 @@ export const optimization = defineEvents("optimization", {
     about: "A search for a better network architecture began.",
     orderKey: "run_id",
     dedup: ["run_id"],
-    provisional: true,
     payload: {
       ...fields("run_id", "config_key"),
       population,
@@ -108,13 +103,11 @@ export const optimization = defineEvents("optimization", {
     about: "The architecture search finished one generation.",
     orderKey: "run_id",
     dedup: ["run_id", "generation"],
-    provisional: true,
     payload: fields("run_id", "generation", "best_score", "config_key?"),
   },
   NAS_BEST_ARCHITECTURE: {
     about: "The architecture search found a network better than all before.",
     orderKey: "run_id",
-    provisional: true,
     payload: {
       ...fields("run_id", "config_key", "architecture", "best_score"),
       architecture_spec: details("the architecture in full"),
@@ -125,7 +118,6 @@ export const optimization = defineEvents("optimization", {
     orderKey: "run_id",
     dedup: ["run_id"],
     stage: "nas_complete",
-    provisional: true,
     payload: {
       ...fields("run_id", "config_key", "architecture", "best_score", "generations", "duration_seconds?"),
       evaluations,

@@ -178,7 +178,6 @@ export const training = defineEvents("training", {
   PER_BUFFER_REBUILT: {
     about: "The prioritized replay buffer of a config was rebuilt; training may use it.",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key", "duration_seconds?"),
       samples: field.samples.describe("samples in the buffer"),
@@ -189,7 +188,6 @@ export const training = defineEvents("training", {
     about: "The samples in a replay buffer have new priorities.",
     class: "process",
     orderKey: "config_key",
-    provisional: true,
     payload: {
       ...fields("config_key"),
       samples: field.samples.describe("samples with a new priority"),

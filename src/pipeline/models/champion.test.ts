@@ -171,6 +171,7 @@ describe("the state of a model", () => {
     withdrawn: new Set(["bad"]),
     crowned: new Set(["champ", "old", "bad"]),
     evaluation: null,
+    kept: new Set<string>(),
     newest: "new",
   };
   test.each<[string, string, Partial<LifeFacts>, string]>([

@@ -26,7 +26,8 @@ export {
   ratedChampions,
   ratingOf,
 } from "./ratings.ts";
-export { type ModelEntry, modelEntries, modelEntry } from "./registry.ts";
+export { type ModelEntry, modelEntries, modelEntry, type Student } from "./registry.ts";
 export { budgetOf, playersOf, ratingAllowance } from "./search-budget.ts";
+export { students } from "./students.ts";
 export { checkpointOf, epochOfCheckpoint, recordRun, runThatMade, trainingRuns } from "./training-runs.ts";
 export { modelCoordinator } from "./units/model-coordinator/model-coordinator.unit.ts";

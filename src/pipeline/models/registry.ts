@@ -28,6 +28,8 @@ export interface ModelEntry {
   readonly corrupted: { readonly [name: string]: Json } | null;
   /** How far it got: the tier that it rose to, the configs that began with it. Times are milliseconds since the epoch. */
   readonly standing: Standing | null;
+  /** Why it was made beside the line of training; null for a model of the line. */
+  readonly derived: DerivedModel | null;
   readonly created_at: number;
   readonly updated_at: number;
 }
@@ -35,6 +37,20 @@ export interface ModelEntry {
 export type Standing = {
   readonly tier?: { readonly name: string; readonly at: number };
   readonly boards?: { readonly config_keys: readonly string[]; readonly at: number };
+};
+
+/** A model that was made beside the line of training: what for, from whom, and what games said of it. */
+export type DerivedModel = {
+  readonly kind: "nas" | "distillation" | "nnue" | "cascade";
+  readonly architecture: string;
+  /** The model that it was measured against, and learned from where it has a teacher. */
+  readonly teacher: string | null;
+  /** Against that model: its score, and Elo with its 95 % interval where they are known. */
+  readonly score: number;
+  readonly elo?: number;
+  readonly low?: number;
+  readonly high?: number;
+  readonly games?: number;
 };
 
 export const registryMigration = (id: number): Migration => ({
@@ -81,6 +97,56 @@ export const registryStandingMigration = (id: number): Migration => ({
   sql: "ALTER TABLE model_registry ADD COLUMN standing TEXT;",
 });
 
+export const derivedMigration = (id: number): Migration => ({
+  id,
+  name: "models beside the line of training",
+  sql: `
+    ALTER TABLE model_registry ADD COLUMN derived TEXT;
+    CREATE INDEX model_registry_derived ON model_registry (config_key) WHERE derived IS NOT NULL;
+  `,
+});
+
+/** Enters a model that was made beside the line. Known ones stay as they are. */
+export const registerDerived = defineOperation<Student, void>("models.derived", (tx, entry) => {
+  insertRow(
+    tx,
+    "model_registry",
+    { ...entry, state: "staging", updated_at: entry.created_at },
+    "ON CONFLICT DO NOTHING",
+  );
+});
+
+/** A model to enter, made beside the line. */
+export type Student = Pick<
+  ModelEntry,
+  | "config_key"
+  | "model"
+  | "iteration"
+  | "job_id"
+  | "work_id"
+  | "bytes"
+  | "checkpoint"
+  | "base_checkpoint"
+  | "inputs"
+  | "losses"
+  | "derived"
+  | "created_at"
+>;
+
+/** Of each kind the newest model that was made beside the line: it is kept. */
+export function derivedModels(store: Reader, configKey: string): ModelEntry[] {
+  const newest = new Map<string, ModelEntry>();
+  for (const entry of store
+    .read(
+      `SELECT * FROM model_registry INDEXED BY model_registry_derived
+       WHERE config_key = ? AND derived IS NOT NULL ORDER BY created_at, rowid`,
+      configKey,
+    )
+    .map(entryOf))
+    newest.set(entry.derived!.kind, entry);
+  return [...newest.values()];
+}
+
 /** Enters a model, in the state that it comes out of training with. Known ones stay as they are. */
 export const registerModel = defineOperation<{ readonly run: TrainingRun; readonly now: number }, void>(
   "models.register",
@@ -121,7 +187,8 @@ export const changeModel = defineOperation<ModelChange, void>("models.change", (
 
 type Reader = Pick<Store, "read">;
 
-const entryOf = (row: SqlRow): ModelEntry => parseColumns(row, "inputs", "losses", "verdict", "corrupted", "standing");
+const entryOf = (row: SqlRow): ModelEntry =>
+  parseColumns(row, "inputs", "losses", "verdict", "corrupted", "standing", "derived");
 
 /** Models, newest first. */
 export const modelEntries = (store: Reader): ModelEntry[] =>

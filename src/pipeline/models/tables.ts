@@ -2,6 +2,8 @@ import { defineStoreModule } from "../../router/store.port.ts";
 import { championMigrations, recordCheck, recordCrowning } from "./champion-history.ts";
 import {
   changeModel,
+  derivedMigration,
+  registerDerived,
   registerModel,
   registryMigration,
   registryOrderMigration,
@@ -19,6 +21,7 @@ export const modelsModule = defineStoreModule({
     recipeMigration(4),
     registryOrderMigration(5),
     registryStandingMigration(6),
+    derivedMigration(7),
   ],
-  operations: [recordCrowning, recordCheck, recordRun, registerModel, changeModel],
+  operations: [recordCrowning, recordCheck, recordRun, registerModel, registerDerived, changeModel],
 });

@@ -55,6 +55,7 @@ export {
   type RebuildRow,
   rebuildRows,
 } from "./rebuilds.ts";
+export { bufferOf, isPrioritised, type ReplayBuffer, replayBuffers } from "./replay.ts";
 export { putChanged } from "./rows.ts";
 export { seedFor } from "./seeds.ts";
 export { everyMs, type StageServices } from "./services.ts";
@@ -87,12 +88,23 @@ export {
 } from "./signals.ts";
 export { LOOP_KINDS, STAGES, type Stage, stageAfter } from "./stages.ts";
 export {
+  type ArchitectureWeights,
+  architectureWeights,
   awaitsSearch,
+  hasFound,
   MAX_SEARCH_MS,
+  SEARCH_METHODS,
+  type SearchMethod,
   type SearchOrder,
+  type SearchRequest,
   searchOrders,
   searchRequests,
+  startFound,
+  type TrainingStep,
+  type TrainingTuning,
   type TunedValues,
+  trainedWith,
+  trainingTunings,
   tunedIn,
   tunings,
 } from "./tuning.ts";

@@ -20,6 +20,31 @@ const tunable = z
   )
   .refine(({ low, scale }) => scale === "linear" || low > 0, "a log scale needs bounds above 0");
 
+/** How members of a population are compared. */
+const judged = {
+  /** Parameters of the games, beside those of `evaluation`. */
+  evaluation: parameters,
+  /** Blocks that each member plays. */
+  blocks: whole(64, 2, 10_000),
+  /** Blocks that prove at the end that what was found is better, with openings of their own. */
+  proof_blocks: whole(1_000, 20, 100_000),
+};
+
+/** A network of another kind that is made of a champion's games. */
+const recipe = z
+  .strictObject({
+    /** One is made in every so manieth iteration; null for never. */
+    every: z.int().min(1).max(1_000_000).nullable().default(null),
+    /** Parameters of training that make it what it is, beside those of `training`. */
+    training: parameters,
+    /** Parameters of the games against the champion, beside those of `evaluation`. */
+    evaluation: parameters,
+    steps: whole(2_000, 1, 10_000_000),
+    /** Blocks against the champion. */
+    blocks: whole(400, 20, 100_000),
+  })
+  .prefault({});
+
 const gpuCount = z.int().min(0).max(64).default(0);
 
 /**
@@ -94,6 +119,50 @@ export const configPlanSchema = z.strictObject({
       blocks: whole(64, 2, 10_000),
       /** Blocks that prove at the end that what was found is better, with openings of their own. */
       proof_blocks: whole(1_000, 20, 100_000),
+    })
+    .prefault({}),
+  /** Population-based training: members train side by side with other settings, and the better ones replace the worse. */
+  population: z
+    .strictObject({
+      /** One is begun in every so manieth iteration; null for never. */
+      every: z.int().min(1).max(1_000_000).nullable().default(null),
+      /** Settings of training that may differ, by the names of the workload's parameters. */
+      parameters: z
+        .record(z.string().max(100), tunable)
+        .refine((all) => Object.keys(all).length <= 16, "at most 16 parameters")
+        .default({}),
+      /** Members beside the one that keeps the settings of now. */
+      members: whole(3, 1, 63),
+      generations: whole(3, 1, 100),
+      /** Batches that each member trains in a generation. */
+      steps: whole(200, 1, 10_000_000),
+      ...judged,
+    })
+    .prefault({}),
+  /** A search for a better network by successive halving: half of the shapes go on, each with twice the training. */
+  architecture: z
+    .strictObject({
+      every: z.int().min(1).max(1_000_000).nullable().default(null),
+      /** Shapes by name: parameters of training that make a network what it is. */
+      shapes: z
+        .record(z.string().max(100), z.record(z.string().max(100), z.number()))
+        .refine((all) => Object.keys(all).length <= 64, "at most 64 shapes")
+        .default({}),
+      /** Batches of the first round. */
+      steps: whole(400, 1, 10_000_000),
+      ...judged,
+    })
+    .prefault({}),
+  /** Networks that are made of a champion, beside the line of training. They play for nobody: they are there to be taken. */
+  derived: z.strictObject({ distillation: recipe, nnue: recipe }).prefault({}),
+  /** Prioritised replay: rows that surprise the champion are drawn more often, and count less each time. */
+  replay: z
+    .strictObject({
+      prioritised: z.boolean().default(false),
+      /** How much surprise counts when rows are drawn: 0 nothing, 1 all. */
+      exponent: z.number().min(0).max(1).default(0.6),
+      /** How much of that bias the loss takes back. */
+      correction: z.number().min(0).max(1).default(0.4),
     })
     .prefault({}),
   /** Share of all games that only serves the ratings. */

@@ -4,7 +4,9 @@ import { createWriteSet, type Store, type WriteSet } from "../../router/index.ts
 import { type ByHandPorts, decideByHand, requireConfig } from "../promotion/index.ts";
 import { allocations } from "../selfplay/index.ts";
 import {
+  architectureWeights,
   CONTENT_KNOBS,
+  type ConfigPlan,
   type ContentKnob,
   configs,
   iterations,
@@ -12,16 +14,20 @@ import {
   type Knob,
   knobIn,
   knobKey,
+  type SearchMethod,
   searchOrders,
   searchRequests,
   signalHolds,
   signalsOf,
+  trainedWith,
+  trainingTunings,
   tunings,
 } from "../stage/index.ts";
 import { authorOf, isSteered } from "./knobs.ts";
 import { MAX_FACTOR, MAX_WEIGHT, MIN_FACTOR, MIN_WEIGHT } from "./limits.ts";
+import { incumbentOf } from "./search/population.ts";
 import { checkValues, valuesOf } from "./search/space.ts";
-import { gauntlets, METRICS, mastered, measures, searchRuns } from "./tables.ts";
+import { gauntlets, METRICS, mastered, measures, populationRuns, searchRuns } from "./tables.ts";
 
 /** What may be set by hand, and what turns the knob otherwise. */
 const BOUNDS: Readonly<Record<Knob, { readonly low: number; readonly high: number; readonly author: string }>> = {
@@ -74,6 +80,8 @@ export function steeringView(store: Pick<Store, "read">) {
         share: allocation?.share ?? null,
         factors: (allocation?.reasons ?? []).filter(({ name }) => name !== "floor"),
         tuned: rows.get(tunings, config_key)?.steps.at(-1) ?? null,
+        trained: rows.get(trainingTunings, config_key)?.steps.at(-1) ?? null,
+        architectures: rows.get(architectureWeights, config_key)?.weights ?? {},
         search: searchView(rows, config_key),
         ...steeringOf(rows, config_key),
       };
@@ -86,30 +94,51 @@ function searchView(rows: WriteSet, configKey: string) {
   const order = rows.get(searchOrders, configKey);
   if (order === undefined) return null;
   const { run_id, iteration, reason, at, outcome, ended, incumbent } = order;
-  const run = rows.get(searchRuns, configKey);
-  const own = run?.run_id === run_id ? run : undefined;
+  const method = order.method ?? "cmaes";
+  const known = method === "cmaes" ? rows.get(searchRuns, configKey) : rows.get(populationRuns, configKey);
+  const own = known?.run_id === run_id ? known : undefined;
+  const population = rows.get(measures, configKey)?.population;
+  const isPopulation = own !== undefined && "members" in own;
   return {
-    ...{ run_id, iteration, reason, at, incumbent, outcome, ended },
+    ...{ run_id, method, iteration, reason, at, incumbent, outcome, ended },
     state: outcome ?? own?.state ?? "ordered",
-    generation: own?.cma.generation ?? 0,
+    generation: own === undefined ? 0 : isPopulation ? own.generation : own.cma.generation,
     games: own?.games ?? 0,
-    found: own?.found ?? null,
+    found: own === undefined ? null : isPopulation ? (own.found?.values ?? null) : own.found,
     proof: own?.proof ?? null,
+    members: isPopulation
+      ? own.members.map(({ name, values, score, parent }) => ({ name, values, score, parent }))
+      : [],
+    /** Best of each generation. */
+    best_scores: population?.run_id === run_id ? [...population.best] : [],
   };
 }
 
-/** Asks for a search for better parameters; `optimization_coordinator` begins it. */
-export const requestSearch = (ports: ByHandPorts, configKey: string, by: Held) =>
-  decideByHand(ports, by.dryRun, ({ rows }) => {
-    const { plan } = requireConfig(rows, configKey);
+/** Refuses a search that could find nothing. */
+function checkSearch(rows: WriteSet, configKey: string, plan: ConfigPlan, method: SearchMethod): void {
+  if (method === "cmaes") {
     const space = plan.tuning?.parameters ?? {};
     checkValues(space, valuesOf(space, { ...plan.selfplay, ...rows.get(tunings, configKey)?.steps.at(-1)?.values }));
+  } else if (method === "pbt") {
+    const trained = trainedWith(rows.get(trainingTunings, configKey), Number.POSITIVE_INFINITY);
+    checkValues(plan.population?.parameters ?? {}, plan.population === undefined ? {} : incumbentOf(plan, trained));
+  } else if (Object.keys(plan.architecture?.shapes ?? {}).length === 0)
+    throw OperatingError.conflict("NOTHING_TO_TUNE", "the plan names no shape of a network", {
+      hint: "Name some in `architecture.shapes` of the plan.",
+    });
+}
+
+/** Asks for a search; `optimization_coordinator` begins it. */
+export const requestSearch = (ports: ByHandPorts, configKey: string, by: Held, method: SearchMethod = "cmaes") =>
+  decideByHand(ports, by.dryRun, ({ rows }) => {
+    const { plan } = requireConfig(rows, configKey);
+    checkSearch(rows, configKey, plan, method);
     const open = rows.get(searchOrders, configKey);
     const request = rows.get(searchRequests, configKey);
     const isAsked = request !== undefined && request.at > (open?.requested_at ?? 0);
     if (isAsked || (open !== undefined && open.outcome === null))
       return { config_key: configKey, applied: false, changes: [] };
-    rows.put(searchRequests, configKey, { by: by.actor, at: ports.clock.now(), reason: by.reason });
+    rows.put(searchRequests, configKey, { by: by.actor, at: ports.clock.now(), reason: by.reason, method });
     return {
       config_key: configKey,
       applied: !by.dryRun,

@@ -9,9 +9,11 @@
 export { holdKnob, requestSearch, steeringOf, steeringView } from "./console.ts";
 export { knobsAt } from "./knobs.ts";
 export { curriculumIntegration } from "./units/curriculum-integration/curriculum-integration.unit.ts";
+export { derivedTraining } from "./units/derived-training/derived-training.unit.ts";
 export { explorationScheduler } from "./units/exploration-scheduler/exploration-scheduler.unit.ts";
 export { feedbackLoop } from "./units/feedback-loop/feedback-loop.unit.ts";
 export { gauntletFeedback } from "./units/gauntlet-feedback/gauntlet-feedback.unit.ts";
 export { metricsOrchestrator } from "./units/metrics-orchestrator/metrics-orchestrator.unit.ts";
 export { optimizationCoordinator } from "./units/optimization-coordinator/optimization-coordinator.unit.ts";
+export { perOrchestrator } from "./units/per-orchestrator/per-orchestrator.unit.ts";
 export { populationSearch } from "./units/population-search/population-search.unit.ts";

@@ -28,6 +28,9 @@ export const MIN_FACTOR = 0.5;
 export const MAX_FACTOR = 2;
 export const KNOB_HALF_LIFE = 4;
 
+/** A network that a search found goes back to the champion's after so many gates in which no candidate of it was promoted. */
+export const ARCHITECTURE_GATES = 6;
+
 /** An opponent is mastered by so many pairs at least; one that is as strong is ever called so with at most this chance. */
 export const MASTERY = { pairs: 64, error: 0.01 } as const;
 

@@ -1,6 +1,9 @@
 /** The rows of steering. */
+import type { Json } from "../../kernel/index.ts";
 import { defineTable } from "../../router/index.ts";
-import type { SearchRun } from "./search/run.ts";
+import type { ArtifactRef, Jobs, Shard, StageFailure, Wait } from "../stage/index.ts";
+import type { PopulationRun } from "./search/population.ts";
+import type { Proof, SearchRun } from "./search/run.ts";
 
 /** What was told last of a config's weight. Written by `curriculum_integration`, by config_key. */
 export type Curriculum = {
@@ -44,6 +47,8 @@ export type Measures = {
   };
   /** Tries of jobs that failed and were repeated, in this iteration. */
   readonly retried: { readonly iteration: number; readonly times: number };
+  /** The best score of each generation of the newest population; missing before the first. */
+  readonly population?: { readonly run_id: string; readonly members: number; readonly best: readonly number[] };
 };
 export const measures = defineTable<Measures>("pipeline_measures");
 
@@ -77,6 +82,38 @@ export const feedbacks = defineTable<Feedback>("pipeline_feedbacks");
 
 /** The search of a config that is under way, or the last one. Written by `population_search`, by config_key. */
 export const searchRuns = defineTable<SearchRun>("pipeline_searches");
+
+/** The population of a config that is under way, or the last one. Written by `population_search`, by config_key. */
+export const populationRuns = defineTable<PopulationRun>("pipeline_populations");
+
+/** The network that is made of a champion, or the last one. Written by `derived_training`, by config_key. */
+export type DerivedRun = {
+  readonly run_id: string;
+  readonly kind: "distillation" | "nnue";
+  readonly number: number;
+  readonly iteration: number;
+  /** The champion that it is made of and measured against. */
+  readonly teacher: string;
+  readonly state: "training" | "playing" | "ended" | "failed";
+  readonly window: readonly Shard[];
+  readonly total_rows: number;
+  readonly new_rows: number;
+  readonly jobs: Jobs;
+  readonly model: (ArtifactRef & { readonly checkpoint: string | null; readonly work_id: string }) | null;
+  readonly losses: { readonly [name: string]: Json };
+  readonly scores: { readonly [part: string]: number };
+  readonly counts: readonly number[];
+  readonly repeated: number;
+  readonly games: number;
+  readonly proof: Proof | null;
+  readonly failure: StageFailure | null;
+  readonly waits: readonly Wait[];
+  readonly since: number;
+  readonly ended_at: number | null;
+  /** The iteration in which each kind was begun last. */
+  readonly begun: { readonly [kind: string]: number };
+};
+export const derivedRuns = defineTable<DerivedRun>("pipeline_derived_runs");
 
 /** The last time that a config stopped improving. Written by `optimization_coordinator`, by config_key. */
 export type Plateau = { readonly metric: string; readonly iteration: number; readonly at: number };

@@ -9,6 +9,7 @@
  * - what a run is given follows from the plan, the iteration and files by their hash, so a run tried again is the same run.
  */
 export { EVALUATION_SCOPE, evaluationPressures, rollbacks, trainingGates } from "./tables.ts";
+export { trainingEvidence } from "./units/training-coordinator/evidence.ts";
 export { trainingCoordinator } from "./units/training-coordinator/training-coordinator.unit.ts";
 export { trainingTrigger } from "./units/training-trigger/training-trigger.unit.ts";
 export { heldTrainers, isMadeAgain, unusables, withUnusable } from "./unusable.ts";

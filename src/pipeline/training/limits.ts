@@ -21,6 +21,8 @@ export const NOTICEABLE_LOSS = 0.02;
 
 /** What lets a run begin. */
 export const GATE_POLICY = {
+  /** How long a run waits for the word on architectures. */
+  architecturePatienceMs: 60_000,
   minQuality: 0.5,
   /** How long a run waits for data to be scored, or scored better, before the round goes on without it. */
   qualityPatienceMs: 300_000,

@@ -11,6 +11,8 @@ export type StoredGates = {
   readonly at: number;
   /** The iteration in which a harder tier was asked for last; missing before the first time. */
   readonly asked?: number;
+  /** The run begins at the champion: candidates of another architecture did not gain. Missing where it goes on with its line. */
+  readonly back?: boolean;
 };
 
 /** By config_key. Written by `training_trigger`. */

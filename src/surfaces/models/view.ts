@@ -15,14 +15,26 @@ export function modelLines(models: readonly Model[], shell: Shell): string[] {
   const rows = models.map((model) => [
     paint.yellow(shortModel(model.model_id)),
     printable(model.config_key),
+    model.kind === "standard" ? "" : printable(model.kind),
     right(number(model.iteration)),
     stageColor(paint, model.stage)(printable(model.stage)),
     right(model.generation === null ? "" : number(model.generation)),
     model.rating === null ? "" : eloWords(model.rating),
     ago(model.created_at, now),
   ]);
-  const head = ["MODEL", "CONFIG", right("ITERATION"), "STAGE", right("GENERATION"), "ELO", "MADE"];
+  const head = ["MODEL", "CONFIG", "KIND", right("ITERATION"), "STAGE", right("GENERATION"), "ELO", "MADE"];
   return tableLines([head, ...rows], shell);
+}
+
+/** How a model did in games against the one that it was made of. */
+function derivedWords(derived: NonNullable<Model["derived"]>): string {
+  const { score, elo, low, high, games } = derived as { score: number } & Partial<
+    Record<"elo" | "low" | "high" | "games", number>
+  >;
+  const won = `${Math.round(100 * score)} % of the points`;
+  return elo === undefined || low === undefined || high === undefined || games === undefined
+    ? won
+    : `${eloWords({ elo, low, high })} in ${number(games)} games, ${won}`;
 }
 
 export function modelDetails(model: ModelDetails, shell: Shell): string[] {
@@ -37,7 +49,9 @@ export function modelDetails(model: ModelDetails, shell: Shell): string[] {
     ["Elo", rating && `${eloWords(rating)} in ${number(rating.games)} games`],
     ["loss", loss && [totalLoss(loss).toFixed(3), lossWords(loss, ", ")].filter((text) => text !== "").join(": ")],
     ["gate", gate && `${gate.verdict === null ? "under way" : VERDICT_WORDS[gate.verdict]}: ${gateNumbers(gate)}`],
-    ["goes on from", model.parent && shortModel(model.parent)],
+    ["made as", model.derived === null ? "" : printable(`${model.derived.kind}: ${model.derived.architecture}`)],
+    ["against its teacher", model.derived === null ? "" : derivedWords(model.derived)],
+    [model.derived === null ? "goes on from" : "teacher", model.parent && shortModel(model.parent)],
     ["made", momentAgo(model.created_at, now)],
     ["size", model.bytes === null ? "" : bytes(model.bytes)],
   ] as const;

@@ -15,6 +15,11 @@ const model = z
     created_at: time,
     bytes: z.int().nullable(),
     parent: z.string().nullable(),
+    kind: z.string().describe("`standard` for a model of the line of training; else how it was made beside it."),
+    derived: z
+      .looseObject({ kind: z.string(), architecture: z.string(), teacher: z.string().nullable(), score: z.number() })
+      .nullable()
+      .describe("What it was made of beside the line of training, and what games against its teacher said."),
     rating: z.looseObject({ elo: z.number(), low: z.number(), high: z.number(), games: z.int() }).nullable(),
   })
   .meta({ id: "Model" });

@@ -43,14 +43,31 @@ const numbersWords = (values: Readonly<Record<string, number>>): string =>
     .join(", ");
 
 /** Parameters that a search has tuned, and how the last search went. */
-function searchLines({ tuned, search }: Config): string[] {
-  const lines =
-    tuned === null ? [] : [`tuned: ${numbersWords(tuned.values)}, from iteration ${tuned.from_iteration} on`];
+function searchLines({ tuned, trained, search, architectures }: Config): string[] {
+  const lines = [
+    ...(tuned === null ? [] : [`tuned: ${numbersWords(tuned.values)}, from iteration ${tuned.from_iteration} on`]),
+    ...(trained === null
+      ? []
+      : [`training: ${numbersWords(trained.values)}, from iteration ${trained.from_iteration} on`]),
+  ];
+  if (Object.keys(architectures).length > 0)
+    lines.push(
+      `architectures: ${Object.entries(architectures)
+        .map(([name, weight]) => `${printable(name)} ${percent(weight)}`)
+        .join(", ")}`,
+    );
   if (search === null) return lines;
   const { run_id, reason, state, generation, games, ended } = search;
   return [
     ...lines,
     `search ${printable(run_id)}: ${state}, generation ${generation}, ${games} games; begun because: ${printable(reason)}`,
+    ...search.members.map(
+      ({ name, values, score }) =>
+        `  ${printable(name)}: ${numbersWords(values)}${score === null ? "" : `, scored ${percent(score)}`}`,
+    ),
+    ...(search.best_scores.length === 0
+      ? []
+      : [`  best of each generation: ${search.best_scores.map((score) => percent(score)).join(", ")}`]),
     ...(ended === null ? [] : [`  ${printable(ended)}`]),
   ];
 }
@@ -94,6 +111,7 @@ export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width
   ];
 }
 
+const METHODS = ["cmaes", "pbt", "nas"] as const;
 const KNOB_NAMES = [
   "share",
   "learning_rate",
@@ -133,13 +151,19 @@ export function registerSteering(group: Command, shell: Shell): void {
   withDecision(
     group
       .command("search")
-      .description("search for better parameters of self-play; they count only if games prove them better")
-      .argument("<config>", "the config, for example othello6_2p"),
-  ).action((config: ConfigKey, { reason, dryRun }: Options) =>
+      .description("search for better parameters; they count only if games prove them better")
+      .argument("<config>", "the config, for example othello6_2p")
+      .option(
+        "--method <method>",
+        "cmaes: parameters of self-play, pbt: settings of training, nas: shapes of the network",
+        oneOf("the method", METHODS),
+        "cmaes",
+      ),
+  ).action((config: ConfigKey, { reason, dryRun, method }: Options & { method: (typeof METHODS)[number] }) =>
     showAnswer(
       shell,
       searchParameters,
-      { params: { config }, body: { reason, dry_run: dryRun } } as Input<typeof searchParameters>,
+      { params: { config }, body: { reason, dry_run: dryRun, method } } as Input<typeof searchParameters>,
       decidedLines,
     ),
   );

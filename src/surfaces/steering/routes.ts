@@ -7,7 +7,9 @@ export const steeringRoutes: readonly Route[] = [
   handle(holdKnob, (call) =>
     pipelineOf(call.ports).hold(call.params.config, call.params.knob, call.body.value, decisionOf(call)),
   ),
-  handle(searchParameters, (call) => pipelineOf(call.ports).search(call.params.config, decisionOf(call))),
+  handle(searchParameters, (call) =>
+    pipelineOf(call.ports).search(call.params.config, decisionOf(call), call.body.method),
+  ),
   handle(releaseKnob, (call) =>
     pipelineOf(call.ports).hold(call.params.config, call.params.knob, null, decisionOf(call)),
   ),

@@ -49,9 +49,28 @@ export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
             })
             .nullable()
             .describe("Parameters of self-play that a search has proven better."),
+          trained: z
+            .looseObject({
+              values: z.record(z.string(), z.number()),
+              from_iteration: z.int().describe("The first iteration that is trained with them."),
+              run_id: z.string(),
+              start: z
+                .looseObject({ architecture: z.string(), model: z.string() })
+                .nullable()
+                .describe("The network that training goes on from; null where it goes on as it is."),
+              at: time,
+            })
+            .nullable()
+            .describe("Settings of training, or a network, that a search has proven better."),
+          architectures: z
+            .record(z.string(), z.number())
+            .describe(
+              "Share of the work that each network architecture deserves by its gates; empty while there is only one.",
+            ),
           search: z
             .object({
               run_id: z.string(),
+              method: z.enum(["cmaes", "pbt", "nas"]),
               iteration: z.int(),
               reason: z.string(),
               at: time,
@@ -72,9 +91,20 @@ export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
                   redundancy: z.number(),
                 })
                 .nullable(),
+              members: z
+                .array(
+                  z.object({
+                    name: z.string(),
+                    values: z.record(z.string(), z.number()),
+                    score: z.number().nullable().describe("Of its last games against the champion."),
+                    parent: z.string().nullable().describe("Whose network it took over last."),
+                  }),
+                )
+                .describe("The members of a population; none where the search is no such one."),
+              best_scores: z.array(z.number()).describe("The best score of each generation of a population."),
             })
             .nullable()
-            .describe("The search for better parameters that is under way, or the last one."),
+            .describe("The search that is under way, or the last one."),
           knobs: z.array(
             z.object({
               knob,
@@ -117,8 +147,14 @@ export const holdKnob = defineRoute("holdKnob", "POST /v1/steering/{config}/{kno
 
 export const searchParameters = defineRoute("searchParameters", "POST /v1/steering/{config}/search", {
   ...decision,
-  summary: "Asks for a search for better parameters of a config's self-play.",
+  summary: "Asks for a search for better parameters of a config's self-play or training, or for a better network.",
   params: z.strictObject({ config: field.config_key }),
+  body: decision.body.extend({
+    method: z
+      .enum(["cmaes", "pbt", "nas"])
+      .default("cmaes")
+      .describe("`cmaes`: parameters of self-play; `pbt`: settings of training; `nas`: shapes of the network."),
+  }),
 });
 
 export const releaseKnob = defineRoute("releaseKnob", "POST /v1/steering/{config}/{knob}/release", {

@@ -63,6 +63,7 @@ const learningKinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),
   training: defineKind({ evidence: { outputs: 1, counts: [] } }),
   evaluation: defineKind({ evidence: { outputs: 0, counts: ["games"] } }),
+  export: defineKind({ evidence: { outputs: 1, counts: ["rows"] } }),
 } satisfies WorkKinds;
 
 export const sha = (text: string): string => hash("sha256", text, "hex");

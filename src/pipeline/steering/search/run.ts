@@ -90,14 +90,20 @@ export function partsOf(run: SearchRun, order: SearchOrder, tuning: Tuning): Sea
   }
   if (run.state !== "proving" || run.found === null) return [];
   const values = run.found;
-  return Array.from({ length: Math.ceil(tuning.proof_blocks / PROOF_JOB_BLOCKS) }, (_, i) => ({
-    name: `v${i}`,
+  return proofParts(tuning.proof_blocks).map((part) => ({
+    ...part,
     values,
-    firstBlock: i * PROOF_JOB_BLOCKS,
-    blocks: Math.min(PROOF_JOB_BLOCKS, tuning.proof_blocks - i * PROOF_JOB_BLOCKS),
     purpose: ["search", order.number, "proof"],
   }));
 }
+
+/** The jobs of a proof. */
+export const proofParts = (blocks: number) =>
+  Array.from({ length: Math.ceil(blocks / PROOF_JOB_BLOCKS) }, (_, i) => ({
+    name: `v${i}`,
+    firstBlock: i * PROOF_JOB_BLOCKS,
+    blocks: Math.min(PROOF_JOB_BLOCKS, blocks - i * PROOF_JOB_BLOCKS),
+  }));
 
 /** What one job brought: the candidate's scores of each block, by seat. */
 export interface PartResult {
@@ -109,6 +115,13 @@ export interface PartResult {
 /** The run with the games of a part counted. */
 export function countPart(run: SearchRun, part: string, result: PartResult, players: number): SearchRun {
   const { [part]: _job, ...jobs } = run.jobs;
+  return { ...run, jobs, ...countGames(run, part, result, players) };
+}
+
+type Counted = Pick<SearchRun, "run_id" | "counts" | "scores" | "games" | "repeated"> & { readonly state: string };
+
+/** Scores, cells and games with those of one more part. The cells are those of the proof alone. */
+export function countGames(run: Counted, part: string, result: PartResult, players: number) {
   const total = sumOf(result.blocks, ({ scores }) => sumOf(scores));
   const score = total / (result.blocks.length * players);
   if (!Number.isFinite(score))
@@ -120,8 +133,6 @@ export function countPart(run: SearchRun, part: string, result: PartResult, play
       counts[cell] = (counts[cell] ?? 0) + 1;
     }
   return {
-    ...run,
-    jobs,
     counts,
     scores: { ...run.scores, [part]: score },
     games: run.games + result.games,
@@ -143,12 +154,17 @@ export function advance(run: SearchRun, parts: readonly SearchPart[], tuning: Tu
   return { ...told, state: "proving" as const, found: valuesAt(tuning.parameters, cma.mean) };
 }
 
-function prove(run: SearchRun, players: number, now: number): SearchRun {
-  const shape = drawBlocks(players);
-  const { elo, score, games } = estimateElo(run.counts, shape);
-  const proof = { score, elo: elo.estimate, low: elo.low, high: elo.high, games, redundancy: run.repeated / games };
-  return { ...run, state: "ended", scores: {}, jobs: {}, proof, ended_at: now, waits: [] };
+/** What the games of a proof say. */
+export function proofOf({ counts, repeated }: Pick<SearchRun, "counts" | "repeated">, players: number): Proof {
+  const { elo, score, games } = estimateElo(counts, drawBlocks(players));
+  return { score, elo: elo.estimate, low: elo.low, high: elo.high, games, redundancy: repeated / games };
 }
+
+const prove = (run: SearchRun, players: number, now: number): SearchRun => ({
+  ...run,
+  ...{ state: "ended", scores: {}, jobs: {}, waits: [], ended_at: now },
+  proof: proofOf(run, players),
+});
 
 export const failSearch = (run: SearchRun, failure: StageFailure, now: number): SearchRun => ({
   ...run,
@@ -184,11 +200,19 @@ export function judgeSearch(
   } catch (thrown) {
     return { outcome: "failed", why: failureOf(thrown).message };
   }
-  const { elo, low, high, games, redundancy } = proof;
+  const { outcome, why } = judgeProof(proof);
+  return outcome === "applied" ? { outcome, values: found, proof, why } : { outcome, why };
+}
+
+/** Whether a proof is one: the lower end of the interval is above zero, and the games did not repeat each other. */
+export function judgeProof({ elo, low, high, games, redundancy }: Proof): {
+  readonly outcome: "applied" | "kept" | "failed";
+  readonly why: string;
+} {
   const words = `${round(elo)} Elo (${round(low)} to ${round(high)}) over ${games} games`;
   if (![elo, low, high].every(Number.isFinite)) return { outcome: "failed", why: "the proof is not a number" };
   if (redundancy > MAX_REDUNDANCY)
     return { outcome: "kept", why: `${words}, but ${round(100 * redundancy)} % of the positions are repeats` };
   if (!(low > 0)) return { outcome: "kept", why: `${words}: not proven better` };
-  return { outcome: "applied", values: found, proof, why: words };
+  return { outcome: "applied", why: words };
 }

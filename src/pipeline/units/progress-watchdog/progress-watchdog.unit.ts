@@ -14,6 +14,7 @@ import {
 import { eloVelocity } from "../../statistics/index.ts";
 import { bookAlarms, watchBooks } from "./book-watch.ts";
 import { lateMerges, watchMerge } from "./consolidation-watch.ts";
+import { searchSigns, watchSearch } from "./search-watch.ts";
 import { currentStep, deadlineOf, STEPS, type Step, type StepEvent, stepOf, steps } from "./steps.ts";
 
 const wiring = {
@@ -39,6 +40,8 @@ const stalls = defineTable<Stall>("pipeline_stalls");
 /** Ratings of a config's champions as they came. */
 type Rated = { readonly points: readonly { readonly at: number; readonly elo: number; readonly error: number }[] };
 const strengths = defineTable<Rated>("pipeline_strengths");
+
+const SEARCH_SIGNS = ["PBT_STARTED", "PBT_GENERATION_COMPLETE", "NAS_STARTED", "NAS_GENERATION_COMPLETE"] as const;
 
 const DAY_MS = 86_400_000;
 
@@ -67,7 +70,7 @@ export function strengthOf({ points }: Rated, now: number, windowMs: number) {
 export const progressWatchdog = (services: StageServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { stalls, strengths, steps, bookAlarms, lateMerges } },
+    state: { tables: { stalls, strengths, steps, bookAlarms, lateMerges, searchSigns } },
     // The clock of a merge runs from its first sign.
     wakes: ["CONSOLIDATION_STARTED", "CONSOLIDATION_COMPLETE"],
     on: {
@@ -80,6 +83,14 @@ export const progressWatchdog = (services: StageServices) =>
           if (config_key && step) rows.put(steps, config_key, step);
         },
       ),
+      ...onEach(SEARCH_SIGNS, ({ payload }, { rows, now }: Pick<Look, "rows" | "now">) => {
+        const { config_key, run_id } = payload;
+        const generation = "generation" in payload ? payload.generation : 0;
+        const known = config_key === undefined ? undefined : rows.get(searchSigns, config_key);
+        if (config_key === undefined || (known?.run_id === run_id && known.generation >= generation)) return;
+        const told = known?.run_id === run_id && known.told;
+        rows.put(searchSigns, config_key, { run_id, generation, at: now, told });
+      }),
       ELO_UPDATED: ({ payload, timestamp }, { rows, now }) => {
         const { config_key, elo, elo_low, elo_high } = payload;
         if (elo_low === undefined || elo_high === undefined || elo_high <= elo_low) return;
@@ -105,6 +116,7 @@ export const progressWatchdog = (services: StageServices) =>
 
 function watch(look: Look): void {
   watchMerge(look);
+  watchSearch(look);
   const { rows, row, emit, now, at, configKey: config_key } = look;
   if (at === undefined) return;
   const known = row(stalls);

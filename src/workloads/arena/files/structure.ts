@@ -12,6 +12,7 @@ import { decodeGames, decodeUnplayedGames } from "./games-file.ts";
 import { decodeModel, describedModel } from "./model-file.ts";
 import { decodeNpy } from "./npy.ts";
 import { decodeNpz } from "./npz.ts";
+import { decodePriorities, PRIORITIES_VERSION } from "./priorities-file.ts";
 import { decodeRecords } from "./records-file.ts";
 import { decodeSamples } from "./samples-file.ts";
 import { decodeZip, type ZipMember } from "./zip.ts";
@@ -76,6 +77,10 @@ function arenaFile(bytes: Buffer, replay: boolean): ReadFile {
     if (replay && config_key !== null && CONFIG_KEYS.includes(config_key))
       decodeCheckpoint(bytes, createGame(config_key));
     return { ...unplayed, kind, config_key };
+  }
+  if (kind === "priorities") {
+    const config_key = String(decodeFile(bytes, kind, PRIORITIES_VERSION).about.config_key);
+    return { ...unplayed, kind: null, config_key, rows: decodePriorities(bytes, config_key).length };
   }
   throw fileFault("ARENA_FILE_KIND", `The file holds "${kind.slice(0, 100)}", which is nothing that jobs make.`);
 }

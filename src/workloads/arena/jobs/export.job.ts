@@ -2,12 +2,15 @@ import { badInput, type JobHandler, type ServedJob } from "../../process/index.t
 import { MAX_FILE_BYTES } from "../files/container.ts";
 import { encodeGames } from "../files/games-file.ts";
 import { encodeNpz } from "../files/npz.ts";
+import { encodePriorities } from "../files/priorities-file.ts";
 import { encodeSamples } from "../files/samples-file.ts";
 import type { Game } from "../games/game.ts";
-import type { Samples } from "../net/samples.ts";
+import { createJudge } from "../net/judge.ts";
+import { countRows, type Samples } from "../net/samples.ts";
+import { DEFAULT_TRAINER } from "../net/trainer.ts";
 import { onEnd, shardOf } from "./export-rows.ts";
 import { nothingMade } from "./failures.ts";
-import { inputsLike, type JobWorld, readRows } from "./job-world.ts";
+import { inputOf, inputsLike, type JobWorld, readRows } from "./job-world.ts";
 import { exportParameters, parseParameters } from "./parameters.ts";
 import { bytesOf } from "./samples-cache.ts";
 import { unionOf } from "./union.ts";
@@ -42,6 +45,47 @@ async function unite(job: ServedJob, world: JobWorld, game: Game, format: "npz" 
   return { rows: samples.count, games: set, new_games: freshGames, new_rows: fresh.count, duplicates };
 }
 
+/** Says of each row how much it surprises the model: its loss. */
+async function prioritise(job: ServedJob, world: JobWorld, game: Game, parts: readonly Samples[]) {
+  const model = await world.model(job, "model", game);
+  if (model === undefined) throw badInput("Priorities need an input `model`, whose surprise they tell.");
+  const rows = countRows(parts);
+  if (rows === 0) throw nothingMade("The files hold no rows.");
+  const { judge, lossSums } = createJudge(model, DEFAULT_TRAINER);
+  const same = game.symmetries[0]!;
+  const priorities = new Float32Array(rows);
+  let at = 0;
+  for (const part of parts) {
+    for (let row = 0; row < part.count; row += 1) {
+      if (row % ROWS_A_BREATH === 0) {
+        job.progress(at, { total: rows });
+        await job.pause();
+      }
+      lossSums.fill(0);
+      judge(part, row, same);
+      priorities[at] = lossSums[0]! + DEFAULT_TRAINER.valueWeight * lossSums[1]!;
+      at += 1;
+    }
+  }
+  if (!priorities.every(Number.isFinite)) throw nothingMade("The model's losses are no numbers.");
+  const origin = {
+    model: inputOf(job, "model").sha256,
+    samples: inputsLike(job, "samples").map(({ sha256 }) => sha256),
+  };
+  const file = encodePriorities(game.configKey, priorities, origin).bytes;
+  await job.writeArtifact("priorities.arena", file, { kind: "priorities", rows, meta: { config_key: game.configKey } });
+  let [least, most, sum] = [Number.POSITIVE_INFINITY, 0, 0];
+  for (const priority of priorities) {
+    least = Math.min(least, priority);
+    most = Math.max(most, priority);
+    sum += priority;
+  }
+  return { rows, max_priority: most, min_priority: least, mean_priority: sum / rows };
+}
+
+/** Rows between two looks at what the worker says. */
+const ROWS_A_BREATH = 4_096;
+
 /** A file has a frame around its rows. */
 const FRAME_BYTES = 1 << 20;
 
@@ -58,6 +102,7 @@ export const exportJob =
     if (given.mode === "union") return unite(job, world, game, given.format);
     const parts = await readRows(job, world, game, "samples", (i, total) => job.progress(i, { total }));
     if (parts.length === 0) throw badInput("There is nothing to export: give inputs whose names start with `samples`.");
+    if (given.mode === "priorities") return prioritise(job, world, game, parts);
     const bytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
     if (bytes + FRAME_BYTES > MAX_FILE_BYTES)
       throw badInput(`The rows take ${bytes} bytes; a file of more than ${MAX_FILE_BYTES} could not be read again.`);

@@ -76,8 +76,9 @@ export const validationParameters = z.strictObject({
 });
 
 export const exportParameters = z.strictObject({
-  /** `shard`: rows of segments become a training file. `combine`: training files become one. `union`: segments become one set. */
-  mode: z.enum(["shard", "combine", "union"]).default("shard"),
+  /** `shard`: rows of segments become a training file. `combine`: training files become one. `union`: segments become one set.
+   * `priorities`: how much each row surprises the input `model`. */
+  mode: z.enum(["shard", "combine", "union", "priorities"]).default("shard"),
   /** The share of positions, by hash, that is kept out of training. */
   holdout_share: z.number().min(0).max(0.5).default(0.02),
   format: format("npz"),
@@ -107,6 +108,11 @@ export const trainingParameters = z.strictObject({
   patience: whole(0, 0, 1_000_000),
   /** Batches between two measurements; a tenth of all unless given. */
   check_steps: z.int().min(1).optional(),
+  /** With an input `teacher`: the share of what it says in all targets; the rest is what search and game said. */
+  teacher_share: share(1),
+  /** With an input `priorities`: how much surprise counts when rows are drawn, and how much of that bias the loss takes back. */
+  priority_exponent: share(0.6),
+  priority_correction: share(0.4),
 });
 export type TrainingParameters = z.output<typeof trainingParameters>;
 

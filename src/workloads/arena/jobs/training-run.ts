@@ -4,6 +4,7 @@ import type { ServedJob } from "../../process/index.ts";
 import type { UnfinishedTraining } from "../files/unfinished-file.ts";
 import type { Game } from "../games/game.ts";
 import { copyNetwork } from "../net/network.ts";
+import type { Draw } from "../net/priorities.ts";
 import { windowRows } from "../net/replay.ts";
 import { copySamples, countRows, emptySamples, type Samples } from "../net/samples.ts";
 import type { Losses, Trainer } from "../net/trainer.ts";
@@ -54,6 +55,8 @@ interface TrainingPlan {
   readonly given: TrainingParameters;
   readonly steps: number;
   readonly random: Random;
+  /** How rows are drawn and weighed; all alike unless given. */
+  readonly draw: Draw | undefined;
   /** Where an earlier try of this very run stopped. */
   readonly from: RunState | undefined;
   /** The run is told to stop: what is worth it is kept. */
@@ -67,7 +70,7 @@ export async function runTraining(
   holdout: Samples,
   plan: TrainingPlan,
 ) {
-  const { given, steps, random, from } = plan;
+  const { given, steps, random, from, draw } = plan;
   const { network } = trainer;
   const checkEvery = given.check_steps ?? Math.max(1, Math.ceil(steps / CHECKS));
   const measures = holdout.count > 0;
@@ -102,7 +105,10 @@ export async function runTraining(
         throw thrown;
       });
     }
-    const losses = trainer.step(window, () => Math.floor(random.next() * window.count), random);
+    const losses =
+      draw === undefined
+        ? trainer.step(window, () => Math.floor(random.next() * window.count), random)
+        : trainer.step(window, () => draw.row(random.next()), random, draw.weight);
     policy += losses.policy / steps;
     value += losses.value / steps;
     done += 1;

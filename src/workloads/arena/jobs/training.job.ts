@@ -3,12 +3,15 @@ import { canonicalJson, isOperatingError, seededRandom } from "../../../kernel/i
 import { badInput, type JobHandler, type JobInput, RESUME_INPUT, type ServedJob } from "../../process/index.ts";
 import { encodeCheckpoint } from "../files/checkpoint-file.ts";
 import { decodeModel, describedModel, encodeModel } from "../files/model-file.ts";
+import { decodePriorities } from "../files/priorities-file.ts";
 import { readWithin } from "../files/store.ts";
 import { decodeUnfinished, encodeUnfinished, type UnfinishedTraining } from "../files/unfinished-file.ts";
 import { createGame } from "../games/catalog.ts";
 import type { Game } from "../games/game.ts";
 import { copyNetwork, type Network } from "../net/network.ts";
-import { countRows } from "../net/samples.ts";
+import { createDraw } from "../net/priorities.ts";
+import { countRows, type Samples } from "../net/samples.ts";
+import { createTeacher } from "../net/teacher.ts";
 import { createTrainer } from "../net/trainer.ts";
 import { takeLayers } from "../net/transfer.ts";
 import { naming } from "./failures.ts";
@@ -30,6 +33,30 @@ async function startOf(
   }
   const model = await world.model(job, "model", game);
   return { network: model === undefined ? freshNetwork(game, given) : copyNetwork(model) };
+}
+
+/** Rows between two looks at what the worker says. */
+const ROWS_A_BREATH = 4_096;
+
+/** A student learns what its teacher says of the rows, if the job has one. The window is this job's own copy. */
+async function teach(job: ServedJob, game: Game, world: JobWorld, window: Samples, teacherShare: number) {
+  const teacher = await world.model(job, "teacher", game);
+  if (teacher === undefined) return;
+  const put = createTeacher(teacher, teacherShare);
+  for (let row = 0; row < window.count; row += ROWS_A_BREATH) {
+    put(window, row, Math.min(window.count, row + ROWS_A_BREATH));
+    await job.pause();
+  }
+}
+
+/** How rows are drawn where the job has priorities: those of the newest rows, as the window holds them. */
+async function drawOf(job: ServedJob, game: Game, rows: number, window: Samples, given: TrainingParameters) {
+  const input = job.message.inputs.find(({ name }) => name === "priorities");
+  if (input === undefined) return undefined;
+  const all = await naming(input, async () => decodePriorities(await readWithin(input.path), game.configKey));
+  if (all.length !== rows) throw badInput(`There are priorities of ${all.length} rows, and ${rows} rows to train on.`);
+  const config = { exponent: given.priority_exponent, correction: given.priority_correction };
+  return createDraw(all.slice(rows - window.count), config);
 }
 
 /** What says which run it is: the same rows from the same start by the same rules. */
@@ -97,7 +124,8 @@ const takeFrom = (input: JobInput, network: Network): Promise<readonly string[]>
 /**
  * Trains on the newest rows of the inputs `samples...`, oldest file first, and measures on those of `holdout...`; artifacts
  * `model` and `checkpoint`. With the checkpoint of the last job as an input it goes on as if it had never stopped; told to make
- * room it saves how far it is, and the next try goes on from there to the very same bytes.
+ * room it saves how far it is, and the next try goes on from there to the very same bytes. With a `teacher` the rows say what that model says of
+ * them; with `priorities` rows are drawn by how much they surprised.
  */
 export const trainingJob =
   (world: JobWorld): JobHandler =>
@@ -110,6 +138,8 @@ export const trainingJob =
     const rows = countRows(parts);
     if (rows === 0) throw badInput("There is nothing to train on: give inputs whose names start with `samples`.");
     const window = windowOf(parts, given, game);
+    await teach(job, game, world, window, given.teacher_share);
+    const draw = await drawOf(job, game, rows, window, given);
     const holdout = newestRows(await readRows(job, world, game, "holdout"), given.holdout_rows, game);
 
     const from = await unfinishedOf(job, game);
@@ -120,7 +150,7 @@ export const trainingJob =
     const random = seededRandom(seedOf(job));
     const save = (state: RunState) =>
       saveUnfinished(job, state, Math.floor((state.done * given.batch) / Math.max(1, newRows)));
-    const trained = await runTraining(job, trainer, window, holdout, { given, steps, random, from, save });
+    const trained = await runTraining(job, trainer, window, holdout, { given, steps, random, draw, from, save });
 
     const { policy, value, measure } = trained;
     const losses = { loss: lossOf(trained, given), policy_loss: policy, value_loss: value };

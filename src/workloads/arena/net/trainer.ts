@@ -65,6 +65,11 @@ export function createTrainer(
     }
   };
 
+  const scaleErrors = (weight: number): void => {
+    for (let m = 0; m < moves; m += 1) policyDelta[m] = policyDelta[m]! * weight;
+    for (let k = 0; k < players; k += 1) valueDelta[k] = valueDelta[k]! * weight;
+  };
+
   /** Adds the gradient of the row that `judge` has just seen. */
   const backward = (): void => {
     narrowDelta.fill(0);
@@ -108,12 +113,14 @@ export function createTrainer(
       return adam.momentum;
     },
 
-    /** One batch of rows drawn by `draw`, each seen through a random symmetry. */
-    step(samples: Samples, draw: (i: number) => number, random: Random): Losses {
+    /** One batch of rows drawn by `draw`, each seen through a random symmetry and, where `weigh` says so, counted for less. */
+    step(samples: Samples, draw: (i: number) => number, random: Random, weigh?: (row: number) => number): Losses {
       begin();
       for (let i = 0; i < config.batch; i += 1) {
         const symmetry = symmetries[Math.floor(random.next() * symmetries.length)]!;
-        judge(samples, draw(i), symmetry);
+        const row = draw(i);
+        judge(samples, row, symmetry);
+        if (weigh !== undefined) scaleErrors(weigh(row));
         backward();
       }
       const scale = 1 / config.batch;

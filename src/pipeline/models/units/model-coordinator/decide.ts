@@ -14,11 +14,13 @@ export interface LifeFacts {
   } | null;
   /** The newest model that came out of training. */
   readonly newest: string | null;
+  /** Models made beside the line that are still wanted. */
+  readonly kept: ReadonlySet<string>;
 }
 
 /** Where a model is in its life. Nobody moves it: it follows from what happened. */
 export function modelState(model: string, facts: LifeFacts): ModelState {
-  const { champion, withdrawn, crowned, evaluation, newest } = facts;
+  const { champion, withdrawn, crowned, evaluation, newest, kept } = facts;
   if (model === champion) return "production";
   if (withdrawn.has(model)) return "rolled_back";
   if (crowned.has(model)) return "archived";
@@ -26,5 +28,6 @@ export function modelState(model: string, facts: LifeFacts): ModelState {
     if (evaluation.running) return "evaluating";
     return evaluation.verdict === "promote" ? "staging" : "archived";
   }
+  if (kept.has(model)) return "staging";
   return model === newest ? "training" : "archived";
 }

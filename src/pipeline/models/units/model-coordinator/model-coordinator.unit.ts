@@ -15,6 +15,7 @@ import { CHAMPIONS_KEPT } from "../../limits.ts";
 import {
   changeModel,
   configsOfModel,
+  derivedModels,
   livingModels,
   type ModelEntry,
   modelEntry,
@@ -23,6 +24,7 @@ import {
 } from "../../registry.ts";
 import { checkpointOf, unregisteredRuns } from "../../training-runs.ts";
 import { modelState } from "./decide.ts";
+import { enterBest, enterStudents } from "./enter-derived.ts";
 
 const wiring = {
   name: "model_coordinator",
@@ -40,7 +42,11 @@ type Look = ConfigLook<(typeof wiring.emits)[number]>;
 type Told = Pick<Look, "emit">;
 
 /** What is pinned for a config, so that it is said again only when it changes. */
-type Pinned = { readonly champions: readonly string[]; readonly candidates: readonly string[] };
+type Pinned = {
+  readonly champions: readonly string[];
+  readonly candidates: readonly string[];
+  readonly derived?: readonly string[];
+};
 const pins = defineTable<Pinned>("pipeline_model_pins");
 
 /**
@@ -62,6 +68,7 @@ export const modelCoordinator = (services: StageServices) => {
       "PROMOTION_FAILED",
       "PROMOTION_ROLLED_BACK",
       "ELO_UPDATED",
+      "NAS_BEST_ARCHITECTURE",
     ],
     on: {
       REGRESSION_DETECTED: ({ payload }, context) =>
@@ -75,6 +82,7 @@ export const modelCoordinator = (services: StageServices) => {
         for (const config_key of configsOfModel(store, model_id))
           setStanding(store, config_key, model_id, context, { boards: { config_keys, at: context.now } });
       },
+      NAS_BEST_ARCHITECTURE: ({ payload }, context) => enterBest(services, payload, context),
       REPAIR_COMPLETED({ payload: { artifact_hash: model } }, { rows, now, emit }) {
         for (const config_key of configsOfModel(store, model)) {
           rows.apply(changeModel({ config_key, model, now, corrupted: null }));
@@ -100,6 +108,7 @@ export const modelCoordinator = (services: StageServices) => {
     },
     everyMs: everyMs(services),
     look: (look) => {
+      enterStudents(services, look);
       register(services, look);
       pin(services, look);
     },
@@ -165,6 +174,7 @@ function register({ store, catalog }: StageServices, { rows, row, now, emit, con
             verdict: evaluation.own.verdict,
           },
     newest: row(trainingWork)?.own.model ?? null,
+    kept: new Set(derivedModels(store, config_key).map(({ model }) => model)),
   };
   const newRuns = unregisteredRuns(store, config_key);
   for (const run of newRuns) rows.apply(registerModel({ run, now }));
@@ -223,13 +233,15 @@ function pin({ store, catalog }: StageServices, look: ConfigLook): void {
       ...history.map(({ model }) => model),
       ...restorable.map((model) => checkpointOf(store, configKey, model)),
     ]),
+    derived: sorted(derivedModels(store, configKey).flatMap(({ model, checkpoint }) => [model, checkpoint])),
     candidates: sorted([training?.model, training?.checkpoint, typeof resumed === "string" ? resumed : null]),
   };
   const before = row(pins);
-  const same = (name: keyof Pinned) => before?.[name].join() === wanted[name].join();
-  if (before !== undefined && same("champions") && same("candidates")) return;
+  const same = (name: keyof Pinned) => (before?.[name] ?? []).join() === wanted[name]!.join();
+  if (before !== undefined && same("champions") && same("candidates") && same("derived")) return;
   const artifacts = catalog.join(look);
   artifacts.pin(`champions:${configKey}`, wanted.champions);
   artifacts.pin(`candidates:${configKey}`, wanted.candidates);
+  if (!same("derived")) artifacts.pin(`derived:${configKey}`, wanted.derived!);
   look.put(pins, wanted);
 }

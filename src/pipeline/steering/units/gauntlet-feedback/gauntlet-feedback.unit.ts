@@ -3,6 +3,7 @@ import { defined } from "../../../../kernel/index.ts";
 import { type EvaluationServices, pairTallies } from "../../../evaluation/index.ts";
 import { budgetOf, championAfter, champions, playersOf } from "../../../models/index.ts";
 import {
+  architectureWeights,
   type ConfigLook,
   defineConfigUnit,
   everyMs,
@@ -15,6 +16,7 @@ import { gatesBefore, type JudgedGate, judgeGates } from "../../gates.ts";
 import { isSteered, knobsOf, putSignals } from "../../knobs.ts";
 import { type Gauntlet, gauntlets, mastered } from "../../tables.ts";
 import { factorsOf, masteryOf, risen, tierName } from "./decide.ts";
+import { weighArchitectures } from "./weigh-architectures.ts";
 
 const wiring = {
   name: "gauntlet_feedback",
@@ -32,6 +34,7 @@ const wiring = {
     "OPPONENT_MASTERED",
     "TIER_PROMOTION",
     "CROSSBOARD_PROMOTION",
+    "ARCHITECTURE_WEIGHTS_UPDATED",
   ],
 } as const satisfies Wiring;
 
@@ -45,8 +48,9 @@ type Look = ConfigLook<(typeof wiring.emits)[number]>;
 export const gauntletFeedback = (services: EvaluationServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { gauntletSignals, gauntlets, mastered } },
+    state: { tables: { gauntletSignals, gauntlets, mastered, architectureWeights } },
     wakes: [
+      "PIPELINE_STAGE_ENTERED",
       "EVALUATION_COMPLETED",
       "TRAINING_COMPLETED",
       "PLATEAU_DETECTED",
@@ -68,6 +72,7 @@ export const gauntletFeedback = (services: EvaluationServices) =>
       judge(services, look);
       cross(services, look);
       master(services, look);
+      weighArchitectures(services, look);
     },
     health: ({ rows }) => ({
       status: "running",

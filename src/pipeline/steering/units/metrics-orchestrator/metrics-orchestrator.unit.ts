@@ -1,4 +1,4 @@
-import type { Wiring } from "../../../../daemons/index.ts";
+import { onEach, type Wiring } from "../../../../daemons/index.ts";
 import { defined, sumOf } from "../../../../kernel/index.ts";
 import { trainingRuns } from "../../../models/index.ts";
 import {
@@ -49,6 +49,25 @@ export const metricsOrchestrator = (services: StageServices) =>
           metrics: { [`${config_key}_selfplay_jobs`]: jobs },
         });
       },
+      ...onEach(["PBT_STARTED", "NAS_STARTED"] as const, ({ payload }, { rows }: Pick<Look, "rows">) => {
+        const { config_key, run_id, population: members } = payload;
+        const known = rows.get(measures, config_key) ?? NOTHING;
+        if (known.population?.run_id !== run_id)
+          rows.put(measures, config_key, { ...known, population: { run_id, members, best: [] } });
+      }),
+      ...onEach(
+        ["PBT_GENERATION_COMPLETE", "NAS_GENERATION_COMPLETE"] as const,
+        ({ payload }, { rows }: Pick<Look, "rows">) => {
+          const { config_key, run_id, generation, best_score } = payload;
+          const known = config_key === undefined ? undefined : rows.get(measures, config_key);
+          const own = known?.population?.run_id === run_id ? known.population : undefined;
+          if (config_key === undefined || known === undefined || own === undefined) return;
+          const best = [...own.best];
+          if (generation - 1 > best.length) return;
+          best[generation - 1] = best_score;
+          rows.put(measures, config_key, { ...known, population: { ...own, best } });
+        },
+      ),
       WORK_RETRY({ payload: { config_key } }, { rows }) {
         const at = config_key === undefined ? undefined : rows.get(iterations, config_key);
         if (config_key === undefined || at === undefined) return;

@@ -1,23 +1,28 @@
 import type { Wiring } from "../../../../daemons/index.ts";
-import { champions } from "../../../models/index.ts";
+import { champions, checkpointOf } from "../../../models/index.ts";
 import {
   type ConfigLook,
   configs,
   defineConfigUnit,
   everyMs,
+  exportWork,
   iterations,
   MAX_SEARCH_MS,
   type SearchOrder,
   type StageServices,
   searchOrders,
   searchRequests,
+  type TunedValues,
+  trainedWith,
+  trainingTunings,
   tunedIn,
   tunings,
 } from "../../../stage/index.ts";
 import { MAX_TUNINGS } from "../../limits.ts";
+import { incumbentOf, judgePopulation, type PopulationVerdict } from "../../search/population.ts";
 import { judgeSearch, type SearchVerdict } from "../../search/run.ts";
 import { valuesOf } from "../../search/space.ts";
-import { plateaus, searchRuns } from "../../tables.ts";
+import { plateaus, populationRuns, searchRuns } from "../../tables.ts";
 import { type Reason, reasonToSearch } from "./decide.ts";
 
 const wiring = {
@@ -26,29 +31,30 @@ const wiring = {
   placement: "leader",
   profiles: ["coordinator"],
   feature: "optimization",
-  alsoKnownAs: ["OptimizationCoordinator", "ImprovementOptimizer"],
+  alsoKnownAs: ["OptimizationCoordinator", "ImprovementOptimizer", "NASOrchestrator (trigger)"],
   pattern: "WIRE",
   dependsOn: ["training_coordinator"],
-  emits: ["CMAES_TRIGGERED", "HYPERPARAMETER_UPDATED", "ADAPTIVE_PARAMS_CHANGED"],
+  emits: ["CMAES_TRIGGERED", "NAS_TRIGGERED", "HYPERPARAMETER_UPDATED", "ADAPTIVE_PARAMS_CHANGED"],
 } as const satisfies Wiring;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
 
 /**
- * Orders a search for better parameters of self-play, one at a time for each config, and applies what it found if games of their own have
- * proven it: the lower end of the 95 % interval of the gain is above zero. What it finds counts from the iteration after the one in which
- * the search was begun; `queue_populator` waits for it there, so that one seed still gives one champion.
+ * Orders a search, one at a time for each config: for better parameters of self-play, settings of training or a better shape of the network. It
+ * applies what was found if games of their own have proven it: the lower end of the 95 % interval of the gain is above zero. What is found
+ * counts from the iteration after the one in which the search was begun; `queue_populator` waits for it there, so that one seed still gives
+ * one champion.
  */
 export const optimizationCoordinator = (services: StageServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { searchOrders, tunings, plateaus } },
-    wakes: ["CMAES_COMPLETED", "PIPELINE_STAGE_ENTERED"],
+    state: { tables: { searchOrders, tunings, trainingTunings, plateaus } },
+    wakes: ["CMAES_COMPLETED", "PBT_COMPLETED", "NAS_COMPLETED", "PIPELINE_STAGE_ENTERED"],
     everyMs: everyMs(services),
     look: (look) => {
       const order = look.row(searchOrders);
-      if (order !== undefined && order.outcome === null) follow(look, order);
-      else begin(look, order);
+      if (order !== undefined && order.outcome === null) follow(services, look, order);
+      else begin(services, look, order);
     },
     on: {
       PLATEAU_DETECTED({ payload: { config_key, metric_name } }, { rows, now }) {
@@ -63,48 +69,64 @@ export const optimizationCoordinator = (services: StageServices) =>
     },
   });
 
-function begin(look: Look, last: SearchOrder | undefined): void {
+function begin({ store }: StageServices, look: Look, last: SearchOrder | undefined): void {
   const { plan, at, row, now, emit, configKey } = look;
   const model = row(champions)?.model;
-  // A plan of an older version says nothing of tuning.
-  if (plan.tuning === undefined || model === undefined || at === undefined || look.paused !== null) return;
+  if (model === undefined || at === undefined || look.paused !== null) return;
+  const exported = row(exportWork);
+  const hasData = exported?.state === "done" && exported.iteration === at.iteration;
   const reason: Reason | undefined = reasonToSearch({
-    tuning: plan.tuning,
+    plan,
     canPlay: plan.kinds.includes("evaluation"),
     iteration: at.iteration,
+    hasData,
     last,
     request: row(searchRequests),
     plateau: row(plateaus),
   });
   if (reason === undefined) return;
+  const { method, words, requested_at } = reason;
   const number = (last?.number ?? 0) + 1;
-  const incumbent = valuesOf(plan.tuning.parameters, {
-    ...plan.selfplay,
-    ...tunedIn(row(tunings), at.iteration + 1),
-  });
-  const run_id = `${configKey}:cmaes:${number}`;
+  const next = at.iteration + 1;
+  const incumbent =
+    method === "cmaes"
+      ? valuesOf(plan.tuning.parameters, { ...plan.selfplay, ...tunedIn(row(tunings), next) })
+      : method === "pbt"
+        ? incumbentOf(plan, trainedWith(row(trainingTunings), next))
+        : {};
+  const run_id = `${configKey}:${method}:${number}`;
   look.put(searchOrders, {
-    ...{ run_id, number, iteration: at.iteration, model, incumbent, at: now, outcome: null, ended: null },
-    reason: reason.words,
-    requested_at: reason.requested_at,
+    ...{ run_id, method, number, iteration: at.iteration, model, incumbent, at: now, outcome: null, ended: null },
+    begun: { ...last?.begun, [method]: at.iteration },
+    data: method === "cmaes" ? null : { ...exported!.own, checkpoint: checkpointOf(store, configKey, model) },
+    reason: words,
+    requested_at,
   });
-  emit.CMAES_TRIGGERED({ config_key: configKey, run_id, reason: reason.words, parameters: incumbent });
+  if (method === "cmaes") emit.CMAES_TRIGGERED({ config_key: configKey, run_id, reason: words, parameters: incumbent });
+  if (method === "nas")
+    emit.NAS_TRIGGERED({ config_key: configKey, run_id, reason: words, search_space: plan.architecture.shapes });
 }
 
 /** Ends the order when its search has ended, or takes too long. */
-function follow(look: Look, order: SearchOrder): void {
+function follow(services: StageServices, look: Look, order: SearchOrder): void {
   const { row, now, plan } = look;
-  const run = row(searchRuns);
-  const hasEnded = run?.run_id === order.run_id && (run.state === "ended" || run.state === "failed");
-  if (hasEnded) conclude(look, order, judgeSearch(run, plan.tuning.parameters));
-  else if (now - order.at >= MAX_SEARCH_MS)
-    conclude(look, order, { outcome: "failed", why: `it took longer than ${MAX_SEARCH_MS / 60_000} minutes` });
+  const known = order.method === "pbt" || order.method === "nas" ? row(populationRuns) : row(searchRuns);
+  const run = known?.run_id === order.run_id ? known : undefined;
+  if (run?.state === "ended" || run?.state === "failed") {
+    if ("members" in run) concludePopulation(services, look, order, judgePopulation(run, plan));
+    else conclude(look, order, judgeSearch(run, plan.tuning.parameters));
+  } else if (now - order.at >= MAX_SEARCH_MS)
+    end(look, order, { outcome: "failed", why: `it took longer than ${MAX_SEARCH_MS / 60_000} minutes` });
+}
+
+function end({ put, log }: Look, order: SearchOrder, { outcome, why }: Pick<SearchVerdict, "outcome" | "why">): void {
+  put(searchOrders, { ...order, outcome, ended: why });
+  log.info("a search has ended", { run_id: order.run_id, outcome, why });
 }
 
 function conclude(look: Look, order: SearchOrder, verdict: SearchVerdict): void {
-  const { row, now, emit, configKey, log } = look;
-  look.put(searchOrders, { ...order, outcome: verdict.outcome, ended: verdict.why });
-  log.info("a search for better parameters has ended", { run_id: order.run_id, ...verdict });
+  const { row, now, emit, configKey } = look;
+  end(look, order, verdict);
   if (verdict.outcome !== "applied") return;
   const { values, proof, why } = verdict;
   const steps = row(tunings)?.steps ?? [];
@@ -116,10 +138,35 @@ function conclude(look: Look, order: SearchOrder, verdict: SearchVerdict): void 
     previous_parameters: order.incumbent,
     reason: why,
   });
+  emitValues(look, order, values, why);
+}
+
+/** Settings of training count from the next iteration on; a better network takes the place of the line of training there. */
+function concludePopulation(
+  { catalog }: StageServices,
+  look: Look,
+  order: SearchOrder,
+  verdict: PopulationVerdict,
+): void {
+  const { row, now, configKey } = look;
+  end(look, order, verdict);
+  if (verdict.outcome !== "applied") return;
+  const { found, proof, why } = verdict;
+  const { name: architecture, model, checkpoint, values } = found;
+  const start = order.method === "nas" ? { architecture, model, checkpoint } : null;
+  const step = { values, start, from_iteration: order.iteration + 1, run_id: order.run_id, evidence: proof, at: now };
+  look.put(trainingTunings, { steps: [...(row(trainingTunings)?.steps ?? []), step].slice(-MAX_TUNINGS) });
+  // Until the line has gone on from them, nobody else speaks for its files.
+  if (start !== null) catalog.join(look).pin(`architecture:${configKey}`, [model, checkpoint]);
+  const before = trainedWith(row(trainingTunings), order.iteration);
+  emitValues(look, { ...order, incumbent: { ...before, ...order.incumbent } }, values, why);
+}
+
+function emitValues({ emit, configKey }: Look, { incumbent }: SearchOrder, values: TunedValues, reason: string): void {
   for (const [parameter, value] of Object.entries(values))
-    if (value !== order.incumbent[parameter])
+    if (incumbent[parameter] !== undefined && value !== incumbent[parameter])
       emit.HYPERPARAMETER_UPDATED({
-        ...{ config_key: configKey, parameter, value, reason: why },
-        previous_value: order.incumbent[parameter]!,
+        ...{ config_key: configKey, parameter, value, reason },
+        previous_value: incumbent[parameter],
       });
 }

@@ -29,7 +29,8 @@ import {
   type SearchPart,
   type SearchRun,
 } from "../../search/run.ts";
-import { searchRuns } from "../../tables.ts";
+import { populationRuns, searchRuns } from "../../tables.ts";
+import { isPopulation, lookAtPopulation, POPULATION_EVENTS } from "./populations.ts";
 
 const wiring = {
   name: "population_search",
@@ -37,9 +38,9 @@ const wiring = {
   placement: "leader",
   profiles: ["coordinator"],
   feature: "optimization",
-  alsoKnownAs: ["ImprovementOptimizer (search)"],
+  alsoKnownAs: ["PBTOrchestrator", "NASOrchestrator", "ImprovementOptimizer (search)"],
   dependsOn: ["optimization_coordinator"],
-  emits: ["WORK_QUEUED", "CMAES_COMPLETED"],
+  emits: ["WORK_QUEUED", "CMAES_COMPLETED", ...POPULATION_EVENTS],
 } as const satisfies Wiring;
 
 type Look = ConfigLook<(typeof wiring.emits)[number]>;
@@ -51,12 +52,15 @@ type Look = ConfigLook<(typeof wiring.emits)[number]>;
 export const populationSearch = (services: EvaluationServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { searchRuns } },
-    wakes: ["CMAES_TRIGGERED", ...JOB_ENDS],
-    jobs: "evaluation",
+    state: { tables: { searchRuns, populationRuns } },
+    wakes: ["CMAES_TRIGGERED", "NAS_TRIGGERED", "PIPELINE_STAGE_ENTERED", ...JOB_ENDS],
+    jobs: ({ work_type }) => work_type === "evaluation" || work_type === "training",
     everyMs: everyMs(services),
     look: async (look) => {
-      const order = look.row(searchOrders);
+      const ordered = look.row(searchOrders);
+      await lookAtPopulation(services, look, ordered);
+      // A population has a row of its own.
+      const order = ordered !== undefined && isPopulation(ordered) ? undefined : ordered;
       const known = look.row(searchRuns);
       const own = known?.run_id === order?.run_id ? known : undefined;
       if (order === undefined || order.outcome !== null || own?.state === "failed") return tidy(services, look, known);
@@ -71,9 +75,12 @@ export const populationSearch = (services: EvaluationServices) =>
     health: ({ rows }) => ({
       status: "running",
       message: "",
-      details: Object.fromEntries(
-        rows.list(searchRuns).map(([key, { state, cma }]) => [key, `${state}, generation ${cma.generation}`]),
-      ),
+      details: Object.fromEntries([
+        ...rows.list(searchRuns).map(([key, { state, cma }]) => [key, `${state}, generation ${cma.generation}`]),
+        ...rows
+          .list(populationRuns)
+          .map(([key, { method, state, generation }]) => [`${key} ${method}`, `${state}, generation ${generation}`]),
+      ]),
     }),
   });
 

@@ -143,6 +143,7 @@ export function complete(services: StageServices, turn: Ended, work: Work, job: 
       rows: found.rows,
       window_files: run.inputs.length,
       base_checkpoint: run.base_checkpoint,
+      priorities: run.priorities ?? null,
       loss,
       early_stopped: found.earlyStopped,
       loss_trend: trend,

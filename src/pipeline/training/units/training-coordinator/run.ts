@@ -1,23 +1,30 @@
 /** A run of training: what it is given, and what is kept of it while it is under way. */
 import { defined, sumOf } from "../../../../kernel/index.ts";
-import { champions, faultOf } from "../../../models/index.ts";
+import { champions, checkpointOf, faultOf } from "../../../models/index.ts";
 import { excluding } from "../../../selfplay/index.ts";
 import {
+  bufferOf,
   exportWork,
+  isFor,
+  isPrioritised,
   lostFiles,
   type PartJob,
   rebuildRows,
+  replayBuffers,
   type Shard,
   type StageServices,
   type StageWork,
   seedFor,
+  startFound,
   type TrainingOwn,
   type Turn,
+  trainedWith,
+  trainingTunings,
   windowWith,
   withKnobs,
 } from "../../../stage/index.ts";
 import { CHECKPOINT_TRIES } from "../../limits.ts";
-import { NEW_LINE, rollbacks, startOf, type TrainingLine, trainingLines } from "../../tables.ts";
+import { NEW_LINE, rollbacks, startOf, type TrainingLine, trainingGates, trainingLines } from "../../tables.ts";
 import { heldTrainers, isUnusable, unusableCheckpoints, unusables } from "../../unusable.ts";
 
 export type Work = StageWork<TrainingOwn>;
@@ -36,6 +43,8 @@ export interface RunEvidence {
   /** A checkpoint that runs of this iteration failed with, and without which this one begins; missing where there is none. */
   readonly without?: string | undefined;
   readonly rollback: number;
+  /** The file by which rows are drawn; null where all are drawn alike. Missing in rows of older versions. */
+  readonly priorities?: string | null;
   /** Whether it was told that it runs. */
   readonly told: boolean;
   readonly progress: number;
@@ -67,12 +76,28 @@ const failedRuns = ({ at: { failures, iteration } }: Turn): number =>
   ).length;
 
 /**
+ * Where it would begin if all files were sound: at the champion where an architecture is given up, after a rollback where that says, else at
+ * the network that a search found since, else where the line is.
+ */
+function plannedStart(store: StageServices["store"], turn: Turn): ReturnType<typeof startOf> {
+  const { row, at, configKey } = turn;
+  const line = soundLine(turn);
+  const gates = row(trainingGates);
+  if (isFor(gates, at) && gates.back === true && at.champion !== null)
+    return { model: at.champion, checkpoint: checkpointOf(store, configKey, at.champion), rollback: line.rollback };
+  const usual = startOf(line, row(rollbacks));
+  const found =
+    usual.rollback === line.rollback ? startFound(row(trainingTunings), at.iteration, line.iteration) : null;
+  return found === null ? usual : { ...usual, model: found.model, checkpoint: found.checkpoint };
+}
+
+/**
  * Where the next run begins. A checkpoint that nobody can make again, that was shown to be unusable, or with which runs of this iteration
  * failed again and again, costs the run its momentum, not its network.
  */
-function startFor(turn: Turn): Start {
+function startFor(store: StageServices["store"], turn: Turn): Start {
   const { row } = turn;
-  const start = startOf(soundLine(turn), row(rollbacks));
+  const start = plannedStart(store, turn);
   if (start.checkpoint === null) return start;
   const isGone =
     lostFiles(row(rebuildRows)).has(start.checkpoint) || isUnusable(row(unusableCheckpoints), start.checkpoint);
@@ -81,8 +106,22 @@ function startFor(turn: Turn): Start {
   return isTried ? { ...start, checkpoint: null, without: start.checkpoint } : start;
 }
 
-export function beginRun(turn: Turn, window: readonly Shard[], fresh: boolean, related?: string): RunEvidence {
-  const from: Start = fresh ? startOf(NEW_LINE, undefined) : startFor(turn);
+/** The file by which rows are drawn; null where all are drawn alike, undefined while it is being made. */
+export function prioritiesFor({ plan, at, row }: Turn, window: readonly Shard[]): string | null | undefined {
+  if (!isPrioritised(plan)) return null;
+  const buffer = bufferOf(row(replayBuffers), at.iteration, window);
+  if (buffer?.state === "failed") return null;
+  return buffer?.file?.sha256;
+}
+
+export function beginRun(
+  { store }: Pick<StageServices, "store">,
+  turn: Turn,
+  window: readonly Shard[],
+  fresh: boolean,
+  { related, priorities = null }: { readonly related?: string | undefined; readonly priorities?: string | null } = {},
+): RunEvidence {
+  const from: Start = fresh ? startOf(NEW_LINE, undefined) : startFor(store, turn);
   return {
     fresh,
     inputs: window.map(({ sha256 }) => sha256),
@@ -91,6 +130,7 @@ export function beginRun(turn: Turn, window: readonly Shard[], fresh: boolean, r
     base_model: related ?? from.model,
     ...defined({ without: from.without }),
     rollback: from.rollback,
+    priorities,
     told: false,
     progress: 0,
     told_loss: null,
@@ -106,7 +146,7 @@ export function jobOf(
   run: RunEvidence,
 ): PartJob {
   const network = {
-    ...withKnobs(plan.training, at.knobs, "learning_rate"),
+    ...withKnobs({ ...plan.training, ...trainedWith(row(trainingTunings), at.iteration) }, at.knobs, "learning_rate"),
     network_seed: seedFor(plan.seed, "network"),
   };
   const seed = seedFor(plan.seed, "training", at.iteration);
@@ -127,6 +167,9 @@ export function jobOf(
     if (holdout !== null) inputs.push({ name: numbered("holdout", n), sha256: holdout.sha256 });
   if (run.base_checkpoint !== null) inputs.push({ name: "checkpoint", sha256: run.base_checkpoint });
   else if (run.base_model !== null) inputs.push({ name: "model", sha256: run.base_model });
-  const rows = { new_rows, total_rows, window_base: base, window_share: share, window_most: most };
+  if (run.priorities != null) inputs.push({ name: "priorities", sha256: run.priorities });
+  const { exponent, correction } = plan.replay ?? {};
+  const drawn = run.priorities == null ? {} : { priority_exponent: exponent!, priority_correction: correction! };
+  const rows = { ...drawn, new_rows, total_rows, window_base: base, window_share: share, window_most: most };
   return { ...spec, payload: { parameters: { ...network, ...rows }, seed, inputs } };
 }

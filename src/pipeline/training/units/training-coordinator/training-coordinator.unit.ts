@@ -27,7 +27,7 @@ import { waitsOf } from "../training-trigger/decide.ts";
 import { acquire, lacking, release, renew } from "./lock.ts";
 import { complete, emitProgress, emitStart, refuse } from "./outcome.ts";
 import { relatedModel } from "./related.ts";
-import { beginRun, JOB_FAILED, jobOf, PART, runOf, type Work, withRun } from "./run.ts";
+import { beginRun, JOB_FAILED, jobOf, PART, prioritiesFor, runOf, type Work, withRun } from "./run.ts";
 
 const wiring = {
   name: "training_coordinator",
@@ -77,6 +77,8 @@ export const trainingCoordinator = (services: StageServices) =>
       "HYPERPARAMETER_UPDATED",
       "CLUSTER_CAPACITY_CHANGED",
       "WORK_STARTED",
+      "PER_BUFFER_REBUILT",
+      "PER_PRIORITIES_UPDATED",
       ...JOB_ENDS,
     ],
     jobs: "training",
@@ -119,7 +121,10 @@ function start(services: StageServices, turn: Turn, work: Work): Work {
   if (missing !== undefined) return waiting(work, turn.now, missing);
   const related = fresh ? relatedModel(services, turn) : undefined;
   if (typeof related === "object") return waiting(work, turn.now, related);
-  const run = beginRun(turn, window, fresh, related);
+  const priorities = fresh ? null : prioritiesFor(turn, window);
+  if (priorities === undefined)
+    return waiting(work, turn.now, { for: "priorities", actual: "under way", required: "of this window" });
+  const run = beginRun(services, turn, window, fresh, { related, priorities });
   const parts = { [PART]: jobOf(services, turn, run) };
   const put = putJobs(services.queue, turn, { batch: turn.jobId, by: wiring.name, parts });
   if ("refused" in put) return waiting(work, turn.now, refusedWait(put.refused));

@@ -35,6 +35,8 @@ export interface GateFacts {
   readonly failuresInARow: number;
   /** The undertaking that holds the config's lock; null if it is free. */
   readonly running: string | null;
+  /** Whether gates have been read for the architecture of this iteration; missing where there is only one. */
+  readonly architecture?: { readonly judged: boolean };
 }
 
 export type GateName =
@@ -45,7 +47,8 @@ export type GateName =
   | "node_data"
   | "evaluation_pressure"
   | "breaker"
-  | "no_other_run";
+  | "no_other_run"
+  | "architecture";
 
 export type GateResult = {
   readonly gate: GateName;
@@ -106,6 +109,22 @@ function nodeDataGate({ lag }: GateFacts): GateResult {
   };
 }
 
+/** Which network is trained follows from the gates before this iteration. Where nobody reads them, it stays the one of now. */
+function architectureGate(facts: GateFacts): GateResult[] {
+  const { architecture } = facts;
+  if (architecture === undefined) return [];
+  const patience = waitedMs(facts) >= GATE_POLICY.architecturePatienceMs;
+  return [
+    {
+      gate: "architecture",
+      passed: architecture.judged || patience,
+      actual: architecture.judged ? "chosen" : "not chosen yet",
+      required: "chosen by the gates before it",
+      otherwise: "wait",
+    },
+  ];
+}
+
 export function judgeGates(facts: GateFacts): GateVerdict {
   const { rows, leastRows, uncheckedSegments, allowPending, pressure, failuresInARow, running } = facts;
   const gates: GateResult[] = [
@@ -142,6 +161,7 @@ export function judgeGates(facts: GateFacts): GateVerdict {
       required: "none",
       otherwise: "wait",
     },
+    ...architectureGate(facts),
   ];
   const closed = gates.filter(({ passed }) => !passed);
   const verdict = closed.length === 0 ? "go" : closed.some(({ otherwise }) => otherwise === "skip") ? "skip" : "wait";

@@ -4,16 +4,19 @@ import { freshness } from "../../../../sync/index.ts";
 import { trainingRuns } from "../../../models/index.ts";
 import { qualities } from "../../../selfplay/index.ts";
 import {
+  architectureWeights,
   type ConfigLook,
   defineConfigUnit,
   everyMs,
   exportWork,
   failuresInARow,
+  hasFound,
   type Iteration,
   isFor,
   isTurnOf,
   type StageServices,
   syncWork,
+  trainingTunings,
   trainingWork,
   undertakingOf,
 } from "../../../stage/index.ts";
@@ -67,6 +70,7 @@ export const trainingTrigger = (services: StageServices) =>
       "TRAINING_FAILED",
       "TRAINING_SLOT_UNAVAILABLE",
       "EVALUATION_COMPLETED",
+      "ARCHITECTURE_WEIGHTS_UPDATED",
       "EVALUATION_BACKPRESSURE",
       "EVALUATION_BACKPRESSURE_RELEASED",
     ],
@@ -100,6 +104,7 @@ function judge(services: StageServices, look: Look): void {
     verdict,
     gates: gates.map((gate) => ({ ...gate, since: sinceOf(gate.gate, gate.passed) })),
     at: now,
+    ...(verdict === "go" && goesBack(look, at) && { back: true }),
   };
   // An age grows with every look: it is written down when something else changes.
   const isSame =
@@ -132,6 +137,11 @@ function askForHarder(
 const heldOutLoss = ({ validation_loss }: { readonly [name: string]: Json }): number | undefined =>
   typeof validation_loss === "number" ? validation_loss : undefined;
 
+const goesBack = ({ row }: Look, { iteration }: Iteration): boolean => {
+  const weighed = row(architectureWeights);
+  return weighed?.iteration === iteration && weighed.back;
+};
+
 function factsOf({ settings }: StageServices, look: Look, at: Iteration): GateFacts {
   const { row, rows, now, plan } = look;
   const exported = row(exportWork);
@@ -155,6 +165,9 @@ function factsOf({ settings }: StageServices, look: Look, at: Iteration): GateFa
     lag: lag === undefined ? null : { ...lag, node: lag.node_id },
     pressure: rows.get(evaluationPressures, EVALUATION_SCOPE) ?? null,
     failuresInARow: failuresInARow(at, "training"),
+    ...(hasFound(row(trainingTunings), at.iteration) && {
+      architecture: { judged: row(architectureWeights)?.iteration === at.iteration },
+    }),
     running: lock === undertakingOf(look.configKey, at, "training") ? null : lock,
   };
 }
