@@ -188,6 +188,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       why("its turn comes with the stage, and its gates open", "PIPELINE_STAGE_ENTERED", "TRAINING_THRESHOLD_REACHED"),
       why("the line goes on where the rollback set it", "TRAINING_ROLLBACK_COMPLETED"),
       why("another learning rate is for its next run", "HYPERPARAMETER_UPDATED"),
+      why("it waits for the priorities of its rows", "PER_BUFFER_REBUILT", "PER_PRIORITIES_UPDATED"),
     ],
   },
   transfer_verifier: { listed: 1 },

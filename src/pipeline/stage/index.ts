@@ -88,19 +88,16 @@ export {
 } from "./signals.ts";
 export { LOOP_KINDS, STAGES, type Stage, stageAfter } from "./stages.ts";
 export {
-  type ArchitectureWeights,
   architectureWeights,
   awaitsSearch,
   hasFound,
   MAX_SEARCH_MS,
-  SEARCH_METHODS,
   type SearchMethod,
   type SearchOrder,
   type SearchRequest,
   searchOrders,
   searchRequests,
   startFound,
-  type TrainingStep,
   type TrainingTuning,
   type TunedValues,
   trainedWith,

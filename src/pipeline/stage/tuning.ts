@@ -6,8 +6,7 @@ import type { Shard } from "./work.ts";
 export type TunedValues = { readonly [parameter: string]: number };
 
 /** What is searched for: parameters of self-play, settings of training, or the shape of the network. */
-export const SEARCH_METHODS = ["cmaes", "pbt", "nas"] as const;
-export type SearchMethod = (typeof SEARCH_METHODS)[number];
+export type SearchMethod = "cmaes" | "pbt" | "nas";
 
 /** A search that somebody asked for. By config_key; written by `optimization_coordinator`. */
 export type SearchOrder = {

@@ -4,7 +4,7 @@ import type { GateWord } from "./gates.ts";
 import { ARCHITECTURE_GATES } from "./limits.ts";
 
 /** The architecture of the plan, as people read it. */
-export const OF_PLAN = "plan";
+const OF_PLAN = "plan";
 
 export interface ArchitectureVerdict {
   /** Share of the work that each should have; they add up to 1. Empty while there is only one. */

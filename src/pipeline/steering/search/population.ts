@@ -60,7 +60,7 @@ export type PopulationRun = {
 type Plan = Pick<ConfigPlan, "population" | "architecture" | "training">;
 
 /** The member that keeps the settings of now, against which the proof is played. */
-export const CONTROL = "control";
+const CONTROL = "control";
 
 const EMPTY = { trained: {}, scores: {}, jobs: {} } as const;
 
