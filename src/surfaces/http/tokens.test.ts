@@ -260,3 +260,31 @@ test("one that expires is active until then", async () => {
   w.pass(60_000);
   expect(w.tokens.isActive(id)).toBe(false);
 });
+
+test("a code is used up once, by one of those who come at the same time; what nobody made cannot be", async () => {
+  const w = world();
+  const code = await w.tokens.issue(wanted, "ann");
+  expect(await Promise.all([w.tokens.spend(code.id, "bob"), w.tokens.spend(code.id, "eve")])).toEqual([true, false]);
+  expect(w.tokens.verify(code.token)).toBeUndefined();
+  expect(w.rows()).toMatchObject([{ revoked_by: "bob" }]);
+  expect(await w.tokens.spend(code.id, "eve")).toBe(false);
+  expect(await w.tokens.spend("nobody's", "eve")).toBe(false);
+});
+
+test("one whose use could not be written down is used up by the next try", async () => {
+  const w = world();
+  const { id } = await w.tokens.issue(wanted, "ann");
+  let isFull = true;
+  const commit: Store["commit"] = (...given) =>
+    isFull ? Promise.reject(new Error("the disk is full")) : w.store.commit(...given);
+  const tokens = w.open({ ...w.store, read: w.store.read.bind(w.store), commit } as Store);
+  await expect(tokens.spend(id, "bob")).rejects.toThrow("the disk is full");
+  isFull = false;
+  expect(await tokens.spend(id, "bob")).toBe(true);
+});
+
+test("one for joining says so to whoever shows it", async () => {
+  const w = world();
+  const { token } = await w.tokens.issue({ ...wanted, joinUses: 1 }, "ann");
+  expect(w.tokens.verify(token)).toMatchObject({ onlyJoins: true });
+});
