@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { declaredRegistry } from "../src/app/registry.ts";
 import { COMPILE_CACHE } from "../test/support/compiled.ts";
 import { patience } from "../test/support/patience.ts";
 import { owned } from "../test/support/process.ts";
@@ -111,9 +112,16 @@ describe("a new unit", () => {
   });
 
   test("says what is missing of its wiring: whom it awaits, and who is to hear it", () => {
-    const silent = plan("x", "--hears", "LEADER_ELECTED,HOST_ONLINE", "--emits", "WORK_QUEUED,HOST_OFFLINE");
-    expect(silent).toMatchObject({ awaits: ["LEADER_ELECTED"], unheard: ["WORK_QUEUED"] });
-    expect(unitText(silent)).toMatch(/unheard: \{\n *WORK_QUEUED: .*\n.*\n *awaits: \{\n *LEADER_ELECTED: /);
+    const { catalog, units, parts } = declaredRegistry();
+    const emitted = new Set([...units, ...parts].flatMap(({ emits }) => emits));
+    const open = Object.keys(catalog.rows)
+      .filter((event) => !emitted.has(event))
+      .slice(0, 1);
+    const hears = [...open, "HOST_ONLINE"].join();
+    const silent = plan("x", "--hears", hears, "--emits", "WORK_QUEUED,HOST_OFFLINE");
+    expect(silent).toMatchObject({ awaits: open, unheard: ["WORK_QUEUED"] });
+    expect(unitText(silent)).toMatch(/unheard: \{\n *WORK_QUEUED: /);
+    for (const event of open) expect(unitText(silent)).toMatch(new RegExp(`awaits: \\{\\n *${event}: `));
   });
 
   test("overwrites nothing", () => {

@@ -10,6 +10,7 @@ import {
   type NodeHealthState,
   type NodeRegistry,
   nodeHealthOf,
+  tellLeaseNews,
 } from "../cluster/index.ts";
 import type { AuditReport, Cause, DaemonManager, UnitRuntime } from "../daemons/index.ts";
 import type { builtinRows, Rows } from "../events/index.ts";
@@ -99,8 +100,8 @@ async function lockFor(
 
 /** The fourth phase of a start: the doors are opened, the units come up layer by layer, and the process says where it is. */
 async function bringUp(
-  options: Pick<BootstrapOptions, "plans" | "enable">,
-  { settings, router, version, started }: Ground,
+  options: Pick<BootstrapOptions, "plans" | "enable" | "term">,
+  { settings, router, version, started, clock, log }: Ground,
   { supervisor, cluster, work, workloads, router: inner }: AppServices,
   wired: Wired,
   undo: AsyncDisposableStack,
@@ -120,6 +121,11 @@ async function bringUp(
     ...plansFor(settings.loop.configs, {}, { configFile: settings.configFile, workloads }),
     ...(options.plans ?? []),
   ]);
+  if (options.term !== undefined) {
+    // Told before any unit runs: those of a leader that lost its lease here begin as those of a new one.
+    const news = await tellLeaseNews({ router: inner, cluster: options.term.cluster, clock, log });
+    undo.defer(() => news.stop());
+  }
   await wired.bringUp.start(options.enable);
   // Whoever finds the API open finds the starts in the journal, unless the disk is in trouble.
   await supervisor.flush(1_000);
@@ -157,7 +163,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     const ground = opened as unknown as Ground;
     const components = () => (wired === undefined ? [] : componentWork(wired.registry, wired.units));
     const cause = () => wired?.causes.all().find(({ level }) => level !== "note")?.what;
-    const services = createServices(ground, { components, cause }, options.scrub, undo);
+    const services = createServices(ground, { components, cause }, options, undo);
     const { status, units, control, ...parts } = wireUnits(options, ground, services, {
       phase: () => phase,
       shutdown(reason, actor) {

@@ -18,10 +18,11 @@ import {
   type MachineProvider,
 } from "../cluster/fleet/index.ts";
 import type { ClusterServices } from "../cluster/index.ts";
-import { type Clock, moduleBeside, OperatingError } from "../kernel/index.ts";
+import { type Clock, type Guard, moduleBeside, OperatingError } from "../kernel/index.ts";
 import { plannedJobs } from "../pipeline/index.ts";
 import type { WorkServices } from "../work/index.ts";
 import { candidateOf } from "./causes/facts.ts";
+import { guardedProvider } from "./outside.ts";
 import type { Settings } from "./settings.ts";
 
 /** The accounts and machines that the settings open. Without a key nothing is asked. */
@@ -64,6 +65,8 @@ type Around = Pick<FleetSurroundings, "store" | "clock" | "random" | "log"> & {
   readonly work: Pick<WorkServices, "queue" | "desk">;
   /** Files that lie nowhere but on this node. */
   readonly aloneOn: (nodeId: string) => Promise<number>;
+  /** Asked before machines are rented or ended. */
+  readonly guard?: Guard | undefined;
 };
 
 const MAX_WAITING = 100_000;
@@ -80,7 +83,7 @@ export function createFleet(around: Around): { readonly fleet: FleetServices; re
   const fleet = createFleetServices({
     ...around,
     settings: settings.fleet,
-    providers: providersOf(settings, clock, process.env),
+    providers: providersOf(settings, clock, process.env).map((one) => guardedProvider(around.guard, one)),
     nodes: () =>
       cluster.nodes.list().map(({ node_id, joined_by, state, state_since, draining }) => ({
         node_id,

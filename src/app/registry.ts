@@ -1,5 +1,5 @@
 import { type FleetServices, fleetUnits } from "../cluster/fleet/index.ts";
-import { type ClusterServices, clusterUnits, lockStorePart, nodeSettings } from "../cluster/index.ts";
+import { type ClusterServices, clusterParts, clusterUnits, nodeSettings } from "../cluster/index.ts";
 import {
   coordinatorsAmong,
   createRegistry,
@@ -47,7 +47,7 @@ export const liveRegistry = ({ daemons, cluster, fleet, work, sync, pipeline }: 
       ...syncUnits(sync),
       ...pipelineUnits(pipeline),
     ],
-    parts: [...daemonsParts, lockStorePart, workStorePart, artifactStorePart, syncFacadePart, ...pipelineParts],
+    parts: [...daemonsParts, ...clusterParts, workStorePart, artifactStorePart, syncFacadePart, ...pipelineParts],
     ingress: [],
   }) as unknown as Registry;
   return { ...registry, excused: { deadSubscriptions: watchedByUser(registry, cluster) } };
@@ -57,7 +57,7 @@ export const liveRegistry = ({ daemons, cluster, fleet, work, sync, pipeline }: 
 export const declaredServices = (): Parameters<typeof liveRegistry>[0] => ({
   daemons: onlyDeclared({ chores: [] }),
   cluster: onlyDeclared({
-    ...{ sinks: [], absence: [] },
+    ...{ sinks: [], absence: [], leadership: undefined },
     settings: onlyDeclared({ nodes: settingDefaults(nodeSettings) }),
   }),
   fleet: onlyDeclared({}),

@@ -4,14 +4,15 @@ import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { fleetPower } from "../cluster/fleet/index.ts";
 import { type ClusterServices, type ClusterWork, createClusterServices, LockStore } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
-import { createIds, defined, listeningTime, logPathOf } from "../kernel/index.ts";
+import { createIds, defined, type Guard, listeningTime, logPathOf } from "../kernel/index.ts";
 import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
-import { createSyncServices, type ScrubPace } from "../sync/index.ts";
+import { createSyncServices } from "../sync/index.ts";
 import { createWorkServices, filesInResults, kindsWith, type WorkQueue } from "../work/index.ts";
 import { CONFIG_KEYS, createStructureReader } from "../workloads/arena/index.ts";
 import { artifactStoreOf } from "./artifact-files.ts";
 import { backupPortsOf } from "./backup/ports.ts";
+import type { BootstrapOptions } from "./bootstrap-options.ts";
 import { spreadPorts } from "./champion-trials.ts";
 import { clusterWorkOf } from "./cluster-work.ts";
 import { createFleet } from "./fleet.ts";
@@ -21,6 +22,7 @@ import { createHomeTransfers } from "./home-transfers.ts";
 import { nodeDutiesOf } from "./node-duties.ts";
 import { nodeSignsOf } from "./node-signs.ts";
 import { orphanFolders } from "./orphan-folders.ts";
+import { guardedBackups, guardedClaims, guardedFiles, guardedOrders, guardOf } from "./outside.ts";
 import { ticketKeyIn } from "./ticket-key.ts";
 import { isOfOthers, judgeModels } from "./worker/judge-models.ts";
 import { workloadFor, workloadList } from "./worker/workload-list.ts";
@@ -32,9 +34,10 @@ const ANCHORS = ["random", "mcts-100", "mcts-1000"] as const;
 export function createServices(
   ground: Ground,
   { components, cause }: { readonly components: ClusterServices["work"]; readonly cause: ClusterWork["cause"] },
-  scrub: ScrubPace | undefined,
+  { scrub, term }: Pick<BootstrapOptions, "scrub" | "term">,
   undo: AsyncDisposableStack,
 ) {
+  const guard = guardOf(term?.cluster);
   const { settings, store, clock, random, log, logFile, version, databasePath } = ground;
   const { nodeId } = settings;
   const router = ground.router as unknown as EventRouter;
@@ -59,12 +62,7 @@ export function createServices(
   undo.defer(() => listening.stop());
   const { listened } = listening;
   const cluster = createClusterServices({
-    settings,
-    store,
-    clock,
-    listened,
-    random,
-    log,
+    ...{ settings, store, clock, listened, random, log },
     catalog: router.catalog as never,
     version,
     work: components,
@@ -73,6 +71,7 @@ export function createServices(
     duties: nodeDutiesOf(() => ({ queue: work.queue, desk: sync.desk })),
     ownWork: () => ownWorkOf(work.queue, nodeId),
     power: fleetPower(() => fleet),
+    ...{ leadership: term?.cluster, guard },
   });
   undo.defer(() => cluster.close());
   const locks = new LockStore({ store, router, clock, listened, nodeId });
@@ -80,15 +79,11 @@ export function createServices(
   const workloads = workloadList(settings.configFile, settings.worker.graceMs / 1_000);
   const structures = createStructureReader();
   undo.defer(() => structures.close());
-  const files = artifactStoreOf(settings, clock, (path) => structures.faultOf(path));
+  const { faultOf } = structures;
+  const files = guardedFiles(guard, artifactStoreOf(settings, clock, faultOf));
   undo.defer(() => files.close());
-  const work = createWorkServices({
-    router,
-    store,
-    clock,
-    listened,
-    random,
-    settings: settings.work,
+  const work = workWith(guard, {
+    ...{ router, store, clock, listened, random, settings: settings.work },
     kinds: kindsWith(workloads.flatMap(({ declaration }) => declaration.kinds)),
     barred: (node) => cluster.availability.barred(node),
     limited: (node) => cluster.availability.limited(node),
@@ -106,6 +101,7 @@ export function createServices(
     onRefused: (refusal) => cluster.refusals.note(refusal),
   });
   undo.defer(() => home.close());
+  const backups = backupPortsOf(settings, version, databasePath);
   const sync = createSyncServices({
     orphans: {
       folders: orphanFolders(settings, { path: join(settings.dataDir, "artifacts"), layout: "prefixes" }),
@@ -126,7 +122,7 @@ export function createServices(
     findNode: (name) => cluster.nodes.find(name).node_id,
     spread: spreadPorts({ store, queue: work.queue, workersFor: workersOf }),
     disk: { measured: cluster.disk.measured, tidyLogs: () => logFile?.tidy() ?? false },
-    backup: backupPortsOf(settings, version, databasePath),
+    backup: { ...backups, run: guardedBackups(guard, clock, backups.run) },
     between: {
       ticketKey,
       home: home.home,
@@ -140,7 +136,7 @@ export function createServices(
     },
   });
   undo.defer(() => sync.backups.close());
-  const { fleet, door } = createFleet({ ...ground, cluster, work, aloneOn: sync.aloneOn });
+  const { fleet, door } = createFleet({ ...ground, cluster, work, guard, aloneOn: sync.aloneOn });
   undo.defer(() => fleet.close());
   const engine = createRatingEngine();
   undo.defer(() => engine.close());
@@ -162,7 +158,7 @@ export function createServices(
     facade: sync.facade,
     imports: sync.imports,
     library: sync.console,
-    copies: sync.desk,
+    copies: guardedOrders(guard, sync.desk),
     disk: sync.disk,
     pipeline: {
       ...sync,
@@ -196,6 +192,12 @@ export function createServices(
     /** The pipeline, as it stands on disk. */
     snapshot: () => pipelineSnapshot({ store, queue: work.queue, catalog: sync.catalog }, clock.now()),
   };
+}
+
+/** The queue, and the desk that hands its jobs out. */
+function workWith(guard: Guard | undefined, around: Parameters<typeof createWorkServices>[0]) {
+  const work = createWorkServices(around);
+  return { ...work, desk: guardedClaims(guard, work.desk) };
 }
 
 /** What the worker beside this process does; undefined where none asks for jobs. */

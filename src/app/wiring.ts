@@ -102,7 +102,9 @@ export function wireUnits<R extends Rows>(
       },
       recovery: {
         ...createRecoveryConsole(cluster),
-        orderFor: (node, incarnation) => cluster.recovery.orderFor(node, incarnation),
+        // A restart that another leader may have taken back is not handed out.
+        orderFor: (node, incarnation) =>
+          options.term?.cluster.isTrusted() === false ? null : cluster.recovery.orderFor(node, incarnation),
       },
       nodeId: settings.nodeId,
       cluster: options.term?.cluster,

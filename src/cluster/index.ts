@@ -37,10 +37,12 @@ export {
   LeadershipDomain,
   LeadershipRole,
   type Lease,
+  leadersByDomain,
   type ReplicaPort,
   type SchemaSteps,
   type Term,
   type TermWriter,
+  tellLeaseNews,
 } from "./leadership/index.ts";
 export { Lock, type LockOptions } from "./locks/lock.ts";
 export { LockStore, type LockView } from "./locks/lock-store.ts";
@@ -74,5 +76,5 @@ export { nodeSettings } from "./settings.ts";
 export { connectivityMonitorDaemon } from "./units/connectivity-monitor/connectivity-monitor.unit.ts";
 export { idleResourceDaemon } from "./units/idle-resource/idle-resource.unit.ts";
 export { resourceMonitorDaemon } from "./units/resource-monitor/resource-monitor.unit.ts";
-export { clusterUnits, lockStorePart } from "./units.ts";
+export { clusterParts, clusterUnits } from "./units.ts";
 export { judgedHealth, type SystemHealth } from "./views.ts";

@@ -3,6 +3,19 @@
 /** The cluster that this coordinator leads, in events. */
 export const CLUSTER_ID = "main";
 
+export const leadershipLimits = {
+  /** How far another has come counts for so long; one that follows says it several times in a lease. */
+  freshMs: 60_000,
+  /** Entries that a successor may still lack: it has them before it leads. */
+  maxPending: 1_000,
+  /** After somebody handed over for its faults, nobody else does for so long. */
+  restMs: 600_000,
+  /** At the start nobody was heard yet. */
+  graceMs: 60_000,
+  keptTerms: 20,
+  maxMarks: 16,
+};
+
 export const membershipLimits = {
   everyMs: 1_000,
   /** Deaths within this are taken for one event with one cause. */

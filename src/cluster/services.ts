@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Catalog } from "../events/index.ts";
-import { type Clock, type Log, messageOf, type Random } from "../kernel/index.ts";
+import { type Clock, type Guard, guarded, type Log, messageOf, type Random } from "../kernel/index.ts";
 import type { Store } from "../router/index.ts";
 import type { AbsenceRule } from "./alerts/absence.ts";
 import { type Alerts, createAlerts, recipientsOf } from "./alerts/alerts.ts";
@@ -8,6 +8,7 @@ import { readAlertRules } from "./alerts/rules-file.ts";
 import { type AlertSink, logSink, slackSink, webhookSink } from "./alerts/sink.ts";
 import { type Availability, createAvailability } from "./availability.ts";
 import type { ComponentWork } from "./health/components.ts";
+import type { ClusterPort } from "./leadership/index.ts";
 import { type ClusterWork, noWork } from "./node-health/cluster-work.port.ts";
 import { HealthBook } from "./node-health/health-book.ts";
 import type { NodeLine } from "./node-health/node-line.port.ts";
@@ -47,7 +48,14 @@ export interface ClusterSurroundings {
   readonly power?: NodePower;
   /** What the worker of this node does; undefined where none asks for jobs. */
   readonly ownWork?: OwnWork;
+  /** Where several coordinators share a log; a coordinator by itself has none. */
+  readonly leadership?: LeadershipPort | undefined;
+  /** Asked before anything is sent to others. */
+  readonly guard?: Guard | undefined;
 }
+
+/** What the units of this room see and do of the lease. */
+export type LeadershipPort = Pick<ClusterPort, "view" | "trustedForMs" | "timing" | "stepDown">;
 
 /** Jobs that a worker does, and how many it does at once. */
 export type OwnWork = () => { readonly running: number; readonly slots: number } | undefined;
@@ -83,6 +91,7 @@ export interface ClusterServices {
   readonly usage: UsageGauge;
   readonly idleRequests: IdleRequests;
   readonly ownWork: OwnWork;
+  readonly leadership: LeadershipPort | undefined;
   readonly sinks: readonly AlertSink[];
   /** Rules of the user: which events must not stay away. */
   readonly absence: readonly AbsenceRule[];
@@ -93,20 +102,27 @@ export interface ClusterServices {
   close(): void;
 }
 
+const SEND = { deliver: "an alert" };
+
 /** Where alerts go. The log gets all of them. */
-export function alertSinks(settings: AlertSettings, clock: Clock, log: Log): AlertSink[] {
+export function alertSinks(settings: AlertSettings, clock: Clock, log: Log, guard?: Guard): AlertSink[] {
   const { webhookUrl, webhookSecret, slackUrl, leastSeverity: minSeverity } = settings;
   const sinks: AlertSink[] = [logSink(log)];
   if (webhookUrl !== undefined)
     sinks.push(
-      webhookSink({
-        url: webhookUrl.reveal(),
-        clock,
-        minSeverity,
-        secret: webhookSecret && (() => webhookSecret.reveal()),
-      }),
+      guarded(
+        guard,
+        webhookSink({
+          url: webhookUrl.reveal(),
+          clock,
+          minSeverity,
+          secret: webhookSecret && (() => webhookSecret.reveal()),
+        }),
+        SEND,
+      ),
     );
-  if (slackUrl !== undefined) sinks.push(slackSink({ url: slackUrl.reveal(), clock, minSeverity }));
+  if (slackUrl !== undefined)
+    sinks.push(guarded(guard, slackSink({ url: slackUrl.reveal(), clock, minSeverity }), SEND));
   return sinks;
 }
 
@@ -137,7 +153,7 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     localNodeId: nodeId,
     healthOf: (id) => health.view(id),
   });
-  const sinks = alertSinks(settings.alerts, clock, log);
+  const sinks = alertSinks(settings.alerts, clock, log, around.guard);
   const sampler = systemSampler({ dataDir, clock });
   return {
     nodeId,
@@ -153,7 +169,8 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     clusterWork,
     line: lineTo(nodes),
     duties,
-    power,
+    power: guarded(around.guard, power, { carryOut: "the repair of a node" }),
+    leadership: around.leadership,
     availability: createAvailability({ nodes, health, recovery, signs, localNodeId: nodeId }),
     gate: createNodeGate({ nodes: nodes, clock, boot: randomBytes(12).toString("hex") }),
     refusals: createRefusals(clock),

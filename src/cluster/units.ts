@@ -1,4 +1,5 @@
 import { definePart } from "../daemons/index.ts";
+import { LEADER_LEASE, REPLICATED_LOG } from "./leadership/lease-news.ts";
 import { LOCK_STORE } from "./locks/lock-store.ts";
 import type { ClusterServices } from "./services.ts";
 import { alertManagerCoordinator } from "./units/alert-manager/alert-manager.unit.ts";
@@ -10,6 +11,7 @@ import {
   recoveryManager,
 } from "./units/health-manager/health-manager.unit.ts";
 import { idleResourceDaemon } from "./units/idle-resource/idle-resource.unit.ts";
+import { leadershipCoordinator } from "./units/leadership-coordinator/leadership-coordinator.unit.ts";
 import { membershipDaemon } from "./units/membership/membership.unit.ts";
 import { nodeHealthDaemon } from "./units/node-health/node-health.unit.ts";
 import { nodeRecoveryDaemon } from "./units/node-recovery/node-recovery.unit.ts";
@@ -31,11 +33,36 @@ export const clusterUnits = (services: ClusterServices) =>
     connectivityMonitorDaemon(services),
     nodeHealthDaemon(services),
     nodeRecoveryDaemon(services),
+    leadershipCoordinator(services),
   ] as const;
 
 /** Named locks: tells who waited in vain, and who would have waited for ever. */
-export const lockStorePart = definePart({
+const lockStorePart = definePart({
   name: LOCK_STORE,
   placement: "leader",
   emits: ["LOCK_TIMEOUT", "DEADLOCK_DETECTED"],
 });
+
+/** The one lease: who has it, how the one before lost it, and who acted without it. Told where several coordinators share a log. */
+const leaderLeasePart = definePart({
+  name: LEADER_LEASE,
+  placement: "each-node",
+  emits: [
+    "LEADER_ELECTED",
+    "LEADER_LOST",
+    "LEADER_STEPDOWN",
+    "EPOCH_ADVANCED",
+    "SPLIT_BRAIN_DETECTED",
+    "SPLIT_BRAIN_RESOLVED",
+    "LEADER_HEARTBEAT_MISSING",
+  ],
+});
+
+/** The shared log: how far each coordinator has come with it. */
+const replicatedLogPart = definePart({
+  name: REPLICATED_LOG,
+  placement: "each-node",
+  emits: ["STATE_PERSISTED"],
+});
+
+export const clusterParts = [lockStorePart, leaderLeasePart, replicatedLogPart] as const;

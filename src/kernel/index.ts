@@ -43,6 +43,7 @@ export {
   stackOf,
 } from "./errors.ts";
 export { createFileHasher, type FileHash, type FileHasher, SMALL_BYTES } from "./file-hasher.ts";
+export { type Guard, guarded, guardWith, LEAD_UNSURE } from "./guard.ts";
 export { createIds, type Ids } from "./ids.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
 export { type LogFile, logPathOf, openLogFile, readLogLines } from "./log-files.ts";

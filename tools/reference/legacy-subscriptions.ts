@@ -309,7 +309,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
   },
   metrics_orchestrator: { listed: 7 },
   optimization_coordinator: { listed: 7 },
-  leadership_coordinator: { listed: 5, isToCome: true },
+  leadership_coordinator: { listed: 5 },
 };
 
 export interface SubscriptionRow {

@@ -61,6 +61,7 @@ const notAMember = (dataDir: string) =>
 export async function startCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
   const { settings, clock, random = systemRandom(), start, onLead = async () => async () => {} } = options;
   const databasePath = join(settings.dataDir, DATABASE_FILE);
+  const timing = leaseTimingOf(settings.coordinators.leaseMs);
   if (!existsSync(databasePath)) throw notAMember(settings.dataDir);
   const undo = new AsyncDisposableStack();
   const stop = Promise.withResolvers<{ readonly reason: string; readonly actor: string }>();
@@ -110,7 +111,9 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
       const cluster = {
         view: () => member!.view(),
         isTrusted: () => member!.isTrusted(),
-        stepDown: (to: string | undefined) => member!.stepDown(to),
+        trustedForMs: () => member!.trustedForMs(),
+        timing,
+        stepDown: (to: string | undefined, reason: string) => member!.stepDown(to, reason),
         verify: () => member!.verify(),
         snapshot: () => snapshots.take(),
       };
@@ -132,7 +135,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
     member = await startMember({
       ...{ path: databasePath, name: settings.nodeId, version: readVersion(), clock, logLines: log, lead },
       isPreferred: settings.coordinators.preferred,
-      timing: leaseTimingOf(settings.coordinators.leaseMs),
+      timing,
       log: logOptionsOf(settings),
       address: { url, fingerprint },
     });

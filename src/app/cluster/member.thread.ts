@@ -18,8 +18,11 @@ import {
   type Leadership,
   type LeaderView,
   type Leading,
+  type RefusedEntry,
+  readStepDown,
   readTermAbout,
   startLeadership,
+  type TermView,
   writeTermAbout,
 } from "../../cluster/leadership/index.ts";
 import { isOperatingError, messageOf, OperatingError, systemClock } from "../../kernel/index.ts";
@@ -31,6 +34,9 @@ const ANNOUNCE_EVERY_MS = 1_000;
 /** A main thread that says nothing for this part of a lease hangs, and its lease is not renewed. */
 const HANGS_SHARE = 1 / 3;
 const MAX_CHECKS_SHOWN = 10;
+const MAX_TERMS_SHOWN = 10;
+/** For so long others are told of an entry that was refused: whoever leads has heard it by then. */
+const TELL_REFUSED_MS = 600_000;
 
 /** Whoever leads by the newest term that is here, unless it has said that it does no more. */
 function leaderOf(replica: Replica): LeaderView | null {
@@ -40,6 +46,17 @@ function leaderOf(replica: Replica): LeaderView | null {
   if (about === undefined) return null;
   return { name: newest.node, term: newest.term, since: newest.at, url: about.url, fingerprint: about.fingerprint };
 }
+
+const termsOf = (replica: Replica): TermView[] =>
+  replica.terms(MAX_TERMS_SHOWN).map(({ term, node, at, stepDown }) => ({
+    ...{ term, node, since: at },
+    stepDown: stepDown === null ? null : (readStepDown(stepDown) ?? null),
+  }));
+
+const checksOf = (replica: Replica) => replica.checks().slice(0, MAX_CHECKS_SHOWN);
+
+const lately = (refused: RefusedEntry | null, now: number): RefusedEntry | null =>
+  refused === null || now - refused.at > TELL_REFUSED_MS ? null : refused;
 
 /** What this program must do with the schema before it may lead; throws for one that it does not know. */
 const stepsFor = (db: DatabaseSync, modules: readonly StoreModule[]) =>
@@ -103,7 +120,12 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     }
     current = { ...leading, leading: Promise.withResolvers(), ended: Promise.withResolvers() };
     const mine = current;
-    void leading.writer.ended.then((error) => say({ type: "over", term, error: portable(error) }));
+    void leading.writer.ended.then((error) => {
+      showTrust();
+      say({ type: "over", term, error: portable(error) });
+    });
+    // Whoever begins sees the term that it begins in.
+    show();
     say({ type: "lead", term });
     await mine.leading.promise;
     return async () => {
@@ -111,6 +133,11 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
       await mine.ended.promise;
       current = undefined;
     };
+  };
+
+  /** Zero once the term is over, without a delay: what another leads is not ours to touch. */
+  const showTrust = () => {
+    trusted[0] = current === undefined ? 0 : current.trustedUntil() + toShared;
   };
 
   const life: Leadership = startLeadership({
@@ -129,8 +156,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
 
   const book = createMemberBook(clock, at.cluster);
   log.members.listen((bytes) => {
-    const news = decodeMember(bytes);
-    if (news !== undefined) book.hear(news);
+    book.hear(decodeMember(bytes));
   });
   let seen = { seq: -1, at: 0 };
   const view = (): ClusterView => {
@@ -138,22 +164,20 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     // Entries that come prove that whatever was in the way is over.
     if (seq !== seen.seq) trouble = null;
     if (seq !== seen.seq) seen = { seq, at: clock.monotonic() };
-    const leader = leaderOf(replica);
     const isHeard = life.role() === "leader" || clock.monotonic() - seen.at < timing.leaseMs;
     return {
       ...{ cluster, generation, name, role: life.role(), term, seq, trouble },
-      leader: isHeard ? leader : null,
-      members: book.list(),
-      checks: replica.checks().slice(0, MAX_CHECKS_SHOWN),
+      ...{ leader: isHeard ? leaderOf(replica) : null, members: book.list(), terms: termsOf(replica) },
+      ...{ refused: lately(life.refused(), clock.now()), checks: checksOf(replica) },
     };
   };
   const show = () => {
-    trusted[0] = current === undefined ? 0 : current.trustedUntil() + toShared;
+    showTrust();
     say({ type: "view", view: view() });
   };
   const announce = () => {
-    const { cluster, role, term, seq, leader, trouble: why } = view();
-    const news = { ...address, name, boot, cluster, role, term, seq, version, trouble: why };
+    const { cluster, role, term, seq, leader, refused, trouble: why } = view();
+    const news = { ...address, name, boot, cluster, role, term, seq, version, refused, trouble: why };
     log.members.announce(encodeMember({ ...news, leader: leader?.name ?? null }));
   };
   const timers = [setInterval(show, SHOW_EVERY_MS), setInterval(announce, ANNOUNCE_EVERY_MS)];
@@ -196,7 +220,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     else if (message.type === "step-down")
       void answer(message.id, async () => {
         needLead();
-        await life.stepDown(message.to ?? undefined);
+        await life.stepDown(message.to ?? undefined, message.reason);
       });
     else if (message.type === "verify")
       void answer(message.id, async () => {

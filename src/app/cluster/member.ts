@@ -28,7 +28,9 @@ export interface Member {
   view(): ClusterView;
   /** Whether this process may act outside of the database as the leader. */
   isTrusted(): boolean;
-  stepDown(to: string | undefined): Promise<void>;
+  /** For how long it may still do so unless its lease is renewed, in milliseconds. */
+  trustedForMs(): number;
+  stepDown(to: string | undefined, reason: string): Promise<void>;
   /** Every replica writes down what its rows come to at one entry; gives what they come to here. */
   verify(): Promise<{ readonly seq: number; readonly digest: string }>;
   /** Resolves if this member cannot go on. */
@@ -145,7 +147,8 @@ export async function startMember(options: MemberOptions): Promise<Member> {
   return {
     view: () => view!,
     isTrusted: () => sharedNow() < until[0]!,
-    stepDown: (to) => ask((id) => ({ type: "step-down", id, to: to ?? null })),
+    trustedForMs: () => until[0]! - sharedNow(),
+    stepDown: (to, reason) => ask((id) => ({ type: "step-down", id, to: to ?? null, reason })),
     verify: () => ask((id) => ({ type: "verify", id })),
     broken: broken.promise,
     stop() {

@@ -54,7 +54,7 @@ export type ToMember =
   | { readonly type: "leading"; readonly term: number; readonly error?: PortableError }
   /** Nothing that led runs any more. */
   | { readonly type: "ended"; readonly term: number }
-  | { readonly type: "step-down"; readonly id: number; readonly to: string | null }
+  | { readonly type: "step-down"; readonly id: number; readonly to: string | null; readonly reason: string }
   | { readonly type: "verify"; readonly id: number }
   | { readonly type: "stop" };
 

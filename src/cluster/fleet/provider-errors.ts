@@ -1,5 +1,5 @@
 /** What a provider may fail with. The code decides what the ledger believes about it. */
-import { defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
+import { defined, isOperatingError, LEAD_UNSURE, OperatingError } from "../../kernel/index.ts";
 
 interface ProviderErrorOptions {
   readonly cause?: unknown;
@@ -42,7 +42,14 @@ export const providerErrors = {
   answerInvalid: made("internal", "PROVIDER_ANSWER_INVALID", true),
 };
 
-const WITHOUT_EFFECT = new Set(["PROVIDER_DENIED", "PROVIDER_BUSY", "PROVIDER_SOLD_OUT", "PROVIDER_REFUSED"]);
+const WITHOUT_EFFECT = new Set([
+  "PROVIDER_DENIED",
+  "PROVIDER_BUSY",
+  "PROVIDER_SOLD_OUT",
+  "PROVIDER_REFUSED",
+  // It was not even asked.
+  LEAD_UNSURE,
+]);
 
 /** Whether it is certain that a failed `create` made nothing. Of what nobody knows, something may have been made. */
 export const madeNothing = (thrown: unknown): boolean =>

@@ -1,4 +1,5 @@
 /** What a coordinator that is one of several lets others see and do. */
+import type { LeaseTiming } from "./decide.ts";
 import type { ClusterView } from "./members.ts";
 
 /** A copy of the database at one entry of the log, as a file that is gone once it was read. */
@@ -17,8 +18,11 @@ export interface ClusterPort {
   view(): ClusterView;
   /** Whether this process may act outside of the database as the leader. */
   isTrusted(): boolean;
+  /** For how long it may still do so unless its lease is renewed, in milliseconds; less than 0 once that is over. */
+  trustedForMs(): number;
+  readonly timing: LeaseTiming;
   /** Hands the lead to this member, or to whoever is first. */
-  stepDown(to: string | undefined): Promise<void>;
+  stepDown(to: string | undefined, reason: string): Promise<void>;
   /** Every replica writes down what its rows come to at one entry; gives what they come to here. */
   verify(): Promise<{ readonly seq: number; readonly digest: string }>;
   snapshot(): Promise<ClusterSnapshot>;

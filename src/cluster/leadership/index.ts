@@ -10,15 +10,19 @@
 export type { ClusterPort, ClusterSnapshot } from "./cluster.port.ts";
 export type { LeaseTiming } from "./decide.ts";
 export { type Leadership, type Leading, startLeadership } from "./leadership.ts";
+export { tellLeaseNews } from "./lease-news.ts";
 export {
   type ClusterView,
   createMemberBook,
   decodeMember,
   encodeMember,
   type LeaderView,
+  type RefusedEntry,
+  readStepDown,
   readTermAbout,
+  type TermView,
   writeTermAbout,
 } from "./members.ts";
 export type { Claimed, Lease, ReplicaPort, SchemaSteps, Term, TermWriter } from "./replica.port.ts";
-export { LeadershipDomain, LeadershipRole } from "./roles.ts";
+export { LeadershipDomain, LeadershipRole, leadersByDomain } from "./roles.ts";
 export { leaseTimingOf } from "./timing.ts";

@@ -7,6 +7,7 @@
 import { aborted, type Clock, type Log, OperatingError, sleep } from "../../kernel/index.ts";
 import { decodeEntry, isStoreTrouble, type ReplicatedLog, type StoredEntry } from "../../router/index.ts";
 import { campaignAt, hasLostEntries, isBeatDue, type LeaseTiming, type SeenLast, trustedUntil } from "./decide.ts";
+import { type RefusedEntry, readStepDown, writeStepDown } from "./members.ts";
 import type { ReplicaPort, Term, TermWriter } from "./replica.port.ts";
 
 /** A term while it lasts. */
@@ -39,19 +40,22 @@ export interface Leadership {
   readonly role: () => "leader" | "follower" | "candidate";
   /** Rejects when this replica cannot go on: it diverged, or the log holds nothing for it any more. */
   readonly running: Promise<void>;
+  /** The last entry that this process sent as the leader while another led already; null where there is none. */
+  refused(): RefusedEntry | null;
   /** Hands the lead over, to one node or to whoever is first; resolves when this term is over. Does nothing for who does not lead. */
-  stepDown(to: string | undefined): Promise<void>;
+  stepDown(to: string | undefined, reason: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Whom the lead is offered to; null: everybody. */
+/** Whom the lead is offered to, and why; null: everybody. */
 interface StepDown {
   readonly to: string | null;
+  readonly reason: string;
 }
 
 const isFor = (body: Uint8Array, node: string): boolean => {
-  const { to } = JSON.parse(Buffer.from(body).toString()) as StepDown;
-  return to === null || to === node;
+  const told = readStepDown(Buffer.from(body).toString());
+  return told !== undefined && (told.to === null || told.to === node);
 };
 
 const lostEntries = (seq: number, last: number): OperatingError =>
@@ -63,6 +67,8 @@ const lostEntries = (seq: number, last: number): OperatingError =>
     },
   );
 
+/** Why a process that ends in order hands over. */
+const STOPS = "its process ends in order";
 const MAX_SEEN = 10;
 const DISK_AGAIN_MS = 1_000;
 const BEAT_AGAIN_MS = 100;
@@ -78,6 +84,9 @@ export function startLeadership(options: LeadershipOptions): Leadership {
   /** Where the log was said to end, while it went on without this one. */
   let seenLasts: readonly SeenLast[] = [];
   let role: ReturnType<Leadership["role"]> = "follower";
+  /** An entry of a term of ours that the log did not take: what stands in its place tells whether another led. */
+  let suspect: { readonly term: number; readonly seq: number } | undefined;
+  let refused: RefusedEntry | null = null;
   let current: { readonly handOver: (handed: StepDown) => void; readonly over: Promise<unknown> } | undefined;
 
   /** A disk that is full or fails is waited for; everything else stops this replica. */
@@ -108,6 +117,10 @@ export function startLeadership(options: LeadershipOptions): Leadership {
         if (entry.seq <= replica.position().seq) continue;
         await take(entry, signal);
         const { header, body } = decodeEntry(entry.bytes);
+        if (entry.seq === suspect?.seq) {
+          if (header.boot !== boot) refused = { ...suspect, by: header.node, by_term: header.term, at: clock.now() };
+          suspect = undefined;
+        }
         const isOffered = header.kind === "step-down" && header.boot !== boot && isFor(body, node);
         silence = { ...silence, heardAt: clock.monotonic(), isOffered };
         if (isOffered) offered.abort();
@@ -181,20 +194,22 @@ export function startLeadership(options: LeadershipOptions): Leadership {
     options.logLines.info(`${node} leads in term ${term.term}`);
     const handOver = Promise.withResolvers<StepDown>();
     current = { handOver: handOver.resolve, over: writer.ended };
-    if (stopping.signal.aborted) handOver.resolve({ to: null });
+    if (stopping.signal.aborted) handOver.resolve({ to: null, reason: STOPS });
     try {
       const leading = { term, writer, trustedUntil: () => (over.signal.aborted ? 0 : trusted) };
       const endLeading = await options.lead(leading);
       const handed = await Promise.race([writer.ended.then(() => undefined), handOver.promise]);
       await endLeading();
       // Nothing of this term acts any more by the time that others hear of its end.
-      if (handed !== undefined) await writer.append("step-down", Buffer.from(JSON.stringify(handed))).catch(() => {});
+      if (handed !== undefined) await writer.append("step-down", writeStepDown(handed)).catch(() => {});
     } finally {
       await writer.end("it has stepped down");
       current = undefined;
       role = "follower";
       await beating;
-      options.logLines.warn(`${node} leads no more`, { why: (await writer.ended).message });
+      const { message, details } = await writer.ended;
+      if (typeof details.refused === "number") suspect = { term: term.term, seq: details.refused };
+      options.logLines.warn(`${node} leads no more`, { why: message });
     }
   }
 
@@ -207,17 +222,18 @@ export function startLeadership(options: LeadershipOptions): Leadership {
   // Whoever waits for it is told; nobody has to.
   running.catch(() => {});
 
-  const stepDown: Leadership["stepDown"] = async (to) => {
-    current?.handOver({ to: to ?? null });
+  const stepDown: Leadership["stepDown"] = async (to, reason) => {
+    current?.handOver({ to: to ?? null, reason });
     await current?.over;
   };
   return {
     role: () => role,
+    refused: () => refused,
     running,
     stepDown,
     async stop() {
       stopping.abort();
-      await stepDown(undefined);
+      await stepDown(undefined, STOPS);
       await running.catch(() => {});
     },
   };

@@ -10,7 +10,7 @@ import {
 
 const news = (name: string, more: Partial<MemberNews> = {}): MemberNews => ({
   ...{ name, boot: `boot-${name}`, cluster: "games", role: "follower", term: 3, seq: 7, leader: "a", trouble: null },
-  ...{ url: `https://${name}:8770`, fingerprint: null, version: "1.0.0", ...more },
+  ...{ url: `https://${name}:8770`, fingerprint: null, refused: null, version: "1.0.0", ...more },
 });
 
 test("members are known by their last word, with how long ago that was", () => {

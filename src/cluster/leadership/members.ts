@@ -25,6 +25,36 @@ export function readTermAbout(text: string): TermAbout | undefined {
   }
 }
 
+const stepDown = z.object({ to: name.nullable(), reason: z.string().max(500).default("no reason was given") });
+type StepDownBody = z.output<typeof stepDown>;
+
+const MAX_REASON = 500;
+export const writeStepDown = ({ to, reason }: StepDownBody): Uint8Array =>
+  Buffer.from(JSON.stringify({ to, reason: reason.slice(0, MAX_REASON) }));
+
+/** What the last entry of a term says that was handed over; undefined for what is not understood here. */
+export function readStepDown(text: string): StepDownBody | undefined {
+  try {
+    return stepDown.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const refusedEntry = z.object({
+  /** The term in which it was sent, and the number that it would have had. */
+  term: z.int().min(0),
+  seq: z.int().min(0),
+  /** Who had written the entry that stands there, and in which term. */
+  by: name,
+  by_term: z.int().min(0),
+  /** When that was found out, by the clock of whoever sent it: milliseconds since the epoch. */
+  at: z.number(),
+});
+
+/** An entry that somebody sent in the belief to lead, while another led already: the log refused it. */
+export type RefusedEntry = z.output<typeof refusedEntry>;
+
 const memberNews = address.extend({
   name,
   boot: name,
@@ -36,6 +66,8 @@ const memberNews = address.extend({
   leader: name.nullable(),
   /** Why it cannot go on, if so. */
   trouble: z.string().max(500).nullable(),
+  /** Its last entry that the log refused since another led; members of older versions say nothing of it. */
+  refused: refusedEntry.nullable().default(null),
   version: z.string().max(100),
 });
 
@@ -64,8 +96,9 @@ export interface HeardMember extends MemberNews {
 export function createMemberBook(clock: Pick<Clock, "monotonic">, cluster: string) {
   const heard = new Map<string, { readonly news: MemberNews; readonly at: number }>();
   return {
-    hear(news: MemberNews): void {
-      if (news.cluster !== cluster) return;
+    /** What is not understood, and what is of another cluster, counts for nothing. */
+    hear(news: MemberNews | undefined): void {
+      if (news?.cluster !== cluster) return;
       heard.delete(news.name);
       heard.set(news.name, { news, at: clock.monotonic() });
       if (heard.size > MAX_MEMBERS) heard.delete(heard.keys().next().value!);
@@ -84,6 +117,16 @@ export interface LeaderView extends z.output<typeof address> {
   readonly since: number;
 }
 
+/** A leadership, as the log says it. */
+export interface TermView {
+  readonly term: number;
+  readonly node: string;
+  /** When it began, by the clock of whoever led: milliseconds since the epoch. */
+  readonly since: number;
+  /** What it said when it handed over; null for one that did not, or that lasts. */
+  readonly stepDown: { readonly to: string | null; readonly reason: string } | null;
+}
+
 /** The cluster as one member sees it. */
 export interface ClusterView {
   readonly cluster: string;
@@ -97,6 +140,10 @@ export interface ClusterView {
   readonly members: readonly HeardMember[];
   /** What stands in the way at the moment. */
   readonly trouble: string | null;
+  /** The last leaderships, newest first. */
+  readonly terms: readonly TermView[];
+  /** The last entry of this member that the log refused since another led. */
+  readonly refused: RefusedEntry | null;
   /** What the rows came to at the last `verify` entries, newest first. */
   readonly checks: readonly { readonly seq: number; readonly digest: string }[];
 }

@@ -15,3 +15,13 @@ export const LeadershipDomain = {
   DATA_SYNC: "data_sync",
   CLUSTER: "cluster",
 } as const;
+export type LeadershipDomainName = (typeof LeadershipDomain)[keyof typeof LeadershipDomain];
+
+/** Who leads in each domain. There is one lease, so it is one name in five places. */
+export const leadersByDomain = (leader: string | null): Readonly<Record<LeadershipDomainName, string | null>> => ({
+  training: leader,
+  evaluation: leader,
+  promotion: leader,
+  data_sync: leader,
+  cluster: leader,
+});

@@ -7,7 +7,6 @@ export const leaderElection = defineEvents("leader_election", {
     about: "A node holds the lease and leads the cluster.",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
-    provisional: true,
     payload: {
       ...fields("cluster_id", "epoch", "leader_node_id", "previous_leader_node_id?"),
       expires_at: field.expires_at.describe("end of the lease unless renewed, in Unix seconds").optional(),
@@ -17,31 +16,29 @@ export const leaderElection = defineEvents("leader_election", {
     about: "The leader's lease ran out; another node takes over.",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
-    provisional: true,
     payload: fields("cluster_id", "epoch", "previous_leader_node_id", "reason"),
   },
   LEADER_STEPDOWN: {
     about: "The leader hands over on purpose.",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
-    provisional: true,
     payload: fields("cluster_id", "epoch", "previous_leader_node_id", "reason"),
   },
   SPLIT_BRAIN_DETECTED: {
-    about: "More than one node acted as the leader; the fence refused the stale one.",
+    about: "A node acted as the leader of this epoch while another led already; the log refused its entry.",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
-    provisional: true,
     payload: {
       ...fields("cluster_id", "epoch", "severity"),
       claiming_node_ids: list("nodes that acted as the leader", field.node_id),
+      refused_sequence: count("number of the entry that the log refused"),
+      standing_epoch: count("leadership whose entry stands there instead"),
     },
   },
   SPLIT_BRAIN_RESOLVED: {
-    about: "There is one leader again.",
+    about: "The node whose entry was refused follows the one leader again.",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
-    provisional: true,
     payload: {
       ...fields("cluster_id", "epoch", "leader_node_id", "duration_seconds?"),
       demoted_node_ids: list("nodes that laid down the lead", field.node_id),
@@ -51,7 +48,6 @@ export const leaderElection = defineEvents("leader_election", {
     about: "The leader is late in renewing its lease.",
     class: "volatile",
     orderKey: "cluster_id",
-    provisional: true,
     payload: {
       ...fields("cluster_id", "leader_node_id", "silent_seconds"),
       interval_seconds: seconds("time between renewals"),
@@ -61,7 +57,6 @@ export const leaderElection = defineEvents("leader_election", {
     about: "A node has the leader's commits on its own disk up to this one.",
     class: "volatile",
     orderKey: "node_id",
-    provisional: true,
     payload: {
       ...fields("node_id", "epoch"),
       last_sequence: count("number of the last commit that is durable there"),
@@ -72,7 +67,6 @@ export const leaderElection = defineEvents("leader_election", {
     about: "A new leadership began; writes of older ones are refused from now on.",
     orderKey: "cluster_id",
     dedup: ["cluster_id", "epoch"],
-    provisional: true,
     payload: {
       ...fields("cluster_id", "epoch", "leader_node_id?"),
       previous_epoch: count("number of the leadership before"),

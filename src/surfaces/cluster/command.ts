@@ -30,6 +30,14 @@ function memberLines({ members, name }: ClusterAnswer, shell: Shell): string[] {
   );
 }
 
+/** How the leaderships before this one ended. */
+const endedLines = ({ terms }: ClusterAnswer, shell: Shell): string[] =>
+  terms.flatMap(({ term, leader, ended, reason, since }) =>
+    ended === null
+      ? []
+      : `term ${term} of ${printable(leader)}, begun ${ago(since, shell.clock.now())}: ${ended}${reason === null ? "" : ` (${printable(reason)})`}`,
+  );
+
 function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
   const { paint } = shell;
   if (cluster.alone) return [`${printable(cluster.name)} is the only coordinator: it shares no log`];
@@ -42,6 +50,7 @@ function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
     `${printable(name)} is ${role}, term ${term}, entry ${seq} of the log; ${present} of ${members.length} known coordinators are there`,
     ...(present < 2 ? [paint.yellow("no other coordinator would take over now")] : []),
     ...(trouble === null ? [] : [paint.yellow(`trouble: ${printable(trouble)}`)]),
+    ...endedLines(cluster, shell),
     "",
     ...memberLines(cluster, shell),
   ];

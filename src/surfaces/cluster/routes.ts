@@ -1,4 +1,4 @@
-import type { ClusterPort, ClusterView } from "../../cluster/index.ts";
+import { type ClusterPort, type ClusterView, leadersByDomain } from "../../cluster/index.ts";
 import { messageOf, OperatingError } from "../../kernel/index.ts";
 import { handle, type Route } from "../http/route.ts";
 import { type ClusterAnswer, getCluster, getSnapshot, SNAPSHOT_HEADERS, stepDown, verifyCluster } from "./wire.ts";
@@ -16,6 +16,7 @@ export function shownCluster({
   leader,
   members,
   trouble,
+  terms,
   checks,
 }: ClusterView): ClusterAnswer {
   const newest = Math.max(seq, ...members.filter((one) => one.role === "leader").map((one) => one.seq));
@@ -23,6 +24,12 @@ export function shownCluster({
     alone: false,
     ...{ cluster, generation, name, role, term, seq, trouble },
     leader: leader && { ...leader },
+    domains: leadersByDomain(leader?.name ?? null),
+    terms: terms.map(({ term: number, node, since, stepDown: ended }, i) => ({
+      ...{ term: number, leader: node, since },
+      ended: i === 0 && ended === null ? null : ended === null ? ("lost" as const) : ("handed over" as const),
+      reason: ended?.reason ?? null,
+    })),
     members: members.map((one) => ({
       ...{ name: one.name, url: one.url, fingerprint: one.fingerprint, role: one.role, term: one.term, seq: one.seq },
       lag: Math.max(0, newest - one.seq),
@@ -61,8 +68,8 @@ export const clusterRoutes: readonly Route[] = [
     if (ports.cluster !== undefined) return shownCluster(ports.cluster.view());
     return {
       alone: true,
-      ...{ cluster: null, generation: null, name: ports.nodeId, role: "leader" as const, term: 0, seq: 0 },
-      ...{ leader: null, members: [], trouble: null, checks: [] },
+      ...{ cluster: null, generation: null, name: ports.nodeId, role: "leader" as const, term: 1, seq: 0 },
+      ...{ leader: null, domains: leadersByDomain(ports.nodeId), terms: [], members: [], trouble: null, checks: [] },
     };
   }),
   handle(stepDown, async ({ ports, body: { to, reason, dry_run }, caller: { actor } }) => {
@@ -75,7 +82,7 @@ export const clusterRoutes: readonly Route[] = [
     // Whoever asks is answered first: what answers ends with the term.
     ports.clock.after(0, () =>
       cluster
-        .stepDown(to)
+        .stepDown(to, reason)
         .catch((thrown: unknown) => ports.log.warn("the lead was not handed over", { error: messageOf(thrown) })),
     );
     return answer;

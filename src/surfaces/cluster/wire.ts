@@ -4,6 +4,7 @@ import { type Answer, defineRoute } from "../http/wire.ts";
 
 const tag = "cluster";
 const role = z.enum(["leader", "follower", "candidate", "offline"]);
+const domain = z.string().nullable();
 const seq = z.int().describe("Number of the last entry of the shared log that is on its disk.");
 
 const leader = z
@@ -47,6 +48,26 @@ export const getCluster = defineRoute("getCluster", "GET /v1/cluster", {
     term: z.int(),
     seq: z.int(),
     leader: leader.nullable(),
+    domains: z
+      .object({
+        training: domain,
+        evaluation: domain,
+        promotion: domain,
+        data_sync: domain,
+        cluster: domain,
+      })
+      .describe("Who leads in each domain. There is one lease: it is the same coordinator in all."),
+    terms: z
+      .array(
+        z.object({
+          term: z.int(),
+          leader: z.string(),
+          since: time,
+          ended: z.enum(["lost", "handed over"]).nullable().describe("How it ended; null while it lasts."),
+          reason: z.string().nullable(),
+        }),
+      )
+      .describe("The last leaderships, newest first."),
     members: z.array(member),
     trouble: z.string().nullable(),
     checks: z

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bootstrapCoordination, getBootstrapStatus, shutdownCoordination } from "../../../src/app/bootstrap.ts";
+import { checkSwitches } from "../../../src/app/bootstrap-status.ts";
 import { readSettings } from "../../../src/app/settings.ts";
 import { defineCoordinator, openCoordinators } from "../../../src/daemons/index.ts";
 import { coordinatorNames } from "../../../src/daemons/legacy.ts";
-import { COORDINATOR_REGISTRY } from "../../../src/index.ts";
+import { COORDINATOR_REGISTRY, LeadershipDomain, LeadershipRole } from "../../../src/index.ts";
 import { OperatingError, silentLog } from "../../../src/kernel/index.ts";
 import { createWriteSet, defineTable, type Store } from "../../../src/router/index.ts";
 
@@ -144,13 +145,32 @@ test("a feature that does not exist, or that no unit has yet, is refused with th
     message: expect.stringContaining("Did you mean health?"),
     hint: expect.stringMatching(/^There are: .*selfplay/),
   });
-  await expect(boot({ enable: { leadership: true } })).rejects.toMatchObject({
-    code: "FEATURE_NOT_BUILT",
-    hint: expect.not.stringContaining("leadership"),
-  });
+  // All features are built; one that is to come would be refused.
+  expect(() => checkSwitches({ leadership: true }, [])).toThrow(
+    expect.objectContaining({ code: "FEATURE_NOT_BUILT", hint: expect.not.stringContaining("leadership") }),
+  );
   const coordination = await boot({ enable: { leadership: false, health: false } });
-  await expect(coordination.complete({ leadership: true })).rejects.toMatchObject({ code: "FEATURE_NOT_BUILT" });
   expect((await coordination.complete({ health: true })).coordinators.health_manager).toMatchObject({
     subscribed: true,
   });
+});
+
+test("without the feature of leadership nobody follows the lease; switched on, one coordinator leads alone in all domains", async () => {
+  const coordination = await boot({ enable: { leadership: false } });
+  expect(coordination.bootstrapStatus().coordinators.leadership_coordinator).toMatchObject({
+    subscribed: false,
+    left_out: "the feature 'leadership' is switched off",
+  });
+  await coordination.complete({ leadership: true });
+  expect(coordination.bootstrapStatus().coordinators.leadership_coordinator).toMatchObject({ subscribed: true });
+  const health = coordination.units.status().find(({ name }) => name === "leadership_coordinator");
+  const { nodeId } = coordination.settings;
+  expect(health).toMatchObject({
+    status: "running",
+    message: "leads alone",
+    details: { role: LeadershipRole.LEADER, epoch: 1, domains: { training: nodeId, data_sync: nodeId } },
+  });
+  expect(Object.keys(health!.details.domains as object).toSorted()).toEqual(Object.values(LeadershipDomain).toSorted());
+  // It costs nothing: no word of a lease that nobody else could have.
+  expect(coordination.router.history({ eventType: "LEADER_ELECTED", fromJournal: true })).toEqual([]);
 });

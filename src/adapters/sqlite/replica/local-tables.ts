@@ -5,6 +5,7 @@ const LOCAL_TABLES: ReadonlySet<string> = new Set([
   "replica_position",
   "replica_checks",
   "replica_terms",
+  "replica_step_downs",
   "store_probe",
 ]);
 

@@ -51,7 +51,8 @@ const CREATE = `
     boot TEXT NOT NULL,
     at REAL NOT NULL,
     about TEXT NOT NULL
-  ) STRICT;`;
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS replica_step_downs (term INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;`;
 
 /** Checks of the rows that are kept, newest first. */
 const MAX_CHECKS = 100;
@@ -68,6 +69,8 @@ export interface TermRow {
   readonly at: number;
   /** What it said of itself, as text. */
   readonly about: string;
+  /** What it said when it handed over, as text; null for one that never did. */
+  readonly stepDown: string | null;
 }
 
 export interface Replica {
@@ -113,7 +116,8 @@ export interface ReplicaOptions {
 /** Makes it a database by itself again. */
 export const removeReplica = (db: DatabaseSync): void =>
   db.exec(`BEGIN IMMEDIATE; DROP TABLE replica_position; DROP TABLE IF EXISTS replica_sequences;
-    DROP TABLE IF EXISTS replica_checks; DROP TABLE IF EXISTS replica_terms; COMMIT;`);
+    DROP TABLE IF EXISTS replica_checks; DROP TABLE IF EXISTS replica_terms;
+    DROP TABLE IF EXISTS replica_step_downs; COMMIT;`);
 
 /** Begins at the start of the log, unless the database says where it is. */
 export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOptions): Replica {
@@ -134,13 +138,18 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
 
   const begin = db.prepare("INSERT OR REPLACE INTO replica_terms VALUES (?, ?, ?, ?, ?, ?)");
   const forget = db.prepare("DELETE FROM replica_terms WHERE term <= ?");
-  const lastTerms = db.prepare("SELECT term, seq, node, boot, at, about FROM replica_terms ORDER BY term DESC LIMIT ?");
+  const handOver = db.prepare("INSERT OR REPLACE INTO replica_step_downs VALUES (?, ?)");
+  const forgetHandOvers = db.prepare("DELETE FROM replica_step_downs WHERE term <= ?");
+  const lastTerms = db.prepare(`SELECT t.term, t.seq, t.node, t.boot, t.at, t.about, s.body AS stepDown
+    FROM replica_terms t LEFT JOIN replica_step_downs s ON s.term = t.term ORDER BY t.term DESC LIMIT ?`);
 
   const advance: Replica["advance"] = ({ seq, header, digest, body }) => {
     if (header.kind === "term") {
       begin.run(header.term, seq, header.node, header.boot, header.at, Buffer.from(body).toString());
       forget.run(header.term - MAX_TERMS);
+      forgetHandOvers.run(header.term - MAX_TERMS);
     }
+    if (header.kind === "step-down") handOver.run(header.term, Buffer.from(body).toString());
     if (header.kind === "verify") {
       check.run(seq, rowsDigest(db));
       trim.run(MAX_CHECKS);

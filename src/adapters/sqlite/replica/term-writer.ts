@@ -36,8 +36,12 @@ const AGAIN_MS = 100;
 /** Above this the changes are sent without what was there before: a row that goes is then only its key. */
 const PATCHSET_ABOVE_BYTES = 2 ** 20;
 
-const fenced = (why: string): OperatingError =>
-  OperatingError.internal("STORE_FENCED", `this coordinator does not lead any more: ${why}`, { status: 503 });
+/** `refused` is the number of an entry that was sent in the belief to lead, and that the log did not take. */
+const fenced = (why: string, refused?: number): OperatingError =>
+  OperatingError.internal("STORE_FENCED", `this coordinator does not lead any more: ${why}`, {
+    status: 503,
+    ...(refused === undefined ? {} : { details: { refused } }),
+  });
 
 const tooBig = (bytes: number, max: number): OperatingError =>
   OperatingError.invalid(
@@ -92,8 +96,8 @@ function createTermWriter(options: TermWriterOptions, term: Term, lease: Lease):
   /** One after another: an entry names the one before it. */
   let turn: Promise<unknown> = Promise.resolve();
 
-  const endWith = (why: string): OperatingError => {
-    over ??= fenced(why);
+  const endWith = (why: string, refused?: number): OperatingError => {
+    over ??= fenced(why, refused);
     resolveEnded(over);
     return over;
   };
@@ -113,6 +117,7 @@ function createTermWriter(options: TermWriterOptions, term: Term, lease: Lease):
       if (answer.outcome === "refused")
         throw endWith(
           `the log refused entry ${expected + 1}${answer.last === undefined ? "" : `; its last is ${answer.last}`}`,
+          expected + 1,
         );
       await sleep(clock, AGAIN_MS);
     }

@@ -29,10 +29,6 @@ const wiring = {
   pattern: "WIRE",
   dependsOn: ["event_router"],
   emits: ["HEALTH_ALERT"],
-  awaits: {
-    SPLIT_BRAIN_DETECTED: "leader_lease",
-    SPLIT_BRAIN_RESOLVED: "leader_lease",
-  },
 } as const satisfies Wiring;
 
 interface Cache {

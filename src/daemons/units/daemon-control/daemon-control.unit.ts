@@ -22,11 +22,6 @@ const wiring = {
   alsoKnownAs: ["DaemonManager (listener)", "EventSubscriptionRegistry (daemon delegation)"],
   dependsOn: ["event_router"],
   emits: [],
-  awaits: {
-    LEADER_ELECTED: "leader_lease",
-    LEADER_LOST: "leader_lease",
-    LEADER_STEPDOWN: "leader_lease",
-  },
 } as const satisfies Wiring;
 
 /** Reasons for which daemons are held, by key. They are the truth; the supervisor is brought in line with them. */
