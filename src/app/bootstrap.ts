@@ -143,6 +143,19 @@ async function bringUp(
   undo.defer(() => rmSync(join(settings.dataDir, ENDPOINT_FILE), { force: true }));
 }
 
+/** What only the leader of several coordinators does; nothing of it is loaded where one works by itself. */
+async function beginDuties(
+  { term }: Pick<BootstrapOptions, "term">,
+  { settings, store, clock, log }: Ground,
+  { files, memberFiles: desk, verify }: AppServices,
+  undo: AsyncDisposableStack,
+): Promise<void> {
+  if (term === undefined || desk === undefined) return;
+  const { startTermDuties } = await import("./cluster/term-duties.ts");
+  const duties = startTermDuties({ settings, cluster: term.cluster, store, clock, log, files, desk, verify });
+  undo.defer(() => duties.stop());
+}
+
 export async function bootstrapCoordination<R extends Rows = Record<never, never>>(
   options: BootstrapOptions<R>,
 ): Promise<Coordination<typeof builtinRows & R>> {
@@ -177,6 +190,7 @@ export async function bootstrapCoordination<R extends Rows = Record<never, never
     });
     wired = { status, units, control, ...parts };
     await bringUp(options, ground, services, wired, undo);
+    await beginDuties(options, ground, services, undo);
     phase = "ready";
     return {
       router: opened.router,

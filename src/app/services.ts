@@ -2,7 +2,13 @@
 import { join } from "node:path";
 import { sqliteCare } from "../adapters/sqlite/care.ts";
 import { fleetPower } from "../cluster/fleet/index.ts";
-import { type ClusterServices, type ClusterWork, createClusterServices, LockStore } from "../cluster/index.ts";
+import {
+  type ClusterServices,
+  type ClusterWork,
+  createClusterServices,
+  LockStore,
+  storedCoordinators,
+} from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
 import { createIds, defined, type Guard, listeningTime, logPathOf } from "../kernel/index.ts";
 import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
@@ -31,9 +37,14 @@ import { workersFor } from "./workers-for.ts";
 /** In the order of their strength: the one in the middle is the zero of the ladder. */
 const ANCHORS = ["random", "mcts-100", "mcts-1000"] as const;
 
+interface Surroundings {
+  readonly components: ClusterServices["work"];
+  readonly cause: ClusterWork["cause"];
+}
+
 export function createServices(
   ground: Ground,
-  { components, cause }: { readonly components: ClusterServices["work"]; readonly cause: ClusterWork["cause"] },
+  { components, cause }: Surroundings,
   { scrub, term }: Pick<BootstrapOptions, "scrub" | "term">,
   undo: AsyncDisposableStack,
 ) {
@@ -123,16 +134,14 @@ export function createServices(
     spread: spreadPorts({ store, queue: work.queue, workersFor: workersOf }),
     disk: { measured: cluster.disk.measured, tidyLogs: () => logFile?.tidy() ?? false },
     backup: { ...backups, run: guardedBackups(guard, clock, backups.run) },
+    ...defined({
+      coordinators: term === undefined ? undefined : () => storedCoordinators(store).map(({ name }) => name),
+    }),
     between: {
       ticketKey,
       home: home.home,
       heard: home.heard,
-      onRefused: (by, { code, node_id, from }) =>
-        cluster.refusals.note({
-          code,
-          from: `${from} by ${cluster.nodes.nameOf(by)}`,
-          nodeId: node_id === null ? undefined : cluster.nodes.nameOf(node_id),
-        }),
+      onRefused: (by, refusal) => noteRefusal(cluster, by, refusal),
     },
   });
   undo.defer(() => sync.backups.close());
@@ -159,6 +168,8 @@ export function createServices(
     imports: sync.imports,
     library: sync.console,
     copies: guardedOrders(guard, sync.desk),
+    memberFiles: sync.members,
+    verify: sync.verify,
     disk: sync.disk,
     pipeline: {
       ...sync,
@@ -199,6 +210,18 @@ function workWith(guard: Guard | undefined, around: Parameters<typeof createWork
   const work = createWorkServices(around);
   return { ...work, desk: guardedClaims(guard, work.desk) };
 }
+
+/** Somebody was turned away by a node that serves files. */
+const noteRefusal = (
+  { refusals, nodes }: Pick<ClusterServices, "refusals" | "nodes">,
+  by: string,
+  { code, node_id, from }: { readonly code: string; readonly node_id: string | null; readonly from: string },
+): void =>
+  refusals.note({
+    code,
+    from: `${from} by ${nodes.nameOf(by)}`,
+    nodeId: node_id === null ? undefined : nodes.nameOf(node_id),
+  });
 
 /** What the worker beside this process does; undefined where none asks for jobs. */
 function ownWorkOf(queue: WorkQueue, nodeId: string) {

@@ -108,6 +108,7 @@ export function wireUnits<R extends Rows>(
       },
       nodeId: settings.nodeId,
       cluster: options.term?.cluster,
+      memberFiles: services.memberFiles,
       locks: services.locks,
       artifacts: files,
       library: services.library,

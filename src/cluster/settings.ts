@@ -2,6 +2,7 @@
 import {
   addressList,
   choice,
+  line,
   name,
   path,
   percent,
@@ -161,6 +162,13 @@ export const coordinatorsSettings = {
     shown: "none",
     about: "Addresses of the monitors of these servers, one for each: http://host:8222. Unsafe servers are refused.",
   }),
+  engine: line({
+    key: "coordinators.engine",
+    variable: "RINGRIFT_COORDINATORS_ENGINE",
+    default: "nats-server",
+    about:
+      "The nats-server that is run beside this coordinator where no servers are named: a path, or a name to look for. 'ringrift cluster fetch-engine' checks it.",
+  }),
   stream: name({
     key: "coordinators.stream",
     variable: "RINGRIFT_COORDINATORS_STREAM",
@@ -201,6 +209,15 @@ export const coordinatorsSettings = {
     default: 12,
     about:
       "Silence of the leader after which another takes over. Must be the same on all coordinators, and longer than an election of the servers, 4 to 9 s.",
+  }),
+  logKeepMs: seconds({
+    key: "coordinators.log_keep",
+    variable: "RINGRIFT_COORDINATORS_LOG_KEEP",
+    min: 10,
+    max: 604_800,
+    default: 3_600,
+    about:
+      "How long entries stay in the shared log after all coordinators have them. A coordinator that joins must be started within this time.",
   }),
 };
 

@@ -17,6 +17,7 @@ import {
   noteRecovery,
   noteWell,
 } from "./health/health-rows.ts";
+import { coordinatorMigration, coordinatorOperations } from "./leadership/member-rows.ts";
 import { lockMigration, lockOperations } from "./locks/lock-rows.ts";
 import {
   addNode,
@@ -40,6 +41,7 @@ export const clusterModule = defineStoreModule({
     nodesElsewhereMigration(6),
     nodeSettingsMigration(7),
     lockMigration(8),
+    coordinatorMigration(9),
   ],
   operations: [
     raiseAlert,
@@ -60,5 +62,6 @@ export const clusterModule = defineStoreModule({
     dropNode,
     touchNodes,
     ...lockOperations,
+    ...coordinatorOperations,
   ],
 });

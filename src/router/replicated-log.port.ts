@@ -45,5 +45,7 @@ export interface ReplicatedLog {
   follow(after: number, signal: AbortSignal): AsyncIterable<StoredEntry>;
   /** The number of the last entry as some server sees it, 0 for an empty log. Throws LOG_UNAVAILABLE when none answers. */
   last(): Promise<number>;
+  /** Entries up to this number are needed by nobody any more; numbers go on as before. Twice is once. */
+  forget(upTo: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ export { type NodeLink, openLink } from "./client/node-link.ts";
 export { makeNodeKey, type NodeKey, readNodeKey } from "./client/node-link-signature.ts";
 export type { TlsTrust } from "./client/secure.ts";
 export { createStandbyApi } from "./cluster/standby.ts";
-export { getSnapshot, SNAPSHOT_HEADERS } from "./cluster/wire.ts";
+export { getCluster, getSnapshot, leaveCluster, SNAPSHOT_HEADERS, tellFiles } from "./cluster/wire.ts";
 export {
   Client,
   type ClientHandler,

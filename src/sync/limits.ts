@@ -178,6 +178,22 @@ export const orphanLimits = {
 /** How long the coordinator waits for the bytes of an orphan, how often it asks for them, and how long its end is shown. */
 export const rescueLimits = { patienceMs: DAY, askMs: HOUR, keepMs: 7 * DAY, maxAtOnce: 20, maxKept: 5_000 };
 
+/** How the coordinators of one cluster keep the same files. */
+export const memberLimits = {
+  /** They look this often for what they lack, and say at once what came. */
+  everyMs: 2_000,
+  /** Without news they say this often that they are there; one that was silent for longer than the other is not counted on. */
+  tellMs: 15_000,
+  silentMs: 60_000,
+  /** Rows of one read, files and bytes of one round. */
+  pageFiles: 500,
+  roundFiles: 64,
+  roundBytes: 256 * 1_024 ** 2,
+  /** What could not be had is tried again after this, then after twice as long, and so on. */
+  againMs: 1_000,
+  maxAgainMs: 60_000,
+};
+
 /** Files that lie nowhere but on nodes that may go. */
 export const guardLimits = {
   everyMs: 5_000,

@@ -19,6 +19,7 @@ import type { PlanNode } from "./facade/plan.ts";
 import { planNodesOf } from "./facade/plan-nodes.ts";
 import type { Distribution, SyncBatch } from "./inspection-runs.ts";
 import { MAX_READ_BYTES, SCRUB_EVERY_MS, SWEEPS_IN_A_ROW } from "./limits.ts";
+import { createMemberDesk, type MemberDesk } from "./members/member-desk.ts";
 import { createOrphanSearch, type OrphanFolder } from "./orphans/find-orphans.ts";
 import { knownFiles } from "./orphans/known-files.ts";
 import { setOrphanAside } from "./orphans/set-aside.ts";
@@ -65,6 +66,8 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   };
   /** Reads files of others on a thread; nothing is known of any format unless given. */
   readonly readStructure?: ReadStructure;
+  /** The names of all coordinators of the cluster, also of those that are away; not given for one by itself. */
+  readonly coordinators?: (() => readonly string[]) | undefined;
   /** How nodes fetch from each other; without it they fetch from here alone. */
   readonly between?: (Pick<SourcesPorts, "ticketKey" | "home"> & Pick<DeskPorts, "onRefused" | "heard">) | undefined;
 }
@@ -82,6 +85,8 @@ export interface SyncServices {
   readonly console: ArtifactConsole;
   /** Where joined nodes say what they hold. */
   readonly desk: NodeDesk;
+  /** Where the other coordinators do. */
+  readonly members: MemberDesk | undefined;
   /** How many files lie nowhere but on this node, as far as they are counted. */
   readonly aloneOn: (nodeId: string) => Promise<number>;
   /** Where one asks that files be brought to nodes. */
@@ -163,12 +168,21 @@ const NO_BACKUPS: NonNullable<SyncSurroundings["backup"]> = {
 /** Whoever has so many alone has enough to wait for. */
 const MAX_ALONE = 1_000;
 
-export function createSyncServices(surroundings: SyncSurroundings): SyncServices {
+/** One of several coordinators counts the copies of the others among those of the nodes. */
+function withMembers(given: SyncSurroundings, counting: () => readonly string[]) {
+  const { store, clock, nodeId, coordinators } = given;
+  if (coordinators === undefined) return { members: undefined, surroundings: given };
+  const members = createMemberDesk({ store, clock, nodeId, members: coordinators, counting });
+  return { members, surroundings: { ...given, nodes: () => members.among(given.nodes()) } };
+}
+
+export function createSyncServices(given: SyncSurroundings): SyncServices {
+  const { members, surroundings } = withMembers(given, () => copies.counting());
   const { files, log, scrub } = surroundings;
   const catalog = createArtifactCatalog(surroundings);
   const inspector = createArtifactInspector({ ...surroundings, catalog });
   const sweeper = createSweeper(surroundings);
-  const copies = createCopies(surroundings);
+  const copies: Copies = createCopies(surroundings);
   const sync = once(log, "looking through a batch of files");
   const spread = once(log, "handing out a model");
   const look = once(log, "looking at files again");
@@ -228,6 +242,7 @@ export function createSyncServices(surroundings: SyncSurroundings): SyncServices
     },
     console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector, knows }),
     desk,
+    members,
     async aloneOn(nodeId) {
       const ask = { heldBefore: surroundings.clock.now(), max: MAX_ALONE };
       const others = copies.counting().filter((id) => id !== nodeId);

@@ -61,7 +61,6 @@ replicatedLogContract("the log of JetStream", async () => {
   const options = await newStream();
   return {
     connect: () => openJetStreamLog(options),
-    purge: async (upTo) => void (await managed(({ streams }) => streams.purge(options.stream, { seq: upTo + 1 }))),
     silence: async () => {
       for (const { process } of servers) process().kill("SIGSTOP");
       return async () => {

@@ -1,10 +1,13 @@
 /** Three coordinators as an operator runs them, over three real nats-servers: the leader is killed, and everything goes on. */
-import { writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/client.ts";
+import { commandsIn } from "../support/commands.ts";
 import { findNatsServer, natsServers } from "../support/nats-servers.ts";
 import { patience, until } from "../support/patience.ts";
+import { gamesFile } from "../support/played-games.ts";
 import { owned, type Started } from "../support/process.ts";
 import { declareTiny } from "./parts/worker-world.ts";
 
@@ -36,17 +39,19 @@ test(
       const folder = own.folder();
       declareTiny(folder);
       const run = (...args: string[]) => own.startCli(args, { cwd: folder, env: { ...env, RINGRIFT_NODE_ID: name } });
+      // What does not go on runs inside the test: a process for each would cost more than all the rest.
+      const told = commandsIn(folder, { env: { NO_COLOR: "1", ...env, RINGRIFT_NODE_ID: name } });
       const done = async (...args: string[]) => {
-        const one = run(...args);
-        expect(await one.exited, one.stderr()).toMatchObject({ code: 0 });
-        return one.stdout().trim();
+        const { code, out, err } = await told(...args);
+        expect(code, err).toBe(0);
+        return out.trim();
       };
       const up = async () => {
         const started = run("up", "--headless");
         const { match } = await started.waitForLine(/^standby .* port (\d+) /);
         return { started, url: `http://127.0.0.1:${match[1]}` };
       };
-      return { name, run, done, up, dataDir: join(folder, ".ringrift") };
+      return { name, done, up, dataDir: join(folder, ".ringrift") };
     };
     const [a, b, c] = ["a", "b", "c"].map(machine) as [Machine, Machine, Machine];
     type Machine = ReturnType<typeof machine>;
@@ -104,7 +109,33 @@ test(
       () => "the node did not take the job",
     );
 
+    // A file is safe once a second coordinator has it: then the leader's disk may be lost with the leader.
+    const games = own.folder();
+    writeFileSync(join(games, "brought.arena"), gamesFile(3).bytes);
+    await a.done("import", games);
+    const asOperator = { authorization: `Bearer ${token}` };
+    const { artifacts } = await client.request<{ artifacts: { sha256: string }[] }>("GET", "/v1/artifacts?kind=games");
+    const { sha256 } = artifacts[0]!;
+    const bytesAt = async (url: string): Promise<string> => {
+      const got = await fetch(`${url}/v1/artifacts/${sha256}`, { headers: asOperator });
+      return got.ok
+        ? createHash("sha256")
+            .update(Buffer.from(await got.arrayBuffer()))
+            .digest("hex")
+        : `${got.status}`;
+    };
+    expect(await bytesAt(first.url)).toBe(sha256);
+    let file: unknown;
+    await until(
+      async () => {
+        const found = await client.request<{ safe: boolean }>("GET", `/v1/artifacts/${sha256}/about`);
+        file = found;
+        return found.safe;
+      },
+      () => `no second coordinator has the file: ${JSON.stringify(file)}`,
+    );
     await first.started.killNow();
+    rmSync(a.dataDir, { recursive: true, force: true });
     const second = await Promise.any(
       standbys.map(async (one) => ({ ...one, line: await one.started.waitForLine(/^leads term (\d+) /) })),
     );
@@ -117,6 +148,11 @@ test(
       () => `the consumer saw ${seen.join()}`,
     );
     expect([...new Set(seen)]).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    // Also the one of the two that had not fetched it yet gets it from the other.
+    await until(
+      async () => (await bytesAt(second.url)) === sha256,
+      () => "the new leader has not the bytes of the file",
+    );
     let ended: Job | undefined;
     await until(
       async () => {
@@ -128,6 +164,14 @@ test(
     expect(ended).toMatchObject({ attempts: 1 });
     const status = JSON.parse(await second.machine.done("cluster", "status", "--json"));
     expect(status).toMatchObject({ alone: false, role: "leader", leader: { name: second.machine.name } });
+    expect(status.engine.servers.every(({ current }: { current: boolean }) => current)).toBe(true);
+    // The machine that is gone is taken out, and what remains is kept in a file.
+    const { left } = JSON.parse(
+      await second.machine.done("cluster", "leave", "--member", "a", "--reason", "its disk is gone", "--json"),
+    );
+    expect(left).toBe("a");
+    const saved = join(own.folder(), "saved");
+    expect(await second.machine.done("cluster", "snapshot", saved)).toMatch(/is in /);
     await following.stop();
     await node.stop();
     for (const { started } of standbys) expect(await started.stop()).toMatchObject({ code: 0 });

@@ -9,7 +9,6 @@ replicatedLogContract("a simulated log", async () => {
   let isSilent = false;
   return {
     connect: async () => log.connect(() => isSilent),
-    purge: async (upTo) => log.purge(upTo),
     silence: async () => {
       isSilent = true;
       return async () => {

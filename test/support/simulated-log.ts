@@ -66,6 +66,13 @@ export function simulatedLog(options: SimulatedLogOptions) {
     for (const wake of [...waiting]) wake();
   };
 
+  const purge = (upTo: number) => {
+    const gone = Math.max(0, Math.min(upTo, last()) - purgedTo);
+    entries = entries.slice(gone);
+    purgedTo += gone;
+    wakeAll();
+  };
+
   return {
     /** One coordinator's way to the log. `isCut` is asked at both ends of every way; what arrives here arrives by its own clock. */
     connect(isCut: () => boolean = () => false, own: Clock = clock): ReplicatedLog {
@@ -106,6 +113,10 @@ export function simulatedLog(options: SimulatedLogOptions) {
         append,
         follow,
         last: () => (isCut() ? Promise.reject(unavailable()) : Promise.resolve(last())),
+        forget: async (upTo) => {
+          if (isCut()) throw unavailable();
+          purge(upTo);
+        },
         close: async () => {},
       };
     },
@@ -113,12 +124,7 @@ export function simulatedLog(options: SimulatedLogOptions) {
     wakeAll,
     entries: () => entries as readonly StoredEntry[],
     last,
-    purge(upTo: number) {
-      const gone = Math.max(0, Math.min(upTo, last()) - purgedTo);
-      entries = entries.slice(gone);
-      purgedTo += gone;
-      wakeAll();
-    },
+    purge,
     /** The duplicate window is over. */
     forgetIds() {
       known = new Map();

@@ -1,5 +1,6 @@
 /** The replicated log as one stream of NATS JetStream. Only processes that are told to share their log load this file. */
 import { AckPolicy, DeliverPolicy, JetStreamApiError, jetstream } from "@nats-io/jetstream";
+import type { EngineHealth } from "../../cluster/index.ts";
 import { type Clock, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
 import type { ReplicatedLog, StoredEntry } from "../../router/index.ts";
 import { checkStream, connectServers, type JetStreamOptions, unavailable } from "./connection.ts";
@@ -35,6 +36,8 @@ export interface MemberChannel {
 
 export interface JetStreamLog extends ReplicatedLog {
   readonly members: MemberChannel;
+  /** How the servers of the log are, as one of them says. */
+  health(): Promise<EngineHealth>;
 }
 
 const MAX_ANNOUNCED_BYTES = 8_192;
@@ -75,6 +78,36 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Je
   const last: ReplicatedLog["last"] = async () => {
     try {
       return (await state()).last_seq;
+    } catch (thrown) {
+      throw unavailable(thrown);
+    }
+  };
+
+  const forget: ReplicatedLog["forget"] = async (upTo) => {
+    try {
+      // Up to and without this number.
+      if (upTo > 0) await manager.streams.purge(stream, { seq: upTo + 1 });
+    } catch (thrown) {
+      throw unavailable(thrown);
+    }
+  };
+
+  const health = async (): Promise<EngineHealth> => {
+    try {
+      const { state, cluster } = await manager.streams.info(stream);
+      const replicas = (cluster?.replicas ?? []).map(({ name, current, offline = false, lag = 0 }) => ({
+        name,
+        isCurrent: current && !offline,
+        lag,
+      }));
+      const leader = cluster?.leader ?? "";
+      return {
+        leader: leader === "" ? null : leader,
+        servers: [...(leader === "" ? [] : [{ name: leader, isCurrent: true, lag: 0 }]), ...replicas],
+        first: state.first_seq,
+        last: state.last_seq,
+        bytes: state.bytes,
+      };
     } catch (thrown) {
       throw unavailable(thrown);
     }
@@ -151,11 +184,11 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Je
       });
     },
   };
-  return { maxBytes: MAX_ENTRY_BYTES, append, follow, last, members, close: () => connection.close() };
+  return { maxBytes: MAX_ENTRY_BYTES, append, follow, last, forget, health, members, close: () => connection.close() };
 }
 
 /** The same for who starts before the servers, or while they choose a leader: waits for them until it is told to stop. */
-export async function awaitJetStreamLog(options: JetStreamLogOptions, signal: AbortSignal): Promise<ReplicatedLog> {
+export async function awaitJetStreamLog(options: JetStreamLogOptions, signal: AbortSignal): Promise<JetStreamLog> {
   for (;;) {
     try {
       return await openJetStreamLog(options);

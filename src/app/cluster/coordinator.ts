@@ -25,6 +25,7 @@ import { readVersion } from "../version.ts";
 import { logOptionsOf } from "./log-options.ts";
 import { type LedTerm, type Member, startMember } from "./member.ts";
 import { openStandby, type Standby } from "./standby.ts";
+import { openStandbyFiles, type StandbyFiles } from "./standby-files.ts";
 
 type Main = Coordination<Rows>;
 
@@ -69,6 +70,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
   let member: Member | undefined;
   let standby: Standby | undefined;
   let main: Main | undefined;
+  let kept: StandbyFiles | undefined;
   try {
     const { log, logFile } = takeFolder({ settings, ...defined({ logStream: options.logStream }) }, undo);
     const doors = (port: number) =>
@@ -76,7 +78,17 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
         ...{ settings, port, databasePath, clock, random, log },
         view: () => member?.view(),
         shutdown: (reason, actor) => stop.resolve({ reason, actor }),
+        files: () => kept?.files,
       });
+    const keep = () => {
+      kept = openStandbyFiles({ settings, databasePath, clock, log, view: () => member?.view() });
+    };
+    const letGo = async () => {
+      const before = kept;
+      kept = undefined;
+      await before?.close();
+    };
+    undo.defer(letGo);
     standby = await doors(settings.port);
     undo.defer(() => standby?.close());
     const { port, socketPath } = standby;
@@ -86,6 +98,8 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
 
     /** The doors of whoever stands by are shut before those of the leader open, and the other way round. */
     const lead = async ({ term, store, over }: LedTerm): Promise<() => Promise<void>> => {
+      // Those who lead look after the same files by themselves.
+      await letGo();
       await standby?.close();
       standby = undefined;
       const ended = { isOver: false };
@@ -101,6 +115,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
         await store.close();
         try {
           standby = await doors(port);
+          keep();
         } catch (thrown) {
           // Nobody could ask it anything any more: whoever supervises this process starts it again.
           failed.resolve(
@@ -116,6 +131,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
         stepDown: (to: string | undefined, reason: string) => member!.stepDown(to, reason),
         verify: () => member!.verify(),
         snapshot: () => snapshots.take(),
+        forget: (upTo: number) => member!.forget(upTo),
       };
       try {
         main = await start({ settings: { ...settings, port }, term: { number: term, store, log, logFile, cluster } });
@@ -140,6 +156,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
       address: { url, fingerprint },
     });
     const joined = member;
+    if (standby !== undefined) keep();
     undo.defer(() => joined.stop());
     void joined.broken.then(failed.resolve);
     let stopping: Promise<void> | undefined;

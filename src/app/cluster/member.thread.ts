@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import { openJetStreamLog } from "../../adapters/nats/jetstream-log.ts";
+import { awaitJetStreamLog, type JetStreamLog } from "../../adapters/nats/jetstream-log.ts";
 import { fromPortable, portable } from "../../adapters/sqlite/portable-error.ts";
 import { openReplica, positionIn, type Replica } from "../../adapters/sqlite/replica/replica.ts";
 import { replicaPort } from "../../adapters/sqlite/replica/term-writer.ts";
@@ -14,6 +14,7 @@ import {
   type ClusterView,
   createMemberBook,
   decodeMember,
+  type EngineHealth,
   encodeMember,
   type Leadership,
   type LeaderView,
@@ -31,6 +32,8 @@ import { type FromMember, type MemberThreadOptions, sharedNow, type ToMember } f
 
 const SHOW_EVERY_MS = 250;
 const ANNOUNCE_EVERY_MS = 1_000;
+const ENGINE_EVERY_MS = 5_000;
+const START_MS = 30_000;
 /** A main thread that says nothing for this part of a lease hangs, and its lease is not renewed. */
 const HANGS_SHARE = 1 / 3;
 const MAX_CHECKS_SHOWN = 10;
@@ -62,6 +65,35 @@ const lately = (refused: RefusedEntry | null, now: number): RefusedEntry | null 
 const stepsFor = (db: DatabaseSync, modules: readonly StoreModule[]) =>
   missingSteps(db, modules).map(({ module, step }) => ({ module, id: step.id, name: step.name, sql: step.sql }));
 
+/** Why this program must not lead with this schema; undefined when it may. */
+function unfitness(db: DatabaseSync, modules: readonly StoreModule[]): string | undefined {
+  try {
+    stepsFor(db, modules);
+    return undefined;
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
+}
+
+/** How the servers of the log are, as of the last look. */
+function watchEngine(log: Pick<JetStreamLog, "health">) {
+  let seen: EngineHealth | null = null;
+  const look = async () => {
+    seen = await log.health().catch(() => null);
+  };
+  void look();
+  return { look, now: () => seen };
+}
+
+/** Whoever asks gets what came of it. */
+async function answerWith(say: (message: FromMember) => void, id: number, work: () => Promise<unknown>): Promise<void> {
+  try {
+    say({ type: "answer", id, result: await work() });
+  } catch (thrown) {
+    say({ type: "answer", id, error: portable(thrown) });
+  }
+}
+
 async function serve(port: NonNullable<typeof parentPort>, options: MemberThreadOptions): Promise<void> {
   const { path, modulesUrl, name, version, timing, address } = options;
   const say = (message: FromMember) => port.postMessage(message);
@@ -77,22 +109,13 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
       hint: "Run 'ringrift cluster init' on the first machine, or 'ringrift cluster join' on the others.",
     });
   const replica = openReplica(db, at);
-  const unfit = (): string | undefined => {
-    try {
-      stepsFor(db, storeModules);
-      return undefined;
-    } catch (thrown) {
-      return messageOf(thrown);
-    }
-  };
+  const unfit = () => unfitness(db, storeModules);
   let trouble: string | null = null;
-  const log = await openJetStreamLog({
-    ...options.log,
-    clock,
-    onTrouble: ({ message }) => {
-      trouble = message;
-    },
-  });
+  // All machines may start at once: the servers need a moment to find each other.
+  const onTrouble = ({ message }: OperatingError) => {
+    trouble = message;
+  };
+  const log = await awaitJetStreamLog({ ...options.log, clock, onTrouble }, AbortSignal.timeout(START_MS));
   let sent = 0;
   const nextId = () => {
     sent += 1;
@@ -158,6 +181,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
   log.members.listen((bytes) => {
     book.hear(decodeMember(bytes));
   });
+  const engine = watchEngine(log);
   let seen = { seq: -1, at: 0 };
   const view = (): ClusterView => {
     const { cluster, generation, seq, term } = replica.position();
@@ -168,7 +192,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     return {
       ...{ cluster, generation, name, role: life.role(), term, seq, trouble },
       ...{ leader: isHeard ? leaderOf(replica) : null, members: book.list(), terms: termsOf(replica) },
-      ...{ refused: lately(life.refused(), clock.now()), checks: checksOf(replica) },
+      ...{ refused: lately(life.refused(), clock.now()), checks: checksOf(replica), engine: engine.now() },
     };
   };
   const show = () => {
@@ -180,15 +204,13 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     const news = { ...address, name, boot, cluster, role, term, seq, version, refused, trouble: why };
     log.members.announce(encodeMember({ ...news, leader: leader?.name ?? null }));
   };
-  const timers = [setInterval(show, SHOW_EVERY_MS), setInterval(announce, ANNOUNCE_EVERY_MS)];
+  const timers = [
+    setInterval(show, SHOW_EVERY_MS),
+    setInterval(announce, ANNOUNCE_EVERY_MS),
+    setInterval(engine.look, ENGINE_EVERY_MS),
+  ];
 
-  const answer = async (id: number, work: () => Promise<unknown>): Promise<void> => {
-    try {
-      say({ type: "answer", id, result: await work() });
-    } catch (thrown) {
-      say({ type: "answer", id, error: portable(thrown) });
-    }
-  };
+  const answer = (id: number, work: () => Promise<unknown>) => answerWith(say, id, work);
   const needLead = () => {
     if (current === undefined)
       throw OperatingError.unavailable("NOT_LEADER", `${name} does not lead`, { details: { retryAfterSeconds: 1 } });
@@ -226,6 +248,11 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
       void answer(message.id, async () => {
         await needLead().writer.append("verify");
         return replica.checks()[0];
+      });
+    else if (message.type === "forget")
+      void answer(message.id, async () => {
+        needLead();
+        await log.forget(message.upTo);
       });
     else if (message.type === "stop") void stop();
   });

@@ -33,6 +33,8 @@ export interface Member {
   stepDown(to: string | undefined, reason: string): Promise<void>;
   /** Every replica writes down what its rows come to at one entry; gives what they come to here. */
   verify(): Promise<{ readonly seq: number; readonly digest: string }>;
+  /** The log need not have entries up to this number any more. */
+  forget(upTo: number): Promise<void>;
   /** Resolves if this member cannot go on. */
   readonly broken: Promise<OperatingError>;
   /** Hands the lead over, if it has it, and ends. */
@@ -150,6 +152,7 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     trustedForMs: () => until[0]! - sharedNow(),
     stepDown: (to, reason) => ask((id) => ({ type: "step-down", id, to: to ?? null, reason })),
     verify: () => ask((id) => ({ type: "verify", id })),
+    forget: (upTo) => ask((id) => ({ type: "forget", id, upTo })),
     broken: broken.promise,
     stop() {
       stopping ??= (async () => {

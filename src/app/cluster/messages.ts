@@ -56,6 +56,7 @@ export type ToMember =
   | { readonly type: "ended"; readonly term: number }
   | { readonly type: "step-down"; readonly id: number; readonly to: string | null; readonly reason: string }
   | { readonly type: "verify"; readonly id: number }
+  | { readonly type: "forget"; readonly id: number; readonly upTo: number }
   | { readonly type: "stop" };
 
 /** The clock that all threads of a process share, in milliseconds; it never goes back. */

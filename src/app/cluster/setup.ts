@@ -4,7 +4,7 @@ import { createWriteStream, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createStream, deleteStream } from "../../adapters/nats/connection.ts";
-import { openJetStreamLog } from "../../adapters/nats/jetstream-log.ts";
+import { type JetStreamLog, openJetStreamLog } from "../../adapters/nats/jetstream-log.ts";
 import { inThreadStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { openReplica, positionIn, removeReplica } from "../../adapters/sqlite/replica/replica.ts";
 import { installSnapshot } from "../../adapters/sqlite/replica/snapshot.ts";
@@ -35,10 +35,10 @@ import { storeModules } from "../store-modules.ts";
 import { writeWhole } from "../token.ts";
 import { logOptionsOf } from "./log-options.ts";
 
-const placeOf = ({ dataDir }: Settings) => join(dataDir, DATABASE_FILE);
+export const placeOf = ({ dataDir }: Settings) => join(dataDir, DATABASE_FILE);
 
 /** Holds the folder meanwhile, so that nothing starts on it. */
-async function withFolder<T>(settings: Settings, run: () => Promise<T>): Promise<T> {
+export async function withFolder<T>(settings: Settings, run: () => Promise<T>): Promise<T> {
   makeFolders(settings.dataDir);
   const guard = guardDataDir(settings.dataDir);
   try {
@@ -48,7 +48,7 @@ async function withFolder<T>(settings: Settings, run: () => Promise<T>): Promise
   }
 }
 
-const positionOf = (settings: Settings) => {
+export const positionOf = (settings: Settings) => {
   if (!existsSync(placeOf(settings))) return undefined;
   const db = openDatabase(placeOf(settings));
   try {
@@ -63,10 +63,10 @@ const isMember = (settings: Settings, cluster: string) =>
     hint: "Start it with 'ringrift up'. 'ringrift cluster dissolve' makes it a coordinator by itself.",
   });
 
-function needServers({ coordinators }: Settings): void {
-  if (coordinators.servers.length < 3)
+export function needServers(settings: Settings): void {
+  if (logOptionsOf(settings).servers.length < 3)
     throw OperatingError.invalid("NO_SERVERS", "no nats-servers are named for the shared log", {
-      hint: "Set RINGRIFT_COORDINATORS_SERVERS and RINGRIFT_COORDINATORS_MONITORS, three addresses each.",
+      hint: "Let ringrift run them: 'ringrift cluster engine init --peers ...'. Or name your own with RINGRIFT_COORDINATORS_SERVERS and RINGRIFT_COORDINATORS_MONITORS, three addresses each.",
     });
 }
 
@@ -166,6 +166,21 @@ export const joinCluster = (settings: Settings, from: JoinFrom, clock: Clock, is
 /** Members speak every second. */
 const LISTEN_MS = 3_000;
 
+/** Coordinators of a cluster that run now. */
+export async function othersHeard(
+  log: Pick<JetStreamLog, "members">,
+  cluster: string,
+  clock: Clock,
+): Promise<string[]> {
+  const heard = new Set<string>();
+  log.members.listen((bytes) => {
+    const news = decodeMember(bytes);
+    if (news?.cluster === cluster) heard.add(news.name);
+  });
+  await sleep(clock, LISTEN_MS);
+  return [...heard].toSorted();
+}
+
 /** The folder of the last member becomes that of a coordinator by itself again, and the shared log goes. */
 export const dissolveCluster = (settings: Settings, clock: Clock, isDry: boolean): Promise<Made> =>
   withFolder(settings, async () => {
@@ -175,14 +190,9 @@ export const dissolveCluster = (settings: Settings, clock: Clock, isDry: boolean
     needServers(settings);
     const log = await openJetStreamLog({ ...logOptionsOf(settings), clock });
     try {
-      const heard = new Set<string>();
-      log.members.listen((bytes) => {
-        const news = decodeMember(bytes);
-        if (news?.cluster === before.cluster) heard.add(news.name);
-      });
-      await sleep(clock, LISTEN_MS);
-      if (heard.size > 0)
-        throw OperatingError.conflict("MEMBERS_RUN", `other coordinators still run: ${[...heard].join(", ")}`, {
+      const heard = await othersHeard(log, before.cluster, clock);
+      if (heard.length > 0)
+        throw OperatingError.conflict("MEMBERS_RUN", `other coordinators still run: ${heard.join(", ")}`, {
           hint: "Stop them first with 'ringrift down' on each machine.",
         });
       const last = await log.last();

@@ -17,6 +17,7 @@ import {
   type EndpointFile,
   type Surface,
 } from "../../surfaces/index.ts";
+import type { ArtifactStore } from "../../sync/index.ts";
 import type { Settings } from "../settings.ts";
 import { socketPathFor } from "../socket-path.ts";
 import { readToken, writeWhole } from "../token.ts";
@@ -31,6 +32,7 @@ export interface StandbyDoorOptions {
   readonly log: Log;
   readonly view: () => ClusterView | undefined;
   readonly shutdown: (reason: string, actor: string) => void;
+  readonly files: () => ArtifactStore | undefined;
 }
 
 /** Reads alone: what is written comes from the log. When a token was used last is not worth more here. */
@@ -61,7 +63,7 @@ export async function openStandby(options: StandbyDoorOptions) {
   });
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = api;
   const fetch = createStandbyApi({
-    ...{ view: options.view, access, clock, random, log, shutdown: options.shutdown },
+    ...{ view: options.view, access, clock, random, log, shutdown: options.shutdown, files: options.files },
     retryAfterSeconds: Math.ceil(settings.coordinators.leaseMs / 1_000),
   });
   const surface: Surface = createSurface({

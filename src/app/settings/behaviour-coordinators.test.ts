@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { leaseTimingOf } from "../../cluster/leadership/index.ts";
 import { isOperatingError } from "../../kernel/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
+import { findEngine } from "../cluster/engine/find-engine.ts";
 import { logOptionsOf } from "../cluster/log-options.ts";
 import { readSettings } from "./read.ts";
 import { settingRows } from "./tree.ts";
@@ -119,6 +120,25 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     without: { leaseMs: 12_000, marginMs: 2_000, beatMs: 3_000, headStartMs: 3_000 },
     set: () => "24",
     with: { leaseMs: 24_000, marginMs: 4_000, beatMs: 6_000, headStartMs: 6_000 },
+  },
+  "coordinators.engine": {
+    see: (environment) => {
+      try {
+        return findEngine(readSettings(environment, "/").coordinators.engine).program;
+      } catch (thrown) {
+        return isOperatingError(thrown) ? thrown.message : thrown;
+      }
+    },
+    beside: { RINGRIFT_COORDINATORS_ENGINE: "/nowhere/nats-server" },
+    without: "'/nowhere/nats-server' is no nats-server that runs here",
+    set: () => "/elsewhere/nats-server",
+    with: "'/elsewhere/nats-server' is no nats-server that runs here",
+  },
+  "coordinators.log_keep": {
+    see: (environment) => readSettings(environment, "/").coordinators.logKeepMs,
+    without: 3_600_000,
+    set: () => "60",
+    with: 60_000,
   },
 };
 

@@ -75,8 +75,8 @@ export const settingChecks: readonly Check[] = [
   },
   {
     keys: ["p2p.raft_enabled", "coordinators.servers"],
-    holds: ({ p2p, coordinators }) => !p2p.raftEnabled || coordinators.servers.length >= 3,
-    rule: "Several coordinators need at least three nats-servers. Otherwise the loss of one server stops or loses their log.",
+    holds: ({ p2p, coordinators: { servers } }) => !p2p.raftEnabled || servers.length === 0 || servers.length >= 3,
+    rule: "Name at least three nats-servers, or none and let ringrift run them. Otherwise the loss of one server stops or loses their log.",
   },
   {
     keys: ["coordinators.servers", "coordinators.monitors"],

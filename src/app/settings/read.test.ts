@@ -181,7 +181,7 @@ describe("precedence", () => {
       p2p: { swimEnabled: false, raftEnabled: false },
       coordinators: {
         ...{ servers: [], monitors: [], stream: "ringrift", user: undefined, password: undefined, caFile: undefined },
-        ...{ preferred: false, leaseMs: 12_000 },
+        ...{ preferred: false, leaseMs: 12_000, logKeepMs: 3_600_000, engine: "nats-server" },
       },
       work: {
         leaseSilenceMs: 60_000,
@@ -310,7 +310,11 @@ describe("checks over several settings", () => {
     "backup.s3_url backup.s3_access_key backup.s3_secret_file": {
       RINGRIFT_BACKUP_S3_URL: "https://s3.example.org/games",
     },
-    "p2p.raft_enabled coordinators.servers": { RINGRIFT_RAFT_ENABLED: "1" },
+    "p2p.raft_enabled coordinators.servers": {
+      RINGRIFT_RAFT_ENABLED: "1",
+      RINGRIFT_COORDINATORS_SERVERS: "nats://a:4222",
+      RINGRIFT_COORDINATORS_MONITORS: "http://a:8222",
+    },
     "coordinators.servers coordinators.monitors": { RINGRIFT_COORDINATORS_SERVERS: "nats://a:4222" },
     "coordinators.nats_user coordinators.nats_password_file": { RINGRIFT_COORDINATORS_NATS_USER: "ringrift" },
     "transfers.tls_cert_file transfers.tls_key_file": { RINGRIFT_TRANSFERS_TLS_CERT_FILE: "cert.pem" },

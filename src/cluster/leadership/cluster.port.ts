@@ -26,4 +26,6 @@ export interface ClusterPort {
   /** Every replica writes down what its rows come to at one entry; gives what they come to here. */
   verify(): Promise<{ readonly seq: number; readonly digest: string }>;
   snapshot(): Promise<ClusterSnapshot>;
+  /** The log need not have entries up to this number any more. */
+  forget(upTo: number): Promise<void>;
 }

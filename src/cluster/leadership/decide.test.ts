@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { campaignAt, hasLostEntries, isBeatDue, type LeaseTiming, trustedUntil } from "./decide.ts";
+import {
+  campaignAt,
+  commonSeq,
+  type ForgetLimits,
+  forgettable,
+  hasLostEntries,
+  isBeatDue,
+  type LeaseTiming,
+  type Mark,
+  trustedUntil,
+} from "./decide.ts";
 
 const timing: LeaseTiming = { leaseMs: 12_000, marginMs: 2_000, beatMs: 3_000, headStartMs: 3_000 };
 
@@ -46,4 +56,33 @@ test("entries count as lost only when the log has said for a whole lease that it
   expect(lost(5_000, [0, 9], [4_000, 9])).toBe(false);
   expect(lost(12_000, [0, 9], [4_000, 9])).toBe(true);
   expect(lost(16_000, [0, 9], [8_000, 10], [12_000, 9])).toBe(false);
+});
+
+const forget: ForgetLimits = { keepMs: 1_000, awayMs: 24_000, maxBytes: 100, presentMs: 50 };
+
+test("the log is needed as far as the last of those who are waited for has it", () => {
+  const others = [
+    { seq: 90, silentMs: 0 },
+    { seq: 40, silentMs: 20_000 },
+    { seq: 10, silentMs: 30_000 },
+  ];
+  expect(commonSeq(100, others, 0, forget)).toBe(40);
+  // A log that is too large waits for nobody who is not there.
+  expect(commonSeq(100, others, 101, forget)).toBe(90);
+  expect(commonSeq(100, [], 0, forget)).toBe(100);
+});
+
+test("what all have is forgotten only after the time that somebody needs to join, and never more than all have now", () => {
+  let marks: readonly Mark[] = [];
+  const at = (now: number, seq: number) => {
+    const next = forgettable(marks, { at: now, seq }, forget);
+    marks = next.marks;
+    return next.upTo;
+  };
+  expect([at(0, 10), at(500, 20), at(999, 30)]).toEqual([0, 0, 0]);
+  expect([at(1_000, 40), at(1_499, 45), at(1_500, 50)]).toEqual([10, 10, 20]);
+  // One that came back with less holds the log where it is.
+  expect(at(1_600, 15)).toBe(15);
+  expect(at(10_000, 60)).toBe(15);
+  expect(marks.length).toBeLessThan(25);
 });

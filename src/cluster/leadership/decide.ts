@@ -50,3 +50,47 @@ export function hasLostEntries(seq: number, seen: readonly SeenLast[], now: numb
   const recent = seen.slice(seen.findLastIndex(({ last }) => last >= seq) + 1);
   return recent.length > 1 && now - recent[0]!.at >= leaseMs;
 }
+
+/** A coordinator, as far as it still needs the log. */
+export interface LogReader {
+  readonly seq: number;
+  readonly silentMs: number;
+}
+
+export interface ForgetLimits {
+  /** What all have stays for so long: whoever joins fetches a copy of the database in this time. */
+  readonly keepMs: number;
+  /** Whoever was silent for so long takes a new copy when it comes back. */
+  readonly awayMs: number;
+  /** While the log is larger than this, only those who are there are waited for. */
+  readonly maxBytes: number;
+  readonly presentMs: number;
+}
+
+/** An entry that everybody had at some time. */
+export interface Mark {
+  readonly at: number;
+  readonly seq: number;
+}
+
+/** The entry up to which all have the log who are waited for. */
+export function commonSeq(own: number, others: readonly LogReader[], bytes: number, limits: ForgetLimits): number {
+  const patienceMs = bytes > limits.maxBytes ? limits.presentMs : limits.awayMs;
+  return Math.min(own, ...others.filter(({ silentMs }) => silentMs <= patienceMs).map(({ seq }) => seq));
+}
+
+/** How many marks are kept: one for each part of the time that entries stay. */
+const MARKS = 20;
+
+/** Adds a mark when it is time for one, and gives the entry up to which the log may forget: everybody had it long enough ago. */
+export function forgettable(
+  marks: readonly Mark[],
+  now: Mark,
+  { keepMs }: Pick<ForgetLimits, "keepMs">,
+): { readonly marks: readonly Mark[]; readonly upTo: number } {
+  const last = marks.at(-1);
+  const all = last === undefined || now.at - last.at >= keepMs / MARKS ? [...marks, now] : marks;
+  const old = all.findLast(({ at }) => now.at - at >= keepMs);
+  // Somebody who came back may have less than everybody had then.
+  return { marks: all.filter((mark) => mark.at >= (old?.at ?? 0)), upTo: Math.min(old?.seq ?? 0, now.seq) };
+}

@@ -8,13 +8,15 @@
  * - what members tell each other beside the log is for people: nobody leads or follows because of it.
  */
 export type { ClusterPort, ClusterSnapshot } from "./cluster.port.ts";
-export type { LeaseTiming } from "./decide.ts";
+export { commonSeq, type ForgetLimits, forgettable, type LeaseTiming, type Mark } from "./decide.ts";
 export { type Leadership, type Leading, startLeadership } from "./leadership.ts";
 export { tellLeaseNews } from "./lease-news.ts";
+export { type CoordinatorRow, dropCoordinator, noteCoordinators, storedCoordinators } from "./member-rows.ts";
 export {
   type ClusterView,
   createMemberBook,
   decodeMember,
+  type EngineHealth,
   encodeMember,
   type LeaderView,
   type RefusedEntry,

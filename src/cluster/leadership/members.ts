@@ -127,6 +127,17 @@ export interface TermView {
   readonly stepDown: { readonly to: string | null; readonly reason: string } | null;
 }
 
+/** The servers of the log, as one of them says. */
+export interface EngineHealth {
+  /** The server that leads the stream; null while they choose one. */
+  readonly leader: string | null;
+  readonly servers: readonly { readonly name: string; readonly isCurrent: boolean; readonly lag: number }[];
+  /** Numbers of the first and the last entry that are there, and what all of them take. */
+  readonly first: number;
+  readonly last: number;
+  readonly bytes: number;
+}
+
 /** The cluster as one member sees it. */
 export interface ClusterView {
   readonly cluster: string;
@@ -146,4 +157,6 @@ export interface ClusterView {
   readonly refused: RefusedEntry | null;
   /** What the rows came to at the last `verify` entries, newest first. */
   readonly checks: readonly { readonly seq: number; readonly digest: string }[];
+  /** Null until a server has answered, and while none does. */
+  readonly engine: EngineHealth | null;
 }

@@ -1,5 +1,5 @@
 import { defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
-import type { ArtifactStat } from "../../sync/index.ts";
+import type { ArtifactStat, ArtifactStore } from "../../sync/index.ts";
 import { callerKey, handle, type Route } from "../http/route.ts";
 import * as wire from "./wire.ts";
 import { adoptArtifact, getArtifact, putArtifact } from "./wire.ts";
@@ -58,6 +58,32 @@ const streamOf = async (bytes: AsyncIterable<Uint8Array>): Promise<ReadableStrea
   });
 };
 
+/** The bytes of a file of this store, or a range of them; of one that is still coming only how much is there. */
+export async function answerFile(
+  files: Pick<ArtifactStore, "stat" | "read">,
+  { sha256, range, method, from }: { sha256: string; range: string | undefined; method: string; from?: string },
+): Promise<Response> {
+  const found = await files.stat(sha256, from);
+  const { size, received } = found;
+  if (method === "HEAD" && (size !== null || received > 0))
+    return new Response(null, {
+      headers: { ...headersOf(found), ...(size === null ? {} : { "content-length": String(size) }) },
+    });
+  if (size === null)
+    throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`, {
+      ...(received > 0 ? { hint: `${received} bytes of it have come.` } : {}),
+    });
+  const { start, end, partial } = rangeOf(range, size);
+  return new Response(await streamOf(files.read(sha256, start, end)), {
+    status: partial ? 206 : 200,
+    headers: {
+      ...headersOf(found),
+      "content-length": String(end - start),
+      ...(partial ? { "content-range": `bytes ${start}-${end - 1}/${size}` } : {}),
+    },
+  });
+}
+
 export const artifactRoutes: readonly Route[] = [
   handle(putArtifact, async ({ ports, params: { sha256 }, headers, upload, caller }) => {
     const { bytes, length, accept } = upload!;
@@ -85,27 +111,9 @@ export const artifactRoutes: readonly Route[] = [
       });
     return ports.artifacts.adopt({ sha256, ...body });
   }),
-  handle(getArtifact, async ({ ports, params: { sha256 }, headers: { range }, method, caller }) => {
-    const found = await ports.artifacts.stat(sha256, callerKey(caller));
-    const { size, received } = found;
-    if (method === "HEAD" && (size !== null || received > 0))
-      return new Response(null, {
-        headers: { ...headersOf(found), ...(size === null ? {} : { "content-length": String(size) }) },
-      });
-    if (size === null)
-      throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`, {
-        ...(received > 0 ? { hint: `${received} bytes of it have come.` } : {}),
-      });
-    const { start, end, partial } = rangeOf(range, size);
-    return new Response(await streamOf(ports.artifacts.read(sha256, start, end)), {
-      status: partial ? 206 : 200,
-      headers: {
-        ...headersOf(found),
-        "content-length": String(end - start),
-        ...(partial ? { "content-range": `bytes ${start}-${end - 1}/${size}` } : {}),
-      },
-    });
-  }),
+  handle(getArtifact, ({ ports, params: { sha256 }, headers: { range }, method, caller }) =>
+    answerFile(ports.artifacts, { sha256, range, method, from: callerKey(caller) }),
+  ),
   handle(wire.listArtifacts, async ({ ports, query }) => ({ artifacts: await ports.library.list(defined(query)) })),
   handle(wire.showArtifact, ({ ports, params: { id } }) => ports.library.show(id)),
   handle(wire.listOrphans, ({ ports }) => ({ orphans: ports.library.orphans() })),

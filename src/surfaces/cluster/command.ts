@@ -17,13 +17,25 @@ function memberLines({ members, name }: ClusterAnswer, shell: Shell): string[] {
     right(String(one.seq)),
     right(one.lag === 0 ? "0" : paint.yellow(String(one.lag))),
     one.leader === null ? paint.yellow("nobody") : printable(one.leader),
+    one.files_lacking === null ? "" : one.files_lacking === 0 ? "all" : paint.yellow(`lacks ${one.files_lacking}`),
     printable(one.version),
     printable(one.url),
     `${Math.round(one.heard_seconds_ago)} s ago`,
   ]);
   return tableLines(
     [
-      ["MEMBER", "ROLE", right("TERM"), right("ENTRY"), right("LAG"), "FOLLOWS", "VERSION", "ADDRESS", "HEARD"],
+      [
+        "MEMBER",
+        "ROLE",
+        right("TERM"),
+        right("ENTRY"),
+        right("LAG"),
+        "FOLLOWS",
+        "FILES",
+        "VERSION",
+        "ADDRESS",
+        "HEARD",
+      ],
       ...rows,
     ],
     shell,
@@ -38,6 +50,18 @@ const endedLines = ({ terms }: ClusterAnswer, shell: Shell): string[] =>
       : `term ${term} of ${printable(leader)}, begun ${ago(since, shell.clock.now())}: ${ended}${reason === null ? "" : ` (${printable(reason)})`}`,
   );
 
+/** How the servers of the log are, in one line. */
+function engineLine({ engine }: ClusterAnswer, { paint }: Shell): string {
+  if (engine === null) return paint.red("no server of the shared log answers");
+  const { leader, servers, first, last, bytes } = engine;
+  const behind = servers.filter((one) => !one.current).map((one) => `${printable(one.name)} is behind or away`);
+  const who = leader === null ? paint.yellow("the servers choose a leader") : `${printable(leader)} leads the log`;
+  const holds = `entries ${first} to ${last}, ${Math.ceil(bytes / 2 ** 20)} MB`;
+  return [`servers: ${who}, ${servers.length - behind.length} of ${servers.length} have all of it (${holds})`]
+    .concat(behind.map((text) => paint.yellow(text)))
+    .join("; ");
+}
+
 function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
   const { paint } = shell;
   if (cluster.alone) return [`${printable(cluster.name)} is the only coordinator: it shares no log`];
@@ -48,6 +72,7 @@ function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
       ? paint.red("nobody leads at the moment")
       : `${printable(leader.name)} leads in term ${leader.term}, since ${ago(leader.since, shell.clock.now())}, at ${printable(leader.url)}`,
     `${printable(name)} is ${role}, term ${term}, entry ${seq} of the log; ${present} of ${members.length} known coordinators are there`,
+    engineLine(cluster, shell),
     ...(present < 2 ? [paint.yellow("no other coordinator would take over now")] : []),
     ...(trouble === null ? [] : [paint.yellow(`trouble: ${printable(trouble)}`)]),
     ...endedLines(cluster, shell),

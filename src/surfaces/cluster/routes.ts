@@ -1,24 +1,26 @@
-import { type ClusterPort, type ClusterView, leadersByDomain } from "../../cluster/index.ts";
+import { type ClusterPort, type ClusterView, dropCoordinator, leadersByDomain } from "../../cluster/index.ts";
 import { messageOf, OperatingError } from "../../kernel/index.ts";
+import type { MemberDesk, MemberStock } from "../../sync/index.ts";
 import { handle, type Route } from "../http/route.ts";
-import { type ClusterAnswer, getCluster, getSnapshot, SNAPSHOT_HEADERS, stepDown, verifyCluster } from "./wire.ts";
+import {
+  type ClusterAnswer,
+  getCluster,
+  getSnapshot,
+  leaveCluster,
+  SNAPSHOT_HEADERS,
+  stepDown,
+  tellFiles,
+  verifyCluster,
+} from "./wire.ts";
 
 /** A member that was silent for so long is not counted on; they speak every second. */
 const PRESENT_MS = 5_000;
 
-export function shownCluster({
-  cluster,
-  generation,
-  name,
-  role,
-  term,
-  seq,
-  leader,
-  members,
-  trouble,
-  terms,
-  checks,
-}: ClusterView): ClusterAnswer {
+export function shownCluster(
+  { cluster, generation, name, role, term, seq, leader, members, trouble, terms, checks, engine }: ClusterView,
+  stocks: readonly Pick<MemberStock, "name" | "lacking">[] = [],
+): ClusterAnswer {
+  const lacking = new Map(stocks.map((one) => [one.name, one.lacking]));
   const newest = Math.max(seq, ...members.filter((one) => one.role === "leader").map((one) => one.seq));
   return {
     alone: false,
@@ -36,18 +38,46 @@ export function shownCluster({
       ...{ leader: one.leader, version: one.version, trouble: one.trouble },
       heard_seconds_ago: one.heardMsAgo / 1_000,
       present: one.heardMsAgo <= PRESENT_MS,
+      files_lacking: lacking.get(one.name) ?? null,
     })),
     checks: [...checks],
+    engine: engine && {
+      ...engine,
+      servers: engine.servers.map(({ name: server, isCurrent, lag }) => ({ name: server, current: isCurrent, lag })),
+    },
   };
 }
 
+const alone = () =>
+  OperatingError.conflict("NOT_A_MEMBER", "this coordinator is the only one: there is no cluster of several", {
+    hint: "docs/58-three-coordinators.md shows how to go from one to three.",
+  });
+
 const need = (cluster: ClusterPort | undefined): ClusterPort => {
-  if (cluster === undefined)
-    throw OperatingError.conflict("NOT_A_MEMBER", "this coordinator is the only one: there is no cluster of several", {
-      hint: "docs/58-three-coordinators.md shows how to go from one to three.",
-    });
+  if (cluster === undefined) throw alone();
   return cluster;
 };
+
+const needFiles = (desk: MemberDesk | undefined): MemberDesk => {
+  if (desk === undefined) throw alone();
+  return desk;
+};
+
+/** Refuses to take somebody out who runs, or who alone has files. */
+function checkLeaver({ name: own, members }: ClusterView, names: readonly string[], name: string): void {
+  if (!names.includes(name))
+    throw OperatingError.notFound("UNKNOWN_MEMBER", `no coordinator '${name}' belongs to the cluster`, {
+      hint: `There are: ${names.join(", ")}.`,
+    });
+  if (name === own)
+    throw OperatingError.conflict("ALREADY_LEADS", `${name} leads, and cannot leave`, {
+      hint: "Hand the lead over first: 'ringrift cluster step-down --reason ...'.",
+    });
+  if (members.some((one) => one.name === name && one.heardMsAgo <= PRESENT_MS))
+    throw OperatingError.conflict("MEMBERS_RUN", `the coordinator ${name} still runs`, {
+      hint: `Stop it first: 'ringrift down' on its machine.`,
+    });
+}
 
 /** Refuses to hand the lead to somebody who would not take it. */
 function checkSuccessor({ name, members }: ClusterView, to: string | undefined): void {
@@ -65,11 +95,12 @@ function checkSuccessor({ name, members }: ClusterView, to: string | undefined):
 
 export const clusterRoutes: readonly Route[] = [
   handle(getCluster, ({ ports }) => {
-    if (ports.cluster !== undefined) return shownCluster(ports.cluster.view());
+    if (ports.cluster !== undefined) return shownCluster(ports.cluster.view(), ports.memberFiles?.stocks());
     return {
       alone: true,
       ...{ cluster: null, generation: null, name: ports.nodeId, role: "leader" as const, term: 1, seq: 0 },
       ...{ leader: null, domains: leadersByDomain(ports.nodeId), terms: [], members: [], trouble: null, checks: [] },
+      engine: null,
     };
   }),
   handle(stepDown, async ({ ports, body: { to, reason, dry_run }, caller: { actor } }) => {
@@ -91,6 +122,33 @@ export const clusterRoutes: readonly Route[] = [
     const cluster = need(ports.cluster);
     if (dry_run) return { seq: null, digest: null, applied: false };
     return { ...(await cluster.verify()), applied: true };
+  }),
+  handle(tellFiles, async ({ ports, body: { name, held, gone, confirmed, lacking } }) => {
+    const desk = needFiles(ports.memberFiles);
+    // One that the leader does not know yet is written down within seconds, and says it again.
+    if (!desk.stocks().some((one) => one.name === name))
+      throw OperatingError.unavailable("UNKNOWN_MEMBER", `no coordinator '${name}' belongs to the cluster yet`, {
+        details: { retryAfterSeconds: 2 },
+      });
+    await desk.tell(name, { held, gone, isConfirmed: confirmed, lacking });
+    return { held: held.length, gone: gone.length };
+  }),
+  handle(leaveCluster, async ({ ports, params: { name }, body: { reason, dry_run }, caller: { actor } }) => {
+    const view = need(ports.cluster).view();
+    const desk = needFiles(ports.memberFiles);
+    const names = desk.stocks().map((one) => one.name);
+    checkLeaver(view, names, name);
+    const only = desk.onlyAt(name);
+    if (only > 0)
+      throw OperatingError.conflict("FILES_ONLY_THERE", `${only} files lie at ${name} and nowhere else`, {
+        hint: `Start ${name} again until 'ringrift cluster members' shows that no coordinator lacks files.`,
+      });
+    const members = names.filter((one) => one !== name);
+    if (dry_run) return { left: name, members, applied: false };
+    ports.log.warn("a coordinator leaves the cluster", { name, reason, actor });
+    await ports.store.commit([dropCoordinator({ name })]);
+    await desk.forget(name);
+    return { left: name, members, applied: true };
   }),
   handle(getSnapshot, async ({ ports }) => {
     const { read, bytes, ...taken } = await need(ports.cluster).snapshot();

@@ -13,6 +13,7 @@ const view = (leader: Partial<NonNullable<ClusterView["leader"]>> | null): Clust
   members: [],
   trouble: null,
   checks: [],
+  engine: null,
 });
 
 test("a standby's page says that it is one, who leads and where", async () => {

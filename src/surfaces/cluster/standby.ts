@@ -12,6 +12,9 @@ import {
   OperatingError,
   type Random,
 } from "../../kernel/index.ts";
+import type { ArtifactStore } from "../../sync/index.ts";
+import { answerFile } from "../artifacts/routes.ts";
+import { getArtifact } from "../artifacts/wire.ts";
 import type { Access } from "../http/access.ts";
 import { encoderOf } from "../http/encode.ts";
 import { PROBLEM_TYPE, problemOf } from "../http/problem.ts";
@@ -30,6 +33,8 @@ export interface StandbyOptions {
   /** After so long somebody leads again, as a rule. */
   readonly retryAfterSeconds: number;
   readonly shutdown: (reason: string, actor: string) => void;
+  /** What lies here, for the other coordinators: one that leads may lack it. */
+  readonly files: () => Pick<ArtifactStore, "stat" | "read"> | undefined;
 }
 
 /** Says who leads, to people and to programs that follow. */
@@ -82,7 +87,7 @@ export function createStandbyApi(options: StandbyOptions) {
     return Response.json({ status: ok ? "ok" : "failing", checks }, { status: ok ? 200 : 503 });
   };
 
-  const respond = (request: Request, env: Env["Bindings"]): Response => {
+  const respond = (request: Request, env: Env["Bindings"]): Response | Promise<Response> => {
     const { pathname } = new URL(request.url);
     const isRead = request.method === "GET" || request.method === "HEAD";
     const asked = isRead ? probes[pathname] : undefined;
@@ -102,6 +107,13 @@ export function createStandbyApi(options: StandbyOptions) {
       options.shutdown("asked for through the API", actor);
       return Response.json({ status: "stopping" }, { status: 202 });
     }
+    const [, sha256] = /^\/v1\/artifacts\/([0-9a-f]{64})$/.exec(pathname) ?? [];
+    const files = options.files();
+    if (isRead && sha256 !== undefined && files !== undefined && request.headers.has("authorization")) {
+      access.check(env.incoming, env.cameBy, { ...getArtifact, scope: "operator" });
+      const range = request.headers.get("range") ?? undefined;
+      return answerFile(files, { sha256, range, method: request.method });
+    }
     // Everybody may know where the leader is, who could not show here who it is.
     access.check(env.incoming, env.cameBy, { scope: "probe", method: "GET", id: "", path: "" });
     if (isRead && !pathname.startsWith("/v1/") && request.headers.get("accept")?.includes("text/html"))
@@ -109,11 +121,11 @@ export function createStandbyApi(options: StandbyOptions) {
     throw notLeader(view(), retryAfterSeconds);
   };
 
-  return (request: Request, env: Env["Bindings"]): Response => {
+  return async (request: Request, env: Env["Bindings"]): Promise<Response> => {
     const requestId = requestIdOf(request.headers.get("x-request-id") ?? undefined, () => ids.uuid());
     let response: Response;
     try {
-      response = respond(request, env);
+      response = await respond(request, env);
     } catch (thrown) {
       if (!isOperatingError(thrown)) log.error("a request failed", { request_id: requestId, error: messageOf(thrown) });
       const problem = problemOf(thrown, requestId);

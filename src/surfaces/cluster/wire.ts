@@ -31,6 +31,10 @@ const member = z
     trouble: z.string().nullable(),
     heard_seconds_ago: z.number(),
     present: z.boolean().describe("It was heard within the time of a lease."),
+    files_lacking: z
+      .int()
+      .nullable()
+      .describe("Files whose bytes it has yet to fetch; null where the coordinator that answers does not know."),
   })
   .meta({ id: "ClusterMember", description: "A coordinator, as it says itself." });
 
@@ -73,6 +77,16 @@ export const getCluster = defineRoute("getCluster", "GET /v1/cluster", {
     checks: z
       .array(z.object({ seq: z.int(), digest: z.string() }))
       .describe("What the rows came to here at the last entries that asked for it; equal on all members."),
+    engine: z
+      .object({
+        leader: z.string().nullable().describe("The server that leads the stream."),
+        servers: z.array(z.object({ name: z.string(), current: z.boolean(), lag: z.int() })),
+        first: z.int().describe("Number of the first entry that is still in the log."),
+        last: z.int(),
+        bytes: z.int(),
+      })
+      .nullable()
+      .describe("The servers of the log, as one of them says; null while none answers."),
   }),
 });
 
@@ -90,6 +104,32 @@ export const verifyCluster = defineRoute("verifyCluster", "POST /v1/cluster/veri
   body: z.strictObject({ dry_run: dryRun }),
   about: "The entry, and what the rows of the leader come to.",
   answer: z.object({ seq: z.int().nullable(), digest: z.string().nullable(), applied: z.boolean() }),
+});
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const tellFiles = defineRoute("tellClusterFiles", "POST /v1/cluster/files", {
+  tag,
+  summary: "A coordinator that stands by says which files it holds, after it has hashed them.",
+  scope: "operator",
+  body: z.strictObject({
+    name,
+    held: z.array(hash).max(1_000),
+    gone: z.array(hash).max(1_000),
+    confirmed: z.boolean().describe("It has looked since its start whether its files are there."),
+    lacking: z.int().min(0),
+  }),
+  about: "It is written down.",
+  answer: z.object({ held: z.int(), gone: z.int() }),
+});
+
+export const leaveCluster = defineRoute("leaveCluster", "POST /v1/cluster/members/{name}/leave", {
+  tag,
+  summary: "Takes a coordinator that was stopped out of the cluster: nobody waits for it any more.",
+  params: z.strictObject({ name }),
+  body: z.strictObject({ reason: note.min(1), dry_run: dryRun }),
+  about: "Who left, and who is left.",
+  answer: z.object({ left: z.string(), members: z.array(z.string()), applied: z.boolean() }),
 });
 
 /** What goes with a snapshot, as headers of its answer. */

@@ -24,6 +24,7 @@ import type {
   Backups,
   DiskView,
   Imports,
+  MemberDesk,
   NodeDesk,
   SyncFacade,
 } from "../../sync/index.ts";
@@ -108,6 +109,8 @@ export interface ControlPorts {
   readonly nodeId: string;
   /** The other coordinators, where there are several. */
   readonly cluster?: ClusterPort | undefined;
+  /** Where the other coordinators say which files they hold. */
+  readonly memberFiles?: MemberDesk | undefined;
   /** Named locks, for whoever asks. */
   readonly locks: LockStore;
   readonly artifacts: ArtifactStore;

@@ -6,6 +6,8 @@ import { type CopyPolicy, factorOf, requiredCopies } from "./policy.ts";
 /** What `app` knows of a node that may hold copies. */
 export interface HolderFacts extends Omit<CopyNode, "isConfirmed"> {
   readonly incarnation: number;
+  /** Only where it is known otherwise than by its incarnation. */
+  readonly isConfirmed?: boolean;
   /** Kinds of work that it does, and processors that are free for more. */
   readonly kinds: readonly string[];
   readonly freeCpus: number;
@@ -64,10 +66,21 @@ export function createCopies(ports: CopiesPorts) {
     return new Map(
       ports
         .nodes()
-        .map(({ incarnation, node_id, name, isThere, isLate = false, isRented, isLeaving = false, barred }) => {
-          const isConfirmed = node_id === nodeId || confirmed.get(node_id) === incarnation;
-          return [node_id, { node_id, name, isThere, isLate, isRented, isLeaving, isConfirmed, barred }];
-        }),
+        .map(
+          ({
+            incarnation,
+            isConfirmed: isKnown,
+            isLate = false,
+            isLeaving = false,
+            isCoordinator = false,
+            ...node
+          }) => {
+            const { node_id, name, isThere, isRented, barred } = node;
+            const isConfirmed = isKnown ?? (node_id === nodeId || confirmed.get(node_id) === incarnation);
+            const facts = { node_id, name, isThere, isLate, isRented, isLeaving, isConfirmed, isCoordinator, barred };
+            return [node_id, facts];
+          },
+        ),
     );
   };
 
@@ -77,6 +90,9 @@ export function createCopies(ports: CopiesPorts) {
     nodes,
     /** Nodes whose copies count now; as many places there are for copies. */
     counting,
+    /** All coordinators there are, where there are several. */
+    coordinators: (known = nodes()): string[] =>
+      [...known.values()].filter(({ isCoordinator }) => isCoordinator === true).map(({ node_id }) => node_id),
     /** Of those, the ones to rely on when another copy goes. */
     reliable: (known = nodes()): string[] => counting(known).filter((id) => known.get(id)?.isLate !== true),
     factorOf: (artifact: Pick<ArtifactRow, "kind" | "config_key">) => factorOf(artifact, policy),

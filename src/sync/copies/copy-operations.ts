@@ -64,6 +64,8 @@ export interface AskDrop {
   readonly asked: readonly { readonly sha256: string; readonly required: number }[];
   /** Nodes whose copies count now. One that came since is not among them, which errs to the safe side. */
   readonly counting: readonly string[];
+  /** All coordinators, where there are several. */
+  readonly coordinators?: readonly string[];
   readonly at: number;
   readonly lockedUntil: number;
 }
@@ -78,7 +80,7 @@ const COPIES = `SELECT h.node_id, h.state, EXISTS (SELECT 1 FROM sync_copy_locks
  */
 export const askDrop = defineOperation<AskDrop, { answers: DropAnswer[] }>(
   "sync.ask_drop",
-  (tx, { node_id, asked, counting, at, lockedUntil }) => ({
+  (tx, { node_id, asked, counting, coordinators = [], at, lockedUntil }) => ({
     answers: asked.map(({ sha256, required }): DropAnswer => {
       const known = knownOf(tx, sha256);
       // What nobody catalogued, or is given up, is nobody's loss.
@@ -88,7 +90,7 @@ export const askDrop = defineOperation<AskDrop, { answers: DropAnswer[] }>(
       const own = copies.find((copy) => copy.node_id === node_id);
       const able = new Set(counting);
       if (own?.state !== "held") able.delete(node_id);
-      const answer = mayDrop({ node_id, copies, counting: able, required });
+      const answer = mayDrop({ node_id, copies, counting: able, required, coordinators: new Set(coordinators) });
       if (!answer.allowed) return answer;
       tx.run("UPDATE sync_held SET state = 'dropping' WHERE node_id = ? AND seq = ?", node_id, known.seq);
       tx.run(

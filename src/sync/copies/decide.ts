@@ -22,6 +22,8 @@ export interface CopyNode {
   readonly isLeaving?: boolean;
   /** It has said since its start what it holds. */
   readonly isConfirmed: boolean;
+  /** It is one of several coordinators: any of them may be the next to give files to everybody. */
+  readonly isCoordinator?: boolean;
 }
 
 /** Whether a copy on this node is one to rely on. */
@@ -30,6 +32,13 @@ export const counts = (node: CopyNode): boolean => node.isThere && node.isConfir
 /** Whether it may not be there tomorrow. */
 export const mayGo = ({ isRented, isLeaving = false }: Pick<CopyNode, "isRented" | "isLeaving">): boolean =>
   isRented || isLeaving;
+
+/** Where there are several coordinators, so many of them have a file before it counts as safe: the disk of one may be lost. */
+const COORDINATOR_COPIES = 2;
+
+/** How many coordinators must hold a file, going by all that belong to the cluster, there or not; none where there is one alone. */
+export const requiredCoordinators = (coordinators: number): number =>
+  coordinators < COORDINATOR_COPIES ? 0 : COORDINATOR_COPIES;
 
 export interface Copy {
   readonly node_id: string;
@@ -57,11 +66,14 @@ export function judgeCopies(
   const held = copies.filter(({ state }) => state === "held").flatMap(({ node_id }) => nodes.get(node_id) ?? []);
   const reliable = held.filter(counts).length;
   const required = requiredCopies(factor, places);
+  const isCoordinator = (node: CopyNode) => node.isCoordinator === true;
+  const atCoordinators = held.filter((node) => isCoordinator(node) && counts(node)).length;
+  const coordinators = requiredCoordinators([...nodes.values()].filter(isCoordinator).length);
   return {
     copies: reliable,
     factor,
-    required,
-    safe: reliable >= required,
+    required: Math.max(required, coordinators),
+    safe: reliable >= required && atCoordinators >= coordinators,
     at_risk: reliable === 0 && held.some((node) => mayGo(node) && node.isThere),
   };
 }
@@ -77,6 +89,8 @@ export interface DropQuestion {
   /** Nodes whose copies count now. */
   readonly counting: ReadonlySet<string>;
   readonly required: number;
+  /** All coordinators, where there are several. */
+  readonly coordinators?: ReadonlySet<string>;
 }
 
 export type DropAnswer =
@@ -88,7 +102,7 @@ export type DropAnswer =
  * Whether a node may let go of its copy: as many as are required must lie elsewhere, verified. A copy on a node that counts
  * for nothing may go against the least there must be. One that another relies on while it goes stays.
  */
-export function mayDrop({ node_id, copies, counting, required }: DropQuestion): DropAnswer {
+export function mayDrop({ node_id, copies, counting, required, coordinators = new Set() }: DropQuestion): DropAnswer {
   const own = copies.find((copy) => copy.node_id === node_id);
   const elsewhere = copies.filter(
     (copy) => copy.node_id !== node_id && copy.state === "held" && counting.has(copy.node_id),
@@ -97,6 +111,15 @@ export function mayDrop({ node_id, copies, counting, required }: DropQuestion): 
   const facts = { actual: elsewhere.length, required: needed };
   if (own?.isLocked === true)
     return { allowed: false, why: "another node relies on it while its own copy goes", ...facts };
+  const atCoordinators = elsewhere.filter((copy) => coordinators.has(copy.node_id)).length;
+  const neededThere = requiredCoordinators(coordinators.size);
+  if (atCoordinators < neededThere)
+    return {
+      allowed: false,
+      why: "too few coordinators have it",
+      actual: atCoordinators,
+      required: neededThere,
+    };
   const [against] = elsewhere;
   if (against === undefined || elsewhere.length < needed)
     return { allowed: false, why: "too few verified copies lie elsewhere", ...facts };

@@ -153,7 +153,8 @@ export function createNodeDesk(ports: DeskPorts) {
     });
     const counting = copies.reliable(known);
     const at = clock.now();
-    return askDrop({ node_id, asked, counting, at, lockedUntil: at + COPY_LOCK_MS });
+    const coordinators = copies.coordinators(known);
+    return askDrop({ node_id, asked, counting, coordinators, at, lockedUntil: at + COPY_LOCK_MS });
   };
 
   /** What a node says of its orders, and what it shall do next. */

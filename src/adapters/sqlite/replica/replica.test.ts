@@ -13,7 +13,7 @@ import {
 } from "../../../router/index.ts";
 import { memoryWriter } from "../in-thread-store.ts";
 import { countedTables, rowsDigest, schemaDigest, tablesWithoutKey } from "./digests.ts";
-import { openReplica } from "./replica.ts";
+import { beginGeneration, openReplica } from "./replica.ts";
 import { replicaPort, type TermWriterOptions } from "./term-writer.ts";
 
 const put = defineOperation<{ key: string; value: string }, number>(
@@ -270,4 +270,24 @@ test("all our tables have a key, so that no change of theirs is left out", () =>
   const other = new DatabaseSync(":memory:");
   other.exec("CREATE TABLE keyless (a INTEGER)");
   expect(tablesWithoutKey(other)).toEqual(["keyless"]);
+});
+
+test("what begins a new generation goes on in a new log with the same rows; neither generation takes entries of the other", async () => {
+  const [old, anew] = [newLog(), newLog()];
+  const [a, b] = [member(old, "a"), member(old, "b")];
+  const writer = await a.lead();
+  await writer.apply([write("x", "1")]);
+  b.catchUp();
+  await writer.end("lost for good");
+  expect(beginGeneration(b.replica.db)).toMatchObject({ generation: 2, seq: 0, term: 1 });
+  const reopened = openReplica(b.replica.db, { ...CLUSTER, generation: 2 });
+  const port = replicaPort({
+    ...{ replica: reopened, modules, log: anew.connect(), clock: systemClock(), nextId: () => "b.100" },
+  });
+  const term = { ...CLUSTER, generation: 2, term: 2, boot: "b", node: "b" };
+  expect(await port.claim(term)).toMatchObject({ claim: "won" });
+  expect(b.rows()).toEqual(a.rows());
+  expect(() => reopened.replay(old.entries().slice(1))).toThrow(/generation 1, not of 2/);
+  const early = member(newLog(), "c");
+  expect(() => early.replica.replay(anew.entries())).toThrow(/generation 2, not of 1/);
 });

@@ -119,6 +119,20 @@ export const removeReplica = (db: DatabaseSync): void =>
     DROP TABLE IF EXISTS replica_checks; DROP TABLE IF EXISTS replica_terms;
     DROP TABLE IF EXISTS replica_step_downs; COMMIT;`);
 
+/** The same rows as the beginning of a log of a new generation: entries of the one before are refused from here on. */
+export function beginGeneration(db: DatabaseSync): LogPosition {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    db.prepare("UPDATE replica_position SET generation = generation + 1, seq = 0, chain = ?").run(NO_ENTRY);
+    // What they say is said of entries that are not there any more.
+    db.exec("DELETE FROM replica_checks; DELETE FROM replica_terms; COMMIT");
+  } catch (thrown) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw translateFault(thrown);
+  }
+  return positionIn(db)!;
+}
+
 /** Begins at the start of the log, unless the database says where it is. */
 export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOptions): Replica {
   db.exec(CREATE);

@@ -1,9 +1,11 @@
 /** `ringrift up` and `train` of a coordinator that is one of several: it stands by until it leads, and stands by again after that. */
 import type { Rows } from "../../../events/index.ts";
-import { defined, messageOf, sleep, systemRandom } from "../../../kernel/index.ts";
+import { createLog, defined, messageOf, sleep, systemRandom } from "../../../kernel/index.ts";
 import { answer, printable, type Shell, shorten } from "../../../surfaces/commands/index.ts";
 import type { Coordination } from "../../bootstrap.ts";
 import { type Coordinator, startCoordinator } from "../../cluster/coordinator.ts";
+import { readEngine } from "../../cluster/engine/engine-file.ts";
+import { isEngineUp, type RunningEngine, runEngine } from "../../cluster/engine/run-engine.ts";
 import type { Settings } from "../../settings.ts";
 import { startTelemetry } from "../../telemetry/telemetry.ts";
 import { readVersion } from "../../version.ts";
@@ -33,6 +35,16 @@ function standbyLine(coordinator: Coordinator): string {
   const { name, term, seq, leader, trouble } = coordinator.view();
   const who = leader === null ? "nobody leads" : `${leader.name} leads at ${leader.url}`;
   return `${name} stands by: ${who}, term ${term}, entry ${seq}${trouble === null ? "" : ` (${trouble})`}`;
+}
+
+/** The nats-server of this machine, unless it runs already as a service of its own, or others are named. */
+async function startOwnEngine(
+  { dataDir, coordinators }: Settings,
+  { clock }: Shell,
+): Promise<RunningEngine | undefined> {
+  const engine = coordinators.servers.length > 0 ? undefined : readEngine(dataDir);
+  if (engine === undefined || (await isEngineUp(engine))) return undefined;
+  return runEngine({ dataDir, program: coordinators.engine, clock, log: createLog("WARN", {}) });
 }
 
 export async function runMember(
@@ -75,6 +87,7 @@ export async function runMember(
     };
   };
 
+  const engine = await startOwnEngine(settings, shell);
   const coordinator = await startCoordinator({
     ...{ settings, clock, ...defined({ logStream }) },
     onLead: begin,
@@ -83,6 +96,9 @@ export async function runMember(
         ...{ settings: own, clock, term, ...defined({ logStream }) },
         telemetry: (to) => startTelemetry(io.env, readVersion(), to),
       }),
+  }).catch(async (thrown: unknown) => {
+    await engine?.stop();
+    throw thrown;
   });
   const notifier = createNotifier({
     ...{ env: io.env, pid: process.pid, ppid: process.ppid, clock, log: coordinator.log },
@@ -136,5 +152,6 @@ export async function runMember(
       .shutdown()
       .catch((thrown: unknown) => shell.note(`the process did not end in order: ${messageOf(thrown)}`));
     await notifier.close();
+    await engine?.stop();
   }
 }

@@ -64,7 +64,10 @@ export function planRepairs(
     const held = holders(short);
     const order = { seq, bytes, max_rate: null, urgency: 2 };
     if (!held.some(({ isHome }) => isHome)) {
-      const [from] = held.filter(({ isThere, isConfirmed }) => isThere && isConfirmed).sort(byTrust);
+      const there = held.filter(({ isThere, isConfirmed }) => isThere && isConfirmed);
+      // What another coordinator has is fetched from there without an order.
+      if (there.some(({ isCoordinator }) => isCoordinator === true)) continue;
+      const [from] = there.sort(byTrust);
       if (from === undefined) giveUp("no node that is online holds it");
       else if (ordered.length === 0) orders.push({ ...order, node_id: from.node_id, action: "send", reason: REPAIR });
       continue;

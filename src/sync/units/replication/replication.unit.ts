@@ -79,7 +79,9 @@ export const replicationDaemon = (
 
   /** Copies of before this was counted, and of nodes that nobody knows any more. */
   const setRight = async (isFirst: boolean): Promise<void> => {
-    for (let after: number | null = isFirst ? 0 : null; after !== null; )
+    // One of several coordinators has what it has said that it has: others had the files while they led.
+    const isAlone = copies.coordinators().length < 2;
+    for (let after: number | null = isFirst && isAlone ? 0 : null; after !== null; )
       after = (await store.commit([claimOwnCopies({ node_id: nodeId, after, max: limits.page })]))[0].upto;
     const known = copies.nodes();
     for (const { node_id } of store.read<{ node_id: string }>(HOLDERS))

@@ -1,0 +1,159 @@
+/**
+ * The files of one of several coordinators. Whether it leads or stands by, it has the rows of all artifacts and sees to it that it has
+ * their bytes too: it fetches what it lacks, says what it holds after hashing it, and lets go of what the rows have given up.
+ *
+ * What it holds is told by receipts like those of any node, so that whoever leads next knows it from the same rows.
+ */
+import { type Clock, type Log, messageOf } from "../../kernel/index.ts";
+import type { Store } from "../../router/index.ts";
+import type { ArtifactStore } from "../artifact-store.ts";
+import { memberLimits } from "../limits.ts";
+import type { Wanted } from "../transport.port.ts";
+
+/** What a coordinator says of its files. */
+export interface MemberFileNews {
+  readonly held: readonly string[];
+  readonly gone: readonly string[];
+  /** It has looked since its start whether what it held is still there. */
+  readonly isConfirmed: boolean;
+  /** Files that it still lacks. */
+  readonly lacking: number;
+}
+
+export interface MemberFilesPorts {
+  readonly store: Pick<Store, "read">;
+  readonly clock: Clock;
+  readonly log: Pick<Log, "info" | "warn">;
+  /** The name under which its copies are known. */
+  readonly nodeId: string;
+  readonly files: Pick<ArtifactStore, "stat" | "inspect" | "take">;
+  /** Brings what can be had of these; gives those that are here now, hashed and flushed. */
+  readonly fetch: (wanted: readonly Wanted[], signal: AbortSignal) => Promise<readonly string[]>;
+  /** To whoever leads; rejects when it was not taken down. */
+  readonly tell: (news: MemberFileNews, signal: AbortSignal) => Promise<void>;
+  /** Who is told: another one is told anew. */
+  readonly audience: () => string;
+  /** Also what was set aside as damaged: whoever leads wants it back. */
+  readonly wantsDamaged: boolean;
+}
+
+const COUNTED = "(a.state IN ('in_flight', 'durable') AND a.verified_at IS NOT NULL)";
+const NOT_HELD = `NOT EXISTS (SELECT 1 FROM sync_held h WHERE h.seq = a.seq AND h.node_id = ?1 AND h.state = 'held')`;
+const lackingSql = (wantsDamaged: boolean) =>
+  `SELECT a.seq, a.sha256, a.bytes FROM sync_artifacts a
+   WHERE a.freed_at IS NULL AND (${COUNTED}${wantsDamaged ? " OR a.state = 'quarantined'" : ""}) AND a.seq > ?2 AND ${NOT_HELD}
+   ORDER BY a.seq LIMIT ?3`;
+const HELD = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
+  WHERE h.node_id = ? AND h.state = 'held' AND h.seq > ? ORDER BY h.seq LIMIT ?`;
+const RETIRED = `SELECT a.sha256 FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
+  WHERE h.node_id = ? AND h.state = 'retired' AND a.freed_at IS NOT NULL ORDER BY h.seq LIMIT ?`;
+
+type Lacked = Wanted & { readonly seq: number };
+
+export function createMemberFiles(ports: MemberFilesPorts) {
+  const { store, clock, log, nodeId, files } = ports;
+  const { pageFiles, roundFiles, roundBytes, againMs, maxAgainMs, tellMs } = memberLimits;
+  let isConfirmed = false;
+  let told = { at: Number.NEGATIVE_INFINITY, audience: "", lacking: -1 };
+  /** Files that could not be had, and when they are tried again. */
+  const waiting = new Map<string, { readonly until: number; readonly waitMs: number }>();
+
+  const isThere = async ({ sha256, bytes }: Wanted): Promise<boolean> => (await files.stat(sha256)).size === bytes;
+
+  /** What it said before its start that it holds, and is not there. */
+  const confirm = async (signal: AbortSignal): Promise<void> => {
+    for (let after = 0; ; ) {
+      const rows = store.read<Lacked>(HELD, nodeId, after, pageFiles);
+      const gone: string[] = [];
+      for (const row of rows) {
+        signal.throwIfAborted();
+        if (!(await isThere(row))) gone.push(row.sha256);
+      }
+      if (gone.length > 0) {
+        log.warn("copies of this coordinator are gone; they are fetched again", { files: gone.length });
+        await ports.tell({ held: [], gone, isConfirmed: false, lacking: gone.length }, signal);
+      }
+      if (rows.length < pageFiles) break;
+      after = rows.at(-1)!.seq;
+    }
+    isConfirmed = true;
+  };
+
+  const isDue = ({ sha256 }: Wanted): boolean => (waiting.get(sha256)?.until ?? 0) <= clock.monotonic();
+  const postpone = (sha256: string): void => {
+    const waitMs = Math.min(maxAgainMs, (waiting.get(sha256)?.waitMs ?? againMs / 2) * 2);
+    waiting.set(sha256, { until: clock.monotonic() + waitMs, waitMs });
+  };
+
+  /** The next ones that it lacks and that may be tried now, as many as one round takes; and how many it saw at all. */
+  const nextLacking = () => {
+    const sql = lackingSql(ports.wantsDamaged);
+    const wanted: Lacked[] = [];
+    let [seen, bytes, after] = [0, 0, 0];
+    const isFull = () => wanted.length >= roundFiles || bytes >= roundBytes;
+    for (let more = true; more && !isFull(); ) {
+      const rows = store.read<Lacked>(sql, nodeId, after, pageFiles);
+      seen += rows.length;
+      for (const row of rows.filter(isDue)) {
+        if (isFull()) break;
+        wanted.push(row);
+        bytes += row.bytes;
+      }
+      more = rows.length >= pageFiles;
+      after = rows.at(-1)?.seq ?? after;
+    }
+    return { wanted, seen };
+  };
+
+  /** Some lie here already, from a time when it led, or were brought by somebody else: they are hashed before they count. */
+  const soundHere = async (wanted: readonly Wanted[], signal: AbortSignal): Promise<Set<string>> => {
+    const sound = new Set<string>();
+    // One of another size is none of it, and is set aside by the look.
+    for (const one of wanted)
+      if ((await files.stat(one.sha256)).size !== null) {
+        const found = await files.inspect(one.sha256, { bytes: one.bytes, signal });
+        if (found.sound) sound.add(one.sha256);
+      }
+    return sound;
+  };
+
+  const letGo = async (): Promise<string[]> => {
+    const retired = store.read<{ sha256: string }>(RETIRED, nodeId, pageFiles).map(({ sha256 }) => sha256);
+    // That it was given up is in the log, and so on the disks of a majority.
+    return retired.length === 0 ? [] : files.take(retired, Number.POSITIVE_INFINITY, async (all) => all);
+  };
+
+  return {
+    /** One look: gives how many came, and whether there is more to do at once. */
+    async round(signal: AbortSignal): Promise<{ readonly came: number; readonly more: boolean }> {
+      if (!isConfirmed) await confirm(signal);
+      const { wanted, seen } = nextLacking();
+      const here = await soundHere(wanted, signal);
+      const missing = wanted.filter(({ sha256 }) => !here.has(sha256));
+      let came: readonly string[] = [];
+      try {
+        if (missing.length > 0) came = await ports.fetch(missing, signal);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        log.warn("files of other coordinators could not be fetched; it is tried again", { error: messageOf(thrown) });
+      }
+      const held = [...here, ...came];
+      const got = new Set(held);
+      for (const { sha256 } of wanted) {
+        if (got.has(sha256)) waiting.delete(sha256);
+        else postpone(sha256);
+      }
+      const gone = await letGo();
+      const [lacking, audience, at] = [Math.max(0, seen - held.length), ports.audience(), clock.monotonic()];
+      const isSame = told.audience === audience && told.lacking === lacking && at - told.at < tellMs;
+      if (held.length + gone.length > 0 || !isSame) {
+        await ports.tell({ held, gone, isConfirmed, lacking }, signal);
+        told = { at, audience, lacking };
+      }
+      return { came: held.length, more: held.length > 0 && seen > held.length };
+    },
+    isConfirmed: () => isConfirmed,
+  };
+}
+
+export type MemberFiles = ReturnType<typeof createMemberFiles>;
