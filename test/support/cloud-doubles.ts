@@ -1,7 +1,11 @@
-/** Small clouds in this process, in the shapes of the published API documents: machines, pages, refusals, and answers that are lost. */
+/**
+ * Small clouds in this process: machines, pages, refusals, and answers that are lost. What they are asked, and what they answer, is held
+ * against the shapes of the published documents.
+ */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type CloudName, providerSchemas } from "./provider-schemas.ts";
 
 interface DoubleMachine {
   readonly id: string;
@@ -20,6 +24,7 @@ type Answered = readonly [status: number, body: unknown];
 
 /** What one cloud does of its own. */
 interface Cloud {
+  readonly name: CloudName;
   readonly newId: (n: number) => string;
   readonly firstStatus: string;
   /** The routes of one request; undefined where there is none. */
@@ -32,6 +37,10 @@ export interface CloudDouble {
   /** When each request came, and what it asked for. */
   readonly asked: { readonly at: number; readonly what: string; readonly body: unknown }[];
   readonly next: { failAfterEffect: boolean; sellOut: boolean; lockedOut: boolean; breakList: boolean };
+  /** What was asked or answered otherwise than the published document says. */
+  readonly wrong: string[];
+  /** A machine is in a state that no document knows: answers are not held against one any more. */
+  isOdd: boolean;
   /** Bends the next answers. */
   bend: ((body: unknown) => unknown) | undefined;
   make(label: string | null): DoubleMachine;
@@ -43,6 +52,7 @@ const PER_PAGE = 2;
 
 export async function cloudDouble(cloud: Cloud): Promise<CloudDouble> {
   let made = 0;
+  const schemas = providerSchemas(cloud.name);
   const machines = new Map<string, DoubleMachine>();
   const respond = async (request: IncomingMessage, response: ServerResponse) => {
     let text = "";
@@ -57,6 +67,10 @@ export async function cloudDouble(cloud: Cloud): Promise<CloudDouble> {
     };
     if (request.headers.authorization !== `Bearer ${DOUBLE_KEY}` || double.next.lockedOut)
       return end(401, { error: { code: "unauthorized", message: `who is ${DOUBLE_KEY}?` } });
+    const asked = { method, path: url.pathname, query: url.searchParams, body: text === "" ? undefined : body };
+    const wrongAsked = schemas.ofRequest(asked);
+    double.wrong.push(...wrongAsked.map((what) => `${method} ${url.pathname}: ${what}`));
+    if (wrongAsked.length > 0) return end(422, { error: { code: "invalid_input", message: wrongAsked.join("; ") } });
     const before = machines.size;
     const answered = cloud.answer({ method, path: url.pathname, query: url.searchParams, body }, double);
     if (answered === undefined) return end(404, { error: { code: "not_found", message: "no such thing" } });
@@ -65,6 +79,8 @@ export async function cloudDouble(cloud: Cloud): Promise<CloudDouble> {
       return end(500, { error: { code: "server_error", message: "something went wrong" } });
     }
     const [status, answer] = answered;
+    const wrong = status >= 300 || double.isOdd ? [] : schemas.ofAnswer(asked, status, answer);
+    double.wrong.push(...wrong.map((what) => `${method} ${url.pathname} answers ${status}: ${what}`));
     return end(status, status < 300 && double.bend !== undefined ? double.bend(answer) : answer);
   };
   const server = createServer((request, response) => void respond(request, response));
@@ -76,6 +92,8 @@ export async function cloudDouble(cloud: Cloud): Promise<CloudDouble> {
     asked: [],
     next: { failAfterEffect: false, sellOut: false, lockedOut: false, breakList: false },
     bend: undefined,
+    wrong: [],
+    isOdd: false,
     make(label) {
       made += 1;
       const machine = { id: cloud.newId(made), label, status: cloud.firstStatus };
@@ -150,6 +168,7 @@ const hetznerServer = ({ id, label, status }: DoubleMachine) => ({
 });
 
 export const hetznerCloud: Cloud = {
+  name: "hetzner",
   newId: (n) => String(4_711 + n),
   firstStatus: "initializing",
   answer({ method, path, query, body }, double) {
@@ -208,6 +227,7 @@ const lambdaType = {
 const may = { available: true };
 const lambdaActions = { migrate: may, rebuild: may, restart: may, cold_reboot: may, terminate: may };
 export const lambdaCloud: Cloud = {
+  name: "lambda",
   newId: (n) => `0920582c7ff041399e34823a0be6254${n}`,
   firstStatus: "booting",
   answer({ method, path, body }, double) {
@@ -247,6 +267,7 @@ export const lambdaCloud: Cloud = {
 };
 
 export const vastCloud: Cloud = {
+  name: "vast",
   newId: (n) => String(900 + n),
   firstStatus: "loading",
   answer({ method, path, query, body }, double) {
@@ -288,6 +309,7 @@ export const vastCloud: Cloud = {
 };
 
 export const runPodCloud: Cloud = {
+  name: "runpod",
   newId: (n) => `xedezhzb9la3y${n}`,
   firstStatus: "RUNNING",
   answer({ method, path, body }, double) {

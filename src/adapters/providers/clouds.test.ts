@@ -13,6 +13,7 @@ import {
   vastCloud,
 } from "../../../test/support/cloud-doubles.ts";
 import { unpackedPackages } from "../../../test/support/debian-programs.ts";
+import { providerSchemas } from "../../../test/support/provider-schemas.ts";
 import { type MachineProvider, machineIdOf, madeNothing } from "../../cluster/fleet/index.ts";
 import { type ProviderWorld, providerContract } from "../../cluster/fleet/provider.contract.ts";
 import { type Clock, messageOf, systemClock } from "../../kernel/index.ts";
@@ -53,7 +54,10 @@ const clouds = {
 async function open(name: keyof typeof clouds): Promise<{ double: CloudDouble; provider: MachineProvider }> {
   const [cloud, client] = clouds[name];
   const double = await cloudDouble(cloud);
-  onTestFinished(() => double.close());
+  onTestFinished(() => {
+    double.close();
+    expect(double.wrong, "held against the published documents").toEqual([]);
+  });
   return { double, provider: client(double.url) };
 }
 
@@ -71,7 +75,10 @@ for (const name of ["hetzner", "lambda", "vast", "runpod"] as const)
         failAfterEffect: () => Object.assign(double.next, { failAfterEffect: true }),
         sellOut: () => Object.assign(double.next, { sellOut: true }),
         lockOut: () => Object.assign(double.next, { lockedOut: true }),
-        confuse: (id) => Object.assign(double.machines.get(id)!, { status: "MIGRATING_TO_MARS" }),
+        confuse(id) {
+          double.isOdd = true;
+          Object.assign(double.machines.get(id)!, { status: "MIGRATING_TO_MARS" });
+        },
         ...(hasPages && {
           breakList() {
             for (let n = 0; n < 4; n += 1) double.make(null);
@@ -87,6 +94,18 @@ const orderFor = async (provider: MachineProvider) => {
   const label = "rr-abcdefgh-01jcxkq8ca7ssawmw1s6ht6j5p";
   return { label, offer: offer!, max_price_usd_hour: offer!.price_usd_hour, start: { ...start, label } };
 };
+
+test("what no document allows is noticed, both ways", () => {
+  const { ofRequest, ofAnswer } = providerSchemas("hetzner");
+  const create = { method: "POST", path: "/servers", query: new URLSearchParams() };
+  const sound = { name: "rr-a", server_type: "cpx22", image: "debian-12" };
+  expect(ofRequest({ ...create, body: sound })).toEqual([]);
+  expect(ofRequest({ ...create, body: { ...sound, server_typ: "cpx22" } })[0]).toContain("additional properties");
+  expect(ofRequest({ ...create, body: { name: "rr-a" } })[0]).toContain("server_type");
+  expect(ofRequest({ ...create, path: "/server", body: sound })).toEqual(["no document names this route"]);
+  expect(ofAnswer(create, 201, { server: {} })[0]).toContain("must have required property");
+  expect(ofAnswer(create, 202, {})).toEqual(["no document names the answer 202"]);
+});
 
 describe("answers that are not as the documents say", () => {
   const bends: ((body: unknown) => unknown)[] = [
