@@ -96,6 +96,7 @@ export function wireUnits<R extends Rows>(
         gate: cluster.gate,
         refusals: cluster.refusals,
         idleRequests: cluster.idleRequests,
+        reach: cluster.reach,
         version,
         health: cluster.health,
         availability: cluster.availability,

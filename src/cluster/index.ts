@@ -68,6 +68,7 @@ export { NodeRegistry } from "./nodes/node-registry.ts";
 export { isGuest } from "./nodes/node-rows.ts";
 export { settingDifferences } from "./nodes/node-settings.ts";
 export type { NodeView } from "./nodes/node-view.ts";
+export { nobodyReports, type ReachBook } from "./nodes/reach-book.ts";
 export type { Refusals } from "./nodes/refusals.ts";
 export { BODY_HASH_HEADER, NODE_HEADER, type NodeClaim, type SignedRequest, signRequest } from "./nodes/signature.ts";
 export { timingOnTheWire } from "./nodes/timing.ts";

@@ -15,7 +15,9 @@ import type { NodeLine } from "./node-health/node-line.port.ts";
 import { type NodeSigns, noSigns } from "./node-health/node-signs.port.ts";
 import { createNodeGate, type NodeGate } from "./nodes/node-gate.ts";
 import { NodeRegistry } from "./nodes/node-registry.ts";
+import type { NodeView } from "./nodes/node-view.ts";
 import { ownCapabilities } from "./nodes/own-capabilities.ts";
+import { createReachBook, type ReachBook } from "./nodes/reach-book.ts";
 import { createRefusals, type Refusals } from "./nodes/refusals.ts";
 import { type NodeDuties, noDuties } from "./recovery/node-duties.port.ts";
 import { type NodePower, nobodysPower } from "./recovery/node-power.port.ts";
@@ -75,6 +77,8 @@ export interface ClusterServices {
   readonly clusterWork: ClusterWork;
   /** The ways of the coordinator to its nodes. */
   readonly line: NodeLine;
+  /** Who reaches whom, where nodes look after each other. */
+  readonly reach: ReachBook;
   /** What is being done for nodes that are ill. */
   readonly recovery: RecoveryBook;
   readonly duties: NodeDuties;
@@ -127,9 +131,12 @@ export function alertSinks(settings: AlertSettings, clock: Clock, log: Log, guar
 }
 
 /** Nodes dial in: whom the coordinator reaches is who is heard in time, of those that were there lately. */
-const lineTo = (nodes: NodeRegistry): NodeLine => ({
+const lineTo = (nodes: NodeRegistry, reach: Pick<ReachBook, "isLost">): NodeLine => ({
   reach() {
-    const others = nodes.list().filter(({ local, with_token }) => !local && !with_token);
+    // Whom the others do not reach either is away: that is not our line.
+    const isOther = ({ local, with_token, node_id, state }: NodeView) =>
+      !local && !with_token && (state === "online" || !reach.isLost(node_id));
+    const others = nodes.list().filter(isOther);
     const isExpected = ({ state }: (typeof others)[number]) =>
       state === "online" || state === "suspect" || state === "dead";
     const peers = others.filter(({ state }) => state === "online").length;
@@ -153,6 +160,7 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     localNodeId: nodeId,
     healthOf: (id) => health.view(id),
   });
+  const reach = createReachBook({ isOn: settings.p2p.swimEnabled, reports: () => nodes.reports(), timing, clock });
   const sinks = alertSinks(settings.alerts, clock, log, around.guard);
   const sampler = systemSampler({ dataDir, clock });
   return {
@@ -167,7 +175,8 @@ export function createClusterServices(around: ClusterSurroundings): ClusterServi
     signs,
     recovery,
     clusterWork,
-    line: lineTo(nodes),
+    line: lineTo(nodes, reach),
+    reach,
     duties,
     power: guarded(around.guard, power, { carryOut: "the repair of a node" }),
     leadership: around.leadership,

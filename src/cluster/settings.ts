@@ -135,8 +135,18 @@ export const p2pSettings = {
     key: "p2p.swim_enabled",
     variable: "RINGRIFT_SWIM_ENABLED",
     default: false,
-    withoutEffect: true,
-    about: "Use the SWIM membership protocol.",
+    about:
+      "Nodes look after each other (SWIM): they probe each other over UDP and tell the coordinator whom they reach. Set it on the coordinator and on the nodes.",
+  }),
+  swimPort: whole({
+    key: "p2p.swim_port",
+    variable: "RINGRIFT_SWIM_PORT",
+    min: 0,
+    max: 65_535,
+    default: 0,
+    shown: "a free one",
+    onlyWith: "p2p.swim_enabled",
+    about: "UDP port at which a node takes probes of other nodes. They must reach it.",
   }),
   raftEnabled: yesNo({
     key: "p2p.raft_enabled",
@@ -319,4 +329,5 @@ export interface ClusterSettings {
   readonly nodes: SettingValues<typeof nodeSettings>;
   readonly recovery: SettingValues<typeof recoverySettings>;
   readonly alerts: AlertSettings;
+  readonly p2p: Pick<SettingValues<typeof p2pSettings>, "swimEnabled">;
 }

@@ -255,6 +255,7 @@ class RecoveryWorld {
       held: node.held,
       moving: node.moving,
       alone: node.alone,
+      reachedBy: 0,
       canReboot: node.id.endsWith("1") || node.id.endsWith("3"),
       canReplace: node.id.endsWith("1"),
       lastUsed: node.lastUsed,

@@ -115,7 +115,8 @@ export function simulatedAccount(options: SimulatedOptions) {
       if (offer.price_usd_hour > max_price_usd_hour) throw providerErrors.refused(name, "it costs more by now");
       if (luck(faults.lostBefore)) throw lost();
       const fails = luck(faults.failsAndBills);
-      const machine = make(fails ? null : label, offer.price_usd_hour, order);
+      // Its label is part of the request: what is made bears it, also where the answer says that it failed.
+      const machine = make(label, offer.price_usd_hour, order);
       if (luck(faults.twice)) make(label, offer.price_usd_hour, order);
       if (fails) throw providerErrors.unavailable(name, "it failed, and bills", { machineId: machine.id });
       await way(signal);

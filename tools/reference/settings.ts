@@ -9,8 +9,8 @@ const defaultOf = ({ shown, fallback, kind }: Setting<unknown>): string => shown
 const setBy = ({ variable, flag }: Setting<unknown>): string =>
   [variable, flag].flatMap((name) => (name === undefined ? [] : [`\`${name}\``])).join(" ");
 
-const aboutOf = ({ about, kind, withoutEffect }: Setting<unknown>): string =>
-  [about, kind.secret ? "Secret." : "", withoutEffect ? "**No effect yet: its part does not exist.**" : ""]
+const aboutOf = ({ about, kind, onlyWith }: Setting<unknown>): string =>
+  [about, kind.secret ? "Secret." : "", onlyWith === undefined ? "" : `Only with \`${onlyWith}\`.`]
     .filter((text) => text !== "")
     .join(" ");
 

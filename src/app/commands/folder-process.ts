@@ -10,6 +10,7 @@ import {
   HealthBook,
   LockStore,
   NodeRegistry,
+  nobodyReports,
   nobodysPower,
   noDuties,
   noSigns,
@@ -126,7 +127,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     tokens: createTokens(store, clock, log),
     writes: createWrites(store, clock, () => {}),
     work,
-    nodes: { book, version, health, availability },
+    nodes: { book, version, health, availability, reach: nobodyReports },
     nodeId: localNodeId,
     locks: new LockStore({ store, router, clock, listened: () => 0, nodeId: localNodeId }),
     sync: new SyncFacade({
@@ -150,7 +151,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     }),
     recovery: createRecoveryConsole({
       ...{ store, clock, nodes: book, health, recovery: new RecoveryBook(store), settings },
-      ...{ duties: noDuties, power: nobodysPower },
+      ...{ duties: noDuties, power: nobodysPower, reach: nobodyReports },
     }),
     fleet: createFleetConsole(
       createFleet({ settings, store, clock, random, log, cluster: { nodes: book }, work, aloneOn: async () => 0 })

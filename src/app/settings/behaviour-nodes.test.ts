@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { nodeWorld } from "../../../test/fixtures/node-world.ts";
 import { unitWorld } from "../../../test/fixtures/unit-world.ts";
 import { CAPABILITIES, nodeKeys } from "../../../test/support/node-client.ts";
+import { nodeKey } from "../../../test/support/node-keys.ts";
 import { entryOf, sha256Of, syncWorld } from "../../../test/unit/sync/sync-world.ts";
 import { createClusterServices, timingOnTheWire } from "../../cluster/index.ts";
 import { listActs } from "../../cluster/recovery/recovery-rows.ts";
@@ -23,6 +24,7 @@ import { createWorkServices } from "../../work/index.ts";
 import { artifactStoreOf } from "../artifact-files.ts";
 import { orphanFolders } from "../orphan-folders.ts";
 import { declaredServices, liveRegistry } from "../registry.ts";
+import { startNodeSwim } from "../worker/node-swim.ts";
 import { readSettings } from "./read.ts";
 import { settingRows } from "./tree.ts";
 
@@ -322,6 +324,38 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     without: [],
     set: "10",
     with: ["NODE_SUSPECT"],
+  },
+  "p2p.swim_enabled": {
+    // Whom the coordinator tells a node to look after, of two that take probes.
+    see: async (environment) => {
+      const w = await nodeWorld({ environment });
+      onTestFinished(() => w.close());
+      const [one, two] = [await w.join("one"), await w.join("two")];
+      for (const node of [one, two]) node.swim = { host: null, port: 7_946, known: 0, reached: 0, lost: [] };
+      await w.live(10);
+      return w.services.reach.peersFor(one.nodeId).length;
+    },
+    without: 0,
+    set: "true",
+    with: 1,
+  },
+  "p2p.swim_port": {
+    see: async (environment) => {
+      const { publicKey, privateKey } = nodeKey();
+      const pem = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+      const swim = await startNodeSwim({
+        settings: readSettings(environment, "/"),
+        node: { node_id: "n1", url: "http://localhost:1" },
+        key: { publicKey, toPem: () => pem },
+        incarnation: 1,
+        ...{ clock: systemClock(), random: seededRandom(1), log: silentLog() },
+      });
+      onTestFinished(() => swim.close());
+      return swim.report().port === 28_946;
+    },
+    without: false,
+    set: "28946",
+    with: true,
   },
   "nodes.beat": {
     see: async (environment) => timingOnTheWire(readSettings(environment, "/").nodes.timing).beat_seconds,

@@ -178,7 +178,7 @@ describe("precedence", () => {
         requiredGpus: 0,
       },
       recovery: { enabled: true, observeMs: 60_000, patienceMs: 300_000, actsPerHour: 6 },
-      p2p: { swimEnabled: false, raftEnabled: false },
+      p2p: { swimEnabled: false, swimPort: 0, raftEnabled: false },
       coordinators: {
         ...{ servers: [], monitors: [], stream: "ringrift", user: undefined, password: undefined, caFile: undefined },
         ...{ preferred: false, leaseMs: 12_000, logKeepMs: 3_600_000, engine: "nats-server" },
@@ -463,17 +463,13 @@ describe("all problems at once", () => {
   });
 });
 
-describe("settings whose part does not exist", () => {
-  test.each([["RINGRIFT_SWIM_ENABLED", "1", "2"]])(
-    "%s is known and checked, and says that it has no effect yet",
-    (variable, right, wrong) => {
-      const { notices } = readSettings({ [variable]: right }, "/");
-      expect(notices).toEqual([
-        expect.stringMatching(new RegExp(`\\(${variable}\\) has no effect yet: its part does not exist`)),
-      ]);
-      expect(problems({ [variable]: wrong })[0]).toContain(`${variable}="${wrong}" is not`);
-    },
-  );
+describe("settings that need another one", () => {
+  test("are known and checked, and say that they have no effect while that one is off", () => {
+    const notice = "p2p.swim_port (RINGRIFT_SWIM_PORT) has no effect: p2p.swim_enabled is off";
+    expect(readSettings({ RINGRIFT_SWIM_PORT: "7946" }, "/").notices).toEqual([notice]);
+    expect(readSettings({ RINGRIFT_SWIM_PORT: "7946", RINGRIFT_SWIM_ENABLED: "1" }, "/").notices).toEqual([]);
+    expect(problems({ RINGRIFT_SWIM_PORT: "many" })[0]).toContain(`RINGRIFT_SWIM_PORT="many" is not`);
+  });
 
   test("nothing is said where nothing is set", () => {
     expect(readSettings({}, "/").notices).toEqual([]);

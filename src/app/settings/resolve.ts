@@ -193,8 +193,11 @@ export function resolveSettings(sources: readonly Collected[], world: World, fil
     const { candidate, reading } = strongest;
     const sound = "value" in reading;
     settings.set(key, { value: sound ? reading.value : undefined, origin: candidate.origin, sound });
-    if (row.withoutEffect)
-      notices.push(`${key} (${placeOf(candidate.origin)}) has no effect yet: its part does not exist`);
+  }
+  for (const { key, onlyWith } of settingRows) {
+    const { origin } = settings.get(key)!;
+    if (onlyWith !== undefined && origin.kind !== "default" && settings.get(onlyWith)?.value === false)
+      notices.push(`${key} (${placeOf(origin)}) has no effect: ${onlyWith} is off`);
   }
   problems.push(...crossProblems(settings));
   return { settings, problems, notices, file };

@@ -2,6 +2,7 @@
 import {
   backoffMs,
   type Clock,
+  defined,
   isOperatingError,
   type Log,
   messageOf,
@@ -13,6 +14,7 @@ import {
 import { beatOver, leaveOver, type NodeAbout, type NodeLink, settingsOver } from "../../surfaces/index.ts";
 import type { Worker } from "../../work/worker/index.ts";
 import type { Settings } from "../settings.ts";
+import type { NodeSwim } from "./node-swim.ts";
 
 export interface NodeBeatsOptions {
   readonly link: NodeLink;
@@ -31,6 +33,8 @@ export interface NodeBeatsOptions {
   readonly onIdleAsked?: (() => void) | undefined;
   /** There are several coordinators, and these are all of them. */
   readonly onCoordinators?: ((all: readonly CoordinatorPlace[]) => void) | undefined;
+  /** Where nodes look after each other: what this one finds, and whom it is told to look after. */
+  readonly swim?: Pick<NodeSwim, "report" | "know"> | undefined;
   /** Without an answer for so long the node ends itself; 0 for one that waits for ever. */
   readonly deadManMs?: number;
   readonly version: string;
@@ -67,7 +71,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     random,
     log,
   } = options;
-  const { deadManMs = 0 } = options;
+  const { deadManMs = 0, swim } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
 
@@ -98,13 +102,14 @@ export function keepBeating(options: NodeBeatsOptions) {
       ...(wasHeard ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
-      ...(sendsMore ? { outbox: outbox(), clock: clock.now() / 1_000 } : {}),
+      ...(sendsMore ? { outbox: outbox(), clock: clock.now() / 1_000, ...defined({ swim: swim?.report() }) } : {}),
       version,
     });
     wasHeard = true;
     everyMs = answer.timing.beat_seconds * 1_000;
     if (answer.state !== state) log.info(`the main process sees this node as ${answer.state}`, { node_id: nodeId });
     state = answer.state;
+    swim?.know(answer.peers);
     if (answer.ask) onAsked?.();
     if (answer.tell_idle) onIdleAsked?.();
     if (answer.coordinators.length > 0) onCoordinators?.(answer.coordinators);

@@ -9,6 +9,7 @@ import {
   createIds,
   defined,
   type Log,
+  messageOf,
   OperatingError,
   type Random,
 } from "../../kernel/index.ts";
@@ -57,6 +58,7 @@ import {
 } from "./node-identity.ts";
 import type { LeaveLimits } from "./node-leaving.ts";
 import { keepReplica } from "./node-replica.ts";
+import type { NodeSwim } from "./node-swim.ts";
 import { startNodeTransfers } from "./node-transfers.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
@@ -177,15 +179,24 @@ function coordinatorKeeper(dataDir: string, node: NodeFile, link: NodeLink) {
   };
 }
 
+type Joined = NonNullable<ReturnType<typeof lineOf>["joined"]>;
+
+/** Where nodes look after each other. A node that cannot take part works all the same. */
+async function swimOf(world: WorkerWorld, joined: Joined): Promise<NodeSwim | undefined> {
+  if (!world.settings.p2p.swimEnabled) return undefined;
+  try {
+    const { startNodeSwim } = await import("./node-swim.ts");
+    return await startNodeSwim({ ...world, ...joined });
+  } catch (thrown) {
+    world.log.error("this node takes no probes of other nodes", { error: messageOf(thrown) });
+    return undefined;
+  }
+}
+
 /** What a node of its own has beside its worker: its events, and its signs of life. */
 async function startJoined(
   world: WorkerWorld,
-  {
-    link,
-    nodeId,
-    incarnation,
-    node,
-  }: { readonly link: NodeLink; readonly nodeId: string; readonly incarnation: number; readonly node: NodeFile },
+  { link, nodeId, incarnation, node, key }: Joined & { readonly link: NodeLink; readonly nodeId: string },
   worker: Worker,
   gpus: readonly Gpu[],
   inputs: Inputs,
@@ -195,8 +206,12 @@ async function startJoined(
   const ownWork = () => ({ running: worker.status().running.length, slots: world.settings.worker.slots });
   /** Known once it beats; until then nobody is missed. */
   let failures = (): number => 0;
+  const swim = await swimOf(world, { node, key, incarnation });
   const line = {
-    reach: () => ({ peers: failures() === 0 ? 1 : 0, expected: 1 }),
+    reach() {
+      const { known, reached } = swim?.report() ?? { known: 0, reached: 0 };
+      return { peers: (failures() === 0 ? 1 : 0) + reached, expected: 1 + known };
+    },
     failures: () => failures(),
     reopen: () => link.reopen(),
   };
@@ -229,6 +244,7 @@ async function startJoined(
     onRestart: restart.resolve,
     onCoordinators: coordinatorKeeper(world.settings.dataDir, node, link),
     onIdleAsked: events.tellIdle,
+    swim,
     deadManMs: world.settings.worker.deadManMs,
   });
   const heard = keepReplica({ ...world, dataDir: world.settings.dataDir, url: node.url, port: replicaOver(link) });
@@ -243,6 +259,7 @@ async function startJoined(
     async close(): Promise<void> {
       await heard.stop();
       await beats.stop();
+      await swim?.close();
       await events.close();
     },
   };
@@ -252,7 +269,7 @@ async function startJoined(
 async function startCopies(
   { settings, clock, random, log }: WorkerWorld,
   link: NodeLink,
-  { node, key, incarnation }: NonNullable<ReturnType<typeof lineOf>["joined"]>,
+  { node, key, incarnation }: Joined,
   folder: string,
   spool: Awaited<ReturnType<typeof openSpool>>,
 ) {

@@ -11,6 +11,7 @@ import {
   type NodeRow,
   storedNodes,
 } from "./node-rows.ts";
+import type { ReachReport } from "./reach-book.ts";
 import { createReplayWindow, type ReplayWindow } from "./replay-window.ts";
 import { TokenPlaces } from "./token-places.ts";
 
@@ -23,6 +24,8 @@ export interface NodeBeat extends Pick<NodeRow, "node_id" | "incarnation" | "ver
   readonly clockAheadMs?: number | undefined;
   /** Events that it has kept: on their way, and set aside because they were refused. */
   readonly outbox?: { readonly waiting: number; readonly refused: number } | undefined;
+  /** Whom it reaches, where nodes look after each other. */
+  readonly swim?: ReachReport | undefined;
 }
 
 /** A node as it is stored, and what is known of it in memory only: lost with the process, and soon known again. */

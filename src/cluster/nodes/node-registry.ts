@@ -11,6 +11,7 @@ import { isGuest, type NodeCapabilities, type NodeChanges, type NodeRow, touchNo
 import type { NodeSetting, ReportedSettings } from "./node-settings.ts";
 import { capabilitiesOf, type NodeView, nodeView, widest } from "./node-view.ts";
 import { changedStates, type GoneNode, goneNodes, heardSince, type NodeEdge } from "./presence.ts";
+import type { KeptReport } from "./reach-book.ts";
 import { createReplayWindow, type ReplayWindow } from "./replay-window.ts";
 import type { NodeTiming } from "./timing.ts";
 import { firstToHaveLeft } from "./token-places.ts";
@@ -265,11 +266,23 @@ export class NodeRegistry {
     return `${row.draining === 1 ? "it is being drained" : "it is cordoned"}: ${row.cordon_reason}`;
   }
 
-  /** Nodes whose state is no longer what is stored. */
-  edges(): NodeEdge[] {
+  /** Nodes whose state is no longer what is stored. `isLost`: whom others do not reach either. */
+  edges(isLost: (nodeId: string) => boolean = () => false): NodeEdge[] {
     this.heard(this.#ports.localNodeId);
     const { timing } = this;
-    return changedStates(this.#nodes.present(), { now: this.#listened(), startedAt: this.#startedAt, timing });
+    return changedStates(this.#nodes.present(), { now: this.#listened(), startedAt: this.#startedAt, timing, isLost });
+  }
+
+  /** What nodes have said with their last beats of whom they reach. */
+  reports(): KeptReport[] {
+    const now = this.#listened();
+    return this.#nodes
+      .present()
+      .flatMap(({ row: { node_id: nodeId, address }, incarnation, heardAt, left, beat }) =>
+        beat?.swim === undefined || left || heardAt === undefined
+          ? []
+          : [{ nodeId, incarnation, address, silentMs: now - heardAt, report: beat.swim }],
+      );
   }
 
   /** Those that were forgotten, or that have been gone for so long that nobody waits for them. */

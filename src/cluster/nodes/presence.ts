@@ -19,12 +19,23 @@ export interface GoneNode {
 /** Nodes whose state is no longer what is stored. `now` and `startedAt` are in the time that this process listened. */
 export const changedStates = (
   present: readonly KnownNode[],
-  { now, startedAt, timing }: { readonly now: number; readonly startedAt: number; readonly timing: NodeTiming },
+  {
+    now,
+    startedAt,
+    timing,
+    isLost,
+  }: {
+    readonly now: number;
+    readonly startedAt: number;
+    readonly timing: NodeTiming;
+    readonly isLost: (nodeId: string) => boolean;
+  },
 ): NodeEdge[] => {
   const listenedMs = now - startedAt;
   return present.flatMap(({ row, heardAt, left }) => {
     const silentMs = heardAt === undefined ? null : Math.max(0, now - heardAt);
-    const signs = { state: row.state, silentMs, listenedMs, left };
+    const isLate = silentMs !== null && silentMs > timing.suspectMs;
+    const signs = { state: row.state, silentMs, listenedMs, left, isLost: isLate && isLost(row.node_id) };
     const to = isGuest(row) ? nextGuestState(signs, timing) : nextState(signs, timing);
     return to === row.state ? [] : [{ row, to, silentMs: silentMs ?? listenedMs }];
   });

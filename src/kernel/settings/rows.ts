@@ -21,8 +21,8 @@ interface Place {
   readonly shown?: string;
   /** It says where the file is, and so cannot stand in it. */
   readonly notInFile?: true;
-  /** Known and checked, but the part that it steers does not exist. */
-  readonly withoutEffect?: true;
+  /** The key of a yes or no without which it has no effect. */
+  readonly onlyWith?: string;
 }
 
 /** A row as it is written down. The default is in the unit that people set it in. */

@@ -9,6 +9,7 @@ import type {
   LockStore,
   NodeGate,
   NodeRegistry,
+  ReachBook,
   RecoveryBook,
   RecoveryConsole,
   Refusals,
@@ -65,6 +66,8 @@ export interface NodesPort {
   readonly refusals: Refusals;
   /** Nodes that are to say with their next sign of life how idle they are. */
   readonly idleRequests: IdleRequests;
+  /** Who reaches whom, where nodes look after each other. */
+  readonly reach: Pick<ReachBook, "of" | "peersFor">;
   readonly version: string;
   /** How each does, and what it may get. */
   readonly health: HealthBook;

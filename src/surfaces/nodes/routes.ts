@@ -23,7 +23,7 @@ const workerSlots = ({ workers }: ControlPorts["work"]["queue"]) =>
 
 /** A node with what it holds and has done. */
 const nodeIn = async (
-  { nodes: { book }, work: { queue, settings }, fleet }: ControlPorts,
+  { nodes: { book, reach }, work: { queue, settings }, fleet }: ControlPorts,
   name: string,
   signal?: AbortSignal,
 ) => {
@@ -40,7 +40,7 @@ const nodeIn = async (
     jobs,
     work: done,
     held: { jobs: jobs.length, max: settings.maxHeldByNode, ...workerSlots(queue).get(row.node_id) },
-    ...defined({ rented: fleet?.machineOf(row.node_id) }),
+    ...defined({ rented: fleet?.machineOf(row.node_id), reach: reach.of(row.node_id) }),
     ...(siblings && {
       held_by_token: { jobs: sumOf(siblings, (each) => counts!.get(each) ?? 0), max: settings.maxHeldByToken },
     }),
@@ -108,6 +108,7 @@ export const nodeRoutes: readonly Route[] = [
       ask: ports.copies.isWanted(body.node_id),
       tell_idle: ports.nodes.idleRequests.take(body.node_id),
       coordinators: (ports.cluster?.view().members ?? []).map(({ url, fingerprint }) => ({ url, fingerprint })),
+      peers: ports.nodes.reach.peersFor(body.node_id),
       timing: timingOnTheWire(book.timing),
       server_time: ports.clock.now(),
     };
@@ -164,6 +165,7 @@ export const nodeRoutes: readonly Route[] = [
         slots: slots.get(node.node_id) ?? null,
         idle_since: idle.get(node.node_id) ?? null,
         games_per_hour: rates.get(node.node_id)?.games_per_hour ?? null,
+        ...defined({ reach: nodes.reach.of(node.node_id) }),
       })),
     };
   }),

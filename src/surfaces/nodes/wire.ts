@@ -26,6 +26,14 @@ const load = z.strictObject({ running: z.int().min(0).max(1_000_000), free: offe
 const spool = z.strictObject({ waiting: z.int().min(0) });
 const outbox = z.strictObject({ waiting: z.int().min(0), refused: z.int().min(0) });
 
+const swim = z.strictObject({
+  host: word.nullable().describe("Null for the address from which it calls."),
+  port: z.int().min(1).max(65_535),
+  known: z.int().min(0).max(64),
+  reached: z.int().min(0).max(64),
+  lost: z.array(nodeId).max(64),
+});
+
 /** The same as it is told: the coordinator's own node has nothing until it was looked at. */
 const told = z.looseObject({ ...capabilities.shape, cpu: z.number().default(0) });
 
@@ -118,6 +126,10 @@ const node = z
     held_by_token: held.optional().describe("The same of all workers that came with its token."),
     slots: slots.nullable().optional(),
     idle_since: time.nullable().optional().describe("Since when it has held no job; null while it has some."),
+    reach: z
+      .object({ by: z.int(), of: z.int() })
+      .optional()
+      .describe("Of the nodes that look after it, those that reach it; left out where none do."),
     games_per_hour: z.number().nullable().optional().describe("Of the last day, for an hour in which one job runs."),
     applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
     ...doings,
@@ -163,6 +175,7 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
     spool,
     outbox: outbox.optional(),
     clock: time.optional().describe("What its own clock says."),
+    swim: swim.optional().describe("Where it takes probes of other nodes, and whom it reaches."),
   }),
   about: "The state of the node, and whether it has to give its jobs back.",
   answer: z.object({
@@ -180,6 +193,11 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
       .max(16)
       .default([])
       .describe("All coordinators, where there are several: another one may lead later."),
+    peers: z
+      .array(z.object({ node_id: nodeId, host: word, port: z.int().min(1).max(65_535), incarnation: z.int().min(0) }))
+      .max(64)
+      .default([])
+      .describe("Nodes that it shall look after, where nodes look after each other."),
     timing,
     server_time: time,
   }),

@@ -16,7 +16,13 @@ import {
   componentWork,
   createClusterServices,
 } from "../../../src/cluster/index.ts";
-import { alertSettings, nodeSettings, recoverySettings, resourceSettings } from "../../../src/cluster/settings.ts";
+import {
+  alertSettings,
+  nodeSettings,
+  p2pSettings,
+  recoverySettings,
+  resourceSettings,
+} from "../../../src/cluster/settings.ts";
 import { createUnitRuntime, DaemonManager, type Unit } from "../../../src/daemons/index.ts";
 import { builtinRows, createCatalog } from "../../../src/events/index.ts";
 import { type Clock, listeningTime, momentOf, pick, type Random, silentLog } from "../../../src/kernel/index.ts";
@@ -159,6 +165,7 @@ export function bootMain(around: Surroundings): MainProcess {
       nodes: settingDefaults(nodeSettings),
       recovery: settingDefaults(recoverySettings),
       alerts: settingDefaults(alertSettings),
+      p2p: settingDefaults(p2pSettings),
       nodeId: LOCAL,
       dataDir: "/nowhere",
     },

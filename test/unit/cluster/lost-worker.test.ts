@@ -1,6 +1,6 @@
 /** A job whose worker died runs elsewhere in time: the real units and queue, over virtual time. */
 import { expect, onTestFinished, test } from "vitest";
-import { NodeRegistry } from "../../../src/cluster/index.ts";
+import { NodeRegistry, nobodyReports } from "../../../src/cluster/index.ts";
 import { createRefusals } from "../../../src/cluster/nodes/refusals.ts";
 import { nodeTimingDefaults as timing } from "../../../src/cluster/nodes/timing.ts";
 import { membershipDaemon } from "../../../src/cluster/units/membership/membership.unit.ts";
@@ -34,7 +34,7 @@ async function cluster() {
   });
   const { queue, desk } = work;
   onTestFinished(() => desk.close());
-  const membership = membershipDaemon({ nodes: book, refusals: createRefusals(clock) });
+  const membership = membershipDaemon({ nodes: book, refusals: createRefusals(clock), reach: nobodyReports });
   await w.driven(w.runtime([...workUnits(work), membership]).start());
   const join = async (label: string) => {
     const request = { ...nodeKeys(), label, version: "0.1.0", protocol: 1, capabilities: CAPABILITIES };

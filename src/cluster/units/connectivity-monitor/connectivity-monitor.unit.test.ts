@@ -58,8 +58,8 @@ describe("on a joined node", () => {
 });
 
 describe("on the coordinator", () => {
-  const start = async () => {
-    const w = await nodeWorld();
+  const start = async (environment: Readonly<Record<string, string>> = {}) => {
+    const w = await nodeWorld({ environment });
     worlds.push(w);
     const all = [];
     for (const label of ["a", "b", "c", "d"]) all.push(await w.join(label));
@@ -90,6 +90,24 @@ describe("on the coordinator", () => {
     expect(w.told("P2P_HEALTH_RECOVERED")).toMatchObject([{ node_id: w.services.nodeId, peers: 4 }]);
   });
 
+  test("those that the others do not reach either are away: that is not our line", async () => {
+    const { w, all } = await start({ RINGRIFT_SWIM_ENABLED: "1" });
+    const silent = all.slice(0, 2);
+    const lost = silent.map(({ nodeId }) => nodeId);
+    for (const node of all) node.swim = { host: null, port: 7_946, known: 3, reached: 1, lost };
+    await w.live(10);
+    for (const node of silent) node.isBeating = false;
+    await w.live(120);
+    expect(w.told("NETWORK_ISOLATION_DETECTED")).toEqual([]);
+    // Nobody waited for the rest of the silence.
+    const dead = w.told("P2P_NODE_DEAD") as unknown as { reason: string; silent_seconds: number }[];
+    expect(dead).toHaveLength(2);
+    for (const { reason, silent_seconds } of dead) {
+      expect(reason).toContain("other nodes do not reach it");
+      expect(silent_seconds).toBeLessThan(30);
+    }
+  });
+
   test("a node whose line breaks again and again is degraded", async () => {
     const { w, all } = await start();
     const [node] = all;
@@ -101,6 +119,16 @@ describe("on the coordinator", () => {
     expect(w.conditionOf(node!)).toBe("degraded");
     expect(w.services.health.get(node!.nodeId)?.check).toBe("link");
   });
+});
+
+test.each([
+  { what: "reaches the other nodes is not cut off", peers: 4, expected: 6, isolated: false },
+  { what: "reaches one of one other node is not cut off", peers: 1, expected: 2, isolated: false },
+  { what: "reaches few of them is", peers: 2, expected: 6, isolated: true },
+  { what: "knows of no other is", peers: 0, expected: 1, isolated: true },
+])("whoever has lost the coordinator and $what", ({ peers, expected, isolated }) => {
+  const { state } = nextLink(soundLink, { peers, expected, failures: 3 }, 1_000);
+  expect(nextLink(state, { peers, expected, failures: 9 }, 60_000).news.isolated).toBe(isolated);
 });
 
 test("a line that is down is not taken for up because others are reached", () => {

@@ -43,7 +43,8 @@ export const connectivityMonitorDaemon = (
         const node_id = nodeId as NodeId;
         const silent_seconds = state.downSince === null ? 0 : (now - state.downSince) / 1_000;
         if (news.reopen) {
-          const reason = "the coordinator does not answer";
+          const others = expected > 1 ? `; ${peers} of ${expected - 1} other nodes do` : "";
+          const reason = `the coordinator does not answer${others}`;
           log.warn("the line to the coordinator is begun anew", { failures, silent_seconds });
           const consecutive_failures = failures ?? 0;
           emit.P2P_RESTART_TRIGGERED({

@@ -37,6 +37,13 @@ export interface LinkNews {
   readonly downMs: number | null;
 }
 
+/**
+ * Whose line is down and who reaches other nodes all the same is not cut off: the coordinator is, or the way to it. The line itself is
+ * one of those that are expected.
+ */
+const reachesNobody = ({ peers, expected }: LinkFacts, { isolatedBelow }: LinkPolicy): boolean =>
+  expected <= 1 || peers < isolatedBelow * (expected - 1);
+
 /** Few of many: one other that is away is that one's trouble. */
 const reachesFew = ({ peers, expected }: LinkFacts, { isolatedBelow }: LinkPolicy): boolean =>
   expected - peers >= 2 && peers < isolatedBelow * expected;
@@ -57,7 +64,8 @@ export function nextLink(
   const downSince = before.downSince ?? now;
   const pauseMs = Math.min(policy.maxReopenMs, policy.reopenMs * 2 ** Math.max(0, before.reopens - 1));
   const reopen = isLineDown && (before.reopenedAt === null || now - before.reopenedAt >= pauseMs);
-  const isolated = !before.isTold && now - downSince >= policy.isolatedMs;
+  const isAlone = !isLineDown || reachesNobody(facts, policy);
+  const isolated = !before.isTold && isAlone && now - downSince >= policy.isolatedMs;
   return {
     state: {
       downSince,

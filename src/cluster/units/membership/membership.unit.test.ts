@@ -9,6 +9,7 @@ import { noWork } from "../../node-health/cluster-work.port.ts";
 import { HealthBook } from "../../node-health/health-book.ts";
 import { noSigns } from "../../node-health/node-signs.port.ts";
 import { NodeRegistry } from "../../nodes/node-registry.ts";
+import { nobodyReports } from "../../nodes/reach-book.ts";
 import { createRefusals } from "../../nodes/refusals.ts";
 import { nodeTimingDefaults } from "../../nodes/timing.ts";
 import { RecoveryBook } from "../../recovery/recovery-book.ts";
@@ -49,7 +50,7 @@ async function cluster({ requiredGpus = 0 } = {}) {
   const start = async (book: NodeRegistry) => {
     const refusals = createRefusals(clock);
     const runtime = w.runtime([
-      membershipDaemon({ nodes: book, refusals }),
+      membershipDaemon({ nodes: book, refusals, reach: nobodyReports }),
       clusterMonitorDaemon({
         nodes: book,
         availability: availableIn(book, store),

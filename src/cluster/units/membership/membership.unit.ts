@@ -38,7 +38,7 @@ const onlineOf = (row: NodeRow): PayloadFor<"HOST_ONLINE"> => {
  * called dead before the time of grace is over, and time that the coordinator itself slept is nobody's silence.
  */
 export const membershipDaemon = (
-  { nodes, refusals }: Pick<ClusterServices, "nodes" | "refusals">,
+  { nodes, refusals, reach }: Pick<ClusterServices, "nodes" | "refusals" | "reach">,
   limits = membershipLimits,
 ) => {
   const emitEdge = ({ row, to, silentMs }: NodeEdge, { emit, now, log }: Context) => {
@@ -49,7 +49,8 @@ export const membershipDaemon = (
     if (to === "online") emit.HOST_ONLINE(onlineOf(row));
     else if (to === "suspect") emit.NODE_SUSPECT({ node_id, last_seen_at, silent_seconds });
     else if (to === "dead") {
-      const reason = `no sign of life for ${Math.round(silent_seconds)} s`;
+      const others = reach.isLost(row.node_id) ? ", and other nodes do not reach it" : "";
+      const reason = `no sign of life for ${Math.round(silent_seconds)} s${others}`;
       emit.P2P_NODE_DEAD({ node_id, last_seen_at, silent_seconds, reason });
       emit.HOST_OFFLINE({ node_id, reason, last_seen_at });
     } else if (to === "left")
@@ -58,7 +59,7 @@ export const membershipDaemon = (
 
   const look = (context: Context) => {
     const { rows, now, emit, afterCommit } = context;
-    const edges = nodes.edges();
+    const edges = nodes.edges((nodeId) => reach.isLost(nodeId));
     for (const edge of edges) {
       // Workers with a token come and go as they like: there is nothing to tell.
       if (!isGuest(edge.row)) emitEdge(edge, context);

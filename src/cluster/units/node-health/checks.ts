@@ -2,6 +2,7 @@
 import type { NodeCondition } from "../../node-health/conditions.ts";
 import type { CheckName } from "../../node-health/health-book.ts";
 import type { JobOutcome, WorkSigns } from "../../node-health/node-signs.port.ts";
+import type { Reach } from "../../nodes/reach-book.ts";
 import type { NodeState } from "../../nodes/states.ts";
 
 /** What is known of a node at one moment. Times are milliseconds since the epoch. */
@@ -12,6 +13,8 @@ export interface NodeFacts {
   /** It came with a token: it owes nobody a beat. */
   readonly isGuest: boolean;
   readonly seenAt: number | null;
+  /** How many of the nodes that look after it reach it; undefined where none do. */
+  readonly reach?: Reach | undefined;
   readonly version: string;
   readonly isDeprecated: boolean;
   /** How far its clock is ahead of ours; null where it did not say. */
@@ -67,9 +70,13 @@ export interface Evidence {
   readonly isOnTrial: boolean;
 }
 
-function beats({ presence, isLocal, isGuest, seenAt, now }: NodeFacts): Finding | undefined {
+/** Its line to us may be down, and it works on all the same. */
+const reachWords = ({ by, of }: Reach): string => `; ${by} of ${of} other nodes reach it`;
+
+function beats({ presence, isLocal, isGuest, seenAt, reach, now }: NodeFacts): Finding | undefined {
   if (isLocal || isGuest || presence === "joined" || presence === "left") return undefined;
-  const silent = seenAt === null ? "never heard" : `heard ${seconds(Math.max(0, now - seenAt))} ago`;
+  const heard = seenAt === null ? "never heard" : `heard ${seconds(Math.max(0, now - seenAt))} ago`;
+  const silent = `${heard}${reach === undefined ? "" : reachWords(reach)}`;
   if (presence === "dead") return found("fail", "it is silent", silent, "a beat in time", "evicted");
   if (presence === "suspect") return found("warn", "it is late with its beats", silent, "a beat in time");
   return found("pass", "its beats come", silent, "a beat in time");

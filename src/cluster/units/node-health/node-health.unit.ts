@@ -45,7 +45,8 @@ export const nodeHealthDaemon = (
     health,
     signs,
     settings,
-  }: Pick<ClusterServices, "nodeId" | "nodes" | "health" | "signs" | "settings">,
+    reach,
+  }: Pick<ClusterServices, "nodeId" | "nodes" | "health" | "signs" | "settings" | "reach">,
   limits = nodeHealthLimits,
 ) => {
   const rowOf = (nodeId: string, now: number): NodeHealthRow => health.get(nodeId) ?? wellSince(now);
@@ -74,6 +75,7 @@ export const nodeHealthDaemon = (
     isLocal: node.local,
     isGuest: node.with_token,
     seenAt: node.last_seen_at,
+    reach: reach.of(node.node_id),
     version: node.version,
     isDeprecated: node.deprecated,
     clockAheadMs: node.clock_ahead_seconds === null ? null : node.clock_ahead_seconds * 1_000,

@@ -33,6 +33,8 @@ export interface PatientFacts {
   readonly moving: number;
   /** Files, and results, that lie nowhere else. */
   readonly alone: number;
+  /** Other nodes that reach it: its machine lives, and may work on. */
+  readonly reachedBy: number;
   readonly canReboot: boolean;
   readonly canReplace: boolean;
   /** When each hard rung was last used on it. */
@@ -79,7 +81,7 @@ function whyUseless(rung: Rung, facts: PatientFacts, now: number, policy: Recove
 /** Why a hard rung may not be used on this node now: nobody loses work that goes on, or the only copy of anything. */
 export function whyNotNow(
   rung: Rung,
-  facts: Pick<PatientFacts, "moving" | "alone">,
+  facts: Pick<PatientFacts, "moving" | "alone" | "reachedBy">,
   fleet: FleetFacts,
   policy: RecoveryPolicy,
 ): { readonly why: string; readonly isGuard: boolean } | undefined {
@@ -92,6 +94,11 @@ export function whyNotNow(
   if (!isHard(rung)) return undefined;
   if (facts.moving > 0)
     return { why: `${facts.moving} of its jobs make progress, and nobody stops them`, isGuard: true };
+  if (facts.reachedBy > 0 && rung !== "restart")
+    return {
+      why: `${facts.reachedBy} other nodes reach it: only its line to the coordinator is down, and it may work on`,
+      isGuard: true,
+    };
   if (facts.alone > 0) return { why: `${facts.alone} files lie nowhere else yet`, isGuard: true };
   if (fleet.acting >= policy.atOnce) return { why: "another node is being repaired", isGuard: false };
   if (fleet.actsLastHour >= policy.actsPerHour)

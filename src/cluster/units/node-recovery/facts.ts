@@ -7,7 +7,7 @@ import { type FleetFacts, type PatientFacts, type RecoveryPolicy, recoveryDefaul
 
 export type RecoveryServices = Pick<
   ClusterServices,
-  "store" | "clock" | "nodes" | "health" | "recovery" | "duties" | "power" | "settings"
+  "store" | "clock" | "nodes" | "health" | "recovery" | "duties" | "power" | "settings" | "reach"
 >;
 
 const HOUR_MS = 3_600_000;
@@ -41,7 +41,7 @@ export const isPatient = ({ state, health }: NodeView): boolean =>
 
 /** `order`: what lies nowhere else is brought home. */
 export async function patientFacts(
-  { store, health, duties, power }: RecoveryServices,
+  { store, health, duties, power, reach }: RecoveryServices,
   node: NodeView | undefined,
   order: boolean,
 ): Promise<PatientFacts> {
@@ -58,6 +58,8 @@ export async function patientFacts(
     held: held.jobs,
     moving: held.moving,
     alone: (await duties.alone(node_id, { order })) + (spool?.waiting ?? 0),
+    // One that beats says itself how it does.
+    reachedBy: state === "online" || reach.isLost(node_id) ? 0 : (reach.of(node_id)?.by ?? 0),
     canReboot: power.ableTo(node_id, "reboot") !== undefined,
     canReplace: power.ableTo(node_id, "replace") !== undefined,
     lastUsed: lastUsed(store, node_id),
@@ -73,6 +75,7 @@ const GONE: PatientFacts = {
   held: 0,
   moving: 0,
   alone: 0,
+  reachedBy: 0,
   canReboot: false,
   canReplace: false,
   lastUsed: {},

@@ -14,7 +14,11 @@ afterEach(async () => {
 });
 
 /** Five nodes that work, and the units that look after them; `asked` is what was asked of who has power over machines. */
-async function start(able: readonly string[] = [], refuses = false) {
+async function start(
+  able: readonly string[] = [],
+  refuses = false,
+  environment: Readonly<Record<string, string>> = {},
+) {
   const asked: string[] = [];
   const power: NodePower = {
     ableTo: (_nodeId, act) => (able.includes(act) ? "the double" : undefined),
@@ -23,7 +27,7 @@ async function start(able: readonly string[] = [], refuses = false) {
       if (refuses) throw new Error("no quota");
     },
   };
-  const w = await nodeWorld({ more: () => ({ power }) });
+  const w = await nodeWorld({ environment, more: () => ({ power }) });
   worlds.push(w);
   const all = [];
   for (const label of ["one", "two", "three", "four", "five"]) all.push(await w.join(label));
@@ -164,6 +168,20 @@ test("no hard rung while a job there makes progress, or while files lie nowhere 
   one.alone = 0;
   await w.live(10);
   expect(acts().at(-1)).toBe("one restart acting");
+});
+
+test("a silent node that other nodes reach is not rebooted: it may work on", async () => {
+  const { w, one, all, acts, console } = await start(["reboot"], false, { RINGRIFT_SWIM_ENABLED: "1" });
+  for (const node of all) node.swim = { host: null, port: 7_946, known: 4, reached: 4, lost: [] };
+  await w.live(10);
+  one.isBeating = false;
+  await w.live(600);
+  expect(w.services.health.get(one.nodeId)?.checks.beats?.actual).toMatch(/; 4 of 4 other nodes reach it$/);
+  expect(acts().at(-1)).toBe("one drain acting");
+  expect((await console.plan()).repairs[0]?.waits).toMatch(/^4 other nodes reach it: only its line/);
+  for (const node of all) node.swim = { host: null, port: 7_946, known: 4, reached: 3, lost: [one.nodeId] };
+  await w.live(20);
+  expect(acts().at(-1)).toBe("one reboot acting");
 });
 
 test("with half of the nodes not ready nothing is done but telling, and when most are back it goes on", async () => {
