@@ -182,9 +182,14 @@ export function nextHealth(
   return { row, news: { ...news, condition: changed } };
 }
 
-/** A node that was ill is taken for recovered: what was before counts no more, and its work comes back step by step. */
+/**
+ * A node that was ill is taken for recovered: what was before counts no more, and its work comes back step by step. Its starts and outages
+ * still count, unless they were the illness: a worker that crashes, is silent for a while and comes back is no better each time.
+ */
 export const recovered = (before: NodeHealthRow, now: number): NodeHealthRow => ({
   ...wellSince(now, before.incarnation),
+  starts: before.check === "starts" ? [] : before.starts,
+  outages: before.check === "link" ? [] : (before.outages ?? []),
   recoveredAt: now,
   slow: { leaves: 1, since: now },
 });

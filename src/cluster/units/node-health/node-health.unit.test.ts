@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type NodeWorld, nodeWorld } from "../../../../test/fixtures/node-world.ts";
+import { wellSince } from "../../node-health/health-book.ts";
 import { nodeHealthReport } from "../../node-health-report.ts";
 import { membershipDaemon } from "../membership/membership.unit.ts";
+import { recovered } from "./decide.ts";
 import { nodeHealthDaemon } from "./node-health.unit.ts";
 
 const worlds: NodeWorld[] = [];
@@ -133,6 +135,16 @@ test("a worker that starts again and again is unhealthy until it runs", async ()
   expect(w.services.health.get(one.nodeId)?.check).toBe("starts");
   await w.live(620);
   expect(conditions()[0]).toBe("healthy");
+});
+
+test("a worker that crashes and is silent in between is found all the same, until that was what it recovered from", () => {
+  const before = { ...wellSince(0, 4), starts: [1, 2, 3], outages: [4] };
+  expect(recovered({ ...before, check: "beats" }, 10)).toMatchObject({
+    starts: [1, 2, 3],
+    outages: [4],
+    recoveredAt: 10,
+  });
+  expect(recovered({ ...before, check: "starts" }, 10)).toMatchObject({ starts: [], outages: [4] });
 });
 
 test("slow, late and old nodes are degraded: they work on, and it is told", async () => {
