@@ -232,7 +232,7 @@ interface Exchange {
   readonly path: string;
   readonly query: URLSearchParams;
   /** Undefined where none was sent. */
-  readonly body: unknown;
+  readonly body?: unknown;
 }
 
 /** Holds what is asked and answered against the shapes of one cloud; gives what is wrong with it, in words. */
