@@ -98,6 +98,7 @@ export function createServices(
     kinds: kindsWith(workloads.flatMap(({ declaration }) => declaration.kinds)),
     barred: (node) => cluster.availability.barred(node),
     limited: (node) => cluster.availability.limited(node),
+    excludedKinds: (node) => cluster.availability.excludedKinds(node),
     withSameToken: (node) => cluster.nodes.withSameToken(node),
     isStored: async (sha256) => (await files.stat(sha256)).size !== null,
     judgeFile: judgeModels({ workloads, structures, pathOf: files.pathOf }),

@@ -49,7 +49,7 @@ function barrierFor(use: NodeUse, facts: AvailabilityFacts): Barrier | undefined
 }
 
 export interface AvailabilityPorts {
-  readonly nodes: Pick<NodeRegistry, "row" | "barred" | "list">;
+  readonly nodes: Pick<NodeRegistry, "row" | "barred" | "list" | "policyOf">;
   readonly health: Pick<HealthBook, "get">;
   readonly recovery: Pick<RecoveryBook, "barred">;
   readonly signs: Pick<NodeSigns, "workers">;
@@ -84,11 +84,16 @@ export function createAvailability({ nodes, health, recovery, signs, localNodeId
       const found = barrier(nodeId, "work");
       return found === undefined || found.leaves > 0 ? undefined : found.reason;
     },
-    /** How few jobs a node may hold for now; undefined where its health sets no limit. */
+    /** How few jobs a node may hold for now; undefined where neither its health nor its operators set a limit. */
     limited(nodeId: string): Barrier | undefined {
       const found = barrier(nodeId, "work");
+      const { max_jobs = null } = nodes.policyOf(nodeId) ?? {};
+      if (max_jobs !== null && (found === undefined || found.leaves > max_jobs))
+        return { reason: `its policy allows ${max_jobs} at a time`, leaves: max_jobs };
       return found === undefined || found.leaves === 0 ? undefined : found;
     },
+    /** Kinds of work that its operators never want there. */
+    excludedKinds: (nodeId: string): readonly string[] => nodes.policyOf(nodeId)?.except_kinds ?? [],
     /** Whether it is there, and what it holds counts. */
     isThere: (nodeId: string, state: NodeState): boolean =>
       (nodeId === localNodeId || isHeard(state)) && conditionOf(nodeId) !== "evicted",

@@ -23,6 +23,7 @@ import {
   addNode,
   changeNode,
   dropNode,
+  hostPolicyMigration,
   nodeMigration,
   nodeSettingsMigration,
   tokenWorkerMigration,
@@ -42,6 +43,7 @@ export const clusterModule = defineStoreModule({
     nodeSettingsMigration(7),
     lockMigration(8),
     coordinatorMigration(9),
+    hostPolicyMigration(10),
   ],
   operations: [
     raiseAlert,

@@ -122,13 +122,14 @@ export function dealTo(
   lines: ClaimLines,
 ): Dealt[] {
   const max = Math.min(request.most, parts.limits.maxInCall, verdict.room ?? Number.POSITIVE_INFINITY);
-  const { exceptConfigs = [], exceptKinds = [] } = verdict;
+  const { exceptConfigs = [], exceptKinds = [], excludedKinds = [] } = verdict;
   const kinds = request.kinds === undefined ? undefined : new Set(request.kinds);
   const fitting = [...parts.lanes.all()].filter(
     (lane) =>
       whyNotThere(lane, request.node_id, kinds) === undefined &&
       fits(lane.needs, request.offer) &&
       !exceptKinds.includes(lane.workType) &&
+      !excludedKinds.includes(lane.workType) &&
       !(lane.configKey !== null && exceptConfigs.includes(lane.configKey)),
   );
   return deal(parts, plan, lines.of(fitting), request, max);

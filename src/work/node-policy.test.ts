@@ -51,6 +51,11 @@ test("pressure leaves a node one job at a time, and says what slows it", () => {
   expect(judge({ shortages: [...shortages, full] })).toEqual({ accepts: false, reason: full.reason });
 });
 
+test("kinds that its operators never want there are left out, and the reason is theirs", () => {
+  const verdict = judge({ excludedKinds: ["training"] });
+  expect(verdict).toMatchObject({ accepts: true, excludedKinds: ["training"], exceptKinds: [] });
+});
+
 test("what has passed holds nobody back", () => {
   const facts = { hold: { reason: "x", until: NOW }, shortages: [{ reason: "y", until: NOW }] };
   expect(judge(facts)).toMatchObject({ accepts: true });

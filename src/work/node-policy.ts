@@ -79,6 +79,8 @@ export interface NodeFacts {
   readonly limit?: NodeHold | undefined;
   readonly shortages: readonly (NodeShortage & { readonly resource?: string })[];
   readonly slots?: NodeSlots | undefined;
+  /** Kinds that its operators never want there. */
+  readonly excludedKinds?: readonly string[];
   readonly misfits: readonly string[];
   readonly heldHere: number;
   /** By all workers that came with the same token; undefined for a node with a key. */
@@ -128,6 +130,7 @@ export function judgeNode(facts: NodeFacts, limits: AdmissionLimits, now: number
     room,
     exceptConfigs: facts.misfits,
     exceptKinds: fullOf.map(([kind]) => kind),
+    excludedKinds: facts.excludedKinds ?? [],
     ...defined({ slowed: brake?.reason }),
   };
 }
@@ -214,6 +217,7 @@ export const storedNodePolicy = (
   limits = admissionLimitDefaults,
   withSameToken: (nodeId: string) => readonly string[] | undefined = () => undefined,
   limited: (nodeId: string) => NodeHold | undefined = () => undefined,
+  excludedKinds: (nodeId: string) => readonly string[] = () => [],
 ): NodePolicy => {
   let counted = { at: Number.NEGATIVE_INFINITY, jobs: 0 };
   const heldInAll = (now: number): number => {
@@ -243,6 +247,7 @@ export const storedNodePolicy = (
         resource: key.slice(nodeId.length + 1),
       })),
       slots: of<NodeSlots>(nodeSlots)[0],
+      excludedKinds: excludedKinds(nodeId),
       misfits: of<{ configs: string[] }>(nodeMisfits)[0]?.configs ?? [],
       heldHere: sumOf(ofKind, ({ n }) => n) + (given.get(nodeId) ?? 0),
       heldByToken: siblings && heldBy(store, siblings) + sumOf(siblings, (name) => given.get(name) ?? 0),

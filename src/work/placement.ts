@@ -37,6 +37,7 @@ export function lacking(needs: Needs, offer: Offer): string {
 export function whyNotOn(lane: Lane, { node_id, offer, kinds }: Candidate, verdict: NodeVerdict): string | undefined {
   if (!verdict.accepts) return verdict.reason;
   if (verdict.room !== undefined && verdict.room < 1) return "it has no room for one more";
+  if (verdict.excludedKinds?.includes(lane.workType) === true) return `its policy allows no ${lane.workType} jobs`;
   if (verdict.exceptKinds?.includes(lane.workType) === true) return `it runs as many ${lane.workType} jobs as it may`;
   if (lane.configKey !== null && verdict.exceptConfigs?.includes(lane.configKey) === true)
     return `it cannot run ${lane.configKey}`;

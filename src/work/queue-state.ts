@@ -18,6 +18,8 @@ export type NodeVerdict =
       readonly room?: number;
       readonly exceptConfigs?: readonly string[];
       readonly exceptKinds?: readonly string[];
+      /** Those that its operators never want there. */
+      readonly excludedKinds?: readonly string[];
       /** Why it gets fewer than it could. */
       readonly slowed?: string;
     }

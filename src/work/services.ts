@@ -21,6 +21,8 @@ export interface WorkSurroundings {
   readonly barred: (nodeId: string) => string | undefined;
   /** How few jobs a node may hold for now, and why; as many as it has room for unless said. */
   readonly limited?: (nodeId: string) => { readonly reason: string; readonly leaves: number } | undefined;
+  /** Kinds of work that the operators of a node never want there; none unless said. */
+  readonly excludedKinds?: (nodeId: string) => readonly string[];
   /** All names under which the workers of a node's token came; undefined for a node with a key. */
   readonly withSameToken?: (nodeId: string) => readonly string[] | undefined;
   /** Whether a file is in the store, whole: a result counts only with its files. */
@@ -60,6 +62,7 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
       const limit = limited?.(nodeId);
       return limit && { ...limit, until: null };
     },
+    around.excludedKinds,
   );
   const queue = new WorkQueue({
     router,

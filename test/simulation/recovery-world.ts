@@ -256,6 +256,7 @@ class RecoveryWorld {
       moving: node.moving,
       alone: node.alone,
       reachedBy: 0,
+      repair: "replace",
       canReboot: node.id.endsWith("1") || node.id.endsWith("3"),
       canReplace: node.id.endsWith("1"),
       lastUsed: node.lastUsed,

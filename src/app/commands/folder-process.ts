@@ -109,6 +109,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
     settings: settings.work,
     barred: (node) => availability.barred(node),
     limited: (node) => availability.limited(node),
+    excludedKinds: (node) => availability.excludedKinds(node),
     withSameToken: (node) => book.withSameToken(node),
   });
   const catalog = createArtifactCatalog({ store, clock });

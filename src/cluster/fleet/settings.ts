@@ -234,6 +234,16 @@ export const fleetSettings = {
       about: "Name of the SSH key at Lambda with which instances are launched.",
     }),
   },
+  ssh: {
+    inventory: path("file", {
+      key: "fleet.ssh_inventory",
+      variable: "RINGRIFT_FLEET_SSH_INVENTORY",
+      default: undefined,
+      shown: "none: no hosts are used",
+      about:
+        "File with hosts that you reach over ssh, as for `ringrift deploy`. With it, each host can be a machine of the fleet.",
+    }),
+  },
   slurm: {
     folder: path("folder", {
       key: "fleet.slurm_folder",

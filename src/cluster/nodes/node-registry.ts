@@ -4,6 +4,7 @@ import { settingDefaults } from "../../kernel/settings/index.ts";
 import type { Store } from "../../router/index.ts";
 import type { NodeHealthView } from "../node-health/health-book.ts";
 import { nodeSettings } from "../settings.ts";
+import { type HostPolicy, hostPolicyIn } from "./host-policy.ts";
 import { nodeIdOf, nodeKeyOf } from "./identity.ts";
 import { type KnownNode, KnownNodes, type NodeBeat } from "./known-nodes.ts";
 import { nodeCalled, nodeName, unknownNode, withNodeNames } from "./node-names.ts";
@@ -237,6 +238,17 @@ export class NodeRegistry {
   uncordon(nodeId: string): Promise<NodeRow> {
     const changes = { cordon_reason: null, cordoned_at: null, cordoned_by: null, draining: 0 };
     return this.#nodes.change(this.#find(nodeId), changes);
+  }
+
+  /** What its operators allow a host from now on; null: everything. */
+  allow(nodeId: string, policy: Omit<HostPolicy, "at"> | null): Promise<NodeRow> {
+    const text = policy === null ? null : JSON.stringify({ ...policy, at: this.#ports.clock.now() });
+    return this.#nodes.change(this.#find(nodeId), { policy: text });
+  }
+
+  /** What they allow it; null where they have said nothing. */
+  policyOf(nodeId: string): HostPolicy | null {
+    return hostPolicyIn(this.#nodes.any(nodeId)?.row);
   }
 
   /** From here on it is nobody; `membership` takes its row away and says so. */

@@ -44,6 +44,8 @@ export interface NodeRow {
   readonly draining: number;
   readonly left_reason: string | null;
   readonly forgotten_at: number | null;
+  /** What its operators allow it, as JSON; null where they have said nothing. */
+  readonly policy: string | null;
 }
 
 export type NodeChanges = Partial<Omit<NodeRow, "node_id">>;
@@ -75,6 +77,7 @@ export const freshRow = (nodeId: string, now: number): NodeRow => ({
   draining: 0,
   left_reason: null,
   forgotten_at: null,
+  policy: null,
 });
 
 export const addNode = defineOperation<NodeRow, void>("cluster.add_node", (tx, row) => {
@@ -110,6 +113,12 @@ export const nodeSettingsMigration = (id: number): Migration => ({
   id,
   name: "settings of nodes",
   sql: "ALTER TABLE cluster_nodes ADD COLUMN settings TEXT;",
+});
+
+export const hostPolicyMigration = (id: number): Migration => ({
+  id,
+  name: "policies of hosts",
+  sql: "ALTER TABLE cluster_nodes ADD COLUMN policy TEXT;",
 });
 
 export const tokenWorkerMigration = (id: number): Migration => ({

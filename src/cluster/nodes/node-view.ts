@@ -1,4 +1,5 @@
 import type { NodeHealthView } from "../node-health/health-book.ts";
+import { type HostPolicy, hostPolicyIn } from "./host-policy.ts";
 import type { KnownNode, NodeBeat } from "./known-nodes.ts";
 import { isGuest, type NodeCapabilities, type NodeRow } from "./node-rows.ts";
 import { isDeprecated } from "./versions.ts";
@@ -12,6 +13,7 @@ type Untold =
   | "cordon_reason"
   | "cordoned_at"
   | "cordoned_by"
+  | "policy"
   | "forgotten_at";
 
 /** A node for people and clients. */
@@ -20,6 +22,8 @@ export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "drain
   readonly capabilities: NodeCapabilities;
   readonly cordoned: { readonly reason: string; readonly at: number; readonly by: string } | null;
   readonly draining: boolean;
+  /** What its operators allow it; null where they have said nothing. */
+  readonly policy: HostPolicy | null;
   /** How it does, by what it does. */
   readonly health: NodeHealthView;
   /** How far its clock is ahead of the coordinator's; null where it did not say. */
@@ -43,8 +47,18 @@ export function nodeView(
     readonly healthOf: (nodeId: string) => NodeHealthView;
   },
 ): NodeView {
-  const { public_key, settings, token_id, protocol, cordon_reason, cordoned_at, cordoned_by, forgotten_at, ...told } =
-    row;
+  const {
+    public_key,
+    settings,
+    token_id,
+    protocol,
+    cordon_reason,
+    cordoned_at,
+    cordoned_by,
+    policy,
+    forgotten_at,
+    ...told
+  } = row;
   return {
     ...told,
     deprecated: isDeprecated(row.version, coordinator.version),
@@ -53,6 +67,7 @@ export function nodeView(
     cordoned:
       cordon_reason === null ? null : { reason: cordon_reason, at: cordoned_at ?? 0, by: cordoned_by ?? "unknown" },
     draining: row.draining === 1,
+    policy: hostPolicyIn(row),
     health: coordinator.healthOf(row.node_id),
     clock_ahead_seconds: node?.beat?.clockAheadMs === undefined ? null : node.beat.clockAheadMs / 1_000,
     load: node?.beat?.load ?? null,

@@ -12,6 +12,10 @@ export type ActState = (typeof ACT_STATES)[number];
 /** Rungs that end what runs on a node. */
 export const isHard = (rung: Rung): boolean => rung === "restart" || rung === "reboot" || rung === "replace";
 
+/** How far repairs of a host may go, from never to all. */
+export const REPAIRS = ["none", "restart", "reboot", "replace"] as const;
+export type Repair = (typeof REPAIRS)[number];
+
 /** As events name them. */
 export const rungActions: Readonly<Record<Rung, PayloadFor<"RECOVERY_INITIATED">["recovery_action"]>> = {
   observe: "none",

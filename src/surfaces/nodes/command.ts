@@ -1,12 +1,22 @@
 import type { Command } from "commander";
+import { REPAIRS } from "../../cluster/recovery/rungs.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
-import { sentence } from "../cli/values.ts";
+import { oneOf, sentence, wholeNumber } from "../cli/values.ts";
 import type { Answer } from "../http/wire.ts";
 import { nodeHealthLines } from "./health-view.ts";
-import { clusterLine, nodeDetails, nodeLines, withdrawnLine } from "./view.ts";
-import { cordonNode, drainNode, forgetNode, getNode, getNodeHealth, listNodes, uncordonNode } from "./wire.ts";
+import { clusterLine, nodeDetails, nodeLines, policyWords, withdrawnLine } from "./view.ts";
+import {
+  cordonNode,
+  drainNode,
+  forgetNode,
+  getNode,
+  getNodeHealth,
+  listNodes,
+  setNodePolicy,
+  uncordonNode,
+} from "./wire.ts";
 
 const list = (shell: Shell) =>
   showAnswer(shell, listNodes, {}, ({ nodes }) => {
@@ -38,6 +48,26 @@ const forgottenLine = ({ label, jobs, applied }: Answer<typeof forgetNode>): str
     ? `${printable(label)} is removed: its key no longer works, and ${held}`
     : `${printable(label)} would be removed: its key would stop working, and ${held}; nothing was changed: this was a dry run`;
 };
+
+const policyLine = ({ label, policy, applied }: Answer<typeof setNodePolicy>): string => {
+  const name = printable(label);
+  const what = policy == null ? "everything" : policyWords(policy);
+  return applied === false
+    ? `the policy of ${name} would be: ${what}; nothing was changed: this was a dry run`
+    : `the policy of ${name} is: ${what}`;
+};
+
+const kindList = (text: string): string[] =>
+  text
+    .split(",")
+    .map((kind) => kind.trim())
+    .filter((kind) => kind !== "");
+
+interface PolicyOptions extends WithdrawOptions {
+  readonly except?: string[];
+  readonly maxJobs?: number;
+  readonly repair?: (typeof REPAIRS)[number];
+}
 
 interface WithdrawOptions {
   readonly reason?: string;
@@ -93,6 +123,19 @@ export function registerNodes(nodes: Command, shell: Shell): void {
         "node",
       ),
     );
+  nodes
+    .command("policy")
+    .description("say what a node may do: kinds of work, jobs at once, repairs; without options, take it back")
+    .argument(...which)
+    .option("--except <kinds>", "kinds of work that it never gets, divided by commas", kindList)
+    .option("--max-jobs <n>", "jobs at once", wholeNumber("--max-jobs", 1, 10_000))
+    .option("--repair <step>", `the hardest step of repair: ${REPAIRS.join(", ")}`, oneOf("--repair", REPAIRS))
+    .option("--reason <text>", "the reason; it is kept with the node", sentence("--reason"))
+    .option(...triedFirst)
+    .action((id: string, { except = [], maxJobs, repair, reason, dryRun: dry_run }: PolicyOptions) => {
+      const body = { except_kinds: except, max_jobs: maxJobs ?? null, repair, reason, dry_run };
+      return showAnswer(shell, setNodePolicy, { params: { id }, body }, policyLine, "node");
+    });
   nodes
     .command("forget")
     .description("remove a node for good: its key stops working, and its jobs go back to the queue")

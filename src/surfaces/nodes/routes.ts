@@ -180,6 +180,18 @@ export const nodeRoutes: readonly Route[] = [
     if (applied) await ports.nodes.book.uncordon(id);
     return { ...(await nodeIn(ports, id)), applied };
   }),
+  handle(wire.setNodePolicy, async ({ ports, params: { id }, body, caller: { actor: by } }) => {
+    const { dry_run, reason = `asked for by ${by}`, ...said } = body;
+    const isEmpty = said.except_kinds.length === 0 && said.max_jobs === null && said.repair === "replace";
+    const policy = isEmpty ? null : { ...said, reason, by };
+    if (!dry_run) await ports.nodes.book.allow(id, policy);
+    const node = await nodeIn(ports, id);
+    return {
+      ...node,
+      policy: dry_run && policy !== null ? { ...policy, at: ports.clock.now() } : node.policy,
+      applied: !dry_run,
+    };
+  }),
   handle(wire.forgetNode, async ({ ports, params: { id }, body }) => {
     const { jobs = [] } = await nodeIn(ports, id);
     const { node_id, label } = await ports.nodes.book.forget(id, body.dry_run);

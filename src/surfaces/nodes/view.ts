@@ -22,6 +22,16 @@ export function withdrawnLine(node: Node, done: string, would: string): string {
   return `${name} ${done} (reason: ${printable(node.cordoned?.reason ?? "none given")})`;
 }
 
+/** What a node may do, in a few words. */
+export const policyWords = ({ except_kinds, max_jobs, repair }: NonNullable<Node["policy"]>): string =>
+  [
+    except_kinds.length === 0 ? "" : `no ${except_kinds.map(printable).join(", ")}`,
+    max_jobs === null ? "" : `at most ${plural(max_jobs, "job")} at a time`,
+    repair === "replace" ? "" : repair === "none" ? "no repairs" : `repairs up to a ${repair}`,
+  ]
+    .filter((text) => text !== "")
+    .join("; ");
+
 const sizeOf = ({ cpu, gpu, memory_gb }: Node["capabilities"]): string =>
   [`${cpu} cpu`, ...(gpu > 0 ? [`${gpu} gpu`] : []), ...(memory_gb > 0 ? [`${memory_gb} GB`] : [])].join(", ");
 
@@ -146,6 +156,10 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
       node.cordoned === null
         ? "takes work"
         : `${schedulingOf(node)} by ${node.cordoned.by}, ${at(node.cordoned.at)}: ${node.cordoned.reason}`,
+    ],
+    [
+      "policy",
+      node.policy && `${policyWords(node.policy)} (by ${printable(node.policy.by)}: ${printable(node.policy.reason)})`,
     ],
     ["slots", node.slots && slotsWords(node.slots).replace(/^slots /, "")],
     ["idle", node.idle_since == null ? "" : `since ${at(node.idle_since)}`],

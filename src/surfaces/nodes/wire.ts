@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NODE_CONDITIONS } from "../../cluster/node-health/conditions.ts";
 import { NODE_STATES } from "../../cluster/nodes/states.ts";
+import { REPAIRS } from "../../cluster/recovery/rungs.ts";
 import { answersTo, dryRun, name, nodeId, note, offer, time, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 
@@ -108,6 +109,18 @@ const node = z
     cordoned: z.object({ reason: z.string(), at: time, by: z.string() }).nullable(),
     draining: z.boolean(),
     left_reason: z.string().nullable(),
+    policy: z
+      .object({
+        except_kinds: z.array(z.string()),
+        max_jobs: z.int().nullable(),
+        repair: z.enum(REPAIRS),
+        reason: z.string(),
+        at: time,
+        by: z.string(),
+      })
+      .nullable()
+      .optional()
+      .describe("What its operators allow it; null where they have said nothing."),
     // An older main process says neither.
     health: z
       .object({ condition: z.enum(NODE_CONDITIONS), reason: z.string().nullable(), since: time.nullable() })
@@ -342,6 +355,19 @@ export const drainNode = defineRoute("drainNode", "POST /v1/nodes/{id}/drain", {
 export const uncordonNode = defineRoute("uncordonNode", "POST /v1/nodes/{id}/uncordon", {
   ...triable,
   summary: "Gives a node jobs again.",
+});
+
+export const setNodePolicy = defineRoute("setNodePolicy", "POST /v1/nodes/{id}/policy", {
+  ...triable,
+  summary:
+    "Says what a node may do, instead of what was said before: kinds of work it never gets, jobs at once, and how far repairs may go. An empty policy takes it back.",
+  body: z.strictObject({
+    except_kinds: z.array(word).max(100).default([]).describe("Kinds of work that it never gets."),
+    max_jobs: z.int().min(1).max(10_000).nullable().default(null),
+    repair: z.enum(REPAIRS).default("replace").describe("The hardest step of repair that may be used on it."),
+    reason: note.optional(),
+    dry_run: dryRun,
+  }),
 });
 
 export const forgetNode = defineRoute("forgetNode", "POST /v1/nodes/{id}/forget", {

@@ -1,8 +1,9 @@
 /** What is done next for a node that is ill: one ladder, with evidence, guards, cooldowns and a budget. Pure. */
 import { isIll, type NodeCondition } from "../../node-health/conditions.ts";
 import type { CheckName } from "../../node-health/health-book.ts";
+import { allowsRung } from "../../nodes/host-policy.ts";
 import type { RecoveryCase } from "../../recovery/recovery-case.ts";
-import { isHard, ladderFor, RUNGS, type Rung } from "../../recovery/rungs.ts";
+import { isHard, ladderFor, type Repair, RUNGS, type Rung } from "../../recovery/rungs.ts";
 
 export const recoveryDefaults = {
   /** With a larger share of nodes that are not ready, the network or we are the problem: nothing is done but telling. */
@@ -35,6 +36,8 @@ export interface PatientFacts {
   readonly alone: number;
   /** Other nodes that reach it: its machine lives, and may work on. */
   readonly reachedBy: number;
+  /** How far its operators let repairs go. */
+  readonly repair: Repair;
   readonly canReboot: boolean;
   readonly canReplace: boolean;
   /** When each hard rung was last used on it. */
@@ -68,6 +71,8 @@ export const unreadyShare = ({ nodes, unready }: Pick<FleetFacts, "nodes" | "unr
 function whyUseless(rung: Rung, facts: PatientFacts, now: number, policy: RecoveryPolicy): string | undefined {
   if (!isHard(rung)) return undefined;
   if (facts.isLocal) return `${rung}: it is the coordinator's own machine`;
+  if (!allowsRung(facts.repair, rung))
+    return `${rung}: its policy allows ${facts.repair === "none" ? "no repair" : `no more than a ${facts.repair}`}`;
   if (rung === "restart" && !facts.isReachable) return "restart: its worker does not ask for orders";
   if (rung === "reboot" && !facts.canReboot) return "reboot: nobody here can reboot it";
   if (rung === "replace" && !facts.canReplace) return "replace: nobody here can replace it";

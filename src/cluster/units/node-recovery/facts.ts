@@ -60,6 +60,7 @@ export async function patientFacts(
     alone: (await duties.alone(node_id, { order })) + (spool?.waiting ?? 0),
     // One that beats says itself how it does.
     reachedBy: state === "online" || reach.isLost(node_id) ? 0 : (reach.of(node_id)?.by ?? 0),
+    repair: node.policy?.repair ?? "replace",
     canReboot: power.ableTo(node_id, "reboot") !== undefined,
     canReplace: power.ableTo(node_id, "replace") !== undefined,
     lastUsed: lastUsed(store, node_id),
@@ -76,6 +77,7 @@ const GONE: PatientFacts = {
   moving: 0,
   alone: 0,
   reachedBy: 0,
+  repair: "replace",
   canReboot: false,
   canReplace: false,
   lastUsed: {},

@@ -170,6 +170,28 @@ test("no hard rung while a job there makes progress, or while files lie nowhere 
   expect(acts().at(-1)).toBe("one restart acting");
 });
 
+test("a host is repaired as far as its operators allow, and gets what they allow", async () => {
+  const { w, one, two, acts, console } = await start(["reboot"]);
+  const said = { reason: "borrowed", by: "ann" };
+  await w.driven(w.services.nodes.allow("one", { except_kinds: [], max_jobs: null, repair: "none", ...said }));
+  await w.driven(
+    w.services.nodes.allow("two", { except_kinds: ["training"], max_jobs: 2, repair: "replace", ...said }),
+  );
+  const { availability } = w.services;
+  expect(availability.limited(two.nodeId)).toEqual({ reason: "its policy allows 2 at a time", leaves: 2 });
+  expect([availability.excludedKinds(two.nodeId), availability.excludedKinds(one.nodeId)]).toEqual([["training"], []]);
+  one.isBeating = false;
+  await w.live(600);
+  expect(acts().at(-1)).toBe("one person acting");
+  expect(w.done).not.toContain("fence one");
+  expect(listActs(w.store)[0]).toMatchObject({
+    evidence: { skipped: ["reboot: its policy allows no repair", "replace: its policy allows no repair"] },
+  });
+  expect((await console.plan()).repairs).toMatchObject([{ label: "one", rung: "person" }]);
+  await w.driven(w.services.nodes.allow("two", null));
+  expect(availability.limited(two.nodeId)).toBeUndefined();
+});
+
 test("a silent node that other nodes reach is not rebooted: it may work on", async () => {
   const { w, one, all, acts, console } = await start(["reboot"], false, { RINGRIFT_SWIM_ENABLED: "1" });
   for (const node of all) node.swim = { host: null, port: 7_946, known: 4, reached: 4, lost: [] };
