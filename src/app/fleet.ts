@@ -1,13 +1,18 @@
 /** The fleet put together: its providers, and what it needs of the other rooms. */
-import { totalmem } from "node:os";
+import { mkdtempSync } from "node:fs";
+import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readInventory } from "../adapters/deploy/inventory.ts";
+import { makeRelease } from "../adapters/deploy/release.ts";
+import { openSshSession } from "../adapters/deploy/ssh-session.ts";
 import {
   hetznerProvider,
   lambdaProvider,
   localProvider,
   runPodProvider,
   slurmProvider,
+  sshProvider,
   vastProvider,
 } from "../adapters/providers/index.ts";
 import {
@@ -23,6 +28,7 @@ import { plannedJobs } from "../pipeline/index.ts";
 import type { WorkServices } from "../work/index.ts";
 import { candidateOf } from "./causes/facts.ts";
 import { guardedProvider } from "./outside.ts";
+import { packedProgram } from "./packed-program.ts";
 import type { Settings } from "./settings.ts";
 
 /** The accounts and machines that the settings open. Without a key nothing is asked. */
@@ -31,7 +37,7 @@ export function providersOf(
   clock: Clock,
   env: Readonly<Record<string, string | undefined>>,
 ): MachineProvider[] {
-  const { local, hetzner, vast, runpod, lambda, slurm, usdPerEur, regions } = fleet;
+  const { local, hetzner, vast, runpod, lambda, slurm, ssh, usdPerEur, regions } = fleet;
   const program = fileURLToPath(moduleBeside(import.meta.url, "./cli"));
   const found: MachineProvider[] = [];
   if (local.machines > 0)
@@ -52,6 +58,16 @@ export function providersOf(
   if (runpod.key !== undefined) found.push(runPodProvider({ ...runpod, key: runpod.key, regions, clock }));
   if (lambda.key !== undefined && lambda.sshKey !== undefined)
     found.push(lambdaProvider({ url: lambda.url, key: lambda.key, sshKey: lambda.sshKey, clock }));
+  if (ssh.inventory !== undefined) {
+    const scratch = join(dataDir, "fleet-ssh");
+    found.push(
+      sshProvider({
+        inventory: readInventory(ssh.inventory),
+        open: (host) => openSshSession(host, { ssh: "ssh", rsync: "rsync" }, scratch),
+        release: async () => makeRelease(packedProgram(), mkdtempSync(join(tmpdir(), "ringrift-release-"))),
+      }),
+    );
+  }
   if (slurm.folder !== undefined) {
     const { folder, partitions, cpus, limitMs } = slurm;
     found.push(slurmProvider({ folder, partitions, cpus, limitMs, command: [process.execPath, program], env }));

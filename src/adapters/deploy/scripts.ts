@@ -78,6 +78,25 @@ export const TIDY = `${READ}
 KEEP="$(basename "$(readlink "$F/current")")"; BACK="$(cat "$F/previous" 2>/dev/null || true)"
 for R in "$F"/releases/*; do N="$(basename "$R")"; case "$N" in "$KEEP"|"$BACK") ;; *) rm -rf "$R" ;; esac; done`;
 
+/** How large a host is, and which machines of a fleet are in its folder. Here `$F` is the folder of the host. */
+export const SHOW_FLEET = `${WORLD}
+H="$F"
+echo "cpus $(nproc)"
+echo "memory $(sed -n 's/^MemTotal: *\\([0-9]*\\).*/\\1/p' /proc/meminfo)"
+for F in "$H"/fleet/*; do [ -d "$F" ] || continue; if running; then S=running; else S=stopped; fi; echo "machine $(basename "$F") $S"; done
+true`;
+
+/** Starts a node anew. */
+export const RESTART_NODE = `${WORLD} stop; start; running`;
+
+/** Ends a node for good: its service and its folder go. Only below a folder of machines. */
+export const END_NODE = `${WORLD}
+case "$F" in */fleet/?*) ;; *) echo "this is no machine of a fleet" >&2; exit 1 ;; esac
+[ -d "$F" ] || exit 0
+stop
+if has_systemd; then systemctl disable --quiet "$(unit)" 2>/dev/null || true; rm -f "/etc/systemd/system/$(unit).service"; systemctl daemon-reload; fi
+rm -rf "$F"`;
+
 export const STOP_NODE = `${WORLD} stop`;
 
 export const LAST_WORDS = `${READ} tail -n 5 "$F/node.log" 2>/dev/null || true`;

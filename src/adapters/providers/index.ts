@@ -7,4 +7,5 @@ export { lambdaProvider } from "./lambda/lambda-provider.ts";
 export { localProvider } from "./local/local-provider.ts";
 export { runPodProvider } from "./runpod/runpod-provider.ts";
 export { slurmProvider } from "./slurm/slurm-provider.ts";
+export { sshProvider } from "./ssh/ssh-provider.ts";
 export { vastProvider } from "./vast/vast-provider.ts";

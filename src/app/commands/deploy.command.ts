@@ -1,8 +1,7 @@
 /** `ringrift deploy`: makes hosts of an inventory nodes of the main process here, and brings them a new program. */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { deploy, type HostReport } from "../../adapters/deploy/deploy.ts";
 import { readInventory } from "../../adapters/deploy/inventory.ts";
@@ -19,6 +18,7 @@ import {
   wholeNumber,
 } from "../../surfaces/commands/index.ts";
 import { createToken, listNodes } from "../../surfaces/index.ts";
+import { packedProgram } from "../packed-program.ts";
 
 interface DeployCommandOptions {
   readonly dryRun?: boolean;
@@ -30,22 +30,6 @@ interface DeployCommandOptions {
 }
 
 const JOIN_SECONDS = 900;
-
-/** The nearest folder of packages, as Node looks for it. */
-function modulesOf(program: string): string {
-  for (let folder = program; folder !== dirname(folder); folder = dirname(folder)) {
-    if (basename(folder) === "node_modules") return folder;
-    if (existsSync(join(folder, "node_modules"))) return join(folder, "node_modules");
-  }
-  return join(program, "node_modules");
-}
-
-/** What is deployed: the package that runs here, or the one that was named, and the Node that runs here. */
-function partsOf(given: string | undefined) {
-  const own = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
-  const program = given === undefined ? own : resolve(given);
-  return { program, modules: modulesOf(given === undefined ? own : program), node: process.execPath };
-}
 
 async function invite(main: MainProcess, label: string) {
   const body = { label: `deploy ${label}`, scope: "worker", expires_in_seconds: JOIN_SECONDS, join_uses: 1 } as const;
@@ -73,7 +57,7 @@ async function run(path: string, options: DeployCommandOptions, shell: Shell): P
   const scratch = mkdtempSync(join(tmpdir(), "ringrift-deploy-"));
   using main = await shell.main.need();
   try {
-    const release = await makeRelease(partsOf(options.program), join(scratch, "release"));
+    const release = await makeRelease(packedProgram(options.program), join(scratch, "release"));
     const { ssh, rsync } = options;
     const hosts = await deploy(
       inventory,

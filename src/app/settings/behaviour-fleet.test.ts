@@ -18,6 +18,9 @@ const folder = mkdtempSync(join(tmpdir(), "ringrift-fleet-settings-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const keyFile = join(folder, "key");
 writeFileSync(keyFile, "a-key-of-an-account");
+const inventoryFile = join(folder, "hosts.json");
+const sshKeys = { identity_file: "key", known_hosts_file: "known" };
+writeFileSync(inventoryFile, JSON.stringify({ ssh: sshKeys, hosts: [{ host: "192.0.2.1" }] }));
 
 const fleetOf = (environment: Environment) => readSettings(environment, "/").fleet;
 const names = (environment: Environment) =>
@@ -55,6 +58,7 @@ const address = (of: "hetzner" | "vast" | "runpod" | "lambda", without: string):
   value((environment) => fleetOf(environment)[of].url, without, "http://127.0.0.1:1/", "http://127.0.0.1:1/");
 
 const behaviours: Readonly<Record<string, Behaviour>> = {
+  "fleet.ssh_inventory": value(names, [], inventoryFile, ["ssh"]),
   "fleet.slurm_folder": value(names, [], "/shared", ["slurm"]),
   "fleet.slurm_partitions": value((environment) => fleetOf(environment).slurm.partitions, [], "a,b", ["a", "b"]),
   "fleet.slurm_cpus": value((environment) => fleetOf(environment).slurm.cpus, 4, "8", 8),
