@@ -130,7 +130,9 @@ export function judgeNode(facts: NodeFacts, limits: AdmissionLimits, now: number
     room,
     exceptConfigs: facts.misfits,
     exceptKinds: fullOf.map(([kind]) => kind),
-    excludedKinds: facts.excludedKinds ?? [],
+    ...(facts.excludedKinds === undefined || facts.excludedKinds.length === 0
+      ? {}
+      : { excludedKinds: facts.excludedKinds }),
     ...defined({ slowed: brake?.reason }),
   };
 }

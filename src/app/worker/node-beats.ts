@@ -14,7 +14,6 @@ import {
 import { beatOver, leaveOver, type NodeAbout, type NodeLink, settingsOver } from "../../surfaces/index.ts";
 import type { Worker } from "../../work/worker/index.ts";
 import type { Settings } from "../settings.ts";
-import type { NodeSwim } from "./node-swim.ts";
 
 export interface NodeBeatsOptions {
   readonly link: NodeLink;
@@ -34,13 +33,18 @@ export interface NodeBeatsOptions {
   /** There are several coordinators, and these are all of them. */
   readonly onCoordinators?: ((all: readonly CoordinatorPlace[]) => void) | undefined;
   /** Where nodes look after each other: what this one finds, and whom it is told to look after. */
-  readonly swim?: Pick<NodeSwim, "report" | "know"> | undefined;
+  readonly swim?: SwimLink | undefined;
   /** Without an answer for so long the node ends itself; 0 for one that waits for ever. */
   readonly deadManMs?: number;
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+}
+
+interface SwimLink {
+  report(): NonNullable<Parameters<typeof beatOver>[1]["swim"]>;
+  know(peers: Awaited<ReturnType<typeof beatOver>>["peers"]): void;
 }
 
 /** Where a coordinator is reached. */

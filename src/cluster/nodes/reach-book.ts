@@ -35,7 +35,7 @@ export interface Reach {
   readonly of: number;
 }
 
-export const reachLimits = { peers: 64, freshMs: 1_000 };
+const reachLimits = { peers: 64, freshMs: 1_000 };
 
 /** Those beside the node at `at`, half of them on each side: whom one looks after looks after it too. */
 function besides<T>(ring: readonly T[], at: number, count: number): T[] {

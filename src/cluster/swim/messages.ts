@@ -5,7 +5,7 @@ import { nodeIdOf, nodeKeyOf } from "../nodes/identity.ts";
 import type { SwimMessage } from "./swim-member.ts";
 
 /** What passes every network in one piece. */
-export const MAX_DATAGRAM_BYTES = 1_400;
+const MAX_DATAGRAM_BYTES = 1_400;
 const SIGNATURE_BYTES = 64;
 const PURPOSE = "ringrift swim v1\n";
 

@@ -221,5 +221,3 @@ export function createSwimMember(
     },
   };
 }
-
-export type SwimMember = ReturnType<typeof createSwimMember>;

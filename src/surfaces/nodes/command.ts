@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { REPAIRS } from "../../cluster/recovery/rungs.ts";
+import { OperatingError } from "../../kernel/index.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { printable } from "../cli/text.ts";
@@ -57,11 +58,14 @@ const policyLine = ({ label, policy, applied }: Answer<typeof setNodePolicy>): s
     : `the policy of ${name} is: ${what}`;
 };
 
-const kindList = (text: string): string[] =>
-  text
-    .split(",")
-    .map((kind) => kind.trim())
-    .filter((kind) => kind !== "");
+/** Kinds of work, divided by commas. */
+function kindList(text: string): string[] {
+  const kinds = text.split(",").map((kind) => kind.trim());
+  const wrong = kinds.find((kind) => !/^[a-z][a-z0-9_]{0,63}$/.test(kind));
+  if (wrong !== undefined)
+    throw OperatingError.invalid("INVALID_OPTION", `--except: '${printable(wrong).slice(0, 100)}' is no kind of work`);
+  return kinds;
+}
 
 interface PolicyOptions extends WithdrawOptions {
   readonly except?: string[];
