@@ -68,7 +68,7 @@ function kindList(text: string): string[] {
 }
 
 interface PolicyOptions extends WithdrawOptions {
-  readonly except?: string[];
+  readonly except?: string;
   readonly maxJobs?: number;
   readonly repair?: (typeof REPAIRS)[number];
 }
@@ -131,13 +131,19 @@ export function registerNodes(nodes: Command, shell: Shell): void {
     .command("policy")
     .description("say what a node may do: kinds of work, jobs at once, repairs; without options, take it back")
     .argument(...which)
-    .option("--except <kinds>", "kinds of work that it never gets, divided by commas", kindList)
+    .option("--except <kinds>", "kinds of work that it never gets, divided by commas")
     .option("--max-jobs <n>", "jobs at once", wholeNumber("--max-jobs", 1, 10_000))
     .option("--repair <step>", `the hardest step of repair: ${REPAIRS.join(", ")}`, oneOf("--repair", REPAIRS))
     .option("--reason <text>", "the reason; it is kept with the node", sentence("--reason"))
     .option(...triedFirst)
-    .action((id: string, { except = [], maxJobs, repair, reason, dryRun: dry_run }: PolicyOptions) => {
-      const body = { except_kinds: except, max_jobs: maxJobs ?? null, repair, reason, dry_run };
+    .action((id: string, { except, maxJobs, repair, reason, dryRun: dry_run }: PolicyOptions) => {
+      const body = {
+        except_kinds: except === undefined ? [] : kindList(except),
+        max_jobs: maxJobs ?? null,
+        repair,
+        reason,
+        dry_run,
+      };
       return showAnswer(shell, setNodePolicy, { params: { id }, body }, policyLine, "node");
     });
   nodes
