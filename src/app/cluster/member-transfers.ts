@@ -87,5 +87,3 @@ export function createMemberTransfers({ settings, files, token, log }: MemberTra
     },
   };
 }
-
-export type MemberTransfers = ReturnType<typeof createMemberTransfers>;

@@ -186,8 +186,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
   const view = (): ClusterView => {
     const { cluster, generation, seq, term } = replica.position();
     // Entries that come prove that whatever was in the way is over.
-    if (seq !== seen.seq) trouble = null;
-    if (seq !== seen.seq) seen = { seq, at: clock.monotonic() };
+    if (seq !== seen.seq) [trouble, seen] = [null, { seq, at: clock.monotonic() }];
     const isHeard = life.role() === "leader" || clock.monotonic() - seen.at < timing.leaseMs;
     return {
       ...{ cluster, generation, name, role: life.role(), term, seq, trouble },

@@ -18,7 +18,7 @@ const heard = (name: string, more: Partial<HeardMember> = {}): HeardMember => ({
 const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   ...{ cluster: "c-1", generation: 1, name: "b", role: "leader", term: 3, seq: 42, trouble: null, checks: [] },
   leader: { name: "b", term: 3, since: 3_000, url: "http://b", fingerprint: null },
-  ...{ members: [], terms: [term(3, "b"), term(2, "a")], refused: null, ...more },
+  ...{ members: [], terms: [term(3, "b"), term(2, "a")], refused: null, engine: null, ...more },
 });
 const evidence: RefusedEntry = { term: 2, seq: 31, by: "b", by_term: 3, at: 5_000 };
 const names = (told: readonly (readonly [string, unknown])[]) => told.map(([type]) => type);

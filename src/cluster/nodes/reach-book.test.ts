@@ -19,6 +19,7 @@ describe("who reaches whom", () => {
     expect(book.of("d")).toEqual({ by: 1, of: 2 });
     expect(book.of("a")).toEqual({ by: 1, of: 1 });
     expect(book.of("nobody")).toBeUndefined();
+    expect([book.saidBy("a"), book.saidBy("nobody")]).toEqual([{ nodes: 2, of: 3 }, undefined]);
   });
 
   test.each([

@@ -86,6 +86,13 @@ export function createReachBook(
       const reach = of(nodeId);
       return reach !== undefined && areMost(reach);
     },
+    /** How many of those that it looks after a node reaches, as it says itself; undefined for one that says nothing. */
+    saidBy(nodeId: string): { readonly nodes: number; readonly of: number } | undefined {
+      if (!ports.isOn) return undefined;
+      const { ring, places } = look();
+      const report = ring[places.get(nodeId) ?? -1]?.report;
+      return report && { nodes: report.reached, of: report.known };
+    },
     /** Whom a node shall look after. */
     peersFor(nodeId: string): ListedPeer[] {
       if (!ports.isOn) return [];
@@ -103,4 +110,9 @@ export function createReachBook(
 export type ReachBook = ReturnType<typeof createReachBook>;
 
 /** Where nobody looks after anybody. */
-export const nobodyReports: ReachBook = { of: () => undefined, isLost: () => false, peersFor: () => [] };
+export const nobodyReports: ReachBook = {
+  of: () => undefined,
+  isLost: () => false,
+  saidBy: () => undefined,
+  peersFor: () => [],
+};

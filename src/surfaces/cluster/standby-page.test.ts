@@ -12,6 +12,8 @@ const view = (leader: Partial<NonNullable<ClusterView["leader"]>> | null): Clust
   leader: leader && { name: "box1", url: "https://box1:8770", fingerprint: null, term: 7, since: 0, ...leader },
   members: [],
   trouble: null,
+  terms: [],
+  refused: null,
   checks: [],
   engine: null,
 });

@@ -67,7 +67,7 @@ export interface NodesPort {
   /** Nodes that are to say with their next sign of life how idle they are. */
   readonly idleRequests: IdleRequests;
   /** Who reaches whom, where nodes look after each other. */
-  readonly reach: Pick<ReachBook, "of" | "peersFor">;
+  readonly reach: Pick<ReachBook, "of" | "saidBy" | "peersFor">;
   readonly version: string;
   /** How each does, and what it may get. */
   readonly health: HealthBook;

@@ -40,7 +40,11 @@ const nodeIn = async (
     jobs,
     work: done,
     held: { jobs: jobs.length, max: settings.maxHeldByNode, ...workerSlots(queue).get(row.node_id) },
-    ...defined({ rented: fleet?.machineOf(row.node_id), reach: reach.of(row.node_id) }),
+    ...defined({
+      rented: fleet?.machineOf(row.node_id),
+      reach: reach.of(row.node_id),
+      reaches: reach.saidBy(row.node_id),
+    }),
     ...(siblings && {
       held_by_token: { jobs: sumOf(siblings, (each) => counts!.get(each) ?? 0), max: settings.maxHeldByToken },
     }),
@@ -165,7 +169,7 @@ export const nodeRoutes: readonly Route[] = [
         slots: slots.get(node.node_id) ?? null,
         idle_since: idle.get(node.node_id) ?? null,
         games_per_hour: rates.get(node.node_id)?.games_per_hour ?? null,
-        ...defined({ reach: nodes.reach.of(node.node_id) }),
+        ...defined({ reach: nodes.reach.of(node.node_id), reaches: nodes.reach.saidBy(node.node_id) }),
       })),
     };
   }),

@@ -150,6 +150,7 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
         `${node.health.condition}${node.health.reason === null ? "" : `: ${printable(node.health.reason)}`}`,
     ],
     ["heard", node.local ? "it is this process" : node.last_seen_at === null ? "never" : at(node.last_seen_at)],
+    ["reaches", node.reaches && `${number(node.reaches.nodes)} of ${plural(node.reaches.of, "other node")}`],
     ["reached", node.reach && `by ${number(node.reach.by)} of ${plural(node.reach.of, "other node")}`],
     [
       "scheduling",

@@ -143,6 +143,10 @@ const node = z
       .object({ by: z.int(), of: z.int() })
       .optional()
       .describe("Of the nodes that look after it, those that reach it; left out where none do."),
+    reaches: z
+      .object({ nodes: z.int(), of: z.int() })
+      .optional()
+      .describe("Of the nodes that it looks after, those that it reaches, by its own last probes."),
     games_per_hour: z.number().nullable().optional().describe("Of the last day, for an hour in which one job runs."),
     applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
     ...doings,

@@ -154,16 +154,22 @@ export const leadershipCoordinator = (
     health: ({ cache, rows, now }): UnitHealth => {
       const open = [...rows.list(splits)].map(([, split]) => split);
       const fence = Math.max(0, ...[...rows.list(fences)].map(([, { epoch }]) => epoch));
+      const able = successors(cache.marks, { self: nodeId, offline: cache.offline, now }, limits);
       // What was told while several shared a log stays to be looked at.
       const past = { fence, refused: open, terms: termsOf(rows).map((row) => ({ ...row, since: row.since / 1_000 })) };
       if (leadership === undefined)
         return {
           status: "running",
           message: "leads alone",
-          details: { role: LeadershipRole.LEADER, epoch: 1, domains: leadersByDomain(nodeId), ...past },
+          details: {
+            role: LeadershipRole.LEADER,
+            epoch: 1,
+            successors: able,
+            domains: leadersByDomain(nodeId),
+            ...past,
+          },
         };
       const { role, term, leader } = leadership.view();
-      const able = successors(cache.marks, { self: nodeId, offline: cache.offline, now }, limits);
       const lateMs = lateBy(leadership.trustedForMs(), leadership.timing);
       const faults = [
         ...(cache.unfit === null ? [] : [`this coordinator ${UNFIT.replace("it ", "")}: ${cache.unfit}`]),
