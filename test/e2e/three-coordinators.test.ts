@@ -51,7 +51,7 @@ test(
         const { match } = await started.waitForLine(/^standby .* port (\d+) /);
         return { started, url: `http://127.0.0.1:${match[1]}` };
       };
-      return { name, done, up, dataDir: join(folder, ".ringrift") };
+      return { name, told, done, up, dataDir: join(folder, ".ringrift") };
     };
     const [a, b, c] = ["a", "b", "c"].map(machine) as [Machine, Machine, Machine];
     type Machine = ReturnType<typeof machine>;
@@ -175,6 +175,22 @@ test(
     await following.stop();
     await node.stop();
     for (const { started } of standbys) expect(await started.stop()).toMatchObject({ code: 0 });
+    const refused = async (machine: Machine, code: string, ...args: string[]) => {
+      const { code: exit, out, err } = await machine.told("cluster", ...args, "--json");
+      expect(exit).not.toBe(0);
+      expect(out + err).toContain(code);
+    };
+    const d = machine("d");
+    await refused(second.machine, "LOG_EXISTS", "recover", "--from-this-replica", "--confirm", status.cluster);
+    await refused(d, "NOT_CONFIRMED", "restore", saved, "--replace-log");
+    await d.done("cluster", "restore", saved, "--replace-log", "--confirm", status.cluster);
+    const anew = await d.up();
+    await anew.started.waitForLine(/^leads term (\d+) /);
+    const restored = await fetch(`${anew.url}/v1/cluster`, { headers: asOperator });
+    expect(await restored.json()).toMatchObject({ cluster: status.cluster, generation: 2, role: "leader", name: "d" });
+    const kept = await fetch(`${anew.url}/v1/work/jobs/${jobId}`, { headers: asOperator });
+    expect(await kept.json()).toMatchObject({ state: "completed", attempts: 1 });
+    expect(await anew.started.stop()).toMatchObject({ code: 0 });
   },
   patience(120_000),
 );
