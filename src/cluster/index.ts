@@ -28,15 +28,14 @@
 export type { Alert } from "./alerts/alert.ts";
 export { type Alerts, createAlerts } from "./alerts/alerts.ts";
 export { type Availability, createAvailability } from "./availability.ts";
+export { type CoordinatorRow, dropCoordinator, noteCoordinators, storedCoordinators } from "./coordinator-rows.ts";
 export { componentWork } from "./health/components.ts";
 export {
   type Claimed,
   type ClusterPort,
   type ClusterSnapshot,
   type ClusterView,
-  type CoordinatorRow,
   commonSeq,
-  dropCoordinator,
   type EngineHealth,
   type ForgetLimits,
   forgettable,
@@ -45,10 +44,8 @@ export {
   type Lease,
   leadersByDomain,
   type Mark,
-  noteCoordinators,
   type ReplicaPort,
   type SchemaSteps,
-  storedCoordinators,
   type Term,
   type TermWriter,
   tellLeaseNews,

@@ -10,6 +10,7 @@ import {
   forgetAlerts,
   raiseAlert,
 } from "./alerts/alert-rows.ts";
+import { coordinatorMigration, coordinatorOperations } from "./coordinator-rows.ts";
 import {
   healthMigrations,
   nodesElsewhereMigration,
@@ -17,7 +18,6 @@ import {
   noteRecovery,
   noteWell,
 } from "./health/health-rows.ts";
-import { coordinatorMigration, coordinatorOperations } from "./leadership/member-rows.ts";
 import { lockMigration, lockOperations } from "./locks/lock-rows.ts";
 import {
   addNode,

@@ -1,5 +1,5 @@
 import { definePart } from "../daemons/index.ts";
-import { LEADER_LEASE, REPLICATED_LOG } from "./leadership/lease-news.ts";
+import { LEADER_LEASE, REPLICATED_LOG } from "./leadership/index.ts";
 import { LOCK_STORE } from "./locks/lock-store.ts";
 import type { ClusterServices } from "./services.ts";
 import { alertManagerCoordinator } from "./units/alert-manager/alert-manager.unit.ts";

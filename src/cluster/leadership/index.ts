@@ -10,8 +10,7 @@
 export type { ClusterPort, ClusterSnapshot } from "./cluster.port.ts";
 export { commonSeq, type ForgetLimits, forgettable, type LeaseTiming, type Mark } from "./decide.ts";
 export { type Leadership, type Leading, startLeadership } from "./leadership.ts";
-export { tellLeaseNews } from "./lease-news.ts";
-export { type CoordinatorRow, dropCoordinator, noteCoordinators, storedCoordinators } from "./member-rows.ts";
+export { LEADER_LEASE, lateBy, REPLICATED_LOG, tellLeaseNews } from "./lease-news.ts";
 export {
   type ClusterView,
   createMemberBook,

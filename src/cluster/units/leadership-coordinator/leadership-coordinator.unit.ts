@@ -1,8 +1,7 @@
 import { type ContextOf, defineCoordinator, type UnitHealth, type Wiring } from "../../../daemons/index.ts";
 import { messageOf } from "../../../kernel/index.ts";
 import { defineTable } from "../../../router/index.ts";
-import { lateBy } from "../../leadership/lease-news.ts";
-import { LeadershipRole, leadersByDomain } from "../../leadership/roles.ts";
+import { LeadershipRole, lateBy, leadersByDomain } from "../../leadership/index.ts";
 import { leadershipLimits } from "../../limits.ts";
 import type { ClusterServices } from "../../services.ts";
 import { handTo, type Mark, successors, type TermRow, UNFIT } from "./decide.ts";

@@ -1,5 +1,5 @@
 /** The coordinators that belong to the cluster, also while they are away: whose copies count, and up to where the log is still needed. */
-import { defineOperation, type Migration, type Store } from "../../router/store.port.ts";
+import { defineOperation, type Migration, type Store } from "../router/store.port.ts";
 
 export interface CoordinatorRow {
   readonly name: string;
