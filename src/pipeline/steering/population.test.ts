@@ -228,7 +228,8 @@ describe("a search for a better network", () => {
     expect(modelEntry(w.store, w.configKey, model)).toMatchObject({ state: "staging", derived: { kind: "nas" } });
     await w.exported(3);
     await w.turn("training", 3);
-    await w.pass(2_000);
+    // Nobody weighs architectures here: training waits for that word, and goes on without it.
+    await w.pass(62_000);
     const { inputs, parameters } = inputOf((await w.claim("training"))!);
     expect(parameters.wide).toBe(64);
     expect(inputs).toContainEqual({ name: "checkpoint", sha256: step!.start!.checkpoint });

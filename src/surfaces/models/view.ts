@@ -12,17 +12,20 @@ const stageColor = painter({ production: "green", rolled_back: "red", archived: 
 export function modelLines(models: readonly Model[], shell: Shell): string[] {
   const { paint, clock } = shell;
   const now = clock.now();
+  // Most loops make models of one kind only.
+  const areKinds = models.some(({ kind }) => kind !== "standard");
   const rows = models.map((model) => [
     paint.yellow(shortModel(model.model_id)),
     printable(model.config_key),
-    model.kind === "standard" ? "" : printable(model.kind),
+    ...(areKinds ? [model.kind === "standard" ? "" : printable(model.kind)] : []),
     right(number(model.iteration)),
     stageColor(paint, model.stage)(printable(model.stage)),
     right(model.generation === null ? "" : number(model.generation)),
     model.rating === null ? "" : eloWords(model.rating),
     ago(model.created_at, now),
   ]);
-  const head = ["MODEL", "CONFIG", "KIND", right("ITERATION"), "STAGE", right("GENERATION"), "ELO", "MADE"];
+  const kind = areKinds ? ["KIND"] : [];
+  const head = ["MODEL", "CONFIG", ...kind, right("ITERATION"), "STAGE", right("GENERATION"), "ELO", "MADE"];
   return tableLines([head, ...rows], shell);
 }
 
