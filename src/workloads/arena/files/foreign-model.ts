@@ -143,10 +143,10 @@ function fieldsOf(bytes: Buffer): Set<number> | undefined {
   let at = 0;
   const varint = (): number | undefined => {
     let value = 0;
-    for (let shift = 0; shift < 70; shift += 7) {
+    for (let digit = 0, worth = 1; digit < 10; digit += 1, worth *= 128) {
       const byte = bytes[at++];
       if (byte === undefined) return undefined;
-      value += (byte & 0x7f) * 2 ** shift;
+      value += (byte & 0x7f) * worth;
       if (byte < 0x80) return value;
     }
     return undefined;
