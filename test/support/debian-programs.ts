@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const FETCH_MS = 60_000;
+const TRIES = 3;
 
 export const hasProgram = (program: string, args: readonly string[] = ["--version"]): boolean =>
   spawnSync(program, args, { timeout: FETCH_MS }).status === 0;
@@ -17,8 +18,13 @@ export function unpackedPackages(name: string, packages: readonly string[], prog
   mkdirSync(tmpdir(), { recursive: true });
   const work = mkdtempSync(join(tmpdir(), `ringrift-${name}-`));
   try {
-    spawnSync("apt-get", ["download", ...packages], { cwd: work, timeout: FETCH_MS });
-    const debs = readdirSync(work).filter((file) => file.endsWith(".deb"));
+    const found = () => readdirSync(work).filter((file) => file.endsWith(".deb"));
+    // A mirror may fail for a moment, and what it has may have changed since somebody asked for its lists.
+    for (let tries = 0; tries < TRIES && found().length < packages.length; tries += 1) {
+      if (tries > 0) spawnSync("apt-get", ["update", "-qq"], { timeout: FETCH_MS });
+      spawnSync("apt-get", ["download", ...packages], { cwd: work, timeout: FETCH_MS });
+    }
+    const debs = found();
     if (debs.length < packages.length) return undefined;
     for (const deb of debs) spawnSync("dpkg", ["-x", deb, "unpacked"], { cwd: work, timeout: FETCH_MS });
     try {
