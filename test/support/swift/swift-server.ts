@@ -144,7 +144,13 @@ export async function swiftServer(folder: string): Promise<SwiftServer | undefin
   start(join(root, "usr/bin/memcached"), ["-l", "127.0.0.1", "-p", String(cachePort), "-u", userInfo().username]);
   for (const name of [...SERVERS, "proxy"]) start(PYTHON, [launcher, folder, name, `${name}-server`]);
   const endpoint = `http://127.0.0.1:${proxyPort}`;
-  while ((await fetch(`${endpoint}/info`).catch(() => undefined))?.status !== 200)
+  // The proxy answers 503 for as long as one of those behind it is not there.
+  const behind = ports.slice(0, SERVERS.length).map((port) => `http://127.0.0.1:${port}/`);
+  const answers = (url: string) => fetch(url).catch(() => undefined);
+  while (
+    (await answers(`${endpoint}/info`))?.status !== 200 ||
+    (await Promise.all(behind.map(answers))).includes(undefined)
+  )
     if (started.some(({ exitCode }) => exitCode !== null)) {
       await stop();
       return skip(`a server of Swift ended: ${readFileSync(log, "utf8").slice(-500)}`);
