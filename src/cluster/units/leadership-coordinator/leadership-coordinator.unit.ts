@@ -135,14 +135,15 @@ export const leadershipCoordinator = (
         consider(context);
       },
       HOST_ONLINE({ payload: { node_id } }, { cache, afterCommit }) {
-        afterCommit(() => void cache.offline.delete(node_id));
+        if (cache.offline.has(node_id)) afterCommit(() => void cache.offline.delete(node_id));
       },
       HOST_OFFLINE({ payload: { node_id } }, { cache, afterCommit }) {
         // Only those matter that could lead; the rest of the nodes would fill it.
         if (cache.marks.has(node_id)) afterCommit(() => void cache.offline.add(node_id));
       },
       STARTUP_STATE_VALIDATED({ payload: { node_id, passed, problems = [] } }, context) {
-        if (node_id !== nodeId) return;
+        // Alone there is nobody to hand the lead to: what is wrong is told by others.
+        if (leadership === undefined || node_id !== nodeId) return;
         const unfit = passed ? null : (problems[0] ?? "it does not say which");
         context.afterCommit(() => {
           context.cache.unfit = unfit;
