@@ -1,4 +1,7 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import type { MachineProvider } from "../cluster/fleet/index.ts";
 import { madeNothing } from "../cluster/fleet/provider-errors.ts";
 import { alertSinks } from "../cluster/services.ts";
@@ -24,15 +27,16 @@ function world() {
   return { clock, guard, done, act, pass };
 }
 
-afterEach(() => vi.unstubAllGlobals());
-
 test("after the time in which it may trust itself a leader does nothing outside of the database", async () => {
   const { guard, done, act, pass } = world();
-  vi.stubGlobal("fetch", async () => {
+  const hook = createServer((_, answer) => {
     done.push("alert");
-    return new Response();
-  });
-  const settings = { ...readSettings({}, "/").alerts, webhookUrl: { reveal: () => "https://192.0.2.1/hook" } };
+    answer.end();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void hook.close());
+  await once(hook, "listening");
+  const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/hook`;
+  const settings = { ...readSettings({}, "/").alerts, webhookUrl: { reveal: () => url } };
   const sinks = alertSinks(settings as never, systemClock(), silentLog(), guard);
   const sink = sinks.find(({ name }) => name === "webhook")!;
   const provider = guardedProvider(guard, {
