@@ -36,6 +36,7 @@ export {
   strandedParts,
   takeBackStranded,
 } from "./jobs.ts";
+export { CONTENT_KNOBS, type ContentKnob, KNOBS, type Knob } from "./knob-names.ts";
 export {
   type ConfigKey,
   type ConfigPlan,
@@ -61,16 +62,12 @@ export { seedFor } from "./seeds.ts";
 export { everyMs, type StageServices } from "./services.ts";
 export { pipelineDefaults } from "./settings.ts";
 export {
-  CONTENT_KNOBS,
-  type ContentKnob,
   type DrawnFiles,
   drawnInputs,
   explorationSignals,
   gamesWith,
   gauntletSignals,
   KNOB_PARAMETERS,
-  KNOBS,
-  type Knob,
   type Knobs,
   knobIn,
   knobKey,

@@ -1,25 +1,7 @@
 import type { Json } from "../../kernel/index.ts";
 import { defineTable, type StateTable, type WriteSet } from "../../router/index.ts";
+import type { ContentKnob, Knob } from "./knob-names.ts";
 import type { ConfigPlan } from "./plan.ts";
-
-/**
- * Knobs that change what is played or trained. They are taken when an iteration opens, from what is the same in every run of a seed, and
- * stand in its row until it ends.
- */
-export const CONTENT_KNOBS = [
-  "learning_rate",
-  "games",
-  "exploration",
-  "search",
-  "opponents",
-  "positions",
-  "window",
-] as const;
-export type ContentKnob = (typeof CONTENT_KNOBS)[number];
-
-/** What steering may turn. Each knob has one unit that turns it, and one that applies it. `share` only moves games in time. */
-export const KNOBS = ["share", ...CONTENT_KNOBS] as const;
-export type Knob = (typeof KNOBS)[number];
 
 /** Files that the games of an iteration draw on, by their hash: games to start from, and an earlier champion to meet. */
 export type DrawnFiles = { readonly archive?: readonly string[]; readonly opponent?: string };

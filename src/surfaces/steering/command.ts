@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { KNOBS, type Knob } from "../../pipeline/stage/knob-names.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { right, tableLines } from "../cli/table.ts";
@@ -112,18 +113,7 @@ export function explainLines(config: Config, shell: Pick<Shell, "paint" | "width
 }
 
 const METHODS = ["cmaes", "pbt", "nas"] as const;
-const KNOB_NAMES = [
-  "share",
-  "learning_rate",
-  "games",
-  "exploration",
-  "search",
-  "opponents",
-  "positions",
-  "window",
-] as const;
 type ConfigKey = Input<typeof holdKnob>["params"]["config"];
-type KnobName = (typeof KNOB_NAMES)[number];
 
 interface Options {
   readonly reason?: string;
@@ -170,14 +160,14 @@ export function registerSteering(group: Command, shell: Shell): void {
   const knobOf = (command: Command) =>
     command
       .argument("<config>", "the config, for example othello6_2p")
-      .argument("<knob>", `what to hold: ${KNOB_NAMES.join(", ")}`, oneOf("the knob", KNOB_NAMES));
+      .argument("<knob>", `what to hold: ${KNOBS.join(", ")}`, oneOf("the knob", KNOBS));
   withDecision(
     knobOf(group.command("hold").description("hold a knob at a value until 'release'")).argument(
       "<value>",
       "a factor from 0.5 to 2; 1 changes nothing",
       decimal("the value", 0, 1_000),
     ),
-  ).action((config: ConfigKey, knob: KnobName, value: number, { reason, dryRun }: Options) =>
+  ).action((config: ConfigKey, knob: Knob, value: number, { reason, dryRun }: Options) =>
     showAnswer(
       shell,
       holdKnob,
@@ -186,7 +176,7 @@ export function registerSteering(group: Command, shell: Shell): void {
     ),
   );
   withDecision(knobOf(group.command("release").description("let steering turn a knob again"))).action(
-    (config: ConfigKey, knob: KnobName, { reason, dryRun }: Options) =>
+    (config: ConfigKey, knob: Knob, { reason, dryRun }: Options) =>
       showAnswer(
         shell,
         releaseKnob,

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
 import { trend } from "../../pipeline/snapshot.ts";
+import { KNOBS } from "../../pipeline/stage/knob-names.ts";
 import { time } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 import { decision, whereItRuns } from "../pipeline/wire.ts";
 
 const knob = z
-  .enum(["share", "learning_rate", "games", "exploration", "search", "opponents", "positions", "window"])
+  .enum(KNOBS)
   .describe(
     "What is turned: `share` is the part of self-play that a config gets; the others change an iteration from its start on.",
   );
