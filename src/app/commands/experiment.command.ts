@@ -2,17 +2,17 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import type { Random } from "../../kernel/index.ts";
+import { OperatingError, type Random } from "../../kernel/index.ts";
 import { playersOf } from "../../pipeline/index.ts";
 import { answer, decimal, plural, type Shell, tableLines, wholeNumber } from "../../surfaces/commands/index.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { workloadList } from "../worker/workload-list.ts";
-import { bookKey, openBook } from "./experiment/book.ts";
+import { bookKey, borrowRun, openBook } from "./experiment/book.ts";
 import { armsOf, type Experiment, experimentsOf, seedsOf } from "./experiment/definition.ts";
-import { playMatch } from "./experiment/play-match.ts";
+import { evenMatch, playMatch } from "./experiment/play-match.ts";
 import { experimentPlot, experimentReport } from "./experiment/report.ts";
-import { type ExperimentWorld, runArm } from "./experiment/run-arm.ts";
+import { type ExperimentWorld, followsFrom, plansOfArm, runArm } from "./experiment/run-arm.ts";
 import { type ArmResult, verdictsOf } from "./experiment/verdicts.ts";
 
 interface ExperimentOptions {
@@ -22,7 +22,8 @@ interface ExperimentOptions {
 }
 
 /** Does what is not in the book yet: every arm with every seed, then the matches. */
-async function carryOut(experiment: Experiment, folder: string, world: ExperimentWorld, say: (line: string) => void) {
+async function carryOut(experiment: Experiment, place: string, world: ExperimentWorld, say: (line: string) => void) {
+  const folder = join(place, experiment.name);
   const book = openBook(folder, experiment);
   const arms = armsOf(experiment);
   const [control = ""] = arms;
@@ -31,7 +32,8 @@ async function carryOut(experiment: Experiment, folder: string, world: Experimen
   for (const seed of seedsOf(experiment))
     for (const arm of arms) {
       if (book.read().runs[bookKey(arm, seed)] !== undefined) continue;
-      const run = await runArm(experiment, arm, seed, folder, book.modelFile, world);
+      const borrowed = borrowRun(place, followsFrom(plansOfArm(experiment, arm, seed, world)), book.modelFile);
+      const run = borrowed ?? (await runArm(experiment, arm, seed, folder, book.modelFile, world));
       book.ran(arm, seed, run);
       rmSync(join(folder, "runs", `${arm}-${seed}`), { recursive: true, force: true });
       const done = Object.keys(book.read().runs).length;
@@ -45,9 +47,14 @@ async function carryOut(experiment: Experiment, folder: string, world: Experimen
     for (const seed of seedsOf(experiment)) {
       if (book.read().matches[bookKey(arm, seed)] !== undefined) continue;
       const sides = { candidate: sideOf(arm, seed), opponent: sideOf(control, seed) };
-      const { counts, games } = await playMatch(experiment, seed, playersOf(experiment.config_key), sides, world);
+      const players = playersOf(experiment.config_key);
+      const isSame = sides.candidate.sha256 === sides.opponent.sha256;
+      const { counts, games } = isSame
+        ? evenMatch(experiment.match.blocks, players)
+        : await playMatch(experiment, seed, players, sides, world);
       book.played(arm, seed, counts, games);
-      say(`${experiment.name}: ${arm} with seed ${seed} has played its match`);
+      const words = isSame ? "came to the control's champion" : "has played its match";
+      say(`${experiment.name}: ${arm} with seed ${seed} ${words}`);
     }
   return book.read();
 }
@@ -93,16 +100,21 @@ export function registerExperiment(
       const { dataDir, configFile, worker } = settings({});
       const experiments = experimentsOf(configFile, names);
       const workers = options.workers ?? availableParallelism();
-      const asked = new AbortController();
+      const { signal } = shell.io;
       const world: ExperimentWorld = {
-        ...{ settings, configFile, workers, random, env: shell.io.env, clock: shell.clock, signal: asked.signal },
+        ...{ settings, configFile, workers, random, env: shell.io.env, clock: shell.clock, signal },
         workloads: workloadList(configFile, worker.graceMs / 1_000),
       };
       const say = (line: string) => answer(shell, { status: "experiment", line }, () => line);
       const place = join(dataDir, "experiments");
       const all = [];
       for (const experiment of experiments) {
-        const book = await carryOut(experiment, join(place, experiment.name), world, say);
+        const book = await carryOut(experiment, place, world, say).catch((thrown: unknown) => {
+          if (!signal.aborted) throw thrown;
+          throw OperatingError.unavailable("EXPERIMENT_STOPPED", `'${experiment.name}' was stopped before its end`, {
+            hint: "Run the same command again: what is done counts.",
+          });
+        });
         all.push({ experiment, book });
       }
       const results = verdictsOf(all, playersOf, options.rate);

@@ -14,6 +14,8 @@ export interface PairedDifference extends Interval {
 }
 
 const MIN_SEEDS = 2;
+/** What sums of the same numbers may differ by: less is no difference, however often it is seen. */
+const ROUNDING = 1e-6;
 
 export function pairedDifference(differences: readonly number[], confidence = 0.95): PairedDifference {
   checkBetween(confidence, 0, 1, "CONFIDENCE", "The confidence");
@@ -25,7 +27,8 @@ export function pairedDifference(differences: readonly number[], confidence = 0.
   const deviation = Math.sqrt(sumOf(differences, (each) => (each - estimate) ** 2) / (n - 1));
   const error = deviation / Math.sqrt(n);
   const reach = error * studentQuantile(1 - (1 - confidence) / 2, n - 1);
-  const pValue = error === 0 ? (estimate === 0 ? 1 : 0) : studentTwoSided(estimate / error, n - 1);
+  const isNothing = differences.every((each) => Math.abs(each) < ROUNDING);
+  const pValue = isNothing ? 1 : error === 0 ? 0 : studentTwoSided(estimate / error, n - 1);
   return { estimate, low: estimate - reach, high: estimate + reach, seeds: n, deviation, pValue };
 }
 

@@ -1,5 +1,5 @@
 /** What is known of an experiment, on disk after every run and every match: whoever asks again goes on from there. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { OperatingError } from "../../../kernel/index.ts";
@@ -11,6 +11,8 @@ const runSchema = z.object({
   games: z.int(),
   promotions: z.int(),
   seconds: z.number(),
+  /** What the run follows from, as a hash; runs of older versions have none. */
+  follows_from: z.string().optional(),
 });
 const bookSchema = z.object({
   fingerprint: z.string(),
@@ -23,6 +25,24 @@ export type Book = z.output<typeof bookSchema>;
 export type FinishedRun = z.output<typeof runSchema>;
 
 export const bookKey = (arm: string, seed: number): string => `${arm}/${seed}`;
+
+/**
+ * A run that another experiment of this folder has made of the same plan with the same seed: it would come to the same champion, so it counts here
+ * too, and its model is copied. Most experiments have the same control.
+ */
+export function borrowRun(place: string, followsFrom: string, modelFile: (champion: string) => string) {
+  if (!existsSync(place)) return undefined;
+  for (const name of readdirSync(place).sort()) {
+    const file = join(place, name, "book.json");
+    const parsed = existsSync(file) ? bookSchema.safeParse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
+    const found = Object.values(parsed?.data?.runs ?? {}).find((run) => run.follows_from === followsFrom);
+    const model = found === undefined ? "" : join(place, name, "models", `${found.champion}.model`);
+    if (found === undefined || !existsSync(model)) continue;
+    copyFileSync(model, modelFile(found.champion));
+    return found;
+  }
+  return undefined;
+}
 
 export function openBook(folder: string, { name, fingerprint }: Experiment) {
   const file = join(folder, "book.json");

@@ -1,10 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Book, bookKey, openBook } from "./book.ts";
+import { ROOT } from "../../../../tools/parts/root.ts";
+import { workloadList } from "../../worker/workload-list.ts";
+import { type Book, bookKey, borrowRun, openBook } from "./book.ts";
 import { armsOf, experimentsOf, seedsOf } from "./definition.ts";
+import { evenMatch } from "./play-match.ts";
 import { experimentPlot, experimentReport } from "./report.ts";
+import { type ExperimentWorld, followsFrom, plansOfArm } from "./run-arm.ts";
 import { verdictsOf } from "./verdicts.ts";
 
 const DEFINITION = {
@@ -93,7 +97,62 @@ describe("the book of an experiment", () => {
   });
 });
 
+describe("a run of another experiment", () => {
+  const world = {
+    configFile: undefined,
+    workloads: workloadList(undefined, 1),
+    workers: 1,
+  } as unknown as ExperimentWorld;
+  const key = (experiment: ReturnType<typeof one>, arm: string, seed: number) =>
+    followsFrom(plansOfArm(experiment, arm, seed, world));
+
+  test("counts where plan and seed are the same, with its model, and nowhere else", () => {
+    const { folder } = folderWith({});
+    const first = one("first");
+    const second = one("second", { about: "other words", arms: { control: {}, other: { games_per_iteration: 9 } } });
+    const run = { champion: "b".repeat(64), iterations: 3, games: 30, promotions: 2, seconds: 1.5 };
+    const book = openBook(join(folder, "first"), first);
+    writeFileSync(book.modelFile(run.champion), "a model");
+    book.ran("plain", 7, { ...run, follows_from: key(first, "plain", 7) });
+    const { modelFile } = openBook(join(folder, "second"), second);
+    expect(borrowRun(folder, key(second, "control", 7), modelFile)).toMatchObject(run);
+    expect(readFileSync(modelFile(run.champion), "utf8")).toBe("a model");
+    expect(borrowRun(folder, key(second, "control", 8), modelFile)).toBeUndefined();
+    expect(borrowRun(folder, key(second, "other", 7), modelFile)).toBeUndefined();
+    expect(borrowRun(folder, key(one("longer", { iterations: 4 }), "plain", 7), modelFile)).toBeUndefined();
+  });
+
+  test("of a config that begins with another's network is one with that config", () => {
+    const from = { start_from: { config_key: "othello8_2p", iteration: 2 } };
+    const plans = plansOfArm(one("trial", { arms: { plain: {}, related: from } }), "related", 7, world);
+    expect(plans.map(({ plan }) => [plan.config_key, plan.most_iterations, plan.seed])).toEqual([
+      ["othello6_2p", 3, 7],
+      ["othello8_2p", 2, 7],
+    ]);
+  });
+});
+
+test("the experiments of docs/experiments are sound, and every arm has a plan of its own", () => {
+  const file = join(ROOT, "docs", "experiments", "ringrift.config.json");
+  const names = Object.keys(JSON.parse(readFileSync(file, "utf8")).experiments);
+  const world = { configFile: file, workloads: workloadList(file, 1), workers: 1 } as unknown as ExperimentWorld;
+  for (const experiment of experimentsOf(file, names)) {
+    const plans = armsOf(experiment).map((arm) => followsFrom(plansOfArm(experiment, arm, 1, world)));
+    expect(new Set(plans).size, experiment.name).toBe(plans.length);
+  }
+});
+
 describe("verdicts", () => {
+  test("say nothing of arms that came to one and the same champion", () => {
+    const experiment = one("trial", { arms: { plain: {}, better: {} } });
+    const { counts: even, games } = evenMatch(100, 2);
+    const matches = Object.fromEntries(
+      seedsOf(experiment).map((seed) => [bookKey("better", seed), { counts: even, games }]),
+    );
+    const book = { ...bookOf(experiment, {}), matches };
+    expect(verdictsOf([{ experiment, book }], () => 2, 0.05)).toMatchObject([{ rate: 1, verdict: "not shown" }]);
+  });
+
   test("believe what holds over seeds, and nothing else", () => {
     const experiment = one();
     const book = bookOf(experiment, { better: [70, 72, 71, 73], same: [80, 20, 55, 45] });

@@ -22,6 +22,14 @@ export interface Sides {
 /** Blocks of one job. */
 const JOB_BLOCKS = 25;
 
+/** What one and the same model comes to against itself: nobody needs to play that. */
+export function evenMatch(blocks: number, players: number): { readonly counts: number[]; readonly games: number } {
+  const counts = new Array<number>(players * players + 1).fill(0);
+  // Everybody has an equal share of each game of a block, which is one point for each seat.
+  counts[players] = blocks;
+  return { counts, games: blocks * players };
+}
+
 export async function playMatch(
   { config_key, match, name }: Experiment,
   seed: number,

@@ -1,9 +1,18 @@
 /** One arm with one seed: the real loop in a data folder of its own, until its rounds are done. */
+import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, OperatingError, type Random, silentLog, sleep } from "../../../kernel/index.ts";
+import {
+  type Clock,
+  canonicalJson,
+  type Json,
+  OperatingError,
+  type Random,
+  silentLog,
+  sleep,
+} from "../../../kernel/index.ts";
 import { bootstrapCoordination } from "../../bootstrap.ts";
-import { plansFor } from "../../pipeline/plans.ts";
+import { plansFor, type WantedPlan } from "../../pipeline/plans.ts";
 import type { SettingOverrides, Settings } from "../../settings.ts";
 import { startLocalWorker } from "../../worker/local-worker.ts";
 import type { NamedWorkload } from "../../worker/workload-list.ts";
@@ -24,6 +33,23 @@ export interface ExperimentWorld {
 
 const LOOK_EVERY_MS = 500;
 
+/** The plan of an arm, and of every config whose network it begins with: those do as many rounds as that takes. */
+export function plansOfArm(experiment: Experiment, arm: string, seed: number, world: ExperimentWorld): WantedPlan[] {
+  const { config_key, iterations } = experiment;
+  const given = { ...experiment.plan, ...experiment.arms[arm], seed, most_iterations: iterations };
+  const plans = plansFor([config_key], given, world);
+  for (let last = plans[0]!.plan.start_from; last !== null; last = plans.at(-1)!.plan.start_from) {
+    const { config_key: key, iteration } = last;
+    if (plans.some(({ plan }) => plan.config_key === key)) break;
+    plans.push(...plansFor([key], { seed, most_iterations: Math.max(1, iteration) }, world));
+  }
+  return plans;
+}
+
+/** What a run follows from: whoever does the same again comes to the same champion. */
+export const followsFrom = (plans: readonly WantedPlan[]): string =>
+  hash("sha256", canonicalJson(plans.map(({ plan }) => plan) as unknown as Json), "hex");
+
 export async function runArm(
   experiment: Experiment,
   arm: string,
@@ -32,11 +58,10 @@ export async function runArm(
   modelFile: (champion: string) => string,
   world: ExperimentWorld,
 ): Promise<FinishedRun> {
-  const { config_key, iterations } = experiment;
-  const { clock, random, workers, configFile, workloads, signal } = world;
+  const { config_key } = experiment;
+  const { clock, random, workers, configFile, signal } = world;
   const dataDir = join(folder, "runs", `${arm}-${seed}`);
-  const given = { ...experiment.plan, ...experiment.arms[arm], seed, most_iterations: iterations };
-  const plans = plansFor([config_key], given, { configFile, workloads, workers });
+  const plans = plansOfArm(experiment, arm, seed, world);
   const beganMs = clock.monotonic();
   const main = await bootstrapCoordination({ settings: world.settings({ dataDir, port: 0 }), log: silentLog(), plans });
   const worker = startLocalWorker({
@@ -57,7 +82,10 @@ export async function runArm(
         writeFileSync(modelFile(model), await readArtifact(dataDir, model, "the champion"), { mode: 0o600 });
         const promotions = config.verdicts.promote;
         const seconds = Math.round((clock.monotonic() - beganMs) / 100) / 10;
-        return { champion: model, iterations: config.iteration, games: config.games, promotions, seconds };
+        return {
+          ...{ champion: model, iterations: config.iteration, games: config.games, promotions, seconds },
+          follows_from: followsFrom(plans),
+        };
       }
       await sleep(clock, LOOK_EVERY_MS, signal);
     }
