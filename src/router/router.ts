@@ -341,7 +341,10 @@ export class EventRouter<R extends Rows = Rows> {
     };
   }
 
-  /** Consumers of this process and how many journal rows each has still to look at. */
+  /**
+   * Consumers of this process and how many journal rows each has still to look at. What waits for its next try is not in it,
+   * nor what stands behind that: `settled` says of an event whether everybody is done with it.
+   */
   consumerLag(): Record<string, number> {
     return this.#consumers.lag();
   }

@@ -68,6 +68,27 @@ describe("whoever waits for an event to be settled goes on", () => {
     expect(state.ended).toBe("settled");
   });
 
+  test("when what failed is tried again and handled, with all that stood behind it; that nobody is behind says less", async () => {
+    const w = open({ retryFirstMs: 60_000, maxAttempts: 2 });
+    const session = await visit(w);
+    const [first, behind] = [
+      await publish(w),
+      await w.router.publish("HOST_OFFLINE", { node_id: "a", reason: "gone" }),
+    ];
+    const states = [waiting(w, first), waiting(w, behind)];
+    const ended = () => states.map((state) => state.ended);
+    expect(await session.poll(2, 0)).toHaveLength(2);
+    await session.nack(first.seq!, "not yet");
+    await w.pass(1_000);
+    expect(w.router.consumerLag()).toEqual({ visitor: 0 });
+    expect(ended()).toEqual(["not yet", "not yet"]);
+    await w.pass(80_000);
+    const again = await session.poll(2, 0);
+    await session.ack(again.map(({ event }) => event.seq!));
+    await w.pass(1);
+    expect(ended()).toEqual(["settled", "settled"]);
+  });
+
   test("when the router stops before, with an error that says so", async () => {
     const w = open();
     await visit(w);
