@@ -23,15 +23,33 @@ async function world() {
     })(),
   });
   const route = artifactRoutes.find(({ method, path }) => method === "GET" && path.includes("{sha256}"))!;
-  const call = { ports: { artifacts }, params: { sha256 }, headers: {}, method: "GET", caller: { from: "socket" } };
+  const models = new Map<string, { readonly config_key: string }>();
+  const ports = { artifacts, pipeline: { model: (id: string) => models.get(id) } };
+  const call = { ports, params: { sha256 }, headers: {}, method: "GET" };
   const change = () => writeFileSync(join(folder, sha256.slice(0, 2), sha256), Buffer.alloc(bytes.length));
-  return { get: async () => (await route.handle(call as unknown as Call)) as Response, change };
+  const get = async (sharedPath?: string) =>
+    (await route.handle({ ...call, caller: { from: "socket", sharedPath } } as unknown as Call)) as Response;
+  return { get, change, models };
 }
 
 test("a file is answered with its bytes", async () => {
   const w = await world();
   const answer = await w.get();
   expect([answer.status, Buffer.from(await answer.arrayBuffer())]).toEqual([200, bytes]);
+});
+
+test("a link gets files that its views show: models, those of the config that it names, and never others by their hash", async () => {
+  const w = await world();
+  const opens = async (path: string) =>
+    w.get(path).then(
+      ({ status }) => status,
+      ({ code }: { code: string }) => code,
+    );
+  const views = ["/play", "/play/hex8_2p", "/play/othello6_2p", "/games/r1", "/models", `/models/${sha256}`];
+  for (const view of views) expect([view, await opens(view)]).toEqual([view, "SHARE_TOO_SMALL"]);
+  expect(await Promise.all(["/", "/artifacts", `/artifacts/${sha256}`].map(opens))).toEqual([200, 200, 200]);
+  w.models.set(sha256, { config_key: "hex8_2p" });
+  expect(await Promise.all(views.map(opens))).toEqual([200, 200, "SHARE_TOO_SMALL", 200, 200, 200]);
 });
 
 test("a file that was changed on the disk is refused with its reason before anything is answered", async () => {

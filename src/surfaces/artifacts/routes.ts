@@ -1,6 +1,10 @@
 import { defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
 import type { ArtifactStat, ArtifactStore } from "../../sync/index.ts";
-import { callerKey, handle, type Route } from "../http/route.ts";
+import { shareTooSmall } from "../http/access.ts";
+import type { ControlPorts } from "../http/ports.ts";
+import { type Caller, callerKey, handle, type Route } from "../http/route.ts";
+import { pipelineOf } from "../pipeline/routes.ts";
+import { filesShared } from "../web/view-routes.ts";
 import * as wire from "./wire.ts";
 import { adoptArtifact, getArtifact, putArtifact } from "./wire.ts";
 
@@ -84,6 +88,16 @@ export async function answerFile(
   });
 }
 
+/** Who looks with a link gets the files that its views show: to know the hash of another one opens nothing. */
+function checkShared(ports: ControlPorts, sha256: string, { sharedPath }: Pick<Caller, "sharedPath">): void {
+  if (sharedPath === undefined) return;
+  const files = filesShared(sharedPath);
+  if (files === "any") return;
+  const model = pipelineOf(ports).model(sha256);
+  if (model === undefined || (files.configKey ?? model.config_key) !== model.config_key)
+    throw shareTooSmall(sharedPath);
+}
+
 export const artifactRoutes: readonly Route[] = [
   handle(putArtifact, async ({ ports, params: { sha256 }, headers, upload, caller }) => {
     const { bytes, length, accept } = upload!;
@@ -111,9 +125,10 @@ export const artifactRoutes: readonly Route[] = [
       });
     return ports.artifacts.adopt({ sha256, ...body });
   }),
-  handle(getArtifact, ({ ports, params: { sha256 }, headers: { range }, method, caller }) =>
-    answerFile(ports.artifacts, { sha256, range, method, from: callerKey(caller) }),
-  ),
+  handle(getArtifact, ({ ports, params: { sha256 }, headers: { range }, method, caller }) => {
+    checkShared(ports, sha256, caller);
+    return answerFile(ports.artifacts, { sha256, range, method, from: callerKey(caller) });
+  }),
   handle(wire.listArtifacts, async ({ ports, query }) => ({ artifacts: await ports.library.list(defined(query)) })),
   handle(wire.showArtifact, ({ ports, params: { id } }) => ports.library.show(id)),
   handle(wire.listOrphans, ({ ports }) => ({ orphans: ports.library.orphans() })),

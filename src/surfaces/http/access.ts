@@ -71,6 +71,11 @@ const unauthorized = (what: string) =>
     hint: "Send 'Authorization: Bearer <token>': one of /v1/tokens, or the text of the file token in the data folder.",
   });
 
+export const shareTooSmall = (path: string) =>
+  OperatingError.denied("SHARE_TOO_SMALL", `this link shows ${path} and nothing else`, {
+    hint: "Whoever shared it can share more: 'ringrift share create'.",
+  });
+
 export const tooMany = (waitSeconds: number, what: string) =>
   OperatingError.busy("TOO_MANY_REQUESTS", what, {
     status: 429,
@@ -189,9 +194,7 @@ export function createAccess(options: AccessOptions) {
         const { sharedPath } = caller;
         if (sharedPath === undefined || route === undefined || isShared(sharedPath, route, request.url ?? ""))
           return caller;
-        throw OperatingError.denied("SHARE_TOO_SMALL", `this link shows ${sharedPath} and nothing else`, {
-          hint: "Whoever shared it can share more: 'ringrift share create'.",
-        });
+        throw shareTooSmall(sharedPath);
       }
       if (caller.scope === "probe" || caller.actor === "local:reader")
         throw unauthorized(

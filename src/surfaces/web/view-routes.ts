@@ -111,3 +111,16 @@ export function isShared(path: string, route: RequestedRoute, url: string): bool
     });
   });
 }
+
+/** Views that show what files there are. All others ask for files of models alone. */
+const SHOW_FILES: ReadonlySet<View> = new Set<View>(["/artifacts", "/artifacts/:id"]);
+
+/** Which files a share of this path may fetch at all: any, or models, of one config where its address names one. */
+export function filesShared(path: string): "any" | { readonly configKey: string | undefined } {
+  const prefix = partsOf(path).map(decoded);
+  const views = VIEWS.flatMap((view) => {
+    const places = placesIn(view, prefix);
+    return places === undefined ? [] : [{ view, configKey: places.get("config") }];
+  });
+  return views.some(({ view }) => SHOW_FILES.has(view)) ? "any" : { configKey: views[0]?.configKey };
+}
