@@ -3,12 +3,13 @@ import { sleep } from "../../kernel/index.ts";
 import { SYNC_DATA_TYPES, SYNC_PRIORITIES } from "../../sync/facade/request.ts";
 import { DELIVERY_VIEWS, type DeliveryView } from "../../sync/orders/order.ts";
 import { defaultList, showAnswer } from "../cli/answers.ts";
+import { liveLine } from "../cli/live-line.ts";
 import { askMain } from "../cli/main-process.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
 import { decimal, wholeNumber } from "../cli/values.ts";
 import type { Input } from "../http/wire.ts";
-import { deliveryLines, planLines, progressLine, syncDetails, syncLines } from "./view.ts";
-import { cancelSync, explainSync, listDeliveries, listSyncs, runSync, showSync } from "./wire.ts";
+import { deliveryLines, planLines, progressBar, progressLine, syncDetails, syncLines } from "./view.ts";
+import { cancelSync, explainSync, listDeliveries, listSyncs, runSync, type SyncView, showSync } from "./wire.ts";
 
 type Body = Input<typeof runSync>["body"];
 
@@ -43,16 +44,33 @@ const LOOK_MS = 500;
 const explain = (shell: Shell, body: Body) =>
   showAnswer(shell, explainSync, { body }, (plan) => planLines(plan, shell));
 
+/** Shows how far a sync is until it has ended, and gives how; undefined if the person does not wait any longer. */
+export async function followSync(
+  shell: Pick<Shell, "io" | "clock" | "note">,
+  look: () => Promise<SyncView>,
+): Promise<SyncView["state"] | undefined> {
+  const { io, clock } = shell;
+  const line = liveLine(shell);
+  try {
+    for (;;) {
+      const now = await look();
+      if (now.state !== "running") return now.state;
+      line.show(io.errIsTerminal === true ? progressBar(now, io.columns) : progressLine(now));
+      await sleep(clock, LOOK_MS, io.signal).catch(() => undefined);
+      if (io.signal.aborted) return undefined;
+    }
+  } finally {
+    line.end();
+  }
+}
+
 async function run(shell: Shell, body: Body): Promise<void> {
   await askMain(shell.main, async (main) => {
-    let { sync_id: id, state } = await main.call(runSync, { body });
-    for (let last = ""; state === "running"; ) {
-      await sleep(shell.clock, LOOK_MS);
-      const now = await main.call(showSync, { params: { id } });
-      state = now.state;
-      const line = progressLine(now);
-      if (line !== last && state === "running") shell.note(line);
-      last = line;
+    const { sync_id: id } = await main.call(runSync, { body });
+    const state = await followSync(shell, () => main.call(showSync, { params: { id } }));
+    if (state === undefined) {
+      shell.note(`sync ${id} goes on: 'ringrift sync status ${id}' shows it, 'ringrift sync cancel ${id}' ends it`);
+      throw negative();
     }
     const raw = await main.raw(showSync, { params: { id } });
     answer(shell, { sync: raw }, () => syncDetails(main.read(showSync, raw), shell));

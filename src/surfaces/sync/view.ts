@@ -17,6 +17,17 @@ export function progressLine(sync: SyncView): string {
   return parts.join(", ");
 }
 
+const BAR_CELLS = 10;
+
+/** The same with a bar before it, where a terminal has room for both. */
+export function progressBar(sync: SyncView, columns: number): string {
+  const line = progressLine(sync);
+  const share = sync.bytes === 0 ? 1 : Math.min(1, sync.bytes_done / sync.bytes);
+  const full = Math.floor(share * BAR_CELLS);
+  const bar = `${"█".repeat(full)}${"░".repeat(BAR_CELLS - full)}`;
+  return bar.length + 1 + line.length < columns ? `${bar} ${line}` : line;
+}
+
 export function syncLines(syncs: readonly SyncView[], shell: Shell): string[] {
   const { paint, clock } = shell;
   const rows = syncs.map((sync) => [
