@@ -120,6 +120,7 @@ export function createServices(
       inResults: (sha256s) => filesInResults(store, sha256s),
     },
     readStructure: structures.read,
+    readSegments: structures.segments,
     router,
     store,
     files,

@@ -94,7 +94,19 @@ export const sourceLimits = {
 export const transferNewsLimits = { everyMs: 10_000, maxEvents: 50, blamedMs: HOUR };
 
 /** Policies of transfers: nodes that are called in one round, and how far the games of the best config go ahead. */
-export const policyLimits = { fanout: 3, maxNodes: 10_000, maxOrders: 200, urgency: 2, freshMs: DAY };
+export const policyLimits = {
+  fanout: 3,
+  maxNodes: 10_000,
+  maxOrders: 200,
+  urgency: 2,
+  freshMs: DAY,
+  /** A config with fewer games than this gets those of the archive, so many files in one round, and then again after so long. */
+  poorGames: 10_000,
+  archiveFiles: 4,
+  archiveEveryMs: HOUR,
+};
+/** Copies of one node that it would like to let go and may not: so many are kept in mind. */
+export const MAX_KEPT_BACK = 1_000;
 
 /** How copies are kept at their number. */
 export const replicationLimits = {

@@ -4,9 +4,10 @@ import type { EventRouter, Store } from "../router/index.ts";
 import { ARTIFACT_STORE, createArtifactInspector } from "./artifact-inspector.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import { type Backups, type BackupsPorts, createBackups } from "./backup/backups.ts";
+import { type Archive, createArchive } from "./brought/archive.ts";
 import { type Brought, createBrought } from "./brought/brought.ts";
 import { createImports, type Imports } from "./brought/imports.ts";
-import { type ReadStructure, readNothing } from "./brought/structure.ts";
+import { type ReadSegments, type ReadStructure, readNothing } from "./brought/structure.ts";
 import { type ArtifactCatalog, createArtifactCatalog } from "./catalog.ts";
 import { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 import { aloneOn } from "./copies/alone.ts";
@@ -28,6 +29,7 @@ import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
 import { transferDefaults } from "./transfer/limits.ts";
 import { createTransferNews, type TransferNews } from "./transfer/transfer-news.ts";
+import { policiesIn } from "./units/auto-sync/policies.ts";
 import type { BackupPace } from "./units/backup/decide.ts";
 import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
 import type { OrphanServices } from "./units/orphan-detection/orphan-detection.unit.ts";
@@ -66,6 +68,8 @@ export interface SyncSurroundings extends Pick<CopiesPorts, "copies" | "nodes"> 
   };
   /** Reads files of others on a thread; nothing is known of any format unless given. */
   readonly readStructure?: ReadStructure;
+  /** What files of others become; without it nothing is taken from an archive. */
+  readonly readSegments?: ReadSegments | undefined;
   /** The names of all coordinators of the cluster, also of those that are away; not given for one by itself. */
   readonly coordinators?: (() => readonly string[]) | undefined;
   /** How nodes fetch from each other; without it they fetch from here alone. */
@@ -128,6 +132,7 @@ export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts, Orphan
   readonly isRented: () => boolean;
   readonly stallMs: number;
   readonly wake: (nodeId: string) => void;
+  readonly archive: Archive | undefined;
 }
 
 /** What is asked again and again until it is done: one at a time of a name, and a failure is logged, not thrown. */
@@ -221,6 +226,7 @@ export function createSyncServices(given: SyncSurroundings): SyncServices {
     sources,
     get: catalog.get,
     verify: verifyBrought,
+    policies: () => policiesIn(surroundings.store),
   });
   const readStructure = surroundings.readStructure ?? readNothing;
   const brought = createBrought({ files, inspector, readStructure });
@@ -232,6 +238,13 @@ export function createSyncServices(given: SyncSurroundings): SyncServices {
     readStructure,
     hasher,
   });
+  const imports = createImports({
+    ...surroundings,
+    catalog,
+    brought,
+    transact: (body) => surroundings.router.transact({ source: ARTIFACT_STORE, validation: "strict" }, body),
+  });
+  const { readSegments } = surroundings;
   const { pace: backupPace, ...backupPorts } = surroundings.backup ?? NO_BACKUPS;
   const backups = createBackups({ ...surroundings, ...backupPorts });
   return {
@@ -256,12 +269,7 @@ export function createSyncServices(given: SyncSurroundings): SyncServices {
     }),
     backups,
     brought,
-    imports: createImports({
-      ...surroundings,
-      catalog,
-      brought,
-      transact: (body) => surroundings.router.transact({ source: ARTIFACT_STORE, validation: "strict" }, body),
-    }),
+    imports,
     units: {
       orphanSearch,
       setOrphanAside: (orphan) => setOrphanAside(orphan.folder, orphan),
@@ -282,6 +290,7 @@ export function createSyncServices(given: SyncSurroundings): SyncServices {
       isRented: () => copies.nodes().get(surroundings.nodeId)?.isRented === true,
       stallMs: transferDefaults.stallMs,
       wake: desk.wake,
+      archive: readSegments === undefined ? undefined : createArchive({ files, imports, readSegments }),
     },
     spread: createSpreadView(surroundings.store),
     disk: () => ({ measured: measured(), last: lastCleanup(surroundings.store, surroundings.nodeId) }),

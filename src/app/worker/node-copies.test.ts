@@ -3,10 +3,14 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { nodeKey } from "../../../test/support/node-keys.ts";
 import { PATIENT } from "../../../test/support/patience.ts";
 import { owned } from "../../../test/support/process.ts";
+import { s3Double } from "../../../test/support/s3-double.ts";
 import { type CatalogWorld, catalogWorld, entryOf, oneNode, sha256Of } from "../../../test/unit/sync/sync-world.ts";
+import { markBucket } from "../../adapters/transports/s3/s3-transport.ts";
+import { startTransfers } from "../../adapters/transports/transfers.ts";
 import { createFileHasher, messageOf, OperatingError, seededRandom, silentLog } from "../../kernel/index.ts";
 import type { CopiesPort } from "../../surfaces/index.ts";
 import { createCopies } from "../../sync/copies/copies.ts";
@@ -19,6 +23,7 @@ import { createSources } from "../../sync/sources/sources.ts";
 import { bringOverLine } from "./bring-over-line.ts";
 import { keepInputs } from "./inputs.ts";
 import { keepCopies } from "./node-copies.ts";
+import { fillStores, type StoreFiller } from "./node-stores.ts";
 
 const own = owned();
 afterAll(() => own.end());
@@ -53,7 +58,11 @@ async function world(...texts: string[]) {
   ];
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes });
   const sources = createSources({ ...w, nodeId: "n1", copies, nodes });
-  const desk = createNodeDesk({ ...w, log: silentLog(), copies, sources, get: w.catalog.get, verify: () => {} });
+  const policies: string[] = [];
+  const desk = createNodeDesk({
+    ...{ ...w, log: silentLog(), copies, sources, get: w.catalog.get, verify: () => {} },
+    policies: () => policies,
+  });
   const line = { get: async (path: string) => Readable.from([Buffer.from(contents.get(path.split("/").at(-1)!)!)]) };
   const contents = new Map(texts.map((text) => [sha256Of(text), text]));
   const bring = bringOverLine(line, folder, w.clock);
@@ -61,7 +70,7 @@ async function world(...texts: string[]) {
   const arrived: unknown[] = [];
   const terms: unknown[] = [];
   let told = 0;
-  const start = () => {
+  const start = (stores?: StoreFiller) => {
     const { incarnation } = facts;
     const port: CopiesPort = {
       tell: async (news) => {
@@ -101,6 +110,7 @@ async function world(...texts: string[]) {
         told: async () => ({ serving: null, ways: [], refused: [] }),
         heard() {},
       },
+      ...(stores === undefined ? {} : { stores }),
       atOnce: 2,
       hasher,
       freeBytes: () => 1e9,
@@ -136,6 +146,7 @@ async function world(...texts: string[]) {
     sent,
     arrived,
     terms,
+    policies,
     told: () => told,
     start,
     record,
@@ -342,4 +353,46 @@ test("a node that is wanted asks for its orders before its pause is over", async
     expect(w.told()).toBeGreaterThan(1);
   }, PATIENT);
   await agent.stop();
+});
+
+test("S3_NODE_SYNC has a node bring what it holds and what it gets to its S3 store, until it is off again", async () => {
+  const w = await world("before", "later", "after");
+  const double = await s3Double(["games"]);
+  onTestFinished(() => double.stop());
+  const { endpoint, accessKeyId, secretAccessKey, objects } = double;
+  const store = { transport: "s3" as const, endpoint, accessKeyId, secretAccessKey, bucket: "games", disk: "bucket-1" };
+  await markBucket(store, never);
+  const transfers = await startTransfers({
+    ...{ ...nodeKey(), folder: w.folder, isFlat: true, scratch: `${w.folder}.scratch` },
+    store: {
+      reserve: () => ({ expected: [], refused: [], release() {} }),
+      pathOf: (sha256) => join(w.folder, sha256),
+    },
+    ...{ maxBytesPerSecond: null, stallMs: 60_000, programs: { rsync: "rsync", ssh: "ssh" } },
+    ...{ log: silentLog(), onRefused: () => {} },
+  });
+  onTestFinished(() => transfers.close());
+  const stores = fillStores({ folder: w.folder, stores: [store], transfers, log: silentLog() });
+  const node = w.start(stores);
+  const inStore = (...texts: string[]) =>
+    texts.filter((text) => objects.has(`games/${sha256Of(text).slice(0, 2)}/${sha256Of(text)}`));
+  const round = async () => {
+    await node.round();
+    await stores.ended();
+  };
+  await node.use("before");
+  await round();
+  expect(inStore("before")).toEqual([]);
+  w.policies.push("S3_NODE_SYNC");
+  await round();
+  expect(inStore("before")).toEqual(["before"]);
+  await node.use("later");
+  await round();
+  await round();
+  w.policies.pop();
+  await round();
+  await node.use("after");
+  await round();
+  await round();
+  expect(inStore("before", "later", "after")).toEqual(["before", "later"]);
 });

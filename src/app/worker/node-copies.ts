@@ -22,6 +22,7 @@ import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { CopyWatch, Inputs } from "./inputs.ts";
 import { createLeaving, LEAVING_MS, type LeaveLimits, sendHome } from "./node-leaving.ts";
 import { carryOut } from "./node-orders.ts";
+import type { StoreFiller } from "./node-stores.ts";
 import type { NodeTransfersRunning } from "./node-transfers.ts";
 
 export interface NodeCopiesOptions {
@@ -31,6 +32,8 @@ export interface NodeCopiesOptions {
   readonly artifacts: ArtifactPort;
   /** How files come to this node from others, and go to them. */
   readonly transfers: Pick<NodeTransfersRunning, "bringBatch" | "arrived" | "told" | "heard">;
+  /** How copies get to stores of this node's own; none unless given. */
+  readonly stores?: StoreFiller | undefined;
   /** Transfers at once. */
   readonly atOnce: number;
   readonly hasher: Pick<FileHasher, "hash">;
@@ -88,8 +91,22 @@ async function foundOf(folder: string, listed: Awaited<ReturnType<CopiesPort["li
   return { present, others };
 }
 
+/** What may not go now, and was refused lately. */
+function createRefusals(clock: Pick<Clock, "monotonic">) {
+  const refusedMs = new Map<string, number>();
+  return {
+    note: (sha256: string): void => void refusedMs.set(sha256, clock.monotonic()),
+    without(sha256s: readonly string[]): string[] {
+      const since = clock.monotonic() - REFUSED_MS;
+      for (const [sha256, at] of refusedMs) if (at < since) refusedMs.delete(sha256);
+      return sha256s.filter((sha256) => !refusedMs.has(sha256));
+    },
+  };
+}
+
 export function keepCopies(options: NodeCopiesOptions) {
-  const { port, folder, artifacts, transfers, atOnce, hasher, freeBytes, waiting, clock, random, log } = options;
+  const { port, folder, artifacts, transfers, stores, atOnce, hasher, freeBytes, waiting, clock, random, log } =
+    options;
   const stopping = new AbortController();
   const { signal } = stopping;
   /** Files to tell of: when, on the monotonic clock, and how often it was done. */
@@ -98,7 +115,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   const toHash = new Set<string>();
   const gone = new Set<string>();
   const unneeded = new Set<string>();
-  const refusedMs = new Map<string, number>();
+  const refusals = createRefusals(clock);
   /** Copies that must not be used as they are, while it is asked whether they may go. */
   let invalid: ReadonlySet<string> = new Set();
   /** Models, the newest first. */
@@ -176,11 +193,12 @@ export function keepCopies(options: NodeCopiesOptions) {
     for (const sha256 of lost) gone.delete(sha256);
     for (const sha256 of asked) unneeded.delete(sha256);
     settle(shown, answer.held);
+    await stores?.told(shown, answer, () => port.listed(signal), signal);
     for (const { sha256, allowed } of answer.drop)
       if (allowed) await drop(sha256);
       // What must stay is good once it was hashed anew.
       else if (invalid.has(sha256)) await look(sha256);
-      else refusedMs.set(sha256, clock.monotonic());
+      else refusals.note(sha256);
     invalid = new Set(answer.invalid);
     newest = answer.newest;
     for (const sha256 of invalid) unneeded.add(sha256);
@@ -192,7 +210,8 @@ export function keepCopies(options: NodeCopiesOptions) {
     if (inputs !== undefined) orders.take(answer.orders, answer.batches, inputs);
   };
 
-  const hasNews = (): boolean => gone.size + unneeded.size + toHash.size > 0 || orders.isBusy || due().length > 0;
+  const hasNews = (): boolean =>
+    gone.size + unneeded.size + toHash.size > 0 || orders.isBusy || stores?.isBusy === true || due().length > 0;
 
   const loop = async (): Promise<void> => {
     const { everyMs = EVERY_MS } = options;
@@ -225,10 +244,7 @@ export function keepCopies(options: NodeCopiesOptions) {
   const watch: CopyWatch = {
     held,
     unneeded(sha256s) {
-      const since = clock.monotonic() - REFUSED_MS;
-      for (const sha256 of sha256s)
-        if ((refusedMs.get(sha256) ?? Number.NEGATIVE_INFINITY) < since) unneeded.add(sha256);
-      for (const [sha256, at] of refusedMs) if (at < since) refusedMs.delete(sha256);
+      for (const sha256 of refusals.without(sha256s)) unneeded.add(sha256);
     },
     doubted(sha256) {
       toTell.delete(sha256);
@@ -254,7 +270,7 @@ export function keepCopies(options: NodeCopiesOptions) {
     leave: (limits: LeaveLimits): Promise<number> => sendHome(leaving, limits, { clock, log, signal }),
     async stop(): Promise<void> {
       stopping.abort(new Error("the worker stops"));
-      await running;
+      await Promise.all([running, stores?.ended()]);
     },
   };
 }

@@ -223,6 +223,9 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
   return {
     bring,
     bringBatch,
+    /** Stores that it may write to, and how files of this node get there. */
+    stores: places.filter(({ transport }) => transport === "s3"),
+    put: (request: Parameters<RunningTransfers["put"]>[0]) => transfers.put(request),
     atOnce: plan.atOnce,
     /** A copy of games that was ordered has come. Where several ways brought files together, it is the main process that has the original. */
     arrived({ sha256, games, config_key: configKey }: Order, tries: readonly TransferTry[]): void {

@@ -58,6 +58,7 @@ import {
 } from "./node-identity.ts";
 import type { LeaveLimits } from "./node-leaving.ts";
 import { keepReplica } from "./node-replica.ts";
+import { fillStores } from "./node-stores.ts";
 import type { NodeSwim } from "./node-swim.ts";
 import { startNodeTransfers } from "./node-transfers.ts";
 import { createProcessExecutor } from "./process-executor.ts";
@@ -288,6 +289,7 @@ async function startCopies(
     folder,
     artifacts: artifactsOver(link),
     transfers,
+    stores: fillStores({ folder, stores: transfers.stores, transfers, log }),
     atOnce: transfers.atOnce,
     hasher,
     freeBytes: freeBytes(folder),

@@ -142,6 +142,7 @@ export const tellCopies = defineRoute("tellCopies", "POST /v1/sync/copies", {
       .nullable()
       .default(null)
       .describe("By what it knows tickets, and where it waits to be put through."),
+    policies: z.array(z.string()).default([]).describe("Policies of transfers that are on."),
   }),
 });
 

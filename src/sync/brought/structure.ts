@@ -30,3 +30,22 @@ export const readNothing: ReadStructure = async () => ({
   games: 0,
   rows: 0,
 });
+
+/** A part of a file that can be an artifact: of a file in our own format it is the file itself. */
+export interface BroughtSegment {
+  readonly path: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly kind: "games" | "samples";
+  readonly config_key: string;
+  readonly games: number;
+  readonly rows: number;
+  readonly rules_version: string | null;
+}
+
+/** What a file of others becomes: segments, written into the scratch folder where they are not the file itself; or why it becomes none. */
+export type ReadSegments = (
+  path: string,
+  scratch: string,
+  signal?: AbortSignal,
+) => Promise<readonly BroughtSegment[] | (Structure & { readonly sound: false })>;

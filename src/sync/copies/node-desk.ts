@@ -19,6 +19,7 @@ import { aloneOn } from "./alone.ts";
 import { unpackSeqs } from "./bitset.ts";
 import type { Copies } from "./copies.ts";
 import { askDrop, confirmCopies, noteCopies, noteGone } from "./copy-operations.ts";
+import { createKeptBack } from "./kept-back.ts";
 import { createNodeCalls } from "./node-calls.ts";
 
 export interface NodeNews {
@@ -90,6 +91,8 @@ export interface NodeAnswer {
   readonly alone: number;
   /** By what it knows tickets, and where it waits to be put through; null where nodes do not serve each other. */
   readonly coordinator: TicketOffice | null;
+  /** Policies of transfers that are on. */
+  readonly policies: readonly string[];
 }
 
 export interface DeskPorts {
@@ -106,6 +109,8 @@ export interface DeskPorts {
   readonly sources?: Sources | undefined;
   /** A node that knows tickets was heard. */
   readonly heard?: ((nodeId: string) => void) | undefined;
+  /** Policies of transfers that are on; none unless said. */
+  readonly policies?: (() => readonly string[]) | undefined;
   /** Somebody was turned away by a node that serves. */
   readonly onRefused?: ((by: string, refusal: NodeTransfers["refused"][number]) => void) | undefined;
 }
@@ -125,21 +130,31 @@ const INVALID = `SELECT a.sha256 FROM sync_invalid i JOIN sync_artifacts a ON a.
 const LISTED = `SELECT h.seq, a.sha256, a.bytes FROM sync_held h JOIN sync_artifacts a ON a.seq = h.seq
   WHERE h.node_id = ? AND h.seq > ? ORDER BY h.seq LIMIT ?`;
 
+/** Copies that somebody wants looked at, by node. Lost with the process: whoever asked asks again. */
+function createLooks() {
+  const looks = new Map<string, Set<string>>();
+  return {
+    want(nodeId: string, sha256: string): void {
+      const wanted = looks.get(nodeId) ?? new Set();
+      if (wanted.size < MAX_LOOKS) looks.set(nodeId, wanted.add(sha256));
+    },
+    take(nodeId: string): string[] {
+      const wanted = [...(looks.get(nodeId) ?? [])];
+      looks.delete(nodeId);
+      return wanted;
+    },
+  };
+}
+
 export function createNodeDesk(ports: DeskPorts) {
-  const { store, clock, log, copies, get, verify, heard, onRefused, news: arrivals } = ports;
+  const { store, clock, log, copies, get, verify, heard, onRefused, news: arrivals, policies = () => [] } = ports;
   const { sources = createSources({ store, clock, nodeId: "", copies, nodes: () => [] }) } = ports;
   /** What each node said last of its disk; lost with the process, and soon known again. */
   const storage = createRecent<NodeStorage>(NODE_NEWS_MS, 20_000);
   const transfers = createRecent<NodeTransfers>(NODE_NEWS_MS, 20_000);
-  /** Copies that somebody wants looked at, by node. Lost with the process: whoever asked asks again. */
-  const looks = new Map<string, Set<string>>();
+  const looks = createLooks();
+  const keptBack = createKeptBack();
   const calls = createNodeCalls(copies);
-  const takeLooks = (nodeId: string): string[] => {
-    const wanted = [...(looks.get(nodeId) ?? [])];
-    looks.delete(nodeId);
-    return wanted;
-  };
-
   /** Asked with every word of every node: it looks at this one's row alone. */
   const isConfirmed = ({ node_id, incarnation }: NodeNews) =>
     store.read("SELECT 1 FROM sync_storage WHERE node_id = ? AND incarnation = ?", node_id, incarnation).length > 0;
@@ -223,6 +238,7 @@ export function createNodeDesk(ports: DeskPorts) {
             noteGone({ node_id, sha256s: gone }),
             dropping(news),
           ]);
+      keptBack.note(node_id, news.drop, answered.answers);
       const confirm = !isConfirmed(news);
       const alone = !confirm && news.leaving === true ? await bringHome(news.node_id, { order: true }) : 0;
       const taken = confirm ? [] : await orders(news);
@@ -236,7 +252,7 @@ export function createNodeDesk(ports: DeskPorts) {
           why: answer.allowed ? null : `${answer.why} (${answer.actual} of ${answer.required})`,
         })),
         retired: store.read<{ sha256: string }>(RETIRED, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
-        verify: takeLooks(node_id),
+        verify: looks.take(node_id),
         invalid: store.read<{ sha256: string }>(INVALID, node_id, MAX_RETIRED_TOLD).map(({ sha256 }) => sha256),
         newest: store.read<{ sha256: string }>(NEWEST, MAX_NEWEST_TOLD).map(({ sha256 }) => sha256),
         orders: taken,
@@ -247,6 +263,7 @@ export function createNodeDesk(ports: DeskPorts) {
         confirm,
         alone,
         coordinator: sources.office(),
+        policies: policies(),
       };
     },
     /** How many files lie nowhere but on a node; with `order`, they are sent home before all else. */
@@ -271,10 +288,9 @@ export function createNodeDesk(ports: DeskPorts) {
       return { believed: found.believed, lost: found.lost.length };
     },
     /** The node hashes its copy again when it next speaks. */
-    look(nodeId: string, sha256: string): void {
-      const wanted = looks.get(nodeId) ?? new Set();
-      if (wanted.size < MAX_LOOKS) looks.set(nodeId, wanted.add(sha256));
-    },
+    look: looks.want,
+    /** Copies that nodes would like to let go and may not, each told once. */
+    takeKeptBack: keptBack.take,
     wake: calls.wake,
     isWanted: calls.isWanted,
     /** Bytes that were sent here and are not what their name says. */

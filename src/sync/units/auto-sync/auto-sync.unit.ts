@@ -2,9 +2,12 @@ import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daem
 import type { PayloadFor } from "../../../events/index.ts";
 import type { Store } from "../../../router/index.ts";
 import { dataTypeOf } from "../../artifact.ts";
+import type { Archive } from "../../brought/archive.ts";
 import { transferNewsLimits } from "../../limits.ts";
 import type { TransferNews } from "../../transfer/transfer-news.ts";
-import { dataScores, followPolicies, policies, switchPolicies } from "./policies.ts";
+import { type ArchiveRun, archived, importArchive, newArchiveRun } from "./archive.ts";
+import { callSome, dataScores, hastenBest, isOn, policies, switchPolicies } from "./policies.ts";
+import { type PushPorts, pushKeptBack } from "./push.ts";
 
 const wiring = {
   name: "auto_sync",
@@ -34,6 +37,8 @@ interface Cache {
   unreachable: number;
   /** Rounds since the start. */
   round: number;
+  /** How far the import of an archive is. */
+  readonly archive: ArchiveRun;
 }
 type Context = ContextOf<typeof wiring, Cache>;
 type Synced = PayloadFor<"GAME_SYNCED">;
@@ -49,21 +54,39 @@ export interface AutoSyncServices {
   readonly news: TransferNews;
   /** Has a node ask for its orders soon. Only where nodes ask: on a joined node the orders come with the answers. */
   readonly wake?: ((nodeId: string) => void) | undefined;
-  /** Where the orders are; only on the coordinator. */
-  readonly store?: Pick<Store, "read"> | undefined;
+  /** Where the orders are; only on the coordinator, as all that follows. */
+  readonly store?: Pick<Store, "read" | "scan"> | undefined;
+  /** What copies there are, and what nodes would like to let go. */
+  readonly copies?: PushPorts["copies"] | undefined;
+  readonly desk?: PushPorts["desk"] | undefined;
+  readonly get?: PushPorts["get"] | undefined;
+  /** How games of an archive come in. */
+  readonly archive?: Archive | undefined;
 }
 
 /**
  * The transfers of this node. What is to be moved stands in the orders: the coordinator gives them to a node when it asks, and has it
- * ask soon when it hears of new ones; the node carries them out on a thread, and here it tells what came of them. Two of its daemon
+ * ask soon when it hears of new ones; the node carries them out on a thread, and here it tells what came of them. Some of its daemon
  * types are policies that one switches on by starting it under their name, and off by starting AUTO_SYNC: GOSSIP_SYNC calls a few nodes
- * with waiting transfers in every round, each in its turn; HIGH_QUALITY_SYNC has the games of the config with the best score go first.
+ * with waiting transfers in every round, each in its turn; HIGH_QUALITY_SYNC has the games of the config with the best score go first;
+ * SYNC_PUSH brings elsewhere what a node would like to let go; OWC_IMPORT takes games of the watched folder for configs that have few;
+ * S3_NODE_SYNC has nodes bring what they hold to their S3 stores; UNIFIED_DATA_PLANE is all of them.
  */
 export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits) => {
   const { isRented, stallMs, news, wake = () => {} } = services;
   const node_id = services.nodeId as Synced["node_id"];
   /** What it was started as since the last tick. */
   const asked = new Set<string>();
+
+  const followPolicies = async (context: Context): Promise<void> => {
+    const { store, copies, desk, get, archive } = services;
+    if (store === undefined) return;
+    if (isOn(context, "GOSSIP_SYNC")) callSome(store, context, wake);
+    if (isOn(context, "HIGH_QUALITY_SYNC")) hastenBest(store, context);
+    if (isOn(context, "SYNC_PUSH") && copies !== undefined && desk !== undefined && get !== undefined)
+      pushKeptBack({ store, nodeId: services.nodeId, copies, desk, get }, context);
+    if (isOn(context, "OWC_IMPORT") && archive !== undefined) await importArchive({ store, archive }, context);
+  };
 
   const emitArrived = ({ emit, cache, afterCommit }: Context): void => {
     const { all, forget } = news.arrived.next(limits.maxEvents);
@@ -113,8 +136,8 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
   return defineDaemon({
     ...wiring,
     state: {
-      tables: { policies, dataScores },
-      cache: (): Cache => ({ copies: 0, stalls: 0, unreachable: 0, round: 0 }),
+      tables: { policies, dataScores, archived },
+      cache: (): Cache => ({ copies: 0, stalls: 0, unreachable: 0, round: 0, archive: newArchiveRun() }),
     },
     startedAs: (daemonType) => void asked.add(daemonType),
     on: {
@@ -126,12 +149,12 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
     },
     loop: {
       everyMs: limits.everyMs,
-      tick(context) {
+      async tick(context) {
         emitArrived(context);
         emitStalls(context);
         emitUnreachable(context);
         switchPolicies(context, asked);
-        if (services.store !== undefined) followPolicies(services.store, context, wake);
+        await followPolicies(context);
       },
     },
     health: ({ rows, cache: { copies, stalls, unreachable } }) => ({

@@ -97,10 +97,10 @@ test.each([
   ["CLUSTER_DATA_SYNC", []],
   ["EPHEMERAL_SYNC", []],
   ["AUTO_SYNC", []],
-  ["SYNC_PUSH", ["GOSSIP_SYNC"]],
-  ["UNIFIED_DATA_PLANE", ["GOSSIP_SYNC"]],
-  ["OWC_IMPORT", ["GOSSIP_SYNC"]],
-  ["S3_NODE_SYNC", ["GOSSIP_SYNC"]],
+  ["SYNC_PUSH", ["GOSSIP_SYNC", "SYNC_PUSH"]],
+  ["UNIFIED_DATA_PLANE", ["GOSSIP_SYNC", "HIGH_QUALITY_SYNC", "OWC_IMPORT", "S3_NODE_SYNC", "SYNC_PUSH"]],
+  ["OWC_IMPORT", ["GOSSIP_SYNC", "OWC_IMPORT"]],
+  ["S3_NODE_SYNC", ["GOSSIP_SYNC", "S3_NODE_SYNC"]],
 ])(
   "%s starts it by that name, has nodes called for what they are asked to bring, and leaves %j on",
   async (type, left) => {

@@ -8,15 +8,8 @@ import { replicationLimits } from "../../limits.ts";
 import type { OrderRow } from "../../orders/order.ts";
 import { forgetOrders, noteTold, placeOrders } from "../../orders/order-operations.ts";
 import type { SyncUnitServices } from "../../services.ts";
-import {
-  type Alarm,
-  type CopyTrouble,
-  nextAlarm,
-  planRepairs,
-  type RepairNode,
-  standing,
-  troubleOf,
-} from "./decide.ts";
+import { type Alarm, type CopyTrouble, nextAlarm, planRepairs, standing, troubleOf } from "./decide.ts";
+import { repairNodes } from "./repair-nodes.ts";
 import { findShorts } from "./shorts.ts";
 
 const wiring = {
@@ -69,14 +62,6 @@ export const replicationDaemon = (
 ) => {
   const { store, copies, desk, nodeId, policy } = services;
 
-  const nodes = (): ReadonlyMap<string, RepairNode> =>
-    new Map(
-      [...copies.nodes()].map(([id, node]) => {
-        const isHome = id === nodeId;
-        return [id, { ...node, isHome, freeBytes: desk.storageOf(id)?.free_bytes ?? null }];
-      }),
-    );
-
   /** Copies of before this was counted, and of nodes that nobody knows any more. */
   const setRight = async (isFirst: boolean): Promise<void> => {
     // One of several coordinators has what it has said that it has: others had the files while they led.
@@ -127,7 +112,7 @@ export const replicationDaemon = (
     cache.lookedAt = now;
     const oldBefore = now - limits.youngMs;
     const shortage = await findShorts(store, copies, { max: limits.maxShorts, oldBefore }, policy);
-    const plan = planRepairs(shortage.shorts, nodes(), limits);
+    const plan = planRepairs(shortage.shorts, repairNodes(copies.nodes(), nodeId, desk), limits);
     if (plan.orders.length > 0) {
       rows.apply(placeOrders({ sync_id: REPLICATION, orders: plan.orders, at: now }));
       log.debug("copies are ordered", { orders: plan.orders.length });
