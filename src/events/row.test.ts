@@ -50,4 +50,25 @@ describe("defining events", () => {
     );
     expect(() => defineEvents("mine", { ROBOT_MOVED: { ...row, dedup: [] } })).toThrow("by no field");
   });
+
+  test("makes fields that are given as a function when they are first read, and once", () => {
+    const made: string[] = [];
+    const payload = () => {
+      made.push("fields");
+      return { robot: z.string() };
+    };
+    const { ROBOT_MOVED: moved } = defineEvents("mine", { ROBOT_MOVED: { ...row, payload, orderKey: "robot" } });
+    expect([moved.orderKey, moved.provisional, moved.dedup, moved.version]).toEqual(["robot", false, "none", 1]);
+    expect(made).toEqual([]);
+    expect(moved.payload.safeParse({ robot: "r2", wheels: 3 }).success).toBe(false);
+    expect(moved.tolerant.safeParse({ robot: "r2", wheels: 3 }).success).toBe(true);
+    expect(moved.required).toEqual(["robot"]);
+    expect(made).toEqual(["fields"]);
+  });
+
+  test("says what is wrong with such fields when they are made", () => {
+    const payload = () => ({ robot: z.string().optional() });
+    const { ROBOT_MOVED: moved } = defineEvents("mine", { ROBOT_MOVED: { ...row, payload, orderKey: "robot" } });
+    expect(() => moved.payload).toThrow("'robot' keeps order or dedup and must be required");
+  });
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { lazy, lazyTable } from "../kernel/index.ts";
 
 /** How far an event travels and what is promised about it; the delivery contract explains each. */
 export type EventClass = "durable" | "volatile" | "process";
@@ -18,7 +19,8 @@ export interface RowSpec<S extends PayloadShape> {
   readonly orderKey: NoInfer<keyof S & string> | null;
   /** Suppress a repeat within the window: by the whole content, or by these fields. Absent: never. */
   readonly dedup?: "content" | readonly NoInfer<keyof S & string>[];
-  readonly payload: S;
+  /** Its fields, or a function that makes them when the first such event is read: few of all events are met in one process. */
+  readonly payload: S | (() => S);
   /** The value on the wire where it is not the lower-case name. */
   readonly wire?: string;
   /** Older spellings that still resolve, with a deprecation. */
@@ -34,7 +36,7 @@ export interface RowSpec<S extends PayloadShape> {
   readonly provisional?: true;
 }
 
-/** A row of the catalog: the spec with its defaults filled in and its schemas built. */
+/** A row of the catalog: the spec with its defaults filled in. Its schemas are built when they are first asked for. */
 export interface EventRow<S extends PayloadShape = PayloadShape> {
   readonly name: string;
   readonly category: string;
@@ -66,7 +68,8 @@ const wireShape = /^[a-z][a-z0-9]*([_.-][a-z0-9]+)*$/;
 
 /**
  * Declares events of one category. A row is data: types, validation, storage, docs and the audit all read it.
- * A wrong row (a bad name, a missing upcaster) is a programmer's error and throws where it is declared.
+ * A wrong row (a bad name, a missing upcaster) is a programmer's error and throws where it is declared; one whose fields are
+ * made later says what is wrong with them when they are made.
  */
 export function defineEvents<const S extends Record<string, PayloadShape>>(
   category: string,
@@ -85,51 +88,47 @@ function buildRow<S extends PayloadShape>(category: string, name: string, spec: 
   const version = spec.version ?? 1;
   for (let from = 1; from < version; from += 1)
     if (spec.upcasters?.[from] === undefined) throw fault(`version ${version} needs an upcaster from ${from}`);
-  const shape = spec.payload as PayloadShape;
   if (Array.isArray(spec.dedup) && spec.dedup.length === 0) throw fault("dedup by no field would drop every repeat");
-  for (const field of [spec.orderKey, ...(Array.isArray(spec.dedup) ? spec.dedup : [])]) {
-    if (field === null) continue;
-    if (!Object.hasOwn(shape, field)) throw fault(`'${field}' is no field of its payload`);
-    if (shape[field]!.safeParse(undefined).success) throw fault(`'${field}' keeps order or dedup and must be required`);
-  }
-  // Few processes read more than a few events from outside; building all of these would cost each start 50 ms.
-  let tolerant: z.ZodType<Record<string, unknown>> | undefined;
-  let incomplete: z.ZodType<Record<string, unknown>> | undefined;
-  let required: readonly string[] | undefined;
+  const shape = lazy((): PayloadShape => {
+    const made = (typeof spec.payload === "function" ? spec.payload() : spec.payload) as PayloadShape;
+    for (const field of [spec.orderKey, ...(Array.isArray(spec.dedup) ? spec.dedup : [])]) {
+      if (field === null) continue;
+      if (!Object.hasOwn(made, field)) throw fault(`'${field}' is no field of its payload`);
+      if (made[field]!.safeParse(undefined).success)
+        throw fault(`'${field}' keeps order or dedup and must be required`);
+    }
+    return made;
+  });
+  if (typeof spec.payload !== "function") shape();
   const build = (isWhole: boolean) => {
-    const loose = z.looseObject(shape);
+    const loose = z.looseObject(shape());
     return (isWhole ? loose : loose.partial()) as z.ZodType<Record<string, unknown>>;
   };
-  return {
-    name,
-    category,
-    wire,
-    about: spec.about,
-    class: spec.class ?? "durable",
-    orderKey: spec.orderKey,
-    dedup: spec.dedup ?? "none",
-    legacy: spec.legacy ?? [],
-    stage: spec.stage ?? null,
-    version,
-    upcasters: spec.upcasters ?? {},
-    critical: spec.critical ?? false,
-    provisional: spec.provisional ?? false,
-    payload: z.strictObject(shape) as unknown as z.ZodObject<S, z.core.$strict>,
-    get tolerant() {
-      tolerant ??= build(spec.provisional !== true);
-      return tolerant;
+  const schemas = lazyTable({
+    payload: () => z.strictObject(shape()) as unknown as z.ZodObject<S, z.core.$strict>,
+    tolerant: () => build(spec.provisional !== true),
+    incomplete: () => build(false),
+    required: () =>
+      spec.provisional ? [] : Object.keys(shape()).filter((key) => !shape()[key]!.safeParse(undefined).success),
+  });
+  return Object.defineProperties(
+    {
+      name,
+      category,
+      wire,
+      about: spec.about,
+      class: spec.class ?? "durable",
+      orderKey: spec.orderKey,
+      dedup: spec.dedup ?? "none",
+      legacy: spec.legacy ?? [],
+      stage: spec.stage ?? null,
+      version,
+      upcasters: spec.upcasters ?? {},
+      critical: spec.critical ?? false,
+      provisional: spec.provisional ?? false,
     },
-    get incomplete() {
-      incomplete ??= build(false);
-      return incomplete;
-    },
-    get required() {
-      required ??= spec.provisional
-        ? []
-        : Object.keys(shape).filter((key) => !shape[key]!.safeParse(undefined).success);
-      return required;
-    },
-  };
+    Object.getOwnPropertyDescriptors(schemas),
+  ) as EventRow<S>;
 }
 
 /** Fields that a payload should have and has not; none of an event that the catalog does not know. */

@@ -45,6 +45,7 @@ export {
 export { createFileHasher, type FileHash, type FileHasher, SMALL_BYTES } from "./file-hasher.ts";
 export { type Guard, guarded, guardWith, LEAD_UNSURE } from "./guard.ts";
 export { createIds, type Ids } from "./ids.ts";
+export { lazy, lazyTable } from "./lazy.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
 export { type LogFile, logPathOf, openLogFile, readLogLines } from "./log-files.ts";
 export { pick, type Random, seededRandom, systemRandom } from "./random.ts";

@@ -76,7 +76,7 @@ const EVENT = `  WORK_MILESTONE_REACHED: {
     about: "So many items of a kind have ended.",
     class: "durable",
     orderKey: "work_type",
-    payload: { ...fields("work_type"), ended: some("items of the kind that have ended so far") },
+    payload: () => ({ ...fields("work_type"), ended: some("items of the kind that have ended so far") }),
   },
 `;
 const SETTING = `  milestoneJobs: whole({
@@ -94,7 +94,7 @@ export const listMilestones = defineRoute("listMilestones", "GET /v1/work/milest
   tag,
   summary: "How many jobs of each kind have ended.",
   about: "One row for each kind.",
-  answer: z.object({ milestones: z.array(z.object({ work_type: z.string(), ended: z.int() })) }),
+  answer: () => z.object({ milestones: z.array(z.object({ work_type: z.string(), ended: z.int() })) }),
 });
 `;
 const HANDLER = `  handle(wire.listMilestones, ({ ports }) => ({

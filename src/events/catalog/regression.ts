@@ -1,8 +1,9 @@
+import { lazy } from "../../kernel/index.ts";
 import { amount, field, fields, number, share, some } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 /** The evidence that every verdict carries. */
-const verdict = {
+const verdict = lazy(() => ({
   ...fields("config_key", "elo", "win_rate?", "reason?", "recommendation?"),
   model_id: field.model_id.describe("champion that is judged"),
   baseline_elo: number("Elo rating it is compared with"),
@@ -10,17 +11,17 @@ const verdict = {
   games: field.games.describe("games behind the verdict"),
   occurrences: some("how often in a row"),
   baseline_win_rate: share("share of games won that it is compared with").optional(),
-};
+}));
 
 /** Whether a champion got weaker, how much, and when it has passed. */
 export const regression = defineEvents("regression", {
   REGRESSION_DETECTED: {
     about: "A champion got weaker; this comes with every severity.",
     orderKey: "config_key",
-    payload: {
+    payload: () => ({
       ...fields("regression_severity"),
-      ...verdict,
-    },
+      ...verdict(),
+    }),
   },
   REGRESSION_MINOR: {
     about: "A champion lost a little strength.",
@@ -45,12 +46,12 @@ export const regression = defineEvents("regression", {
   REGRESSION_CLEARED: {
     about: "A champion is as strong as before. Paused work continues.",
     orderKey: "config_key",
-    payload: {
+    payload: () => ({
       ...fields("config_key", "elo"),
       model_id: field.model_id.describe("champion that is judged"),
       games: field.games.describe("games behind the verdict"),
       baseline_elo: number("Elo rating it is compared with").optional(),
       duration_seconds: field.duration_seconds.describe("how long the regression lasted, in seconds").optional(),
-    },
+    }),
   },
 });

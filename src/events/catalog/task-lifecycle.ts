@@ -1,11 +1,12 @@
+import { lazy } from "../../kernel/index.ts";
 import { field, fields, share, some } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 /** Every task says what runs where. */
-const task = {
+const task = lazy(() => ({
   ...fields("task_id", "work_type", "work_id?", "config_key?"),
   node_id: field.node_id.describe("node that runs the task"),
-};
+}));
 
 /** The life of a running process. */
 export const taskLifecycle = defineEvents("task_lifecycle", {
@@ -13,61 +14,61 @@ export const taskLifecycle = defineEvents("task_lifecycle", {
     about: "A task started on a node.",
     orderKey: "task_id",
     critical: true,
-    payload: { ...task, pid: some("process").optional() },
+    payload: () => ({ ...task(), pid: some("process").optional() }),
   },
   TASK_HEARTBEAT: {
     about: "A task is alive, with its progress.",
     class: "volatile",
     orderKey: "task_id",
-    payload: {
-      ...task,
+    payload: () => ({
+      ...task(),
       progress: share("share of the task that is done").optional(),
       duration_seconds: field.duration_seconds.describe("how long it has run, in seconds").optional(),
       games: field.games.describe("games played so far").optional(),
-    },
+    }),
   },
   TASK_COMPLETED: {
     about: "A task ended well.",
     orderKey: "task_id",
     legacy: ["TASK_COMPLETE"],
     critical: true,
-    payload: {
+    payload: () => ({
       ...fields("duration_seconds", "result?"),
-      ...task,
-    },
+      ...task(),
+    }),
   },
   TASK_FAILED: {
     about: "A task ended with an error.",
     orderKey: "task_id",
     critical: true,
-    payload: {
+    payload: () => ({
       ...fields("error", "retryable", "error_code?", "duration_seconds?"),
-      ...task,
-    },
+      ...task(),
+    }),
   },
   TASK_ORPHANED: {
     about: "A task lost its node, or its heartbeat stopped. Its work returns to the queue.",
     orderKey: "task_id",
     dedup: ["task_id", "last_seen_at"],
-    payload: {
+    payload: () => ({
       ...fields("reason", "last_seen_at", "silent_seconds?"),
-      ...task,
-    },
+      ...task(),
+    }),
   },
   TASK_CANCELLED: {
     about: "A task was stopped because nobody wants its result any longer.",
     orderKey: "task_id",
-    payload: {
+    payload: () => ({
       ...fields("reason", "requested_by?"),
-      ...task,
-    },
+      ...task(),
+    }),
   },
   TASK_ABANDONED: {
     about: "A node gave a task up on purpose. Its work returns to the queue.",
     orderKey: "task_id",
-    payload: {
+    payload: () => ({
       ...fields("reason"),
-      ...task,
-    },
+      ...task(),
+    }),
   },
 });

@@ -1,49 +1,53 @@
 import { z } from "zod";
 import { ALERT_SEVERITIES, ALERT_STATUSES } from "../../cluster/alerts/alert.ts";
+import { lazy } from "../../kernel/index.ts";
 import { name, note, time, whole } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 
 const tag = "alerts";
-const params = z.strictObject({ id: name });
-const severity = z.enum(ALERT_SEVERITIES);
-const status = z.enum(ALERT_STATUSES);
+const params = lazy(() => z.strictObject({ id: name }));
+const severity = lazy(() => z.enum(ALERT_SEVERITIES));
+const status = lazy(() => z.enum(ALERT_STATUSES));
 
-const alert = z
-  .object({
-    id: z.string(),
-    key: z.string(),
-    severity,
-    status,
-    title: z.string(),
-    message: z.string(),
-    event_type: z.string().nullable(),
-    event_id: z.string().nullable(),
-    subject: z.string().nullable(),
-    opened_at: time,
-    last_seen_at: time,
-    count: z.int(),
-    closed_at: time.nullable(),
-    acknowledged_by: z.string().nullable(),
-    deliveries: z.array(
-      z.object({ sink: z.string(), status: z.string(), at: time.nullable(), error: z.string().nullable() }),
-    ),
-  })
-  .meta({ id: "Alert" });
+const alert = lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      key: z.string(),
+      severity: severity(),
+      status: status(),
+      title: z.string(),
+      message: z.string(),
+      event_type: z.string().nullable(),
+      event_id: z.string().nullable(),
+      subject: z.string().nullable(),
+      opened_at: time,
+      last_seen_at: time,
+      count: z.int(),
+      closed_at: time.nullable(),
+      acknowledged_by: z.string().nullable(),
+      deliveries: z.array(
+        z.object({ sink: z.string(), status: z.string(), at: time.nullable(), error: z.string().nullable() }),
+      ),
+    })
+    .meta({ id: "Alert" }),
+);
 
 export const listAlerts = defineRoute("listAlerts", "GET /v1/alerts", {
   tag,
   summary: "Alerts, newest first.",
-  query: z.strictObject({
-    status: status.optional(),
-    severity: severity.optional(),
-    limit: whole(1, 1_000).default(100),
-  }),
+  query: () =>
+    z.strictObject({
+      status: status().optional(),
+      severity: severity().optional(),
+      limit: whole(1, 1_000).default(100),
+    }),
   about: "The matching ones.",
-  answer: z.object({ alerts: z.array(alert) }),
+  answer: () => z.object({ alerts: z.array(alert()) }),
 });
 
 const one = { tag, params, about: "The alert as it is now.", answer: alert } as const;
-const decision = { ...one, body: z.strictObject({ note: note.optional() }) } as const;
+const decision = { ...one, body: () => z.strictObject({ note: note.optional() }) } as const;
 
 export const getAlert = defineRoute("getAlert", "GET /v1/alerts/{id}", {
   ...one,

@@ -7,5 +7,5 @@ export const getAudit = defineRoute("getAudit", "GET /v1/audit", {
   summary: "The audit of the wiring, from the declarations and from what this process saw.",
   limit: "heavy",
   about: "Findings and totals.",
-  answer: documentOf<AuditReport>(),
+  answer: () => documentOf<AuditReport>(),
 });

@@ -9,7 +9,8 @@ import { letterLines } from "./view.ts";
 import { letters as lettersAnswer } from "./wire.ts";
 
 const report = (what: string, letters: readonly DeadLetter[], dryRun: boolean, shell: Shell) => {
-  if (shell.json) return shell.print(encoded(lettersAnswer, { action: what, dry_run: dryRun, dead_letters: letters }));
+  if (shell.json)
+    return shell.print(encoded(lettersAnswer(), { action: what, dry_run: dryRun, dead_letters: letters }));
   if (letters.length === 0) return shell.say("no pending dead letters match");
   shell.say(...letterLines(letters, shell));
   const done = what === "retry" ? "sent back to the consumers that failed" : "discarded, on record";

@@ -89,20 +89,20 @@ async function look(options: DlqOptions, filter: DeadLetterFilter, shell: Shell)
   if (mode === "pending" || mode === "failed") {
     const dead_letters = await list(view, filter, mode === "failed", options.limit);
     const none = filterGiven(options) ? "no pending dead letters match" : "no pending dead letters";
-    return shown(lettersAnswer, { dead_letters }, () =>
+    return shown(lettersAnswer(), { dead_letters }, () =>
       dead_letters.length === 0 ? [none] : letterLines(dead_letters, shell),
     );
   }
   const summary = await view.deadLetterSummary();
   if (mode === "group") {
     const groups = summary.groups.filter((group) => fits(group, filter)).slice(0, options.limit);
-    return shown(letterGroups, { groups }, () =>
+    return shown(letterGroups(), { groups }, () =>
       groups.length === 0 ? ["no pending dead letters"] : groupLines(groups, shell),
     );
   }
   const letters = unresolved(summary);
   const overview = { health: healthOf(letters), unresolved: letters, alerts_at: ALERTS, ...summary };
-  return shown(letterGroups, overview, () =>
+  return shown(letterGroups(), overview, () =>
     options.watch === true && !shell.io.isTerminal ? [summaryLine(summary, shell)] : summaryLines(summary, shell),
   );
 }
@@ -121,7 +121,7 @@ async function show(id: number, shell: Shell): Promise<void> {
   if (shell.json)
     return shell.print({
       from: view.from,
-      dead_letter: encoded(letterAnswer, letter),
+      dead_letter: encoded(letterAnswer(), letter),
       event: note === undefined ? null : onTheWire(note.event),
     });
   shell.say(...letterDetails(letter, note, shell));

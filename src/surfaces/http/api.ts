@@ -4,6 +4,7 @@ import { BODY_HASH_HEADER } from "../../cluster/index.ts";
 import {
   createIds,
   isOperatingError,
+  lazy,
   messageOf,
   OperatingError,
   type Random,
@@ -149,14 +150,14 @@ export function createApi(options: ApiOptions) {
   const withTurn = turnHolder();
 
   for (const route of routes) {
-    const encode = encoderOf(route.answer);
+    const encoder = lazy(() => encoderOf(route.answer));
     app.on(route.method, pathOf(route.path), (c) => {
       const asked = ask(c, route);
       return answer(c, asked, async () => {
         const caller = access.check(c.env.incoming, c.env.cameBy, route);
         asked.caller = caller;
         admit(c, route, caller, options);
-        const run = () => perform(c, { route, encode }, caller, asked, stage);
+        const run = () => perform(c, { route, encoder }, caller, asked, stage);
         const respond = route.body === null ? run : () => withBody(c, caller, run);
         return withTurn(c, route, caller, () => (route.record === "no" ? respond() : recorded(c, asked, respond)));
       });
@@ -324,7 +325,7 @@ interface Stage extends ApiOptions {
 
 async function perform(
   c: Context<Env>,
-  { route, encode }: { readonly route: Route; readonly encode: ReturnType<typeof encoderOf> },
+  { route, encoder }: { readonly route: Route; readonly encoder: () => ReturnType<typeof encoderOf> },
   caller: Caller,
   asked: Asked,
   { limits, ports, openApi, streams, backlog, answers }: Stage,
@@ -364,7 +365,7 @@ async function perform(
   if (route.endless) streams.assertRoom(caller);
   const given = await route.handle(call);
   if (given instanceof Response) return given;
-  const answer = await answerText(given, encode);
+  const answer = await answerText(given, encoder());
   c.env.outgoing.once("close", answers.hold(key, Buffer.byteLength(answer)));
   return new Response(answer, { status, headers: { "content-type": type } });
 }

@@ -5,6 +5,8 @@
  *
  * A feature is a folder:
  * - `wire.ts`     `export const getThing = defineRoute("getThing", "GET /v1/things/{id}", { tag, summary, params, about, answer })`.
+ *                 What is a schema is given as a function, `answer: () => z.object(...)`, or by `lazy` where several share it: it is
+ *                 built when the route is first called, since a process calls few of all routes.
  *                 Instants are `time` of `fields.ts`: Unix seconds on the wire, milliseconds on both sides of it. What is
  *                 named `_seconds` is a length of time and stays one. What scope and limit are not said follow from the
  *                 method: GET is for who may read, everything else for operators.
@@ -16,7 +18,7 @@
  * - `view.ts`     how people see it: pure functions of `Answer<typeof getThing>`.
  */
 import { z } from "zod";
-import { type Given, OperatingError } from "../../kernel/index.ts";
+import { type Given, lazy, lazyTable, OperatingError } from "../../kernel/index.ts";
 import { decoderOf } from "./encode.ts";
 import type { LimitClass } from "./limits.ts";
 import { routeAddress } from "./route-address.ts";
@@ -75,18 +77,29 @@ interface Spec<P, Q, B, A>
     Partial<
       Pick<WireRoute, "scope" | "limit" | "maxBodyBytes" | "itemCosts" | "bound" | "bytes" | "endless" | "record">
     > {
-  readonly params?: P;
-  readonly query?: Q;
-  readonly body?: B;
+  readonly params?: () => P;
+  readonly query?: () => Q;
+  readonly body?: () => B;
   /** What the answer is, in words. */
   readonly about: string;
-  readonly answer: A;
+  readonly answer: () => A;
   /** 200 unless it says so. */
   readonly status?: number;
   /** Of the answer, where it is not JSON. */
   readonly type?: string;
-  readonly otherAnswers?: Readonly<Record<number, Omit<Documented, "type"> & Partial<Documented>>>;
+  readonly otherAnswers?: Readonly<Record<number, Told>>;
 }
+
+interface Told extends Pick<Documented, "about">, Partial<Pick<Documented, "type">> {
+  readonly schema: () => z.ZodType;
+}
+
+/** An object with the values of one and what the other gives when it is read. */
+const joined = <V extends object, L extends object>(values: V, read: L): V & L =>
+  Object.defineProperties(values, Object.getOwnPropertyDescriptors(read)) as V & L;
+
+const documented = ({ about, type = JSON_TYPE, schema }: Told): Documented =>
+  joined({ about, type }, lazyTable({ schema }));
 
 export function defineRoute<
   A extends z.ZodType,
@@ -94,28 +107,35 @@ export function defineRoute<
   Q extends z.ZodObject = Nothing,
   B extends z.ZodType | null = null,
 >(id: string, place: `${Method} /${string}`, spec: Spec<P, Q, B, A>): WireRoute<P, Q, B, A> {
-  const { about, status = 200, type = JSON_TYPE, otherAnswers = {}, ...rest } = spec;
+  const { about, status = 200, type = JSON_TYPE, otherAnswers = {}, params, query, body, answer, ...rest } = spec;
   const [method, path] = place.split(" ") as [Method, string];
   const isRead = method === "GET";
-  const all = { [status]: { about, schema: spec.answer, type }, ...otherAnswers };
-  return {
-    id,
-    method,
-    path,
-    scope: isRead ? "read" : "operator",
-    limit: isRead ? "read" : "write",
-    params: nothing as unknown as P,
-    query: nothing as unknown as Q,
-    body: null as B,
-    maxBodyBytes: MAX_BODY_BYTES,
-    itemCosts: {},
-    bound: "",
-    bytes: false,
-    endless: false,
-    record: isRead ? "no" : "before",
-    ...rest,
-    answers: Object.fromEntries(Object.entries(all).map(([code, each]) => [code, { type: JSON_TYPE, ...each }])),
-  };
+  // Built once, whether it is read as the answer or in the list of answers.
+  const usual = lazy(answer);
+  const all = { [status]: { about, schema: usual, type }, ...otherAnswers };
+  return joined(
+    {
+      id,
+      method,
+      path,
+      scope: isRead ? "read" : "operator",
+      limit: isRead ? "read" : "write",
+      maxBodyBytes: MAX_BODY_BYTES,
+      itemCosts: {},
+      bound: "",
+      bytes: false,
+      endless: false,
+      record: isRead ? "no" : "before",
+      ...rest,
+      answers: Object.fromEntries(Object.entries(all).map(([code, each]) => [code, documented(each)])),
+    } as const,
+    lazyTable({
+      params: params ?? (() => nothing as unknown as P),
+      query: query ?? (() => nothing as unknown as Q),
+      body: body ?? (() => null as B),
+      answer: usual,
+    }),
+  );
 }
 
 /** The status of an answer that does not say another one. */

@@ -1,6 +1,8 @@
 /** The closed loop on the wire. What is added later is no break: objects are open. */
+
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
+import { lazy } from "../../kernel/index.ts";
 import { books, failure, snapshot, stage, value } from "../../pipeline/snapshot.ts";
 import { encoderOf } from "../http/encode.ts";
 import { document, note, problem, time, whole } from "../http/fields.ts";
@@ -11,86 +13,93 @@ const tag = "loop";
 /** Where there is no loop, its routes are there and say so. */
 export const whereItRuns = {
   tag,
-  otherAnswers: { 503: { about: "No loop runs in this process.", schema: problem, type: PROBLEM_TYPE } },
+  otherAnswers: { 503: { about: "No loop runs in this process.", schema: () => problem, type: PROBLEM_TYPE } },
 } as const;
-const params = z.strictObject({ config: field.config_key });
+const params = lazy(() => z.strictObject({ config: field.config_key }));
 
 export const getPipeline = defineRoute("getLoop", "GET /v1/loop", {
   ...whereItRuns,
   summary: "The state of every config: stages, games, losses, gates, champion, ladder, waits.",
-  query: z.strictObject({ config_key: field.config_key.optional().describe("Only this one.") }),
+  query: () => z.strictObject({ config_key: field.config_key.optional().describe("Only this one.") }),
   about: "The loop as it is now.",
-  answer: snapshot,
+  answer: () => snapshot,
 });
 
-const ended = z
-  .looseObject({
-    config_key: z.string(),
-    iteration: z.int(),
-    stage,
-    attempt: z.int(),
-    state: z.enum(["done", "failed"]),
-    since: time,
-    ended_at: time,
-    outputs: z.array(z.looseObject({ sha256: z.string(), kind: z.string(), bytes: z.int(), rows: z.int() })),
-    evidence: document,
-    failure: failure.nullable(),
-  })
-  .meta({ id: "EndedStage" });
+const ended = lazy(() =>
+  z
+    .looseObject({
+      config_key: z.string(),
+      iteration: z.int(),
+      stage,
+      attempt: z.int(),
+      state: z.enum(["done", "failed"]),
+      since: time,
+      ended_at: time,
+      outputs: z.array(z.looseObject({ sha256: z.string(), kind: z.string(), bytes: z.int(), rows: z.int() })),
+      evidence: document,
+      failure: failure.nullable(),
+    })
+    .meta({ id: "EndedStage" }),
+);
 
 export const getPipelineHistory = defineRoute("getLoopHistory", "GET /v1/loop/{config}/history", {
   ...whereItRuns,
   summary: "The finished stages of a config, newest first, each with its evidence or its failure.",
   params,
-  query: z.strictObject({ stage: stage.optional(), limit: whole(1, 1_000).default(100) }),
+  query: () => z.strictObject({ stage: stage.optional(), limit: whole(1, 1_000).default(100) }),
   about: "One row for each attempt.",
-  answer: z.object({ history: z.array(ended) }),
+  answer: () => z.object({ history: z.array(ended()) }),
 });
 
 export const getLedger = defineRoute("getLedger", "GET /v1/ledger", {
   ...whereItRuns,
   summary: "The books of every config: games produced, durable, in flight and rejected, and those at risk.",
   about: "One for each config.",
-  answer: z.object({
-    books: z.array(
-      books.extend({ at_risk: z.int().default(0).describe("Games whose files lie on rented nodes alone.") }),
-    ),
-  }),
+  answer: () =>
+    z.object({
+      books: z.array(
+        books.extend({ at_risk: z.int().default(0).describe("Games whose files lie on rented nodes alone.") }),
+      ),
+    }),
 });
 
 export const getLineage = defineRoute("getLineage", "GET /v1/trace/{id}", {
   ...whereItRuns,
   summary: "Where a game, a file, a model or a job comes from, and what was made from it.",
   limit: "heavy",
-  params: z.strictObject({
-    id: z
-      .string()
-      .max(200)
-      .regex(/^(?=.*\d)[\w.:/#-]+$/, "must be the id of a job, a hash, or the id of a game"),
-  }),
+  params: () =>
+    z.strictObject({
+      id: z
+        .string()
+        .max(200)
+        .regex(/^(?=.*\d)[\w.:/#-]+$/, "must be the id of a job, a hash, or the id of a game"),
+    }),
   about: "A graph.",
-  answer: z
-    .object({
-      asked: z.string(),
-      nodes: z.array(z.looseObject({ id: z.string(), kind: z.string(), about: z.string(), at: time.nullable() })),
-      edges: z.array(z.object({ from: z.string(), to: z.string() })).describe("`to` was made of `from`, or by it."),
-    })
-    .meta({ id: "Lineage" }),
+  answer: () =>
+    z
+      .object({
+        asked: z.string(),
+        nodes: z.array(z.looseObject({ id: z.string(), kind: z.string(), about: z.string(), at: time.nullable() })),
+        edges: z.array(z.object({ from: z.string(), to: z.string() })).describe("`to` was made of `from`, or by it."),
+      })
+      .meta({ id: "Lineage" }),
 });
 
-const decided = z
-  .object({
-    config_key: z.string(),
-    applied: z.boolean().describe("False for a dry run."),
-    changes: z
-      .array(z.object({ what: z.string(), before: value, after: value }))
-      .describe("None: there was nothing to do."),
-  })
-  .meta({ id: "LoopDecided" });
+const decided = lazy(() =>
+  z
+    .object({
+      config_key: z.string(),
+      applied: z.boolean().describe("False for a dry run."),
+      changes: z
+        .array(z.object({ what: z.string(), before: value, after: value }))
+        .describe("None: there was nothing to do."),
+    })
+    .meta({ id: "LoopDecided" }),
+);
 
 export const decision = {
   ...whereItRuns,
-  body: z.strictObject({ reason: note.min(1).optional(), dry_run: z.boolean().default(false) }),
+  body: () => z.strictObject({ reason: note.min(1).optional(), dry_run: z.boolean().default(false) }),
   about: "What was changed, or would be.",
   answer: decided,
 } as const;
@@ -119,9 +128,11 @@ export const rollbackPipeline = defineRoute("rollbackLoop", "POST /v1/loop/{conf
   params,
 });
 
-export const modelParams = z.strictObject({
-  id: z.string().regex(/^[0-9a-f]{4,64}$/, "must be a SHA-256 in hex, or its first 4 digits or more"),
-});
+export const modelParams = lazy(() =>
+  z.strictObject({
+    id: z.string().regex(/^[0-9a-f]{4,64}$/, "must be a SHA-256 in hex, or its first 4 digits or more"),
+  }),
+);
 
 export const promoteModel = defineRoute("promoteModel", "POST /v1/models/{id}/promote", {
   ...decision,

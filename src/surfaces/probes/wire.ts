@@ -1,12 +1,15 @@
 import { z } from "zod";
+import { lazy } from "../../kernel/index.ts";
 import { defineRoute } from "../http/wire.ts";
 
-const answer = z
-  .object({
-    status: z.enum(["ok", "failing"]),
-    checks: z.array(z.object({ name: z.string(), ok: z.boolean(), message: z.string() })),
-  })
-  .meta({ id: "Probe" });
+const answer = lazy(() =>
+  z
+    .object({
+      status: z.enum(["ok", "failing"]),
+      checks: z.array(z.object({ name: z.string(), ok: z.boolean(), message: z.string() })),
+    })
+    .meta({ id: "Probe" }),
+);
 
 const probe = (id: string, summary: string) =>
   defineRoute(id, `GET /${id}`, {

@@ -1,25 +1,28 @@
 import { z } from "zod";
+import { lazy } from "../../kernel/index.ts";
 import { document, optionalReasonBody, time } from "../http/fields.ts";
 import { configReport } from "../http/settings-report.ts";
 import { defineRoute } from "../http/wire.ts";
 
 const tag = "system";
 
-export const unit = z
-  .looseObject({
-    name: z.string(),
-    status: z.string(),
-    message: z.string(),
-    subscribed: z.boolean(),
-    last_tick_at: time.nullable(),
-  })
-  .meta({ id: "Unit" });
+export const unit = lazy(() =>
+  z
+    .looseObject({
+      name: z.string(),
+      status: z.string(),
+      message: z.string(),
+      subscribed: z.boolean(),
+      last_tick_at: time.nullable(),
+    })
+    .meta({ id: "Unit" }),
+);
 
 export const getMetrics = defineRoute("getMetrics", "GET /metrics", {
   tag,
   summary: "Metrics for Prometheus.",
   about: "The text format.",
-  answer: z.string(),
+  answer: () => z.string(),
   type: "text/plain",
 });
 
@@ -28,21 +31,21 @@ export const getOpenApi = defineRoute("getOpenApi", "GET /openapi.json", {
   summary: "This API as an OpenAPI 3.1 document.",
   limit: "heavy",
   about: "The routes that are mounted here.",
-  answer: document,
+  answer: () => document,
 });
 
 export const listUnits = defineRoute("listUnits", "GET /v1/units", {
   tag,
   summary: "The units of this process, with the health of each.",
   about: "One row for each.",
-  answer: z.object({ units: z.array(unit) }),
+  answer: () => z.object({ units: z.array(unit()) }),
 });
 
 export const getBootstrap = defineRoute("getBootstrap", "GET /v1/bootstrap", {
   tag,
   summary: "The steps of the start of this process.",
   about: "Coordinators and daemons: started or not, with the reason.",
-  answer: document,
+  answer: () => document,
 });
 
 export const getSettings = defineRoute("getSettings", "GET /v1/settings", {
@@ -50,14 +53,14 @@ export const getSettings = defineRoute("getSettings", "GET /v1/settings", {
   summary: "The settings of this process, each value with its origin.",
   scope: "operator",
   about: "All settings. A secret only shows that it is set.",
-  answer: configReport,
+  answer: () => configReport,
 });
 
 export const shutDown = defineRoute("shutDown", "POST /v1/shutdown", {
   tag,
   summary: "Stops the process cleanly.",
-  body: optionalReasonBody,
+  body: () => optionalReasonBody,
   status: 202,
   about: "The process begins to stop.",
-  answer: z.object({ status: z.literal("stopping") }),
+  answer: () => z.object({ status: z.literal("stopping") }),
 });
