@@ -78,7 +78,6 @@ const plannedUnits = {
   data_consolidation: "sync",
   cache_orchestrator: "sync",
   disk_space_manager: "sync",
-  derived_training: "steering",
 } as const;
 
 /**
@@ -167,7 +166,7 @@ export const daemonTypes = {
   AVAILABILITY_RECOVERY_ENGINE: null,
   AVAILABILITY_PROVISIONER: null,
   AVAILABILITY_CAPACITY_PLANNER: null,
-  CASCADE_TRAINING: "derived_training",
+  CASCADE_TRAINING: null,
   PROGRESS_WATCHDOG: null,
   P2P_RECOVERY: null,
   MEMORY_MONITOR: null,

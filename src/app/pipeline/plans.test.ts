@@ -34,3 +34,15 @@ describe("knobs in a plan", () => {
     );
   });
 });
+
+describe("a cascade in a plan", () => {
+  const cascade = { config_key: "connect4_7x6_2p", promotions: 2 } as const;
+  const refused = (key: string, given: Parameters<typeof plansFor>[1]) =>
+    expect(() => plansFor([key], given, world)).toThrow(expect.objectContaining({ code: "INVALID_PLAN" }));
+
+  test("leads from few players to many, and nowhere else", () => {
+    expect(plansFor(["connect4_8x7_3p"], { cascade }, world)[0]!.plan.cascade).toEqual(cascade);
+    refused("othello6_2p", { cascade });
+    refused("connect4_8x7_3p", { cascade, start_from: { config_key: "connect4_7x6_2p", iteration: 1 } });
+  });
+});

@@ -8,6 +8,7 @@ import {
   configs,
   KNOB_PARAMETERS,
   LOOP_KINDS,
+  playersOf,
 } from "../../pipeline/index.ts";
 import type { EventRouter } from "../../router/index.ts";
 import { CONFIG_KEYS, DEFAULT_LOOP } from "../../workloads/arena/index.ts";
@@ -74,6 +75,20 @@ function checkKnobs({ config_key, steering, selfplay, training }: ConfigPlan): v
       },
     );
   }
+}
+
+/** A cascade goes from few players to many, and is one of two ways to begin with another's network. */
+function checkCascade({ config_key, cascade, start_from }: ConfigPlan): void {
+  if (cascade === null) return;
+  const isUp = playersOf(cascade.config_key) < playersOf(config_key);
+  if (isUp && start_from === null) return;
+  throw OperatingError.invalid(
+    "INVALID_PLAN",
+    isUp
+      ? `the plan of ${config_key} has both 'cascade' and 'start_from'`
+      : `the plan of ${config_key} has a 'cascade' from ${cascade.config_key}, which has not fewer players`,
+    { hint: isUp ? "Name one of them." : "Use 'start_from' for configs with as many players." },
+  );
 }
 
 /** What the built-in games may be tuned in, at the budget of their self-play; openings are long enough for a thousand different ones. */
@@ -162,6 +177,7 @@ function planFor(configKey: string, given: Given, { workloads, workers }: PlanWo
   if (!parsed.success)
     throw OperatingError.invalid("INVALID_PLAN", `the plan of ${configKey} is wrong: ${z.prettifyError(parsed.error)}`);
   checkKnobs(parsed.data);
+  checkCascade(parsed.data);
   return parsed.data;
 }
 

@@ -12,6 +12,7 @@
  * A stage is a `defineStage`; any other unit that looks at one config after the other is a `defineConfigUnit`. The rooms of
  * the pipeline import downwards only: stage and statistics, then models, selfplay, data, training, evaluation, promotion.
  */
+export { type CascadeStart, cascadeStarts, startFromOf } from "./cascade.ts";
 export { type ConfigLook, defineConfigUnit, JOB_ENDS } from "./config-unit.ts";
 export { defineStage, type Turn } from "./define-stage.ts";
 export {

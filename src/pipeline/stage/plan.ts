@@ -184,6 +184,11 @@ export const configPlanSchema = z.strictObject({
     .strictObject({ config_key: field.config_key, iteration: whole(1, 0, 1_000_000) })
     .nullable()
     .default(null),
+  /** The same from a config with fewer players, as soon as gates have promoted so many of its candidates, or it stands on a plateau, or has ended. */
+  cascade: z
+    .strictObject({ config_key: field.config_key, promotions: whole(3, 1, 1_000) })
+    .nullable()
+    .default(null),
 });
 export type ConfigPlan = z.output<typeof configPlanSchema>;
 /** A board and its players, as in `hex8_2p`. */

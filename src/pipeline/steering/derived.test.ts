@@ -4,13 +4,18 @@ import {
   type LearningWorld,
   learningWorld,
   playMatch,
+  sha,
   train,
 } from "../../../test/unit/pipeline/learning-world.ts";
 import type { Lease } from "../../work/index.ts";
+import { recordVerdict } from "../evaluation/verdicts.ts";
+import { recordCrowning } from "../models/champion-history.ts";
 import { modelEntry } from "../models/index.ts";
-import { replayBuffers, trainingWork } from "../stage/index.ts";
+import { cascadeStarts, iterations, replayBuffers, trainingWork } from "../stage/index.ts";
+import type { JudgedGate } from "./gates.ts";
 import { derivedTraining, perOrchestrator } from "./index.ts";
 import { derivedRuns } from "./tables.ts";
+import { readyToPass } from "./units/derived-training/cascade.ts";
 import { dueRecipe } from "./units/derived-training/decide.ts";
 
 const worlds: LearningWorld[] = [];
@@ -127,6 +132,82 @@ describe("a network that is made of a champion", () => {
     expect(dueRecipe(both, 5, { nnue: 3, distillation: 4 })).toBeUndefined();
     expect(dueRecipe(both, 12, { nnue: 12, distillation: 4 })).toBeUndefined();
     expect(dueRecipe(both, 13, { nnue: 12, distillation: 4 })).toBe("distillation");
+  });
+});
+
+describe("a cascade from few players to many", () => {
+  const FEW = "ring_2p";
+  const MANY = "ring_3p";
+  const gate = (iteration: number, verdict: "promote" | "reject", elo: number) =>
+    recordVerdict({
+      ...{ config_key: FEW, iteration, attempt: 1, candidate: `m${iteration}`, opponent: "m0", budget: "default" },
+      ...{ verdict, reason: "", blocks: 10, games: 20, score: 0.5, counts: [], llr: 3, elo0: 0, elo1: 50 },
+      ...{ alpha: 0.05, beta: 0.05, redundancy: 1, normalized_elo: 0, at: iteration },
+      ...{ elo, elo_low: elo - 30, elo_high: elo + 30 },
+    });
+  const crowned = (generation: number, iteration: number) =>
+    recordCrowning({
+      ...{ config_key: FEW, generation, model: sha(`${FEW} ${iteration}`), previous: null, iteration },
+      ...{ cause: generation === 1 ? "first" : "gate", by: "test", evidence: {}, at: 0 },
+    });
+  const at = (w: LearningWorld, iteration: number, state = "running") =>
+    w.driven(w.change((rows) => rows.put(iterations, FEW, { iteration, state } as never)));
+
+  test("begins when the gates of the config before it say so, with the champion of then, and is told once", async () => {
+    const w = await learningWorld({
+      configKey: MANY,
+      only: ["training_coordinator", "training_trigger", "auto_promotion", "model_coordinator"],
+      more: (services) => [derivedTraining(services)],
+      plan: { cascade: { config_key: FEW, promotions: 2 } },
+    });
+    worlds.push(w);
+    // Who starts it by the name of its type gets the work of that type.
+    expect(await w.driven(w.manager().stop("derived_training"))).toBe(true);
+    expect(await w.driven(w.manager().start("CASCADE_TRAINING"))).toBe(true);
+    await w.turn("training", 0);
+    expect(w.row(trainingWork)!.waits).toMatchObject([{ for: "cascade", actual: `${FEW} does not train here` }]);
+    await w.driven(
+      w.change((rows) => {
+        for (const change of [crowned(1, 0), crowned(2, 1), gate(1, "promote", 60), gate(2, "reject", -40)])
+          rows.apply(change);
+      }),
+    );
+    await at(w, 3);
+    await w.pass(3_000);
+    expect(w.row(cascadeStarts)).toBeUndefined();
+    expect(w.queue.list({ workType: "training" })).toEqual([]);
+    await w.driven(
+      w.change((rows) => {
+        for (const change of [gate(3, "promote", 50), crowned(3, 3), gate(4, "promote", 50), crowned(4, 4)])
+          rows.apply(change);
+      }),
+    );
+    await at(w, 5);
+    await w.pass(3_000);
+    expect(w.row(cascadeStarts)).toMatchObject({ config_key: FEW, iteration: 3, promotions: 2 });
+    const [job] = w.queue.list({ workType: "training" });
+    expect(w.queue.payload(job!.work_id)).toMatchObject({
+      parameters: { fresh: true },
+      inputs: [{ name: "related", sha256: sha(`${FEW} 3`) }],
+    });
+    expect(w.said("TRAINING_THRESHOLD_REACHED")).toMatchObject([
+      { payload: { config_key: MANY, training_kind: "cascade", base_model_id: sha(`${FEW} 3`) } },
+    ]);
+    expect(w.troubles()).toEqual([]);
+  });
+
+  test("goes on where waiting would bring nothing: on a plateau, and at the end", () => {
+    const judged = (iteration: number, isPromoted: boolean, isPlateau = false) =>
+      ({ iteration, isPromoted, isPlateau }) as JudgedGate;
+    const gates = [judged(1, true), judged(2, false), judged(3, false, true), judged(4, true)];
+    expect(readyToPass(gates, 2, undefined)).toMatchObject({
+      iteration: 3,
+      promotions: 1,
+      reason: "it stands on a plateau",
+    });
+    expect(readyToPass(gates.slice(0, 2), 2, { iteration: 2, state: "running" })).toBeUndefined();
+    expect(readyToPass(gates.slice(0, 2), 2, { iteration: 2, state: "complete" })).toMatchObject({ iteration: 2 });
+    expect(readyToPass([], 2, undefined)).toBeUndefined();
   });
 });
 

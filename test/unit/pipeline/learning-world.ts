@@ -214,6 +214,7 @@ export async function learningWorld(options: WorldOptions = {}) {
   });
   await driven(change((rows) => rows.put(configs, configKey, { plan, paused: null })));
   const runtimes: UnitRuntime[] = [];
+  const managers: DaemonManager[] = [];
 
   const start = async (parts: readonly Part[] = []) => {
     const chosen = units.filter(({ name }) => only === undefined || only.includes(name));
@@ -226,6 +227,7 @@ export async function learningWorld(options: WorldOptions = {}) {
       delegations: [],
     };
     const manager = new DaemonManager({ clock, random: seededRandom(3), log, nodeId: "n1", pid: 1 });
+    managers.push(manager);
     const runtime = createUnitRuntime({ registry, router: router as unknown as EventRouter, clock, log, manager });
     runtimes.push(runtime);
     await driven(runtime.start());
@@ -247,6 +249,7 @@ export async function learningWorld(options: WorldOptions = {}) {
     change,
     services,
     runtime: runtimes[0]!,
+    manager: () => managers.at(-1)!,
     /** The process ends and another one begins: nothing is left but rows. */
     async restart() {
       await driven(runtimes.at(-1)!.stop());

@@ -3,10 +3,12 @@ import { defined, type Json } from "../../../../kernel/index.ts";
 import { defineTable } from "../../../../router/index.ts";
 import {
   type ConfigLook,
+  cascadeStarts,
   defineConfigUnit,
   evaluationWork,
   everyMs,
   type StageServices,
+  startFromOf,
   trainingWork,
 } from "../../../stage/index.ts";
 import { champions, lastGood, withdrawnModels } from "../../champion.ts";
@@ -213,7 +215,7 @@ function pin({ store, catalog }: StageServices, look: ConfigLook): void {
   const { row, configKey, plan } = look;
   const history = championHistory(store, configKey, CHAMPIONS_KEPT);
   // What the first model was made of, so that it can be made again.
-  const from = plan.start_from ?? null;
+  const from = startFromOf(plan, row(cascadeStarts));
   const related = from === null ? undefined : championAfter(store, from.config_key, from.iteration);
   const work = row(trainingWork);
   const training = work?.own;

@@ -6,6 +6,7 @@ import { type EvaluationServices, isLasting, resultsFileOf, resultsOf } from "..
 import { playersOf, students } from "../../../models/index.ts";
 import {
   type ConfigLook,
+  cascadeStarts,
   defineConfigUnit,
   everyMs,
   exportWork,
@@ -21,6 +22,7 @@ import {
 import { trainingEvidence } from "../../../training/index.ts";
 import { countGames, failureOf, proofOf, proofParts } from "../../search/run.ts";
 import { type DerivedRun, derivedRuns } from "../../tables.ts";
+import { passOn } from "./cascade.ts";
 import { beginDerived, dueRecipe, matchJob, PLAYERS, studentOf, trainingJob } from "./decide.ts";
 
 const wiring = {
@@ -29,7 +31,7 @@ const wiring = {
   placement: "leader",
   profiles: ["coordinator"],
   feature: "optimization",
-  daemonTypes: ["DISTILLATION", "NNUE_TRAINING"],
+  daemonTypes: ["CASCADE_TRAINING", "DISTILLATION", "NNUE_TRAINING"],
   dependsOn: ["training_trigger"],
   emits: ["WORK_QUEUED", "TRAINING_THRESHOLD_REACHED"],
 } as const satisfies Wiring;
@@ -42,12 +44,13 @@ const pinOf = (configKey: string): string => `students:${configKey}`;
 /**
  * Makes networks of another kind from a champion and its games: a smaller one that learns what the champion says (distillation), and a very small one
  * that learns from the games and may search more (NNUE style). Each is measured against the champion, and enters the registry with what came of
- * it. None of them takes part in the loop, so none changes what a seed comes to.
+ * it. None of them takes part in the loop, so none changes what a seed comes to. And it passes networks on from few players to many: a config
+ * of more players begins with what the one before it in its cascade has learned.
  */
 export const derivedTraining = (services: EvaluationServices) =>
   defineConfigUnit({
     ...wiring,
-    state: { tables: { derivedRuns, students } },
+    state: { tables: { derivedRuns, students, cascadeStarts } },
     wakes: [
       "NEW_GAMES_AVAILABLE",
       "DATA_SYNC_COMPLETED",
@@ -61,6 +64,7 @@ export const derivedTraining = (services: EvaluationServices) =>
     jobs: ({ work_type }) => work_type === "evaluation" || work_type === "training",
     everyMs: everyMs(services),
     look: async (look) => {
+      passOn(services, look);
       const known = look.row(derivedRuns);
       const isOpen = known?.state === "training" || known?.state === "playing";
       const run = isOpen ? known : begin(look, known);

@@ -5,12 +5,14 @@ import { budgetOf, championAfter, champions, playersOf } from "../../../models/i
 import {
   architectureWeights,
   type ConfigLook,
+  cascadeStarts,
   defineConfigUnit,
   everyMs,
   gamesWith,
   gauntletSignals,
   iterations,
   type StageServices,
+  startFromOf,
 } from "../../../stage/index.ts";
 import { gatesBefore, type JudgedGate, judgeGates } from "../../gates.ts";
 import { isSteered, knobsOf, putSignals } from "../../knobs.ts";
@@ -120,7 +122,7 @@ function emitTiers({ emit, configKey: config_key }: Look, gates: readonly Judged
 
 /** A config that began with the network of a related one tells it once, where a gate had promoted that network. */
 function cross({ store }: StageServices, { row, put, emit, plan, configKey }: Look): void {
-  const from = plan.start_from ?? null;
+  const from = startFromOf(plan, row(cascadeStarts));
   const known = row(gauntlets) ?? NO_GATE;
   if (from === null || known.related !== undefined || row(champions) === undefined) return;
   const model_id = championAfter(store, from.config_key, from.iteration);

@@ -1,17 +1,24 @@
 import { championAfter } from "../../../models/index.ts";
-import { type ConfigLook, iterations, type StageServices, type Waiting } from "../../../stage/index.ts";
+import {
+  type ConfigLook,
+  cascadeStarts,
+  iterations,
+  type StageServices,
+  startFromOf,
+  type Waiting,
+} from "../../../stage/index.ts";
 
 /**
  * The network that the first one of a config is made from: what gates had made champion of the related config by the end of the
- * iteration that the plan names. It is waited for, so that it does not matter which config is faster. Undefined where the plan names none.
+ * iteration that the plan or the cascade names. It is waited for, so that it does not matter which config is faster. Undefined where the plan
+ * names none.
  */
 export function relatedModel(
   { store }: Pick<StageServices, "store">,
-  { plan, rows }: Pick<ConfigLook, "plan" | "rows">,
+  { plan, row, rows }: Pick<ConfigLook, "plan" | "row" | "rows">,
 ): string | Waiting | undefined {
-  // A plan of an older version says nothing of it.
-  const from = plan.start_from ?? null;
-  if (from === null) return undefined;
+  const from = startFromOf(plan, row(cascadeStarts));
+  if (from === null) return plan.cascade == null ? undefined : cascadeWait(plan.cascade, rows);
   const { config_key, iteration } = from;
   const at = rows.get(iterations, config_key);
   const isOver =
@@ -24,3 +31,16 @@ export function relatedModel(
     required: `the end of its iteration ${iteration}`,
   };
 }
+
+/** `derived_training` reads the gates of the config with fewer players, and says when it is good enough. */
+const cascadeWait = (
+  { config_key, promotions }: NonNullable<ConfigLook["plan"]["cascade"]>,
+  rows: ConfigLook["rows"],
+): Waiting => {
+  const at = rows.get(iterations, config_key);
+  return {
+    for: "cascade",
+    actual: at === undefined ? `${config_key} does not train here` : `${config_key} is in iteration ${at.iteration}`,
+    required: `${promotions} promotions of it, a plateau, or its end`,
+  };
+};
