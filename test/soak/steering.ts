@@ -2,6 +2,7 @@
  * The plan that switches all of steering on (examples/steering), over the real loop: every event of stage `steering` of the map is told by a unit
  * of its own accord, and some unit that hears it has acted; no share leaves its floor and its cap.
  */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Unit } from "../../src/daemons/index.ts";
 import { assert, systemClock } from "../../src/kernel/index.ts";
@@ -18,6 +19,8 @@ export const about = "all of steering on: every event of it is told in a real ru
 
 export interface SteeringOptions {
   readonly minutes?: number;
+  /** A folder that is kept: run it again with the same one, and it goes on from there. */
+  readonly folder?: string;
   /** Only what is told before the second iteration. */
   readonly only_first?: boolean;
 }
@@ -27,10 +30,10 @@ const FILE = join(ROOT, "examples", "steering", "ringrift.config.json");
 /** The one that all of steering is switched on for. */
 const A = "othello6_2p";
 /**
- * Beside it: one that begins with its network and looks for a better one (NAS); one that cannot learn, until a population finds out why, so that a
- * plateau, and a promotion after it, come soon; and one whose losses are no numbers.
+ * Beside it: one that begins with its network and cannot learn before a search finds a better one (NAS); and one that cannot learn before a population
+ * finds better settings, so that a plateau, a promotion after it, and a loss that leaps come soon.
  */
-const BESIDES = ["hex7_2p", "connect4_7x6_2p", "othello8_2p"];
+const BESIDES = ["hex7_2p", "connect4_7x6_2p"];
 
 /** What is told before the second iteration, whatever its gate says. */
 const FIRST = ["SCHEDULER_REGISTERED", "P2P_SELFPLAY_SCALED", "CURRICULUM_UPDATED"];
@@ -49,13 +52,35 @@ const standing = (loop: RunningLoop): string =>
     .configs.map(({ config_key, iteration, stage, state }) => `${config_key} ${iteration} ${stage} ${state}`)
     .join(", ");
 
-export async function run({ minutes = 10, only_first = false }: SteeringOptions = {}) {
+/** Events by name, and the units that told or acted on each. */
+type Seen = Map<string, Set<string>>;
+interface Kept {
+  readonly told: Seen;
+  readonly acted: Seen;
+  /** Seconds of running until each was told. */
+  readonly after: Record<string, number>;
+  /** Seconds of all runs before this one. */
+  readonly before: number;
+}
+
+const seen = (given: Readonly<Record<string, readonly string[]>> = {}): Seen =>
+  new Map(Object.entries(given).map(([event, units]) => [event, new Set(units)]));
+
+/** What earlier runs over the same folder have seen. */
+function readKept(file: string | undefined): Kept {
+  if (file === undefined || !existsSync(file)) return { told: seen(), acted: seen(), after: {}, before: 0 };
+  const { told, acted, after, before } = JSON.parse(readFileSync(file, "utf8"));
+  return { told: seen(told), acted: seen(acted), after, before };
+}
+
+const plain = (all: Seen) => Object.fromEntries([...all].map(([event, units]) => [event, [...units]]));
+
+export async function run({ minutes = 10, only_first = false, folder }: SteeringOptions = {}) {
   await using own = owned();
-  const acted = new Map<string, Set<string>>();
-  const told = new Map<string, Set<string>>();
-  /** Seconds until each was told. */
-  const after: Record<string, number> = {};
+  const file = folder === undefined ? undefined : join(folder, "steering-soak.json");
+  const { told, acted, after, before } = readKept(file);
   const began = Date.now();
+  const seconds = () => before + Math.round((Date.now() - began) / 1_000);
   const note = (map: Map<string, Set<string>>, key: string, value: string) =>
     map.set(key, (map.get(key) ?? new Set()).add(value));
   const wrapUnit = (unit: Unit): Unit => ({
@@ -71,12 +96,18 @@ export async function run({ minutes = 10, only_first = false }: SteeringOptions 
   });
   const given = only_first ? { most_iterations: 2 } : {};
   const plans = planned(given, only_first ? [A] : [A, ...BESIDES], FILE);
-  const loop = await startLoop(own, { plans, slots: 2, configFile: FILE, wrapUnit });
+  const loop = await startLoop(own, {
+    plans,
+    slots: 2,
+    configFile: FILE,
+    wrapUnit,
+    ...(folder === undefined ? {} : { dataDir: join(folder, "data") }),
+  });
   const wanted = only_first ? FIRST : wantedEvents();
   const { router } = loop.main;
   for (const event of wanted)
     router.subscribe(event as never, ({ source }) => {
-      after[event] ??= Math.round((Date.now() - began) / 1_000);
+      after[event] ??= seconds();
       note(told, event, source);
     });
   const shares: number[] = [];
@@ -114,6 +145,8 @@ export async function run({ minutes = 10, only_first = false }: SteeringOptions 
       shares: [Math.min(...shares), Math.max(...shares)],
     };
   } finally {
+    if (file !== undefined)
+      writeFileSync(file, JSON.stringify({ told: plain(told), acted: plain(acted), after, before: seconds() }));
     await loop.end();
   }
 }

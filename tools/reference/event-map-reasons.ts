@@ -108,6 +108,7 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
     why("it reads every artifact that lacks copies from the catalog", "NEW_GAMES_AVAILABLE", "DATABASE_CREATED"),
   ],
   selfplay_scheduler: [
+    why("a temperature moves no share; what gates make of it comes as EXPLORATION_ADJUSTED", "SCHEDULER_REGISTERED"),
     why("a config whose games wait for data shows that in its stage, which it hears of", "DATA_SYNC_COMPLETED"),
     why(
       "evaluation holds back training alone; games that wait are not worse for it",

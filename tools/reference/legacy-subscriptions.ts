@@ -235,6 +235,8 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       ),
       why("the score that blocks is what QUALITY_DEGRADED tells it of", "TRAINING_BLOCKED_BY_QUALITY"),
       why("the rollback that follows makes another champion, and the games go on with that one", "REGRESSION_DETECTED"),
+      why("queue_populator begins games with tuned parameters, and they move no share", "ADAPTIVE_PARAMS_CHANGED"),
+      why("elo_service plays others instead; how fast a config learns is measured by gates", "OPPONENT_MASTERED"),
     ],
     added: [
       why(
@@ -253,9 +255,8 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
       why("a loss that grows asks for new games", "TRAINING_LOSS_TREND"),
       why("a person's word, and the weight of one config", "CURRICULUM_UPDATED", "WEIGHT_UPDATED"),
       why(
-        "how a config explores decides how long its games hold a node",
+        "a config that explores more needs more games, and deeper searches hold a node for longer",
         "EXPLORATION_ADJUSTED",
-        "SCHEDULER_REGISTERED",
       ),
       why(
         "idle nodes let more jobs into the queue",

@@ -27,6 +27,8 @@ export type RatingWork = {
   readonly told: EmittedRating | null;
   readonly significant: EmittedRating | null;
   readonly waits: readonly Wait[];
+  /** Baselines that champions beat reliably. Missing in rows of older versions. */
+  readonly mastered?: readonly string[];
 };
 /** By config_key. Written by `elo_service`. */
 export const ratingWork = defineTable<RatingWork>("pipeline_rating_work");

@@ -64,6 +64,7 @@ export { everyMs, type StageServices } from "./services.ts";
 export { pipelineDefaults } from "./settings.ts";
 export {
   type DrawnFiles,
+  difficultyOf,
   drawnInputs,
   explorationSignals,
   gamesWith,

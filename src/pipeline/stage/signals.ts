@@ -44,6 +44,10 @@ export const KNOB_PARAMETERS = {
 /** Those of them that change how games are played. */
 export const PLAY_KNOBS = ["exploration", "search", "opponents", "positions"] as const;
 
+/** The knob `positions` in words: the more games begin within earlier ones, the harder the positions that they begin with. */
+export const difficultyOf = (positions: number): "normal" | "medium-hard" | "hard" =>
+  positions < 1.1 ? "normal" : positions < 1.5 ? "medium-hard" : "hard";
+
 const SHARES: readonly string[] = ["noise_weight", "opponent_share", "archive_share"];
 
 /**
@@ -67,6 +71,10 @@ export function withKnobs(
       changed[name] = SHARES.includes(name) ? Math.min(1, value) : value;
     }
   }
+  // A plan that says how hard they are is not turned.
+  const difficulty = turned.includes("positions") ? difficultyOf(knobs?.positions ?? 1) : "normal";
+  if (difficulty !== "normal" && "archive_share" in changed && parameters.position_difficulty === undefined)
+    changed.position_difficulty = difficulty;
   return Object.keys(changed).length === 0 ? parameters : { ...parameters, ...changed };
 }
 

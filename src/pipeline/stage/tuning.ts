@@ -22,6 +22,8 @@ export type SearchOrder = {
     readonly new_rows: number;
     readonly checkpoint: string | null;
   } | null;
+  /** Shapes of networks that are tried; missing where the search tries none, and in rows of older versions. */
+  readonly shapes?: { readonly [name: string]: TunedValues };
   /** Of this config, from 1: what is drawn follows from it. */
   readonly number: number;
   /** The iteration in which it was asked for: what it finds counts from the next one on. */

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { inputOf, type LearningWorld, learningWorld } from "../../../test/unit/pipeline/learning-world.ts";
 import { checkpointOf } from "../models/index.ts";
 import { architectureWeights, type TrainingTuning, trainingTunings, trainingWork } from "../stage/index.ts";
-import { judgeArchitectures } from "./architectures.ts";
+import { judgeArchitectures, shapesToTry } from "./architectures.ts";
 import type { GateWord } from "./gates.ts";
 import { gauntletFeedback } from "./index.ts";
 import { ARCHITECTURE_GATES } from "./limits.ts";
@@ -25,6 +25,16 @@ const gate = (iteration: number, elo: number, promoted = false): GateWord => ({
   ...{ verdict: promoted ? "promote" : "reject", elo1: 50, at: 0 },
 });
 const span = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+describe("the shapes of the next search", () => {
+  const shapes = { a: 1, b: 2, c: 3 };
+  test("are those that gates do not speak against, and never fewer than two", () => {
+    expect(shapesToTry(shapes, {})).toEqual(shapes);
+    expect(shapesToTry(shapes, { plan: 0.6, b: 0.4 })).toEqual({ a: 1, c: 3 });
+    expect(shapesToTry(shapes, { plan: 0.48, b: 0.52 })).toEqual(shapes);
+    expect(shapesToTry({ a: 1, b: 2 }, { plan: 0.6, b: 0.4 })).toEqual({ a: 1, b: 2 });
+  });
+});
 
 describe("architectures are weighed by the gates of their candidates", () => {
   test("not while there is only one", () => {

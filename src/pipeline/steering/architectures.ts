@@ -15,6 +15,22 @@ export interface ArchitectureVerdict {
   readonly back: boolean;
 }
 
+/** An architecture with less than this part of an equal share is left out of the next search. */
+const LEAST_PART = 0.9;
+
+/**
+ * The shapes that the next search tries: not those whose candidates went through gates and came to less than the others. Two are always left, since
+ * a search over one shape finds nothing.
+ */
+export function shapesToTry<T>(
+  shapes: { readonly [name: string]: T },
+  weights: { readonly [architecture: string]: number } = {},
+): { readonly [name: string]: T } {
+  const equal = 1 / Math.max(1, Object.keys(weights).length);
+  const kept = Object.entries(shapes).filter(([name]) => (weights[name] ?? equal) >= LEAST_PART * equal);
+  return kept.length < 2 ? shapes : Object.fromEntries(kept);
+}
+
 /** Gates without a gain that an architecture is taken to have had before its first. */
 const PRIOR_GATES = 2;
 /** A mean gain of so many Elo makes e times the weight. */

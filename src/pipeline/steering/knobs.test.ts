@@ -106,7 +106,14 @@ describe("the parameters of a job", () => {
     expect(withKnobs(shares, { opponents: 2, positions: 1.5 }, ...PLAY_KNOBS)).toEqual({
       opponent_share: 1,
       archive_share: 0.30000000000000004,
+      // What EXPLORATION_ADJUSTED says of positions is what the games get.
+      position_difficulty: "hard",
     });
+    expect(withKnobs(shares, { positions: 1.2 }, ...PLAY_KNOBS)).toMatchObject({ position_difficulty: "medium-hard" });
+    expect(withKnobs(shares, { positions: 0.8 }, ...PLAY_KNOBS)).not.toHaveProperty("position_difficulty");
+    expect(withKnobs({ simulations: 4 }, { positions: 2 }, ...PLAY_KNOBS)).toEqual({ simulations: 4 });
+    const own = { archive_share: 0.2, position_difficulty: "normal" };
+    expect(withKnobs(own, { positions: 2 }, ...PLAY_KNOBS)).toEqual({ ...own, archive_share: 0.4 });
     const window = { base: 1_001, share: 0.6, most: 4_000 };
     expect(windowWith(window, undefined)).toEqual(window);
     expect(windowWith(window, { window: 0.5 })).toEqual({ base: 501, share: 0.3, most: 2_000 });

@@ -99,7 +99,8 @@ export function roundsOf(shapes: number): number {
 
 function membersOf(order: SearchOrder, plan: Plan, seed: number): Member[] {
   if (order.method === "nas") {
-    const shapes = Object.entries(plan.architecture.shapes).sort(([a], [b]) => (a < b ? -1 : 1));
+    // Orders of older versions name no shapes.
+    const shapes = Object.entries(order.shapes ?? plan.architecture.shapes).sort(([a], [b]) => (a < b ? -1 : 1));
     if (shapes.length === 0) throw nobody("the plan names no shape of a network");
     const bad = shapes.find(([, values]) => !Object.values(values).every(Number.isFinite));
     if (bad !== undefined) throw OperatingError.invalid("KNOB_OUT_OF_BOUNDS", `shape '${bad[0]}' has no numbers`);

@@ -51,6 +51,8 @@ const playing = {
   fast_simulations: z.int().min(1).max(1_000_000).default(DEFAULT_SELF_PLAY.fastSimulations),
   /** Share of games that begin at a position of a game of the inputs `archive...`; none without such an input. */
   archive_share: share(DEFAULT_SELF_PLAY.archiveShare),
+  /** How hard those positions are: of one, two or four that are drawn the one is taken whose outcome is least sure. */
+  position_difficulty: z.enum(["normal", "medium-hard", "hard"]).default("normal"),
   /** Share of games in which the network of the input `opponent` plays one seat; none without such an input. */
   opponent_share: share(DEFAULT_SELF_PLAY.opponentShare),
   /** Forced playouts with target pruning; 0 for none, 2 is usual. */
@@ -158,6 +160,7 @@ export const selfPlayOf = (given: z.output<z.ZodObject<typeof playing>>): SelfPl
   fullShare: given.full_share,
   fastSimulations: given.fast_simulations,
   archiveShare: given.archive_share,
+  archiveChoices: { normal: 1, "medium-hard": 2, hard: 4 }[given.position_difficulty],
   opponentShare: given.opponent_share,
 });
 

@@ -135,6 +135,29 @@ describe("games that draw on more than their network", () => {
     expect(play(KEY, SEEDS, { archiveShare: 1 }, { archive }).games).toEqual(games);
   });
 
+  it("begin at harder positions the more of them they may choose from", () => {
+    const archive = play(KEY, [1, 2, 3, 4]).games;
+    const many = Array.from({ length: 40 }, (_, n) => 100 + n);
+    const judge = searchOf(KEY, 1);
+    const certainty = (archiveChoices: number) => {
+      const { game, games, samples } = play(KEY, many, { archiveShare: 1, archiveChoices }, { archive });
+      const sure = games.flatMap(({ moves }, n) => {
+        const row = samples.game.indexOf(n);
+        if (row < 0) return [];
+        const state = game.newState();
+        for (const move of moves.subarray(0, samples.ply[row]!)) game.play(state, move);
+        judge.reset();
+        judge.run(state, undefined, 8);
+        return [Math.max(...judge.values)];
+      });
+      return sure.reduce((sum, each) => sum + each, 0) / sure.length;
+    };
+    expect(certainty(4)).toBeLessThan(certainty(1));
+    const hard = { archiveShare: 1, archiveChoices: 4 };
+    expect(play(KEY, SEEDS, hard, { archive }).games).toEqual(play(KEY, SEEDS, hard, { archive }).games);
+    expect(play(KEY, SEEDS, { archiveChoices: 4 }).games).toEqual(play(KEY, SEEDS).games);
+  });
+
   it("let another network play one seat, and learn nothing from its moves", () => {
     const opponent = searchOf(KEY, 9);
     const met = play(KEY, SEEDS, { opponentShare: 1, randomPlies: 0 }, { opponent });

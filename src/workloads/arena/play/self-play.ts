@@ -17,6 +17,8 @@ export interface SelfPlayConfig {
   readonly fastSimulations: number;
   /** The share of games that begin within a game of the archive, at any of its positions. */
   readonly archiveShare: number;
+  /** Positions of the archive that are drawn for such a game: it begins at the one whose outcome the network is least sure of. */
+  readonly archiveChoices: number;
   /** The share of games in which one seat is played by another network; nothing is learned from its moves. */
   readonly opponentShare: number;
 }
@@ -35,6 +37,7 @@ export const DEFAULT_SELF_PLAY: SelfPlayConfig = {
   fullShare: 1,
   fastSimulations: 16,
   archiveShare: 0,
+  archiveChoices: 1,
   opponentShare: 0,
 };
 
@@ -75,6 +78,9 @@ function beginningOf(archive: readonly GameRecord[], random: Random): Uint8Array
   return moves.subarray(0, pick(random, Math.max(1, moves.length)));
 }
 
+/** Visits with which a position is judged before a game begins there. */
+const JUDGED_VISITS = 8;
+
 /** Plays one game for each seed. A game depends on its seed, the networks, the archive and the configs, and on nothing else. */
 export function selfPlay(
   game: Game,
@@ -112,6 +118,30 @@ export function selfPlay(
   const temperatureAt = (ply: number): number =>
     ply < config.temperaturePlies ? config.temperature : config.lateTemperature;
 
+  /** The best share that any seat may expect after these moves: the lower, the less is known of the outcome. */
+  const certaintyOf = (begun: Uint8Array): number => {
+    game.reset(state);
+    search.reset();
+    for (const move of begun) game.play(state, move);
+    search.run(state, undefined, JUDGED_VISITS);
+    const best = Math.max(...search.values);
+    game.reset(state);
+    search.reset();
+    return best;
+  };
+
+  const beginning = (random: Random): Uint8Array => {
+    let chosen = beginningOf(archive, random);
+    if (config.archiveChoices <= 1) return chosen;
+    let least = certaintyOf(chosen);
+    for (let n = 1; n < config.archiveChoices; n += 1) {
+      const other = beginningOf(archive, random);
+      const certainty = certaintyOf(other);
+      if (certainty < least) [chosen, least] = [other, certainty];
+    }
+    return chosen;
+  };
+
   const playOne = (seed: number, index: number): GameRecord => {
     const random = seededRandom(seed);
     const first = count;
@@ -120,7 +150,7 @@ export function selfPlay(
     const randomPlies = pick(random, config.randomPlies + 1);
     // Nothing is drawn that a plan does not ask for: without it games are what they always were.
     const isArchived = archive.length > 0 && config.archiveShare > 0 && random.next() < config.archiveShare;
-    const begun = isArchived ? beginningOf(archive, random) : [];
+    const begun = isArchived ? beginning(random) : [];
     const isMet = opponent !== undefined && config.opponentShare > 0 && random.next() < config.opponentShare;
     const strange = isMet ? pick(random, players) : -1;
     opponent?.reset();

@@ -12,6 +12,7 @@ const choose = (facts: Partial<RatingChoiceFacts>) =>
     next: [],
     open: [],
     unplayable: new Set(),
+    mastered: new Set(),
     ...facts,
   });
 
@@ -63,4 +64,19 @@ test("then comes the pair that tells most, of those where both can play and that
   expect(choose({ champions, rated, next, unplayable: new Set(["c1"]) })).toEqual(["c2", "mcts"]);
   expect(choose({ champions, rated, next, unplayable: new Set(["c2"]) })).toBeUndefined();
   expect(choose({ champions, rated, next: [["stranger", "c2"]] })).toBeUndefined();
+});
+
+test("a baseline that is mastered meets no champion any more, where others tell more; baselines still do", () => {
+  const facts: Partial<RatingChoiceFacts> = {
+    champions: ["new"],
+    rated: placed("random", "mcts", "new"),
+    next: [
+      ["new", "random"],
+      ["mcts", "random"],
+      ["new", "mcts"],
+    ],
+  };
+  expect(choose(facts)).toEqual(["new", "random"]);
+  expect(choose({ ...facts, mastered: new Set(["random"]) })).toEqual(["mcts", "random"]);
+  expect(choose({ ...facts, next: [["random", "new"]], mastered: new Set(["random"]) })).toBeUndefined();
 });

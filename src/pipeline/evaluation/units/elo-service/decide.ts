@@ -15,6 +15,8 @@ export interface RatingChoiceFacts {
   readonly open: readonly (readonly [string, string])[];
   /** Players whose games could not be played. */
   readonly unplayable: ReadonlySet<string>;
+  /** Baselines that champions beat reliably: after their place on the ladder is known, champions play others. */
+  readonly mastered: ReadonlySet<string>;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface RatingChoiceFacts {
  * too. After that it is where the uncertainty is largest.
  */
 export function chooseRatingPair(facts: RatingChoiceFacts): readonly [candidate: string, opponent: string] | undefined {
-  const { anchors, zero, rated, next, open, unplayable } = facts;
+  const { anchors, zero, rated, next, open, unplayable, mastered } = facts;
   const champions = facts.champions.filter((player) => !unplayable.has(player));
   const playable = new Set([...champions, ...anchors.filter((anchor) => !unplayable.has(anchor))]);
   const placed = new Set(rated.filter(({ linked }) => linked).map(({ player }) => player));
@@ -38,5 +40,9 @@ export function chooseRatingPair(facts: RatingChoiceFacts): readonly [candidate:
     if (rest !== undefined && anchor !== rest && playable.has(anchor) && !placed.has(anchor) && !isOpen(anchor))
       return [anchor, rest];
   const isBoth = ([a, b]: readonly [string, string]) => playable.has(a) && playable.has(b);
-  return next.find((pair) => isBoth(pair) && !open.some(([a, b]) => pair.includes(a) && pair.includes(b)));
+  const isKnown = ([a, b]: readonly [string, string]) =>
+    (mastered.has(a) && champions.includes(b)) || (mastered.has(b) && champions.includes(a));
+  return next.find(
+    (pair) => isBoth(pair) && !isKnown(pair) && !open.some(([a, b]) => pair.includes(a) && pair.includes(b)),
+  );
 }

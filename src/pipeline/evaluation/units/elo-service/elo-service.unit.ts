@@ -18,6 +18,7 @@ import {
   everyMs,
   followJobs,
   JOB_ENDS,
+  putChanged,
   putJobs,
   refusedWait,
   type Waiting,
@@ -65,6 +66,14 @@ export const eloService = (services: EvaluationServices) =>
     state: { tables: { ladders, ratingWork } },
     wakes: ["PIPELINE_STAGE_ENTERED", "MODEL_PROMOTED", "REGISTRY_UPDATED", "EVALUATION_COMPLETED", ...JOB_ENDS],
     jobs: "evaluation",
+    on: {
+      // Games whose outcome is known tell least: they are played with others instead.
+      OPPONENT_MASTERED({ payload: { config_key, opponent } }, { rows }) {
+        const known = rows.get(ratingWork, config_key) ?? NOTHING;
+        const mastered = [...new Set([...(known.mastered ?? []), opponent])].sort().slice(0, MAX_RATED);
+        putChanged(rows, ratingWork, config_key, { ...known, mastered });
+      },
+    },
     everyMs: everyMs(services),
     look: async (look) => {
       if (look.row(champions) === undefined || !look.plan.kinds.includes("evaluation")) return;
@@ -219,6 +228,7 @@ function nextPair({ store, anchors: anchorsOf }: EvaluationServices, look: Look,
     next: work.wanted,
     open: Object.values(work.open).map(({ candidate, opponent }) => [candidate, opponent]),
     unplayable: new Set(failed.map(([player]) => player)),
+    mastered: new Set(work.mastered),
   });
 }
 

@@ -73,7 +73,9 @@ export const queuePopulator = (services: StageServices) =>
       "SELFPLAY_ALLOCATION_UPDATED",
       "ELO_UPDATED",
       "ELO_SIGNIFICANT_CHANGE",
+      // Games that waited for a search begin with what it has found.
       "HYPERPARAMETER_UPDATED",
+      "ADAPTIVE_PARAMS_CHANGED",
       "PIPELINE_STAGE_ENTERED",
       ...JOB_ENDS,
       "CLUSTER_CAPACITY_CHANGED",

@@ -11,6 +11,7 @@ const facts = (more: Partial<ConfigFacts> = {}): ConfigFacts => ({
   gap: null,
   eloPerDay: null,
   curriculum: 1,
+  exploring: 1,
   weight: 1,
   quality: null,
   poorShare: null,
@@ -35,6 +36,7 @@ const anyFacts = fc
     eloPerDay: fc.option(number(-500, 500)),
     weight: number(0.01, 100),
     curriculum: number(0.5, 2),
+    exploring: number(0.25, 4),
     quality: fc.option(number(0, 1)),
     poorShare: fc.option(number(0, 1)),
     training: fc.constantFrom(null, "early_stopped" as const, "loss_grows" as const),
@@ -167,6 +169,8 @@ describe("an allocation", () => {
     expect(shareOf({ eloPerDay: 200 })).toBeGreaterThan(0.5);
     expect(shareOf({ eloPerDay: -200 })).toBeLessThan(0.5);
     expect(shareOf({ curriculum: 2 })).toBeGreaterThan(0.55);
+    expect(shareOf({ exploring: 1.44 })).toBeGreaterThan(0.52);
+    expect(shareOf({ exploring: 0.5 })).toBe(0.5);
     expect(shareOf({ curriculum: 0.5 })).toBeLessThan(0.45);
     expect(shareOf({ quality: 0.2 })).toBeLessThan(0.5);
     expect(shareOf({ weight: 3 })).toBeCloseTo(0.25 + 0.5 * 0.75);

@@ -19,6 +19,8 @@ export interface ConfigFacts {
   readonly weight: number;
   /** What the curriculum makes of how fast it learns: a factor, 1 where nobody knows. */
   readonly curriculum: number;
+  /** How much wider and deeper than its plan it explores: a factor, 1 where results say nothing of it. */
+  readonly exploring: number;
   /** Of its data, 0 to 1; null while nobody knows. */
   readonly quality: number | null;
   /** Share of its games that lie in poor segments; null while nobody knows. */
@@ -69,6 +71,9 @@ const mixFactor = (poorShare: number | null): number => 1 - 0.5 * within(poorSha
 /** A run that found nothing more to learn, or whose loss grew, wants new games before anything else. */
 const trainingFactor = (training: ConfigFacts["training"]): number => (training === null ? 1 : 1.25);
 
+/** From 1 to 1.5: whoever explores more needs more games to see what it brings, and deeper searches hold a node for longer. */
+const explorationFactor = (exploring: number): number => within(exploring, 1, 1.5);
+
 const rateOf = ({ penaltyRate }: ConfigFacts): number => within(penaltyRate, MIN_RATE, 1);
 
 /** Who stands at another stage will want games soon, and gets none of them now. */
@@ -77,6 +82,7 @@ const stageFactor = (stage: Stage): number => (stage === "selfplay" ? 1 : 0.5);
 const reasonsOf = (facts: ConfigFacts): Reason[] => [
   { name: "weight", actual: facts.weight, factor: facts.weight },
   { name: "curriculum", actual: facts.curriculum, factor: facts.curriculum },
+  { name: "exploration", actual: facts.exploring, factor: explorationFactor(facts.exploring) },
   { name: "staleness", actual: facts.staleMs, factor: stalenessFactor(facts.staleMs) },
   { name: "gap", actual: facts.gap?.high ?? null, factor: gapFactor(facts.gap) },
   { name: "velocity", actual: facts.eloPerDay, factor: velocityFactor(facts.eloPerDay) },

@@ -1,10 +1,6 @@
 /** What is told of a config's exploration, as pure functions. */
 import type { Feedback } from "../../tables.ts";
 
-/** The knob `positions` in words: the more games begin within earlier ones, the harder the positions that they begin with. */
-export const difficultyOf = (positions: number): Feedback["difficulty"] =>
-  positions < 1.1 ? "normal" : positions < 1.5 ? "medium-hard" : "hard";
-
 const hasMoved = (before: number, after: number): boolean => Math.abs(after - before) > 0.01 * before;
 
 /** Whether what is told of exploration is another thing than what was told last. */

@@ -1,12 +1,19 @@
 import type { Wiring } from "../../../../daemons/index.ts";
 import { qualities } from "../../../selfplay/index.ts";
-import { type ConfigLook, defineConfigUnit, everyMs, gamesWith, type StageServices } from "../../../stage/index.ts";
+import {
+  type ConfigLook,
+  defineConfigUnit,
+  difficultyOf,
+  everyMs,
+  gamesWith,
+  type StageServices,
+} from "../../../stage/index.ts";
 import { gatesBefore, growthOf, judgeGates } from "../../gates.ts";
 import { isSteered } from "../../knobs.ts";
 import { KNOB_HALF_LIFE } from "../../limits.ts";
 import { type Feedback, feedbacks } from "../../tables.ts";
 import { factorsOf } from "../gauntlet-feedback/decide.ts";
-import { difficultyOf, isOtherExploration, isOtherRate } from "./decide.ts";
+import { isOtherExploration, isOtherRate } from "./decide.ts";
 
 const wiring = {
   name: "feedback_loop",

@@ -18,6 +18,8 @@ import {
   tunedIn,
   tunings,
 } from "../../../stage/index.ts";
+import { judgeArchitectures, shapesToTry } from "../../architectures.ts";
+import { gatesBefore } from "../../gates.ts";
 import { MAX_TUNINGS } from "../../limits.ts";
 import { incumbentOf, judgePopulation, type PopulationVerdict } from "../../search/population.ts";
 import { judgeSearch, type SearchVerdict } from "../../search/run.ts";
@@ -95,16 +97,19 @@ function begin({ store }: StageServices, look: Look, last: SearchOrder | undefin
         ? incumbentOf(plan, trainedWith(row(trainingTunings), next))
         : {};
   const run_id = `${configKey}:${method}:${number}`;
+  const gates = method === "nas" ? gatesBefore(store, configKey, at.iteration) : [];
+  const { weights } = judgeArchitectures(row(trainingTunings), gates, at.iteration);
+  const shapes = shapesToTry(plan.architecture?.shapes ?? {}, weights);
   look.put(searchOrders, {
     ...{ run_id, method, number, iteration: at.iteration, model, incumbent, at: now, outcome: null, ended: null },
     begun: { ...last?.begun, [method]: at.iteration },
     data: method === "cmaes" ? null : { ...exported!.own, checkpoint: checkpointOf(store, configKey, model) },
+    ...(method === "nas" ? { shapes } : {}),
     reason: words,
     requested_at,
   });
   if (method === "cmaes") emit.CMAES_TRIGGERED({ config_key: configKey, run_id, reason: words, parameters: incumbent });
-  if (method === "nas")
-    emit.NAS_TRIGGERED({ config_key: configKey, run_id, reason: words, search_space: plan.architecture.shapes });
+  if (method === "nas") emit.NAS_TRIGGERED({ config_key: configKey, run_id, reason: words, search_space: shapes });
 }
 
 /** Ends the order when its search has ended, or takes too long. */
