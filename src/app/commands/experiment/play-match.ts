@@ -31,11 +31,11 @@ export function evenMatch(blocks: number, players: number): { readonly counts: n
 }
 
 export async function playMatch(
-  { config_key, match, name }: Experiment,
+  { config_key, match, name }: Pick<Experiment, "config_key" | "match" | "name">,
   seed: number,
   players: number,
   sides: Sides,
-  world: ExperimentWorld,
+  world: Pick<ExperimentWorld, "clock" | "random" | "env" | "signal" | "workloads" | "workers">,
 ): Promise<{ readonly counts: number[]; readonly games: number }> {
   const workload = workloadFor(world.workloads, "evaluation", config_key);
   if (workload === undefined)

@@ -1,0 +1,150 @@
+/**
+ * What `npm start` comes to in a given time, beside what a commit before came to in the same time: seeds in pairs, one run after the other on a machine
+ * that is otherwise quiet, then the champions of each pair play each other apart from all gates. A seed is one observation. With a `folder` it is
+ * kept after every run and every match, and goes on from there.
+ */
+import { execFileSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { loadavg } from "node:os";
+import { join } from "node:path";
+import { playMatch } from "../../src/app/commands/experiment/play-match.ts";
+import { workloadList } from "../../src/app/worker/workload-list.ts";
+import { assert, systemClock, systemRandom } from "../../src/kernel/index.ts";
+import { championHistory } from "../../src/pipeline/models/index.ts";
+import { drawBlocks, estimateElo, pairedDifference } from "../../src/pipeline/statistics/index.ts";
+import { ROOT } from "../../tools/parts/root.ts";
+import { CONFIG } from "../support/loop.ts";
+import { readFolder } from "../support/loop-kills.ts";
+import { patience } from "../support/patience.ts";
+import { type Owned, owned } from "../support/process.ts";
+
+export const about = "what npm start comes to in five minutes, beside a commit before";
+
+export interface DefaultGainOptions {
+  /** A commit; `.` for the very sources of now, which shows how much runs differ by luck. */
+  readonly before?: string;
+  readonly seconds?: number;
+  readonly seeds?: number;
+  readonly first_seed?: number;
+  /** Blocks of each match. */
+  readonly blocks?: number;
+  /** Runs of this call, where it is made in pieces. */
+  readonly runs?: number;
+  readonly folder?: string;
+  /** Numbers without a verdict. */
+  readonly only_measure?: boolean;
+}
+export const tiny: DefaultGainOptions = {
+  ...{ before: ".", seconds: patience(4_000) / 1_000, seeds: 2, blocks: 2, only_measure: true },
+};
+
+/** The lower end of the 95 % interval must lie above this; more is the goal. */
+const LEAST_ELO = -30;
+const GOAL_ELO = 100;
+const ARMS = ["before", "now"] as const;
+
+interface Book {
+  readonly before: string;
+  readonly seconds: number;
+  /** Champions, promotions and load, by arm and seed. */
+  readonly runs: { readonly [key: string]: { champion: string; promotions: number; load: number } };
+  /** Elo of now over before, by seed. */
+  readonly elo: { readonly [seed: string]: number };
+}
+
+/** The sources of a commit, with the packages of now and a bundle of their own. */
+function sourcesOf(before: string, folder: string): string {
+  if (before === ".") return ROOT;
+  const place = join(folder, "sources");
+  if (existsSync(join(place, "node_modules", ".ready"))) return place;
+  rmSync(place, { recursive: true, force: true });
+  execFileSync("git", ["clone", "-q", "--shared", "--no-checkout", ROOT, place]);
+  execFileSync("git", ["-C", place, "checkout", "-q", "--detach", before]);
+  const modules = join(place, "node_modules");
+  mkdirSync(modules);
+  for (const name of readdirSync(join(ROOT, "node_modules")))
+    if (name !== ".cache") symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+  execFileSync(process.execPath, [join(place, "tools", "program.ts"), "--or-sources"], { cwd: place });
+  writeFileSync(join(modules, ".ready"), before);
+  return place;
+}
+
+/** One run of `npm start` as a person would have it, and the champion that it ends with. */
+async function train(own: Owned, sources: string, dataDir: string, seed: number, seconds: number, keep: string) {
+  rmSync(dataDir, { recursive: true, force: true });
+  const flags = ["--headless", "--no-report", "--port", "0", "--seed", `${seed}`, "--for", `${seconds}s`];
+  const args = ["train", CONFIG, ...flags, "--data-dir", dataDir];
+  const main = own.startNode(join(sources, "bin", "ringrift.js"), args, { cwd: own.folder() });
+  const load = loadavg()[0]!;
+  const { code } = await main.exited;
+  assert(code === 0, `it ended with ${code}: ${main.lines.slice(-20).join("\n")}`);
+  const history = readFolder(dataDir, (store) => championHistory(store, CONFIG, 10_000));
+  const champion = history[0]?.model;
+  assert(champion !== undefined, `seed ${seed} has no champion after ${seconds} s`);
+  copyFileSync(join(dataDir, "artifacts", champion.slice(0, 2), champion), join(keep, champion));
+  rmSync(dataDir, { recursive: true, force: true });
+  return { champion, promotions: history.filter(({ cause }) => cause === "gate").length, load };
+}
+
+export async function run(options: DefaultGainOptions = {}) {
+  const { before = "HEAD~1", seconds = 300, seeds = 12, first_seed = 1, blocks = 400, only_measure = false } = options;
+  await using own = owned();
+  const folder = options.folder ?? own.folder();
+  const models = join(folder, "models");
+  mkdirSync(models, { recursive: true });
+  const file = join(folder, "book.json");
+  const none: Book = { before, seconds, runs: {}, elo: {} };
+  let book: Book = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : none;
+  assert(book.before === before && book.seconds === seconds, `${folder} is of another comparison`);
+  const write = (next: Book) => {
+    book = next;
+    writeFileSync(file, JSON.stringify(book, undefined, 2));
+  };
+  const sources = { before: sourcesOf(before, folder), now: ROOT };
+  const all = Array.from({ length: seeds }, (_, n) => first_seed + n);
+  // Both arms of a seed one after the other: what the machine does by the hour falls on both.
+  const open = all.flatMap((seed) => ARMS.map((arm) => ({ arm, seed, key: `${arm}/${seed}` })));
+  const wanted = open.filter(({ key }) => book.runs[key] === undefined).slice(0, options.runs ?? open.length);
+  for (const { arm, seed, key } of wanted) {
+    const made = await train(own, sources[arm], join(folder, "data"), seed, seconds, models);
+    write({ ...book, runs: { ...book.runs, [key]: made } });
+    process.stderr.write(`${key}: ${JSON.stringify(made)}\n`);
+  }
+  const world = {
+    ...{ clock: systemClock(), random: systemRandom(), env: process.env, signal: new AbortController().signal },
+    ...{ workloads: workloadList(undefined, 1), workers: 2 },
+  };
+  const match = {
+    name: "default-gain",
+    config_key: CONFIG as `${string}_2p`,
+    match: { blocks, parameters: { simulations: 48, opening_plies: 8 } },
+  };
+  for (const seed of all) {
+    const [old, now] = ARMS.map((arm) => book.runs[`${arm}/${seed}`]?.champion);
+    if (old === undefined || now === undefined || book.elo[seed] !== undefined) continue;
+    const side = (sha256: string) => ({ sha256, path: join(models, sha256) });
+    const sides = { candidate: side(now), opponent: side(old) };
+    const { counts } = await playMatch(match, seed, 2, sides, world);
+    const elo = old === now ? 0 : estimateElo(counts, drawBlocks(2)).elo.estimate;
+    write({ ...book, elo: { ...book.elo, [seed]: elo } });
+  }
+  const measured = Object.values(book.elo);
+  const difference = measured.length < 2 ? null : pairedDifference(measured);
+  const isWhole = measured.length === seeds;
+  return {
+    ok: only_measure || !isWhole || difference!.low > LEAST_ELO,
+    whole: isWhole,
+    goals: isWhole && !only_measure ? [{ what: `${GOAL_ELO} Elo more`, met: difference!.estimate >= GOAL_ELO }] : [],
+    difference,
+    ...book,
+  };
+}
