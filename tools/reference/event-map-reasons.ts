@@ -221,11 +221,11 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
     ),
     why(
       "QUALITY_SCORE_UPDATED wakes it with the same score",
-      "QUALITY_CHECK_FAILED",
       "HIGH_QUALITY_DATA_AVAILABLE",
       "QUALITY_DEGRADED",
       "QUALITY_FEEDBACK_ADJUSTED",
     ),
+    why("a check that failed has the score that QUALITY_SCORE_UPDATED told, or none at all", "QUALITY_CHECK_FAILED"),
     why(
       "losses over a window that steering moves are no evidence for steering",
       "TRAINING_LOSS_ANOMALY",
@@ -280,7 +280,7 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
   ],
   idle_resource_daemon: [
     why(
-      "it says whether a node has room; who fills it is selfplay_scheduler and queue_populator, which hear these",
+      "it says whether a node has room; who fills it is selfplay_scheduler, which hears these",
       "SELFPLAY_TARGET_UPDATED",
       "SELFPLAY_RATE_CHANGED",
       "QUALITY_DEGRADED",
@@ -299,12 +299,12 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
       "WORK_CANCELLED",
       "JOB_PREEMPTED",
     ),
-    why("it measures memory itself before it claims", "MEMORY_PRESSURE"),
+    why("global_task_coordinator hears it, and a node that is short of memory gets no more jobs", "MEMORY_PRESSURE"),
   ],
   evaluation_daemon: [why("model_performance_watchdog plays the games that check a champion", "REGRESSION_MODERATE")],
   utilization_optimizer: [
     why("its forecast counts the jobs that are planned from their own rows", "P2P_SELFPLAY_SCALED"),
-    why("a node that cannot do a kind asks for none of it", "NODE_INCOMPATIBLE_WITH_WORKLOAD"),
+    why("job_scheduler hears it, and gives such a node other work", "NODE_INCOMPATIBLE_WITH_WORKLOAD"),
     why("NODE_CAPACITY_UPDATED tells it node by node", "CLUSTER_CAPACITY_CHANGED"),
   ],
   exploration_scheduler: [
