@@ -22,9 +22,8 @@ import { assert, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { championHistory } from "../../src/pipeline/models/index.ts";
 import { drawBlocks, estimateElo, pairedDifference } from "../../src/pipeline/statistics/index.ts";
 import { ROOT } from "../../tools/parts/root.ts";
-import { CONFIG } from "../support/loop.ts";
+import { CONFIG, QUICK } from "../support/loop.ts";
 import { readFolder } from "../support/loop-kills.ts";
-import { patience } from "../support/patience.ts";
 import { type Owned, owned } from "../support/process.ts";
 
 export const about = "what npm start comes to in five minutes, beside a commit before";
@@ -40,12 +39,10 @@ export interface DefaultGainOptions {
   /** Runs of this call, where it is made in pieces. */
   readonly runs?: number;
   readonly folder?: string;
-  /** Numbers without a verdict. */
-  readonly only_measure?: boolean;
+  /** One round of a quick plan instead of a time, and no verdict. */
+  readonly quick?: boolean;
 }
-export const tiny: DefaultGainOptions = {
-  ...{ before: ".", seconds: patience(4_000) / 1_000, seeds: 2, blocks: 2, only_measure: true },
-};
+export const tiny: DefaultGainOptions = { before: ".", seeds: 2, blocks: 2, quick: true };
 
 /** The lower end of the 95 % interval must lie above this; more is the goal. */
 const LEAST_ELO = -30;
@@ -81,22 +78,28 @@ function sourcesOf(before: string, folder: string): string {
 /** One run of `npm start` as a person would have it, and the champion that it ends with. */
 async function train(own: Owned, sources: string, dataDir: string, seed: number, seconds: number, keep: string) {
   rmSync(dataDir, { recursive: true, force: true });
-  const flags = ["--headless", "--no-report", "--port", "0", "--seed", `${seed}`, "--for", `${seconds}s`];
+  const cwd = own.folder();
+  const isQuick = seconds === 0;
+  const { seed: _seed, most_iterations: _most, ...quick } = QUICK;
+  if (isQuick) writeFileSync(join(cwd, "ringrift.config.json"), JSON.stringify({ plans: { [CONFIG]: quick } }));
+  const until = isQuick ? ["--iterations", "1"] : ["--for", `${seconds}s`];
+  const flags = ["--headless", "--no-report", "--port", "0", "--seed", `${seed}`, ...until];
   const args = ["train", CONFIG, ...flags, "--data-dir", dataDir];
-  const main = own.startNode(join(sources, "bin", "ringrift.js"), args, { cwd: own.folder() });
+  const main = own.startNode(join(sources, "bin", "ringrift.js"), args, { cwd });
   const load = loadavg()[0]!;
   const { code } = await main.exited;
   assert(code === 0, `it ended with ${code}: ${main.lines.slice(-20).join("\n")}`);
   const history = readFolder(dataDir, (store) => championHistory(store, CONFIG, 10_000));
   const champion = history[0]?.model;
-  assert(champion !== undefined, `seed ${seed} has no champion after ${seconds} s`);
+  assert(champion !== undefined, `seed ${seed} has no champion`);
   copyFileSync(join(dataDir, "artifacts", champion.slice(0, 2), champion), join(keep, champion));
   rmSync(dataDir, { recursive: true, force: true });
   return { champion, promotions: history.filter(({ cause }) => cause === "gate").length, load };
 }
 
 export async function run(options: DefaultGainOptions = {}) {
-  const { before = "HEAD~1", seconds = 300, seeds = 12, first_seed = 1, blocks = 400, only_measure = false } = options;
+  const { before = "HEAD~1", quick = false, seeds = 12, first_seed = 1, blocks = 400 } = options;
+  const seconds = quick ? 0 : (options.seconds ?? 300);
   await using own = owned();
   const folder = options.folder ?? own.folder();
   const models = join(folder, "models");
@@ -141,9 +144,9 @@ export async function run(options: DefaultGainOptions = {}) {
   const difference = measured.length < 2 ? null : pairedDifference(measured);
   const isWhole = measured.length === seeds;
   return {
-    ok: only_measure || !isWhole || difference!.low > LEAST_ELO,
+    ok: quick || !isWhole || difference!.low > LEAST_ELO,
     whole: isWhole,
-    goals: isWhole && !only_measure ? [{ what: `${GOAL_ELO} Elo more`, met: difference!.estimate >= GOAL_ELO }] : [],
+    goals: isWhole && !quick ? [{ what: `${GOAL_ELO} Elo more`, met: difference!.estimate >= GOAL_ELO }] : [],
     difference,
     ...book,
   };

@@ -73,7 +73,7 @@ interface Result {
 export async function run(options: TuningOptions = {}): Promise<Result> {
   const { config_key = "othello6_2p", seeds = 10, first_seed = 1, rounds = 8, games = 200, slots = 2 } = options;
   const { simulations = DEFAULT_LOOP.search.simulations, only_measure = false } = options;
-  const { generations = 12, blocks = 64, proof_blocks = 1_000 } = options;
+  const { generations = 8, blocks = 32, proof_blocks = 1_000 } = options;
   const clock = systemClock();
   const log = silentLog();
   const guardian = createGuardian({ ids: createIds(clock, systemRandom()), log });

@@ -114,9 +114,9 @@ export const configPlanSchema = z.strictObject({
         .default({}),
       /** Parameters of the games, beside those of `evaluation`. */
       evaluation: parameters,
-      generations: whole(12, 1, 1_000),
+      generations: whole(8, 1, 1_000),
       /** Blocks that each candidate plays. */
-      blocks: whole(64, 2, 10_000),
+      blocks: whole(32, 2, 10_000),
       /** Blocks that prove at the end that what was found is better, with openings of their own. */
       proof_blocks: whole(1_000, 20, 100_000),
     })
