@@ -1,14 +1,17 @@
 /**
  * The plan that switches all of steering on (examples/steering), over the real loop: every event of stage `steering` of the map is told by a unit
- * of its own accord, and some unit that hears it has acted; no share leaves its floor and its cap.
+ * of its own accord, and some unit that hears it has acted; every optimiser has changed what the loop goes on with; no share leaves its floor
+ * and its cap.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Unit } from "../../src/daemons/index.ts";
 import { assert, systemClock } from "../../src/kernel/index.ts";
+import { students } from "../../src/pipeline/models/index.ts";
 import { allocations } from "../../src/pipeline/selfplay/index.ts";
+import { trainingTunings, trainingWork, tunings } from "../../src/pipeline/stage/index.ts";
 import { holdKnob } from "../../src/pipeline/steering/index.ts";
-import { createWriteSet } from "../../src/router/index.ts";
+import { createWriteSet, type WriteSet } from "../../src/router/index.ts";
 import { ROOT } from "../../tools/parts/root.ts";
 import { compareMap } from "../../tools/reference/event-map.ts";
 import { planned, type RunningLoop, startLoop, unitErrors } from "../support/loop.ts";
@@ -33,10 +36,12 @@ const A = "othello6_2p";
  * Beside it: one that begins with its network and cannot learn before a search finds a better one (NAS); and one that cannot learn before a population
  * finds better settings, so that a plateau, a promotion after it, and a loss that leaps come soon.
  */
-const BESIDES = ["hex7_2p", "connect4_7x6_2p"];
+const NARROW = "hex7_2p";
+const POOR = "connect4_7x6_2p";
+const BESIDES = [NARROW, POOR];
 
 /** What is told before the second iteration, whatever its gate says. */
-const FIRST = ["SCHEDULER_REGISTERED", "P2P_SELFPLAY_SCALED", "CURRICULUM_UPDATED"];
+const FIRST = ["SCHEDULER_REGISTERED", "P2P_SELFPLAY_SCALED", "CURRICULUM_UPDATED", "PER_BUFFER_REBUILT"];
 
 /** Events of stage `steering` that somebody here tells. */
 function wantedEvents(): string[] {
@@ -44,6 +49,21 @@ function wantedEvents(): string[] {
   const told = [...drawn.drawn, ...drawn.besides].filter(({ verb, stage }) => verb === "emits" && stage === "steering");
   return [...new Set(told.map(({ event }) => event))].sort();
 }
+
+/** What optimisers must have brought about in the rows that the loop reads, by name. */
+const EFFECTS: Readonly<Record<string, (rows: WriteSet) => boolean>> = {
+  "training draws by priorities": (rows) => typeof rows.get(trainingWork, A)?.evidence.priorities === "string",
+  "a student that was distilled has played its teacher": (rows) =>
+    (rows.get(students, A)?.distillation?.derived?.games ?? 0) > 0,
+  "a student of NNUE style has played the champion": (rows) => (rows.get(students, A)?.nnue?.derived?.games ?? 0) > 0,
+  "self-play uses parameters that a search has proven": (rows) => (rows.get(tunings, A)?.steps.length ?? 0) > 0,
+  "training uses settings that a population has proven": (rows) =>
+    rows.get(trainingTunings, POOR)?.steps.some(({ values, start }) => start === null && values.rate! > 1e-6) === true,
+  "training goes on from a network that halving has found": (rows) =>
+    rows.get(trainingTunings, NARROW)?.steps.some(({ start }) => start !== null) === true,
+};
+/** Those that come before the third iteration. */
+const FIRST_EFFECTS = ["training draws by priorities"];
 
 /** How far each config has come. */
 const standing = (loop: RunningLoop): string =>
@@ -118,15 +138,21 @@ export async function run({ minutes = 10, only_first = false, folder }: Steering
     const isPlanned = () => loop.main.loop().configs.some(({ config_key }) => config_key === A);
     await until(isPlanned, () => `there is no loop of ${A}`);
     await holdKnob(ports, A, "share", 1.1, by);
-    const missing = () => wanted.filter((event) => told.get(event) === undefined || acted.get(event) === undefined);
+    const effects = only_first ? FIRST_EFFECTS : Object.keys(EFFECTS);
+    const missing = () => [
+      ...wanted.filter((event) => told.get(event) === undefined || acted.get(event) === undefined),
+      ...effects.filter((effect) => after[effect] === undefined),
+    ];
     const end = Date.now() + minutes * 60_000;
     while (missing().length > 0 && Date.now() < end) {
-      for (const [, { share }] of createWriteSet(router.store).list(allocations)) shares.push(share);
+      const rows = createWriteSet(router.store);
+      for (const [, { share }] of rows.list(allocations)) shares.push(share);
+      for (const effect of effects) if (EFFECTS[effect]!(rows)) after[effect] ??= seconds();
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
     assert(
       missing().length === 0,
-      `not told, or nobody acted on it: ${missing().join(", ")} (${standing(loop)}; told after seconds: ${JSON.stringify(after)})`,
+      `not told, nobody acted on it, or not brought about: ${missing().join(", ")} (${standing(loop)}; told after seconds: ${JSON.stringify(after)})`,
     );
     const errors = unitErrors(loop);
     assert(errors.length === 0, `units have thrown: ${errors.join("; ")}`);
@@ -142,6 +168,7 @@ export async function run({ minutes = 10, only_first = false, folder }: Steering
           { after_seconds: after[event]!, by: [...told.get(event)!], acted: [...acted.get(event)!] },
         ]),
       ),
+      effects: Object.fromEntries(effects.map((effect) => [effect, { after_seconds: after[effect]! }])),
       shares: [Math.min(...shares), Math.max(...shares)],
     };
   } finally {
