@@ -114,6 +114,7 @@ describe("the choice of rating games", () => {
     ],
     open: [],
     unplayable: new Set(),
+    mastered: new Set(),
   };
   const cases: [why: string, changes: Partial<RatingChoiceFacts>, pair: readonly [string, string] | undefined][] = [
     ["everybody is placed: where it tells most", {}, ["c1", "random"]],

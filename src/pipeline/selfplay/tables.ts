@@ -58,6 +58,7 @@ export type Reason = {
   readonly name:
     | "weight"
     | "curriculum"
+    | "exploration"
     | "staleness"
     | "gap"
     | "velocity"

@@ -1,10 +1,10 @@
 /** From few players to many: a config begins with the network of one with fewer players, once that one's gates say that it is good enough. */
 import { defineTable } from "../../router/index.ts";
-import type { ConfigPlan } from "./plan.ts";
+import type { ConfigKey, ConfigPlan } from "./plan.ts";
 
 /** What a config of more players begins with. By config_key; written once, by `derived_training`. */
 export type CascadeStart = {
-  readonly config_key: string;
+  readonly config_key: ConfigKey;
   /** Of the other config: what gates had made champion by its end counts. */
   readonly iteration: number;
   readonly promotions: number;
@@ -18,6 +18,6 @@ export const cascadeStarts = defineTable<CascadeStart>("pipeline_cascade_starts"
 export const startFromOf = (
   { start_from }: Pick<ConfigPlan, "start_from">,
   cascade: CascadeStart | undefined,
-): { readonly config_key: string; readonly iteration: number } | null =>
+): { readonly config_key: ConfigKey; readonly iteration: number } | null =>
   // A plan of an older version says nothing of it.
   start_from ?? cascade ?? null;
