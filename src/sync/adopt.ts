@@ -59,6 +59,9 @@ const isOursAlone = async (about: BigIntStats): Promise<boolean> =>
   Number(about.uid) === process.getuid?.() &&
   !(await isOpenForWriting(about));
 
+/** What is told is why it was not taken, and not that a disk which refuses refuses this too; the sweep removes what is left. */
+const discard = (part: string): Promise<void> => rm(part).catch(() => undefined);
+
 /** A second name for a file that is ours alone; of any other one, or on a disk that knows no such names, a copy. */
 async function secondName(file: string, part: string): Promise<void> {
   await rm(part, { force: true });
@@ -74,7 +77,7 @@ async function secondName(file: string, part: string): Promise<void> {
   try {
     await copyFile(file, part, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } catch (thrown) {
-    await rm(part, { force: true });
+    await discard(part);
     throw notTaken(file, "it cannot be read", thrown);
   }
 }
@@ -112,7 +115,7 @@ export async function adopt(place: AdoptPlace, { sha256, bytes, file }: AdoptReq
       });
     await rename(place.part, place.path);
   } catch (thrown) {
-    await rm(place.part, { force: true });
+    await discard(place.part);
     throw thrown;
   }
   await syncFolder(dirname(place.path));
