@@ -4,7 +4,8 @@ import type { Paint } from "../cli/paint.ts";
 import { answer, negative, type Shell } from "../cli/shell.ts";
 import { right, sectionLines } from "../cli/table.ts";
 import { ago, duration, plural, printable } from "../cli/text.ts";
-import { troubleLines } from "../status/view.ts";
+import { markOf } from "../status/verdict.ts";
+import { paintMark, troubleLines } from "../status/view.ts";
 import { getHealth, type Health } from "./wire.ts";
 
 const BAR_WIDTH = 10;
@@ -19,13 +20,14 @@ const gradeColor = (paint: Paint, share: number): ((text: string) => string) => 
   return share >= 0.6 ? paint.yellow : paint.red;
 };
 
-const MARK = { healthy: "✓", degraded: "!", unhealthy: "✗" } as const;
-
 /** The verdict, why it is so, and what it is made of. */
 function healthLines(report: Health, shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
-  const color = { healthy: paint.green, degraded: paint.yellow, unhealthy: paint.red }[report.status];
+  // What stands in 'status' stands here: a cause that needs somebody now is no small thing, however high the score is.
+  const worst = markOf(report.causes);
+  const mark = report.status === "unhealthy" ? "✗" : report.status === "degraded" && worst !== "✗" ? "!" : worst;
+  const color = paintMark(paint, mark);
   const score = (value: number) => String(Math.round(value));
   const since = report.since === null ? "" : paint.dim(`, for ${duration(Math.max(0, now - report.since))}`);
   const parts = report.parts.map((part) => [
@@ -46,7 +48,7 @@ function healthLines(report: Health, shell: Shell): string[] {
   ]);
   const isCause = (reason: string) => report.causes.some(({ what }) => what === reason);
   return [
-    color(paint.bold(`${MARK[report.status]} ${report.status}, ${score(report.score)} of 100`)) + since,
+    color(paint.bold(`${mark} ${report.status}, ${score(report.score)} of 100`)) + since,
     ...(report.status === "unhealthy" ? ["  jobs are still handed out"] : []),
     ...troubleLines(
       report.causes.filter(({ code }) => code !== "health"),

@@ -3,7 +3,7 @@ import { causeOf, isWell } from "../../daemons/index.ts";
 import { createPaint } from "../cli/paint.ts";
 import type { Daemon } from "../daemons/wire.ts";
 import { diagnose } from "./diagnosis.ts";
-import { verdictOf } from "./verdict.ts";
+import { markOf, verdictOf } from "./verdict.ts";
 import { bytes, statusLine, troubleLines } from "./view.ts";
 import type { Status } from "./wire.ts";
 
@@ -84,6 +84,12 @@ describe("the diagnosis", () => {
     const begins = causeOf("note", "no_worker", "worker", "no worker has asked for jobs yet", {});
     expect(verdictOf([begins])).toBe("just started: no worker has asked for jobs yet");
     expect(verdictOf([{ ...begins, code: "node_slowed" }])).toBe("well: nothing needs you");
+    expect([[], [begins], [{ ...begins, code: "node_slowed" }]].map(markOf)).toEqual(["✓", "·", "✓"]);
+  });
+
+  it("has the sign of the worst cause before everything, and a tick only where all is well", () => {
+    const [bad, warn] = [causeOf("bad", "x", "a", "x"), causeOf("warn", "y", "a", "y")];
+    expect([[bad], [warn, bad], [warn]].map(markOf)).toEqual(["✗", "✗", "!"]);
   });
 
   it.each<[string, Partial<Status>, string]>([

@@ -1,18 +1,21 @@
 /** The one screen of `ringrift status`: is it well, what is wrong, what to do. */
 
-import { type Cause, isWell } from "../../daemons/cause.ts";
+import type { Cause } from "../../daemons/cause.ts";
 import { adviceWords } from "../cli/advice.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { duration, number, printable, shorten, wrapText } from "../cli/text.ts";
 import type { OpenAlerts } from "./diagnosis.ts";
-import { countOf, verdictOf } from "./verdict.ts";
+import { markOf, verdictOf } from "./verdict.ts";
 import type { Status } from "./wire.ts";
 
 const MARK: Readonly<Record<Cause["level"], string>> = { bad: "✗", warn: "!", note: "·" };
 
 const paintSeverity = painter({ bad: "red", warn: "yellow" }, "dim");
+
+/** The colour of a sign that stands before everything. */
+export const paintMark = painter({ "✓": "green", "✗": "red", "!": "yellow" }, "dim");
 
 const MAX_SHOWN = 12;
 
@@ -82,13 +85,13 @@ export function statusLines(screen: StatusScreen, shell: Shell): string[] {
   const { paint } = shell;
   const { status, troubles } = screen;
   const width = Math.min(shell.width, 120);
-  const well = isWell(troubles);
-  const color = well ? paint.green : paintSeverity(paint, countOf(troubles, "bad") > 0 ? "bad" : "warn");
+  const mark = markOf(troubles);
+  const color = paintMark(paint, mark);
   const about = `${printable(status.node_id)}  pid ${status.pid}  port ${screen.port}  up ${duration(status.uptime_seconds * 1_000)}  ${printable(status.version)}`;
   return [
     `${paint.bold("RingRift")}  ${paint.dim(shorten(about, width - 10))}`,
     "",
-    color(paint.bold(`${well ? "✓" : "✗"} ${verdictOf(troubles)}`)),
+    color(paint.bold(`${mark} ${verdictOf(troubles)}`)),
     ...troubleLines(troubles, shell),
     "",
     ...tableLines(
@@ -102,7 +105,7 @@ export function statusLines(screen: StatusScreen, shell: Shell): string[] {
 export function statusLine({ status, troubles }: StatusScreen): string {
   const { daemons } = status;
   return [
-    isWell(troubles) ? "well" : verdictOf(troubles),
+    markOf(troubles) === "✓" ? "well" : verdictOf(troubles),
     `daemons ${daemons.filter(isUp).length}/${daemons.length}`,
     `events ${number(status.router.total_events)}`,
     `dead letters ${number(status.dead_letters.pending + status.dead_letters.retrying)}`,
