@@ -123,8 +123,8 @@ test("why it was not hashed is what is told, also when its new name is gone by t
   const { place, file, take } = world();
   writeFileSync(file, "games");
   const hasher: AdoptPlace["hasher"] = {
-    async hash(path) {
-      rmSync(path);
+    async hash() {
+      rmSync(place.part);
       throw new Error("the disk is gone");
     },
   };

@@ -37,7 +37,7 @@ const SEVERITY = { healthy: "info", degraded: "warning", unhealthy: "critical" }
 const isWorse = (one: SystemStatus, other: SystemStatus) => RANK.indexOf(one) > RANK.indexOf(other);
 
 /** The moment makes each telling one of a kind: the same news again within a minute is no repeat of the first. */
-const since = (ms: number) => `(since ${new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")})`;
+export const since = (ms: number) => `(since ${new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")})`;
 
 /** Components that turned bad or well since operators were last told. */
 function newsOf(before: readonly string[], components: readonly ComponentVerdict[], now: number): HealthNews[] {

@@ -55,6 +55,8 @@ export type NodeHealthRow = {
   readonly isOnTrial: boolean;
   readonly slow: SlowStart | null;
   /** When it was last taken for recovered: what was before counts no more. */
+  /** Whether operators were told that it is ill, and not yet that this is over. Rows of before have none. */
+  readonly alerted?: boolean;
   readonly recoveredAt: number | null;
 };
 

@@ -2,7 +2,7 @@
 import { type Cause, isWell } from "../../daemons/cause.ts";
 import { plural } from "../cli/text.ts";
 
-export const countOf = (troubles: readonly Cause[], level: Cause["level"]): number =>
+const countOf = (troubles: readonly Cause[], level: Cause["level"]): number =>
   troubles.filter((each) => each.level === level).length;
 
 /** Shortly after a start nobody knows whether a worker will ask: that is not yet well, and not yet wrong. */

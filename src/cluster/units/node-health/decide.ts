@@ -33,7 +33,12 @@ export interface HealthNews {
   /** Checks that failed, and pass again. */
   readonly passed: readonly CheckName[];
   readonly condition: { readonly from: NodeCondition; readonly to: NodeCondition } | null;
+  /** Its illness begins or ends to be somebody's business: one that has left is nobody's, however ill it was. */
+  readonly alert: "ill" | "well" | "left" | null;
 }
+
+/** Whether operators think that it is ill. */
+export const wasAlerted = ({ alerted, condition }: NodeHealthRow): boolean => alerted ?? isIll(condition);
 
 /** Closed, open, or open for so long that one try may show whether it is well. */
 export function breakerOf(check: CheckName, state: CheckState | undefined, lastStartAt: number, now: number) {
@@ -177,9 +182,12 @@ export function nextHealth(
     isOnTrial: isIll(condition) && isOnTrial,
     slow: isIll(condition) ? null : nextSlow(before, facts, policy),
     recoveredAt: before.recoveredAt,
+    alerted: isIll(condition) && given.presence !== "left",
   };
   const changed = condition === before.condition ? null : { from: before.condition, to: condition };
-  return { row, news: { ...news, condition: changed } };
+  const isOver = isIll(condition) ? ("left" as const) : ("well" as const);
+  const alert = row.alerted === wasAlerted(before) ? null : row.alerted ? ("ill" as const) : isOver;
+  return { row, news: { ...news, condition: changed, alert } };
 }
 
 /**
@@ -192,6 +200,8 @@ export const recovered = (before: NodeHealthRow, now: number): NodeHealthRow => 
   outages: before.check === "link" ? [] : (before.outages ?? []),
   recoveredAt: now,
   slow: { leaves: 1, since: now },
+  // The next look tells that it is over.
+  alerted: wasAlerted(before),
 });
 
 /** A node was cut off, as it told itself when it was back. */

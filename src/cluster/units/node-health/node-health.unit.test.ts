@@ -189,3 +189,47 @@ test("a node that is gone for good is forgotten", async () => {
   await w.live(10);
   expect(w.services.health.get(one.nodeId)).toBeUndefined();
 });
+
+describe("the alert of a node that is ill", () => {
+  /** One node that is ill, and what alerts say of it. */
+  const ill = async () => {
+    const { w, one, other } = await start();
+    w.end(other, true, 2);
+    w.end(one, false, 3);
+    await w.live(20);
+    const alerts = () =>
+      w.told("HEALTH_ALERT").map(({ severity, message }) => [severity, String(message).replace(/ \(since .*$/, "")]);
+    expect(alerts()).toMatchObject([["error", expect.stringMatching(/^it is unhealthy: its jobs fail/)]]);
+    return { w, one, alerts: () => alerts().slice(1) };
+  };
+
+  test("ends when it leaves, though what is known of it stays, and begins anew when it comes back", async () => {
+    const { w, one, alerts } = await ill();
+    one.isBeating = false;
+    await w.driven(w.services.nodes.leave(one.nodeId, "told to end"));
+    await w.live(60);
+    expect(alerts()).toEqual([["info", "it has left; it is looked at again when it comes back"]]);
+    expect(w.conditionOf(one)).toBe("unhealthy");
+    one.isBeating = true;
+    await w.live(20);
+    expect(alerts().slice(1)).toMatchObject([["error", expect.stringMatching(/^it is unhealthy/)]]);
+  });
+
+  test("ends when it is taken for recovered, and when nobody waits for it any more", async () => {
+    const { w, one, alerts } = await ill();
+    const mended = { node_id: one.nodeId as never, downtime_seconds: 9, recovery_action: "restart" };
+    await w.router.publish("NODE_RECOVERED", mended, { source: "test" });
+    await w.live(20);
+    expect(alerts()).toEqual([["info", "it does its work again"]]);
+    w.end(one, false, 3);
+    await w.live(20);
+    one.isBeating = false;
+    await w.driven(w.services.nodes.forget(one.nodeId));
+    w.nodes.delete(one.nodeId);
+    await w.live(60);
+    expect(alerts().slice(1)).toMatchObject([
+      ["error", expect.any(String)],
+      ["info", "it is no longer one of the nodes"],
+    ]);
+  });
+});

@@ -1,13 +1,14 @@
 import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daemons/index.ts";
 import type { PayloadFor } from "../../../events/index.ts";
 import { defined } from "../../../kernel/index.ts";
+import { since } from "../../health/verdict.ts";
 import { nodeHealthLimits } from "../../limits.ts";
-import { isIll, NODE_CONDITIONS, worse } from "../../node-health/conditions.ts";
+import { NODE_CONDITIONS, worse } from "../../node-health/conditions.ts";
 import { type NodeHealthRow, nodeHealthTable, wellSince } from "../../node-health/health-book.ts";
 import type { NodeView } from "../../nodes/node-view.ts";
 import type { ClusterServices } from "../../services.ts";
 import type { NodeFacts } from "./checks.ts";
-import { cutOff, type HealthNews, nextHealth, recovered, saysMore } from "./decide.ts";
+import { cutOff, type HealthNews, nextHealth, recovered, saysMore, wasAlerted } from "./decide.ts";
 
 const wiring = {
   name: "node_health",
@@ -60,13 +61,13 @@ export const nodeHealthDaemon = (
     if (before !== undefined && now - before.at < limits.compareEveryMs) return undefined;
     cache.compared.set(nodeId, { at: now, newest });
     const { checks, recoveredAt, starts } = rowOf(nodeId, now);
-    const since = Math.max(
+    const countedSince = Math.max(
       now - limits.resultsMs,
       checks.results?.countsFrom ?? 0,
       recoveredAt ?? 0,
       starts.at(-1) ?? 0,
     );
-    return signs.resultsResidual(nodeId, since, signal);
+    return signs.resultsResidual(nodeId, countedSince, signal);
   };
 
   const factsOf = (node: NodeView, residual: NodeFacts["residual"], now: number) => ({
@@ -85,7 +86,11 @@ export const nodeHealthDaemon = (
     residual,
   });
 
-  const tell = (node: NodeView, row: NodeHealthRow, news: HealthNews, { emit, log }: Context) => {
+  const alert = (node_id: NodeId, severity: "error" | "info", what: string, { emit, now }: Context) =>
+    emit.HEALTH_ALERT({ component: `node ${node_id}`, severity, message: `${what} ${since(now)}`, node_id });
+
+  const tell = (node: NodeView, row: NodeHealthRow, news: HealthNews, context: Context) => {
+    const { emit, log } = context;
     const node_id = node.node_id as NodeId;
     for (const check_type of news.passed) emit.HEALTH_CHECK_PASSED({ node_id, check_type });
     for (const { check: check_type, state } of news.failed)
@@ -96,6 +101,9 @@ export const nodeHealthDaemon = (
         consecutive_failures: state.failures,
         ...defined({ last_success_at: state.lastPassAt === null ? undefined : state.lastPassAt / 1_000 }),
       });
+    if (news.alert === "ill") alert(node_id, "error", `it is ${row.condition}: ${row.reason}`, context);
+    if (news.alert === "well") alert(node_id, "info", "it does its work again", context);
+    if (news.alert === "left") alert(node_id, "info", "it has left; it is looked at again when it comes back", context);
     if (news.condition === null) return;
     const { from, to } = news.condition;
     const isWorse = worse(from, to) === to;
@@ -109,9 +117,6 @@ export const nodeHealthDaemon = (
         consecutive_failures: Math.max(1, state?.failures ?? 1),
         ...defined({ last_success_at: state?.lastPassAt == null ? undefined : state.lastPassAt / 1_000 }),
       });
-    if (isIll(from) === isIll(to)) return;
-    const message = isIll(to) ? `it is ${to}: ${row.reason}` : "it does its work again";
-    emit.HEALTH_ALERT({ component: `node ${node_id}`, severity: isIll(to) ? "error" : "info", message, node_id });
   };
 
   const put = (
@@ -181,8 +186,9 @@ export const nodeHealthDaemon = (
           if (residual !== undefined) compared += 1;
           judge(node, residual, context);
         }
-        for (const [nodeId] of health.entries()) {
+        for (const [nodeId, row] of health.entries()) {
           if (there.has(nodeId)) continue;
+          if (wasAlerted(row)) alert(nodeId as NodeId, "info", "it is no longer one of the nodes", context);
           rows.delete(nodeHealthTable, nodeId);
           cache.compared.delete(nodeId);
           afterCommit(() => health.settled(nodeId, undefined));
