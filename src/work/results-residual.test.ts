@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { EVIDENCE, PLENTY, workWorld } from "../../test/unit/work/work-world.ts";
 import { seededRandom } from "../kernel/index.ts";
-import { chiSquareOf } from "./results-residual.ts";
+import { chiSquareOf, deviations } from "./results-residual.ts";
 
 test("chi-square is that of the books", () => {
   // The example of `scipy.stats.chi2_contingency`.
@@ -41,7 +41,7 @@ test("whose row is whose does not matter", () => {
 });
 
 /** Three nodes with 20 batches of four jobs each; who wins how often is the node's own affair. */
-async function played(shareOf: (node: string) => number) {
+async function played(shareOf: (node: string) => number, nodes = ["a", "b", "c"]) {
   const w = workWorld();
   onTestFinished(() => w.close());
   const random = seededRandom(1);
@@ -53,7 +53,7 @@ async function played(shareOf: (node: string) => number) {
         batch_id: `hex7_2p:${batch}:selfplay:1`,
       })),
     );
-    for (const node_id of ["a", "b", "c"])
+    for (const node_id of nodes)
       for (const lease of await w.queue.claim({ node_id, most: 2, offer: PLENTY })) {
         const games = 50;
         // The share of the first seat drifts with the model, for everybody alike.
@@ -78,7 +78,45 @@ test("nodes that play alike are near each other, however the games change from b
 test("a node whose games end otherwise stands out", async () => {
   const residual = await played((node) => (node === "b" ? 0.6 : 0.4));
   expect(await residual("b")).toBeGreaterThan(10);
-  expect(await residual("b")).toBeGreaterThan((await residual("a"))!);
+  // Who is compared with it is not blamed for that.
+  for (const node of ["a", "c"]) expect(Math.abs((await residual(node))!)).toBeLessThan(3);
+});
+
+test("of two nodes that differ neither is blamed", async () => {
+  const residual = await played((node) => (node === "b" ? 0.6 : 0.4), ["a", "b"]);
+  for (const node of ["a", "b"]) expect(await residual(node)).toBe(4);
+});
+
+test("what a node did before it was mended does not count, also within a batch", async () => {
+  const w = workWorld();
+  onTestFinished(() => w.close());
+  await w.queue.addAll(
+    Array.from({ length: 4 }, () => ({ work_type: "selfplay" as const, config_key: "hex7_2p", batch_id: "one" })),
+  );
+  const play = async (node_id: string, first: number) => {
+    const [lease] = await w.queue.claim({ node_id, most: 1, offer: PLENTY });
+    const counts = { games: 100, samples: 1, outcome_0: first, outcome_1: 100 - first };
+    await w.queue.complete(lease!, { ...EVIDENCE, counts });
+  };
+  await play("a", 50);
+  await play("c", 50);
+  await play("b", 100);
+  await w.pass(1_000);
+  const mendedAt = w.clock.now();
+  expect(await w.queue.resultsResidual("b", 0)).toBeGreaterThan(5);
+  await play("b", 50);
+  expect(await w.queue.resultsResidual("b", mendedAt)).toBeLessThan(3);
+});
+
+test("few degrees are no more suspicious than many", () => {
+  // The points that one in a thousand exceeds, from the tables: 3.09 standard deviations.
+  for (const [chi, degrees] of [
+    [13.816, 2],
+    [18.467, 4],
+    [29.588, 10],
+    [149.449, 100],
+  ] as const)
+    expect(deviations(chi, degrees)).toBeCloseTo(3.09, 1);
 });
 
 test("batches are compared one by one: playing more of the early ones is no difference, and a small one says nothing", async () => {
@@ -100,5 +138,5 @@ test("batches are compared one by one: playing more of the early ones is no diff
   await batch("late", 0.8, { a: 50, b: 500 });
   await batch("small", 0.5, { a: 4, b: 500 });
   // Two batches with one degree each, in which nothing differs.
-  expect((await w.queue.figures("a")).results_residual).toBeCloseTo(-1, 8);
+  expect((await w.queue.figures("a")).results_residual).toBeCloseTo(deviations(0, 2), 8);
 });
