@@ -42,7 +42,7 @@ const storeList = "^src/app/store-modules\\.ts$";
 // Words and numbers of a room, for those who must not wait until all of it is loaded; they load nothing else of it.
 const light = [
   "^src/([^/]+|cluster/fleet)/settings\\.ts$",
-  "^src/(cluster/alerts/alert|cluster/nodes/states|cluster/node-health/conditions|cluster/recovery/rungs|daemons/cause(-levels|-schema)?|daemons/limits|events/fields|events/instant)\\.ts$",
+  "^src/(cluster/alerts/alert|cluster/nodes/(identity|states)|cluster/node-health/conditions|cluster/recovery/rungs|daemons/cause(-levels|-schema)?|daemons/limits|events/fields|events/instant)\\.ts$",
   "^src/(pipeline/snapshot|pipeline/stage/(knob-names|stages)|work/states|work/urgency)\\.ts$",
   "^src/router/(store\\.port|sql-rows)\\.ts$",
   "^src/sync/(states|copies/policy|facade/request|orders/order|backup/words)\\.ts$",

@@ -40,7 +40,7 @@ export { type ArtifactConsole, createArtifactConsole } from "./console.ts";
 export { packSeqs } from "./copies/bitset.ts";
 export { createCopies, type HolderFacts } from "./copies/copies.ts";
 export type { NodeDesk } from "./copies/node-desk.ts";
-export { isSha256, makeFolder } from "./disk.ts";
+export { makeFolder } from "./disk.ts";
 export type { Cleaning, DiskSpace, DiskView } from "./disk-space.ts";
 export type { Explanation } from "./facade/explain.ts";
 export { type PrioritySync, SyncFacade, type SyncShown, syncFacadePart } from "./facade/facade.ts";
@@ -61,20 +61,7 @@ export type { SpreadPorts, SpreadView, TrialPort } from "./spread.ts";
 export { storedFiles } from "./stored-files.ts";
 export { sweepPolicy } from "./sweep.ts";
 export { syncModule } from "./tables.ts";
-export { type Budget, createBudget } from "./transfer/budget.ts";
-export { fetchAll } from "./transfer/fetch.ts";
-export type { Expected } from "./transfer/fetch-pack.ts";
-export { createFlusher } from "./transfer/flush.ts";
-export { createGrowingFiles, type GrowingFiles } from "./transfer/growing.ts";
-export { MAX_PACK_BYTES, MAX_PACK_FILES, transferDefaults } from "./transfer/limits.ts";
-export { PACK_HEAD_BYTES, packHead, packOf, readPackHead } from "./transfer/pack.ts";
-export { putAll } from "./transfer/put.ts";
-export { prefixDigests } from "./transfer/running-hash.ts";
-export { readSmallFile } from "./transfer/small-file.ts";
-export { checkTicket, listName, type TicketClaim } from "./transfer/ticket.ts";
-export { createTransferNews, nodeIn, type TransferNews, type TransferPurpose } from "./transfer/transfer-news.ts";
-export { transferWorld } from "./transfer/transfer-world.ts";
-export { createWays, type Ways } from "./transfer/ways.ts";
+export { createTransferNews, nodeIn, type TransferNews, type TransferPurpose, type Ways } from "./transfer/index.ts";
 export {
   type FetchRequest,
   type Shelf,

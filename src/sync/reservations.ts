@@ -1,4 +1,4 @@
-import type { Expected } from "./transfer/fetch-pack.ts";
+import type { Expected } from "./transfer/index.ts";
 import type { Wanted } from "./transport.port.ts";
 
 /** Places that are kept for files on their way. */

@@ -1,14 +1,8 @@
 /** What the main loop and the thread of transfers say to each other. */
+
 import type { KeyObject } from "node:crypto";
-import type {
-  Expected,
-  Source,
-  TransferPriority,
-  TransferProgress,
-  TransferReport,
-  Wanted,
-  Ways,
-} from "../../sync/index.ts";
+import type { Source, TransferPriority, TransferProgress, TransferReport, Wanted } from "../../sync/index.ts";
+import type { Expected, Ways } from "../../sync/transfer/index.ts";
 import type { CoordinatorLine } from "./coordinator/coordinator-transport.ts";
 import type { ServerRefusal } from "./http/artifact-server.ts";
 import type { RelayPlace } from "./relay/relay-client.ts";

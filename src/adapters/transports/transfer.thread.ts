@@ -1,8 +1,10 @@
 /** The thread of transfers: what comes, what goes, and what this node serves to others. No byte of it passes the main loop. */
+
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 import { assert, listeningTime, messageOf, OperatingError, systemClock, systemRandom } from "../../kernel/index.ts";
+import type { Source, TransferReport, Transport } from "../../sync/index.ts";
 import {
   createBudget,
   createFlusher,
@@ -10,12 +12,9 @@ import {
   createWays,
   fetchAll,
   putAll,
-  type Source,
-  type TransferReport,
-  type Transport,
   transferDefaults,
   transferWorld,
-} from "../../sync/index.ts";
+} from "../../sync/transfer/index.ts";
 import { createArtifactServer, type ServerRefusal } from "./http/artifact-server.ts";
 import { openTransport } from "./open-transport.ts";
 import { parkAtRelay, type RelayPlace } from "./relay/relay-client.ts";

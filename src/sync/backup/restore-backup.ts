@@ -3,6 +3,7 @@
  * what an interrupted restore of this very backup left. Every file is hashed as it comes; the database gets its name last, when
  * all the rest is there, so that nobody starts from half of it.
  */
+
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
@@ -17,13 +18,16 @@ import {
   writeDurably,
 } from "../../kernel/index.ts";
 import { makeFolder } from "../disk.ts";
-import { createBudget } from "../transfer/budget.ts";
-import { fetchFile } from "../transfer/fetch-file.ts";
-import { createFlusher } from "../transfer/flush.ts";
-import { transferDefaults } from "../transfer/limits.ts";
-import { runSome } from "../transfer/run-some.ts";
-import { type TransferWorld, transferWorld } from "../transfer/transfer-world.ts";
-import { createWays } from "../transfer/ways.ts";
+import {
+  createBudget,
+  createFlusher,
+  createWays,
+  fetchFile,
+  runSome,
+  type TransferWorld,
+  transferDefaults,
+  transferWorld,
+} from "../transfer/index.ts";
 import { type BackupKey, damagedBackup, unseal } from "./cipher.ts";
 import { COPIED_AT_ONCE, RESTORE_RESERVE_BYTES } from "./limits.ts";
 import { type BackedUpFile, type Manifest, whatLies } from "./manifest.ts";

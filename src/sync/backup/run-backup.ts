@@ -3,13 +3,14 @@
  * backup is sealed, tokens, keys and settings. What lies there already is not copied again. The manifest comes last, after a
  * second listing has shown that everything is there: what is interrupted leaves no half a backup, only a head start.
  */
+
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { isOperatingError, OperatingError, systemCode, translateDiskFault } from "../../kernel/index.ts";
-import { runSome } from "../transfer/run-some.ts";
+import { runSome } from "../transfer/index.ts";
 import type { Shelved } from "../transport.port.ts";
 import { type BackupKey, SALT_BYTES, seal, sealedBytes } from "./cipher.ts";
 import { COPIED_AT_ONCE } from "./limits.ts";

@@ -1,7 +1,8 @@
 /** Looks at a backup as whoever will need it: is everything there that it names, and is each byte the one that was written. */
+
 import { createHash } from "node:crypto";
 import { isOperatingError } from "../../kernel/index.ts";
-import { runSome } from "../transfer/run-some.ts";
+import { runSome } from "../transfer/index.ts";
 import { COPIED_AT_ONCE } from "./limits.ts";
 import { nameOfArtifact, partsOf } from "./manifest.ts";
 import { type BackupView, type BackupWorld, backupView, findBackup, openPlace, progressOf } from "./world.ts";

@@ -1,4 +1,5 @@
 /** Where joined nodes say what they hold and ask what may go. They dial out: all that they are told comes as an answer. */
+
 import { type Clock, createRecent, type Log, OperatingError } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import type { ArtifactRow } from "../artifact.ts";
@@ -13,7 +14,7 @@ import {
   takeOrders,
 } from "../orders/order-operations.ts";
 import { createSources, type OfferedBatch, type Serving, type Sources, type TicketOffice } from "../sources/sources.ts";
-import type { TransferNews, WrongCopy } from "../transfer/transfer-news.ts";
+import type { TransferNews, WrongCopy } from "../transfer/index.ts";
 import type { TransportName } from "../transport.port.ts";
 import { aloneOn } from "./alone.ts";
 import { unpackSeqs } from "./bitset.ts";

@@ -2,12 +2,12 @@
  * From whom a node may fetch what it shall have: nodes that hold a verified copy and say where they serve, those that are fetching it
  * themselves, and the coordinator's own store. Each comes with a ticket that the one who serves checks by itself.
  */
+
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { type Clock, createRecent } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import { sourceLimits } from "../limits.ts";
-import { PACKED_BYTES } from "../transfer/limits.ts";
-import { listClaim, signTicket } from "../transfer/ticket.ts";
+import { listClaim, PACKED_BYTES, signTicket } from "../transfer/index.ts";
 import type { Wanted } from "../transport.port.ts";
 import { type Candidate, type Giver, type Judged, judgeCandidates, rankGivers } from "./decide.ts";
 import { createGrants } from "./grants.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createRelayServer } from "../../../src/adapters/transports/relay/relay-server.ts";
 import { systemClock } from "../../../src/kernel/index.ts";
-import { createBudget } from "../../../src/sync/index.ts";
+import { createBudget } from "../../../src/sync/transfer/index.ts";
 
 const [host = "", coordinator = ""] = process.argv.slice(2);
 const clock = systemClock();

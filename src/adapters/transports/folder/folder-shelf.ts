@@ -1,9 +1,11 @@
 /** What lies in a folder on a mounted disk. Its marker is looked at before and after: a disk may go while it is listed. */
+
 import { randomUUID } from "node:crypto";
 import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isOperatingError, OperatingError, syncFolder, systemCode, translateDiskFault } from "../../../kernel/index.ts";
-import { makeFolder, type Shelf, type Shelved } from "../../../sync/index.ts";
+import type { Shelf, Shelved } from "../../../sync/index.ts";
+import { makeFolder } from "../../../sync/transfer/index.ts";
 import {
   DOCUMENT_FOLDERS,
   isDocumentName,

@@ -1,10 +1,12 @@
 /** A folder on a mounted disk, with artifacts as the store keeps them: `<2 hex>/<sha256>`. */
+
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OperatingError, syncFolder, systemCode, translateDiskFault, writeDurably } from "../../../kernel/index.ts";
-import { makeFolder, packOf, prefixDigests, readSmallFile, type Transport, type Wanted } from "../../../sync/index.ts";
+import type { Transport, Wanted } from "../../../sync/index.ts";
+import { makeFolder, packOf, prefixDigests, readSmallFile } from "../../../sync/transfer/index.ts";
 import { DISK_MARKER } from "../disk-marker.ts";
 import { folderShelf } from "./folder-shelf.ts";
 

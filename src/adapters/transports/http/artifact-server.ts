@@ -2,6 +2,7 @@
  * What a node gives to other nodes: bytes of artifacts to who shows a ticket of the coordinator's and proves to be the node it names.
  * A name is a hash and nothing else, so no path comes from outside. It belongs on a thread: it reads files and sends them.
  */
+
 import type { KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -17,7 +18,7 @@ import {
   prefixDigests,
   readSmallFile,
   type TicketClaim,
-} from "../../../sync/index.ts";
+} from "../../../sync/transfer/index.ts";
 import { createDigestBook } from "./digest-book.ts";
 import { createLists, decodeList, MAX_LIST_FILES } from "./lists.ts";
 import { bearerOf, COMING, PROOF_HEADER, TICKET_HEADER } from "./proof.ts";

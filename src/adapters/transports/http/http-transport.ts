@@ -1,7 +1,9 @@
 /** From another node, over HTTP: ranges and packs, against a ticket of the coordinator's. This node only ever pulls. */
+
 import type { Agent, IncomingMessage } from "node:http";
 import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
-import { listName, MAX_PACK_BYTES, type Transport, type TransportName, type Wanted } from "../../../sync/index.ts";
+import type { Transport, TransportName, Wanted } from "../../../sync/index.ts";
+import { listName, MAX_PACK_BYTES } from "../../../sync/transfer/index.ts";
 import { createAsker, rangeFrom, textOf } from "./asker.ts";
 import { encodeList } from "./lists.ts";
 import { type Bearer, COMING, PROOF_HEADER, proofOf, TICKET_HEADER } from "./proof.ts";

@@ -1,13 +1,8 @@
 /** Lists that tickets name. Who comes with a ticket for many brings the list once; the ticket says what it must hash to. */
+
 import { OperatingError } from "../../../kernel/index.ts";
-import {
-  listName,
-  PACK_HEAD_BYTES,
-  packHead,
-  readPackHead,
-  type TicketClaim,
-  type Wanted,
-} from "../../../sync/index.ts";
+import type { Wanted } from "../../../sync/index.ts";
+import { listName, PACK_HEAD_BYTES, packHead, readPackHead, type TicketClaim } from "../../../sync/transfer/index.ts";
 
 /** Bounds of a list and of all that are kept. */
 export const MAX_LIST_FILES = 100_000;

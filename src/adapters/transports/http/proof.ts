@@ -1,6 +1,6 @@
 /** Who comes with a ticket proves that it is the node it was made out to: a node is its key, so nobody need be asked. */
 import { type KeyObject, sign, verify } from "node:crypto";
-import { nodeIdOf, nodeKeyOf } from "../../../cluster/index.ts";
+import { nodeIdOf, nodeKeyOf } from "../../../cluster/nodes/identity.ts";
 import { OperatingError } from "../../../kernel/index.ts";
 
 export const TICKET_HEADER = "x-ringrift-ticket";

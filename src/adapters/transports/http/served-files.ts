@@ -1,9 +1,11 @@
 /** The files of a node, as it gives them to others: whole ones by their names, and those that are still on their way to it. */
+
 import type { Stats } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatingError, systemCode } from "../../../kernel/index.ts";
-import { type GrowingFiles, isSha256, type Wanted } from "../../../sync/index.ts";
+import type { Wanted } from "../../../sync/index.ts";
+import { type GrowingFiles, isSha256 } from "../../../sync/transfer/index.ts";
 
 const READ_BYTES = 1_024 ** 2;
 /** Who was told that a file is coming here may be faster than the one who was told to fetch it. */

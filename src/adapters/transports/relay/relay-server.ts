@@ -2,13 +2,14 @@
  * A switchboard beside the coordinator for nodes that nobody can reach. Such a node dials out and parks connections here; who has a
  * ticket for it is put through on one of them, and from then on bytes pass unseen. It belongs on a thread: every byte passes it twice.
  */
+
 import type { KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Clock, isOperatingError, messageOf, OperatingError } from "../../../kernel/index.ts";
-import { type Budget, checkTicket } from "../../../sync/index.ts";
+import { type Budget, checkTicket } from "../../../sync/transfer/index.ts";
 import type { ServerRefusal } from "../http/artifact-server.ts";
 import { bearerOf, PROOF_HEADER, TICKET_HEADER } from "../http/proof.ts";
 

@@ -1,10 +1,12 @@
 /** rsync over ssh, with the programs of the system. What it brings is hashed by us like everything else. */
+
 import { randomUUID } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { copyFile, mkdir, open, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, isOperatingError, OperatingError, sleep } from "../../../kernel/index.ts";
-import { prefixDigests, type Transport, type Wanted } from "../../../sync/index.ts";
+import type { Transport, Wanted } from "../../../sync/index.ts";
+import { prefixDigests } from "../../../sync/transfer/index.ts";
 import { DISK_MARKER } from "../disk-marker.ts";
 import { type RsyncPrograms, runRsync } from "./run-rsync.ts";
 import { HOST_ALIAS, type RsyncPlace, sshConfig } from "./ssh-config.ts";

@@ -4,7 +4,7 @@ import type { Store } from "../../../router/index.ts";
 import { dataTypeOf } from "../../artifact.ts";
 import type { Archive } from "../../brought/archive.ts";
 import { transferNewsLimits } from "../../limits.ts";
-import type { TransferNews } from "../../transfer/transfer-news.ts";
+import type { TransferNews } from "../../transfer/index.ts";
 import { type ArchiveRun, archived, importArchive, newArchiveRun } from "./archive.ts";
 import { callSome, dataScores, hastenBest, isOn, policies, switchPolicies } from "./policies.ts";
 import { type PushPorts, pushKeptBack } from "./push.ts";

@@ -1,7 +1,7 @@
 import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
 import type { PayloadFor } from "../../../events/index.ts";
 import { transferNewsLimits } from "../../limits.ts";
-import type { TransferNews } from "../../transfer/transfer-news.ts";
+import type { TransferNews } from "../../transfer/index.ts";
 
 const wiring = {
   name: "transfer_verifier",
