@@ -4,10 +4,12 @@ import { asyncApiDocument } from "./asyncapi.ts";
 import { builtinRows } from "./catalog.ts";
 import type { EventRow } from "./row.ts";
 
+// It compiles the rules of the format once.
+const parser = new Parser();
 const document = asyncApiDocument(builtinRows, { version: "1.2.3" });
 
 test("the document is valid AsyncAPI 3, down to every message", async () => {
-  const { document: parsed, diagnostics } = await new Parser().parse(JSON.stringify(document));
+  const { document: parsed, diagnostics } = await parser.parse(JSON.stringify(document));
   // The one remark left is that a newer minor version of the format exists.
   expect(diagnostics.filter(({ code }) => code !== "asyncapi-latest-version")).toEqual([]);
   expect(parsed?.version()).toBe("3.0.0");
@@ -21,9 +23,10 @@ test("the document is valid AsyncAPI 3, down to every message", async () => {
 });
 
 test("a broken document would be noticed", async () => {
-  const { MODEL_PROMOTED } = document.channels;
-  const broken = { ...document, channels: { MODEL_PROMOTED: { ...MODEL_PROMOTED, address: 5 } }, operations: {} };
-  const diagnostics = await new Parser().validate(JSON.stringify(broken));
+  const { MODEL_PROMOTED } = builtinRows;
+  const small = asyncApiDocument({ MODEL_PROMOTED }, { version: "1.2.3" });
+  const channels = { MODEL_PROMOTED: { ...small.channels.MODEL_PROMOTED, address: 5 } };
+  const diagnostics = await parser.validate(JSON.stringify({ ...small, channels }));
   expect(diagnostics.some(({ severity }) => severity === 0)).toBe(true);
 });
 
