@@ -26,7 +26,7 @@ export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType 
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
 export { resultLimits } from "./limits.ts";
 export type { JobsOfSort } from "./load/load-forecast.ts";
-export { slotsWords, whyHeldBack } from "./node-policy.ts";
+export { whyHeldBack } from "./node-policy.ts";
 export type { Candidate, Placement } from "./placement.ts";
 export { createWorkServices, type WorkServices } from "./services.ts";
 export { workSettings } from "./settings.ts";

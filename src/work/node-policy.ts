@@ -4,6 +4,7 @@ import { defineTable, type StateTable, type Store } from "../router/index.ts";
 import { slotLimits } from "./limits.ts";
 import type { NodePolicy, NodeVerdict } from "./queue-state.ts";
 import { workSettings } from "./settings.ts";
+import { slotsWords } from "./slots-words.ts";
 
 /** Why a node gets less work than it asks for; kept by `job_scheduler`. Times are milliseconds since the epoch. */
 export type NodeHold = {
@@ -41,13 +42,6 @@ export type NodeSlots = {
 };
 /** By node. */
 export const nodeSlots = defineTable<NodeSlots>("work_node_slots");
-
-/** As people read it. */
-type ToldSlots = Pick<NodeSlots, "slots" | "of" | "target" | "measured"> & { readonly best?: number | undefined };
-export const slotsWords = ({ slots, of, target, measured, best }: ToldSlots): string => {
-  if (best === slots) return `slots ${slots} of ${of}: it does most work with ${best}`;
-  return `slots ${slots} of ${of}: target ${target.toFixed(2)}, measured ${measured.toFixed(2)}`;
-};
 
 /** Since when a node has held no job; null while it has some. By node; kept by `utilization_optimizer`. */
 export const nodeIdle = defineTable<{ readonly since: number | null }>("work_node_idle");

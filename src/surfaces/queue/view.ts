@@ -1,4 +1,4 @@
-import { slotsWords } from "../../work/index.ts";
+import { slotsWords } from "../../work/slots-words.ts";
 import { JOB_STATES } from "../../work/states.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";

@@ -4,9 +4,10 @@ import type { StateTable } from "../../../router/index.ts";
 import { utilizationLimits } from "../../limits.ts";
 import { beginForecast, forecastErrors, noteWork } from "../../load/forecast.ts";
 import { addedWork, loadForecasts } from "../../load/load-forecast.ts";
-import { nodeIdle, nodeSlots, slotsWords } from "../../node-policy.ts";
+import { nodeIdle, nodeSlots } from "../../node-policy.ts";
 import { isPreprocessing } from "../../preprocessing.ts";
 import type { WorkServices } from "../../services.ts";
+import { slotsWords } from "../../slots-words.ts";
 import { createWorkMeasure, isAsTold, type NodeUse, nextUse, slotsOf, type WorkMeasure } from "./node-use.ts";
 
 const wiring = {
