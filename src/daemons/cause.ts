@@ -40,7 +40,7 @@ export const ADVICE_ACTIONS = [
   "ledger",
 ] as const;
 
-export type Cause = Given<z.output<typeof cause>>;
+export type Cause = Given<z.output<ReturnType<typeof cause>>>;
 
 export interface CauseAdvice {
   readonly action: (typeof ADVICE_ACTIONS)[number];

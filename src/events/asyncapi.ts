@@ -75,7 +75,7 @@ function message(row: EventRow) {
 }
 
 function attributesSchema(): JsonSchema {
-  const schema = jsonSchemaOf(z.looseObject(attributes));
+  const schema = jsonSchemaOf(z.looseObject(attributes()));
   const properties = Object.entries(schema.properties ?? {}).map(([name, of]) => [name, withoutNull(of)] as const);
   return { type: "object", required: schema.required ?? [], properties: Object.fromEntries(properties) };
 }

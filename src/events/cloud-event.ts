@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { defined, OperatingError } from "../kernel/index.ts";
+import { defined, lazy, OperatingError } from "../kernel/index.ts";
 import { boundedText } from "./bounds.ts";
 import { type AnyRouterEvent, contentHash, EventSource, type EventViews } from "./envelope.ts";
 import { issueText } from "./issue-text.ts";
@@ -40,7 +40,7 @@ export const parseTraceparent = (text: string | undefined): { traceId: string; s
     : { traceId: text.slice(3, 35), spanId: text.slice(36, 52) };
 
 /** The context attributes that we write; others are tolerated and not read. */
-export const attributes = {
+export const attributes = lazy(() => ({
   specversion: z.literal("1.0").describe("version of CloudEvents"),
   id: attribute(200).describe("event id"),
   type: attribute(200).describe("name of the event, as in MODEL_PROMOTED"),
@@ -72,9 +72,9 @@ export const attributes = {
   routing: unset(z.string().regex(routing, "must be a list of views")).describe(
     "views whose subscribers see it: data_bus, stage_bus, cross_process, or none",
   ),
-};
+}));
 
-const envelope = z.looseObject({ ...attributes, data: z.unknown() });
+const envelope = lazy(() => z.looseObject({ ...attributes(), data: z.unknown() }));
 
 /** An event in JSON, as it travels. */
 export interface CloudEvent {
@@ -157,7 +157,7 @@ export interface Arrival {
  * A content hash that is given is believed: the payload may have been brought to a newer version since it was made.
  */
 export function fromCloudEvent(json: unknown, arrival?: Arrival): AnyRouterEvent {
-  const read = envelope.safeParse(json);
+  const read = envelope().safeParse(json);
   if (!read.success) {
     const issue = read.error.issues[0];
     throw invalid(

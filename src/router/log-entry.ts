@@ -6,7 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { OperatingError } from "../kernel/index.ts";
+import { lazy, OperatingError } from "../kernel/index.ts";
 
 /**
  * `term`: somebody leads from here on. `beat`: it still does. `changes`: rows that its commits changed. `migrate`: steps of the schema.
@@ -17,26 +17,28 @@ export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-const headerSchema = z.object({
-  /** The cluster, and how often it was begun anew from one replica: entries of another are never taken. */
-  cluster: z.string().min(1).max(200),
-  generation: z.int().min(1),
-  term: z.int().min(1),
-  /** The process that wrote it. */
-  boot: z.string().min(1).max(200),
-  /** The node that it runs on. */
-  node: z.string().min(1).max(200),
-  kind: z.enum(ENTRY_KINDS),
-  /** By the clock of whoever wrote it, in milliseconds since the epoch: for people, and to warn of clocks that differ. */
-  at: z.number(),
-  /** Digest of the schema that the body belongs to. */
-  schema: sha256,
-  body: sha256,
-  /** Digest of the whole entry before this one. */
-  chain: sha256,
-});
+const headerSchema = lazy(() =>
+  z.object({
+    /** The cluster, and how often it was begun anew from one replica: entries of another are never taken. */
+    cluster: z.string().min(1).max(200),
+    generation: z.int().min(1),
+    term: z.int().min(1),
+    /** The process that wrote it. */
+    boot: z.string().min(1).max(200),
+    /** The node that it runs on. */
+    node: z.string().min(1).max(200),
+    kind: z.enum(ENTRY_KINDS),
+    /** By the clock of whoever wrote it, in milliseconds since the epoch: for people, and to warn of clocks that differ. */
+    at: z.number(),
+    /** Digest of the schema that the body belongs to. */
+    schema: sha256,
+    body: sha256,
+    /** Digest of the whole entry before this one. */
+    chain: sha256,
+  }),
+);
 
-export type EntryHeader = z.output<typeof headerSchema>;
+export type EntryHeader = z.output<ReturnType<typeof headerSchema>>;
 
 export interface DecodedEntry {
   readonly header: EntryHeader;
@@ -79,7 +81,7 @@ export function decodeEntry(bytes: Uint8Array): DecodedEntry {
   } catch {
     throw damaged("has a head that cannot be read");
   }
-  const header = headerSchema.safeParse(parsed);
+  const header = headerSchema().safeParse(parsed);
   if (!header.success) throw damaged(`has a head that is not sound (${header.error.issues[0]?.path.join(".")})`);
   const body = all.subarray(begin + length);
   if (digestOf(body) !== header.data.body) throw damaged("has another body than its head says");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { field } from "../events/index.ts";
-import { OperatingError } from "../kernel/index.ts";
+import { lazy, OperatingError } from "../kernel/index.ts";
 import type { ArtifactState } from "./states.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
@@ -8,34 +8,36 @@ const word = z.string().min(1).max(200);
 const count = z.int().min(0);
 
 /** The manifest of a file: what is known of it when it comes. */
-export const artifactEntrySchema = z.strictObject({
-  sha256,
-  /** As the workload calls it: games, samples, training_set, holdout, model, checkpoint. */
-  kind: word,
-  bytes: count,
-  rows: count.default(0),
-  /** Games that it holds, or that its rows are from. */
-  games: count.default(0),
-  config_key: field.config_key,
-  /** The node that made it. */
-  producer: word,
-  rules_version: word.nullable().default(null),
-  /** Files it was made from, in their order. They are its history, and are not kept for its sake. */
-  parents: z.array(sha256).max(10_000).default([]),
-  /** The job that made it; null for one that was brought by hand, which does not stand in the books. */
-  work_id: word.nullable().default(null),
-  /** Which part of its batch that job was. */
-  part: word.nullable().default(null),
-  iteration: count.nullable().default(null),
-});
-export type ArtifactEntry = z.output<typeof artifactEntrySchema>;
-export type ArtifactEntryInput = Omit<z.input<typeof artifactEntrySchema>, "parents"> & {
+export const artifactEntrySchema = lazy(() =>
+  z.strictObject({
+    sha256,
+    /** As the workload calls it: games, samples, training_set, holdout, model, checkpoint. */
+    kind: word,
+    bytes: count,
+    rows: count.default(0),
+    /** Games that it holds, or that its rows are from. */
+    games: count.default(0),
+    config_key: field.config_key,
+    /** The node that made it. */
+    producer: word,
+    rules_version: word.nullable().default(null),
+    /** Files it was made from, in their order. They are its history, and are not kept for its sake. */
+    parents: z.array(sha256).max(10_000).default([]),
+    /** The job that made it; null for one that was brought by hand, which does not stand in the books. */
+    work_id: word.nullable().default(null),
+    /** Which part of its batch that job was. */
+    part: word.nullable().default(null),
+    iteration: count.nullable().default(null),
+  }),
+);
+export type ArtifactEntry = z.output<ReturnType<typeof artifactEntrySchema>>;
+export type ArtifactEntryInput = Omit<z.input<ReturnType<typeof artifactEntrySchema>>, "parents"> & {
   readonly parents?: readonly string[] | undefined;
 };
 
 export function parseEntries(entries: readonly ArtifactEntryInput[]): ArtifactEntry[] {
   return entries.map((entry) => {
-    const parsed = artifactEntrySchema.safeParse(entry);
+    const parsed = artifactEntrySchema().safeParse(entry);
     if (parsed.success) return parsed.data;
     throw OperatingError.invalid("ARTIFACT_ENTRY", `a manifest is malformed: ${z.prettifyError(parsed.error)}`);
   });

@@ -17,7 +17,7 @@ const invalid = (what: string) =>
   OperatingError.invalid("WORK_INVALID", what, { hint: "Correct the job and add it again." });
 
 function parseSpec(parts: QueueState, given: JobSpecInput): { spec: JobSpec; payload: string } {
-  const parsed = jobSpecSchema.safeParse(given);
+  const parsed = jobSpecSchema().safeParse(given);
   if (!parsed.success) throw invalid(`this is no job: ${z.prettifyError(parsed.error)}`);
   const spec = parsed.data;
   const kind = kindOf(parts.kinds, spec.work_type);

@@ -1,38 +1,40 @@
 import { z } from "zod";
 import { details, field } from "../events/index.ts";
-import { OperatingError } from "../kernel/index.ts";
+import { lazy, OperatingError } from "../kernel/index.ts";
 import { resultLimits } from "./limits.ts";
 import { needsSchema } from "./needs.ts";
 import type { JobState } from "./states.ts";
 import { URGENCIES } from "./urgency.ts";
 
 /** What one asks for. Everything but the kind and the payload has a usual value. */
-export const jobSpecSchema = z.strictObject({
-  work_type: z.string().min(1).max(200),
-  config_key: field.config_key.nullable().default(null),
-  urgency: z.enum(URGENCIES).default("normal"),
-  payload: details("what the executor is given").default({}),
-  depends_on: z.array(z.string()).max(1_000).default([]),
-  needs: needsSchema.prefault({}),
-  target_nodes: z.array(field.node_id).min(1).max(100).nullable().default(null),
-  excluded_nodes: z.array(field.node_id).max(100).default([]),
-  dedup_key: z.string().min(1).max(200).nullable().default(null),
-  /** Unix seconds; not done by then, it fails. */
-  deadline: z.number().positive().nullable().default(null),
-  timeout_seconds: z
-    .number()
-    .positive()
-    .max(30 * 86_400)
-    .optional(),
-  max_attempts: z.int().min(1).max(100).optional(),
-  cost: z.number().positive().max(1_000).optional(),
-  batch_id: field.batch_id.nullable().default(null),
-  requested_by: z.string().min(1).max(200).nullable().default(null),
-});
-export type JobSpecInput<K extends string = string> = Omit<z.input<typeof jobSpecSchema>, "work_type"> & {
+export const jobSpecSchema = lazy(() =>
+  z.strictObject({
+    work_type: z.string().min(1).max(200),
+    config_key: field.config_key.nullable().default(null),
+    urgency: z.enum(URGENCIES).default("normal"),
+    payload: details("what the executor is given").default({}),
+    depends_on: z.array(z.string()).max(1_000).default([]),
+    needs: needsSchema().prefault({}),
+    target_nodes: z.array(field.node_id).min(1).max(100).nullable().default(null),
+    excluded_nodes: z.array(field.node_id).max(100).default([]),
+    dedup_key: z.string().min(1).max(200).nullable().default(null),
+    /** Unix seconds; not done by then, it fails. */
+    deadline: z.number().positive().nullable().default(null),
+    timeout_seconds: z
+      .number()
+      .positive()
+      .max(30 * 86_400)
+      .optional(),
+    max_attempts: z.int().min(1).max(100).optional(),
+    cost: z.number().positive().max(1_000).optional(),
+    batch_id: field.batch_id.nullable().default(null),
+    requested_by: z.string().min(1).max(200).nullable().default(null),
+  }),
+);
+export type JobSpecInput<K extends string = string> = Omit<z.input<ReturnType<typeof jobSpecSchema>>, "work_type"> & {
   readonly work_type: K;
 };
-export type JobSpec = z.output<typeof jobSpecSchema>;
+export type JobSpec = z.output<ReturnType<typeof jobSpecSchema>>;
 
 const NUMBERS = [
   "seq",
@@ -114,16 +116,18 @@ export const columnsOf = (table: string): string =>
   ["state", ...NUMBERS, ...OPTIONAL_NUMBERS, ...OPTIONAL_TEXTS].map((column) => `${table}.${column}`).join(", ");
 
 /** A checkpoint that a try saved when it was stopped: the next one goes on from it. */
-export const savedSchema = z.strictObject({
-  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex"),
-  bytes: z.int().min(1).max(resultLimits.maxFileBytes),
-  /** How far the run was, as its program counts; 0 where it does not say. */
-  epoch: z.int().min(0).max(1_000_000_000).default(0),
-});
-export type SavedInput = z.input<typeof savedSchema>;
+export const savedSchema = lazy(() =>
+  z.strictObject({
+    sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex"),
+    bytes: z.int().min(1).max(resultLimits.maxFileBytes),
+    /** How far the run was, as its program counts; 0 where it does not say. */
+    epoch: z.int().min(0).max(1_000_000_000).default(0),
+  }),
+);
+export type SavedInput = z.input<ReturnType<typeof savedSchema>>;
 
 /** The same in the books, with whose it is. */
-export interface SavedCheckpoint extends z.output<typeof savedSchema> {
+export interface SavedCheckpoint extends z.output<ReturnType<typeof savedSchema>> {
   readonly node_id: string;
   readonly fence: number;
   readonly at: number;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { canonicalJson, didYouMean, type Json, OperatingError } from "../kernel/index.ts";
+import { canonicalJson, didYouMean, type Json, lazy, OperatingError } from "../kernel/index.ts";
 import { resultLimits } from "./limits.ts";
 import { type CountBounds, implausible } from "./plausible.ts";
 
@@ -85,16 +85,18 @@ export function kindOf(kinds: WorkKinds, name: string): WorkKind {
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
 
 /** What was made: files by their hash, and numbers that say how much. */
-export const evidenceSchema = z.strictObject({
-  outputs: z
-    .array(z.strictObject({ name: z.string().min(1).max(200), sha256, bytes: z.int().min(1) }))
-    .max(1_000)
-    .default([]),
-  counts: z.record(z.string().min(1).max(100), z.int().min(0)).default({}),
-  summary: z.record(z.string().max(200), z.json()).optional(),
-});
-export type EvidenceInput = z.input<typeof evidenceSchema>;
-export type Evidence = z.output<typeof evidenceSchema>;
+export const evidenceSchema = lazy(() =>
+  z.strictObject({
+    outputs: z
+      .array(z.strictObject({ name: z.string().min(1).max(200), sha256, bytes: z.int().min(1) }))
+      .max(1_000)
+      .default([]),
+    counts: z.record(z.string().min(1).max(100), z.int().min(0)).default({}),
+    summary: z.record(z.string().max(200), z.json()).optional(),
+  }),
+);
+export type EvidenceInput = z.input<ReturnType<typeof evidenceSchema>>;
+export type Evidence = z.output<ReturnType<typeof evidenceSchema>>;
 
 /** The evidence in its stored form, or why it proves nothing. `parameters`: what the job was asked for. */
 export function checkEvidence(
@@ -103,7 +105,7 @@ export function checkEvidence(
   maxBytes: number,
   parameters: () => Readonly<Record<string, Json>>,
 ): { evidence: Evidence; text: string } {
-  const parsed = evidenceSchema.safeParse(given);
+  const parsed = evidenceSchema().safeParse(given);
   if (!parsed.success) throw lacking(`the evidence is malformed: ${z.prettifyError(parsed.error)}`);
   const evidence = parsed.data;
   if (evidence.outputs.length < rule.outputs)

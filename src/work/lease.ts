@@ -313,7 +313,7 @@ export type AfterFailure = { readonly again: boolean; readonly retry_at: number 
 
 /** The attempt failed; its class decides what follows. */
 export function failJob(parts: QueueState, plan: Plan, ref: LeaseRef, given: WorkFailure): AfterFailure {
-  const parsed = failureSchema.safeParse(given);
+  const parsed = failureSchema().safeParse(given);
   if (!parsed.success)
     throw OperatingError.invalid(
       "WORK_FAILURE_INVALID",
@@ -430,7 +430,7 @@ export function giveBack(
 }
 
 const savedBy = (plan: Plan, { node_id, fence }: JobRow, saved: SavedInput): string =>
-  canonicalJson({ ...savedSchema.parse(saved), node_id: node_id!, fence, at: plan.now });
+  canonicalJson({ ...savedSchema().parse(saved), node_id: node_id!, fence, at: plan.now });
 
 /** The holder stops and gives the job back; no attempt is spent. What it saved comes to the next one. */
 export function releaseJob(

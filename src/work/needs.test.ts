@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fits, type Lane, laneSignature, needsSchema, whyNotThere, without } from "./needs.ts";
 
-const needs = (given: object) => needsSchema.parse(given);
+const needs = (given: object) => needsSchema().parse(given);
 const offer = { cpu: 8, gpu: 1, memory_gb: 32, gpu_memory_gb: 16, tags: ["avx2", "spot"] };
 const lane = (given: Partial<Lane> = {}): Lane => ({
   lane: 1,

@@ -1,18 +1,20 @@
 import { z } from "zod";
-import { canonicalJson } from "../kernel/index.ts";
+import { canonicalJson, lazy } from "../kernel/index.ts";
 
 const tag = z.string().regex(/^[\w.:+-]{1,64}$/, "must be 1 to 64 letters, digits or . : + - _");
 
 /** What a job needs of its node while it runs. */
-export const needsSchema = z.strictObject({
-  cpu: z.number().min(0).max(4_096).default(0),
-  // Each is one job's alone: there are no parts of one.
-  gpu: z.int().min(0).max(64).default(0),
-  memory_gb: z.number().min(0).max(65_536).default(0),
-  gpu_memory_gb: z.number().min(0).max(4_096).default(0),
-  tags: z.array(tag).max(32).default([]),
-});
-export type Needs = z.output<typeof needsSchema>;
+export const needsSchema = lazy(() =>
+  z.strictObject({
+    cpu: z.number().min(0).max(4_096).default(0),
+    // Each is one job's alone: there are no parts of one.
+    gpu: z.int().min(0).max(64).default(0),
+    memory_gb: z.number().min(0).max(65_536).default(0),
+    gpu_memory_gb: z.number().min(0).max(4_096).default(0),
+    tags: z.array(tag).max(32).default([]),
+  }),
+);
+export type Needs = z.output<ReturnType<typeof needsSchema>>;
 
 /** What a node has free at the moment. Memory of an accelerator is meant for each one. */
 export interface Offer {

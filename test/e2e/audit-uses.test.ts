@@ -60,7 +60,7 @@ beforeAll(async () => {
   coordination = await bootstrapCoordination({
     settings: readSettings({ RINGRIFT_RATE_FACTOR: "10000" }, dataDir, { dataDir, port: 0 }),
     log: silentLog(),
-    plans: [{ plan: configPlanSchema.parse({ config_key: "hex8_2p" }), asked: [] }],
+    plans: [{ plan: configPlanSchema().parse({ config_key: "hex8_2p" }), asked: [] }],
     units: [uses.wrap(hoarder)],
     wrapUnit: (unit) => uses.wrap(quick(unit)),
     wrapStore: uses.tap,

@@ -80,7 +80,7 @@ const kinds = {
   training: defineKind({ evidence: { outputs: 1, counts: [] }, maxAttempts: 100 }),
   evaluation: defineKind({ evidence: { outputs: 0, counts: ["games"] }, maxAttempts: 100 }),
 };
-const plan = configPlanSchema.parse({
+const plan = configPlanSchema().parse({
   config_key: CONFIG,
   seed: 3,
   kinds: ["selfplay", "training", "evaluation"],

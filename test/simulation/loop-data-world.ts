@@ -78,7 +78,7 @@ const OFFER = { cpu: 4, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [] };
 const HOUR = 3_600_000;
 
 const planOf = (config_key: string): ConfigPlan =>
-  configPlanSchema.parse({ config_key, seed: 11, games_per_iteration: 30, games_per_job: 6, holdout_share: 0.1 });
+  configPlanSchema().parse({ config_key, seed: 11, games_per_iteration: 30, games_per_job: 6, holdout_share: 0.1 });
 
 type Context = UnitContext<"PIPELINE_STAGE_ENTERED">;
 

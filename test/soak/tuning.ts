@@ -118,7 +118,7 @@ export async function run(options: TuningOptions = {}): Promise<Result> {
     return file(last, "model", "model");
   };
 
-  const { tuning } = configPlanSchema.parse({
+  const { tuning } = configPlanSchema().parse({
     config_key,
     tuning: {
       parameters: {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { messageOf, OperatingError } from "../../kernel/index.ts";
+import { lazy, messageOf, OperatingError } from "../../kernel/index.ts";
 
 const MAX_HOSTS = 500;
 const MAX_FILE_BYTES = 1_048_576;
@@ -17,25 +17,27 @@ const tag = z.string().regex(/^[\w.:+-]{1,64}$/, "must be 1 to 64 letters, digit
 const file = z.string().min(1).max(1_000);
 const port = z.int().min(1).max(65_535);
 
-const inventorySchema = z.strictObject({
-  ssh: z.strictObject({ identity_file: file, known_hosts_file: file, user: user.optional(), port: port.optional() }),
-  folder: folder.default("/opt/ringrift-node"),
-  canaries: z.int().min(1).max(MAX_HOSTS).default(1),
-  hosts: z
-    .array(
-      z.strictObject({
-        host,
-        label: label.optional(),
-        user: user.optional(),
-        port: port.optional(),
-        folder: folder.optional(),
-        slots: z.int().min(1).max(1_024).optional(),
-        tags: z.array(tag).max(32).default([]),
-      }),
-    )
-    .min(1)
-    .max(MAX_HOSTS),
-});
+const inventorySchema = lazy(() =>
+  z.strictObject({
+    ssh: z.strictObject({ identity_file: file, known_hosts_file: file, user: user.optional(), port: port.optional() }),
+    folder: folder.default("/opt/ringrift-node"),
+    canaries: z.int().min(1).max(MAX_HOSTS).default(1),
+    hosts: z
+      .array(
+        z.strictObject({
+          host,
+          label: label.optional(),
+          user: user.optional(),
+          port: port.optional(),
+          folder: folder.optional(),
+          slots: z.int().min(1).max(1_024).optional(),
+          tags: z.array(tag).max(32).default([]),
+        }),
+      )
+      .min(1)
+      .max(MAX_HOSTS),
+  }),
+);
 
 export interface DeployHost {
   readonly host: string;
@@ -75,7 +77,7 @@ export function readInventory(path: string): Inventory {
   } catch (cause) {
     throw wrong(path, messageOf(cause));
   }
-  const parsed = inventorySchema.safeParse(json);
+  const parsed = inventorySchema().safeParse(json);
   if (!parsed.success) throw wrong(path, z.prettifyError(parsed.error));
   const { ssh, hosts, canaries, folder: everywhere } = parsed.data;
   const at = (name: string) => resolve(dirname(resolve(path)), name);

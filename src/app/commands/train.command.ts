@@ -21,7 +21,7 @@ import { runMain } from "./up.command.ts";
 /** Config keys in a list with commas; undefined if it is something else, as a file. */
 function configKeysOf(text: string): string[] | undefined {
   const keys = text.split(",").map((key) => key.trim());
-  const isKey = (key: string) => configPlanSchema.shape.config_key.safeParse(key).success;
+  const isKey = (key: string) => configPlanSchema().shape.config_key.safeParse(key).success;
   return keys.every(isKey) ? keys : undefined;
 }
 

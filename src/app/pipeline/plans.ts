@@ -1,6 +1,6 @@
 /** What is wanted of each config: from the built-in games' own defaults, from `plans` in `ringrift.config.json`, and from flags. */
 import { z } from "zod";
-import { canonicalJson, didYouMean, type Json, OperatingError } from "../../kernel/index.ts";
+import { canonicalJson, didYouMean, type Json, lazy, OperatingError } from "../../kernel/index.ts";
 import {
   type ConfigPlan,
   type ConfigPlanInput,
@@ -126,13 +126,16 @@ const ARENA_NNUE = {
   evaluation: { opening_plies: 8, candidate_search: { simulations: 2 * DEFAULT_LOOP.gateSearch.simulations } },
 };
 
-const plansInFile = z.record(z.string(), configPlanSchema.omit({ config_key: true, kinds: true }).partial());
+const plansInFile = lazy(() =>
+  z.record(z.string(), configPlanSchema().omit({ config_key: true, kinds: true }).partial()),
+);
 
 /** Plans of the file, by config; none if it has none. */
 function plansOfFile(file: string | undefined): Readonly<Record<string, Given>> {
-  const plans = sectionOf(file, "plans") ?? {};
+  const plans = sectionOf(file, "plans");
+  if (plans === undefined) return {};
   // Checked field by field, but kept as it was written: what it does not say has other defaults for other games.
-  const parsed = plansInFile.safeParse(plans);
+  const parsed = plansInFile().safeParse(plans);
   if (!parsed.success)
     throw OperatingError.invalid("INVALID_PLAN", `${file}: plans are wrong: ${z.prettifyError(parsed.error)}`, {
       hint: "docs/51-loop.md explains plans.",
@@ -158,7 +161,7 @@ function planFor(configKey: string, given: Given, { workloads, workers }: PlanWo
   const ours = isBuiltIn ? arenaDefaults(given.games_per_iteration ?? DEFAULT_LOOP.gamesPerRound, workers) : {};
   const knobs = knobDefaults(isBuiltIn ? given.steering : undefined);
   const all = { ...ours, ...given };
-  const parsed = configPlanSchema.safeParse({
+  const parsed = configPlanSchema().safeParse({
     ...all,
     selfplay: { ...knobs.selfplay, ...all.selfplay },
     training: { ...knobs.training, ...all.training },

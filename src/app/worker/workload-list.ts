@@ -1,7 +1,7 @@
 /** The programs that do the work on this node: those declared in `ringrift.config.json`, and the built-in games. */
 import { dirname } from "node:path";
 import { z } from "zod";
-import { defined, OperatingError } from "../../kernel/index.ts";
+import { defined, lazy, OperatingError } from "../../kernel/index.ts";
 import { arenaDeclaration, MODEL_FORMATS, type ModelRule } from "../../workloads/arena/index.ts";
 import { resolvePaths, type WorkloadDeclaration, workloadDeclarationSchema } from "../../workloads/process/index.ts";
 import { sectionOf } from "../settings/config-file.ts";
@@ -21,14 +21,16 @@ export interface NamedWorkload {
 export const JUDGED_FILES = ["model", "checkpoint"] as const;
 export type JudgedFile = (typeof JUDGED_FILES)[number];
 
-const fileRule = z
-  .strictObject({
-    format: z.enum(MODEL_FORMATS).optional(),
-    min_bytes: z.int().min(1).optional(),
-    max_bytes: z.int().min(1).optional(),
-  })
-  .refine(({ min_bytes = 1, max_bytes = min_bytes }) => min_bytes <= max_bytes, "min_bytes of at most max_bytes")
-  .transform(({ format, min_bytes, max_bytes }) => defined({ format, minBytes: min_bytes, maxBytes: max_bytes }));
+const fileRule = lazy(() =>
+  z
+    .strictObject({
+      format: z.enum(MODEL_FORMATS).optional(),
+      min_bytes: z.int().min(1).optional(),
+      max_bytes: z.int().min(1).optional(),
+    })
+    .refine(({ min_bytes = 1, max_bytes = min_bytes }) => min_bytes <= max_bytes, "min_bytes of at most max_bytes")
+    .transform(({ format, min_bytes, max_bytes }) => defined({ format, minBytes: min_bytes, maxBytes: max_bytes })),
+);
 
 /** With the champions they are the ladder, which is rated as a whole. */
 const MAX_BASELINES = 16;
@@ -38,13 +40,15 @@ const baseline = z
   .regex(/^[a-z][a-z0-9._-]{0,39}$/, "a name of at most 40 small letters, digits, _ . -, beginning with a letter")
   .refine((name) => name !== "champion", "another name than 'champion'");
 
-const declared = z.record(
-  z.string().regex(/^[\w.-]{1,64}$/, "a name of 1 to 64 letters, digits, _ . -"),
-  workloadDeclarationSchema.extend({
-    config_keys: z.array(z.string().min(1).max(128)).min(1).max(1_000).optional(),
-    baselines: z.array(baseline).min(1).max(MAX_BASELINES).optional(),
-    files: z.strictObject({ model: fileRule.optional(), checkpoint: fileRule.optional() }).optional(),
-  }),
+const declared = lazy(() =>
+  z.record(
+    z.string().regex(/^[\w.-]{1,64}$/, "a name of 1 to 64 letters, digits, _ . -"),
+    workloadDeclarationSchema().extend({
+      config_keys: z.array(z.string().min(1).max(128)).min(1).max(1_000).optional(),
+      baselines: z.array(baseline).min(1).max(MAX_BASELINES).optional(),
+      files: z.strictObject({ model: fileRule().optional(), checkpoint: fileRule().optional() }).optional(),
+    }),
+  ),
 );
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
@@ -64,7 +68,7 @@ export function workloadList(file: string | undefined, graceSeconds: number): Na
   const withGrace = (one: unknown): unknown =>
     isRecord(one) ? { ...one, limits: { grace_seconds, ...(one.limits as object | undefined) } } : one;
   const given = Object.entries(sectionOf(file, "workloads") ?? {}).map(([name, one]) => [name, withGrace(one)]);
-  const parsed = declared.safeParse(Object.fromEntries(given));
+  const parsed = declared().safeParse(Object.fromEntries(given));
   if (!parsed.success)
     throw OperatingError.invalid(
       "INVALID_WORKLOAD",

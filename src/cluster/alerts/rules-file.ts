@@ -2,23 +2,25 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { Catalog } from "../../events/index.ts";
-import { didYouMean, messageOf, OperatingError } from "../../kernel/index.ts";
+import { didYouMean, lazy, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { AbsenceRule } from "./absence.ts";
 import { ALERT_SEVERITIES } from "./alert.ts";
 
 const MAX_RULES = 100;
 const name = z.string().regex(/^[\w.-]{1,80}$/, "must be 1 to 80 letters, digits, _ . -");
 const field = z.string().regex(/^\w{1,60}$/, "must be the name of a field");
-const absence = z.strictObject({
-  name,
-  event: z.string().min(1).max(100),
-  by: z.array(field).max(4).default([]),
-  within_seconds: z.number().min(10).max(31_536_000),
-  severity: z.enum(ALERT_SEVERITIES).default("error"),
-  title: z.string().min(1).max(200).optional(),
-  from: z.enum(["first_seen", "start"]).default("first_seen"),
-});
-const file = z.strictObject({ absence: z.array(absence).max(MAX_RULES).default([]) });
+const absence = lazy(() =>
+  z.strictObject({
+    name,
+    event: z.string().min(1).max(100),
+    by: z.array(field).max(4).default([]),
+    within_seconds: z.number().min(10).max(31_536_000),
+    severity: z.enum(ALERT_SEVERITIES).default("error"),
+    title: z.string().min(1).max(200).optional(),
+    from: z.enum(["first_seen", "start"]).default("first_seen"),
+  }),
+);
+const file = lazy(() => z.strictObject({ absence: z.array(absence()).max(MAX_RULES).default([]) }));
 
 const invalid = (path: string, problem: string, cause?: unknown) =>
   OperatingError.invalid("INVALID_ALERT_RULES", `${path}: ${problem}`, {
@@ -33,7 +35,7 @@ export function parseAlertRules(text: string, path: string, catalog: Pick<Catalo
   } catch (thrown) {
     throw invalid(path, messageOf(thrown), thrown);
   }
-  const parsed = file.safeParse(json);
+  const parsed = file().safeParse(json);
   if (!parsed.success) throw invalid(path, z.prettifyError(parsed.error).replaceAll(/\s*\n\s*/g, " "));
   const rules = parsed.data.absence;
   const twice = rules.find((rule, i) => rules.findIndex((other) => other.name === rule.name) !== i);

@@ -1,32 +1,38 @@
 /** What coordinators tell each other, beside the log and in the first entry of a term. It comes from outside, and is read with care. */
+
 import { z } from "zod";
 import type { Clock } from "../../kernel/index.ts";
+import { lazy } from "../../kernel/index.ts";
 import { LeadershipRole, type LeadershipRoleName } from "./roles.ts";
 
 const name = z.string().min(1).max(200);
-const address = z.object({
-  url: z.string().min(1).max(500),
-  /** SHA-256 of its certificate; null over plain HTTP. */
-  fingerprint: z.string().max(200).nullable(),
-});
+const address = lazy(() =>
+  z.object({
+    url: z.string().min(1).max(500),
+    /** SHA-256 of its certificate; null over plain HTTP. */
+    fingerprint: z.string().max(200).nullable(),
+  }),
+);
 
 /** What the first entry of a term says of who leads. */
-const termAbout = address.extend({ version: z.string().max(100) });
-export type TermAbout = z.output<typeof termAbout>;
+const termAbout = lazy(() => address().extend({ version: z.string().max(100) }));
+export type TermAbout = z.output<ReturnType<typeof termAbout>>;
 
 export const writeTermAbout = (about: TermAbout): Uint8Array => Buffer.from(JSON.stringify(about));
 
 /** Undefined for an entry that says nothing that is understood here. */
 export function readTermAbout(text: string): TermAbout | undefined {
   try {
-    return termAbout.parse(JSON.parse(text));
+    return termAbout().parse(JSON.parse(text));
   } catch {
     return undefined;
   }
 }
 
-const stepDown = z.object({ to: name.nullable(), reason: z.string().max(500).default("no reason was given") });
-type StepDownBody = z.output<typeof stepDown>;
+const stepDown = lazy(() =>
+  z.object({ to: name.nullable(), reason: z.string().max(500).default("no reason was given") }),
+);
+type StepDownBody = z.output<ReturnType<typeof stepDown>>;
 
 const MAX_REASON = 500;
 export const writeStepDown = ({ to, reason }: StepDownBody): Uint8Array =>
@@ -35,50 +41,54 @@ export const writeStepDown = ({ to, reason }: StepDownBody): Uint8Array =>
 /** What the last entry of a term says that was handed over; undefined for what is not understood here. */
 export function readStepDown(text: string): StepDownBody | undefined {
   try {
-    return stepDown.parse(JSON.parse(text));
+    return stepDown().parse(JSON.parse(text));
   } catch {
     return undefined;
   }
 }
 
-const refusedEntry = z.object({
-  /** The term in which it was sent, and the number that it would have had. */
-  term: z.int().min(0),
-  seq: z.int().min(0),
-  /** Who had written the entry that stands there, and in which term. */
-  by: name,
-  by_term: z.int().min(0),
-  /** When that was found out, by the clock of whoever sent it: milliseconds since the epoch. */
-  at: z.number(),
-});
+const refusedEntry = lazy(() =>
+  z.object({
+    /** The term in which it was sent, and the number that it would have had. */
+    term: z.int().min(0),
+    seq: z.int().min(0),
+    /** Who had written the entry that stands there, and in which term. */
+    by: name,
+    by_term: z.int().min(0),
+    /** When that was found out, by the clock of whoever sent it: milliseconds since the epoch. */
+    at: z.number(),
+  }),
+);
 
 /** An entry that somebody sent in the belief to lead, while another led already: the log refused it. */
-export type RefusedEntry = z.output<typeof refusedEntry>;
+export type RefusedEntry = z.output<ReturnType<typeof refusedEntry>>;
 
-const memberNews = address.extend({
-  name,
-  boot: name,
-  cluster: name,
-  role: z.enum(LeadershipRole),
-  term: z.int().min(0),
-  seq: z.int().min(0),
-  /** Whom it takes for the leader; null where it knows of none. */
-  leader: name.nullable(),
-  /** Why it cannot go on, if so. */
-  trouble: z.string().max(500).nullable(),
-  /** Its last entry that the log refused since another led; members of older versions say nothing of it. */
-  refused: refusedEntry.nullable().default(null),
-  version: z.string().max(100),
-});
+const memberNews = lazy(() =>
+  address().extend({
+    name,
+    boot: name,
+    cluster: name,
+    role: z.enum(LeadershipRole),
+    term: z.int().min(0),
+    seq: z.int().min(0),
+    /** Whom it takes for the leader; null where it knows of none. */
+    leader: name.nullable(),
+    /** Why it cannot go on, if so. */
+    trouble: z.string().max(500).nullable(),
+    /** Its last entry that the log refused since another led; members of older versions say nothing of it. */
+    refused: refusedEntry().nullable().default(null),
+    version: z.string().max(100),
+  }),
+);
 
 /** How a member is, as it says itself. */
-export type MemberNews = z.output<typeof memberNews>;
+export type MemberNews = z.output<ReturnType<typeof memberNews>>;
 
 export const encodeMember = (news: MemberNews): Uint8Array => Buffer.from(JSON.stringify(news));
 
 export function decodeMember(bytes: Uint8Array): MemberNews | undefined {
   try {
-    return memberNews.parse(JSON.parse(Buffer.from(bytes).toString()));
+    return memberNews().parse(JSON.parse(Buffer.from(bytes).toString()));
   } catch {
     return undefined;
   }
@@ -110,7 +120,7 @@ export function createMemberBook(clock: Pick<Clock, "monotonic">, cluster: strin
   };
 }
 
-export interface LeaderView extends z.output<typeof address> {
+export interface LeaderView extends z.output<ReturnType<typeof address>> {
   readonly name: string;
   readonly term: number;
   /** When its term began, by its own clock: milliseconds since the epoch. */

@@ -16,7 +16,7 @@ import {
   redundancyOfMatch,
 } from "./gate.ts";
 
-const gate = configPlanSchema.parse({ config_key: "a_2p" }).gate;
+const gate = configPlanSchema().parse({ config_key: "a_2p" }).gate;
 const promoted = (normalized_elo: number) => ({ verdict: "promote" as const, normalized_elo });
 const rejected = { verdict: "reject" as const, normalized_elo: -5 };
 

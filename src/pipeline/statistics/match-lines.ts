@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { lazy } from "../../kernel/index.ts";
 import { invalid } from "./checks.ts";
 import { checkMatch, MAX_SEATS, type Match } from "./match.ts";
 
@@ -11,23 +12,25 @@ import { checkMatch, MAX_SEATS, type Match } from "./match.ts";
  */
 const MAX_NAME = 200;
 
-const schema = z.object({
-  players: z
-    .array(
-      z
-        .string()
-        .min(1)
-        .max(MAX_NAME)
-        .regex(/^\P{Cc}+$/u, "a name has no control characters"),
-    )
-    .min(2)
-    .max(MAX_SEATS),
-  winner: z.string().nullable().optional(),
-  ranks: z.array(z.int().min(1)).optional(),
-  wins: z.array(z.int().min(0)).optional(),
-  draws: z.int().min(0).optional(),
-  games: z.int().min(1).optional(),
-});
+const schema = lazy(() =>
+  z.object({
+    players: z
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(MAX_NAME)
+          .regex(/^\P{Cc}+$/u, "a name has no control characters"),
+      )
+      .min(2)
+      .max(MAX_SEATS),
+    winner: z.string().nullable().optional(),
+    ranks: z.array(z.int().min(1)).optional(),
+    wins: z.array(z.int().min(0)).optional(),
+    draws: z.int().min(0).optional(),
+    games: z.int().min(1).optional(),
+  }),
+);
 
 const broken = (message: string) => invalid("MATCH", message, "See: ringrift stats ladder --help");
 
@@ -39,7 +42,7 @@ export function parseMatchLine(text: string): Match[] {
   } catch {
     throw broken("This is not JSON.");
   }
-  const parsed = schema.safeParse(value);
+  const parsed = schema().safeParse(value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
     throw broken(`${issue.path.join(".") || "the line"}: ${issue.message}.`);

@@ -26,7 +26,7 @@ export const getHealth = defineRoute("getHealth", "GET /health", {
         ),
         recoveries: z.looseObject({}),
         since: time.nullable(),
-        causes: z.array(cause).describe("What is wrong, each root once, worst first; the same as in the status."),
+        causes: z.array(cause()).describe("What is wrong, each root once, worst first; the same as in the status."),
       })
       .meta({ id: "Health" }),
 });

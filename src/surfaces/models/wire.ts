@@ -48,8 +48,8 @@ export const getModel = defineRoute("getModel", "GET /v1/models/{id}", {
   answer: () =>
     model()
       .extend({
-        loss: loss.nullable(),
-        gate: gate.nullable(),
+        loss: loss().nullable(),
+        gate: gate().nullable(),
         checkpoint: z.string().nullish().describe("SHA-256 of what a trainer goes on from; null where none was saved."),
         files: z.array(z.looseObject({ sha256: z.string(), kind: z.string(), rows: z.int() })),
         history: z.array(z.looseObject({ at: time, stage: z.string(), by: z.string(), reason: z.string() })),

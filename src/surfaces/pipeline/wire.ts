@@ -22,7 +22,7 @@ export const getPipeline = defineRoute("getLoop", "GET /v1/loop", {
   summary: "The state of every config: stages, games, losses, gates, champion, ladder, waits.",
   query: () => z.strictObject({ config_key: field.config_key.optional().describe("Only this one.") }),
   about: "The loop as it is now.",
-  answer: () => snapshot,
+  answer: () => snapshot(),
 });
 
 const ended = lazy(() =>
@@ -37,7 +37,7 @@ const ended = lazy(() =>
       ended_at: time,
       outputs: z.array(z.looseObject({ sha256: z.string(), kind: z.string(), bytes: z.int(), rows: z.int() })),
       evidence: document,
-      failure: failure.nullable(),
+      failure: failure().nullable(),
     })
     .meta({ id: "EndedStage" }),
 );
@@ -58,7 +58,7 @@ export const getLedger = defineRoute("getLedger", "GET /v1/ledger", {
   answer: () =>
     z.object({
       books: z.array(
-        books.extend({ at_risk: z.int().default(0).describe("Games whose files lie on rented nodes alone.") }),
+        books().extend({ at_risk: z.int().default(0).describe("Games whose files lie on rented nodes alone.") }),
       ),
     }),
 });
@@ -91,7 +91,7 @@ const decided = lazy(() =>
       config_key: z.string(),
       applied: z.boolean().describe("False for a dry run."),
       changes: z
-        .array(z.object({ what: z.string(), before: value, after: value }))
+        .array(z.object({ what: z.string(), before: value(), after: value() }))
         .describe("None: there was nothing to do."),
     })
     .meta({ id: "LoopDecided" }),
@@ -140,10 +140,11 @@ export const promoteModel = defineRoute("promoteModel", "POST /v1/models/{id}/pr
   params: modelParams,
 });
 
+type ToWire = (pipeline: Answer<typeof getPipeline>) => RawAnswer<typeof getPipeline>;
+const toWire = lazy(() => encoderOf(getPipeline.answer) as ToWire);
+
 /** As the wire has it, for programs that are told of it without asking. */
-export const pipelineOnTheWire = encoderOf(getPipeline.answer) as (
-  pipeline: Answer<typeof getPipeline>,
-) => RawAnswer<typeof getPipeline>;
+export const pipelineOnTheWire: ToWire = (pipeline) => toWire()(pipeline);
 
 export type Lineage = Answer<typeof getLineage>;
 export type Decided = Answer<typeof promoteModel>;

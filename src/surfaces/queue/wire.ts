@@ -161,7 +161,7 @@ export const beatWork = defineRoute("beatWork", "POST /v1/work/beat", {
 export const completeWork = defineRoute("completeWork", "POST /v1/work/complete", {
   ...daily,
   summary: "Reports jobs that are done, with their evidence.",
-  body: () => z.strictObject({ completions: each(z.strictObject({ ref: ref(), evidence: evidenceSchema })) }),
+  body: () => z.strictObject({ completions: each(z.strictObject({ ref: ref(), evidence: evidenceSchema() })) }),
   about: "Whether each counts.",
   answer: () => answersTo(z.object({ repeated: z.boolean() })),
 });
@@ -171,7 +171,7 @@ const afterFailure = lazy(() => answersTo(z.object({ again: z.boolean(), retry_a
 export const failWork = defineRoute("failWork", "POST /v1/work/fail", {
   ...daily,
   summary: "Reports attempts that failed. Their class decides what follows.",
-  body: () => z.strictObject({ failures: each(z.strictObject({ ref: ref(), failure: failureSchema })) }),
+  body: () => z.strictObject({ failures: each(z.strictObject({ ref: ref(), failure: failureSchema() })) }),
   about: "Whether each is tried again.",
   answer: afterFailure,
 });
@@ -185,7 +185,7 @@ export const releaseWork = defineRoute("releaseWork", "POST /v1/work/release", {
         z.strictObject({
           ref: ref(),
           reason: note.min(1),
-          saved: savedSchema
+          saved: savedSchema()
             .optional()
             .describe("A checkpoint in the store from which the next try goes on; left out if it is not there."),
         }),
@@ -216,7 +216,7 @@ const job = lazy(() =>
       progress: z.number().nullable(),
       batch_id: z.string().nullable(),
       dedup_key: z.string().nullable(),
-      evidence: evidenceSchema.nullable().describe("Of a completed one."),
+      evidence: evidenceSchema().nullable().describe("Of a completed one."),
       failure: z
         .object({ error: z.string(), error_code: z.string().nullable(), stderr_tail: z.string().nullable() })
         .nullable()
@@ -244,7 +244,7 @@ export const addWork = defineRoute("addWork", "POST /v1/work/jobs", {
   summary: "Adds jobs, all of them or none.",
   limit: "traffic",
   bound: "250,000 jobs that are not finished",
-  body: () => z.strictObject({ jobs: each(jobSpecSchema) }),
+  body: () => z.strictObject({ jobs: each(jobSpecSchema()) }),
   maxBodyBytes: MAX_BODY_BYTES,
   about: "The id of each job. For a duplicate, the id of the job that had its dedup key first.",
   answer: () => z.object({ added: z.array(z.object({ work_id: z.string(), duplicate: z.boolean() })) }),

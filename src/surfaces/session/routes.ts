@@ -1,4 +1,4 @@
-import { OperatingError } from "../../kernel/index.ts";
+import { lazy, OperatingError } from "../../kernel/index.ts";
 import { encoderOf } from "../http/encode.ts";
 import { type Call, handle, type Route } from "../http/route.ts";
 import { sessionCookie } from "../http/session-cookie.ts";
@@ -16,7 +16,7 @@ const sessionOf = ({ caller: { actor, scope, expiresAt, isBrowser, sharedPath } 
   path: sharedPath ?? null,
 });
 
-const toJson = encoderOf(beginSession.answer);
+const toJson = lazy(() => encoderOf(beginSession.answer));
 
 /** A code becomes a session of its own; a token that was given to somebody stays the one that it is. */
 async function cookieFor({ ports, caller, headers }: Call): Promise<{ token: string; expiresAt: number | null }> {
@@ -49,7 +49,7 @@ export const sessionRoutes: readonly Route[] = [
     const now = call.ports.clock.now();
     const seconds = expiresAt === null ? SESSION_SECONDS : (expiresAt - now) / 1_000;
     const session = { ...sessionOf(call), expires_at: expiresAt, is_browser: true };
-    return Response.json(toJson?.(session) ?? session, {
+    return Response.json(toJson()?.(session) ?? session, {
       headers: { "set-cookie": sessionCookie(call.request, token, seconds) },
     });
   }),

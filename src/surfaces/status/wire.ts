@@ -43,7 +43,7 @@ export const getStatus = defineRoute("getStatus", "GET /status", {
         }),
         units: z.array(unit()),
         daemons: z.array(daemonRow()),
-        causes: z.array(cause).describe("What is wrong, each root once, worst first."),
+        causes: z.array(cause()).describe("What is wrong, each root once, worst first."),
       })
       .meta({ id: "Status" }),
 });

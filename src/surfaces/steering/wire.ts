@@ -50,7 +50,7 @@ export const getSteering = defineRoute("getSteering", "GET /v1/steering", {
               .object({ iteration: z.int(), reason: z.string() })
               .nullable()
               .describe("Training asks for harder games; gates decide. Null while it does not."),
-            trends: z.array(trend).describe("Where its measures go."),
+            trends: z.array(trend()).describe("Where its measures go."),
             tuned: z
               .looseObject({
                 values: z.record(z.string(), z.number()),

@@ -53,7 +53,7 @@ export const getSettings = defineRoute("getSettings", "GET /v1/settings", {
   summary: "The settings of this process, each value with its origin.",
   scope: "operator",
   about: "All settings. A secret only shows that it is set.",
-  answer: () => configReport,
+  answer: () => configReport(),
 });
 
 export const shutDown = defineRoute("shutDown", "POST /v1/shutdown", {

@@ -16,7 +16,7 @@ export const getWhy = defineRoute("why", "GET /v1/why/{subject}", {
         kind: z.string(),
         verdict: z.string(),
         since: time.nullable(),
-        cause: cause.nullish().describe("The root of it; null where nothing stands in the way."),
+        cause: cause().nullish().describe("The root of it; null where nothing stands in the way."),
         gates: z.array(
           z.object({
             gate: z.string(),

@@ -1,7 +1,7 @@
 /** What a backup holds, as the document that is written last: without it there is no backup. */
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { isOperatingError, OperatingError } from "../../kernel/index.ts";
+import { isOperatingError, lazy, OperatingError } from "../../kernel/index.ts";
 import type { Shelf, Shelved } from "../transport.port.ts";
 import { type BackupKey, damagedBackup, deriveKey, seal, unseal, wrongKey } from "./cipher.ts";
 import { MAX_BACKUP_FILES, MAX_MANIFEST_BYTES } from "./limits.ts";
@@ -11,51 +11,55 @@ const count = z.int().min(0);
 const text = z.string().max(500);
 
 /** What lies at the place for it; as it is unless it was sealed. */
-const stored = z.strictObject({ sha256, bytes: count }).optional();
-const file = z.strictObject({ sha256, bytes: count, kind: text, stored });
+const stored = lazy(() => z.strictObject({ sha256, bytes: count }).optional());
+const file = lazy(() => z.strictObject({ sha256, bytes: count, kind: text, stored: stored() }));
 
-const bodySchema = z.strictObject({
-  backup_id: z.string(),
-  /** Milliseconds since the epoch, by the clock of the machine that made it. */
-  made_at: count,
-  node_id: text,
-  version: text,
-  database: file,
-  files: z.array(file).max(MAX_BACKUP_FILES),
-  /** Files that only a sealed backup has: tokens, keys, settings. */
-  private: z.array(file.extend({ name: z.string().regex(/^[\w.-]{1,100}$/) })).max(100),
-  /** What should be in it and could not be had. */
-  missing: z.array(z.strictObject({ sha256, kind: text, why: text })).max(MAX_BACKUP_FILES),
-  books: z
-    .array(
-      z.strictObject({
-        config_key: text,
-        produced: count,
-        durable: count,
-        freed: count,
-        in_flight: count,
-        rejected: count,
-      }),
-    )
-    .max(10_000),
-});
-export type Manifest = z.output<typeof bodySchema>;
-export type BackedUpFile = z.output<typeof file>;
+const bodySchema = lazy(() =>
+  z.strictObject({
+    backup_id: z.string(),
+    /** Milliseconds since the epoch, by the clock of the machine that made it. */
+    made_at: count,
+    node_id: text,
+    version: text,
+    database: file(),
+    files: z.array(file()).max(MAX_BACKUP_FILES),
+    /** Files that only a sealed backup has: tokens, keys, settings. */
+    private: z.array(file().extend({ name: z.string().regex(/^[\w.-]{1,100}$/) })).max(100),
+    /** What should be in it and could not be had. */
+    missing: z.array(z.strictObject({ sha256, kind: text, why: text })).max(MAX_BACKUP_FILES),
+    books: z
+      .array(
+        z.strictObject({
+          config_key: text,
+          produced: count,
+          durable: count,
+          freed: count,
+          in_flight: count,
+          rejected: count,
+        }),
+      )
+      .max(10_000),
+  }),
+);
+export type Manifest = z.output<ReturnType<typeof bodySchema>>;
+export type BackedUpFile = z.output<ReturnType<typeof file>>;
 export type BackedUpBooks = Manifest["books"][number];
 
-const headSchema = z.strictObject({
-  ringrift_backup: z.int(),
-  backup_id: z.string(),
-  /** Only of sealed ones. */
-  salt: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .optional(),
-  check: z
-    .string()
-    .regex(/^[0-9a-f]{32}$/)
-    .optional(),
-});
+const headSchema = lazy(() =>
+  z.strictObject({
+    ringrift_backup: z.int(),
+    backup_id: z.string(),
+    /** Only of sealed ones. */
+    salt: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .optional(),
+    check: z
+      .string()
+      .regex(/^[0-9a-f]{32}$/)
+      .optional(),
+  }),
+);
 
 const VERSION = 1;
 const FOLDER = "backups";
@@ -153,7 +157,7 @@ async function readManifest(name: ManifestName, content: Uint8Array, keys: KeyRi
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   if (hash("sha256", bytes, "hex") !== name.sha256) throw damagedBackup(what, "its manifest is not what was written");
   const end = bytes.indexOf("\n");
-  const head = parsed(headSchema, bytes.subarray(0, Math.max(0, end)), what);
+  const head = parsed(headSchema(), bytes.subarray(0, Math.max(0, end)), what);
   if (head.ringrift_backup !== VERSION)
     throw OperatingError.invalid("BACKUP_NEWER", `${what} has version ${head.ringrift_backup}, this program knows 1`, {
       hint: "Use the version of ringrift that made it, or a newer one.",
@@ -162,7 +166,7 @@ async function readManifest(name: ManifestName, content: Uint8Array, keys: KeyRi
   const key = head.salt === undefined ? undefined : keys.of(Buffer.from(head.salt, "hex"));
   if (key !== undefined && key.check.toString("hex") !== head.check) throw wrongKey(what);
   const plain = key === undefined ? rest : await gathered(unseal(only(rest), key, contextOf(head.backup_id), what));
-  const manifest = parsed(bodySchema, plain, what);
+  const manifest = parsed(bodySchema(), plain, what);
   if (manifest.backup_id !== name.backupId || head.backup_id !== name.backupId)
     throw damagedBackup(what, "its manifest is that of another one");
   return { manifest, key };

@@ -21,8 +21,8 @@ const file = z.object({
 });
 const common = { ref, work_type: z.string(), finished_at: z.number(), folder: z.string().optional() };
 const entrySchema = z.discriminatedUnion("say", [
-  z.object({ ...common, say: z.literal("complete"), evidence: evidenceSchema, files: z.array(file) }),
-  z.object({ ...common, say: z.literal("fail"), failure: failureSchema }),
+  z.object({ ...common, say: z.literal("complete"), evidence: evidenceSchema(), files: z.array(file) }),
+  z.object({ ...common, say: z.literal("fail"), failure: failureSchema() }),
   z.object({
     ...common,
     say: z.literal("release"),

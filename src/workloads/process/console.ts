@@ -61,7 +61,7 @@ async function readJobs(file: string): Promise<ExampleJob[]> {
   } catch (cause) {
     throw wrong(messageOf(cause), cause);
   }
-  const parsed = z.array(exampleJobSchema).min(1).safeParse(value);
+  const parsed = z.array(exampleJobSchema()).min(1).safeParse(value);
   if (!parsed.success) throw wrong(z.prettifyError(parsed.error).replaceAll("\n", " "));
   return parsed.data;
 }

@@ -1,5 +1,7 @@
 /** What a program answers to a job of the kind `play`: a file of the kind `position`, as JSON. */
+
 import { z } from "zod";
+import { lazy } from "../../kernel/index.ts";
 
 /** The kind of job by which a program declares that people can play with it. */
 export const PLAY_KIND = "play";
@@ -13,17 +15,19 @@ const seat = z
   .max(MAX_SEATS - 1);
 const move = z.string().min(1).max(128);
 
-export const positionSchema = z
-  .object({
-    title: z.string().max(200).optional().describe("the name of the game"),
-    rules: z.string().max(4_000).optional().describe("in a few sentences"),
-    board: z.string().max(100_000).describe("the position as people see it, in lines of text"),
-    players: z.int().min(1).max(MAX_SEATS).default(2),
-    turn: seat.describe("whose move it is, from 0"),
-    legal_moves: z.array(move).max(100_000).describe("in your notation; none when the game is over"),
-    winner: seat.nullish().describe("of a game that is over; null for a draw"),
-    move: move.optional().describe("the move that the program chose, where it was asked for one"),
-  })
-  .refine(({ players, turn, winner }) => Math.max(turn, winner ?? 0) < players, "a seat that nobody sits in");
+export const positionSchema = lazy(() =>
+  z
+    .object({
+      title: z.string().max(200).optional().describe("the name of the game"),
+      rules: z.string().max(4_000).optional().describe("in a few sentences"),
+      board: z.string().max(100_000).describe("the position as people see it, in lines of text"),
+      players: z.int().min(1).max(MAX_SEATS).default(2),
+      turn: seat.describe("whose move it is, from 0"),
+      legal_moves: z.array(move).max(100_000).describe("in your notation; none when the game is over"),
+      winner: seat.nullish().describe("of a game that is over; null for a draw"),
+      move: move.optional().describe("the move that the program chose, where it was asked for one"),
+    })
+    .refine(({ players, turn, winner }) => Math.max(turn, winner ?? 0) < players, "a seat that nobody sits in"),
+);
 
-export type Position = z.output<typeof positionSchema>;
+export type Position = z.output<ReturnType<typeof positionSchema>>;

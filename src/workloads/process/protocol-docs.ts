@@ -32,7 +32,7 @@ export const printMessages = (): string =>
   table(
     ["Message, field", "Direction, type", "Meaning"],
     Object.entries(MESSAGES).flatMap(([message, { from, about, schema }]) => {
-      const { properties = {}, required = [] } = schemaOf(schema);
+      const { properties = {}, required = [] } = schemaOf(schema());
       const { type: _, ...fields } = properties;
       return [
         [`**\`${message}\`**`, from === "program" ? "program → worker" : "worker → program", `**${about}**`],
@@ -47,7 +47,7 @@ export const printMessages = (): string =>
 
 /** The table of what a declaration may say, limits included. */
 export function printDeclaration(): string {
-  const { properties = {}, required = [] } = schemaOf(workloadDeclarationSchema);
+  const { properties = {}, required = [] } = schemaOf(workloadDeclarationSchema());
   const { limits, ...own } = properties;
   const fallback = (node: SchemaNode, name: string) =>
     required.includes(name) ? "" : node.default === undefined ? "none" : `\`${JSON.stringify(node.default)}\``;
@@ -61,7 +61,7 @@ export function printDeclaration(): string {
   return table(["Field", "Type", "Default", "Meaning"], [...rowsOf("", own), ...rowsOf("limits.", limits?.properties)]);
 }
 
-export const declarationJsonSchema = (): Record<string, unknown> => schemaOf(workloadDeclarationSchema);
+export const declarationJsonSchema = (): Record<string, unknown> => schemaOf(workloadDeclarationSchema());
 
 /** One JSON Schema with a definition for each message. */
 export const messagesJsonSchema = (): Record<string, unknown> => ({
@@ -69,7 +69,7 @@ export const messagesJsonSchema = (): Record<string, unknown> => ({
   title: `RingRift workload protocol, version ${PROTOCOL_VERSION}`,
   $defs: Object.fromEntries(
     Object.entries(MESSAGES).map(([type, { from, about, schema }]) => {
-      const { $schema: _, ...rest } = schemaOf(schema);
+      const { $schema: _, ...rest } = schemaOf(schema());
       return [type, { description: about, "x-from": from, ...rest }];
     }),
   ),

@@ -64,7 +64,7 @@ export const sceneOf = (key: string, rows: WriteSet, now: number, dataDir: strin
   now,
   dataDir,
   plan: (given = {}, paused = null) =>
-    rows.put(configs, key, { plan: configPlanSchema.parse({ config_key: key, ...given }), paused }),
+    rows.put(configs, key, { plan: configPlanSchema().parse({ config_key: key, ...given }), paused }),
   at(stage, more = {}) {
     const iteration: Iteration = {
       iteration: 1,

@@ -40,7 +40,7 @@ export interface LivenessReport {
 const OTHERS: readonly Character[] = ["lying", "noisy", "stuck", "undelivering", "dying"];
 
 const planOf = (config_key: string) =>
-  configPlanSchema.parse({
+  configPlanSchema().parse({
     config_key,
     seed: 5,
     games_per_iteration: 24,

@@ -204,7 +204,7 @@ export async function learningWorld(options: WorldOptions = {}) {
   );
   const units = learningUnits(services);
   const change = (write: (rows: WriteSet) => void) => router.transact({ source: "test" }, ({ rows }) => write(rows));
-  const plan = configPlanSchema.parse({
+  const plan = configPlanSchema().parse({
     config_key: configKey,
     seed: 7,
     kinds: ["selfplay", "training", "evaluation"],

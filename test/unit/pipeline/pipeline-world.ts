@@ -171,7 +171,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     plan: (given: Partial<ConfigPlanInput> = {}, key = KEY) =>
       write((rows) =>
         rows.put(configs, key, {
-          plan: configPlanSchema.parse({
+          plan: configPlanSchema().parse({
             config_key: key,
             seed: 7,
             games_per_iteration: 40,

@@ -77,7 +77,7 @@ export async function rebuildWorld(plan: Partial<ConfigPlanInput> = {}) {
     driven(router.transact({ source: "test" }, ({ rows }) => change(rows)));
   await write((rows) =>
     rows.put(configs, KEY, {
-      plan: configPlanSchema.parse({
+      plan: configPlanSchema().parse({
         config_key: KEY,
         seed: 7,
         kinds: ["selfplay", "export", "training"],

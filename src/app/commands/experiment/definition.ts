@@ -6,11 +6,11 @@ import { configPlanSchema } from "../../../pipeline/index.ts";
 import { sectionOf } from "../../settings/config-file.ts";
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "a name of at most 40 small letters, digits, _ -");
-const plan = configPlanSchema.omit({ config_key: true, kinds: true, seed: true, most_iterations: true }).partial();
+const plan = configPlanSchema().omit({ config_key: true, kinds: true, seed: true, most_iterations: true }).partial();
 
 const experimentSchema = z.strictObject({
   about: z.string().max(1_000).default(""),
-  config_key: configPlanSchema.shape.config_key,
+  config_key: configPlanSchema().shape.config_key,
   /** Rounds of the loop that every arm does. */
   iterations: z.int().min(1).max(10_000),
   /** Runs of each arm. */

@@ -59,7 +59,7 @@ async function positionOf(workload: NamedWorkload, outcome: JobOutcome): Promise
   } catch (cause) {
     throw failed(workload, `its position is no JSON: ${messageOf(cause)}`, undefined, cause);
   }
-  const parsed = positionSchema.safeParse(value);
+  const parsed = positionSchema().safeParse(value);
   if (!parsed.success) throw failed(workload, `its position is wrong: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }

@@ -5,7 +5,7 @@ import { isJudged, type KnownFile, type Recipe, recipeOf } from "./recipe.ts";
 
 const sha = (letter: string) => letter.repeat(64);
 const plan = (more: Partial<ConfigPlanInput> = {}) =>
-  configPlanSchema.parse({
+  configPlanSchema().parse({
     config_key: "hex8_2p",
     seed: 7,
     games_per_iteration: 50,

@@ -5,7 +5,7 @@ import { configPlanSchema, type SearchOrder, seedFor, type TunedValues } from ".
 import { advance, beginSearch, countPart, judgeSearch, partsOf, type SearchRun } from "./run.ts";
 import { valuesOf } from "./space.ts";
 
-const { tuning } = configPlanSchema.parse({
+const { tuning } = configPlanSchema().parse({
   config_key: "othello6_2p",
   tuning: {
     parameters: {

@@ -15,7 +15,7 @@ import { beginWork } from "../../stage/work.ts";
 import { breakersOf, type PipelineView, reconcile } from "./decide.ts";
 
 const configRow = (plan: Partial<ConfigPlanInput> = {}): ConfigRow => ({
-  plan: configPlanSchema.parse({ config_key: "othello6_2p", ...plan }),
+  plan: configPlanSchema().parse({ config_key: "othello6_2p", ...plan }),
   paused: null,
 });
 

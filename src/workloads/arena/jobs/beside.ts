@@ -10,7 +10,7 @@ import { naming } from "./failures.ts";
 import { inputsLike, type JobWorld } from "./job-world.ts";
 import { searchOf, type selfPlayParameters } from "./parameters.ts";
 
-type Given = Omit<z.output<typeof selfPlayParameters>, "games" | "format">;
+type Given = Omit<z.output<ReturnType<typeof selfPlayParameters>>, "games" | "format">;
 
 /** What the games of a job draw on beside their network: games of the inputs `archive...`, and the network of the input `opponent`. */
 export async function besideOf(job: ServedJob, world: JobWorld, game: Game, given: Given): Promise<Beside> {

@@ -15,7 +15,7 @@ const BLOCKS_A_MESSAGE = 8;
 /** Makes players of one role: with the network of its input, or else the baseline of its name. */
 async function playersOf(
   role: "candidate" | "opponent",
-  given: z.output<typeof evaluationParameters>,
+  given: z.output<ReturnType<typeof evaluationParameters>>,
   job: ServedJob,
   game: Game,
   world: JobWorld,
@@ -37,7 +37,7 @@ async function playersOf(
 export const evaluationJob =
   (world: JobWorld): JobHandler =>
   async (job) => {
-    const given = parseParameters(evaluationParameters, job.message.parameters);
+    const given = parseParameters(evaluationParameters(), job.message.parameters);
     const game = world.game(job.message.config_key);
     const candidate = (await playersOf("candidate", given, job, game, world))();
     const opponent = await playersOf("opponent", given, job, game, world);

@@ -97,7 +97,7 @@ const FRAME_BYTES = 1 << 20;
 export const exportJob =
   (world: JobWorld): JobHandler =>
   async (job) => {
-    const given = parseParameters(exportParameters, job.message.parameters);
+    const given = parseParameters(exportParameters(), job.message.parameters);
     const game = world.game(job.message.config_key);
     if (given.mode === "union") return unite(job, world, game, given.format);
     const parts = await readRows(job, world, game, "samples", (i, total) => job.progress(i, { total }));

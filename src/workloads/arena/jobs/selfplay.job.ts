@@ -20,7 +20,7 @@ import { parseParameters, searchOf, selfPlayOf, selfPlayParameters } from "./par
 export const selfPlayJob =
   (world: JobWorld): JobHandler =>
   async (job) => {
-    const given = parseParameters(selfPlayParameters, job.message.parameters);
+    const given = parseParameters(selfPlayParameters(), job.message.parameters);
     const game = world.game(job.message.config_key);
     const network = (await world.model(job, "model", game)) ?? freshNetwork(game, given);
     const search = createSearch(game, networkEvaluator(game, network), searchOf(given));

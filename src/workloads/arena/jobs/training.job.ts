@@ -130,7 +130,7 @@ const takeFrom = (input: JobInput, network: Network): Promise<readonly string[]>
 export const trainingJob =
   (world: JobWorld): JobHandler =>
   async (job) => {
-    const given = parseParameters(trainingParameters, job.message.parameters);
+    const given = parseParameters(trainingParameters(), job.message.parameters);
     const game = world.game(job.message.config_key);
     if (given.fresh) return writeFresh(job, game, given);
     job.progress(0);

@@ -31,7 +31,7 @@ const readGames = (input: JobInput, game: Game): Promise<GamesFile> =>
 export const validationJob =
   (world: JobWorld): JobHandler =>
   async (job) => {
-    const given = parseParameters(validationParameters, job.message.parameters);
+    const given = parseParameters(validationParameters(), job.message.parameters);
     const game = world.game(job.message.config_key);
     const file = inputOf(job, "games");
     const { games } = await readGames(file, game);
