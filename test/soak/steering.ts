@@ -36,7 +36,7 @@ const A = "othello6_2p";
  * Beside it: one that begins with its network and cannot learn before a search finds a better one (NAS); and one that cannot learn before a population
  * finds better settings, so that a plateau, a promotion after it, and a loss that leaps come soon.
  */
-const NARROW = "hex7_2p";
+const NARROW = "othello8_2p";
 const POOR = "connect4_7x6_2p";
 const BESIDES = [NARROW, POOR];
 
