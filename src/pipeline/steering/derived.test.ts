@@ -132,6 +132,10 @@ describe("a network that is made of a champion", () => {
     expect(dueRecipe(both, 5, { nnue: 3, distillation: 4 })).toBeUndefined();
     expect(dueRecipe(both, 12, { nnue: 12, distillation: 4 })).toBeUndefined();
     expect(dueRecipe(both, 13, { nnue: 12, distillation: 4 })).toBe("distillation");
+    const always = { distillation: { ...RECIPE, every: 1 }, nnue: { ...RECIPE, every: 1 } } as never;
+    expect(dueRecipe(always, 1)).toBe("distillation");
+    expect(dueRecipe(always, 2, { distillation: 1 })).toBe("nnue");
+    expect(dueRecipe(always, 3, { distillation: 1, nnue: 2 })).toBe("distillation");
   });
 });
 

@@ -11,17 +11,21 @@ const KINDS: readonly Kind[] = ["distillation", "nnue"];
 /** How the players are called in the results. */
 export const PLAYERS = { candidate: "student", opponent: "teacher" } as const;
 
-/** The recipe whose turn it is: a multiple of its `every` was passed since it was begun last. One in an iteration at most. */
+/**
+ * The recipe whose turn it is: a multiple of its `every` was passed since it was begun last. One in an iteration at most; of several the one that
+ * was begun longest ago, so that none keeps another from its turn.
+ */
 export function dueRecipe(
   recipes: ConfigPlan["derived"],
   iteration: number,
   begun: DerivedRun["begun"] = {},
 ): Kind | undefined {
   if (iteration < 1 || Object.values(begun).includes(iteration)) return undefined;
-  return KINDS.find((kind) => {
+  const due = KINDS.filter((kind) => {
     const { every } = recipes[kind];
     return every !== null && Math.floor(iteration / every) > Math.floor((begun[kind] ?? 0) / every);
   });
+  return due.sort((a, b) => (begun[a] ?? 0) - (begun[b] ?? 0))[0];
 }
 
 interface Begin {
