@@ -1,18 +1,49 @@
 /** The closed loop with real parts: it gets better, round by round, and leaves nothing undone. */
 import { expect, onTestFinished, test } from "vitest";
-import { CONFIG, planned, QUICK, type RunningLoop, SOUND, soundness, startLoop } from "../support/loop.ts";
+import { commandsOn } from "../support/commands.ts";
+import { planned, QUICK, type RunningLoop, SOUND, soundness, startLoop } from "../support/loop.ts";
+import { causeFaults } from "../support/loop-causes.ts";
 import { owned } from "../support/process.ts";
 
-/** Events of a config that follow from nothing, or from what no journal holds. What is asked of it may come before its first round. */
-const withoutCause = ({ main }: RunningLoop) =>
-  main.router.store
-    .read<{ event_type: string }>(
-      `SELECT DISTINCT event_type FROM events e WHERE json_extract(payload, '$.config_key') = ?
-         AND event_type <> 'SELFPLAY_TARGET_UPDATED'
-         AND NOT EXISTS (SELECT 1 FROM events p WHERE p.event_id = e.parent_event_id AND p.trace_id = e.trace_id)`,
-      CONFIG,
-    )
-    .map(({ event_type }) => event_type);
+interface Traced {
+  readonly events: readonly {
+    readonly depth: number;
+    readonly cut: string | null;
+    readonly event: {
+      readonly id: string;
+      readonly type: string;
+      readonly causationid?: string;
+      readonly data: { games?: number };
+    };
+  }[];
+}
+
+/** What every promotion follows from, whichever of them woke the next stage. */
+const STEPS = [
+  "SELFPLAY_COMPLETE",
+  "NPZ_EXPORT_COMPLETE",
+  "TRAINING_COMPLETED",
+  "EVALUATION_COMPLETED",
+  "MODEL_PROMOTED",
+];
+
+/** What 'events trace' shows of a promotion: where its tree begins, what and how many games are in it, and where the way up ends. */
+async function traced({ dataDir }: RunningLoop, eventId: string) {
+  const { out } = await commandsOn(dataDir)("events", "trace", eventId, "--json");
+  const { events } = JSON.parse(out) as Traced;
+  const known = new Map(events.map(({ event }) => [event.id, event]));
+  let top = known.get(eventId)!;
+  for (let above = top; above !== undefined; above = known.get(above.causationid ?? "")!) top = above;
+  return {
+    roots: events.filter(({ depth, cut }) => depth === 0 || cut !== null).map(({ event }) => event.id),
+    top: top.id,
+    begins: top.type,
+    games: events
+      .filter(({ event }) => event.type === "SELFPLAY_COMPLETE")
+      .reduce((sum, { event }) => sum + event.data.games!, 0),
+    missing: STEPS.filter((type) => !events.some(({ event }) => event.type === type)),
+  };
+}
 
 /** `npm run soak -- loop` has ten promotions and five hundred Elo on the default game. */
 const PLAN = { ...QUICK, most_iterations: 3 };
@@ -27,5 +58,15 @@ test("a seeded run of a few rounds promotes at least twice, with evidence for ev
   expect(games).toBe(PLAN.most_iterations * PLAN.games_per_iteration);
   expect(losses.map(({ iteration }) => iteration)).toEqual([1, 2, 3]);
   expect(await soundness(loop)).toEqual(SOUND);
-  expect(withoutCause(loop)).toEqual(["PIPELINE_STAGE_ENTERED"]);
+  const { store } = loop.main.router;
+  expect(causeFaults(store)).toEqual([]);
+  const promotions = store.read<{ event_id: string }>(
+    "SELECT event_id FROM events WHERE event_type = 'MODEL_PROMOTED'",
+  );
+  expect(promotions.length).toBeGreaterThanOrEqual(2);
+  for (const { event_id } of promotions) {
+    const { roots, top, ...rest } = await traced(loop, event_id);
+    expect(roots).toEqual([top]);
+    expect(rest).toEqual({ begins: "PIPELINE_STAGE_ENTERED", games: PLAN.games_per_iteration, missing: [] });
+  }
 });
