@@ -114,7 +114,7 @@ function coordinators() {
     },
     leader: () => of(leader),
     /** A file arrives at whoever leads, is looked at, and is written down. */
-    async bring(content: string) {
+    async bring(content: string, { isLookedAt = true } = {}) {
       const sha256 = sha256Of(content);
       await write(of(leader), sha256, Buffer.from(content), "worker");
       await w.change(
@@ -122,8 +122,12 @@ function coordinators() {
           joined.record([entryOf(content, { work_id: content })]);
           joined.accept([sha256]);
         },
-        noteSound({ sha256s: [sha256], at: clock.now() }),
-        noteCopies({ node_id: leader, sha256s: [sha256], by: leader, at: clock.now(), isHome: true }),
+        ...(isLookedAt
+          ? [
+              noteSound({ sha256s: [sha256], at: clock.now() }),
+              noteCopies({ node_id: leader, sha256s: [sha256], by: leader, at: clock.now(), isHome: true }),
+            ]
+          : []),
       );
       return sha256;
     },
@@ -136,6 +140,20 @@ function coordinators() {
     damage: (name: Name, sha256: string) => writeFileSync(of(name).files.pathOf(sha256), "something else"),
   };
 }
+
+test("a file that nobody has looked at since it came, as the newest checkpoint, is at all coordinators too", async () => {
+  const w = coordinators();
+  const checkpoint = await w.bring("the newest checkpoint", { isLookedAt: false });
+  await w.round("a", "b", "c");
+  for (const name of NAMES) expect(await w.has(name, checkpoint)).toBe(true);
+  // Who says so has hashed it: it would be lost with nobody, and the next leader has it.
+  expect(w.desk().onlyAt("a")).toBe(0);
+  w.restart("a", { isLost: true });
+  w.away.add("a");
+  w.lead("b");
+  await w.round("b", "c");
+  expect(await w.has("b", checkpoint)).toBe(true);
+});
 
 test("a file is safe once a second coordinator has hashed it, and the next leader has it when the first one's disk is gone", async () => {
   const w = coordinators();

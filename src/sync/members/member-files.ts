@@ -37,7 +37,8 @@ export interface MemberFilesPorts {
   readonly wantsDamaged: boolean;
 }
 
-const COUNTED = "(a.state IN ('in_flight', 'durable') AND a.verified_at IS NOT NULL)";
+// Also those that nobody has looked at since they came: a checkpoint is hashed again once a day, and is needed in the next round.
+const COUNTED = "a.state IN ('in_flight', 'durable')";
 const NOT_HELD = `NOT EXISTS (SELECT 1 FROM sync_held h WHERE h.seq = a.seq AND h.node_id = ?1 AND h.state = 'held')`;
 const lackingSql = (wantsDamaged: boolean) =>
   `SELECT a.seq, a.sha256, a.bytes FROM sync_artifacts a
