@@ -14,7 +14,8 @@ async function world() {
   const clock = virtualClock();
   const store = memoryStore(storeModules, clock);
   onTestFinished(() => store.close());
-  const open = () => new NodeRegistry({ store, clock, log: silentLog(), timing, localNodeId: LOCAL, version: "0.1.0" });
+  const open = (localNodeId = LOCAL) =>
+    new NodeRegistry({ store, clock, log: silentLog(), timing, localNodeId, version: "0.1.0" });
   const nodes = open();
   await nodes.ensureLocal(CAPABILITIES);
   const join = async (label: string, tokenId: string | null = null) => {
@@ -26,6 +27,21 @@ async function world() {
     nodes.enlist({ node_id, tokenId: "t1", actor: "lab", address: "192.0.2.2", capabilities: CAPABILITIES });
   return { clock, nodes, join, enlist, open };
 }
+
+test("the own node of a coordinator leaves when another one leads, and comes back with it", async () => {
+  const { join, open } = await world();
+  const box = await join("box");
+  const next = open("other");
+  await next.ensureLocal(CAPABILITIES);
+  expect([LOCAL, "other", box].map((id) => next.find(id).left_reason)).toEqual([
+    "another coordinator leads",
+    null,
+    null,
+  ]);
+  const again = open();
+  await again.ensureLocal(CAPABILITIES);
+  expect([LOCAL, "other"].map((id) => again.find(id).left_reason)).toEqual([null, "another coordinator leads"]);
+});
 
 test("a cordon and a drain say who decided it, when and why, are kept, and are lifted as a whole", async () => {
   const { clock, nodes, join, open } = await world();

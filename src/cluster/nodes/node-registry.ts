@@ -52,6 +52,9 @@ export interface NodeRegistryOptions {
 const MAX_NODES = 20_000;
 const WELL: NodeHealthView = { condition: "healthy", reason: null, since: null };
 
+/** Who let the own node of a coordinator in. */
+const LOCAL = "local";
+
 /** All nodes, as everybody sees them: who joins, beats, leaves, is cordoned or forgotten, and who is there. */
 export class NodeRegistry {
   readonly timing: NodeTiming;
@@ -95,9 +98,14 @@ export class NodeRegistry {
   /** The coordinator's own node: it has no key, and lives as long as this process. */
   async ensureLocal(capabilities: NodeCapabilities): Promise<void> {
     const { localNodeId, version } = this.#ports;
-    const news = { version, capabilities: JSON.stringify(capabilities), forgotten_at: null };
-    await this.#nodes.put(localNodeId, news, { joined_by: "local" });
+    const news = { version, capabilities: JSON.stringify(capabilities), forgotten_at: null, left_reason: null };
+    const own = await this.#nodes.put(localNodeId, news, { joined_by: LOCAL });
+    own.left = false;
     this.heard(localNodeId);
+    // Of several coordinators only the one that leads is a node by itself: whoever led before is missed by nobody.
+    for (const { row } of this.#nodes.present())
+      if (row.joined_by === LOCAL && row.node_id !== localNodeId && row.left_reason === null)
+        await this.leave(row.node_id, "another coordinator leads");
   }
 
   /** The id that a request to join would have, if it is sound. */
