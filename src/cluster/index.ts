@@ -44,6 +44,7 @@ export {
   type Lease,
   leadersByDomain,
   type Mark,
+  PRESENT_MS,
   type ReplicaPort,
   type SchemaSteps,
   type Term,

@@ -1,6 +1,15 @@
 /** Lets a coordinator look after its files, again and again, until it is told to end. */
-import { type Clock, type Log, messageOf, sleep } from "../../kernel/index.ts";
+import { type Clock, isOperatingError, type Log, messageOf, sleep } from "../../kernel/index.ts";
 import { type MemberFiles, memberLimits } from "../../sync/index.ts";
+
+/** What is said between two leaders; it is over when the next one is up. */
+const BETWEEN_TERMS: ReadonlySet<string> = new Set([
+  "NO_LEADER",
+  "NOT_LEADER",
+  "STARTING",
+  "UNKNOWN_MEMBER",
+  "UNREACHABLE",
+]);
 
 export function keepFiles(files: MemberFiles, clock: Clock, log: Log): { stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -15,7 +24,9 @@ export function keepFiles(files: MemberFiles, clock: Clock, log: Log): { stop():
         said = "";
       } catch (thrown) {
         const why = messageOf(thrown);
-        if (!signal.aborted && why !== said) log.warn("files of the coordinators are not kept equal", { error: why });
+        const isUsual = isOperatingError(thrown) && BETWEEN_TERMS.has(thrown.code);
+        if (!signal.aborted && !isUsual && why !== said)
+          log.warn("files of the coordinators are not kept equal", { error: why });
         said = why;
       }
       if (!more) await sleep(clock, memberLimits.everyMs, signal).catch(() => {});

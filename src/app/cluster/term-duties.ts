@@ -9,6 +9,7 @@ import {
   forgettable,
   type Mark,
   noteCoordinators,
+  PRESENT_MS,
   storedCoordinators,
 } from "../../cluster/index.ts";
 import { type Clock, type Log, messageOf, sleep } from "../../kernel/index.ts";
@@ -25,7 +26,7 @@ const NOTE_EVERY_MS = 60_000;
 const FORGET: Omit<ForgetLimits, "keepMs"> = {
   awayMs: 24 * 3_600_000,
   maxBytes: 4 * 1_024 ** 3,
-  presentMs: 5_000,
+  presentMs: PRESENT_MS,
 };
 
 export interface TermDutiesOptions {
@@ -49,7 +50,7 @@ function createRoll({ cluster, store, clock }: TermDutiesOptions) {
     const isDue = clock.monotonic() - notedAt >= NOTE_EVERY_MS;
     const news = members.filter(({ name, url, fingerprint, seq, heardMsAgo }) => {
       const row = known.get(name);
-      if (heardMsAgo > FORGET.presentMs) return false;
+      if (heardMsAgo > PRESENT_MS) return false;
       return row === undefined || row.url !== url || row.fingerprint !== fingerprint || (isDue && row.seq !== seq);
     });
     if (isDue) notedAt = clock.monotonic();
@@ -112,7 +113,7 @@ export function startTermDuties(options: TermDutiesOptions): { stop(): Promise<v
   const others = () =>
     cluster
       .view()
-      .members.filter(({ name, heardMsAgo }) => name !== nodeId && heardMsAgo <= FORGET.presentMs)
+      .members.filter(({ name, heardMsAgo }) => name !== nodeId && heardMsAgo <= PRESENT_MS)
       .map(({ url, fingerprint }) => ({ url, fingerprint }));
   const kept = keepFiles(
     createMemberFiles({

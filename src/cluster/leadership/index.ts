@@ -17,11 +17,11 @@ export {
   decodeMember,
   type EngineHealth,
   encodeMember,
+  knownMembers,
   type LeaderView,
-  type RefusedEntry,
+  PRESENT_MS,
   readStepDown,
   readTermAbout,
-  type TermView,
   writeTermAbout,
 } from "./members.ts";
 export type { Claimed, Lease, ReplicaPort, SchemaSteps, Term, TermWriter } from "./replica.port.ts";

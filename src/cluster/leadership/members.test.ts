@@ -3,7 +3,9 @@ import {
   createMemberBook,
   decodeMember,
   encodeMember,
+  knownMembers,
   type MemberNews,
+  PRESENT_MS,
   readTermAbout,
   writeTermAbout,
 } from "./members.ts";
@@ -36,6 +38,29 @@ test("members of another cluster are not counted, and of too many the longest si
   expect(names).toHaveLength(16);
   expect(names).not.toContain("m0");
   expect(names).toContain("m19");
+});
+
+test("who has left is forgotten once it is silent, and who belongs is shown before it was ever heard", () => {
+  let now = 0;
+  const book = createMemberBook({ monotonic: () => now }, "games");
+  for (const name of ["a", "b", "new"]) book.hear(news(name));
+  const row = (name: string, seen_at: number) => ({
+    ...{ name, url: `https://${name}:8770`, fingerprint: null, seq: 5, joined_at: 1, seen_at },
+  });
+  const rows = [row("b", 0), row("c", 1_000_000)];
+  const silences = () => knownMembers(book.list(), rows, 20_000).map(({ name, heardMsAgo }) => [name, heardMsAgo]);
+  // One that is heard and not written down yet is there; one from the future by its clock is silent all the same.
+  expect(silences()).toEqual([
+    ["a", 0],
+    ["b", 0],
+    ["c", 2 * PRESENT_MS],
+    ["new", 0],
+  ]);
+  now = PRESENT_MS + 1;
+  expect(silences()).toEqual([
+    ["b", PRESENT_MS + 1],
+    ["c", 2 * PRESENT_MS],
+  ]);
 });
 
 test("what others send is taken only if it is whole", () => {

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Clock } from "../../kernel/index.ts";
 import { lazy } from "../../kernel/index.ts";
+import type { CoordinatorRow } from "../coordinator-rows.ts";
 import { LeadershipRole, type LeadershipRoleName } from "./roles.ts";
 
 const name = z.string().min(1).max(200);
@@ -118,6 +119,33 @@ export function createMemberBook(clock: Pick<Clock, "monotonic">, cluster: strin
         .map(({ news, at }) => ({ ...news, heardMsAgo: clock.monotonic() - at }))
         .toSorted((one, other) => one.name.localeCompare(other.name)),
   };
+}
+
+/** A member that was silent for so long is not counted on; they speak every second. */
+export const PRESENT_MS = 5_000;
+
+/**
+ * Whoever is heard, and whoever belongs to the cluster and is silent; who has left is gone. One that was not heard since this process
+ * began is known by its row alone, and silent whatever the clocks say.
+ */
+export function knownMembers(
+  heard: readonly HeardMember[],
+  rows: readonly CoordinatorRow[],
+  now: number,
+): HeardMember[] {
+  const belong = new Set(rows.map((row) => row.name));
+  const names = new Set(heard.map((one) => one.name));
+  const silent = rows
+    .filter((row) => !names.has(row.name))
+    .map(
+      ({ name: row, url, fingerprint, seq, seen_at }): HeardMember => ({
+        ...{ name: row, url, fingerprint, seq, boot: "", cluster: "", role: "follower", term: 0, leader: null },
+        ...{ trouble: null, refused: null, version: "", heardMsAgo: Math.max(2 * PRESENT_MS, now - seen_at) },
+      }),
+    );
+  return [...heard.filter((one) => one.heardMsAgo <= PRESENT_MS || belong.has(one.name)), ...silent].toSorted(
+    (one, other) => one.name.localeCompare(other.name),
+  );
 }
 
 export interface LeaderView extends z.output<ReturnType<typeof address>> {

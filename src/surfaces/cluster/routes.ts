@@ -1,4 +1,10 @@
-import { type ClusterPort, type ClusterView, dropCoordinator, leadersByDomain } from "../../cluster/index.ts";
+import {
+  type ClusterPort,
+  type ClusterView,
+  dropCoordinator,
+  leadersByDomain,
+  PRESENT_MS,
+} from "../../cluster/index.ts";
 import { messageOf, OperatingError } from "../../kernel/index.ts";
 import type { MemberDesk, MemberStock } from "../../sync/index.ts";
 import { handle, type Route } from "../http/route.ts";
@@ -12,9 +18,6 @@ import {
   tellFiles,
   verifyCluster,
 } from "./wire.ts";
-
-/** A member that was silent for so long is not counted on; they speak every second. */
-const PRESENT_MS = 5_000;
 
 export function shownCluster(
   { cluster, generation, name, role, term, seq, leader, members, trouble, terms, checks, engine }: ClusterView,

@@ -40,7 +40,8 @@ async function look(main: MainProcess, shell: Shell, before?: Look): Promise<Loo
     alerts,
     atMs,
     troubles: status.causes,
-    port: main.endpoint.port,
+    // A standby lets the leader answer, whose port is another one.
+    port: status.node_id === main.endpoint.node_id ? main.endpoint.port : null,
     // A process that was restarted meanwhile counts from zero.
     perSecond: before === undefined || events < 0 ? undefined : (events / Math.max(1, atMs - before.atMs)) * 1_000,
   };

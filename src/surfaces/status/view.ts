@@ -76,7 +76,8 @@ export interface StatusScreen {
   readonly status: Status;
   readonly troubles: readonly Cause[];
   readonly alerts?: OpenAlerts | undefined;
-  readonly port: number;
+  /** Null where the process that answered is not the one of this folder. */
+  readonly port: number | null;
   /** Events a second, where two looks were taken. */
   readonly perSecond?: number | undefined;
 }
@@ -87,7 +88,7 @@ export function statusLines(screen: StatusScreen, shell: Shell): string[] {
   const width = Math.min(shell.width, 120);
   const mark = markOf(troubles);
   const color = paintMark(paint, mark);
-  const about = `${printable(status.node_id)}  pid ${status.pid}  port ${screen.port}  up ${duration(status.uptime_seconds * 1_000)}  ${printable(status.version)}`;
+  const about = `${printable(status.node_id)}  pid ${status.pid}  ${screen.port === null ? "" : `port ${screen.port}  `}up ${duration(status.uptime_seconds * 1_000)}  ${printable(status.version)}`;
   return [
     `${paint.bold("RingRift")}  ${paint.dim(shorten(about, width - 10))}`,
     "",

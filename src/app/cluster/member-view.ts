@@ -1,0 +1,90 @@
+/** The cluster as one coordinator sees it: from its own replica, from what the others say, and from the servers of the log. */
+import type { DatabaseSync } from "node:sqlite";
+import type { JetStreamLog } from "../../adapters/nats/jetstream-log.ts";
+import type { Replica } from "../../adapters/sqlite/replica/replica.ts";
+import { type CoordinatorRow, storedCoordinators } from "../../cluster/index.ts";
+import {
+  type ClusterView,
+  createMemberBook,
+  decodeMember,
+  type EngineHealth,
+  knownMembers,
+  type Leadership,
+  type LeaderView,
+  readStepDown,
+  readTermAbout,
+} from "../../cluster/leadership/index.ts";
+import type { Clock } from "../../kernel/index.ts";
+
+const MAX_CHECKS_SHOWN = 10;
+const MAX_TERMS_SHOWN = 10;
+/** For so long others are told of an entry that was refused: whoever leads has heard it by then. */
+const TELL_REFUSED_MS = 600_000;
+
+/** Whoever leads by the newest term that is here, unless it has said that it does no more. */
+function leaderOf(replica: Replica): LeaderView | null {
+  const [newest] = replica.terms(1);
+  if (newest === undefined) return null;
+  const about = readTermAbout(newest.about);
+  if (about === undefined) return null;
+  return { name: newest.node, term: newest.term, since: newest.at, url: about.url, fingerprint: about.fingerprint };
+}
+
+/** Who belongs to the cluster; nobody, before a leader of this version has made the table. */
+function rowsIn(db: DatabaseSync): CoordinatorRow[] {
+  try {
+    return storedCoordinators({ read: (sql, ...params) => db.prepare(sql).all(...params) as never });
+  } catch {
+    return [];
+  }
+}
+
+export interface MemberViewOptions {
+  readonly name: string;
+  readonly replica: Replica;
+  readonly log: Pick<JetStreamLog, "health" | "members">;
+  readonly life: Pick<Leadership, "role" | "refused">;
+  readonly clock: Clock;
+  /** Without an entry for so long nobody is said to lead. */
+  readonly leaseMs: number;
+}
+
+export function createMemberView({ name, replica, log, life, clock, leaseMs }: MemberViewOptions) {
+  const book = createMemberBook(clock, replica.position().cluster);
+  log.members.listen((bytes) => book.hear(decodeMember(bytes)));
+  let engine: EngineHealth | null = null;
+  let trouble: string | null = null;
+  let moved = { seq: -1, at: 0 };
+  const refusedLately = () => {
+    const refused = life.refused();
+    return refused === null || clock.now() - refused.at > TELL_REFUSED_MS ? null : refused;
+  };
+  return {
+    /** What stands in the way, until an entry comes. */
+    note(what: string): void {
+      trouble = what;
+    },
+    /** How the servers of the log are, from now on. */
+    async lookAtEngine(): Promise<void> {
+      engine = await log.health().catch(() => null);
+    },
+    now(): ClusterView {
+      const { cluster, generation, seq, term } = replica.position();
+      // Entries that come prove that whatever was in the way is over.
+      if (seq !== moved.seq) [trouble, moved] = [null, { seq, at: clock.monotonic() }];
+      const role = life.role();
+      const isHeard = role === "leader" || clock.monotonic() - moved.at < leaseMs;
+      return {
+        ...{ cluster, generation, name, role, term, seq, trouble, engine },
+        leader: isHeard ? leaderOf(replica) : null,
+        members: knownMembers(book.list(), rowsIn(replica.db), clock.now()),
+        terms: replica.terms(MAX_TERMS_SHOWN).map(({ term: number, node, at, stepDown }) => ({
+          ...{ term: number, node, since: at },
+          stepDown: stepDown === null ? null : (readStepDown(stepDown) ?? null),
+        })),
+        refused: refusedLately(),
+        checks: replica.checks().slice(0, MAX_CHECKS_SHOWN),
+      };
+    },
+  };
+}
