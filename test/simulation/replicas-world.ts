@@ -25,8 +25,10 @@ import {
   decodeEntry,
   defineOperation,
   defineStoreModule,
+  encodeEntry,
   type Operation,
   type ReplicatedLog,
+  type StoredEntry,
 } from "../../src/router/index.ts";
 import { type AppendFate, simulatedLog } from "../support/simulated-log.ts";
 import { breathe } from "../support/virtual-time.ts";
@@ -34,6 +36,7 @@ import { breathe } from "../support/virtual-time.ts";
 export const PLANTS = [
   "none",
   "commit-before-ack",
+  "pipelined-parts",
   "without-fence",
   "id-without-boot",
   "trust-without-margin",
@@ -98,6 +101,8 @@ class Member {
   leading: Leading | undefined;
   isCut = false;
   broken: string | undefined;
+  /** What a leader that sends two parts at once has still to write down. */
+  secondPart: StoredEntry | undefined;
   /** Counts its processes; whatever an older one has left to do is never done. */
   boots = 0;
   stoppedUntil = 0;
@@ -150,11 +155,12 @@ class World {
   #fate(): AppendFate {
     const luck = this.isTroubled ? this.random.next() : 1;
     const [toMs, backMs] = [pick(this.random, 20), pick(this.random, 20)];
+    const waits = this.isTroubled && pick(this.random, 2) === 0;
     if (luck < 0.02) return { toMs, backMs, fate: "lost" };
     if (luck < 0.05) return { toMs, backMs, fate: "stored, unanswered" };
     // So late that whoever sent it has long given up.
     if (luck < 0.07) return { toMs: pick(this.random, 30_000), backMs, fate: "answered" };
-    return { toMs, backMs, fate: "answered" };
+    return { toMs, backMs, fate: "answered", waits };
   }
 
   say(line: string): void {
@@ -181,6 +187,21 @@ class World {
     const { boots } = member;
     const way = this.log.connect(() => member.isCut || member.boots !== boots, member.clock);
     if (this.plant === "without-fence") return { ...way, append: (entry) => way.append(entry, this.log.last()) };
+    if (this.plant === "pipelined-parts")
+      return {
+        ...way,
+        append: (entry, expected) => {
+          const { header, digest } = decodeEntry(entry.bytes);
+          if (header.kind !== "changes") return way.append(entry, expected);
+          // The second part of what is written is on its way before anybody knows what became of the first.
+          const bytes = encodeEntry({ ...header, kind: "beat", chain: digest }, new Uint8Array());
+          const answer = way.append(entry, expected);
+          void way.append({ id: `${entry.id}.second`, bytes }, expected + 1).then(({ outcome }) => {
+            if (outcome === "accepted") member.secondPart = { seq: expected + 2, bytes };
+          });
+          return answer;
+        },
+      };
     if (this.plant === "commit-before-ack")
       return {
         ...way,
@@ -355,7 +376,15 @@ class World {
       this.base.step();
       await breathe();
       for (let seq = before + 1; seq <= this.log.last(); seq += 1) this.#stored(seq);
+      for (const member of this.members) this.#takeSecondPart(member);
     }
+  }
+
+  #takeSecondPart(member: Member): void {
+    const { secondPart: part, replica, db } = member;
+    if (part === undefined || db.isTransaction || replica.position().seq + 1 < part.seq) return;
+    member.secondPart = undefined;
+    if (member.leading !== undefined && replica.position().seq + 1 === part.seq) replica.replay([part]);
   }
 
   #stored(seq: number): void {

@@ -12,6 +12,8 @@ export interface AppendFate {
   /** How long the answer is on its way back. */
   readonly backMs: number;
   readonly fate: "answered" | "stored, unanswered" | "lost";
+  /** What meets a line that is cut waits there, and arrives when the line is whole again: as a system sends it again. */
+  readonly waits?: boolean;
 }
 
 export interface SimulatedLogOptions {
@@ -62,7 +64,12 @@ export function simulatedLog(options: SimulatedLogOptions) {
       signal.addEventListener("abort", done, { once: true });
     });
 
+  /** What waits in lines that are cut, in the order in which it was sent. */
+  const held = new Set<() => void>();
   const wakeAll = () => {
+    const arriving = [...held];
+    held.clear();
+    for (const arrive of arriving) arrive();
     for (const wake of [...waiting]) wake();
   };
 
@@ -84,14 +91,16 @@ export function simulatedLog(options: SimulatedLogOptions) {
               `the entry has ${entry.bytes.length} of at most ${maxBytes} bytes`,
             ),
           );
-        const { toMs, backMs, fate } = fateOf();
+        const { toMs, backMs, fate, waits = false } = fateOf();
         const { promise, resolve } = Promise.withResolvers<AppendOutcome>();
         own.after(answerMs, () => resolve({ outcome: "unknown", why: unavailable() }));
-        clock.after(toMs, () => {
-          if (fate === "lost" || isCut()) return;
+        const arrive = () => {
+          if (fate === "lost" || (isCut() && !waits)) return;
+          if (isCut()) return void held.add(arrive);
           const outcome = store(entry, expected);
           if (fate === "answered") own.after(backMs, () => (isCut() ? undefined : resolve(outcome)));
-        });
+        };
+        clock.after(toMs, arrive);
         return promise;
       };
       async function* follow(after: number, signal: AbortSignal): AsyncIterable<StoredEntry> {
