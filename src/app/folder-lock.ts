@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { translateFault } from "../adapters/sqlite/faults.ts";
 import { isOperatingError, OperatingError } from "../kernel/index.ts";
 import { ENDPOINT_FILE, findEndpoint } from "../surfaces/index.ts";
-import { findHolder, holdsLock } from "./commands/own-process.ts";
+import { findHolder, holdsLock } from "./own-process.ts";
 import { makePrivateFile } from "./private-file.ts";
 
 /** Whoever has the lock, by its address, or by its number alone while it is still starting. */

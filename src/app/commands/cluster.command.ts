@@ -122,19 +122,18 @@ function registerEngine(cluster: Command, shell: Shell, readSettings: (given: Se
   engine
     .command("init")
     .description("make the secret and the certificates of three servers, once, on one of the machines")
-    .requiredOption("--peers <list>", "names and addresses: a=10.0.0.1,b=10.0.0.2,c=10.0.0.3")
-    .option("--monitor <port>", "port of the monitor, on this machine alone", "8222")
+    .requiredOption(
+      "--peers <list>",
+      "names and addresses: a=10.0.0.1,b=10.0.0.2,c=10.0.0.3. Ports of clients, routes and monitor may follow: a=10.0.0.1:4222:6222:8222",
+    )
     .option("--dry-run", "only check what was given")
-    .action(async ({ peers, monitor, dryRun = false }: { peers: string; monitor: string; dryRun?: boolean }) => {
+    .action(async ({ peers, dryRun = false }: { peers: string; dryRun?: boolean }) => {
       const [{ makeEngine }, { readPeers }] = await Promise.all([
         import("../cluster/engine/make-engine.ts"),
         import("../cluster/engine/engine-file.ts"),
       ]);
-      const port = Number(monitor);
-      if (!Number.isInteger(port) || port < 1 || port > 65_535)
-        throw usage(`'${printable(monitor)}' is no port`, "A port is a number from 1 to 65535.");
       const { dataDir, nodeId } = readSettings({});
-      const made = makeEngine(dataDir, nodeId, readPeers(peers), port, dryRun);
+      const made = makeEngine(dataDir, nodeId, readPeers(peers), dryRun);
       answer(shell, { status: "made", ...made }, () =>
         dryRun
           ? `${made.peers.join(", ")} could be servers; ${DRY}`
@@ -161,12 +160,14 @@ function registerEngine(cluster: Command, shell: Shell, readSettings: (given: Se
       const { name } = needEngine(dataDir);
       const found = findEngine(coordinators.engine);
       const line = `${printable(found.program)} ${found.version} ${dryRun ? "could run" : "runs"} as ${name}`;
+      const log = createLog("INFO", {});
+      const running = dryRun
+        ? undefined
+        : runEngine({ dataDir, program: coordinators.engine, clock: shell.clock, log });
       answer(shell, { status: dryRun ? "checked" : "ready", name, ...found, applied: !dryRun }, () =>
         dryRun ? `${line}; ${DRY}` : `ready: ${line}`,
       );
-      if (dryRun) return;
-      const log = createLog("INFO", {});
-      const running = runEngine({ dataDir, program: coordinators.engine, clock: shell.clock, log });
+      if (running === undefined) return;
       await aborted(shell.io.signal);
       await running.stop();
       answer(shell, { status: "stopped" }, () => "stopped");

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { createLog, defined } from "../../kernel/index.ts";
+import { createLog, defined, OperatingError } from "../../kernel/index.ts";
 import { configPlanSchema } from "../../pipeline/index.ts";
 import { lengthOfTime, type Shell, wholeNumber } from "../../surfaces/commands/index.ts";
 import { DEFAULT_CONFIG_KEY } from "../../workloads/arena/index.ts";
@@ -100,6 +100,10 @@ export function registerTrain(
         ...defined({ seed: options.seed, most_iterations: options.iterations }),
       };
       const plans = plansFor(keys, flags, { configFile, workloads, workers });
+      if (options.chaos === true && settings.p2p.raftEnabled)
+        throw OperatingError.invalid("USAGE", "--chaos is for a coordinator by itself", {
+          hint: "Unset RINGRIFT_RAFT_ENABLED and choose a folder of its own with --data-dir.",
+        });
       if (options.chaos === true) allowChaos(settings.dataDir, options.yes === true);
       else forgetChaos(settings.dataDir);
       const { clock } = shell;

@@ -27,7 +27,18 @@ const RESTART = { firstMs: 1_000, maxMs: 60_000, jitter: 0.3 };
 /** One that has run for so long was no failed start. */
 const SOUND_MS = 60_000;
 
-export function startLocalWorker(options: LocalWorkerOptions) {
+export interface LocalWorker {
+  /** As which node it works; undefined for the one of the main process beside it. */
+  readonly nodeId?: string;
+  /** Undefined while none runs. */
+  readonly pid: number | undefined;
+  /** Asks it to end and waits for it. Doing it twice is doing it once. */
+  stop(): Promise<void>;
+  /** Nobody waits any more; its guardian ends its children. */
+  kill(): void;
+}
+
+export function startLocalWorker(options: LocalWorkerOptions): LocalWorker {
   const { slots, dataDir, configFile, env, clock, random, log } = options;
   const program = options.program ?? fileURLToPath(moduleBeside(import.meta.url, "../cli"));
   let child: ChildProcess | undefined;
@@ -65,19 +76,15 @@ export function startLocalWorker(options: LocalWorkerOptions) {
     get pid(): number | undefined {
       return child?.pid;
     },
-    /** Asks it to end and waits for it. Doing it twice is doing it once. */
     async stop(): Promise<void> {
       stopping = true;
       again?.cancel();
       child?.kill("SIGTERM");
       await ended;
     },
-    /** Nobody waits any more; its guardian ends its children. */
     kill(): void {
       stopping = true;
       child?.kill("SIGKILL");
     },
   };
 }
-
-export type LocalWorker = ReturnType<typeof startLocalWorker>;

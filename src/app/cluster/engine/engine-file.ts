@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
-import { messageOf, OperatingError } from "../../../kernel/index.ts";
+import { defined, messageOf, OperatingError } from "../../../kernel/index.ts";
 
 const port = z.int().min(1).max(65_535);
 const peer = z.object({
@@ -14,6 +14,8 @@ const peer = z.object({
   host: z.string().regex(/^[A-Za-z0-9:.-]{1,253}$/, "a host is a name or an IP address"),
   client: port,
   route: port,
+  /** The monitor listens on its own machine alone. */
+  monitor: port,
 });
 export type EnginePeer = z.output<typeof peer>;
 
@@ -22,8 +24,6 @@ const engineSchema = z.object({
   /** Which of the peers this machine is. */
   name: z.string(),
   peers: z.array(peer).length(3),
-  /** Its monitor listens on this machine alone. */
-  monitor: port,
   secret: z.string().min(32).max(200),
   ca: z.string().max(20_000),
   cert: z.string().max(20_000),
@@ -62,18 +62,15 @@ export function needEngine(dataDir: string): Engine {
   return engine;
 }
 
-const DEFAULT_PORTS = { client: 4_222, route: 6_222 };
+const DEFAULT_PORTS = { client: 4_222, route: 6_222, monitor: 8_222 };
 
-/** `a=10.0.0.1,b=10.0.0.2,c=10.0.0.3`; ports may follow a host name or an IPv4 address: `a=host:4222:6222`. */
+/** `a=10.0.0.1,b=10.0.0.2,c=10.0.0.3`; ports may follow a host name or an IPv4 address: `a=host:4222:6222:8222`. */
 export function readPeers(text: string): EnginePeer[] {
   const peers = text.split(",").map((part) => {
     const [name = "", place = ""] = part.trim().split("=");
-    const [host = "", client, route] = isIP(place) === 6 ? [place] : place.split(":");
-    const found = peer.safeParse({
-      ...{ name, host },
-      client: client === undefined ? DEFAULT_PORTS.client : Number(client),
-      route: route === undefined ? DEFAULT_PORTS.route : Number(route),
-    });
+    const [host = "", ...ports] = isIP(place) === 6 ? [place] : place.split(":");
+    const [client, route, monitor] = ports.map(Number);
+    const found = peer.safeParse({ ...DEFAULT_PORTS, ...{ name, host }, ...defined({ client, route, monitor }) });
     if (!found.success)
       throw OperatingError.invalid("USAGE", `'${part.trim()}' names no machine: ${found.error.issues[0]?.message}`, {
         hint: "Name three machines: --peers a=10.0.0.1,b=10.0.0.2,c=10.0.0.3",
@@ -89,11 +86,15 @@ export function readPeers(text: string): EnginePeer[] {
   return peers;
 }
 
+/** Which of the three this machine runs. */
+const ownPeer = ({ peers, name }: Engine): EnginePeer => peers.find((one) => one.name === name)!;
+
 const inUrl = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);
 
 /** The settings of the server. All that a coordinator checks of a server is so here. */
-export function engineConfig({ name, peers, monitor, secret }: Engine, folder: string): string {
-  const own = peers.find((one) => one.name === name)!;
+export function engineConfig(engine: Engine, folder: string): string {
+  const { name, peers, secret } = engine;
+  const own = ownPeer(engine);
   const text = (value: string) => JSON.stringify(value);
   const tls = (verify: boolean) =>
     `tls { cert_file: ${text(join(folder, "cert.pem"))}, key_file: ${text(join(folder, "key.pem"))}, ca_file: ${text(join(folder, "ca.pem"))}, verify: ${verify}, timeout: 5 }`;
@@ -101,7 +102,7 @@ export function engineConfig({ name, peers, monitor, secret }: Engine, folder: s
   return [
     `server_name: ${text(name)}`,
     `listen: ${text(`${inUrl(own.host)}:${own.client}`)}`,
-    `http: ${text(`127.0.0.1:${monitor}`)}`,
+    `http: ${text(`127.0.0.1:${own.monitor}`)}`,
     "max_payload: 8MB",
     tls(false),
     `authorization { user: ${ENGINE_USER}, password: ${text(secret)} }`,
@@ -112,9 +113,9 @@ export function engineConfig({ name, peers, monitor, secret }: Engine, folder: s
 }
 
 /** How coordinators reach these servers. Each machine looks at the monitor of its own server. */
-export const engineLog = ({ peers, monitor, secret }: Engine, folder: string) => ({
-  servers: peers.map(({ host, client }) => `tls://${inUrl(host)}:${client}`),
-  monitors: [`http://127.0.0.1:${monitor}`],
-  user: { name: ENGINE_USER, password: secret },
+export const engineLog = (engine: Engine, folder: string) => ({
+  servers: engine.peers.map(({ host, client }) => `tls://${inUrl(host)}:${client}`),
+  monitors: [`http://127.0.0.1:${ownPeer(engine).monitor}`],
+  user: { name: ENGINE_USER, password: engine.secret },
   tls: { caFile: join(folder, "ca.pem") },
 });

@@ -14,18 +14,19 @@ const folder = () => {
   onTestFinished(() => rmSync(made, { recursive: true, force: true }));
   return made;
 };
-const PEERS = "a=10.0.0.1,b=b.example.org:14222:16222,c=fd00::3";
+const PEERS = "a=10.0.0.1,b=b.example.org:14222:16222:18222,c=fd00::3";
 
 test("three machines are named, each with its ports; everything else is refused with what to type", () => {
   expect(readPeers(PEERS)).toEqual([
-    { name: "a", host: "10.0.0.1", client: 4_222, route: 6_222 },
-    { name: "b", host: "b.example.org", client: 14_222, route: 16_222 },
-    { name: "c", host: "fd00::3", client: 4_222, route: 6_222 },
+    { name: "a", host: "10.0.0.1", client: 4_222, route: 6_222, monitor: 8_222 },
+    { name: "b", host: "b.example.org", client: 14_222, route: 16_222, monitor: 18_222 },
+    { name: "c", host: "fd00::3", client: 4_222, route: 6_222, monitor: 8_222 },
   ]);
   for (const wrong of [
     "a=10.0.0.1",
     "a=10.0.0.1,a=10.0.0.2,c=10.0.0.3",
     "a=h,b=h,c=h",
+    "a=h:1:2:x,b=i,c=j",
     "a=x y,b=1,c=2",
     "a=h:0,b=i,c=j",
     "",
@@ -55,14 +56,12 @@ test("each machine gets a certificate of its own and the shared secret, in files
   if (!hasProgram("openssl", ["version"])) return skip();
   const dataDir = folder();
   const peers = readPeers(PEERS);
-  expect(makeEngine(dataDir, "a", peers, 8_222, true)).toMatchObject({ applied: false });
+  expect(makeEngine(dataDir, "a", peers, true)).toMatchObject({ applied: false });
   expect(existsSync(engineFile(dataDir))).toBe(false);
   expect(() => needEngine(dataDir)).toThrow(expect.objectContaining({ code: "NO_ENGINE" }));
-  expect(() => makeEngine(dataDir, "z", peers, 8_222, false)).toThrow(/'z', and none of a, b, c/);
-  const { files } = makeEngine(dataDir, "a", peers, 8_222, false);
-  expect(() => makeEngine(dataDir, "a", peers, 8_222, false)).toThrow(
-    expect.objectContaining({ code: "ENGINE_EXISTS" }),
-  );
+  expect(() => makeEngine(dataDir, "z", peers, false)).toThrow(/'z', and none of a, b, c/);
+  const { files } = makeEngine(dataDir, "a", peers, false);
+  expect(() => makeEngine(dataDir, "a", peers, false)).toThrow(expect.objectContaining({ code: "ENGINE_EXISTS" }));
   const own = readEngine(dataDir)!;
   expect(statSync(engineFile(dataDir)).mode & 0o077).toBe(0);
   const config = engineConfig(own, engineFolder(dataDir));

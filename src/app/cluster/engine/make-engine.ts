@@ -56,13 +56,7 @@ export interface MadeEngine {
   readonly applied: boolean;
 }
 
-export function makeEngine(
-  dataDir: string,
-  own: string,
-  peers: readonly EnginePeer[],
-  monitor: number,
-  isDry: boolean,
-): MadeEngine {
+export function makeEngine(dataDir: string, own: string, peers: readonly EnginePeer[], isDry: boolean): MadeEngine {
   const names = peers.map(({ name }) => name);
   if (!names.includes(own))
     throw OperatingError.invalid("USAGE", `this machine is '${own}', and none of ${names.join(", ")}`, {
@@ -82,7 +76,7 @@ export function makeEngine(
   makeFolders(folder);
   for (const { name, cert, key } of made) {
     const engine: Engine = {
-      ...{ format: "ringrift-engine-1", name, peers: [...peers], monitor, secret, ca, cert, key },
+      ...{ format: "ringrift-engine-1", name, peers: [...peers], secret, ca, cert, key },
     };
     writeWhole(pathOf(name), `${JSON.stringify(engine)}\n`);
   }

@@ -1,9 +1,19 @@
 /** Runs the nats-server of this machine: starts it, starts it again when it ends, and ends it when told to. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, type Log, makeFolders, messageOf, sleep } from "../../../kernel/index.ts";
+import {
+  type Clock,
+  isOperatingError,
+  type Log,
+  makeFolders,
+  messageOf,
+  OperatingError,
+  sleep,
+} from "../../../kernel/index.ts";
+import { guardDataDir } from "../../folder-lock.ts";
+import { findHolder, isGone } from "../../own-process.ts";
 import { writeWhole } from "../../token.ts";
 import { type Engine, engineConfig, engineFolder, needEngine } from "./engine-file.ts";
 import { findEngine } from "./find-engine.ts";
@@ -13,25 +23,56 @@ const MAX_WAIT_MS = 30_000;
 /** One that ran for so long is started again at once. */
 const STEADY_MS = 60_000;
 const KILL_AFTER_MS = 20_000;
-const PROBE_MS = 1_000;
+const LOOK_MS = 100;
 
 export interface RunningEngine {
   stop(): Promise<void>;
 }
 
-/** Whether a server of this machine runs already, as a service of its own. */
-export function isEngineUp({ peers, name }: Engine): Promise<boolean> {
-  const { host, client } = peers.find((one) => one.name === name)!;
-  return new Promise((resolve) => {
-    const socket = connect({ host, port: client, timeout: PROBE_MS });
-    const end = (isUp: boolean) => {
-      socket.destroy();
-      resolve(isUp);
-    };
-    socket.once("connect", () => end(true));
-    socket.once("timeout", () => end(false));
-    socket.once("error", () => end(false));
-  });
+/** One process looks after the server of a folder. The system gives the lock back, also after kill -9. */
+function guardEngine(folder: string): { release(): void } {
+  try {
+    return guardDataDir(folder);
+  } catch (thrown) {
+    if (!isOperatingError(thrown, "ALREADY_RUNNING")) throw thrown;
+    const pid = findHolder(folder);
+    throw OperatingError.conflict(
+      "ENGINE_RUNS",
+      `the nats-server of ${folder} is run already${pid === undefined ? "" : ` by process ${pid}`}`,
+      {
+        cause: thrown,
+        hint: "One process for each machine is enough: 'ringrift cluster engine run' or 'ringrift up'.",
+      },
+    );
+  }
+}
+
+/** A server that somebody left behind who was killed: whatever runs with our settings, where the system shows it. */
+function findOrphan(config: string): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  const isOurs = (pid: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(config) && !isGone(Number(pid));
+    } catch {
+      // It ended between the two looks.
+      return false;
+    }
+  };
+  const found = readdirSync("/proc").find((name) => /^\d+$/.test(name) && isOurs(name));
+  return found === undefined ? undefined : Number(found);
+}
+
+/** Nobody would start it again if it ended: another one takes its place. */
+async function endOrphan(pid: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const begun = clock.monotonic();
+  while (!signal.aborted && !isGone(pid)) {
+    try {
+      process.kill(pid, clock.monotonic() - begun > KILL_AFTER_MS ? "SIGKILL" : "SIGTERM");
+    } catch {
+      // It ended between the two looks.
+    }
+    await sleep(clock, LOOK_MS, signal).catch(() => {});
+  }
 }
 
 function writeConfig(engine: Engine, folder: string): string {
@@ -66,10 +107,17 @@ export interface EngineOptions {
 export function runEngine({ dataDir, program, clock, log }: EngineOptions): RunningEngine {
   const engine = needEngine(dataDir);
   findEngine(program);
-  const config = writeConfig(engine, engineFolder(dataDir));
+  const folder = engineFolder(dataDir);
+  const guard = guardEngine(folder);
+  const config = writeConfig(engine, folder);
   const stopping = new AbortController();
   let child: ChildProcess | undefined;
   const running = (async () => {
+    const orphan = findOrphan(config);
+    if (orphan !== undefined) {
+      log.warn("a nats-server that was left behind is started anew", { pid: orphan });
+      await endOrphan(orphan, clock, stopping.signal);
+    }
     for (let waitMs = FIRST_WAIT_MS; !stopping.signal.aborted; ) {
       const begun = clock.monotonic();
       const one = spawn(program, ["-c", config], { stdio: ["ignore", "ignore", "pipe"] });
@@ -94,6 +142,7 @@ export function runEngine({ dataDir, program, clock, log }: EngineOptions): Runn
       stopping.abort();
       if (child !== undefined) await end(child, clock);
       await running;
+      guard.release();
     },
   };
 }

@@ -52,6 +52,8 @@ const CHAOS_LINES = 4;
 const isOver = ({ configs }: PipelineSnapshot): boolean =>
   configs.length > 0 && configs.every(({ state }) => state === "complete");
 
+const nonNegative = (ms: number | null): number | null => (ms === null ? null : Math.max(0, ms));
+
 /** Shows the loop while it runs, ends it in time, and writes the report. */
 export function createTrainGuest(run: TrainRun): MainGuest {
   const { settings, shell, plans, forMs } = run;
@@ -59,18 +61,23 @@ export function createTrainGuest(run: TrainRun): MainGuest {
   const teller = createPipelineTeller();
   const games = new Map<string, { at: number; games: number }[]>();
   let beganMs = clock.monotonic();
+  /** Of several coordinators, one may lead more than once: time counts from the first. */
+  let hasBegun = false;
+  /** As which node its own worker works. */
+  let ownNode = settings.nodeId;
   let endedBy = "it was told to stop";
   let lookedAt = 0;
+
+  const remainingMs = (): number | null => (forMs === undefined ? null : forMs - (clock.monotonic() - beganMs));
 
   /** Workers that are not its own children: on other machines, or started here by hand. */
   const othersAt = (main: Main): Pick<PipelineFigures, "elsewhere" | "held"> => {
     const there = main.queue.workers.list();
-    const isOwn = ({ node_id }: { readonly node_id: string }) =>
-      node_id === settings.nodeId && settings.localWorkers > 0;
-    const isHere = settings.localWorkers > 0 || there.some(({ node_id }) => node_id === settings.nodeId);
+    const isOwn = ({ node_id }: { readonly node_id: string }) => node_id === ownNode && settings.localWorkers > 0;
+    const isHere = settings.localWorkers > 0 || there.some(({ node_id }) => node_id === ownNode);
     return {
       elsewhere: there.filter((worker) => !isOwn(worker)).length,
-      held: isHere ? whyHeldBack(main.router.store, settings.nodeId, clock.now()) : undefined,
+      held: isHere ? whyHeldBack(main.router.store, ownNode, clock.now()) : undefined,
     };
   };
 
@@ -80,7 +87,7 @@ export function createTrainGuest(run: TrainRun): MainGuest {
     workers: settings.localWorkers,
     ...othersAt(main),
     uptimeMs: sample.uptimeMs,
-    remainingMs: forMs === undefined ? null : Math.max(0, forMs - (clock.monotonic() - beganMs)),
+    remainingMs: nonNegative(remainingMs()),
   });
 
   const note = ({ at, configs }: PipelineSnapshot) => {
@@ -124,7 +131,9 @@ export function createTrainGuest(run: TrainRun): MainGuest {
 
   return {
     arrived(main, worker) {
-      beganMs = clock.monotonic();
+      if (!hasBegun) beganMs = clock.monotonic();
+      hasBegun = true;
+      ownNode = worker?.nodeId ?? ownNode;
       if (run.chaos !== undefined && worker !== undefined) run.chaos.arrived(chaosWorldOf(main, worker, run));
     },
     lines(main, sample) {
@@ -141,7 +150,7 @@ export function createTrainGuest(run: TrainRun): MainGuest {
     look(main, sample) {
       const snapshot = main.loop();
       note(snapshot);
-      const remainsMs = forMs === undefined ? null : forMs - (clock.monotonic() - beganMs);
+      const remainsMs = remainingMs();
       const chaos = run.chaos?.look(remainsMs) ?? [];
       if (run.plain) {
         const value = { status: "loop", ...pipelineOnTheWire(snapshot) };
@@ -154,6 +163,7 @@ export function createTrainGuest(run: TrainRun): MainGuest {
       if (!timeIsUp && isDone) endedBy = "all rounds that were asked for are done";
       return timeIsUp || isDone;
     },
+    wait: () => (remainingMs() ?? 1) <= 0,
     async leaving(main) {
       await run.chaos?.end();
       report(main);

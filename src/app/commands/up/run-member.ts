@@ -1,15 +1,16 @@
 /** `ringrift up` and `train` of a coordinator that is one of several: it stands by until it leads, and stands by again after that. */
 import type { Rows } from "../../../events/index.ts";
-import { createLog, defined, messageOf, sleep, systemRandom } from "../../../kernel/index.ts";
+import { createLog, defined, isOperatingError, messageOf, sleep, systemRandom } from "../../../kernel/index.ts";
 import { answer, printable, type Shell, shorten } from "../../../surfaces/commands/index.ts";
 import type { Coordination } from "../../bootstrap.ts";
 import { type Coordinator, startCoordinator } from "../../cluster/coordinator.ts";
 import { readEngine } from "../../cluster/engine/engine-file.ts";
-import { isEngineUp, type RunningEngine, runEngine } from "../../cluster/engine/run-engine.ts";
+import { type RunningEngine, runEngine } from "../../cluster/engine/run-engine.ts";
+import { startMemberWorker } from "../../cluster/member-worker.ts";
 import type { Settings } from "../../settings.ts";
 import { startTelemetry } from "../../telemetry/telemetry.ts";
 import { readVersion } from "../../version.ts";
-import { type LocalWorker, startLocalWorker } from "../../worker/local-worker.ts";
+import type { LocalWorker } from "../../worker/local-worker.ts";
 import { liveRegion } from "./live-region.ts";
 import { logStreamFor } from "./log-stream.ts";
 import { measureLoopDelay } from "./loop-delay.ts";
@@ -26,7 +27,6 @@ type Main = Coordination<Rows>;
 /** What belongs to the term that is led here. */
 interface Led {
   readonly main: Main;
-  readonly worker: LocalWorker | undefined;
   readonly sample: () => Sample;
 }
 
@@ -37,14 +37,15 @@ function standbyLine(coordinator: Coordinator): string {
   return `${name} stands by: ${who}, term ${term}, entry ${seq}${trouble === null ? "" : ` (${trouble})`}`;
 }
 
-/** The nats-server of this machine, unless it runs already as a service of its own, or others are named. */
-async function startOwnEngine(
-  { dataDir, coordinators }: Settings,
-  { clock }: Shell,
-): Promise<RunningEngine | undefined> {
-  const engine = coordinators.servers.length > 0 ? undefined : readEngine(dataDir);
-  if (engine === undefined || (await isEngineUp(engine))) return undefined;
-  return runEngine({ dataDir, program: coordinators.engine, clock, log: createLog("WARN", {}) });
+/** The nats-server of this machine, unless a service of its own runs it already, or others are named. */
+function startOwnEngine({ dataDir, coordinators }: Settings, { clock }: Shell): RunningEngine | undefined {
+  if (coordinators.servers.length > 0 || readEngine(dataDir) === undefined) return undefined;
+  try {
+    return runEngine({ dataDir, program: coordinators.engine, clock, log: createLog("WARN", {}) });
+  } catch (thrown) {
+    if (isOperatingError(thrown, "ENGINE_RUNS")) return undefined;
+    throw thrown;
+  }
 }
 
 export async function runMember(
@@ -60,18 +61,13 @@ export async function runMember(
   const logStream = logStreamFor(shell, region, options.isStory === true);
   const loop = measureLoopDelay();
   const halted = new AbortController();
+  const ending = AbortSignal.any([io.signal, halted.signal]);
   let led: Led | undefined;
-  let wantsEnd = false;
+  /** Works for whoever leads, as long as this process runs. */
+  let worker: LocalWorker | undefined;
 
   const begin = async (main: Main, term: number): Promise<() => Promise<void>> => {
-    const worker =
-      settings.localWorkers === 0
-        ? undefined
-        : startLocalWorker({
-            ...{ slots: settings.localWorkers, dataDir: settings.dataDir, configFile: settings.configFile },
-            ...{ env: io.env, clock, random: systemRandom(), log: main.log },
-          });
-    led = { main, worker, sample: createSampler(main, clock, loop) };
+    led = { main, sample: createSampler(main, clock, loop) };
     const { port, socketPath: socket_path } = main.api;
     const about = { pid: process.pid, port, socket_path, data_dir: settings.dataDir, term };
     answer(shell, { status: "leading", ...about }, () =>
@@ -81,13 +77,12 @@ export async function runMember(
     return async () => {
       led = undefined;
       region?.clear();
-      await guest.leaving?.(main);
-      // What it gives back must be taken by somebody: it goes first.
-      await worker?.stop();
+      // Who only hands over has nothing to report: the run goes on elsewhere.
+      if (ending.aborted) await guest.leaving?.(main);
     };
   };
 
-  const engine = await startOwnEngine(settings, shell);
+  const engine = startOwnEngine(settings, shell);
   const coordinator = await startCoordinator({
     ...{ settings, clock, ...defined({ logStream }) },
     onLead: begin,
@@ -120,26 +115,30 @@ export async function runMember(
       if (!shell.json) shell.say(`told to stop by ${printable(actor)}`);
       halted.abort();
     });
-    const ending = AbortSignal.any([io.signal, halted.signal]);
+    if (settings.localWorkers > 0)
+      worker = startMemberWorker({
+        ...{ settings, env: io.env, clock, random: systemRandom(), log: coordinator.log, view: coordinator.view },
+      });
     let notifiedAt = clock.monotonic();
-    while (!ending.aborted && !wantsEnd) {
+    while (!ending.aborted) {
       await sleep(clock, LOOK_EVERY_MS, ending).catch(() => undefined);
       if (ending.aborted) break;
       const now = led;
       const seen = now?.sample();
       const place = { pid: process.pid, port, dataDir: settings.dataDir };
       if (now === undefined || seen === undefined) region?.draw([shorten(standbyLine(coordinator), shell.width)]);
-      else {
-        region?.draw(guest.lines?.(now.main, seen) ?? liveLines(seen, place, shell));
-        wantsEnd = guest.look?.(now.main, seen) === true;
-      }
+      else region?.draw(guest.lines?.(now.main, seen) ?? liveLines(seen, place, shell));
+      const isOver = now === undefined || seen === undefined ? guest.wait?.() : guest.look?.(now.main, seen);
+      if (isOver === true) halted.abort();
       if (clock.monotonic() - notifiedAt < TELL_SYSTEMD_EVERY_MS) continue;
       notifiedAt = clock.monotonic();
       notifier.status(seen === undefined ? standbyLine(coordinator) : plainLine(seen));
     }
     region?.clear();
     notifier.stopping("stopping");
-    const release = io.onForce?.(() => led?.worker?.kill());
+    const release = io.onForce?.(() => worker?.kill());
+    // What it gives back must be taken by somebody: it goes first.
+    await worker?.stop();
     await coordinator.shutdown();
     release?.();
     answer(shell, { status: "stopped" }, () => "stopped");
@@ -148,6 +147,7 @@ export async function runMember(
   } finally {
     region?.clear();
     loop.stop();
+    await worker?.stop();
     await coordinator
       .shutdown()
       .catch((thrown: unknown) => shell.note(`the process did not end in order: ${messageOf(thrown)}`));
