@@ -71,6 +71,8 @@ EXIT_PREEMPTED = 75
 
 _PROGRESS_EVERY_SECONDS = 0.2
 _MOST_TEXT = 4000
+_MOST_BOARD_LINES = 64
+_MOST_BOARD_CHARS = 128
 _SHORT_OF = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 T = TypeVar("T")
@@ -174,8 +176,12 @@ class Job:
         total: Optional[float] = None,
         message: Optional[str] = None,
         metrics: Optional[Metrics] = None,
+        board: Optional[str] = None,
     ) -> None:
-        """Says how far the job is, at most a few times a second; raises ``Cancelled`` when it is to end."""
+        """Says how far the job is, at most a few times a second; raises ``Cancelled`` when it is to end.
+
+        ``board`` is a game that is played now, in lines of text: people see it on the page Games.
+        """
         self.check_cancelled()
         now = time.monotonic()
         if now - self._said_at < _PROGRESS_EVERY_SECONDS:
@@ -188,6 +194,8 @@ class Job:
             told["message"] = message[:_MOST_TEXT]
         if metrics is not None:
             told["metrics"] = dict(metrics)
+        if board is not None and board != "":
+            told["board"] = {"lines": [line[:_MOST_BOARD_CHARS] for line in board.splitlines()[:_MOST_BOARD_LINES]]}
         self._say(told)
 
     def write(

@@ -25,6 +25,7 @@ export { type JobSpecInput, jobSpecSchema, savedSchema } from "./job.ts";
 export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./kinds.ts";
 export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
 export { resultLimits } from "./limits.ts";
+export { LIVE_BOARD_LIMITS } from "./live-boards.ts";
 export type { JobsOfSort } from "./load/load-forecast.ts";
 export { whyHeldBack } from "./node-policy.ts";
 export type { Candidate, Placement } from "./placement.ts";

@@ -28,6 +28,8 @@ export interface BeatAnswer {
   readonly expires_at: number;
   /** It shall stop: its job was cancelled, or has to make room. */
   readonly stop: { readonly kind: "cancelled" | "preempted"; readonly reason: string; readonly by: number } | null;
+  /** Somebody looks at games that are played now: its node may tell boards. */
+  readonly watched?: boolean | undefined;
 }
 
 export interface Progress {

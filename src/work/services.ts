@@ -2,6 +2,7 @@ import { type Clock, defined, type Random } from "../kernel/index.ts";
 import type { EventRouter, Store } from "../router/index.ts";
 import { type ClaimDesk, createClaimDesk } from "./claim-desk.ts";
 import { kindsWith, type WorkKinds } from "./kinds.ts";
+import { createLiveBoards, type LiveBoards } from "./live-boards.ts";
 import { admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
 import type { JudgeFile } from "./open-queue.ts";
 import type { WorkSettings } from "./settings.ts";
@@ -35,6 +36,8 @@ export interface WorkSurroundings {
 export interface WorkServices {
   readonly queue: WorkQueue;
   readonly desk: ClaimDesk;
+  /** Of games that are played now. */
+  readonly boards: LiveBoards;
   readonly settings: WorkSettings;
 }
 
@@ -83,5 +86,5 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
     },
     ...defined({ isStored, judgeFile }),
   });
-  return { queue, desk: createClaimDesk(queue, clock), settings };
+  return { queue, desk: createClaimDesk(queue, clock), boards: createLiveBoards(clock), settings };
 }

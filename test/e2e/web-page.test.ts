@@ -11,20 +11,18 @@ import { VIEWS } from "../../src/surfaces/web/views.ts";
 import { createArenaConsole } from "../../src/workloads/arena/index.ts";
 import { accessibility, look, openBrowser, openTab, type Tab, tabIn } from "../support/browser.ts";
 import { commandsOn } from "../support/commands.ts";
+import { HOSTILE, HOSTILE_START, type Planted, plantHostile, withHostile } from "../support/hostile.ts";
 import { planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
 import { type Owned, owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
 
 const CONFIG = "othello6_2p";
-/** What a stranger may write wherever text is taken. */
-const HOSTILE = `<script>window.hacked=1</script><img src=x onerror="window.hacked=1">`;
-
 let own: Owned;
 let loop: RunningLoop;
 let browser: Browser | undefined;
 let base: string;
 let tab: Tab;
-let eventId: string;
+let planted: Planted;
 let jobId: string;
 let gamesId: string;
 
@@ -39,7 +37,7 @@ const addresses = (): string[] =>
     const ids: Record<string, string> = {
       "/models/:id": model,
       "/why/:subject": CONFIG,
-      "/journal/:id": eventId,
+      "/journal/:id": planted.shownOn.find((address) => address.startsWith("/journal/"))!.slice("/journal/".length),
       "/work/:id": jobId,
       "/nodes/:id": loop.main.router.nodeId,
       "/artifacts/:id": model,
@@ -57,14 +55,7 @@ beforeAll(async () => {
   expect((await run("pause", CONFIG, "--reason", HOSTILE)).code).toBe(0);
   base = `http://127.0.0.1:${loop.main.api.port}`;
   const token = readFileSync(join(loop.dataDir, "token"), "utf8").trim();
-  const data = { config_key: CONFIG, new_games: 1, total_games: 1, [HOSTILE]: HOSTILE, node_id: HOSTILE };
-  const event = { specversion: "1.0", id: crypto.randomUUID(), type: "NEW_GAMES_AVAILABLE", source: "stranger", data };
-  const published = await ask({ host: "127.0.0.1", port: loop.main.api.port }, "/v1/events", {
-    method: "POST",
-    body: event,
-    token,
-  });
-  eventId = (published.json as { events: { event_id: string }[] }).events[0]!.event_id;
+  planted = await plantHostile({ host: "127.0.0.1", port: loop.main.api.port }, token, CONFIG);
   jobId = (await json("queue", "list")).jobs[0].work_id;
   gamesId = (await json("records", "list")).segments[0].sha256;
   browser = await openBrowser();
@@ -141,12 +132,38 @@ describe("the page", async () => {
   test("leaves what strangers write as text", async ({ skip }) => {
     if (browser === undefined) return skip();
     const { page } = tab;
-    for (const address of ["/journal", `/journal/${eventId}`]) {
+    for (const address of planted.shownOn) {
       await look(page, base + address);
-      await expect.poll(() => page.textContent("main")).toContain("<script>window.hacked");
-      expect(await page.evaluate("window.hacked")).toBeUndefined();
+      await expect
+        .poll(async () => {
+          if (address === "/games") await planted.showBoard();
+          return `${address}: ${await page.textContent("main")}`;
+        })
+        .toContain(HOSTILE_START);
+      expect(await page.evaluate("window.hacked"), address).toBeUndefined();
+      expect(await page.locator("main script, main img").count(), address).toBe(0);
     }
     expect(tab.troubles).toEqual([]);
+  });
+
+  test("runs nothing, whatever an answer says, on any view", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    const answers = /\/v1\/(?!session|events\b.*stream)/;
+    await page.route(answers, async (route) => {
+      const response = await route.fetch().catch(() => undefined);
+      if (response === undefined) return route.abort();
+      if (!response.headers()["content-type"]?.includes("json")) return route.fulfill({ response });
+      await route.fulfill({ response, json: withHostile(await response.json()) });
+    });
+    for (const address of addresses()) {
+      await look(page, base + address);
+      expect(await page.evaluate("window.hacked"), address).toBeUndefined();
+      expect(await page.locator("main script, main img").count(), address).toBe(0);
+    }
+    await page.unroute(answers);
+    // Ids with more behind them are refused, which a browser tells; nothing else may be wrong.
+    expect(tab.troubles.splice(0).filter((trouble) => !trouble.includes("Failed to load resource"))).toEqual([]);
   });
 
   test("can be walked through by keys alone", async ({ skip }) => {

@@ -1,15 +1,17 @@
 /** How strong the champions were, one after the other, in the room of a word. */
 import type { ConfigSnapshot } from "../../src/pipeline/snapshot.ts";
 import { plural } from "../../src/surfaces/cli/text.ts";
+import { strengthsOf } from "../../src/surfaces/pipeline/strength.ts";
 import { signed } from "../../src/surfaces/pipeline/words.ts";
 
 const WIDTH = 96;
 const HEIGHT = 26;
 const MAX_POINTS = 60;
 
-export function EloSpark({ config }: { config: Pick<ConfigSnapshot, "ladder" | "champions"> }) {
-  const elo = new Map(config.ladder.map((rated) => [rated.player, rated]));
-  const points = config.champions.flatMap(({ model }) => elo.get(model) ?? []).slice(-MAX_POINTS);
+export function EloSpark({ config }: { config: Pick<ConfigSnapshot, "ladder" | "champions" | "gates"> }) {
+  const points = strengthsOf(config)
+    .slice(-MAX_POINTS)
+    .map(({ elo, rated }) => ({ elo, low: rated?.low ?? elo, high: rated?.high ?? elo }));
   if (points.length < 2) return <span class="dim">–</span>;
   const low = Math.min(...points.map((each) => each.low));
   const high = Math.max(...points.map((each) => each.high));

@@ -1,43 +1,58 @@
 /** How strong the champions were when they came, how sure that is, and which named opponents lie behind. */
-import type { ConfigSnapshot, Rated } from "../../src/pipeline/snapshot.ts";
+import type { ConfigSnapshot } from "../../src/pipeline/snapshot.ts";
 import { number, plural, printable } from "../../src/surfaces/cli/text.ts";
+import { type Strength, strengthsOf } from "../../src/surfaces/pipeline/strength.ts";
 import { eloWords, signed } from "../../src/surfaces/pipeline/words.ts";
 import { apart } from "../../src/surfaces/report/scale.ts";
 import { Figure, type Frame, Line } from "./figure.tsx";
 import { Empty } from "./parts.tsx";
 
-interface Point {
-  readonly generation: number;
-  readonly iteration: number;
-  readonly rated: Rated;
-}
-
-const pointsOf = ({ champions, ladder }: Pick<ConfigSnapshot, "champions" | "ladder">): Point[] => {
-  const rating = new Map(ladder.map((rated) => [rated.player, rated]));
-  return champions.flatMap(({ model, generation, iteration }) => {
-    const rated = rating.get(model);
-    return rated === undefined ? [] : [{ generation, iteration, rated }];
-  });
-};
-
-const Whiskers = ({ points, frame }: { points: readonly Point[]; frame: Frame }) => (
+const Whiskers = ({ points, frame }: { points: readonly Strength[]; frame: Frame }) => (
   <>
-    {points.map(({ iteration, generation, rated: { low, high } }) => (
-      <line
-        key={generation}
-        class="whisker"
-        x1={frame.x(iteration)}
-        x2={frame.x(iteration)}
-        y1={frame.y(low)}
-        y2={frame.y(high)}
-      />
-    ))}
+    {points.map(({ iteration, generation, elo, rated }) =>
+      rated === null ? (
+        <circle key={generation} class="guess" cx={frame.x(iteration)} cy={frame.y(elo)} r="4" />
+      ) : (
+        <line
+          key={generation}
+          class="whisker"
+          x1={frame.x(iteration)}
+          x2={frame.x(iteration)}
+          y1={frame.y(rated.low)}
+          y2={frame.y(rated.high)}
+        />
+      ),
+    )}
   </>
 );
 
+/** How strong it is now, in a sentence. */
+const Now = ({ points }: { points: readonly Strength[] }) => {
+  const [first, last] = [points[0]!, points.at(-1)!];
+  const gain = `${signed(last.elo - first.elo)} since the first of ${plural(points.length, "champion")}`;
+  return last.rated === null ? (
+    <>
+      About <b>{signed(last.elo)}</b> Elo now by its gates, {gain}. Rings are not rated yet.
+    </>
+  ) : (
+    <>
+      <b>{eloWords(last.rated)}</b> Elo now, {gain}.
+    </>
+  );
+};
+
+const numbersOf = ({ generation, iteration, elo, rated }: Strength): string[] => [
+  String(generation),
+  String(iteration),
+  signed(elo),
+  rated === null ? "" : signed(rated.low),
+  rated === null ? "" : signed(rated.high),
+  rated === null ? "by its gate" : number(rated.games),
+];
+
 export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside?: ConfigSnapshot | undefined }) {
-  const points = pointsOf(config);
-  const others = beside === undefined ? [] : pointsOf(beside);
+  const points = strengthsOf(config);
+  const others = beside === undefined ? [] : strengthsOf(beside);
   if (points.length === 0)
     return (
       <div class="empty">
@@ -47,14 +62,12 @@ export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside
   const anchors = config.ladder.filter(({ is_anchor }) => is_anchor).sort((a, b) => b.elo - a.elo);
   const all = [...points, ...others];
   const iterations = all.map(({ iteration }) => iteration);
-  const last = points.at(-1)!;
   return (
     <Figure
       title={`Elo of the champions of ${config.config_key}`}
       caption={
         <>
-          <b>{eloWords(last.rated)}</b> Elo now, {signed(last.rated.elo - points[0]!.rated.elo)} since the first of{" "}
-          {plural(points.length, "champion")}.
+          <Now points={points} />
           {beside !== undefined && (
             <span class="legend">
               <span>
@@ -63,7 +76,7 @@ export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside
               </span>
               <span class="second">
                 <i />
-                {beside.config_key}
+                {beside.config_key}, by its own anchors
               </span>
             </span>
           )}
@@ -75,7 +88,10 @@ export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside
         label: "iteration",
       }}
       y={{
-        values: [...all.flatMap(({ rated: { low, high } }) => [low, high]), ...anchors.map(({ elo }) => elo)],
+        values: [
+          ...all.flatMap(({ elo, rated }) => (rated === null ? [elo] : [rated.low, rated.high])),
+          ...anchors.map(({ elo }) => elo),
+        ],
         label: "Elo",
         words: signed,
       }}
@@ -98,25 +114,15 @@ export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside
                 </text>
               </g>
             ))}
+            <Line name="first" frame={frame} points={points.map(({ iteration, elo }) => [iteration, elo])} />
             <Whiskers points={points} frame={frame} />
-            <Line name="first" frame={frame} points={points.map(({ iteration, rated }) => [iteration, rated.elo])} />
             {others.length > 0 && (
-              <Line name="second" frame={frame} points={others.map(({ iteration, rated }) => [iteration, rated.elo])} />
+              <Line name="second" frame={frame} points={others.map(({ iteration, elo }) => [iteration, elo])} />
             )}
           </>
         );
       }}
-      table={{
-        head: ["generation", "iteration", "Elo", "from", "to", "games"],
-        rows: points.map(({ generation, iteration, rated }) => [
-          String(generation),
-          String(iteration),
-          signed(rated.elo),
-          signed(rated.low),
-          signed(rated.high),
-          number(rated.games),
-        ]),
-      }}
+      table={{ head: ["generation", "iteration", "Elo", "from", "to", "games"], rows: points.map(numbersOf) }}
     />
   );
 }

@@ -34,6 +34,8 @@ const exact = (at: number): string => new Date(at).toISOString().replace("T", " 
 export function Time({ at, bare = false }: { at: number | null | undefined; bare?: boolean }) {
   const now = useNow();
   if (at == null) return <span class="dim">never</span>;
+  // Times of strangers may be none.
+  if (!Number.isFinite(new Date(at).getTime())) return <span class="dim">unknown</span>;
   const words = at > now + 1_000 ? `in ${duration(at - now)}` : bare ? duration(Math.max(0, now - at)) : ago(at, now);
   return (
     <time dateTime={new Date(at).toISOString()} title={exact(at)}>
@@ -114,12 +116,8 @@ export function Table<T>({ label, columns, rows, keyOf, empty, toneOf }: TablePr
   if (rows.length === 0) return <div class="empty">{empty}</div>;
   const isPart = to - from < rows.length;
   return (
-    <div class="rows-scroll" tabIndex={0} role="group" aria-label={label}>
-      <table
-        class={`rows ${roomOf(columns.length)}`}
-        aria-label={label}
-        aria-rowcount={isPart ? rows.length + 1 : undefined}
-      >
+    <div class={`rows-scroll ${roomOf(columns.length)}`} tabIndex={0} role="group" aria-label={label}>
+      <table class="rows" aria-label={label} aria-rowcount={isPart ? rows.length + 1 : undefined}>
         <thead>
           <tr>
             {columns.map(({ head, right }) => (

@@ -18,6 +18,8 @@ interface Options {
   readonly concerns?: (event: StreamedEvent) => boolean;
   /** It never changes: asked once. */
   readonly once?: boolean;
+  /** It changes without an event: asked again after so long, while it is looked at. */
+  readonly everyMs?: number;
 }
 
 /** No view asks more often, whatever happens. */
@@ -28,7 +30,7 @@ const WITHOUT_STREAM_MS = 3_000;
 export function useAnswer<W extends WireRoute>(
   route: W | undefined,
   input: Input<W>,
-  { concerns, once = false }: Options = {},
+  { concerns, once = false, everyMs }: Options = {},
 ): Loaded<Answer<W>> {
   const { api, live } = useApp();
   const [loaded, setLoaded] = useState<{ key: string; answer?: Answer<W>; refused?: Refused }>({ key: "" });
@@ -59,7 +61,7 @@ export function useAnswer<W extends WireRoute>(
         if (thrown.status === 401) return;
       }
       isAsking = false;
-      if (!once) later(live.state() === "live" ? WITH_STREAM_MS : WITHOUT_STREAM_MS);
+      if (!once) later(everyMs ?? (live.state() === "live" ? WITH_STREAM_MS : WITHOUT_STREAM_MS));
     };
     /** Whoever wants it sooner wins; a view that nobody looks at asks when it is looked at again. */
     const later = (ms: number) => {
@@ -71,7 +73,7 @@ export function useAnswer<W extends WireRoute>(
     };
     const soon = () => later(Math.max(0, askedAt + APART_MS - performance.now()));
     const stop = live.listen((events) => {
-      if (once) return;
+      if (once || everyMs !== undefined) return;
       const fits = matters.current;
       if (events === "gap" || fits === undefined || events.some(fits)) soon();
     });

@@ -31,7 +31,11 @@ export function useWindow(count: number): Window {
     const rows = body.current?.querySelectorAll<HTMLElement>("tr:not(.space)");
     if (isWhole || rows === undefined || rows.length === 0) return;
     const px = rows[rows.length - 1]!.getBoundingClientRect().bottom - rows[0]!.getBoundingClientRect().top;
-    if (px > 0) height.current = px / rows.length;
+    const mean = px / rows.length;
+    if (px <= 0 || Math.abs(mean - height.current) < 1) return;
+    height.current = mean;
+    // What was drawn by another height may be too little: look again.
+    dispatchEvent(new Event("resize"));
   });
   useEffect(() => {
     if (isWhole) return;

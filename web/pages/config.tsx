@@ -2,6 +2,7 @@
 import type { ConfigSnapshot } from "../../src/pipeline/snapshot.ts";
 import { duration, number, payloadLine, plural, printable } from "../../src/surfaces/cli/text.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
+import { figureOf, totalLoss } from "../../src/surfaces/pipeline/curves.ts";
 import {
   getPipeline,
   getPipelineHistory,
@@ -106,7 +107,12 @@ const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
             </>
           ),
         ],
-        ["games", `${number(config.games)}, ${config.games_per_second.toFixed(1)} a second`],
+        [
+          "games",
+          config.games_per_second === 0
+            ? number(config.games)
+            : `${number(config.games)}, ${config.games_per_second.toFixed(1)} a second`,
+        ],
         ["rows to learn from", number(config.rows)],
         ["quality of games", quality === null ? "not judged yet" : `${quality.score.toFixed(2)}, ${quality.band}`],
         ["verdicts", `${verdictCounts(config.verdicts)}; ${falsePromotionWords(config.expected_false_promotions)}`],
@@ -126,6 +132,38 @@ const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
     />
   );
 };
+
+/** What two configs can be compared by: Elo of different games says nothing, how they got there does. */
+const COMPARED: readonly (readonly [string, (config: ConfigSnapshot) => string])[] = [
+  ["state", ({ state }) => state],
+  ["iteration", ({ iteration }) => number(iteration)],
+  ["champions", ({ champions }) => number(champions.length)],
+  [
+    "promoted",
+    ({ verdicts: { promote, reject, inconclusive } }) => `${promote} of ${promote + reject + inconclusive} gates`,
+  ],
+  ["games", ({ games }) => number(games)],
+  ["rows to learn from", ({ rows }) => number(rows)],
+  ["quality of games", ({ quality }) => (quality === null ? "not judged yet" : quality.score.toFixed(2))],
+  ["last loss", ({ losses }) => (losses.length === 0 ? "none" : figureOf(totalLoss(losses.at(-1)!)))],
+  ["books", ({ books }) => (books.balanced ? "balanced" : "out of balance")],
+];
+
+const Compared = ({ one, other }: { one: ConfigSnapshot; other: ConfigSnapshot }) => (
+  <Panel title="Side by side" aside={<a href={`/configs/${one.config_key}`}>close</a>}>
+    <Table<(typeof COMPARED)[number]>
+      label="Side by side"
+      rows={COMPARED}
+      keyOf={([name]) => name}
+      empty=""
+      columns={[
+        { head: "", cell: ([name]) => <span class="dim">{name}</span> },
+        { head: one.config_key, cell: ([, words]) => words(one) },
+        { head: other.config_key, cell: ([, words]) => words(other) },
+      ]}
+    />
+  </Panel>
+);
 
 type Ended = Answer<typeof getPipelineHistory>["history"][number];
 
@@ -218,26 +256,33 @@ export default function Config({
               </Panel>
             )}
             <div class="columns">
-              <Panel title="Strength" aside={plural(config.champions.length, "champion")}>
-                <EloOverTime config={config} beside={beside} />
-              </Panel>
-              <Panel title="Now">
-                <Now config={config} at={at} />
-              </Panel>
-              {running !== undefined && (
-                <Panel
-                  title={`Gate of iteration ${number(running.iteration)}`}
-                  aside={`${plural(running.games, "game")} so far`}
-                >
-                  <LlrWalk gate={running} />
+              <div class="stack">
+                <Panel title="Strength" aside={plural(config.champions.length, "champion")}>
+                  <EloOverTime config={config} beside={beside} />
                 </Panel>
-              )}
-              <Panel title="Loss" aside={plural(config.losses.length, "run")}>
-                <LossFigure losses={config.losses} />
-              </Panel>
-              <Panel title="Ladder" aside={<code class="hint">ringrift elo {config.config_key}</code>}>
-                <Ladder config={config} />
-              </Panel>
+                {running !== undefined && (
+                  <Panel
+                    title={`Gate of iteration ${number(running.iteration)}`}
+                    aside={`${plural(running.games, "game")} so far`}
+                  >
+                    <LlrWalk gate={running} />
+                  </Panel>
+                )}
+                <Panel title="Loss" aside={plural(config.losses.length, "run")}>
+                  <LossFigure losses={config.losses} />
+                </Panel>
+              </div>
+              <div class="stack">
+                <Panel title="Now">
+                  <Now config={config} at={at} />
+                </Panel>
+                {beside !== undefined && <Compared one={config} other={beside} />}
+                <Panel title="Ladder" aside={<code class="hint">ringrift elo {config.config_key}</code>}>
+                  <Ladder config={config} />
+                </Panel>
+              </div>
+            </div>
+            <div class="smalls">
               <OtherCurves losses={config.losses} />
             </div>
             <Panel title="Gates" aside={<a href="/gates">of all configs</a>}>

@@ -9,6 +9,7 @@ import {
   listDaemons,
   pauseDaemon,
 } from "../../src/surfaces/daemons/wire.ts";
+import { withoutDetours } from "../../src/surfaces/web/layered.ts";
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
@@ -39,7 +40,7 @@ function List({ query }: { query: URLSearchParams }) {
         <Load loaded={loaded}>
           {({ daemons }) =>
             tab === "drawing" ? (
-              <Panel title="Who waits for whom" aside="left starts first">
+              <Panel title="Who waits for whom" aside="left starts first; point at one to see what it hangs with">
                 <Graph
                   label="Dependencies of daemons"
                   nodes={daemons.map((daemon) => ({
@@ -49,7 +50,9 @@ function List({ query }: { query: URLSearchParams }) {
                     to: `/daemons/${daemon.name}`,
                     tone: toneOf(daemon),
                   }))}
-                  edges={daemons.flatMap(({ name, depends_on }) => depends_on.map((from) => ({ from, to: name })))}
+                  edges={withoutDetours(
+                    daemons.flatMap(({ name, depends_on }) => depends_on.map((from) => ({ from, to: name }))),
+                  )}
                 />
               </Panel>
             ) : (

@@ -5,6 +5,7 @@ import { getEvent, getTrace, listEvents, listEventUse } from "../../src/surfaces
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
+import { CauseDrawing } from "../browser/cause-drawing.tsx";
 import {
   Badge,
   Empty,
@@ -61,10 +62,19 @@ const streamed = ({ id, seq, type, source, time, data }: StreamedEvent): Row => 
 });
 
 const MAX_ROWS = 300;
+/** A list of causes that is no longer is open at once. */
+const SHORT_LIST = 30;
 const PAGE = 100;
 
 /** `/ringrift/node-1/training_coordinator` is said by its last two words. */
-const sourceWords = (source: string): string => source.replace(/^\/ringrift\//, "");
+const sourceWords = (source: string): string => {
+  const words = source.replace(/^\/ringrift\//, "");
+  try {
+    return decodeURIComponent(words);
+  } catch {
+    return words;
+  }
+};
 
 const columns = [
   {
@@ -283,27 +293,41 @@ function CauseTree({ id }: { id: string }) {
         }
         return (
           <>
-            <ul class="tree">
-              {lines.map(({ note: { event, deliveries }, depth }) => (
-                <li key={event.id} style={{ paddingLeft: `${Math.min(depth, 12) * 1.1}rem` }}>
-                  {event.id === id ? (
-                    <span class="strong">{printable(event.type)}</span>
-                  ) : (
-                    <a href={`/journal/${encodeURIComponent(event.id)}`}>{printable(event.type)}</a>
-                  )}
-                  <span class="dim">
-                    {printable(sourceWords(event.source))} <Time at={Date.parse(event.time ?? "")} />
-                  </span>
-                  {deliveries
-                    .filter(({ state }) => state !== "done")
-                    .map(({ consumer, state }) => (
-                      <Badge key={consumer} tone={stateTone(state)}>
-                        {printable(consumer)} {state}
-                      </Badge>
-                    ))}
-                </li>
-              ))}
-            </ul>
+            <CauseDrawing
+              events={events.map(({ event, deliveries }: Note) => ({
+                id: event.id,
+                type: event.type,
+                by: sourceWords(event.source).split("/").at(-1)!,
+                at: Date.parse(event.time ?? ""),
+                cause: event.causationid ?? null,
+                isHere: event.id === id,
+                tone: deliveries.some(({ state }) => stateTone(state) === "bad") ? "bad" : undefined,
+              }))}
+            />
+            <details class="as-list" open={lines.length <= SHORT_LIST}>
+              <summary>As a list</summary>
+              <ul class="tree">
+                {lines.map(({ note: { event, deliveries }, depth }) => (
+                  <li key={event.id} style={{ paddingLeft: `${Math.min(depth, 12) * 1.1}rem` }}>
+                    {event.id === id ? (
+                      <span class="strong">{printable(event.type)}</span>
+                    ) : (
+                      <a href={`/journal/${encodeURIComponent(event.id)}`}>{printable(event.type)}</a>
+                    )}
+                    <span class="dim">
+                      {printable(sourceWords(event.source))} <Time at={Date.parse(event.time ?? "")} />
+                    </span>
+                    {deliveries
+                      .filter(({ state }) => state !== "done")
+                      .map(({ consumer, state }) => (
+                        <Badge key={consumer} tone={stateTone(state)}>
+                          {printable(consumer)} {state}
+                        </Badge>
+                      ))}
+                  </li>
+                ))}
+              </ul>
+            </details>
             {next_after !== null && <p class="more dim">The first 300 events of this trace; the JSON has all.</p>}
           </>
         );

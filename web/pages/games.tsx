@@ -8,6 +8,8 @@ import { addressOf } from "../browser/api.ts";
 import { useArena, useArenaAnswer } from "../browser/arena.ts";
 import type { ArenaAsks, RecordedGame } from "../browser/arena-messages.ts";
 import { BoardView, SEATS, ValueBar } from "../browser/board.tsx";
+import { Figure, Line } from "../browser/figure.tsx";
+import { LiveBoards } from "../browser/live-boards.tsx";
 import { Badge, Empty, Facts, Load, Num, Panel, Table, Tabs, Time, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
@@ -24,7 +26,7 @@ function List({ query }: { query: URLSearchParams }) {
     <>
       <ViewHead
         title="Games"
-        lead="Every game that was played and kept. A file is one job's work."
+        lead="What is played now, and every game that was kept. A file is one job's work."
         json={addressOf(listRecords, { query: asked })}
         command="ringrift records list"
       />
@@ -35,6 +37,7 @@ function List({ query }: { query: URLSearchParams }) {
           ...configs.map((config) => ({ name: config, to: `/games?config=${config}`, isHere: config === only })),
         ]}
       />
+      <LiveBoards only={only} />
       <Panel title="Files of games" aside={`the newest ${LIMIT}`}>
         <Load loaded={loaded}>
           {({ segments }) => (
@@ -84,6 +87,36 @@ const resultOf = ({ winner }: Pick<RecordedGame, "winner">): string =>
   winner === null ? "a draw" : `${SEATS[winner]} won`;
 
 type Replayed = ArenaAsks["replay"]["answer"];
+
+/** What the network expected for the first seat, position by position: where the game turned. */
+function Expected({ steps, at }: { steps: Replayed["steps"]; at: number }) {
+  const points = steps.map(({ view }, place) => [place, view === null ? null : view.values[0]! * 100] as const);
+  if (points.filter(([, share]) => share !== null).length < 2) return null;
+  return (
+    <Figure
+      title={`What the network expects for ${SEATS[0]}`}
+      height={130}
+      x={{ from: 0, to: steps.length - 1, label: "position" }}
+      y={{ values: [0, 100], label: `expected for ${SEATS[0]}`, words: (share) => `${share} %` }}
+      draw={(frame) => (
+        <>
+          <g class="bound">
+            <line x1={frame.x(at)} x2={frame.x(at)} y1={frame.edge.top} y2={frame.height - frame.edge.bottom} />
+          </g>
+          <Line name="first" frame={frame} points={points} />
+        </>
+      )}
+      table={{
+        head: ["position", "move", `expected for ${SEATS[0]}`],
+        rows: points.map(([place, share]) => [
+          String(place),
+          steps[place]!.moves.at(-1) ?? "",
+          share === null ? "over" : `${Math.round(share)} %`,
+        ]),
+      }}
+    />
+  );
+}
 
 /** One game: a board, a place in it, and what a network thinks of each position. */
 function Replay({ replayed, seenBy }: { replayed: Replayed; seenBy: string | null }) {
@@ -156,6 +189,7 @@ function Replay({ replayed, seenBy }: { replayed: Replayed; seenBy: string | nul
             ["expects", seen.view === null ? "nothing: it is over" : <ValueBar values={seen.view.values} />],
           ]}
         />
+        <Expected steps={steps} at={at} />
         <ol class="moves panel-body" aria-label="Moves">
           {steps.slice(1).map(({ moves }, i) => (
             <li key={moves.length}>

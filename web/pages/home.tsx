@@ -3,12 +3,14 @@
 import { listAlerts } from "../../src/surfaces/alerts/wire.ts";
 import { duration, number, plural, printable } from "../../src/surfaces/cli/text.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
+import { strengthsOf } from "../../src/surfaces/pipeline/strength.ts";
 import { getPipeline } from "../../src/surfaces/pipeline/wire.ts";
 import {
   championRating,
   eloWords,
   endedGates,
   gateNumbers,
+  signed,
   standstillWords,
   VERDICT_WORDS,
 } from "../../src/surfaces/pipeline/words.ts";
@@ -69,9 +71,18 @@ const Configs = ({ configs, at }: Pipeline) => (
         cell: (config) => {
           const rating = championRating(config);
           if (config.champion === null) return <span class="dim">none yet</span>;
+          const guess = strengthsOf(config).findLast(({ model }) => model === config.champion?.model);
           return (
             <>
-              <span class="elo">{rating === undefined ? "not rated yet" : eloWords(rating)}</span>
+              {rating !== undefined ? (
+                <span class="elo">{eloWords(rating)}</span>
+              ) : guess === undefined ? (
+                <span class="dim">not rated yet</span>
+              ) : (
+                <span class="elo" title="By its gates: it is not rated yet.">
+                  ≈ {signed(guess.elo)}
+                </span>
+              )}
               <span class="sub">
                 generation {number(config.champion.generation)}, <Time at={config.champion.since} />
               </span>
@@ -88,7 +99,7 @@ const Configs = ({ configs, at }: Pipeline) => (
         cell: ({ games, games_per_second }) => (
           <>
             <Num value={games} />
-            <span class="sub">{games_per_second.toFixed(1)}/s</span>
+            {games_per_second > 0 && <span class="sub">{games_per_second.toFixed(1)}/s</span>}
           </>
         ),
       },

@@ -16,7 +16,7 @@ import { bytes } from "../../src/surfaces/status/view.ts";
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
-import { Badge, Empty, Facts, Load, Panel, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Facts, Load, Panel, Progress, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
 const TONES: Readonly<Record<Node["state"], Tone>> = {
@@ -31,7 +31,21 @@ const toneOf = (state: Node["state"]): Tone => TONES[state];
 const idle = ({ load, capabilities }: Node): string =>
   load === null || capabilities.cpu === 0 ? "" : `${number(load.free.cpu)} of ${number(capabilities.cpu)} free`;
 
-const inHand = ({ held, load }: Node): string => String(held?.jobs ?? load?.running ?? 0);
+const inHand = ({ held, load, slots }: Node): string => {
+  const most = held?.slots ?? slots?.of;
+  const jobs = number(held?.jobs ?? load?.running ?? 0);
+  return most === undefined ? jobs : `${jobs} of ${number(most)}`;
+};
+
+/** How much of its processors is in use, beside how much it is meant to be. */
+const Load100 = ({ node: { slots, label } }: { node: Node }) =>
+  slots == null ? (
+    <span class="dim">–</span>
+  ) : (
+    <span title={`It is meant to use ${Math.round(slots.target * 100)} % of its processors.`}>
+      <Progress share={Math.min(1, slots.measured)} label={`Load of ${label}`} /> {Math.round(slots.measured * 100)} %
+    </span>
+  );
 
 const VERBS = [
   {
@@ -128,7 +142,21 @@ function List() {
                   ),
                 },
                 { head: "Jobs", right: true, cell: inHand },
-                { head: "Processors", cell: idle },
+                { head: "Load", cell: (node) => <Load100 node={node} /> },
+                {
+                  head: "Idle",
+                  cell: ({ idle_since }) => (idle_since == null ? "" : <Time at={idle_since} bare />),
+                },
+                {
+                  head: "Games/h",
+                  right: true,
+                  cell: ({ games_per_hour }) => (games_per_hour == null ? "" : number(Math.round(games_per_hour))),
+                },
+                {
+                  head: "Processors",
+                  right: true,
+                  cell: (node) => (idle(node) === "" ? number(node.capabilities.cpu) : idle(node)),
+                },
                 {
                   head: "Memory",
                   right: true,
@@ -230,6 +258,23 @@ function One({ id }: { id: string }) {
                         <Time at={node.joined_at} /> by {printable(node.joined_by)}
                       </>,
                     ],
+                    ...(node.health == null
+                      ? []
+                      : [
+                          [
+                            "health",
+                            `${node.health.condition}${node.health.reason === null ? "" : `: ${printable(node.health.reason)}`}`,
+                          ] as const,
+                        ]),
+                    ["load", <Load100 node={node} />],
+                    ...(node.rented === undefined
+                      ? []
+                      : [
+                          [
+                            "cost",
+                            `${node.rented.price_usd_hour.toFixed(2)} USD an hour, ${node.rented.cost_usd.toFixed(2)} USD so far, by ${printable(node.rented.provider)}`,
+                          ] as const,
+                        ]),
                     ...(node.cordoned === null
                       ? []
                       : [

@@ -19,18 +19,20 @@ const todoOf = ({ hint, advice }: Why["gates"][number]): string => {
   return words === "" ? (hint ?? "") : words;
 };
 
-function GateLine({ gate }: { gate: Why["gates"][number] }) {
+/** What does not hold is red only where somebody has to do something about it. */
+function GateLine({ gate, isRefused }: { gate: Why["gates"][number]; isRefused: boolean }) {
   const now = useNow();
   const state = gate.passed ? "passed" : gate.in_progress === true ? "going" : "failed";
+  const look = state === "failed" && !isRefused ? "failed waits" : state;
   const facts: [string, string][] = [
     ["is", text(gate.actual)],
     ["must be", text(gate.required)],
     ["since", gate.since === null ? "" : duration(Math.max(0, now - gate.since))],
   ];
   return (
-    <li class={state}>
+    <li class={look}>
       <span class="mark" aria-hidden="true">
-        {state === "passed" ? "✓" : state === "going" ? "●" : "✗"}
+        {state === "passed" ? "✓" : state === "going" ? "●" : isRefused ? "✗" : "…"}
       </span>
       <div>
         <p>
@@ -62,7 +64,7 @@ function GateLine({ gate }: { gate: Why["gates"][number] }) {
 }
 
 /** From what was asked to the root of it, as a drawing. */
-const Path = ({ why }: { why: Why }) => {
+const Path = ({ why, isRefused }: { why: Why; isRefused: boolean }) => {
   const steps = why.cause?.because ?? [];
   if (steps.length < 2) return null;
   const nodes = steps.map(({ subject }, i) => ({
@@ -70,7 +72,7 @@ const Path = ({ why }: { why: Why }) => {
     label: printable(subject),
     to: `/why/${encodeURIComponent(subject)}`,
     isHere: subject === why.subject,
-    ...(i === steps.length - 1 ? { tone: "bad" as const, sub: "the root" } : {}),
+    ...(i === steps.length - 1 ? { tone: isRefused ? ("bad" as const) : ("warn" as const), sub: "the root" } : {}),
   }));
   const edges = nodes.slice(1).map(({ id }, i) => ({ from: nodes[i]!.id, to: id }));
   return (
@@ -111,11 +113,11 @@ function Subject({ subject }: { subject: string }) {
                   )}
                 </div>
               </Panel>
-              <Path why={why} />
+              <Path why={why} isRefused={isRefused} />
               <Panel title="Gates" aside="in the order they are asked">
                 <ol class="chain">
                   {why.gates.map((gate) => (
-                    <GateLine key={gate.gate} gate={gate} />
+                    <GateLine key={gate.gate} gate={gate} isRefused={isRefused} />
                   ))}
                 </ol>
               </Panel>

@@ -6,9 +6,13 @@ import { addressOf } from "../browser/api.ts";
 import { Graph, type GraphNode } from "../browser/graph.tsx";
 import { Badge, Empty, Load, Panel, Table, Tabs, type Tone, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
+import { WiringMatrix } from "../browser/wiring-matrix.tsx";
 
 type Unit = AuditReport["layers"][number]["units"][number];
 type Finding = AuditReport["findings"][number];
+
+/** Who is wired to whom changes with the program alone, and an audit looks at everything: not at every event. */
+const EVERY_MS = 30_000;
 
 const TONES: Readonly<Record<string, Tone>> = {
   CRITICAL: "bad",
@@ -52,29 +56,11 @@ function neighbours(units: readonly Unit[], parts: AuditReport["parts"], name: s
   return { nodes, edges, mine: [...mine].sort(), heard: [...heard].sort() };
 }
 
-/** All units by their layers; who wants to know more clicks on one. */
-function wholeGraph(layers: AuditReport["layers"], findings: readonly Finding[]) {
-  const bad = new Set(findings.filter(({ fails, excuse }) => fails && excuse === null).flatMap(({ units }) => units));
-  const units = layers.flatMap(({ units: inside }) => inside);
-  const known = new Set(units.map(({ name }) => name));
-  return {
-    nodes: units.map(
-      (unit): GraphNode => ({
-        id: unit.name,
-        label: unit.name,
-        sub: `hears ${unit.hears.length}, emits ${unit.emits.length}`,
-        to: `/wiring?unit=${unit.name}`,
-        ...(bad.has(unit.name) ? { tone: "bad" as const } : {}),
-      }),
-    ),
-    edges: units.flatMap(({ name, depends_on }) =>
-      depends_on.filter((each) => known.has(each)).map((from) => ({ from, to: name })),
-    ),
-  };
-}
+/** What has to be settled: nobody hears it, nobody emits it, or it is written and never read. */
+const isOpen = ({ fails, excuse }: Finding): boolean => fails && excuse === null;
 
 export default function Wiring({ query }: { query: URLSearchParams }) {
-  const loaded = useAnswer(getAudit, {});
+  const loaded = useAnswer(getAudit, {}, { everyMs: EVERY_MS });
   const name = query.get("unit");
   const isAll = query.has("all");
   return (
@@ -84,10 +70,8 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
         {(report) => {
           const units = report.layers.flatMap(({ units: inside }) => inside);
           const one = name === null ? undefined : neighbours(units, report.parts, name);
-          const whole = wholeGraph(report.layers, report.findings);
-          const shown = isAll
-            ? report.findings
-            : report.findings.filter(({ fails, excuse }) => fails && excuse === null);
+          const open = report.findings.filter(isOpen);
+          const shown = isAll ? report.findings : open;
           return (
             <>
               <Tabs
@@ -98,8 +82,19 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
                 ]}
               />
               {one === undefined ? (
-                <Panel title="Units" aside="left starts first; a click shows what one hears and emits">
-                  <Graph label="Units and what they depend on" {...whole} />
+                <Panel
+                  title="Who speaks to whom"
+                  aside={
+                    <>
+                      rows emit, columns hear; <a href="/daemons?tab=drawing">who waits for whom</a>
+                    </>
+                  }
+                >
+                  <WiringMatrix
+                    units={units}
+                    parts={report.parts}
+                    orphans={new Set(open.flatMap((finding) => finding.units))}
+                  />
                 </Panel>
               ) : (
                 <>
@@ -139,18 +134,18 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
                   label="Findings"
                   rows={shown.map((finding, place) => ({ ...finding, place }))}
                   keyOf={({ place }) => place}
-                  toneOf={({ fails, excuse }) => (fails && excuse === null ? "bad" : undefined)}
+                  toneOf={(finding) => (isOpen(finding) ? "bad" : undefined)}
                   empty={
                     <Empty title="Nothing fails: every event is emitted and heard, or a reason is written down." />
                   }
                   columns={[
                     {
                       head: "Severity",
-                      cell: ({ severity, fails, excuse }) =>
-                        fails && excuse === null ? (
-                          <Badge tone={TONES[severity.toUpperCase()] ?? "plain"}>{severity}</Badge>
+                      cell: (finding) =>
+                        isOpen(finding) ? (
+                          <Badge tone={TONES[finding.severity.toUpperCase()] ?? "plain"}>{finding.severity}</Badge>
                         ) : (
-                          <Badge tone="plain">{excuse === null ? severity : "excused"}</Badge>
+                          <Badge tone="plain">{finding.excuse === null ? finding.severity : "excused"}</Badge>
                         ),
                     },
                     { head: "Kind", cell: ({ kind }) => kind },

@@ -7,6 +7,7 @@ import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp, useNow } from "../browser/app.ts";
 import { LineageGraph } from "../browser/lineage.tsx";
+import { NodeTimeline } from "../browser/node-timeline.tsx";
 import {
   Badge,
   Empty,
@@ -131,6 +132,9 @@ function List({ query }: { query: URLSearchParams }) {
           ...states.map(([name, count]) => ({ name, to: to(name), isHere: name === state, count })),
         ]}
       />
+      <Panel title="Over nodes" aside="the same jobs, by where and when they ran">
+        <Load loaded={jobs}>{({ jobs: rows }) => <NodeTimeline jobs={rows} />}</Load>
+      </Panel>
       <Panel title="Jobs" aside={`the newest ${PAGE}${work_type === undefined ? "" : ` of ${work_type}`}`}>
         <Load loaded={jobs}>
           {({ jobs: rows }) => (

@@ -165,7 +165,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     hooks: Parameters<ExecutorPort["run"]>[1],
     inputs: JobRequest["inputs"],
   ) => {
-    const { signal, progress, gpus = [] } = hooks;
+    const { signal, progress, board: show, gpus = [] } = hooks;
     const place = join(folder, "jobs", lease.task_id);
     // What an earlier life of the same attempt left is worth nothing.
     await rm(place, { recursive: true, force: true });
@@ -184,7 +184,8 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
       const outcome = await runner.runJob(request, {
         signal,
         pairs: (message) => void pairs.push(message),
-        progress({ done, total, metrics }) {
+        progress({ done, total, metrics, board }) {
+          if (board !== undefined) show?.(board);
           const games = metrics?.games;
           progress({
             ...(total === undefined || total <= 0 ? {} : { progress: Math.min(1, done / total) }),

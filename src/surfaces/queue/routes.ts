@@ -73,7 +73,26 @@ const workerRoutes: readonly Route[] = [
     const nodes = nodesOf(beats);
     assertSpeaksFor(caller, nodes, ports);
     for (const nodeId of nodes) ports.nodes.book.heard(nodeId);
-    return inOrder(inPieces(ports, beats, (some) => ports.work.queue.heartbeatAll(some)));
+    const watched = nodes.some((nodeId) => ports.work.boards.isWanted(nodeId));
+    const answers = inPieces(ports, beats, (some) => ports.work.queue.heartbeatAll(some));
+    if (!watched) return inOrder(answers);
+    return inOrder(
+      answers.then((all) =>
+        all.map((answer) => (answer.ok ? { ok: true, value: { ...answer.value, watched } } : answer)),
+      ),
+    );
+  }),
+  handle(wire.tellBoards, ({ ports, body: { node_id, boards }, caller }) => {
+    assertSpeaksFor(caller, [node_id, ...nodesOf(boards)], ports);
+    const { queue, boards: live } = ports.work;
+    // What a job is, its row says; a board is shown only of one that its teller really has.
+    const held = boards.flatMap(({ ref, board }) => {
+      const job = queue.show(ref.work_id);
+      if (job?.node_id !== node_id || job.state !== "running" || ref.node_id !== node_id) return [];
+      const { work_id, work_type, config_key } = job;
+      return [{ ...board, work_id, work_type, config_key, node_id, at: ports.clock.now() }];
+    });
+    return { watched: live.tell(node_id, held) };
   }),
   handle(wire.completeWork, ({ ports, body: { completions }, caller }) => {
     assertSpeaksFor(caller, nodesOf(completions), ports);
@@ -129,6 +148,11 @@ const byState = (counts: readonly { state: string; jobs: number }[]) => {
 
 /** What operators see and decide. */
 const operatorRoutes: readonly Route[] = [
+  handle(wire.listBoards, ({ ports }) => ({
+    boards: ports.work.boards
+      .look()
+      .map((board) => ({ ...board, lines: [...board.lines], node: ports.nodes.book.nameOf(board.node_id) })),
+  })),
   handle(wire.addWork, async ({ ports, body: { jobs }, caller: { actor }, headers }) => {
     const specs = jobs.map((job) => ({
       ...job,

@@ -6,6 +6,7 @@ import {
   JOB_ORDERS,
   JOB_STATES,
   jobSpecSchema,
+  LIVE_BOARD_LIMITS,
   METRIC_LIMITS,
   savedSchema,
   URGENCIES,
@@ -154,8 +155,56 @@ export const beatWork = defineRoute("beatWork", "POST /v1/work/beat", {
         beat_by: time,
         expires_at: time,
         stop: z.object({ kind: z.enum(["cancelled", "preempted"]), reason: z.string(), by: time }).nullable(),
+        watched: z.boolean().optional().describe("Somebody looks at games: tell boards, if your program shows any."),
       }),
     ),
+});
+
+const board = lazy(() => ({
+  lines: z
+    .array(z.string().max(LIVE_BOARD_LIMITS.lineChars))
+    .min(1)
+    .max(LIVE_BOARD_LIMITS.lines)
+    .describe("The rows of a board as people see them; `.` is empty, X O A B are the seats."),
+  note: z.string().max(LIVE_BOARD_LIMITS.noteChars).optional().describe("One line below it."),
+}));
+
+export const tellBoards = defineRoute("tellBoards", "POST /v1/work/boards", {
+  ...daily,
+  summary: "Boards of games that a node plays now. They are shown to whoever looks, and kept nowhere.",
+  bound: `${LIVE_BOARD_LIMITS.nodes} nodes at once, ${LIVE_BOARD_LIMITS.boardsOfNode} boards of each`,
+  maxBodyBytes: 256 * 1_024,
+  body: () =>
+    z.strictObject({
+      node_id: nodeId,
+      boards: z
+        .array(z.strictObject({ ref: ref(), board: z.strictObject(board()) }))
+        .max(LIVE_BOARD_LIMITS.boardsOfNode),
+    }),
+  about: "Whether somebody still looks: if so, tell again after a second.",
+  answer: () => z.object({ watched: z.boolean() }),
+});
+
+export const listBoards = defineRoute("listBoards", "GET /v1/work/boards", {
+  tag,
+  scope: "read",
+  summary:
+    "Boards of games that are played now. Asking makes a few nodes tell them for 15 s; the first come with their next beat.",
+  about: "The newest board of each game.",
+  answer: () =>
+    z.object({
+      boards: z.array(
+        z.object({
+          work_id: z.string(),
+          work_type: z.string(),
+          config_key: z.string().nullable(),
+          node_id: z.string(),
+          node: z.string(),
+          ...board(),
+          at: time,
+        }),
+      ),
+    }),
 });
 
 export const completeWork = defineRoute("completeWork", "POST /v1/work/complete", {

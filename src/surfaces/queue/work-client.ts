@@ -1,10 +1,10 @@
 /** The queue over the wire: what `src/work/worker` asks for, in the words of the API. */
 import { type Clock, defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
-import type { Lease } from "../../work/index.ts";
+import { type Lease, LIVE_BOARD_LIMITS } from "../../work/index.ts";
 import type { QueuePort } from "../../work/worker/index.ts";
 import { callTo } from "../client/call.ts";
 import type { NodeLink } from "../client/node-link.ts";
-import { beatWork, claimWork, completeWork, failWork, releaseWork, startWork } from "./wire.ts";
+import { beatWork, claimWork, completeWork, failWork, releaseWork, startWork, tellBoards } from "./wire.ts";
 
 /** Beyond the time that a claim is kept open: an answer that nobody hears any more would lease its jobs to nobody. */
 const CLAIM_SPARE_MS = 15_000;
@@ -69,6 +69,19 @@ export function queueOver(link: NodeLink, nodeId: () => string, clock: Pick<Cloc
         tellsMetrics = false;
         return say();
       }
+    },
+    async boards(all) {
+      const boards = all.slice(0, LIVE_BOARD_LIMITS.boardsOfNode).map(({ ref, board: { lines, note } }) => ({
+        ref,
+        board: { lines: [...lines], ...defined({ note }) },
+      }));
+      const { watched } = await callTo(
+        link,
+        tellBoards,
+        { body: { node_id: nodeId(), boards } },
+        { timeoutMs: BEAT_MS },
+      );
+      return watched;
     },
     complete(all) {
       const completions = all.map(({ ref, evidence }) => ({ ref, evidence }));

@@ -45,6 +45,26 @@ function columnsOf(ids: readonly string[], edges: readonly Edge[]): Map<string, 
   return columns;
 }
 
+/**
+ * Without the edges that a longer way says as well: whoever waits for B, which waits for A, waits for A. So each is drawn beside those
+ * that it really waits for, and one that all wait for does not hide the rest.
+ */
+export function withoutDetours(edges: readonly Edge[]): readonly Edge[] {
+  const next = Map.groupBy(edges, ({ from }) => from);
+  const isReached = (from: string, to: string): boolean => {
+    const seen = new Set<string>([from]);
+    const stack = (next.get(from) ?? []).map((edge) => edge.to).filter((each) => each !== to);
+    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      if (at === to) return true;
+      if (seen.has(at)) continue;
+      seen.add(at);
+      for (const edge of next.get(at) ?? []) stack.push(edge.to);
+    }
+    return false;
+  };
+  return edges.filter(({ from, to }) => !isReached(from, to));
+}
+
 export function layered(nodes: readonly string[], allEdges: readonly Edge[]): readonly Placed[] {
   const known = new Set(nodes);
   const edges = allEdges.filter(({ from, to }) => known.has(from) && known.has(to) && from !== to);

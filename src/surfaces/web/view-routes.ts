@@ -12,7 +12,7 @@ export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
   "/gates": { getLoop: {} },
   "/models": { listModels: {} },
   "/models/:id": { getModel: { id: "id" }, getLineage: { id: "id" }, getArtifact: { sha256: "id" } },
-  "/games": { listRecords: {} },
+  "/games": { listRecords: {}, listBoards: {} },
   "/games/:id": { getRecord: { id: "id" }, listModels: {}, getArtifact: {} },
   "/play": { listModels: {}, getArtifact: {} },
   "/play/:config": { listModels: {}, getArtifact: {} },

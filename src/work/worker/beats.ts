@@ -12,6 +12,8 @@ const BEATS_IN_SILENCE = 4;
 export function createBeats(
   { queue, clock, log, timing }: Pick<WorkerOptions, "queue" | "clock" | "log" | "timing">,
   leases: HeldLeases,
+  /** Somebody looks at boards. */
+  onWatched: () => void = () => {},
 ) {
   let timer: Timer | undefined;
   let stopped = false;
@@ -45,6 +47,7 @@ export function createBeats(
     beating = true;
     try {
       const answers = await queue.beat(all.map(({ ref, progress }) => ({ ref, progress })));
+      if (answers.some((answer) => answer.ok && answer.value.watched)) onWatched();
       for (const [i, one] of all.entries()) {
         const answer = answers[i];
         if (answer === undefined) continue;

@@ -1,6 +1,7 @@
 import { type Log, messageOf } from "../../kernel/index.ts";
 import type { LeaseRef } from "../job.ts";
 import type { Progress } from "../lease.ts";
+import type { LiveBoard } from "../live-boards.ts";
 import type { Ticket } from "./admission.ts";
 import { entryId, type Spool } from "./spool.ts";
 
@@ -13,6 +14,8 @@ export interface Held {
   /** `ending`: the work has ended, and its result is on its way to the spool. */
   phase: "claimed" | "running" | "ending" | "delivering";
   progress: Progress;
+  /** What its program last showed of a game. */
+  board: LiveBoard | undefined;
   /** Somebody else has it, or it was cancelled: nothing of it counts any more. */
   void: "lease_lost" | "cancelled" | undefined;
 }
@@ -28,7 +31,16 @@ export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log) 
   };
   return {
     hold(ref: LeaseRef, workType: string, phase: Held["phase"], ticket?: Ticket): Held {
-      const one = { ref, workType, ending: new AbortController(), ticket, phase, progress: {}, void: undefined };
+      const one: Held = {
+        ref,
+        workType,
+        ending: new AbortController(),
+        ticket,
+        phase,
+        progress: {},
+        board: undefined,
+        void: undefined,
+      };
       held.set(entryId(ref), one);
       return one;
     },

@@ -93,6 +93,9 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
         progress(how) {
           one.progress = { ...one.progress, ...how };
         },
+        board(shown) {
+          one.board = shown;
+        },
       });
     } catch (thrown) {
       log.error("an executor threw an error", { work_id: lease.work_id, error: messageOf(thrown) });

@@ -4,6 +4,7 @@ import type { WorkFailure } from "../failure.ts";
 import type { LeaseRef, SavedInput } from "../job.ts";
 import type { EvidenceInput } from "../kinds.ts";
 import type { BeatAnswer, Progress } from "../lease.ts";
+import type { LiveBoard } from "../live-boards.ts";
 import type { Offer } from "../needs.ts";
 
 /** One of many was refused: that concerns it alone. */
@@ -42,6 +43,8 @@ export interface QueuePort {
   beat(
     beats: readonly { readonly ref: LeaseRef; readonly progress?: Progress }[],
   ): Promise<readonly Reply<BeatAnswer>[]>;
+  /** The boards of games that run now, while somebody looks; whether somebody still does. Left out where nobody can. */
+  boards?(all: readonly { readonly ref: LeaseRef; readonly board: LiveBoard }[]): Promise<boolean>;
   complete(
     all: readonly { readonly ref: LeaseRef; readonly evidence: EvidenceInput }[],
   ): Promise<readonly Reply<unknown>[]>;
@@ -89,6 +92,8 @@ export interface ExecutorPort {
     hooks: {
       readonly signal: AbortSignal;
       readonly progress: (how: Progress) => void;
+      /** The position of a game that is played now; the newest counts, and is sent only while somebody looks. */
+      readonly board?: (board: LiveBoard) => void;
       /** Accelerators that are this job's alone while it runs; none unless given. */
       readonly gpus?: readonly string[];
     },

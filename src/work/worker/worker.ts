@@ -8,6 +8,7 @@ import { assert } from "../../kernel/index.ts";
 import type { Progress } from "../lease.ts";
 import type { Offer } from "../needs.ts";
 import { createBeats } from "./beats.ts";
+import { createBoards } from "./boards.ts";
 import { runClaimLoop } from "./claim-loop.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { createHeldLeases } from "./held-leases.ts";
@@ -46,7 +47,8 @@ export function createWorker(options: WorkerOptions) {
   let claiming: Promise<void> = Promise.resolve();
 
   const leases = createHeldLeases(spool, log);
-  const beats = createBeats(options, leases);
+  const boards = createBoards(options, leases);
+  const beats = createBeats(options, leases, boards.wanted);
   const deliveries = createDeliveries({
     ...options,
     onSettled({ ref, say }, refused) {
@@ -105,6 +107,7 @@ export function createWorker(options: WorkerOptions) {
     await deliveries.flush(flushMs);
     isOver = true;
     beats.stop();
+    boards.stop();
     if (deliveries.waiting > 0)
       log.warn("results stay in the spool for the next start", { waiting: deliveries.waiting });
     await deliveries.stop();

@@ -27,6 +27,7 @@ const MAX_NAME = 128;
 const MAX_TEXT = 4_000;
 const MAX_PATH = 1_024;
 const MAX_PAIRS = 10_000;
+const MAX_BOARD = { lines: 64, chars: 128, note: 200 };
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/, "letters, digits and . _ : / @ + - only");
 const shortName = name.max(MAX_NAME);
@@ -95,6 +96,15 @@ const progress = lazy(() =>
     total: z.number().min(0).optional().describe("of how much"),
     message: text.optional().describe("one line for people"),
     metrics: metrics.optional(),
+    board: z
+      .object({
+        lines: z.array(z.string().max(MAX_BOARD.chars)).min(1).max(MAX_BOARD.lines),
+        note: z.string().max(MAX_BOARD.note).optional(),
+      })
+      .optional()
+      .describe(
+        "a game that you play now, for people who look: `{lines, note?}`, at most 64 rows of 128 characters; `.` is empty, X O A B are the seats",
+      ),
   }),
 );
 

@@ -38,8 +38,14 @@ export interface ServedJob {
   readonly message: JobMessage;
   /** Aborts when the job is to end; its reason is the worker's. */
   readonly signal: AbortSignal;
-  /** Says how far it is; said at most a few times a second, however often it is called. */
-  progress(done: number, rest?: Pick<ProgressMessage, "total" | "message" | "metrics">): void;
+  /**
+   * Says how far it is; said at most a few times a second, however often it is called. `board` is asked for what is on the board only
+   * when it is said.
+   */
+  progress(
+    done: number,
+    rest?: Pick<ProgressMessage, "total" | "message" | "metrics"> & { readonly board?: () => ProgressMessage["board"] },
+  ): void;
   /** Writes a file into the output folder: flushed, renamed into place, then announced. Gives its SHA-256. */
   writeArtifact(
     path: string,
@@ -97,10 +103,10 @@ export async function serveProcess(workload: ServedWorkload): Promise<void> {
     return {
       message,
       signal,
-      progress(done, rest = {}) {
+      progress(done, { board, ...rest } = {}) {
         if (clock.monotonic() - emittedMs < PROGRESS_EVERY_MS) return;
         emittedMs = clock.monotonic();
-        emit({ type: "progress", job_id, done, ...rest });
+        emit({ type: "progress", job_id, done, ...rest, ...defined({ board: board?.() }) });
       },
       async writeArtifact(path, bytes, about) {
         const wrong = lexicalFault(path);

@@ -3,11 +3,12 @@ import { defined } from "../../../kernel/index.ts";
 import { badInput, type JobHandler, type ServedJob } from "../../process/index.ts";
 import { BASELINES, createBaseline } from "../baselines/catalog.ts";
 import type { Player } from "../baselines/player.ts";
-import type { Game } from "../games/game.ts";
+import type { Game, State } from "../games/game.ts";
 import { createTally, distinctOpenings, openingPrints, playBlock } from "../play/match.ts";
 import { searchPlayer } from "../search/search-player.ts";
 import { type JobWorld, seedOf } from "./job-world.ts";
 import { evaluationParameters, parseParameters, searchOf } from "./parameters.ts";
+import { shownOf } from "./shown.ts";
 
 /** Results are told in bunches: often enough to decide early, rarely enough to cost nothing. */
 const BLOCKS_A_MESSAGE = 8;
@@ -53,9 +54,12 @@ export const evaluationJob =
       unsent = [];
     };
     for (const [i, opening] of openings.entries()) {
-      job.progress(i * game.players, { total: blocks * game.players, metrics: { games: i * game.players } });
+      const how = { total: blocks * game.players, metrics: { games: i * game.players } };
+      job.progress(i * game.players, how);
       await job.pause();
-      const result = playBlock(game, candidate, opponents, given.opening_plies, opening);
+      const watch = (state: State) =>
+        job.progress(i * game.players, { ...how, board: () => shownOf(game, state, `opening ${i + 1}`) });
+      const result = playBlock(game, candidate, opponents, given.opening_plies, opening, watch);
       tally.add([result]);
       unsent.push({ opening, scores: result.scores });
       if (unsent.length >= BLOCKS_A_MESSAGE) emit();

@@ -2,6 +2,7 @@ import type { JobHandler } from "../../process/index.ts";
 import { encodeGames } from "../files/games-file.ts";
 import { encodeNpz } from "../files/npz.ts";
 import { encodeSamples } from "../files/samples-file.ts";
+import type { State } from "../games/game.ts";
 import { joinSamples, type Samples } from "../net/samples.ts";
 import { mixSeed } from "../numerics/samplers.ts";
 import { type GameRecord, selfPlay } from "../play/self-play.ts";
@@ -11,6 +12,7 @@ import { besideOf } from "./beside.ts";
 import { nothingMade } from "./failures.ts";
 import { freshNetwork, type JobWorld, seedOf } from "./job-world.ts";
 import { parseParameters, searchOf, selfPlayOf, selfPlayParameters } from "./parameters.ts";
+import { shownOf } from "./shown.ts";
 
 /**
  * Games of a network (input `model`, or one that knows nothing) against itself; artifacts `samples` and `games`. Game
@@ -29,9 +31,14 @@ export const selfPlayJob =
     const parts: Samples[] = [];
     const games: GameRecord[] = [];
     for (let i = 0; i < given.games; i += 1) {
-      job.progress(i, { total: given.games, metrics: { games: i } });
+      const how = { total: given.games, metrics: { games: i } };
+      job.progress(i, how);
       await job.pause();
-      const played = selfPlay(game, search, selfPlayOf(given), [mixSeed(seed, given.first_game + i)], beside);
+      const watch = (state: State) => job.progress(i, { ...how, board: () => shownOf(game, state, `game ${i + 1}`) });
+      const played = selfPlay(game, search, selfPlayOf(given), [mixSeed(seed, given.first_game + i)], {
+        ...beside,
+        watch,
+      });
       played.samples.game.fill(i);
       parts.push(played.samples);
       games.push(...played.games);

@@ -46,7 +46,13 @@ export function distinctOpenings(game: Game, plies: number, seed: number, count:
 }
 
 /** One game from an opening. `seats` gives the player of each seat; no player sits twice. */
-export function playGame(game: Game, seats: readonly Player[], plies: number, seed: number) {
+export function playGame(
+  game: Game,
+  seats: readonly Player[],
+  plies: number,
+  seed: number,
+  watch?: (state: State) => void,
+) {
   const state = game.newState();
   const moves = new Int32Array(game.moves);
   playOpening(game, plies, seed, state, moves);
@@ -61,6 +67,7 @@ export function playGame(game: Game, seats: readonly Player[], plies: number, se
     game.play(state, move);
     positions.push(fingerprint(game, state));
     for (const player of seats) player.played(move);
+    watch?.(state);
   }
   return { outcome: state[OUTCOME]!, positions };
 }
@@ -78,6 +85,7 @@ export function playBlock(
   opponents: readonly Player[],
   plies: number,
   seed: number,
+  watch?: (state: State) => void,
 ): BlockResult {
   const games = Array.from({ length: game.players }, (_, seat) =>
     playGame(
@@ -85,6 +93,7 @@ export function playBlock(
       Array.from({ length: game.players }, (_, s) => (s === seat ? candidate : opponents[s < seat ? s : s - 1]!)),
       plies,
       seed,
+      watch,
     ),
   );
   const scoreOf = (outcome: number, seat: number) =>

@@ -27,6 +27,8 @@ export interface SelfPlayConfig {
 export interface Beside {
   readonly archive?: readonly GameRecord[] | undefined;
   readonly opponent?: Search | undefined;
+  /** Is shown each position as it comes; what it does changes no game. */
+  readonly watch?: ((state: State) => void) | undefined;
 }
 
 export const DEFAULT_SELF_PLAY: SelfPlayConfig = {
@@ -87,7 +89,7 @@ export function selfPlay(
   search: Search,
   config: SelfPlayConfig,
   seeds: readonly number[],
-  { archive = [], opponent }: Beside = {},
+  { archive = [], opponent, watch }: Beside = {},
 ): SelfPlayResult {
   const { cells, moves, players } = game;
   const state: State = game.newState();
@@ -177,6 +179,7 @@ export function selfPlay(
       game.play(state, move);
       search.advance(move);
       if (isMet) opponent!.advance(move);
+      watch?.(state);
     }
     scores(players, state[OUTCOME]!, shares);
     for (let row = first; row < count; row += 1)

@@ -1,0 +1,33 @@
+/**
+ * How strong the champions were, one after the other. A champion comes long before the ladder has rated it; until then it stands as far
+ * above the one that it beat as its gate says. Pure.
+ */
+import type { ConfigSnapshot, Rated } from "../../pipeline/snapshot.ts";
+
+export interface Strength {
+  readonly model: string;
+  readonly generation: number;
+  readonly iteration: number;
+  readonly elo: number;
+  /** Null while only its gate tells how strong it is. */
+  readonly rated: Rated | null;
+}
+
+export function strengthsOf({
+  champions,
+  ladder,
+  gates,
+}: Pick<ConfigSnapshot, "champions" | "ladder" | "gates">): readonly Strength[] {
+  const ratings = new Map(ladder.map((rated) => [rated.player, rated]));
+  const known = new Map<string, number>();
+  return champions.flatMap(({ model, generation, iteration }) => {
+    const rated = ratings.get(model) ?? null;
+    const gate = gates.findLast(({ candidate, verdict }) => candidate === model && verdict === "promote");
+    const below = gate === undefined ? undefined : known.get(gate.opponent);
+    const byGate = below === undefined || gate?.elo == null ? undefined : below + gate.elo.estimate;
+    const elo = rated?.elo ?? known.get(model) ?? byGate;
+    if (elo === undefined) return [];
+    known.set(model, elo);
+    return [{ model, generation, iteration, elo, rated }];
+  });
+}
