@@ -13,7 +13,7 @@ import {
 import type { Rows } from "../events/index.ts";
 import { defined } from "../kernel/index.ts";
 import { createPipelineConsole, stageJobs } from "../pipeline/index.ts";
-import { type Phase, statusOf } from "../surfaces/index.ts";
+import { linksOf, type Phase, statusOf } from "../surfaces/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
 import { type BringUp, createBringUp } from "./bring-up.ts";
 import { createCauses, healthWith } from "./causes/causes.ts";
@@ -76,7 +76,10 @@ export function wireUnits<R extends Rows>(
       }),
       why: (subject) => {
         const found =
-          whyJobOrNode(subject, { queue: work.queue, book: cluster.nodes, now: clock.now() }) ??
+          whyJobOrNode(subject, {
+            ...{ queue: work.queue, book: cluster.nodes, recovery: cluster.recovery, now: clock.now() },
+            links: (nodeId) => linksOf(nodeId, cluster.nodes, services.copies),
+          }) ??
           whyConfig(subject, causes.snapshot(), jobsOf) ??
           why(
             subject,

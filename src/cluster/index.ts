@@ -74,6 +74,7 @@ export { isDeprecated, PROTOCOL } from "./nodes/versions.ts";
 export { type NodeDuties, noDuties } from "./recovery/node-duties.port.ts";
 export { nobodysPower } from "./recovery/node-power.port.ts";
 export { RecoveryBook } from "./recovery/recovery-book.ts";
+export { repairWords } from "./recovery/rungs.ts";
 export { createRecoveryConsole, type RecoveryConsole } from "./recovery-console.ts";
 export { createDiskGauge } from "./resources/disk-gauge.ts";
 export { processTree } from "./resources/process-tree.ts";

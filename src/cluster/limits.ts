@@ -23,8 +23,8 @@ export const membershipLimits = {
 };
 
 export const nodeHealthLimits = {
-  /** Results of a node are compared so often at most, as far back, and of so many nodes in one round. */
-  compareEveryMs: 60_000,
+  /** Results of a node are compared at every so many checks at most, as far back, and of so many nodes in one round. */
+  compareEveryChecks: 6,
   resultsMs: 86_400_000,
   comparedAtOnce: 4,
 };

@@ -2,6 +2,7 @@
 import { type Availability, NODE_USES } from "./availability.ts";
 import { CHECKS, type HealthBook, wellSince } from "./node-health/health-book.ts";
 import type { NodeView } from "./nodes/node-view.ts";
+import type { RecoveryAct } from "./recovery/recovery-rows.ts";
 import { breakerOf } from "./units/node-health/decide.ts";
 
 /** Times are milliseconds since the epoch. */
@@ -9,6 +10,7 @@ export function nodeHealthReport(
   { node_id, label, state }: Pick<NodeView, "node_id" | "label" | "state">,
   { health, availability }: { readonly health: HealthBook; readonly availability: Pick<Availability, "barrier"> },
   now: number,
+  act?: Pick<RecoveryAct, "rung" | "state" | "begun_at">,
 ) {
   const row = health.get(node_id) ?? wellSince(now);
   const { condition, reason, since, isOnTrial, slow, checks, starts } = row;
@@ -21,6 +23,7 @@ export function nodeHealthReport(
     since,
     on_trial: isOnTrial,
     slow_start: slow,
+    repair: act?.state === "acting" ? { rung: act.rung, since: act.begun_at } : null,
     checks: CHECKS.flatMap((check) => {
       const found = checks[check];
       if (found === undefined) return [];

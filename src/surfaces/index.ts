@@ -66,6 +66,7 @@ export {
   type NodeAbout,
   settingsOver,
 } from "./nodes/node-client.ts";
+export { linksOf, linksWords, type NodeLinks } from "./nodes/node-links.ts";
 export type { NodesClient } from "./nodes/nodes-client.ts";
 export { listNodes } from "./nodes/wire.ts";
 export { createPipelineTeller } from "./pipeline/changes.ts";

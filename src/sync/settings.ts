@@ -189,6 +189,14 @@ export const transferSettings = {
     shown: "the address from which it calls the main process",
     about: "Name or address under which other nodes reach this one.",
   }),
+  furtherNames: tagList({
+    key: "transfers.further_names",
+    variable: "RINGRIFT_TRANSFERS_FURTHER_NAMES",
+    default: "",
+    shown: "none",
+    about:
+      "Further names or addresses under which other nodes reach this one, such as that of a VPN, divided by commas. The first 8 count. Other nodes probe them all, and use the one that answers.",
+  }),
   tlsCertFile: path("file", {
     key: "transfers.tls_cert_file",
     variable: "RINGRIFT_TRANSFERS_TLS_CERT_FILE",

@@ -99,8 +99,17 @@ test("files reach their copies, get them back when a host is gone for good, and 
   ] as [string, string, string];
   // Alone, one copy is all that can be had, and is no trouble.
   expect(await w.about(games)).toMatchObject({ copies: 1, required: 1, safe: true, nodes: ["home"] });
-  const [one, two] = [w.node("one"), w.node("two")];
+  // The first name of this node leads nowhere; a further one does, as that of a VPN would.
+  const one = w.node("one", {
+    RINGRIFT_TRANSFERS_SERVE_NAME: "127.0.0.9",
+    RINGRIFT_TRANSFERS_FURTHER_NAMES: "127.0.0.1",
+  });
+  await soon(async () => expect(await w.about(model)).toMatchObject({ copies: 2, required: 2, safe: true }));
+  const two = w.node("two");
   await soon(async () => expect(await w.about(model)).toMatchObject({ copies: 3, required: 3, safe: true }));
+  const link = /127\.0\.0\.9, 127\.0\.0\.1 \(used by two\)/;
+  await soon(async () => expect((await w.cli("nodes", "show", "one")).out).toMatch(link));
+  expect((await w.cli("why", "one")).out).toMatch(link);
   for (const sha256 of [games, second])
     await soon(async () => expect(await w.about(sha256)).toMatchObject({ copies: 2, required: 2, safe: true }));
   const shown = await w.cli("artifacts", "show", games.slice(0, 10));

@@ -1,7 +1,7 @@
-import { isIll, type NodeRegistry, type NodeView } from "../../cluster/index.ts";
+import { isIll, type NodeRegistry, type NodeView, type RecoveryBook, repairWords } from "../../cluster/index.ts";
 import { type Cause, causeOf } from "../../daemons/index.ts";
 import { duration } from "../../surfaces/commands/index.ts";
-import type { Why } from "../../surfaces/index.ts";
+import { linksWords, type NodeLinks, type Why } from "../../surfaces/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { candidateOf, isThere, type WorkFacts, workFacts } from "./facts.ts";
 import { jobCause, nodeCause } from "./job-cause.ts";
@@ -23,6 +23,10 @@ export interface QueueAndNodes {
     | "expectedMs"
   >;
   readonly book: Pick<NodeRegistry, "list" | "timing">;
+  /** What is being done for nodes that are ill; nothing unless said. */
+  readonly recovery?: Pick<RecoveryBook, "open">;
+  /** By which of its addresses a node with several is reached. */
+  readonly links?: (nodeId: string) => NodeLinks | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -169,7 +173,8 @@ function causeAt(node: NodeView, said: string, failing: Gate | undefined, source
   const known = workFacts(sources).nodes.find(({ id }) => id === node.node_id);
   const found = known && nodeCause(known);
   if (found !== undefined) return found;
-  const level = failing.gate === "version" || failing.gate === "work_for_it" ? "note" : "warn";
+  const level =
+    failing.gate === "version" || failing.gate === "links" || failing.gate === "work_for_it" ? "note" : "warn";
   return causeOf(level, `gate_${failing.gate}`, node.label, said, {
     actual: String(failing.actual),
     required: String(failing.required),
@@ -178,8 +183,32 @@ function causeAt(node: NodeView, said: string, failing: Gate | undefined, source
   });
 }
 
+/** What is being done for it, and what a person can do. */
+function repairGates({ node_id, label }: NodeView, { recovery }: QueueAndNodes): Gate[] {
+  const act = recovery?.open(node_id);
+  if (act === undefined) return [];
+  const hint =
+    act.rung === "person"
+      ? `Mend it; it comes back by itself, or at once: 'ringrift recovery run ${label} --rung observe'.`
+      : `See what follows: 'ringrift recovery plan'.`;
+  return [gate("repair", false, repairWords[act.rung], "nothing to repair", { since: act.begun_at, hint })];
+}
+
+/** Its addresses, where it has several, and who reaches it at which. */
+function linkGates({ node_id }: NodeView, { links }: QueueAndNodes): Gate[] {
+  const found = links?.(node_id);
+  if (found === undefined) return [];
+  const isReached = found.used.every(({ host }) => host !== "");
+  return [
+    gate("links", isReached, linksWords(found), "an address that answers those who fetch from it", {
+      hint: "Look at its addresses (RINGRIFT_TRANSFERS_FURTHER_NAMES there) and at its VPN; files come by other ways until then.",
+    }),
+  ];
+}
+
 /** What stands between a node and work. */
-function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
+function whyNode(node: NodeView, sources: QueueAndNodes): Why {
+  const { queue, book, now } = sources;
   const silent = node.last_seen_at === null ? null : Math.max(0, Math.round((now - node.last_seen_at) / 1_000));
   const there = isThere(node);
   const verdict = queue.verdictOn(node.node_id);
@@ -197,6 +226,7 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
       `at most ${book.timing.suspectMs / 1_000} s ago`,
       { since: node.last_seen_at, hint: "Its beats do not come: look at its log, its network and its clock." },
     ),
+    ...linkGates(node, sources),
     gate("version", !node.deprecated, node.version, "not older than the coordinator's", {
       hint: "Upgrade ringrift on the node; it keeps working until then.",
     }),
@@ -207,6 +237,7 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
       "healthy",
       { since: node.health.since, hint: `See its checks: 'ringrift nodes health ${node.label}'.` },
     ),
+    ...repairGates(node, sources),
     gate(
       "not_cordoned",
       node.cordoned === null,
@@ -229,12 +260,14 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
     ),
     gate(
       "work_for_it",
-      held > 0 || waiting > 0 || !queue.hasClaimable(),
-      waiting > 0
-        ? `${waiting} lines of jobs fit`
-        : queue.hasClaimable()
-          ? "jobs wait, and none fits it"
-          : "nothing waits",
+      held > 0 || waiting > 0 || !verdict.accepts || !queue.hasClaimable(),
+      !verdict.accepts
+        ? "it takes none now"
+        : waiting > 0
+          ? `${waiting} lines of jobs fit`
+          : queue.hasClaimable()
+            ? "jobs wait, and none fits it"
+            : "nothing waits",
       "a job that fits, or none at all",
       { hint: "'ringrift queue list --state pending' shows what waits; 'ringrift why <job>' says what it needs." },
     ),
@@ -250,7 +283,7 @@ function whyNode(node: NodeView, { queue, book, now }: QueueAndNodes): Why {
     kind: "node",
     verdict: said,
     since: failing?.since ?? node.state_since,
-    cause: causeAt(node, said, failing, { queue, book, now }),
+    cause: causeAt(node, said, failing, sources),
     gates,
   };
 }

@@ -96,8 +96,9 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
   const health = new HealthBook(store);
   const healthOf = (id: string) => health.view(id);
   const book = new NodeRegistry({ store, clock, log, timing: settings.nodes.timing, localNodeId, version, healthOf });
+  const recovery = new RecoveryBook(store);
   const availability = createAvailability({
-    ...{ nodes: book, health, recovery: new RecoveryBook(store) },
+    ...{ nodes: book, health, recovery },
     ...{ signs: noSigns, localNodeId },
   });
   const work = createWorkServices({
@@ -117,7 +118,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
   const copies = createCopies({ store, nodeId: localNodeId, copies: settings.artifacts.copies, nodes });
   const pipeline = createPipelineConsole({ router, store, clock, queue: work.queue, catalog });
   const why = (subject: string) =>
-    whyJobOrNode(subject, { queue: work.queue, book, now: clock.now() }) ??
+    whyJobOrNode(subject, { queue: work.queue, book, recovery, now: clock.now() }) ??
     whyConfig(subject, pipeline.snapshot(), () => []);
   return {
     store,
@@ -151,7 +152,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
       ids: createIds(clock, random),
     }),
     recovery: createRecoveryConsole({
-      ...{ store, clock, nodes: book, health, recovery: new RecoveryBook(store), settings },
+      ...{ store, clock, nodes: book, health, recovery, settings },
       ...{ duties: noDuties, power: nobodysPower, reach: nobodyReports },
     }),
     fleet: createFleetConsole(

@@ -26,6 +26,12 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   "transfers.serve_host": { see: (env) => planOf(env).host, without: null, set: "10.0.0.7", with: "10.0.0.7" },
   "transfers.serve_port": { see: (env) => planOf(env).port, without: 0, set: "9000", with: 9_000 },
   "transfers.serve_name": { see: (env) => planOf(env).name, without: null, set: "box-1", with: "box-1" },
+  "transfers.further_names": {
+    see: (env) => planOf(env).further,
+    without: [],
+    set: "100.64.0.7, box.vpn",
+    with: ["100.64.0.7", "box.vpn"],
+  },
   "transfers.tls_cert_file": {
     see: (env) => planOf({ ...files, ...env }).tls?.certFile,
     without: "/c.pem",

@@ -22,6 +22,8 @@ export interface NodeBeatsOptions {
   readonly worker: Worker;
   /** Events that wait here, and those that were refused. */
   readonly outbox: () => { readonly waiting: number; readonly refused: number };
+  /** The room on its disk; undefined where nobody can say. */
+  readonly disk?: (() => NodeDisk | undefined) | undefined;
   readonly about: NodeAbout;
   readonly settings: Pick<Settings, "report">;
   /** There are transfers for this node. */
@@ -41,6 +43,8 @@ export interface NodeBeatsOptions {
   readonly random: Random;
   readonly log: Log;
 }
+
+type NodeDisk = NonNullable<Parameters<typeof beatOver>[1]["disk"]>;
 
 interface SwimLink {
   report(): NonNullable<Parameters<typeof beatOver>[1]["swim"]>;
@@ -75,7 +79,7 @@ export function keepBeating(options: NodeBeatsOptions) {
     random,
     log,
   } = options;
-  const { deadManMs = 0, swim } = options;
+  const { deadManMs = 0, swim, disk } = options;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<OperatingError>();
 
@@ -106,7 +110,9 @@ export function keepBeating(options: NodeBeatsOptions) {
       ...(wasHeard ? {} : { capabilities: about }),
       load: { running: running.length, free },
       spool,
-      ...(sendsMore ? { outbox: outbox(), clock: clock.now() / 1_000, ...defined({ swim: swim?.report() }) } : {}),
+      ...(sendsMore
+        ? { outbox: outbox(), clock: clock.now() / 1_000, ...defined({ swim: swim?.report(), disk: disk?.() }) }
+        : {}),
       version,
     });
     wasHeard = true;

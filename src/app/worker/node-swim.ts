@@ -22,7 +22,7 @@ const EVERYWHERE = "0.0.0.0";
 
 /** Where others are to reach it for files, they reach it for probes too. */
 export async function startNodeSwim({ settings, node, key, incarnation, clock, random, log }: NodeSwimOptions) {
-  const { host, name } = transferPlan(settings, new URL(node.url));
+  const { host, name, further } = transferPlan(settings, new URL(node.url));
   const datagrams = await udpDatagrams({ host: host ?? EVERYWHERE, port: settings.p2p.swimPort });
   log.info("this node takes probes of other nodes", { host: host ?? EVERYWHERE, udp_port: datagrams.port });
   const swim = startSwim({
@@ -35,7 +35,14 @@ export async function startNodeSwim({ settings, node, key, incarnation, clock, r
     /** For the coordinator, with every beat. */
     report() {
       const { known, reached, lost } = swim.view();
-      return { host: name, port: datagrams.port, known, reached, lost };
+      return {
+        host: name,
+        ...(further.length === 0 ? {} : { further: [...further] }),
+        port: datagrams.port,
+        known,
+        reached,
+        lost,
+      };
     },
     know: (peers: readonly SwimPeer[]) => swim.know(peers),
     close: () => swim.close(),

@@ -25,6 +25,7 @@ import { fingerprintIn } from "../fingerprint.ts";
 import type { Settings } from "../settings.ts";
 import type { BringFile } from "./inputs.ts";
 import { judgeArrivals } from "./judge-arrivals.ts";
+import { createLinks, type Links } from "./links.ts";
 import type { NodeFile } from "./node-identity.ts";
 import { readPlaces } from "./places.ts";
 import { type TransferPlan, transferPlan } from "./serving-plan.ts";
@@ -87,6 +88,32 @@ const INPUT: TransferPurpose = { syncId: "inputs", kinds: [] };
 const identityIn = ({ tls }: TransferPlan) =>
   tls === undefined ? undefined : { cert: readFileSync(tls.certFile, "utf8"), key: readFileSync(tls.keyFile, "utf8") };
 
+/** How others reach what this node serves. */
+const servingWords = ({ name, further }: TransferPlan, tls: { readonly cert: string } | undefined) => ({
+  host: name,
+  tls: tls !== undefined,
+  fingerprint: tls === undefined ? null : fingerprintIn(tls.cert),
+  ...(further.length === 0 ? {} : { further: [...further] }),
+});
+
+/** An address as a URL has it: one of IPv6 in brackets. */
+const hostIn = (host: string): string => (host.includes(":") && !host.startsWith("[") ? `[${host}]` : host);
+
+/** Of a node that has several addresses, the one that answers; where none does, the first, so that its failure is seen. */
+async function throughLinks(links: Links, sources: OfferedBatch["sources"]): Promise<OfferedBatch["sources"]> {
+  const doors = Map.groupBy(sources, ({ transport, node_id, host }) =>
+    transport === "http" && host !== null ? node_id : "",
+  );
+  const dropped = new Set<OfferedBatch["sources"][number]>();
+  for (const [nodeId, several] of doors) {
+    if (nodeId === "" || several.length < 2) continue;
+    const hosts = several.map(({ host }) => host!);
+    const best = (await links.best(nodeId, hosts, several[0]!.port)) ?? hosts[0];
+    for (const door of several) if (door.host !== best) dropped.add(door);
+  }
+  return sources.filter((source) => !dropped.has(source));
+}
+
 /** One of the version before names no sources. */
 async function sourcesOf(port: Pick<CopiesPort, "sources">, sha256: string, signal: AbortSignal) {
   try {
@@ -133,6 +160,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     },
   });
   const book = createWayBook();
+  const links = createLinks(clock);
   /** Files on their way, and what came of each: undefined is that it is here. */
   const coming = new Map<string, Promise<BatchFailure | undefined>>();
 
@@ -150,7 +178,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     }: OfferedBatch["sources"][number]): Source => {
       // What the coordinator serves beside its API shows the certificate of its API.
       const trust = host === null ? defined({ ca, fingerprint }) : defined({ fingerprint: seen ?? undefined });
-      const url = `${tls ? "https" : "http"}://${host ?? main.hostname}:${at}`;
+      const url = `${tls ? "https" : "http"}://${hostIn(host ?? main.hostname)}:${at}`;
       return { transport, nodeId, url, ticket, list, isComing, ...trust };
     };
   /** Other nodes, then disks and stores of this node's own, then what the coordinator serves, and its API as the last. */
@@ -170,13 +198,14 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     const { signal, purpose, priority = "normal", maxRate, onBytes } = terms;
     const report = await transfers.fetch({
       wanted: files,
-      sources: waysFor(batch),
+      sources: waysFor({ ...batch, sources: await throughLinks(links, batch.sources) }),
       priority,
       maxBytesPerSecond: maxRate,
       signal,
       onProgress: ({ bytesDone }) => onBytes?.(bytesDone),
     });
     book.note(report.tries);
+    for (const { place, error } of report.tries) if (error !== undefined) links.doubt(nodeIn(place) ?? "");
     news.noteTries(report.tries, purpose);
     return judgeArrivals(report, { pathOf, quarantine, news, clock, faultOf: options.faultOf });
   };
@@ -237,10 +266,11 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     async told(): Promise<Told> {
       const { ways, isParked } = await transfers.states();
       const isServing = known !== "" && (transfers.port !== null || isParked);
-      const about = { tls: tls !== undefined, fingerprint: tls === undefined ? null : fingerprintIn(tls.cert) };
+      const about = servingWords(plan, tls);
       return {
-        serving: isServing ? { host: plan.name, port: transfers.port, ...about, relayed: isParked } : null,
+        serving: isServing ? { ...about, port: transfers.port, relayed: isParked } : null,
         ways: book.shown(ways),
+        ...links.told(),
         refused: refused.splice(0),
       };
     },

@@ -152,6 +152,17 @@ const freeBytes = (folder: string) => (): number => {
   return bavail * bsize;
 };
 
+/** The room for jobs, as beats tell it; nothing where the disk itself does not answer. */
+const diskOf =
+  ({ dataDir, worker }: Pick<Settings, "dataDir" | "worker">) =>
+  (): { readonly free_bytes: number; readonly reserve_bytes: number } | undefined => {
+    try {
+      return { free_bytes: freeBytes(dataDir)(), reserve_bytes: worker.diskReserveBytes };
+    } catch {
+      return undefined;
+    }
+  };
+
 /** How much of its quota a node fills while its disk is short. */
 const CACHE_SHARES = { none: 1, high: 0.5, critical: 0 };
 
@@ -240,6 +251,7 @@ async function startJoined(
     incarnation,
     worker,
     outbox: events.waiting,
+    disk: diskOf(world.settings),
     about,
     onAsked: hurry,
     onRestart: restart.resolve,

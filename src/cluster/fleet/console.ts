@@ -290,6 +290,16 @@ export function createFleetConsole(services: FleetServices) {
         : { ...machineView(row, now), last_day_usd: costBetween(row, now - DAY_MS, now) };
     },
 
+    /** What each rented node cost in the last day. */
+    lastDayUsd(): ReadonlyMap<string, number> {
+      const now = clock.now();
+      return new Map(
+        openMachines(store).flatMap((row): [string, number][] =>
+          row.node_id === null ? [] : [[row.node_id, costBetween(row, now - DAY_MS, now)]],
+        ),
+      );
+    },
+
     /** Why a rented node is kept or goes: what its return is judged by. */
     whyKept(nodeId: string) {
       const rows = openMachines(store);

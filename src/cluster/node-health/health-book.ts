@@ -47,6 +47,10 @@ export type NodeHealthRow = {
   readonly reason: string | null;
   readonly checks: { readonly [C in CheckName]?: CheckState };
   readonly incarnation: number;
+  /** When it was last heard in this life, for the starts that nobody saw; of an older version it is not there. */
+  readonly heardAt?: number | null;
+  /** It has left in order since: its next start is no crash. */
+  readonly hasLeft?: boolean;
   /** When it started lately, oldest first. */
   readonly starts: readonly number[];
   /** When it was cut off lately, oldest first. */

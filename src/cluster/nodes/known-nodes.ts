@@ -24,6 +24,8 @@ export interface NodeBeat extends Pick<NodeRow, "node_id" | "incarnation" | "ver
   readonly clockAheadMs?: number | undefined;
   /** Events that it has kept: on their way, and set aside because they were refused. */
   readonly outbox?: { readonly waiting: number; readonly refused: number } | undefined;
+  /** The room on its disk, and below which it begins no job. */
+  readonly disk?: { readonly free_bytes: number; readonly reserve_bytes: number } | undefined;
   /** Whom it reaches, where nodes look after each other. */
   readonly swim?: ReachReport | undefined;
 }

@@ -31,6 +31,8 @@ export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "drain
   readonly load: NodeBeat["load"] | null;
   readonly spool: NodeBeat["spool"] | null;
   readonly outbox: NonNullable<NodeBeat["outbox"]> | null;
+  /** The room on its disk, and below which it begins no job; null where it did not say. */
+  readonly disk: NonNullable<NodeBeat["disk"]> | null;
   /** It is the coordinator's own, and needs no key. */
   readonly local: boolean;
   /** It came with a token instead of a key. */
@@ -73,6 +75,7 @@ export function nodeView(
     load: node?.beat?.load ?? null,
     spool: node?.beat?.spool ?? null,
     outbox: node?.beat?.outbox ?? null,
+    disk: node?.beat?.disk ?? null,
     local: row.node_id === coordinator.localNodeId,
     with_token: isGuest(row),
   };

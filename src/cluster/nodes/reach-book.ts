@@ -5,6 +5,8 @@ import type { NodeTiming } from "./timing.ts";
 /** What a node says with its beat: where it takes probes, how many of the others it reaches, and whom nobody reaches. */
 export interface ReachReport {
   readonly host: string | null;
+  /** Further addresses of it, such as that of a VPN. */
+  readonly further?: readonly string[] | undefined;
   readonly port: number;
   readonly known: number;
   readonly reached: number;
@@ -25,6 +27,7 @@ export interface KeptReport {
 export interface ListedPeer {
   readonly node_id: string;
   readonly host: string;
+  readonly further?: readonly string[];
   readonly port: number;
   readonly incarnation: number;
 }
@@ -101,7 +104,14 @@ export function createReachBook(
       if (place === undefined) return [];
       return besides(ring, place, limits.peers).flatMap(({ nodeId: node_id, incarnation, address, report }) => {
         const host = report.host ?? address?.replace(/^::ffff:/, "") ?? null;
-        return host === null ? [] : [{ node_id, host, port: report.port, incarnation }];
+        return host === null
+          ? []
+          : [
+              {
+                ...{ node_id, host, port: report.port, incarnation },
+                ...(report.further === undefined ? {} : { further: report.further }),
+              },
+            ];
       });
     },
   };

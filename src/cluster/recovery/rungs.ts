@@ -35,6 +35,16 @@ export const rungWords: Readonly<Record<Rung, string>> = {
   person: "ask a person",
 };
 
+/** What is being done, for whoever asks about the node. */
+export const repairWords: Readonly<Record<Rung, string>> = {
+  observe: "it is watched first: this may pass by itself",
+  drain: "its jobs go to others",
+  restart: "its worker is told to restart",
+  reboot: "its machine is rebooted",
+  replace: "its machine is replaced",
+  person: "a person was asked to look at it",
+};
+
 const WHOLE: readonly Rung[] = RUNGS;
 /** What helps against what: a worker that cannot be reached is not told to restart, and no restart empties a disk. */
 const ladders: Readonly<Partial<Record<CheckName, readonly Rung[]>>> = {

@@ -22,6 +22,8 @@ const START = 2 ** 20;
 export interface SwimPeer {
   readonly node_id: string;
   readonly host: string;
+  /** Further addresses of it: what is sent goes to all of them, and the way that lives carries it. */
+  readonly further?: readonly string[] | undefined;
   readonly port: number;
   /** Grows with every start of the node. */
   readonly incarnation: number;
@@ -169,14 +171,14 @@ export function createSwimMember(
     know(all: readonly SwimPeer[], now: number): void {
       const listed = new Map(all.filter(({ node_id }) => node_id !== self.nodeId).map((peer) => [peer.node_id, peer]));
       for (const id of peers.keys()) if (!listed.has(id)) peers.delete(id);
-      for (const { node_id, host, port, incarnation } of listed.values()) {
+      for (const { node_id, host, further, port, incarnation } of listed.values()) {
         const known = peers.get(node_id);
         const least = incarnation * START;
         if (known === undefined)
-          peers.set(node_id, { node_id, host, port, incarnation: least, status: "alive", since: now });
+          peers.set(node_id, { node_id, host, further, port, incarnation: least, status: "alive", since: now });
         else if (least > known.incarnation)
-          Object.assign(known, { host, port, incarnation: least, status: "alive", since: now });
-        else Object.assign(known, { host, port });
+          Object.assign(known, { host, further, port, incarnation: least, status: "alive", since: now });
+        else Object.assign(known, { host, further, port });
       }
     },
     tick(now: number): SwimSend[] {

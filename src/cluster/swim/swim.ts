@@ -28,7 +28,10 @@ export function startSwim({ nodeId, incarnation, key, datagrams, clock, random, 
   let read = { at: clock.monotonic(), count: 0 };
 
   const sendAll = (sends: readonly SwimSend[]): void => {
-    for (const { to, message } of sends) datagrams.send(to, encodeSwim(key, to.node_id, message));
+    for (const { to, message } of sends) {
+      const bytes = encodeSwim(key, to.node_id, message);
+      for (const host of new Set([to.host, ...(to.further ?? [])])) datagrams.send({ host, port: to.port }, bytes);
+    }
   };
   datagrams.listen((bytes) => {
     const now = clock.monotonic();

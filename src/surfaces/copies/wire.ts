@@ -22,6 +22,7 @@ const serving = lazy(() =>
     tls: z.boolean(),
     fingerprint: fingerprint(),
     relayed: z.boolean().describe("It has connections at the relay."),
+    further: z.array(word).max(8).optional().describe("Further names and addresses of it, such as that of a VPN."),
   }),
 );
 const transfers = lazy(() =>
@@ -42,6 +43,11 @@ const transfers = lazy(() =>
       )
       .max(100)
       .describe("Ways by which files came since its start, and how each is."),
+    links: z
+      .array(z.strictObject({ node_id: nodeId, host: z.string().max(200), of: count() }))
+      .max(100)
+      .optional()
+      .describe("By which address it reaches nodes that have several; an empty one where none answers."),
     refused: z
       .array(z.strictObject({ code: word, node_id: nodeId.nullable(), from: word }))
       .max(100)

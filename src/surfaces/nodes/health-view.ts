@@ -1,3 +1,4 @@
+import { repairWords } from "../../cluster/recovery/rungs.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, sectionLines } from "../cli/table.ts";
@@ -25,6 +26,10 @@ export function nodeHealthLines(node: NodeHealthShown, shell: Shell): string[] {
   const facts: Parameters<typeof factLines>[0] = [
     ["health", `${conditionColor(paint, node.condition)(node.condition)}, since ${momentAgo(node.since, now)}`],
     ["reason", node.reason === null ? null : printable(node.reason)],
+    [
+      "repair",
+      node.repair == null ? null : `${repairWords[node.repair.rung]}, since ${momentAgo(node.repair.since, now)}`,
+    ],
     ["seen as", node.state],
     ...node.may.map((use): [string, string] => [`may get ${use.use === "model" ? "a model" : use.use}`, mayWords(use)]),
     ["on trial", node.on_trial ? "it has one job to show that it is well again" : null],

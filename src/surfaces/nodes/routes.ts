@@ -15,6 +15,7 @@ import type { ControlPorts } from "../http/ports.ts";
 import { refusalOf } from "../http/problem.ts";
 import { type Caller, handle, type Route } from "../http/route.ts";
 import { settingsThatAreSet } from "../http/settings-report.ts";
+import { linksOf } from "./node-links.ts";
 import * as wire from "./wire.ts";
 
 /** How many jobs at once the worker of each node asked for at most. */
@@ -23,7 +24,7 @@ const workerSlots = ({ workers }: ControlPorts["work"]["queue"]) =>
 
 /** A node with what it holds and has done. */
 const nodeIn = async (
-  { nodes: { book, reach }, work: { queue, settings }, fleet }: ControlPorts,
+  { nodes: { book, reach }, work: { queue, settings }, fleet, copies }: ControlPorts,
   name: string,
   signal?: AbortSignal,
 ) => {
@@ -44,6 +45,7 @@ const nodeIn = async (
       rented: fleet?.machineOf(row.node_id),
       reach: reach.of(row.node_id),
       reaches: reach.saidBy(row.node_id),
+      links: linksOf(row.node_id, book, copies),
     }),
     ...(siblings && {
       held_by_token: { jobs: sumOf(siblings, (each) => counts!.get(each) ?? 0), max: settings.maxHeldByToken },
@@ -155,13 +157,19 @@ export const nodeRoutes: readonly Route[] = [
       })),
     };
   }),
-  handle(wire.listNodes, async ({ ports: { nodes, work }, signal }) => {
+  handle(wire.listNodes, async ({ ports: { nodes, work, fleet }, signal }) => {
     const held = await work.queue.heldCounts(signal);
     const slots = work.queue.slots();
     const idle = work.queue.idleSince();
     const rates = await work.queue.rates(signal);
     const max = work.settings.maxHeldByNode;
     const asked = workerSlots(work.queue);
+    const usd = fleet?.lastDayUsd();
+    const perThousand = (nodeId: string): number | undefined => {
+      const cost = usd?.get(nodeId);
+      const games = rates.get(nodeId)?.games ?? 0;
+      return cost === undefined || games === 0 ? undefined : (cost / games) * 1_000;
+    };
     return {
       nodes: nodes.book.list().map((node) => ({
         ...node,
@@ -169,14 +177,20 @@ export const nodeRoutes: readonly Route[] = [
         slots: slots.get(node.node_id) ?? null,
         idle_since: idle.get(node.node_id) ?? null,
         games_per_hour: rates.get(node.node_id)?.games_per_hour ?? null,
-        ...defined({ reach: nodes.reach.of(node.node_id), reaches: nodes.reach.saidBy(node.node_id) }),
+        ...defined({
+          reach: nodes.reach.of(node.node_id),
+          reaches: nodes.reach.saidBy(node.node_id),
+          usd_per_1000_games: perThousand(node.node_id),
+        }),
       })),
     };
   }),
   handle(wire.getNode, ({ ports, params: { id }, signal }) => nodeIn(ports, id, signal)),
-  handle(wire.getNodeHealth, ({ ports: { nodes, clock }, params: { id } }) =>
-    nodeHealthReport(nodes.book.view(nodes.book.find(id)), nodes, clock.now()),
-  ),
+  handle(wire.getNodeHealth, ({ ports: { nodes, recovery, clock }, params: { id } }) => {
+    const row = nodes.book.find(id);
+    const [act] = recovery.history({ nodeId: row.node_id, limit: 1 });
+    return nodeHealthReport(nodes.book.view(row), nodes, clock.now(), act);
+  }),
   handle(wire.cordonNode, withdraw(false)),
   handle(wire.drainNode, withdraw(true)),
   handle(wire.uncordonNode, async ({ ports, params: { id }, body }) => {

@@ -66,3 +66,26 @@ test("a node with one slot holds none of one, whatever the limit is", () => {
   // Nobody knows of a node whose worker has not asked yet.
   expect(lineOf({ jobs: 0, max: 256 })).toContain("0 of 256 ");
 });
+
+test("80 columns show what nodes do and cost, however long the name of a rented one; why one gets less stands below it", () => {
+  const paint = (text: string) => text;
+  const paints = { bold: paint, dim: paint, yellow: paint, green: paint, red: paint };
+  const shell = { paint: paints, clock: { now: () => NOW }, width: 80 } as never;
+  const box = { node_id: "n1", state: "online", local: false, last_seen_at: NOW, cordoned: null, version: "1" };
+  const capabilities = { cpu: 4, gpu: 0, memory_gb: 8, tags: [] };
+  const health = { condition: "degraded", reason: "it is slow (4.8 times as long as usual)" };
+  const lines = nodeLines(
+    [
+      { ...box, capabilities, label: "slow", games_per_hour: 30_806, held: { jobs: 1, max: 1 }, health },
+      {
+        ...{ ...box, capabilities, label: "rr-abcdef-01ARZ3NDEKTSV4RRFFQ69G5FAV", held: { jobs: 10, max: 256 } },
+        ...{ idle_since: NOW - 5 * HOUR, games_per_hour: 135_737.2, usd_per_1000_games: 0.0123 },
+      },
+    ] as unknown as Node[],
+    shell,
+  );
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  expect(lines[0]).toMatch(/^NODE +STATE +JOBS +IDLE +GAMES\/H +USD\/1000/);
+  expect(lines[2]).toBe("  degraded: it is slow (4.8 times as long as usual)");
+  expect(lines[3]).toMatch(/G5FAV +online +10 of 256 +5 h +135,737 +0\.0123/);
+});

@@ -2,7 +2,8 @@ import { slotsWords } from "../../work/slots-words.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
-import { ago, duration, momentAgo, number, percent, plural, printable } from "../cli/text.ts";
+import { ago, duration, momentAgo, number, percent, plural, printable, shorten } from "../cli/text.ts";
+import { linksWords } from "./node-links.ts";
 import type { Node } from "./wire.ts";
 
 const stateColor = painter({ online: "green", dead: "red", suspect: "yellow" }, "dim");
@@ -52,23 +53,44 @@ const heldBackBy = (node: Node): string => {
   return slots == null || slots.slots >= slots.of ? "" : slotsWords(slots);
 };
 
+/** What matters most comes first: a narrow terminal cuts the end. Why a node gets less stands below it, on a line of its own. */
 export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
   const { paint } = shell;
   const now = shell.clock.now();
+  const areRented = nodes.some(({ usd_per_1000_games }) => usd_per_1000_games !== undefined);
   const rows = nodes.map((node) => [
     paint.bold(printable(node.label)),
-    paint.dim(node.with_token ? `token ${printable(node.joined_by)}` : node.node_id),
     stateColor(paint, node.state)(node.state),
-    node.local ? "this process" : node.last_seen_at === null ? "never" : ago(node.last_seen_at, now),
-    paint.yellow(heldBackBy(node)),
     right(heldOf(node.held)),
     right(node.idle_since == null ? "" : duration(Math.max(0, now - node.idle_since))),
     right(node.games_per_hour == null ? "" : number(Math.round(node.games_per_hour))),
+    ...(areRented ? [right(node.usd_per_1000_games?.toFixed(4) ?? "")] : []),
+    node.local ? "this process" : node.last_seen_at === null ? "never" : ago(node.last_seen_at, now),
     node.deprecated ? paint.yellow(printable(node.version)) : printable(node.version),
     sizeOf(node.capabilities),
+    paint.dim(node.with_token ? `token ${printable(node.joined_by)}` : node.node_id),
   ]);
-  const head = ["NODE", "ID", "STATE", "HEARD", "", right("JOBS"), right("IDLE"), right("GAMES/H"), "VERSION", "HAS"];
-  return tableLines([head, ...rows], shell);
+  const cost = areRented ? [right("USD/1000")] : [];
+  const head = [
+    "NODE",
+    "STATE",
+    right("JOBS"),
+    right("IDLE"),
+    right("GAMES/H"),
+    ...cost,
+    "HEARD",
+    "VERSION",
+    "HAS",
+    "ID",
+  ];
+  const [headLine = "", ...lines] = tableLines([head, ...rows], shell);
+  return [
+    headLine,
+    ...lines.flatMap((line, n) => {
+      const why = heldBackBy(nodes[n]!);
+      return why === "" ? [line] : [line, paint.yellow(shorten(`  ${why}`, shell.width))];
+    }),
+  ];
 }
 
 /** Who leads, who is there, and whether all run the same version. */
@@ -152,6 +174,7 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
     ["heard", node.local ? "it is this process" : node.last_seen_at === null ? "never" : at(node.last_seen_at)],
     ["reaches", node.reaches && `${number(node.reaches.nodes)} of ${plural(node.reaches.of, "other node")}`],
     ["reached", node.reach && `by ${number(node.reach.by)} of ${plural(node.reach.of, "other node")}`],
+    ["links", node.links && printable(linksWords(node.links))],
     [
       "scheduling",
       node.cordoned === null

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { NODE_CONDITIONS } from "../../cluster/node-health/conditions.ts";
 import { NODE_STATES } from "../../cluster/nodes/states.ts";
-import { REPAIRS } from "../../cluster/recovery/rungs.ts";
+import { REPAIRS, RUNGS } from "../../cluster/recovery/rungs.ts";
 import { lazy } from "../../kernel/index.ts";
 import { answersTo, dryRun, name, nodeId, note, offer, time, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
@@ -32,9 +32,16 @@ const load = lazy(() => z.strictObject({ running: z.int().min(0).max(1_000_000),
 const spool = lazy(() => z.strictObject({ waiting: z.int().min(0) }));
 const outbox = lazy(() => z.strictObject({ waiting: z.int().min(0), refused: z.int().min(0) }));
 
+const disk = lazy(() =>
+  z
+    .strictObject({ free_bytes: z.number().min(0).max(1e18), reserve_bytes: z.number().min(0).max(1e18) })
+    .describe("The room on its disk, and below which it begins no job."),
+);
+
 const swim = lazy(() =>
   z.strictObject({
     host: word.nullable().describe("Null for the address from which it calls."),
+    further: z.array(word).max(8).optional().describe("Further addresses of it, such as that of a VPN."),
     port: z.int().min(1).max(65_535),
     known: z.int().min(0).max(64),
     reached: z.int().min(0).max(64),
@@ -73,6 +80,10 @@ const doings = lazy(() => ({
     })
     .optional()
     .describe("Of a rented one: the machine that it is, and what it cost."),
+  links: z
+    .object({ addresses: z.array(z.string()), used: z.array(z.object({ by: z.string(), host: z.string() })) })
+    .optional()
+    .describe("Of a node with several addresses: which they are, and who reaches it at which."),
   work: z
     .looseObject({
       completed: z.int(),
@@ -140,6 +151,8 @@ const node = lazy(() =>
       load: z.looseObject({ running: z.int(), free: told() }).nullable(),
       spool: spool().nullable(),
       outbox: outbox().nullable(),
+      // An older main process does not say it.
+      disk: disk().nullable().optional(),
       local: z.boolean(),
       // An older main process says neither.
       with_token: z.boolean().default(false).describe("It came with a token instead of a key."),
@@ -158,6 +171,7 @@ const node = lazy(() =>
         .optional()
         .describe("Of the nodes that it looks after, those that it reaches, by its own last probes."),
       games_per_hour: z.number().nullable().optional().describe("Of the last day, for an hour in which one job runs."),
+      usd_per_1000_games: z.number().optional().describe("Of a rented one: what 1,000 games of the last day cost."),
       applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
       ...doings(),
     })
@@ -206,6 +220,7 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
       spool: spool(),
       outbox: outbox().optional(),
       clock: time.optional().describe("What its own clock says."),
+      disk: disk().optional(),
       swim: swim().optional().describe("Where it takes probes of other nodes, and whom it reaches."),
     }),
   about: "The state of the node, and whether it has to give its jobs back.",
@@ -226,7 +241,15 @@ export const beatNode = defineRoute("beatNode", "POST /v1/nodes/beat", {
         .default([])
         .describe("All coordinators, where there are several: another one may lead later."),
       peers: z
-        .array(z.object({ node_id: nodeId, host: word, port: z.int().min(1).max(65_535), incarnation: z.int().min(0) }))
+        .array(
+          z.object({
+            node_id: nodeId,
+            host: word,
+            further: z.array(word).max(8).optional(),
+            port: z.int().min(1).max(65_535),
+            incarnation: z.int().min(0),
+          }),
+        )
         .max(64)
         .default([])
         .describe("Nodes that it shall look after, where nodes look after each other."),
@@ -353,6 +376,12 @@ export const getNodeHealth = defineRoute("getNodeHealth", "GET /v1/nodes/{id}/he
         since: time,
         on_trial: z.boolean().describe("It has one job to show that it is well again."),
         slow_start: z.object({ leaves: z.int(), since: time }).nullable(),
+        // An older main process does not say it.
+        repair: z
+          .object({ rung: z.enum(RUNGS), since: time })
+          .nullable()
+          .optional()
+          .describe("What is being done for it; null while nothing is."),
         checks: z.array(check()),
         may: z.array(
           z.object({

@@ -47,8 +47,17 @@ export interface NodeTransfers {
   readonly serving: Serving | null;
   /** What came and what went wrong by each way since its start. */
   readonly ways: readonly WayFigures[];
+  /** By which address it reaches nodes that have several. */
+  readonly links?: readonly NodeLinkUse[] | undefined;
   /** Who was turned away by it since it last spoke. */
   readonly refused: readonly { readonly code: string; readonly node_id: string | null; readonly from: string }[];
+}
+
+/** The address of a node that answers, of so many; an empty one where none does. */
+export interface NodeLinkUse {
+  readonly node_id: string;
+  readonly host: string;
+  readonly of: number;
 }
 
 /** One way to one place, as the node that uses it sees it. */

@@ -23,6 +23,8 @@ export interface Serving {
   readonly fingerprint: string | null;
   /** It has connections at the relay. */
   readonly relayed: boolean;
+  /** Further names and addresses of it: whoever asks it uses one that answers. */
+  readonly further?: readonly string[] | undefined;
 }
 
 /** One way to one who has them. */
@@ -153,10 +155,13 @@ export function createSources(ports: SourcesPorts) {
     const { node_id } = giver;
     const place = servingOf(node_id);
     if (place === undefined) return [];
-    const { port, tls, fingerprint } = place;
+    const { port, tls, fingerprint, further = [] } = place;
     const host = place.host ?? nodes().find((node) => node.node_id === node_id)?.address ?? null;
+    const hosts = [...new Set([...(host === null ? [] : [host]), ...further])];
     return [
-      ...(port === null || host === null ? [] : [{ transport: "http" as const, host, port, tls, fingerprint }]),
+      ...(port === null
+        ? []
+        : hosts.map((each) => ({ transport: "http" as const, host: each, port, tls, fingerprint }))),
       ...(place.relayed && own !== undefined ? [{ transport: "relay" as const, host: null, ...own }] : []),
     ];
   };
@@ -225,7 +230,9 @@ export function createSources(ports: SourcesPorts) {
       return { ...judged, givers: rank(to, judged) };
     },
     /** By which ways somebody can be asked: `null` is the coordinator. */
-    waysOf: (giver: Giver | null): OfferedSource["transport"][] => doorsOf(giver).map(({ transport }) => transport),
+    waysOf: (giver: Giver | null): OfferedSource["transport"][] => [
+      ...new Set(doorsOf(giver).map(({ transport }) => transport)),
+    ],
     /** It has come, or will not come this time. */
     settle: grants.settle,
     /** Nodes that somebody sends to now. */

@@ -24,6 +24,8 @@ export interface NodeFacts {
   /** When it was cut off lately, oldest first. */
   readonly outages: readonly number[];
   readonly work: WorkSigns;
+  /** The room on its disk, and what it keeps free of it; null where it did not say. */
+  readonly room?: { readonly free_bytes: number; readonly reserve_bytes: number } | null;
   /** Of its failed jobs, those at which others do not fail. */
   readonly isFault: (outcome: JobOutcome) => boolean;
   /** How far its results are from those of the others; null where nothing can be compared, undefined where it was not asked now. */
@@ -135,10 +137,19 @@ function speed({ work: { pace } }: NodeFacts): Finding | undefined {
   return found(isSlow ? "warn" : "pass", isSlow ? "it is slow" : "it is fast enough", actual, `${checkLimits.pace}`);
 }
 
-const disk = ({ work }: NodeFacts): Finding =>
-  work.disk === undefined
-    ? found("pass", "its disk has room", "room", "room for one more job")
-    : found("fail", "its disk is full", work.disk, "room for one more job");
+const sizeOf = (bytes: number): string =>
+  bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+
+/** What it says with its beats counts first: what it would write down to tell us, a full disk does not take. */
+function disk({ work, room }: NodeFacts): Finding {
+  const required = "room for one more job";
+  if (room && room.free_bytes < room.reserve_bytes) {
+    const actual = `${sizeOf(room.free_bytes)} free, and it keeps ${sizeOf(room.reserve_bytes)}, worker.disk_reserve_gb`;
+    return found("fail", "its disk is full", actual, required);
+  }
+  if (work.disk !== undefined) return found("fail", "its disk is full", work.disk, required);
+  return found("pass", "its disk has room", room ? `${sizeOf(room.free_bytes)} free` : "room", required);
+}
 
 function clock({ clockAheadMs: ahead }: NodeFacts): Finding | undefined {
   if (ahead === null) return undefined;

@@ -130,6 +130,24 @@ function nextSlow({ slow }: NodeHealthRow, facts: NodeFacts, policy: ConditionPo
   return leaves > policy.maxSteps ? null : { leaves, since: now };
 }
 
+/**
+ * All starts since it was last looked at. A worker that crashes soon is heard once in several lives, or never; how often it started it
+ * counts itself. Whoever left in order was started by somebody, and did not crash. Those that nobody saw are spread over the time since it was last heard: after a week they are no crash loop.
+ */
+function newStarts(
+  { incarnation: before, heardAt, hasLeft = false }: NodeHealthRow,
+  incarnation: number,
+  now: number,
+  { maxStarts, startsWindowMs }: ConditionPolicy,
+): number[] {
+  const count = before === 0 ? 0 : Math.max(0, incarnation - before - (hasLeft ? 1 : 0));
+  const silentMs = Math.max(0, now - (heardAt ?? now - startsWindowMs));
+  return Array.from(
+    { length: Math.min(count, maxStarts) },
+    (_, ago) => now - (ago * silentMs) / Math.max(1, count),
+  ).reverse();
+}
+
 /** The next state of a node. `facts.starts` need not hold the start that `incarnation` tells of: it is noted here. */
 export function nextHealth(
   before: NodeHealthRow,
@@ -137,8 +155,7 @@ export function nextHealth(
   policy: ConditionPolicy = conditionDefaults,
 ): { readonly row: NodeHealthRow; readonly news: HealthNews } {
   const { now, incarnation } = given;
-  const isStart = incarnation > before.incarnation && before.incarnation > 0;
-  const starts = [...before.starts, ...(isStart ? [now] : [])]
+  const starts = [...before.starts, ...newStarts(before, incarnation, now, policy)]
     .filter((at) => now - at < policy.startsWindowMs)
     .slice(-policy.maxStarts);
   const outages = (before.outages ?? []).filter((at) => now - at < policy.outagesWindowMs);
@@ -177,6 +194,8 @@ export function nextHealth(
     reason: isWell ? null : `${worstOf!.state.what} (${worstOf!.state.actual})`,
     checks: states,
     incarnation: Math.max(incarnation, before.incarnation),
+    heardAt: given.seenAt,
+    hasLeft: given.presence === "left" || (before.hasLeft === true && incarnation <= before.incarnation),
     starts,
     outages,
     isOnTrial: isIll(condition) && isOnTrial,
@@ -216,7 +235,7 @@ export const cutOff = (
 
 /** Whether a row is worth writing down: it says something else than the one before. */
 export function saysMore(one: NodeHealthRow, other: NodeHealthRow): boolean {
-  const essence = ({ checks, since, reason, ...row }: NodeHealthRow) =>
+  const essence = ({ checks, since, reason, heardAt, ...row }: NodeHealthRow) =>
     JSON.stringify([
       row,
       Object.entries(checks).map(([name, { verdict, openedAt, openings, failures }]) => [

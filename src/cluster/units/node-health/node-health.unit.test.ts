@@ -3,7 +3,7 @@ import { type NodeWorld, nodeWorld } from "../../../../test/fixtures/node-world.
 import { wellSince } from "../../node-health/health-book.ts";
 import { nodeHealthReport } from "../../node-health-report.ts";
 import { membershipDaemon } from "../membership/membership.unit.ts";
-import { recovered } from "./decide.ts";
+import { nextHealth, recovered } from "./decide.ts";
 import { nodeHealthDaemon } from "./node-health.unit.ts";
 
 const worlds: NodeWorld[] = [];
@@ -112,6 +112,19 @@ test("a node with a full disk gets nothing new, and all again when there is room
   expect(conditions()[0]).toBe("healthy");
 });
 
+test("a full disk is told with the beats: what the node would write down to tell it, the disk does not take", async () => {
+  const { w, one, conditions } = await start();
+  one.room = { free_bytes: 1e9, reserve_bytes: 2e9 };
+  await w.live(20);
+  expect(conditions()).toEqual(["unhealthy", "healthy"]);
+  expect(w.services.health.view(one.nodeId).reason).toBe(
+    "its disk is full (1.0 GB free, and it keeps 2.0 GB, worker.disk_reserve_gb)",
+  );
+  one.room = { free_bytes: 2e9, reserve_bytes: 2e9 };
+  await w.live(20);
+  expect(conditions()[0]).toBe("healthy");
+});
+
 test("a silent node is degraded while it is suspect, evicted when it is dead, and nobody is told twice that it is gone", async () => {
   const { w, one, conditions } = await start();
   one.isBeating = false;
@@ -135,6 +148,39 @@ test("a worker that starts again and again is unhealthy until it runs", async ()
   expect(w.services.health.get(one.nodeId)?.check).toBe("starts");
   await w.live(620);
   expect(conditions()[0]).toBe("healthy");
+});
+
+test("starts that nobody saw count, unless they were spread over a long silence", async () => {
+  const { w, one, other, conditions } = await start();
+  // It crashes so soon that only one life of five is heard.
+  one.incarnation += 5;
+  await w.live(10);
+  expect(conditions()[0]).toBe("unhealthy");
+  expect(w.services.health.get(other.nodeId)?.condition ?? "healthy").toBe("healthy");
+});
+
+test("whoever leaves in order and is started again has not crashed", async () => {
+  const { w, one, conditions } = await start();
+  for (let n = 0; n < 6; n += 1) {
+    one.isBeating = false;
+    await w.driven(w.services.nodes.leave(one.nodeId, "the worker ends in order"));
+    await w.live(10);
+    one.incarnation += 1;
+    one.isBeating = true;
+    await w.live(10);
+  }
+  expect(conditions()[0]).toBe("healthy");
+  expect(w.services.health.get(one.nodeId)?.starts).toEqual([]);
+});
+
+test("starts during a long silence are no crash loop", () => {
+  const work = { outcomes: [], stuckAt: [], pace: undefined, disk: undefined };
+  const facts = { presence: "online", isLocal: false, isGuest: false, version: "", isDeprecated: false } as const;
+  const more = { clockAheadMs: null, work, isFault: () => false, residual: null, incarnation: 6 };
+  const startsAfter = (now: number) =>
+    nextHealth({ ...wellSince(0, 1), heardAt: 0 }, { ...facts, ...more, now, seenAt: now }).row.starts;
+  expect(startsAfter(30_000)).toEqual([6_000, 12_000, 18_000, 24_000, 30_000]);
+  expect(startsAfter(4 * 3_600_000)).toEqual([4 * 3_600_000]);
 });
 
 test("a worker that crashes and is silent in between is found all the same, until that was what it recovered from", () => {

@@ -50,6 +50,7 @@ export const nodeHealthDaemon = (
   }: Pick<ClusterServices, "nodeId" | "nodes" | "health" | "signs" | "settings" | "reach">,
   limits = nodeHealthLimits,
 ) => {
+  const compareEveryMs = limits.compareEveryChecks * settings.nodes.healthEveryMs;
   const rowOf = (nodeId: string, now: number): NodeHealthRow => health.get(nodeId) ?? wellSince(now);
 
   /** Results are compared now and then, where there are new ones: it goes through a day's jobs. */
@@ -58,7 +59,7 @@ export const nodeHealthDaemon = (
     const newest = signs.of(nodeId).outcomes.findLast(({ ok }) => ok)?.at;
     const before = cache.compared.get(nodeId);
     if (newest === undefined || newest === before?.newest) return undefined;
-    if (before !== undefined && now - before.at < limits.compareEveryMs) return undefined;
+    if (before !== undefined && now - before.at < compareEveryMs) return undefined;
     cache.compared.set(nodeId, { at: now, newest });
     const { checks, recoveredAt, starts } = rowOf(nodeId, now);
     const countedSince = Math.max(
@@ -82,6 +83,7 @@ export const nodeHealthDaemon = (
     clockAheadMs: node.clock_ahead_seconds === null ? null : node.clock_ahead_seconds * 1_000,
     incarnation: node.incarnation,
     work: signs.of(node.node_id),
+    room: node.disk,
     isFault: ({ sort }: { readonly sort: string }) => signs.othersDo(sort, node.node_id),
     residual,
   });
